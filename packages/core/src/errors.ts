@@ -1,0 +1,308 @@
+/**
+ * Every error Heddle makes, in one table.
+ *
+ * A code is never reused or renamed once released. Each entry says in one sentence what happened,
+ * with the actual values, and in one what to do. `docs/reference/errors.md` lists the same codes; a
+ * test keeps table, page and types together.
+ */
+
+interface ErrorEntry<P> {
+  /** What happened, with the values that matter. */
+  readonly message: (p: P) => string
+  /** What the reader can do about it. */
+  readonly help: string
+  /** Whether doing the same again later can succeed. */
+  readonly retryable: boolean
+}
+
+function entry<P>(retryable: boolean, message: (p: P) => string, help: string): ErrorEntry<P> {
+  return { message, help, retryable }
+}
+
+/** Who asked for a cancellation. */
+export type CancelSource =
+  | 'user'
+  | 'deadline'
+  | 'disconnect'
+  | 'dependency-failed'
+  | 'sibling-failed'
+  | 'superseded'
+  | 'drain'
+  | 'shutdown'
+
+const quote = (name: string): string => `"${name}"`
+const didYouMean = (suggestion: string | undefined): string =>
+  suggestion === undefined ? '' : ` Did you mean ${quote(suggestion)}?`
+
+export const errorTable = {
+  // Arguments and graphs: found before anything runs.
+  HDL_BAD_OPTION: entry(
+    false,
+    (p: { option: string; value: unknown; expected: string }) =>
+      `Option ${quote(p.option)} is ${String(p.value)}, expected ${p.expected}.`,
+    'Correct the option where the object is created.',
+  ),
+  HDL_CYCLE: entry(
+    false,
+    (p: { path: readonly string[] }) => `The graph has a cycle: ${p.path.join(' → ')}.`,
+    'Remove one of these dependencies, or split a job so that the loop opens.',
+  ),
+  HDL_UNKNOWN_DEPENDENCY: entry(
+    false,
+    (p: { node: string; dependency: string; suggestion?: string | undefined }) =>
+      `${quote(p.node)} depends on ${quote(p.dependency)}, which is not in the graph.${didYouMean(p.suggestion)}`,
+    'Add the dependency first, or correct its name.',
+  ),
+  HDL_DUPLICATE_NODE: entry(
+    false,
+    (p: { node: string }) => `The graph already has a node ${quote(p.node)}.`,
+    'Give each node its own name.',
+  ),
+  HDL_UNKNOWN_NODE: entry(
+    false,
+    (p: { node: string; suggestion?: string | undefined }) =>
+      `There is no node ${quote(p.node)}.${didYouMean(p.suggestion)}`,
+    'Use a name that was added, or the reference that add() returned.',
+  ),
+  HDL_NOT_A_DEPENDENCY: entry(
+    false,
+    (p: { node: string; dependency: string }) =>
+      `${quote(p.node)} asks for the result of ${quote(p.dependency)} without depending on it.`,
+    'List the other node in `after`, so that it is finished before the input is made.',
+  ),
+  HDL_ALREADY_RUN: entry(
+    false,
+    () => 'This scheduler has already been run.',
+    'Create a new Scheduler for each run.',
+  ),
+  HDL_RUN_ENDED: entry(
+    false,
+    (p: { action: string }) => `${p.action} was called after the run had ended.`,
+    'Use `keepOpen: true` and close() to keep a run open for later work.',
+  ),
+  HDL_ILLEGAL_TRANSITION: entry(
+    false,
+    (p: { node: string; from: string; to: string }) =>
+      `${quote(p.node)} cannot go from ${p.from} to ${p.to}.`,
+    'This is a defect in Heddle: please report it with the seed or the journal of the run.',
+  ),
+  HDL_PLACE_UNAVAILABLE: entry(
+    false,
+    (p: { node: string; place: string }) =>
+      `${quote(p.node)} runs in place ${quote(p.place)}, which this run does not have.`,
+    'Pass the place in `places`, or change the job to `loop` or `thread`.',
+  ),
+
+  // Outcomes of jobs.
+  HDL_TIMEOUT: entry(
+    true,
+    (p: { what: string; limit: number; stage?: string }) =>
+      `${p.what} timed out after ${p.limit} ms${p.stage === undefined ? '' : ` (${p.stage})`}.`,
+    'Raise the limit, or make the work stop earlier when its signal aborts.',
+  ),
+  HDL_UNRESPONSIVE: entry(
+    false,
+    (p: { what: string; grace: number }) =>
+      `${p.what} did not stop within ${p.grace} ms after its signal aborted; it was abandoned and may still be running.`,
+    'Pass ctx.signal to what the job awaits, or run it in a thread, which can be ended.',
+  ),
+  HDL_CANCELLED: entry(
+    false,
+    (p: {
+      what: string
+      source: CancelSource
+      reason?: string | undefined
+      by?: string | undefined
+    }) =>
+      `${p.what} was cancelled (${p.source}${p.by === undefined ? '' : ` by ${p.by}`})${p.reason === undefined ? '' : `: ${p.reason}`}.`,
+    'Nothing to repair: somebody asked for it. `source`, `by` and `reason` say who and why.',
+  ),
+  HDL_NO_RESULT: entry(
+    false,
+    (p: { node: string; state: string; cause?: string | undefined }) =>
+      `${quote(p.node)} has no result: it ${p.state}${p.cause === undefined ? '' : ` (${p.cause})`}.`,
+    'Check `result.ok` first, or look into `result.failed` and `result.blocked`.',
+  ),
+
+  // Waiting: sync primitives, registry, admission.
+  HDL_CLOSED: entry(
+    false,
+    (p: { what: string }) => `${p.what} is closed.`,
+    'Your code closed it: do not use it afterwards.',
+  ),
+  HDL_NOT_HELD: entry(
+    false,
+    (p: { what: string }) => `${p.what} is not held by the caller.`,
+    'Release only what you acquired, once.',
+  ),
+  HDL_WOULD_DEADLOCK: entry(
+    false,
+    (p: { what: string; needed: number; capacity: number }) =>
+      `${p.what} needs ${p.needed} permits but there are only ${p.capacity}: it could never start.`,
+    'Raise the capacity or ask for fewer permits.',
+  ),
+  HDL_SCOPE_FAILED: entry(
+    false,
+    (p: { count: number; first: string }) =>
+      `${p.count} ${p.count === 1 ? 'child' : 'children'} of the scope failed, first: ${p.first}`,
+    'See `errors` for all of them, in the order in which they happened.',
+  ),
+  HDL_TOO_MANY_WAITERS: entry(
+    true,
+    (p: { what: string; limit: number }) => `${p.what} already has ${p.limit} waiters.`,
+    'Try again later, or raise the limit.',
+  ),
+  HDL_SUPERSEDED: entry(
+    false,
+    (p: { what: string; by: string }) => `${p.what} was superseded by ${p.by}.`,
+    'A newer request of the same slot took its place: read the answer of that one.',
+  ),
+  HDL_GONE: entry(
+    true,
+    (p: { what: string }) => `${p.what} is no longer there.`,
+    'Submit the work again.',
+  ),
+  HDL_OVERLOADED: entry(
+    true,
+    (p: { what: string; retryAfter: number }) =>
+      `${p.what} is full; try again in ${p.retryAfter} ms.`,
+    'Wait for the given time: it is computed from the measured rate.',
+  ),
+  HDL_DRAINING: entry(
+    true,
+    (p: { what: string }) => `${p.what} is draining and takes no new work.`,
+    'Send the work to another instance, or wait for the restart.',
+  ),
+
+  // Threads.
+  HDL_THREAD_MODULE: entry(
+    false,
+    (p: { job: string }) => `Job ${quote(p.job)} runs in a thread but has no \`module\`.`,
+    'Add `module: import.meta.url`, so that the thread can load the job.',
+  ),
+  HDL_JOB_NOT_FOUND: entry(
+    false,
+    (p: { job: string; module: string; found: readonly string[] }) =>
+      `Module ${p.module} was loaded in a thread but defines no job ${quote(p.job)}; it defines: ${p.found.join(', ') || 'none'}.`,
+    'Define the job at the top level of that module, not inside a function.',
+  ),
+  HDL_THREAD_CRASHED: entry(
+    true,
+    (p: { job: string; cause: string }) => `The thread that ran ${quote(p.job)} ended: ${p.cause}.`,
+    'The job ended its thread (exit, uncaught error or memory). Other jobs are not affected.',
+  ),
+  HDL_QUARANTINED: entry(
+    false,
+    (p: { job: string; crashes: number }) =>
+      `${quote(p.job)} has ended ${p.crashes} threads in a row and is not started again.`,
+    'Repair the job, then call release() on the pool or start a new one.',
+  ),
+  HDL_NOT_CLONEABLE: entry(
+    false,
+    (p: { what: string; cause: string }) =>
+      `${p.what} cannot be sent to another thread: ${p.cause}.`,
+    'Send plain data: no functions, class instances with private state, or open handles.',
+  ),
+  HDL_LOOP_BLOCKED: entry(
+    false,
+    (p: { longest: number; limit: number; blame: string }) =>
+      `The event loop was blocked for ${p.longest.toFixed(1)} ms, the limit is ${p.limit} ms: ${p.blame}.`,
+    'Move that work to a thread, or cut it into pieces that yield.',
+  ),
+
+  // Cache and files.
+  HDL_VALUE_TOO_LARGE: entry(
+    false,
+    (p: { key: string; bytes: number; limit: number }) =>
+      `The value of ${quote(p.key)} has ${p.bytes} bytes, the limit is ${p.limit}.`,
+    'Raise the limit, or store the value elsewhere and cache its address.',
+  ),
+  HDL_STORE_FAILED: entry(
+    true,
+    (p: { store: string; action: string; cause: string }) =>
+      `${p.store} could not ${p.action}: ${p.cause}.`,
+    'Check disk space and permissions; nothing that was acknowledged is lost.',
+  ),
+  HDL_LOCKED: entry(
+    true,
+    (p: { path: string; holder: string }) => `${p.path} is held by ${p.holder}.`,
+    'Wait for the holder to finish, or end it; the lock is freed by the system when it dies.',
+  ),
+  HDL_RESTORE_CONFLICT: entry(
+    false,
+    (p: { path: string; kept: string }) =>
+      `${p.path} was edited while it was changed temporarily; the original is kept in ${p.kept}.`,
+    'Merge the two files by hand, then delete the kept one.',
+  ),
+} as const
+
+/** Every code, for `switch` and for matching `error.code`. */
+export type ErrorCode = keyof typeof errorTable
+
+/** The values that an error of this code carries in `details`. */
+export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof errorTable)[C]['message']>[0]
+
+const brand: unique symbol = Symbol.for('heddle.error') as never
+
+/**
+ * The one class of errors Heddle makes. Match on `code`.
+ *
+ * `instanceof` works across several copies of the package in one program.
+ */
+export class HeddleError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name: string = 'HeddleError'
+  readonly code: C
+  readonly details: ErrorDetails<C>
+  /** What to do about it. */
+  readonly help: string
+  /** Whether doing the same again later can succeed. */
+  readonly retryable: boolean
+  /** Milliseconds after which to try again, where that is known. */
+  readonly retryAfter: number | undefined
+  /** All errors behind this one, where there are several. */
+  readonly errors: readonly unknown[] | undefined
+
+  constructor(
+    code: C,
+    details: ErrorDetails<C>,
+    options: ErrorOptions & { errors?: readonly unknown[] } = {},
+  ) {
+    const { message, help, retryable } = errorTable[code] as unknown as ErrorEntry<ErrorDetails<C>>
+    super(message(details), options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = details
+    this.help = help
+    this.retryable = retryable
+    this.retryAfter = (details as { retryAfter?: number } | undefined)?.retryAfter
+    this.errors = options.errors
+  }
+
+  get [brand](): true {
+    return true
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && brand in value
+  }
+}
+
+/** Whether `error` is a Heddle error with this code. */
+export function isError<C extends ErrorCode>(error: unknown, code: C): error is HeddleError<C> {
+  return error instanceof HeddleError && error.code === code
+}
+
+/** An error that says who cancelled and why. A cancellation that is already one passes unchanged. */
+export function cancelled(
+  what: string,
+  cause: unknown,
+  source: CancelSource = 'user',
+): HeddleError<'HDL_CANCELLED'> {
+  if (isError(cause, 'HDL_CANCELLED')) return cause
+  return new HeddleError('HDL_CANCELLED', { what, source, reason: describe(cause) }, { cause })
+}
+
+/** The message of whatever was thrown. */
+export function describe(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name
+  return String(thrown)
+}

@@ -1,0 +1,81 @@
+import { HeddleError } from '../errors.ts'
+import { checkName } from '../kernel/check.ts'
+
+/** Where a job runs: on the event loop, in a thread of this process, or on another machine. */
+export type PlaceName = 'loop' | 'thread' | 'fleet'
+
+/** What a running job is given besides its input. */
+export interface JobContext {
+  /** The node's name in its graph. */
+  readonly name: string
+  /** Counts from 0, as in the back-off formula. */
+  readonly attempt: number
+  /** Aborts on cancel and at the attempt's timeout. Made on first use: reading it costs, not having it does not. */
+  readonly signal: AbortSignal
+  /**
+   * Whether the job should stop. Unlike `signal` it is seen by code that never awaits: in a thread
+   * it is read from shared memory.
+   */
+  readonly cancelled: boolean
+}
+
+export type JobFunction<I, O> = (input: I, context: JobContext) => O | Promise<O>
+
+export interface JobOptions {
+  /** Unique in its module. */
+  readonly name: string
+  /** `loop` when absent. */
+  readonly place?: PlaceName
+  /** `import.meta.url` of the defining module: how a thread or another machine finds the job. */
+  readonly module?: string
+  /** How often a failed attempt is tried again. The run's own value when absent. */
+  readonly retries?: number
+  /** Milliseconds an attempt may take. The run's own value when absent. */
+  readonly timeout?: number
+  /** Permits it takes while it runs, by resource. One `slot` when absent, see {@link Needs}. */
+  readonly needs?: Needs
+  /** 0 is first, 9 is last. */
+  readonly priority?: number
+}
+
+/** Permits by resource name. `{}` takes none: for waiting that should cost no slot. */
+export type Needs = Readonly<Record<string, number>>
+
+/** A named, typed unit of work. Made by {@link job}. */
+export interface Job<I = unknown, O = unknown> extends JobOptions {
+  readonly place: PlaceName
+  readonly run: JobFunction<I, O>
+}
+
+/** Jobs by module, then by name: how a thread finds the function after importing the module. */
+const defined = new Map<string, Map<string, Job>>()
+
+/**
+ * Defines a job.
+ *
+ * A job with `place: 'thread'` is defined at the top level of its module and names that module, so
+ * that a thread can import it. Moving a job to another place is changing one word.
+ *
+ * @throws `HDL_THREAD_MODULE` when a job that leaves the loop does not say where it is defined.
+ * @example
+ * const square = job({ name: 'square' }, (n: number) => n * n)
+ */
+export function job<I, O>(options: JobOptions, run: JobFunction<I, O>): Job<I, O> {
+  const place = options.place ?? 'loop'
+  checkName('name', options.name)
+  if (place !== 'loop' && options.module === undefined) {
+    throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })
+  }
+  const made: Job<I, O> = { ...options, place, run }
+  if (options.module !== undefined) {
+    let jobs = defined.get(options.module)
+    if (jobs === undefined) defined.set(options.module, (jobs = new Map()))
+    jobs.set(options.name, made as Job<unknown, unknown>)
+  }
+  return made
+}
+
+/** The jobs a module has defined so far in this thread. */
+export function jobsOf(module: string): ReadonlyMap<string, Job> {
+  return defined.get(module) ?? new Map<string, Job>()
+}

@@ -1,0 +1,7 @@
+export {
+  HeddleError,
+  isError,
+  type ErrorCode,
+  type ErrorDetails,
+  type CancelSource,
+} from './errors.ts'

@@ -1,0 +1,62 @@
+/**
+ * The only file that touches the machine's time and its task queues.
+ *
+ * Everything else takes a {@link Clock}, so a test can replace time by a virtual clock and an
+ * explorer can drive the order of wake-ups. The lint configuration forbids `setTimeout`,
+ * `setImmediate`, `Date` and `performance` outside `kernel/`.
+ */
+
+/** A timer that has not fired yet. Cancelling twice, or after it fired, is harmless. */
+export interface Timer {
+  cancel(): void
+}
+
+/** A source of time. Users may implement it; every method must be non-blocking. */
+export interface Clock {
+  /** Monotonic milliseconds: differences are meaningful, the value itself is not. */
+  now(): number
+  /** Milliseconds since 1970, for people and journals. It may jump: never subtract two of them. */
+  wallTime(): number
+  /** Calls `callback` once, `delay` milliseconds from now. Keeps the process alive until then. */
+  setTimer(delay: number, callback: () => void): Timer
+  /** Calls `callback` after timers and sockets that are due now have had their turn. */
+  afterIo(callback: () => void): void
+}
+
+/** Node stores timer delays in a signed 32-bit integer and fires at once when it overflows. */
+const longestNativeDelay = 2 ** 31 - 1
+
+class SystemTimer implements Timer {
+  #native: NodeJS.Timeout
+  readonly #callback: () => void
+  #remaining: number
+
+  constructor(delay: number, callback: () => void) {
+    this.#callback = callback
+    this.#remaining = delay
+    this.#native = this.#arm()
+  }
+
+  #arm(): NodeJS.Timeout {
+    const step = Math.min(this.#remaining, longestNativeDelay)
+    this.#remaining -= step
+    return setTimeout(() => {
+      if (this.#remaining > 0) this.#native = this.#arm()
+      else this.#callback()
+    }, step)
+  }
+
+  cancel(): void {
+    clearTimeout(this.#native)
+  }
+}
+
+/** Real time. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wallTime: () => Date.now(),
+  setTimer: (delay, callback) => new SystemTimer(Math.max(0, delay), callback),
+  afterIo: (callback) => {
+    setImmediate(callback)
+  },
+}

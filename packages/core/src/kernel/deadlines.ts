@@ -1,0 +1,78 @@
+import type { Clock, Timer } from './clock.ts'
+import { IndexedHeap, type HeapItem } from './heap.ts'
+
+/** Something that can fall due. The field is owned by {@link Deadlines}. */
+export interface Due extends HeapItem {
+  dueAt: number
+}
+
+/**
+ * Many deadlines on one timer.
+ *
+ * A native timer costs about 300 ns to set and clear; a heap entry costs about 40 ns. The timer is
+ * not re-armed when the earliest deadline is removed: it fires early once, finds nothing due and
+ * arms itself for the next one. So a run of short jobs under a ten-minute limit sets one timer.
+ */
+export class Deadlines<T extends Due> {
+  readonly #heap = new IndexedHeap<T>((a, b) => a.dueAt < b.dueAt)
+  readonly #clock: Clock
+  readonly #onDue: (item: T) => void
+  #timer: Timer | undefined
+  #armedFor = Infinity
+
+  constructor(clock: Clock, onDue: (item: T) => void) {
+    this.#clock = clock
+    this.#onDue = onDue
+  }
+
+  get size(): number {
+    return this.#heap.size
+  }
+
+  /** `at` is on the clock's monotonic scale. An item is in at most one place: adding it again moves it. */
+  set(item: T, at: number): void {
+    item.dueAt = at
+    if (item.heapIndex >= 0) this.#heap.update(item)
+    else this.#heap.push(item)
+    if (at < this.#armedFor) this.#arm(at)
+  }
+
+  /** False when the item was not waiting. */
+  delete(item: T): boolean {
+    return this.#heap.remove(item)
+  }
+
+  /** Drops everything, including the timer. */
+  close(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#armedFor = Infinity
+    while (this.#heap.pop() !== undefined) continue
+  }
+
+  /** Stops the timer when nothing waits; called when the owner goes idle, so that the process may end. */
+  releaseTimer(): void {
+    if (this.#heap.size === 0) this.close()
+  }
+
+  #arm(at: number): void {
+    this.#timer?.cancel()
+    this.#armedFor = at
+    this.#timer = this.#clock.setTimer(at - this.#clock.now(), () => this.#fire())
+  }
+
+  #fire(): void {
+    this.#timer = undefined
+    this.#armedFor = Infinity
+    const now = this.#clock.now()
+    for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
+      if (next.dueAt > now) {
+        // Native timers round to whole milliseconds and may fire a fraction early.
+        if (next.dueAt < this.#armedFor) this.#arm(next.dueAt)
+        return
+      }
+      this.#heap.remove(next)
+      this.#onDue(next)
+    }
+  }
+}

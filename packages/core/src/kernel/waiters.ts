@@ -1,0 +1,154 @@
+import { HeddleError, cancelled } from '../errors.ts'
+import { followAbort, unfollowAbort, type AbortFollower } from './abort.ts'
+import type { Clock, Timer } from './clock.ts'
+import { LinkedList, type ListItem } from './linked-list.ts'
+
+/** Accepted by everything that may wait. */
+export interface WaitOptions {
+  /** Ends the wait with `HDL_CANCELLED`. */
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds from the call after which the wait ends with `HDL_TIMEOUT`. No limit when absent. */
+  readonly deadline?: number | undefined
+}
+
+class Follower implements AbortFollower {
+  list: object | undefined
+  previous: AbortFollower | undefined
+  next: AbortFollower | undefined
+  readonly #waiter: Waiter<unknown>
+
+  constructor(waiter: Waiter<unknown>) {
+    this.#waiter = waiter
+  }
+
+  onAbort(reason: unknown): void {
+    this.#waiter.fail(cancelled(this.#waiter.what, reason))
+  }
+}
+
+/** One parked caller. `weight` and `tag` are for the primitive that parks it. */
+export class Waiter<T> implements ListItem<Waiter<T>> {
+  list: object | undefined
+  previous: Waiter<T> | undefined
+  next: Waiter<T> | undefined
+  readonly what: string
+  readonly weight: number
+  readonly tag: unknown
+  readonly #owner: WaiterList<T>
+  readonly #resolve: (value: T) => void
+  readonly #reject: (error: unknown) => void
+  #timer: Timer | undefined
+  #signal: AbortSignal | undefined
+  #follower: Follower | undefined
+
+  constructor(
+    owner: WaiterList<T>,
+    what: string,
+    weight: number,
+    tag: unknown,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#owner = owner
+    this.what = what
+    this.weight = weight
+    this.tag = tag
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  /** Starts the deadline and follows the signal. */
+  arm(clock: Clock, options: WaitOptions): void {
+    const { signal, deadline } = options
+    if (signal !== undefined) {
+      this.#signal = signal
+      this.#follower = new Follower(this as Waiter<unknown>)
+      followAbort(signal, this.#follower)
+    }
+    if (deadline !== undefined && deadline !== Infinity) {
+      this.#timer = clock.setTimer(deadline, () => {
+        this.fail(new HeddleError('HDL_TIMEOUT', { what: this.what, limit: deadline }))
+      })
+    }
+  }
+
+  /** Ends the wait with a value. False when it had ended already. */
+  wake(value: T): boolean {
+    if (!this.#leave()) return false
+    this.#resolve(value)
+    return true
+  }
+
+  /** Ends the wait with an error. False when it had ended already. */
+  fail(error: unknown): boolean {
+    if (!this.#leave()) return false
+    this.#reject(error)
+    this.#owner.onLeave?.()
+    return true
+  }
+
+  #leave(): boolean {
+    if (!this.#owner.remove(this)) return false
+    this.#timer?.cancel()
+    if (this.#signal !== undefined) unfollowAbort(this.#signal, this.#follower!)
+    return true
+  }
+}
+
+/**
+ * Parked callers in order of arrival: what every primitive in `sync/` waits on.
+ *
+ * Invariants, quoted by the tests:
+ *  W1  A caller is in the list exactly while its promise is pending.
+ *  W2  When it leaves, for whatever cause, its timer and its abort listener leave with it.
+ *  W3  Of wake, abort and deadline the first wins; the others find it gone.
+ */
+export class WaiterList<T> extends LinkedList<Waiter<T>> {
+  readonly #clock: Clock
+  /**
+   * Called after a waiter left by abort or deadline. A primitive whose front waiter holds back
+   * others (a writer, a heavy request) looks here whether the next one can go.
+   */
+  onLeave: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    super()
+    this.#clock = clock
+  }
+
+  /**
+   * Parks the caller until it is woken.
+   * `what` names the wait in errors: `Mutex "db"`.
+   */
+  wait(what: string, options: WaitOptions = {}, weight = 1, tag?: unknown): Promise<T> {
+    const { signal, deadline } = options
+    if (signal?.aborted) return Promise.reject(cancelled(what, signal.reason))
+    if (deadline !== undefined && !(deadline > 0)) {
+      return Promise.reject(new HeddleError('HDL_TIMEOUT', { what, limit: deadline }))
+    }
+    return new Promise<T>((resolve, reject) => {
+      const waiter = new Waiter(this, what, weight, tag, resolve, reject)
+      this.push(waiter)
+      if (signal !== undefined || deadline !== undefined) waiter.arm(this.#clock, options)
+    })
+  }
+
+  /** Wakes the caller that has waited longest. */
+  wakeFirst(value: T): boolean {
+    return this.first?.wake(value) ?? false
+  }
+
+  /** Wakes everybody who waits now, in order. Returns how many. */
+  wakeAll(value: T): number {
+    let count = 0
+    for (let remaining = this.size; remaining > 0; remaining--) {
+      if (this.first?.wake(value)) count++
+    }
+    return count
+  }
+
+  /** Fails everybody who waits now, in order. */
+  failAll(error: unknown): void {
+    for (let remaining = this.size; remaining > 0; remaining--) this.first?.fail(error)
+  }
+}

@@ -1,0 +1,1 @@
+export { VirtualClock } from './kernel/virtual-clock.ts'
