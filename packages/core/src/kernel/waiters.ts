@@ -72,9 +72,16 @@ export class Waiter<T> implements ListItem<Waiter<T>> {
     }
   }
 
-  /** Ends the wait with a value. False when it had ended already. */
+  /**
+   * Ends the wait with a value. False when it had ended already, or when it ends here because its
+   * signal has aborted (W4): the value was not handed out, and the caller offers it to the next.
+   */
   wake(value: T): boolean {
     if (!this.#leave()) return false
+    if (this.#signal?.aborted) {
+      this.#reject(cancelled(this.what, this.#signal.reason))
+      return false
+    }
     this.#resolve(value)
     return true
   }
@@ -102,18 +109,23 @@ export class Waiter<T> implements ListItem<Waiter<T>> {
  *  W1  A caller is in the list exactly while its promise is pending.
  *  W2  When it leaves, for whatever cause, its timer and its abort listener leave with it.
  *  W3  Of wake, abort and deadline the first wins; the others find it gone.
+ *  W4  A caller whose signal has aborted is never woken with a value, not even by something that
+ *      runs between the abort and the notice of it (an abort listener that releases a lock).
+ *  W5  No more callers than `limit` wait at a time.
  */
 export class WaiterList<T> extends LinkedList<Waiter<T>> {
   readonly #clock: Clock
+  readonly #limit: number
   /**
    * Called after a waiter left by abort or deadline. A primitive whose front waiter holds back
    * others (a writer, a heavy request) looks here whether the next one can go.
    */
   onLeave: (() => void) | undefined
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limit = Infinity) {
     super()
     this.#clock = clock
+    this.#limit = limit
   }
 
   /**
@@ -126,6 +138,9 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
     if (deadline !== undefined && !(deadline > 0)) {
       return Promise.reject(new HeddleError('HDL_TIMEOUT', { what, limit: deadline }))
     }
+    if (this.size >= this.#limit) {
+      return Promise.reject(new HeddleError('HDL_TOO_MANY_WAITERS', { what, limit: this.#limit }))
+    }
     return new Promise<T>((resolve, reject) => {
       const waiter = new Waiter(this, what, weight, tag, resolve, reject)
       this.push(waiter)
@@ -133,9 +148,10 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
     })
   }
 
-  /** Wakes the caller that has waited longest. */
+  /** Wakes the caller that has waited longest. False when nobody is left to wake. */
   wakeFirst(value: T): boolean {
-    return this.first?.wake(value) ?? false
+    while (this.first !== undefined) if (this.first.wake(value)) return true
+    return false
   }
 
   /** Wakes everybody who waits now, in order. Returns how many. */
