@@ -43,6 +43,18 @@ export class LinkedList<T extends ListItem<T>> {
     this.#size++
   }
 
+  /** Puts an item in front of one that is in this list; at the end when that is undefined. */
+  insertBefore(item: T, next: T | undefined): void {
+    if (next === undefined) return this.push(item)
+    if (next.previous === undefined) return this.unshift(item)
+    item.list = this
+    item.previous = next.previous
+    item.next = next
+    next.previous.next = item
+    next.previous = item
+    this.#size++
+  }
+
   shift(): T | undefined {
     const item = this.#first
     if (item !== undefined) this.remove(item)
