@@ -100,6 +100,11 @@ export const errorTable = {
       `${p.what} timed out after ${p.limit} ms${p.stage === undefined ? '' : ` (${p.stage})`}.`,
     'Raise the limit, or make the work stop earlier when its signal aborts.',
   ),
+  HDL_RETRY_AFTER: entry(
+    true,
+    (p: { retryAfter: number }) => `The job asked to be tried again in ${p.retryAfter} ms.`,
+    'Raise `retries` if the job should be tried more often.',
+  ),
   HDL_UNRESPONSIVE: entry(
     false,
     (p: { what: string; grace: number }) =>
@@ -120,7 +125,7 @@ export const errorTable = {
   HDL_NO_RESULT: entry(
     false,
     (p: { node: string; state: string; cause?: string | undefined }) =>
-      `${quote(p.node)} has no result: it ${p.state}${p.cause === undefined ? '' : ` (${p.cause})`}.`,
+      `${quote(p.node)} has no result: ${p.state}${p.cause === undefined ? '' : ` (${p.cause})`}.`,
     'Check `result.ok` first, or look into `result.failed` and `result.blocked`.',
   ),
 

@@ -1,7 +1,32 @@
 export {
   HeddleError,
   isError,
+  type CancelSource,
   type ErrorCode,
   type ErrorDetails,
-  type CancelSource,
 } from './errors.ts'
+export {
+  job,
+  type Job,
+  type JobContext,
+  type JobFunction,
+  type JobOptions,
+  type Needs,
+  type PlaceName,
+} from './graph/job.ts'
+export {
+  Scheduler,
+  type AddOptions,
+  type CancelOptions,
+  type NodeFunction,
+  type RemoveOptions,
+  type SchedulerOptions,
+  type SchedulerStats,
+} from './scheduler/scheduler.ts'
+export type { NodeContext } from './scheduler/attempt.ts'
+export type { Observer, RunEvent, RunState } from './scheduler/events.ts'
+export type { Explanation } from './scheduler/explain.ts'
+export type { CriticalPath, Forecast, WhatIfOptions } from './scheduler/insight.ts'
+export type { NodeState } from './scheduler/node.ts'
+export type { RunResult } from './scheduler/result.ts'
+export { final, retryAfter } from './scheduler/retry.ts'

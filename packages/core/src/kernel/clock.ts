@@ -60,3 +60,8 @@ export const systemClock: Clock = {
     setImmediate(callback)
   },
 }
+
+/** Calls `callback` when the code that runs now has finished, before any timer or socket. */
+export function soon(callback: () => void): void {
+  queueMicrotask(callback)
+}

@@ -1,0 +1,76 @@
+import type { Due } from '../kernel/deadlines.ts'
+import type { ListItem } from '../kernel/linked-list.ts'
+import type { Node } from './node.ts'
+
+/** What the callback of {@link Scheduler.run} is given besides the name. */
+export interface NodeContext {
+  readonly name: string
+  /** Counts from 0, as in the back-off formula. */
+  readonly attempt: number
+  /** Aborts at the attempt's timeout, on hard cancel, and when the node is removed. Made on first use. */
+  readonly signal: AbortSignal
+  /** Whether the signal has aborted, without the cost of making one. */
+  readonly cancelled: boolean
+  /** What a dependency's callback returned. */
+  resultOf(name: string): unknown
+}
+
+/**
+ * One call of the user's function for one node.
+ *
+ * It is context, list entry and deadline entry in one object: a run of a million short nodes then
+ * allocates one object per attempt here, and an AbortController only for those who ask.
+ */
+export class Attempt implements NodeContext, ListItem<Attempt>, Due {
+  readonly node: Node
+  readonly attempt: number
+  #controller: AbortController | undefined
+  #reason: unknown
+  #aborted = false
+  /** Ended by something else than its own promise: what that promise does later is ignored. */
+  abandoned = false
+  // In the list of running attempts.
+  list: object | undefined
+  previous: Attempt | undefined
+  next: Attempt | undefined
+  // In the deadlines.
+  heapIndex = -1
+  dueAt = 0
+
+  constructor(node: Node) {
+    this.node = node
+    this.attempt = node.attempt
+  }
+
+  get name(): string {
+    return this.node.name
+  }
+
+  get cancelled(): boolean {
+    return this.#aborted
+  }
+
+  get reason(): unknown {
+    return this.#reason
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  resultOf(name: string): unknown {
+    return this.node.after.find((dependency) => dependency.name === name)?.value
+  }
+
+  /** The first reason stays: a job cancelled after its timeout has timed out. */
+  abort(reason: unknown): void {
+    if (this.#aborted) return
+    this.#aborted = true
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+}

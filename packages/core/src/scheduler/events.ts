@@ -1,0 +1,73 @@
+import { channel } from 'node:diagnostics_channel'
+import { describe } from '../errors.ts'
+import type { NodeState } from './node.ts'
+import type { RunResult } from './result.ts'
+
+/** `draining` = cancelled gracefully: what runs may finish, nothing new starts. */
+export type RunState = 'idle' | 'running' | 'paused' | 'draining' | 'finished' | 'cancelled'
+
+/** What happened in a run. `at` is on the clock's monotonic scale. */
+export type RunEvent =
+  | { readonly type: 'start'; readonly at: number; readonly nodes: number }
+  | { readonly type: 'state'; readonly at: number; readonly state: RunState }
+  | {
+      readonly type: 'node'
+      readonly at: number
+      readonly name: string
+      readonly state: NodeState
+      readonly attempt: number
+      /** Why it failed, is retried, or was cancelled. */
+      readonly error?: unknown
+      /** Milliseconds until the next attempt, when retrying. */
+      readonly delay?: number
+      /** The failed or removed dependency, when blocked. */
+      readonly blockedBy?: string
+    }
+  | { readonly type: 'complete'; readonly at: number; readonly result: RunResult }
+
+/** Told of every event, in order, on the loop. What it throws changes nothing. */
+export type Observer = (event: RunEvent) => void
+
+/** Every event of every run: `diagnostics_channel.subscribe('heddle:run', …)`. Free without subscribers. */
+const runChannel = channel('heddle:run')
+
+/** Observers that cannot disturb the run (P12): each failing one is reported once. */
+export class Observers {
+  readonly #observers = new Set<Observer>()
+  readonly #reported = new WeakSet<Observer>()
+
+  constructor(observers: readonly Observer[]) {
+    for (const observer of observers) this.#observers.add(observer)
+  }
+
+  /** Whether anybody listens: callers make an event only then. */
+  get wanted(): boolean {
+    return this.#observers.size > 0 || runChannel.hasSubscribers
+  }
+
+  add(observer: Observer): Disposable {
+    this.#observers.add(observer)
+    return { [Symbol.dispose]: () => this.#observers.delete(observer) }
+  }
+
+  emit(event: RunEvent): void {
+    for (const observer of this.#observers) {
+      try {
+        const returned: unknown = observer(event)
+        if (returned instanceof Promise) returned.catch((error) => this.#report(observer, error))
+      } catch (error) {
+        this.#report(observer, error)
+      }
+    }
+    if (runChannel.hasSubscribers) runChannel.publish(event)
+  }
+
+  #report(observer: Observer, error: unknown): void {
+    if (this.#reported.has(observer)) return
+    this.#reported.add(observer)
+    process.emitWarning(`An observer of a run failed; the run goes on: ${describe(error)}`, {
+      type: 'HeddleWarning',
+      code: 'HDL_OBSERVER_FAILED',
+    })
+  }
+}

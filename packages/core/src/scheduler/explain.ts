@@ -1,0 +1,107 @@
+import type { LinkedList } from '../kernel/linked-list.ts'
+import type { Attempt } from './attempt.ts'
+import type { RunState } from './events.ts'
+import type { Lanes } from './lanes.ts'
+import { ready, retrying, running, succeeded, waiting, type Node, type NodeState } from './node.ts'
+import type { Timeline } from './timeline.ts'
+
+/** Why a node does not run, for people (`text`) and for programs (the rest). */
+export type Explanation = { readonly name: string; readonly state: NodeState; readonly text: string } & (
+  | { readonly why: 'ended'; readonly blockedBy?: string }
+  | { readonly why: 'running'; readonly ms: number }
+  | {
+      readonly why: 'dependencies'
+      readonly on: readonly { readonly name: string; readonly state: NodeState; readonly ms?: number }[]
+    }
+  | { readonly why: 'back-off'; readonly ms: number; readonly attempt: number }
+  | { readonly why: 'run-state'; readonly run: RunState }
+  | {
+      readonly why: 'permits'
+      readonly resource: string
+      readonly capacity: number
+      readonly holders: readonly string[]
+    }
+  | { readonly why: 'turn'; readonly ahead: number }
+)
+
+interface View {
+  readonly now: number
+  readonly state: RunState
+  readonly running: LinkedList<Attempt>
+  readonly lanes: Lanes
+  readonly timeline: Timeline
+  readonly retryAt: number | undefined
+}
+
+/** Dependencies and holders named in the text; the rest is counted. */
+const named = 3
+
+export function explainNode(node: Node, view: View): Explanation {
+  const base = { name: node.name, state: node.stateName }
+  if (node.state === running) {
+    const ms = view.now - view.timeline.startedAt(node.index)
+    return { ...base, why: 'running', ms, text: `has been running for ${seconds(ms)}` }
+  }
+  if (node.state === waiting) return { ...base, ...explainDependencies(node, view) }
+  if (node.state === retrying) {
+    const ms = Math.max(0, view.retryAt! - view.now)
+    const text = `attempt ${node.attempt} starts in ${seconds(ms)}`
+    return { ...base, why: 'back-off', ms, attempt: node.attempt, text }
+  }
+  if (node.state === ready) return { ...base, ...explainReady(node, view) }
+  const by = node.blockedBy?.name
+  if (by === undefined) return { ...base, why: 'ended', text: node.stateName }
+  return { ...base, why: 'ended', blockedBy: by, text: `blocked by "${by}"` }
+}
+
+/** What one cause adds to the name and state of a node. */
+type Part<W extends Explanation['why']> = W extends unknown
+  ? Omit<Extract<Explanation, { why: W }>, 'name' | 'state'>
+  : never
+
+function explainDependencies(node: Node, view: View): Part<'dependencies'> {
+  const on = node.after
+    .filter((dependency) => dependency.state !== succeeded)
+    .map((dependency) => ({
+      name: dependency.name,
+      state: dependency.stateName,
+      ...(dependency.state === running && {
+        ms: view.now - view.timeline.startedAt(dependency.index),
+      }),
+    }))
+  const list = shortList(
+    on.map(({ name, state, ms }) =>
+      ms === undefined ? `"${name}" (${state})` : `"${name}" (running ${seconds(ms)})`,
+    ),
+  )
+  return { why: 'dependencies', on, text: `waits for ${list}` }
+}
+
+function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'turn'> {
+  if (view.state !== 'running') {
+    const text = view.state === 'paused' ? 'the run is paused' : `the run is ${view.state}`
+    return { why: 'run-state', run: view.state, text }
+  }
+  const missing = node.lane.missing
+  if (missing !== undefined) {
+    const holders: string[] = []
+    for (const { node: other } of view.running) {
+      if (other.lane.claims.some((claim) => claim.resource === missing)) holders.push(other.name)
+    }
+    const text = `waits for "${missing.name}" (${missing.capacity}), held by ${shortList(holders.map((name) => `"${name}"`))}`
+    return { why: 'permits', resource: missing.name, capacity: missing.capacity, holders, text }
+  }
+  let ahead = 0
+  for (const other of view.lanes) if (other.readyOrder < node.readyOrder) ahead++
+  return { why: 'turn', ahead, text: `is next, ${ahead} before it` }
+}
+
+function shortList(items: readonly string[]): string {
+  const more = items.length - named
+  if (more <= 0) return items.join(', ') || 'nobody'
+  return `${items.slice(0, named).join(', ')} and ${more} more`
+}
+
+function seconds(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
+}

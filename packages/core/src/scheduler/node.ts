@@ -1,0 +1,128 @@
+import { HeddleError } from '../errors.ts'
+import type { ListItem } from '../kernel/linked-list.ts'
+import type { Lane } from './lanes.ts'
+
+/**
+ * The life of a node.
+ *
+ *             ┌────────── retrying ◀─┐
+ *             ▼                      │
+ *  waiting ─▶ ready ─▶ running ──────┤
+ *     │         │                    ├─▶ succeeded
+ *     │         │                    ├─▶ failed
+ *     │         │                    └─▶ cancelled   its signal was aborted
+ *     │         └──────────────────────▶ skipped     removed, or the run was cancelled
+ *     └────────────────────────────────▶ blocked     a dependency failed
+ *
+ * Two short cuts lead from waiting to an end: succeeded, for a node that was declared as done, and
+ * failed, for a member of a cycle.
+ */
+export const nodeStates = [
+  'waiting',
+  'ready',
+  'running',
+  'retrying',
+  'succeeded',
+  'failed',
+  'blocked',
+  'skipped',
+  'cancelled',
+] as const
+
+export type NodeState = (typeof nodeStates)[number]
+
+// Numbers, because the state of every node is compared several times and a mask makes the check of a
+// move one instruction.
+export const waiting = 0
+export const ready = 1
+export const running = 2
+export const retrying = 3
+export const succeeded = 4
+export const failed = 5
+export const blocked = 6
+export const skipped = 7
+export const cancelled = 8
+
+const to = (...states: number[]): number => states.reduce((mask, state) => mask | (1 << state), 0)
+
+const legalMoves: readonly number[] = [
+  /* waiting   */ to(ready, succeeded, failed, blocked, skipped),
+  /* ready     */ to(running, skipped),
+  /* running   */ to(retrying, succeeded, failed, cancelled),
+  /* retrying  */ to(ready, cancelled),
+  /* succeeded */ 0,
+  /* failed    */ 0,
+  /* blocked   */ 0,
+  /* skipped   */ 0,
+  /* cancelled */ 0,
+]
+
+/** What may differ from node to node. */
+export interface NodeLimits {
+  readonly retries: number
+  readonly timeout: number
+}
+
+export class Node implements ListItem<Node> {
+  /** Position in order of addition: index into the timeline. */
+  readonly index: number
+  readonly name: string
+  readonly lane: Lane
+  readonly limits: NodeLimits
+  state: number = waiting
+  /** Dependencies that have not succeeded yet. */
+  remaining = 0
+  after: readonly Node[]
+  /** Who waits for this node. Dropped when it ends: nobody can be released twice. */
+  dependents: Node[] | undefined
+  attempt = 0
+  /** What its attempts threw, in order. */
+  errors: unknown[] | undefined
+  value: unknown
+  /** The failed or removed node that keeps this one from running. */
+  blockedBy: Node | undefined
+  // Where it stands in its lane while it is ready.
+  list: object | undefined
+  previous: Node | undefined
+  next: Node | undefined
+  /** Order of becoming ready: what FIFO across lanes goes by. */
+  readyOrder = 0
+
+  constructor(
+    index: number,
+    name: string,
+    lane: Lane,
+    limits: NodeLimits,
+    after: readonly Node[],
+  ) {
+    this.index = index
+    this.name = name
+    this.lane = lane
+    this.limits = limits
+    this.after = after
+  }
+
+  get stateName(): NodeState {
+    return nodeStates[this.state]!
+  }
+
+  get ended(): boolean {
+    return this.state >= succeeded
+  }
+}
+
+/**
+ * The only place where a node changes its state.
+ * A second completion is not a legal move (seed 000, problem 8): it throws instead of counting twice.
+ */
+export function move(node: Node, state: number): void {
+  if ((legalMoves[node.state]! & (1 << state)) === 0) {
+    const from = node.stateName
+    throw new HeddleError('HDL_ILLEGAL_TRANSITION', {
+      node: node.name,
+      from,
+      to: nodeStates[state]!,
+    })
+  }
+  node.state = state
+}

@@ -1,0 +1,943 @@
+import { HeddleError, cancelled as cancelledError, type CancelSource } from '../errors.ts'
+import type { Needs } from '../graph/job.ts'
+import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
+import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
+import { soon, type Clock, type Timer } from '../kernel/clock.ts'
+import { Deadlines, type Due } from '../kernel/deadlines.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { LinkedList } from '../kernel/linked-list.ts'
+import { sliceBudget } from '../kernel/slices.ts'
+import { suggest } from '../kernel/suggest.ts'
+import { Attempt, type NodeContext } from './attempt.ts'
+import { findCycle } from './cycles.ts'
+import { Observers, type Observer, type RunEvent, type RunState } from './events.ts'
+import { explainNode, type Explanation } from './explain.ts'
+import {
+  criticalPath,
+  whatIf,
+  type CriticalPath,
+  type Forecast,
+  type WhatIfOptions,
+} from './insight.ts'
+import { Lanes } from './lanes.ts'
+import {
+  Node,
+  blocked,
+  cancelled,
+  failed,
+  move,
+  ready,
+  retrying,
+  running,
+  skipped,
+  succeeded,
+  waiting,
+  type NodeLimits,
+  type NodeState,
+} from './node.ts'
+import { backoff, isRetryable, requestedDelay } from './retry.ts'
+import { ResultBuilder, type RunResult } from './result.ts'
+import { Timeline } from './timeline.ts'
+
+/*
+ * The scheduler: names, dependencies, and a function to call for each name.
+ *
+ * A node that succeeds lowers the counter of each dependent; a counter at zero makes the dependent
+ * ready; a ready node starts as soon as its permits are free. There are no levels and no workers: a
+ * permit that comes back is a slot.
+ *
+ * The run itself:
+ *
+ *     idle ──run()──▶ running ◀──pause()/resume()──▶ paused
+ *                        │                              │
+ *                        ├──────────── cancel() ────────┤
+ *                        ▼                              ▼
+ *                    finished                  draining ──▶ cancelled
+ *
+ * The states of a node are drawn in node.ts.
+ *
+ * Invariants, quoted by the tests:
+ *  I1  Every node that was added ends in exactly one of succeeded, failed, blocked, skipped, cancelled,
+ *      and the run ends only then.
+ *  I2  A node starts only after all its dependencies have succeeded.
+ *  I3  The permits in use never exceed the capacity of a resource, unless it was lowered meanwhile.
+ *  I4  Nothing starts while the run is paused or draining: the check and the start are one step.
+ *  I5  At most one attempt of a node is under way, and a new one begins only when the last has settled.
+ *  I6  After the run no timer, no listener and no queue entry is left.
+ *  I7  No uninterrupted stretch of the scheduler's own work is much longer than `sliceBudget`.
+ *
+ * I7 is why nothing here walks the whole graph in one go. Long work (a root with a million dependents, a
+ * failure that blocks a million nodes, a cancel that skips them) is kept as a wave and done in slices.
+ *
+ * Known limits: names and states are kept until the scheduler is dropped, about 300 bytes a node. A
+ * callback that ignores its signal cannot be stopped on the loop; it is abandoned after `abortGrace`.
+ */
+
+export interface SchedulerOptions {
+  /** How many nodes run at once. Default 5. `Infinity` for no limit. */
+  readonly concurrency?: number
+  /** How often a failed attempt is tried again. Default 0. */
+  readonly retries?: number
+  /** Milliseconds: attempt n waits uniform(0, min(retryBaseDelay * 2^n, 60 s)). Default 1,000. */
+  readonly retryBaseDelay?: number
+  /** Milliseconds one attempt may take, from its start; queueing and back-off do not count. Default 600,000. */
+  readonly timeout?: number
+  /** Permits besides slots, by name, for nodes that say what they `need`. */
+  readonly resources?: Readonly<Record<string, number>>
+  /** Milliseconds of waiting that raise a ready node by one priority. Default 30,000. */
+  readonly aging?: number
+  /** What a dependency that was never added means. Default `ignore`: it is taken as satisfied. */
+  readonly unknown?: 'ignore' | 'error'
+  /** Instead of refusing a graph with cycles, fail their members and run the rest. Default false. */
+  readonly allowCycles?: boolean
+  /** The run waits for more nodes until close() is called. Default false. */
+  readonly keepOpen?: boolean
+  /** Milliseconds between a graceful cancel and the abort of what still runs. Default 30,000. */
+  readonly cancelGrace?: number
+  /** Milliseconds an aborted attempt has to settle before it is abandoned. Default 2,000. */
+  readonly abortGrace?: number
+  /** Told of every event. More can be added with observe(). */
+  readonly observer?: Observer
+  readonly kernel?: Kernel
+}
+
+export interface AddOptions {
+  /** Names that must succeed first. They may be added later, as long as the run has not started. */
+  readonly after?: readonly string[]
+  /** Permits it takes while it runs. One `slot` when absent; `{}` takes none. */
+  readonly needs?: Needs
+  /** 0 is first, 9 is last. Default 1. */
+  readonly priority?: number
+  readonly retries?: number
+  readonly timeout?: number
+  /** Already done, for instance in an earlier run: not called, dependents may start. */
+  readonly done?: boolean
+  /** With `done`: what resultOf() gives to dependents. */
+  readonly value?: unknown
+}
+
+export interface RemoveOptions {
+  /**
+   * `block` (default): dependents cannot run any more. `detach`: they run without this node, once
+   * what it was waiting for itself is done.
+   */
+  readonly dependents?: 'block' | 'detach'
+}
+
+export interface CancelOptions {
+  readonly reason?: string
+  readonly by?: string
+  readonly source?: CancelSource
+  /** Abort what runs at once, as a second cancel() does. */
+  readonly abort?: boolean
+}
+
+export type NodeFunction = (name: string, context: NodeContext) => unknown
+
+export interface SchedulerStats {
+  readonly state: RunState
+  readonly nodes: number
+  readonly unfinished: number
+  readonly ready: number
+  readonly running: number
+  readonly retrying: number
+  readonly succeeded: number
+  readonly failed: number
+  readonly blocked: number
+  readonly skipped: number
+  readonly cancelled: number
+}
+
+/** A node in back-off. */
+class Backoff implements Due {
+  heapIndex = -1
+  dueAt = 0
+  readonly node: Node
+
+  constructor(node: Node) {
+    this.node = node
+  }
+}
+
+/** Dependents of one node that are still to be told. `cause` = blocked by it; otherwise released. */
+interface Wave {
+  readonly dependents: readonly Node[]
+  readonly cause: Node | undefined
+  position: number
+}
+
+const none: readonly never[] = []
+/** How many dependents are told on the spot; more become a wave. */
+const smallFan = 256
+
+export class Scheduler {
+  readonly #clock: Clock
+  readonly #kernel: Kernel
+  readonly #limits: NodeLimits
+  readonly #retryBaseDelay: number
+  readonly #cancelGrace: number
+  readonly #abortGrace: number
+  readonly #unknown: 'ignore' | 'error'
+  readonly #allowCycles: boolean
+
+  readonly #nodes = new Map<string, Node>()
+  readonly #lanes: Lanes
+  readonly #timeline = new Timeline()
+  readonly #observers: Observers
+  readonly #result = new ResultBuilder()
+  readonly #running = new LinkedList<Attempt>()
+  readonly #timeouts: Deadlines<Attempt>
+  readonly #backoffs: Deadlines<Backoff>
+  readonly #inBackoff = new Map<Node, Backoff>()
+  readonly #waves: Wave[] = []
+  /** Nodes that named a dependency before it was added. */
+  readonly #forward = new Map<string, Node[]>()
+  #hadForward = false
+
+  #state: RunState = 'idle'
+  #paused = false
+  #open: boolean
+  #unfinished = 0
+  #work: NodeFunction = () => undefined
+  #settled: PromiseWithResolvers<RunResult> | undefined
+  #startedAt = 0
+  #pumping = false
+  #turnOpen = false
+  #turnStarted = 0
+  #yielding = false
+  #cancelCause: HeddleError<'HDL_CANCELLED'> | undefined
+  #graceTimer: Timer | undefined
+  #skipCursor: Iterator<Node> | undefined
+
+  constructor(options: SchedulerOptions = {}) {
+    this.#kernel = options.kernel ?? systemKernel
+    this.#clock = this.#kernel.clock
+    this.#limits = {
+      retries: checkCount('retries', options.retries ?? 0, 0, true),
+      timeout: checkDuration('timeout', options.timeout ?? 600_000),
+    }
+    this.#retryBaseDelay = checkDuration('retryBaseDelay', options.retryBaseDelay ?? 1_000)
+    this.#cancelGrace = checkDuration('cancelGrace', options.cancelGrace ?? 30_000)
+    this.#abortGrace = checkDuration('abortGrace', options.abortGrace ?? 2_000)
+    this.#unknown = options.unknown ?? 'ignore'
+    this.#allowCycles = options.allowCycles ?? false
+    this.#open = options.keepOpen ?? false
+    this.#lanes = new Lanes({
+      concurrency: options.concurrency ?? 5,
+      resources: options.resources ?? {},
+      aging: checkDuration('aging', options.aging ?? 30_000),
+    })
+    this.#observers = new Observers(options.observer === undefined ? [] : [options.observer])
+    this.#timeouts = new Deadlines(this.#clock, (attempt) => this.#onDue(attempt))
+    this.#backoffs = new Deadlines(this.#clock, (entry) => this.#onBackoffOver(entry))
+  }
+
+  // ── Building the graph ────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Adds a node, also while the run goes on. False when the name is known already.
+   *
+   * A node whose dependency has failed, was blocked or removed is blocked at once (P6, P7).
+   * @throws `HDL_UNKNOWN_DEPENDENCY` with `unknown: 'error'`, for names unknown once the run has started.
+   */
+  add(name: string, options: AddOptions = {}): boolean {
+    if (this.#nodes.has(checkName('name', name))) return false
+    this.#refuseWhenEnded('add()')
+    const limits =
+      options.retries === undefined && options.timeout === undefined
+        ? this.#limits
+        : {
+            retries: checkCount('retries', options.retries ?? this.#limits.retries, 0, true),
+            timeout: checkDuration('timeout', options.timeout ?? this.#limits.timeout),
+          }
+    const lane = this.#lanes.laneFor(options.needs, options.priority)
+    const after = options.after ?? none
+    if (this.#unknown === 'error' && this.#state !== 'idle') this.#refuseUnknown(name, after)
+
+    const node = new Node(this.#nodes.size, name, lane, limits, none)
+    this.#nodes.set(name, node)
+    this.#timeline.add(node.index)
+    this.#unfinished++
+    const blockedBy = after.length === 0 ? undefined : this.#link(node, after)
+    this.#resolveForward(node)
+
+    if (options.done === true) this.#markDone(node, options.value)
+    else if (this.#cancelCause !== undefined && this.#state !== 'idle') this.#skip(node)
+    else if (blockedBy !== undefined) this.#block(node, blockedBy)
+    else if (node.remaining === 0) this.#becomeReady(node)
+    this.#pumpSoon()
+    return true
+  }
+
+  /**
+   * Takes a node out of the run. False when it is unknown or has ended already.
+   *
+   * A node that has not started is skipped. A running one is aborted; it ends as cancelled when its
+   * callback settles. What happens to its dependents is decided now, by `dependents`.
+   */
+  remove(name: string, options: RemoveOptions = {}): boolean {
+    const node = this.#nodes.get(name)
+    if (node === undefined || node.ended) return false
+    const dependents = node.dependents
+    node.dependents = undefined
+    if (node.state === running) this.#abortRemoved(node)
+    else this.#skip(node, removed(node))
+    if (dependents !== undefined) {
+      if (options.dependents === 'detach') this.#detach(node, dependents)
+      else this.#startWave(dependents, node)
+    }
+    this.#pumpSoon()
+    return true
+  }
+
+  /** With `keepOpen`: no more nodes will come, the run may end. */
+  close(): void {
+    this.#open = false
+    this.#finishIfDone()
+  }
+
+  // ── Running ───────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Calls `work` for each node as soon as its dependencies have succeeded and a slot is free.
+   *
+   * Resolves when every node has ended, also when some failed: look at `ok`.
+   *
+   * *Cancellation*: aborting `signal` is a hard cancel(); the promise still resolves, with `ok: false`.
+   * *Fairness*: first ready, first started, within a priority; waiting raises the priority.
+   * @throws `HDL_CYCLE`, `HDL_UNKNOWN_DEPENDENCY` (with `unknown: 'error'`) before anything has started,
+   * `HDL_ALREADY_RUN` the second time.
+   * @example
+   * const s = new Scheduler({ concurrency: 2 })
+   * s.add('core')
+   * s.add('plugin', { after: ['core'] })
+   * const result = await s.run(async (name) => name.length)
+   * result.succeeded // => ['core', 'plugin']
+   */
+  async run(work: NodeFunction, options: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
+    if (this.#settled !== undefined) throw new HeddleError('HDL_ALREADY_RUN', undefined)
+    const settled = (this.#settled = Promise.withResolvers<RunResult>())
+    this.#work = work
+    this.#startedAt = this.#clock.now()
+    this.#settleForward()
+    if (this.#hadForward) await this.#refuseCycles()
+    this.#setState(this.#paused ? 'paused' : 'running')
+    if (this.#observers.wanted) {
+      this.#emit({ type: 'start', at: this.#clock.now(), nodes: this.#nodes.size })
+    }
+    if (this.#cancelCause !== undefined) this.#drain()
+
+    const outer = this.#obey(options.signal)
+    try {
+      this.#pump()
+      return await settled.promise
+    } finally {
+      outer[Symbol.dispose]()
+    }
+  }
+
+  /** Starts nothing new until resume(). What runs goes on, and so do its timeouts. */
+  pause(): void {
+    if (this.#paused || this.#isEnding) return
+    this.#paused = true
+    if (this.#state === 'running') this.#setState('paused')
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    if (this.#state === 'paused') this.#setState('running')
+    this.#pump()
+  }
+
+  /**
+   * Graceful: what runs may finish, the rest is skipped. A second call, `abort: true`, or `cancelGrace`
+   * running out aborts what still runs. A cancelled run is never `ok`.
+   */
+  cancel(options: CancelOptions = {}): void {
+    if (this.#state === 'finished' || this.#state === 'cancelled') return
+    const again = this.#cancelCause !== undefined
+    this.#cancelCause ??= new HeddleError('HDL_CANCELLED', {
+      what: 'The run',
+      source: options.source ?? 'user',
+      reason: options.reason,
+      by: options.by,
+    })
+    if (this.#state === 'idle') return
+    if (!again) this.#drain()
+    if (again || options.abort === true) this.#abortAll()
+    this.#pump()
+  }
+
+  // ── Looking at it ─────────────────────────────────────────────────────────────────────────────
+
+  get state(): RunState {
+    return this.#state === 'idle' && this.#paused ? 'paused' : this.#state
+  }
+
+  /** How many nodes run at once. Lowering it lets what runs finish. */
+  get concurrency(): number {
+    return this.#lanes.resources.get('slot')!.capacity
+  }
+
+  set concurrency(slots: number) {
+    this.resize('slot', slots)
+  }
+
+  /** Changes the permits of a resource while the run goes on. */
+  resize(resource: string, permits: number): void {
+    this.#lanes.resize(resource, permits)
+    this.#pumpSoon()
+  }
+
+  /** Adds an observer. Dispose of what is returned to remove it. */
+  observe(observer: Observer): Disposable {
+    return this.#observers.add(observer)
+  }
+
+  /** How a node stands, or undefined when there is none of that name. */
+  stateOf(name: string): NodeState | undefined {
+    return this.#nodes.get(name)?.stateName
+  }
+
+  /** All nodes in order of addition. */
+  *nodes(): IterableIterator<{ readonly name: string; readonly state: NodeState }> {
+    for (const node of this.#nodes.values()) yield { name: node.name, state: node.stateName }
+  }
+
+  /**
+   * Why a node does not run: the exact dependency, permit and its holders, pause or back-off.
+   * @throws `HDL_UNKNOWN_NODE`.
+   */
+  explain(name: string): Explanation {
+    const node = this.#nodes.get(name)
+    if (node === undefined) {
+      throw new HeddleError('HDL_UNKNOWN_NODE', {
+        node: name,
+        suggestion: suggest(name, this.#nodes.keys()),
+      })
+    }
+    return explainNode(node, {
+      now: this.#clock.now(),
+      state: this.state,
+      running: this.#running,
+      lanes: this.#lanes,
+      timeline: this.#timeline,
+      retryAt: this.#inBackoff.get(node)?.dueAt,
+    })
+  }
+
+  /**
+   * The chain of dependencies that took longest, and how much later each node could have ended.
+   *
+   * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
+   */
+  criticalPath(): Promise<CriticalPath> {
+    return criticalPath([...this.#nodes.values()], this.#timeline, this.#clock)
+  }
+
+  /**
+   * How long this run would have taken with other limits, from its recorded durations.
+   *
+   * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
+   */
+  whatIf(limits: WhatIfOptions): Promise<Forecast> {
+    return whatIf([...this.#nodes.values()], this.#timeline, this.#lanes.resources, limits, this.#clock)
+  }
+
+  stats(): SchedulerStats {
+    return {
+      state: this.state,
+      nodes: this.#nodes.size,
+      unfinished: this.#unfinished,
+      ready: this.#lanes.size,
+      running: this.#running.size,
+      retrying: this.#inBackoff.size,
+      succeeded: this.#result.succeeded.length + this.#result.reused.length,
+      failed: this.#result.failed.size,
+      blocked: this.#result.blocked.size,
+      skipped: this.#result.skipped.length,
+      cancelled: this.#result.cancelled.length,
+    }
+  }
+
+  // ── Dependencies ──────────────────────────────────────────────────────────────────────────────
+
+  /** Connects a new node. Returns the ended dependency that keeps it from ever running, if there is one. */
+  #link(node: Node, names: readonly string[]): Node | undefined {
+    const after: Node[] = []
+    let blockedBy: Node | undefined
+    for (const name of names) {
+      const dependency = name === node.name ? undefined : this.#nodes.get(name)
+      if (dependency === undefined) {
+        if (this.#state === 'idle' && this.#settled === undefined) this.#expect(name, node)
+        continue
+      }
+      after.push(dependency)
+      if (!dependency.ended) this.#connect(dependency, node)
+      else if (dependency.state !== succeeded) blockedBy ??= dependency.blockedBy ?? dependency
+    }
+    node.after = after
+    return blockedBy
+  }
+
+  #connect(dependency: Node, dependent: Node): void {
+    dependent.remaining++
+    if (dependency.dependents === undefined) dependency.dependents = [dependent]
+    else dependency.dependents.push(dependent)
+  }
+
+  /** Remembers that `node` waits for a name that may still be added. */
+  #expect(name: string, node: Node): void {
+    this.#hadForward = true
+    node.remaining++
+    const waitingFor = this.#forward.get(name)
+    if (waitingFor === undefined) this.#forward.set(name, [node])
+    else waitingFor.push(node)
+  }
+
+  #resolveForward(added: Node): void {
+    const waitingFor = this.#forward.get(added.name)
+    if (waitingFor === undefined) return
+    this.#forward.delete(added.name)
+    for (const node of waitingFor) {
+      node.remaining--
+      node.after = [...node.after, added]
+      if (!node.ended) this.#connect(added, node)
+    }
+  }
+
+  /** What is still missing when the run starts is ignored or refused. */
+  #settleForward(): void {
+    for (const [name, nodes] of this.#forward) {
+      if (this.#unknown === 'error') {
+        throw this.#unknownDependency(nodes[0]!.name, name)
+      }
+      for (const node of nodes) {
+        if (--node.remaining === 0 && node.state === waiting) this.#becomeReady(node)
+      }
+    }
+    this.#forward.clear()
+  }
+
+  #refuseUnknown(name: string, after: readonly string[]): void {
+    const missing = after.find((dependency) => !this.#nodes.has(dependency))
+    if (missing !== undefined) throw this.#unknownDependency(name, missing)
+  }
+
+  #unknownDependency(node: string, dependency: string): HeddleError {
+    return new HeddleError('HDL_UNKNOWN_DEPENDENCY', {
+      node,
+      dependency,
+      suggestion: suggest(dependency, this.#nodes.keys()),
+    })
+  }
+
+  /** Only names used before they were added can close a cycle, so most runs never come here. */
+  async #refuseCycles(): Promise<void> {
+    const cycle = await findCycle([...this.#nodes.values()], this.#clock)
+    if (cycle === undefined) return
+    const error = new HeddleError('HDL_CYCLE', { path: cycle.path })
+    if (!this.#allowCycles) throw error
+    for (const node of cycle.members) {
+      if (node.state !== waiting) continue
+      ;(node.errors ??= []).push(error)
+      this.#endFailed(node, error, this.#clock.now())
+    }
+  }
+
+  /** Dependents of a removed node wait for what the node itself was waiting for. */
+  #detach(node: Node, dependents: readonly Node[]): void {
+    const inherited = node.after.filter((dependency) => !dependency.ended)
+    for (const dependent of dependents) {
+      if (dependent.state !== waiting) continue
+      dependent.remaining--
+      dependent.after = [...dependent.after.filter((other) => other !== node), ...inherited]
+      for (const dependency of inherited) this.#connect(dependency, dependent)
+      if (dependent.remaining === 0) this.#becomeReady(dependent)
+    }
+  }
+
+  #markDone(node: Node, value: unknown): void {
+    move(node, succeeded)
+    node.value = value
+    this.#result.reused.push(node.name)
+    this.#ended(node, this.#clock.now())
+    this.#release(node)
+  }
+
+  // ── Waves: telling dependents, in slices ──────────────────────────────────────────────────────
+
+  #release(node: Node): void {
+    const dependents = node.dependents
+    if (dependents === undefined) return
+    node.dependents = undefined
+    if (dependents.length > smallFan) return this.#startWave(dependents, undefined)
+    for (const dependent of dependents) this.#satisfy(dependent)
+  }
+
+  #satisfy(dependent: Node): void {
+    if (--dependent.remaining === 0 && dependent.state === waiting) this.#becomeReady(dependent)
+  }
+
+  #startWave(dependents: readonly Node[], cause: Node | undefined): void {
+    this.#waves.push({ dependents, cause, position: 0 })
+  }
+
+  /** Works on the waves until none is left or the slice is over. True when all is done. */
+  #spread(): boolean {
+    let steps = 0
+    for (let wave = this.#waves.at(-1); wave !== undefined; wave = this.#waves.at(-1)) {
+      const dependent = wave.dependents[wave.position++]
+      if (dependent === undefined) this.#waves.pop()
+      else if (wave.cause === undefined) this.#satisfy(dependent)
+      else if (dependent.state === waiting) this.#block(dependent, wave.cause)
+      if ((++steps & 63) === 0 && this.#sliceIsOver(this.#clock.now())) return false
+    }
+    while (this.#skipCursor !== undefined) {
+      const { done, value: node } = this.#skipCursor.next()
+      if (done === true) this.#skipCursor = undefined
+      else if (!node.ended && node.state !== running) this.#skip(node)
+      if ((++steps & 63) === 0 && this.#sliceIsOver(this.#clock.now())) return false
+    }
+    return true
+  }
+
+  // ── Dispatch ──────────────────────────────────────────────────────────────────────────────────
+
+  get #dispatching(): boolean {
+    return this.#state === 'running'
+  }
+
+  get #isEnding(): boolean {
+    return this.#state === 'draining' || this.#state === 'finished' || this.#state === 'cancelled'
+  }
+
+  /** Starts everything that can start now. */
+  #pump(): void {
+    if (this.#pumping || this.#yielding || this.#state === 'idle') return
+    this.#pumping = true
+    try {
+      if (!this.#spread()) return
+      for (;;) {
+        const node = this.#next(this.#clock.now())
+        if (node === undefined) break
+        void this.#occupy(node)
+      }
+    } finally {
+      this.#pumping = false
+    }
+    this.#finishIfDone()
+  }
+
+  /** For calls from outside: user code is not started from within add() or remove(). */
+  #pumpSoon(): void {
+    if (this.#state !== 'idle') soon(() => this.#pump())
+  }
+
+  #next(now: number): Node | undefined {
+    if (!this.#dispatching || this.#yielding || this.#lanes.size === 0) return undefined
+    if (this.#sliceIsOver(now)) return undefined
+    return this.#lanes.pick(now, this.#readySince)
+  }
+
+  readonly #readySince = (node: Node): number => this.#timeline.readyAt(node.index)
+
+  /**
+   * The starvation guard. A turn opens with the first dispatch after I/O had its chance; when it has
+   * lasted too long, dispatch stops until I/O has had the next one.
+   */
+  #sliceIsOver(now: number): boolean {
+    if (!this.#turnOpen) {
+      this.#turnOpen = true
+      this.#turnStarted = now
+      this.#clock.afterIo(this.#endTurn)
+      return false
+    }
+    if (now - this.#turnStarted < sliceBudget) return false
+    this.#yielding = true
+    return true
+  }
+
+  readonly #endTurn = (): void => {
+    this.#turnOpen = false
+    if (!this.#yielding) return
+    this.#yielding = false
+    this.#pump()
+  }
+
+  /**
+   * A slot: runs one node after the other until nothing can start. One async function per slot instead
+   * of one per node saves two allocations and a microtask for each.
+   */
+  async #occupy(first: Node): Promise<void> {
+    let now = this.#clock.now()
+    for (let node: Node | undefined = first; node !== undefined; node = this.#next(now)) {
+      const attempt = this.#begin(node, now)
+      let threw = false
+      let outcome: unknown
+      try {
+        const pending = this.#work(node.name, attempt)
+        if (this.#lanes.size > 0) this.#pump()
+        outcome = await pending
+      } catch (error) {
+        threw = true
+        outcome = error
+      }
+      if (attempt.abandoned) return
+      now = this.#clock.now()
+      this.#end(attempt, threw, outcome, now)
+      if (this.#waves.length > 0) this.#pump()
+    }
+    this.#pump()
+  }
+
+  #begin(node: Node, now: number): Attempt {
+    move(node, running)
+    const attempt = new Attempt(node)
+    if (node.attempt === 0) this.#timeline.markStarted(node.index, now)
+    this.#running.push(attempt)
+    if (node.limits.timeout !== Infinity) this.#timeouts.set(attempt, now + node.limits.timeout)
+    if (this.#observers.wanted) this.#emitNode(node, now)
+    return attempt
+  }
+
+  #end(attempt: Attempt, threw: boolean, outcome: unknown, now: number): void {
+    const { node } = attempt
+    this.#running.remove(attempt)
+    this.#timeouts.delete(attempt)
+    node.lane.giveBack()
+    if (attempt.cancelled) this.#endAborted(node, attempt.reason, now)
+    else if (threw) this.#failOrRetry(node, outcome, now)
+    else this.#endSucceeded(node, outcome, now)
+  }
+
+  /** The abort decides, whatever the callback made of it: many return quietly when told to stop. */
+  #endAborted(node: Node, reason: unknown, now: number): void {
+    if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT') {
+      return this.#failOrRetry(node, reason, now)
+    }
+    ;(node.errors ??= []).push(reason)
+    this.#endCancelled(node, reason, now)
+  }
+
+  #failOrRetry(node: Node, error: unknown, now: number): void {
+    ;(node.errors ??= []).push(error)
+    const mayRetry = node.attempt < node.limits.retries && !this.#isEnding && isRetryable(error)
+    if (!mayRetry) return this.#endFailed(node, error, now)
+    const delay =
+      requestedDelay(error) ?? backoff(node.attempt, this.#retryBaseDelay, this.#kernel.random)
+    move(node, retrying)
+    node.attempt++
+    const entry = new Backoff(node)
+    this.#inBackoff.set(node, entry)
+    this.#backoffs.set(entry, now + delay)
+    if (this.#observers.wanted) this.#emitNode(node, now, { error, delay })
+  }
+
+  #onBackoffOver(entry: Backoff): void {
+    this.#inBackoff.delete(entry.node)
+    this.#becomeReady(entry.node)
+    this.#pump()
+  }
+
+  #becomeReady(node: Node): void {
+    const now = this.#clock.now()
+    move(node, ready)
+    this.#timeline.markReady(node.index, now)
+    this.#lanes.enqueue(node)
+    if (this.#observers.wanted) this.#emitNode(node, now)
+  }
+
+  // ── Stopping attempts ─────────────────────────────────────────────────────────────────────────
+
+  /** First the timeout, then, once aborted, the time it had to settle. */
+  #onDue(attempt: Attempt): void {
+    if (attempt.cancelled) return this.#abandon(attempt)
+    const limit = attempt.node.limits.timeout
+    this.#abort(attempt, new HeddleError('HDL_TIMEOUT', { what: `"${attempt.name}"`, limit }))
+  }
+
+  #abort(attempt: Attempt, reason: HeddleError): void {
+    if (attempt.cancelled) return
+    // Before abort(): its listeners are user code and may end the attempt on the spot.
+    this.#timeouts.set(attempt, this.#clock.now() + this.#abortGrace)
+    attempt.abort(reason)
+  }
+
+  /** The callback does not react to its signal: its node ends without it (every wait ends, law 3). */
+  #abandon(attempt: Attempt): void {
+    const { node, reason } = attempt
+    const now = this.#clock.now()
+    attempt.abandoned = true
+    this.#running.remove(attempt)
+    node.lane.giveBack()
+    const error = new HeddleError(
+      'HDL_UNRESPONSIVE',
+      { what: `"${node.name}"`, grace: this.#abortGrace },
+      { cause: reason },
+    )
+    ;(node.errors ??= []).push(error)
+    if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT') this.#endFailed(node, error, now)
+    else this.#endCancelled(node, error, now)
+    this.#pump()
+  }
+
+  #abortRemoved(node: Node): void {
+    for (const attempt of this.#running) {
+      if (attempt.node !== node) continue
+      this.#abort(attempt, removed(node))
+    }
+  }
+
+  #drain(): void {
+    if (this.#isEnding) return
+    this.#setState('draining')
+    this.#skipCursor = this.#nodes.values()
+    this.#graceTimer = this.#clock.setTimer(this.#cancelGrace, () => this.#abortAll())
+  }
+
+  #abortAll(): void {
+    this.#graceTimer?.cancel()
+    this.#graceTimer = undefined
+    for (const attempt of this.#running) this.#abort(attempt, this.#cancelCause!)
+  }
+
+  /** Lets an outer signal cancel the run, until disposed. */
+  #obey(signal: AbortSignal | undefined): Disposable {
+    if (signal === undefined) return { [Symbol.dispose]: () => undefined }
+    const follower: AbortFollower = {
+      list: undefined,
+      previous: undefined,
+      next: undefined,
+      onAbort: (reason) => {
+        this.#cancelCause ??= cancelledError('The run', reason)
+        this.#drain()
+        this.#abortAll()
+        this.#pump()
+      },
+    }
+    if (signal.aborted) follower.onAbort(signal.reason)
+    else followAbort(signal, follower)
+    return { [Symbol.dispose]: () => unfollowAbort(signal, follower) }
+  }
+
+  // ── Outcomes: exactly one of these per node ───────────────────────────────────────────────────
+
+  #endSucceeded(node: Node, value: unknown, now: number): void {
+    move(node, succeeded)
+    node.value = value
+    this.#result.succeeded.push(node.name)
+    this.#ended(node, now)
+    this.#release(node)
+  }
+
+  #endFailed(node: Node, error: unknown, now: number): void {
+    move(node, failed)
+    this.#result.failed.set(node.name, error)
+    this.#ended(node, now, { error })
+    this.#blockDependents(node, node)
+  }
+
+  #endCancelled(node: Node, error: unknown, now: number): void {
+    move(node, cancelled)
+    this.#result.cancelled.push(node.name)
+    this.#ended(node, now, { error })
+    this.#blockDependents(node, node)
+  }
+
+  #block(node: Node, cause: Node): void {
+    move(node, blocked)
+    node.blockedBy = cause
+    this.#result.blocked.set(node.name, cause.name)
+    this.#ended(node, this.#clock.now(), { blockedBy: cause.name })
+    this.#blockDependents(node, cause)
+  }
+
+  /** Nothing of it has run, or it was waiting to be tried again. */
+  #skip(node: Node, reason: unknown = this.#cancelCause): void {
+    const now = this.#clock.now()
+    if (node.state === retrying) {
+      const entry = this.#inBackoff.get(node)!
+      this.#inBackoff.delete(node)
+      this.#backoffs.delete(entry)
+      return this.#endCancelled(node, reason, now)
+    }
+    if (node.state === ready) this.#lanes.remove(node)
+    move(node, skipped)
+    this.#result.skipped.push(node.name)
+    this.#ended(node, now)
+    this.#blockDependents(node, node)
+  }
+
+  /** While draining, the skip pass reaches the dependents: they are skipped, not blocked. */
+  #blockDependents(node: Node, cause: Node): void {
+    const dependents = node.dependents
+    node.dependents = undefined
+    if (dependents !== undefined && this.#cancelCause === undefined) this.#startWave(dependents, cause)
+  }
+
+  #ended(
+    node: Node,
+    now: number,
+    more?: { readonly error?: unknown; readonly blockedBy?: string },
+  ): void {
+    this.#unfinished--
+    this.#timeline.markEnded(node.index, now)
+    if (node.errors !== undefined) this.#result.errors.set(node.name, node.errors)
+    if (this.#observers.wanted) this.#emitNode(node, now, more)
+  }
+
+  #finishIfDone(): void {
+    if (this.#unfinished > 0 || this.#settled === undefined || this.#state === 'idle') return
+    if (this.#state === 'finished' || this.#state === 'cancelled') return
+    if (this.#open && this.#cancelCause === undefined) return
+    this.#graceTimer?.cancel()
+    this.#timeouts.close()
+    this.#backoffs.close()
+    const state = this.#cancelCause === undefined ? 'finished' : 'cancelled'
+    this.#setState(state)
+    const now = this.#clock.now()
+    const result = this.#result.build(state, now - this.#startedAt, this.#nodes)
+    if (this.#observers.wanted) this.#emit({ type: 'complete', at: now, result })
+    this.#settled.resolve(result)
+  }
+
+  #refuseWhenEnded(action: string): void {
+    if (this.#state === 'finished' || this.#state === 'cancelled') {
+      throw new HeddleError('HDL_RUN_ENDED', { action })
+    }
+  }
+
+  // ── Events ────────────────────────────────────────────────────────────────────────────────────
+
+  #setState(state: RunState): void {
+    this.#state = state
+    if (this.#observers.wanted) this.#emit({ type: 'state', at: this.#clock.now(), state })
+  }
+
+  #emitNode(
+    node: Node,
+    at: number,
+    more?: { readonly error?: unknown; readonly delay?: number; readonly blockedBy?: string },
+  ): void {
+    const { name, stateName: state, attempt } = node
+    this.#emit(
+      more === undefined
+        ? { type: 'node', at, name, state, attempt }
+        : { type: 'node', at, name, state, attempt, ...more },
+    )
+  }
+
+  #emit(event: RunEvent): void {
+    this.#observers.emit(event)
+  }
+}
+
+function removed(node: Node): HeddleError<'HDL_CANCELLED'> {
+  return new HeddleError('HDL_CANCELLED', {
+    what: `"${node.name}"`,
+    source: 'user',
+    reason: 'removed from the run',
+  })
+}
