@@ -1,0 +1,68 @@
+/**
+ * Everything a machine can say about the code without running it: `npm run check`.
+ *
+ * All steps run and all findings are shown, so that one round of repairs is enough.
+ */
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { root, runNode, runNpm, runTool, type ToolResult } from './tool.ts'
+
+type Step = readonly [name: string, action: () => Promise<ToolResult>]
+
+async function show([name, action]: Step): Promise<boolean> {
+  const started = performance.now()
+  const { ok, output } = await action()
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  console.log(`${name.padEnd(8)} ${ok ? 'ok    ' : 'FAILED'} ${seconds.padStart(5)} s`)
+  if (!ok) console.log(`${output.trim()}\n`)
+  return ok
+}
+
+/** Folders of the packages that are published: those under packages/ that are not private. */
+function publicPackages(): string[] {
+  const parent = path.join(root, 'packages')
+  return readdirSync(parent)
+    .map((name) => path.join(parent, name))
+    .filter((folder) => {
+      const text = readFileSync(path.join(folder, 'package.json'), 'utf8')
+      return (JSON.parse(text) as { private?: boolean }).private !== true
+    })
+}
+
+/** Looks at each package as its users get it: packed, not as it lies here. */
+async function checkPacked(folder: string): Promise<ToolResult> {
+  const temporary = mkdtempSync(path.join(os.tmpdir(), 'heddle-pack-'))
+  try {
+    const packed = await runNpm(
+      ['pack', '--json', '--loglevel=error', '--pack-destination', temporary],
+      { cwd: folder },
+    )
+    if (!packed.ok) return packed
+    const tarball = path.join(temporary, readdirSync(temporary)[0]!)
+    const results = [
+      await runTool('publint', ['run', tarball, '--strict']),
+      await runTool('attw', [tarball, '--profile', 'esm-only', '--no-emoji', '--no-color']),
+    ]
+    return {
+      ok: results.every((result) => result.ok),
+      output: results.map((result) => (result.ok ? '' : result.output)).join('\n'),
+    }
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+// Types come first because they write what the packages are packed from.
+const types: Step = ['types', () => runTool('tsc', ['-b'])]
+const others: Step[] = [
+  ['lint', () => runTool('oxlint', ['--type-aware', '--format=unix'])],
+  ['format', () => runTool('oxfmt', ['--check'])],
+  ['docs', () => runNode(['scripts/docs-errors.ts', '--check'])],
+  ['unused', () => runTool('knip', ['--no-progress'])],
+  ...publicPackages().map((folder): Step => [path.basename(folder), () => checkPacked(folder)]),
+]
+
+let ok = await show(types)
+for (const step of others) ok = (await show(step)) && ok
+process.exitCode = ok ? 0 : 1

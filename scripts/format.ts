@@ -1,0 +1,10 @@
+/** Writes what can be written by machine: layout, safe lint repairs, generated pages. `npm run format` */
+import { runNode, runTool } from './tool.ts'
+
+for (const result of [
+  await runNode(['scripts/docs-errors.ts']),
+  await runTool('oxlint', ['--fix', '--quiet', '--silent']),
+  await runTool('oxfmt', []),
+]) {
+  process.stdout.write(result.output)
+}
