@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util'
+
+export interface Arguments {
+  readonly suite: string | undefined
+  readonly json: boolean
+  readonly quick: boolean
+  readonly help: boolean
+  /** Rows whose name contains one of these; all rows when empty. */
+  readonly only: readonly string[]
+}
+
+export const usage = `Usage: npm run -s bench -- <suite> [--json] [--quick] [--only <part of a row's name>]...
+
+  --json    one JSON array on stdout, nothing else
+  --quick   every row once and small: shows that it works, its figures mean little
+  --only    play only the rows whose name contains this; may be repeated
+
+Example: npm run -s bench -- engine --only chain`
+
+/** Throws a TypeError that says what is wrong. */
+export function parseArguments(args: readonly string[]): Arguments {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      json: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false, short: 'h' },
+      only: { type: 'string', multiple: true, default: [] },
+    },
+  })
+  if (positionals.length > 1)
+    throw new TypeError(`one suite at a time, not ${positionals.join(', ')}`)
+  return { suite: positionals[0], ...values }
+}

@@ -1,0 +1,51 @@
+/**
+ * The program of a child: plays the rounds of one entrant of one row and writes one report to file
+ * descriptor 3, so that nothing a library prints can damage it.
+ *
+ *     node --expose-gc --conditions=heddle-source child.ts <suite> <row> <entrant> <full|quick>
+ */
+import { writeFileSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
+import { GapMeter } from './gap-meter.ts'
+import type { ChildReport, Contender, Row } from './row.ts'
+import { planOf, type Plan } from './plan.ts'
+import { findRow, loadSuite } from './suites.ts'
+
+const [suiteName = '', rowName = '', entrantName = '', mode = 'full'] = process.argv.slice(2)
+const suite = await loadSuite(suiteName)
+const row = findRow(suite, rowName)
+const entrant = row.entrants[entrantName]
+if (entrant === undefined) throw new Error(`row ${rowName} has no entrant ${entrantName}`)
+
+const report = await measure(row, await entrant.load(), planOf(row, entrant, mode === 'quick'))
+writeFileSync(3, JSON.stringify(report))
+// Ends threads and timers too: how a library closes is not the question here.
+process.exit(0)
+
+async function measure(
+  { measure: kind }: Row,
+  contender: Contender,
+  { size, rounds, warmUps, warmUpSize }: Plan,
+): Promise<ChildReport> {
+  const values: number[] = []
+  const gaps: number[] = []
+  const builds: number[] = []
+  const meter = new GapMeter()
+  for (let count = 0; count < warmUps; count++) {
+    const play = await contender.prepare(warmUpSize)
+    await play(() => {})
+  }
+  for (let count = 0; count < rounds; count++) {
+    const play = await contender.prepare(size)
+    gc?.()
+    await turn()
+
+    meter.start()
+    const start = performance.now()
+    await play(() => builds.push(performance.now() - start))
+    const elapsed = performance.now() - start
+    gaps.push(meter.stop())
+    values.push(kind === 'rate' ? (size / elapsed) * 1000 : (elapsed / size) * 1000)
+  }
+  return { values, gaps, builds, rssMb: process.resourceUsage().maxRSS / 1024 }
+}

@@ -1,0 +1,124 @@
+import { planOf } from './plan.ts'
+import type { ChildReport, Entrant, Role, Row, RowResult, Suite } from './row.ts'
+import { playInChild } from './spawn.ts'
+import { best, median, ratioOf, round } from './statistics.ts'
+
+export interface RunnerOptions {
+  readonly quick: boolean
+  /** Told before each child starts. */
+  readonly onProgress: (line: string) => void
+}
+
+/** Everything that the children of one entrant reported. */
+interface Tally {
+  readonly name: string
+  readonly entrant: Entrant
+  readonly reports: ChildReport[]
+  error?: string
+}
+
+/**
+ * Plays one row: every child is a fresh process, one at a time, ours and the peers in turn.
+ *
+ * Taking turns matters more than the number of repetitions: the machine's speed drifts over
+ * seconds (neighbours, clock rate), and a drift between "all of ours" and "all of theirs" would
+ * look like a difference between the libraries. The order rotates, so nobody is always first.
+ */
+export async function runRow(suite: Suite, row: Row, options: RunnerOptions): Promise<RowResult> {
+  const tallies = Object.entries(row.entrants).map(([name, entrant]): Tally => ({
+    name,
+    entrant,
+    reports: [],
+  }))
+  const turns = Math.max(
+    ...tallies.map(({ entrant }) => planOf(row, entrant, options.quick).children),
+  )
+  for (let turn = 0; turn < turns; turn++) {
+    const order = [
+      ...tallies.slice(turn % tallies.length),
+      ...tallies.slice(0, turn % tallies.length),
+    ]
+    for (const tally of order) {
+      const { children } = planOf(row, tally.entrant, options.quick)
+      if (turn >= children || tally.error !== undefined) continue
+      options.onProgress(`${row.name}: ${tally.name} (${turn + 1} of ${children})`)
+      try {
+        tally.reports.push(await playInChild(suite.name, row.name, tally.name, options.quick))
+      } catch (error) {
+        tally.error = error instanceof Error ? error.message : String(error)
+      }
+    }
+  }
+  return summarize(row, tallies, options.quick)
+}
+
+function summarize(row: Row, tallies: readonly Tally[], quick: boolean): RowResult {
+  const better = row.measure === 'rate' ? 'more' : 'less'
+  const withRole = (role: Role) => tallies.filter(({ entrant }) => entrant.role === role)
+  const table = (role: Role, pick: (tally: Tally) => number | null) =>
+    Object.fromEntries(withRole(role).map((tally) => [tally.name, pick(tally)]))
+
+  const ours = withRole('ours')[0]
+  if (ours === undefined) throw new Error(`row ${row.name} has no entrant of ours`)
+  const peers = table('peer', valueOf)
+  const value = valueOf(ours)
+  const rival = best(
+    Object.values(peers).filter((peer) => peer !== null),
+    better,
+  )
+  const build = buildOf(ours)
+  const floorTally = withRole('floor')[0]
+  const floor = floorTally === undefined ? null : valueOf(floorTally)
+  return {
+    name: row.name,
+    ours: value,
+    unit: row.unit,
+    peers,
+    ratio: value === null || rival === undefined ? null : round(ratioOf(value, rival, better)),
+    ...(floor !== null && { floor }),
+    ...(floor !== null && value !== null && { floorRatio: round(ratioOf(value, floor, better)) }),
+    loopGapMs: gapOf(ours),
+    loopGapWorstMs: over(
+      ours,
+      ({ gaps }) => gaps,
+      (gaps) => Math.max(...gaps),
+    ),
+    rssMb: rssOf(ours),
+    ...(build !== null && { buildMs: build }),
+    size: planOf(row, ours.entrant, quick).size,
+    better,
+    variants: table('variant', valueOf),
+    peerLoopGapMs: table('peer', gapOf),
+    peerRssMb: table('peer', rssOf),
+    peerBuildMs: present(table('peer', buildOf)),
+    notes: tallies.flatMap(notesOf),
+  }
+}
+
+function present(values: Record<string, number | null>): Record<string, number> {
+  return Object.fromEntries(Object.entries(values).filter((entry) => entry[1] !== null)) as Record<
+    string,
+    number
+  >
+}
+
+function over(
+  tally: Tally,
+  pick: (report: ChildReport) => readonly number[],
+  join: (values: readonly number[]) => number,
+): number | null {
+  const values = tally.reports.flatMap(pick)
+  return tally.error !== undefined || values.length === 0 ? null : round(join(values))
+}
+
+const valueOf = (tally: Tally) => over(tally, ({ values }) => values, median)
+const gapOf = (tally: Tally) => over(tally, ({ gaps }) => gaps, median)
+const buildOf = (tally: Tally) => over(tally, ({ builds }) => builds, median)
+const rssOf = (tally: Tally) => over(tally, ({ rssMb }) => [rssMb], median)
+
+function notesOf({ name, entrant, error }: Tally): string[] {
+  const notes: string[] = []
+  if (entrant.note !== undefined) notes.push(`${name}: ${entrant.note}`)
+  if (error !== undefined) notes.push(`${name} failed: ${error}`)
+  return notes
+}

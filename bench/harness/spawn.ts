@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import type { ChildReport } from './row.ts'
+
+const program = fileURLToPath(new URL('child.ts', import.meta.url))
+const limitMs = 120_000
+
+/** Plays one entrant in a fresh process. Rejects when the child fails or does not end in time. */
+export async function playInChild(
+  suite: string,
+  row: string,
+  entrant: string,
+  quick: boolean,
+): Promise<ChildReport> {
+  const child = spawn(
+    process.execPath,
+    [
+      '--expose-gc',
+      '--conditions=heddle-source',
+      '--disable-warning=ExperimentalWarning',
+      program,
+      suite,
+      row,
+      entrant,
+      quick ? 'quick' : 'full',
+    ],
+    { stdio: ['ignore', 2, 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL' },
+  )
+  const exit = new Promise<string | undefined>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve(undefined)
+      else if (signal === 'SIGKILL') resolve(`did not end within ${limitMs / 1000} s`)
+      else resolve(`ended with ${signal ?? `code ${code}`}`)
+    })
+  })
+  const [failure, errors, report] = await Promise.all([
+    exit,
+    text(child.stdio[2] as Readable),
+    text(child.stdio[3] as Readable),
+  ])
+  if (failure !== undefined) throw new Error([failure, lastLines(errors)].join(': '))
+  return JSON.parse(report) as ChildReport
+}
+
+/** The line that names the error, not the whole stack. */
+function lastLines(errors: string): string {
+  const lines = errors.split('\n').filter((line) => line.trim() !== '')
+  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1) ?? 'no message'
+}

@@ -1,0 +1,87 @@
+import type { RowResult } from './row.ts'
+
+const headings = ['', 'result', 'ours is', 'loop gap', 'peak rss', 'of it build'] as const
+
+/** The results as text for people: a block per row, best first. */
+export function renderTable(results: readonly RowResult[]): string {
+  return results.map(renderRow).join('\n')
+}
+
+interface Line {
+  readonly label: string
+  readonly value: number | null
+  readonly times: number | null
+  readonly gap: number | null
+  readonly rss: number | null
+  readonly build: number | null
+}
+
+function renderRow(result: RowResult): string {
+  const { ours, better } = result
+  const timesOf = (value: number | null) =>
+    ours === null || value === null ? null : better === 'more' ? ours / value : value / ours
+  const lines: Line[] = [
+    {
+      label: 'heddle',
+      value: ours,
+      times: null,
+      gap: result.loopGapMs,
+      rss: result.rssMb,
+      build: result.buildMs ?? null,
+    },
+    ...Object.entries(result.peers).map(([label, value]) => ({
+      label,
+      value,
+      times: timesOf(value),
+      gap: result.peerLoopGapMs[label] ?? null,
+      rss: result.peerRssMb[label] ?? null,
+      build: result.peerBuildMs[label] ?? null,
+    })),
+  ]
+  const bare = (label: string, value: number | null): Line => ({
+    label,
+    value,
+    times: timesOf(value),
+    gap: null,
+    rss: null,
+    build: null,
+  })
+  for (const [label, value] of Object.entries(result.variants)) lines.push(bare(label, value))
+  if (result.floor !== undefined) lines.push(bare('floor', result.floor))
+
+  const worth = ({ value }: Line) =>
+    value === null ? -Infinity : better === 'more' ? value : -value
+  const cells = lines
+    .toSorted((a, b) => worth(b) - worth(a))
+    .map(({ label, value, times, gap, rss, build }) => [
+      label,
+      value === null ? 'failed' : `${grouped(value)} ${result.unit}`,
+      times === null ? '' : `${times.toFixed(2)} x`,
+      gap === null ? '' : `${gap.toFixed(1)} ms`,
+      rss === null ? '' : `${Math.round(rss)} MB`,
+      build === null ? '' : `${Math.round(build)} ms`,
+    ])
+  return [
+    `${result.name} (${better} is better)`,
+    ...align([[...headings], ...cells]).map((line) => `  ${line}`),
+    ...result.notes.map((note) => `  note: ${note}`),
+    '',
+  ].join('\n')
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 })
+}
+
+/** First column to the left, figures to the right. */
+function align(rows: readonly (readonly string[])[]): string[] {
+  const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,73 @@
+/**
+ * Heddle side by side with its peers.
+ *
+ * Exit codes: 0 all rows played; 1 ours failed in a row; 2 the call was wrong.
+ * Progress goes to stderr, results to stdout.
+ */
+import { availableParallelism, cpus } from 'node:os'
+import { parseArguments, usage, type Arguments } from './harness/arguments.ts'
+import type { Row, RowResult, Suite } from './harness/row.ts'
+import { runRow } from './harness/runner.ts'
+import { loadSuite, suiteNames } from './harness/suites.ts'
+import { renderTable } from './harness/table.ts'
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(args: readonly string[]): Promise<number> {
+  let parsed: Arguments
+  try {
+    parsed = parseArguments(args)
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+  const names = await suiteNames()
+  if (parsed.help) {
+    console.log(`${usage}\n\nSuites: ${names.join(', ')}`)
+    return 0
+  }
+  if (parsed.suite === undefined) return refuse(`name a suite: ${names.join(', ')}`)
+  if (!names.includes(parsed.suite)) {
+    return refuse(`there is no suite ${parsed.suite}; there is: ${names.join(', ')}`)
+  }
+  const suite = await loadSuite(parsed.suite)
+  const rows = suite.rows.filter(({ name }) => matches(name, parsed.only))
+  if (rows.length === 0) {
+    return refuse(
+      `no row of ${suite.name} matches --only ${parsed.only.join(' --only ')}; rows: ` +
+        suite.rows.map(({ name }) => name).join(', '),
+    )
+  }
+  return play(suite, rows, parsed)
+}
+
+async function play(
+  suite: Suite,
+  rows: readonly Row[],
+  { quick, json }: Arguments,
+): Promise<number> {
+  const begin = performance.now()
+  const seconds = () => `${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s`
+  tell(`${suite.name}: ${suite.summary}`)
+  tell(`node ${process.version}, ${availableParallelism()} x ${cpus()[0]?.model ?? 'unknown'}`)
+  const results: RowResult[] = []
+  for (const row of rows) {
+    const onProgress = (line: string) => tell(`${seconds()}  ${line}`)
+    results.push(await runRow(suite, row, { quick, onProgress }))
+  }
+  tell(`${seconds()}  done`)
+  console.log(json ? JSON.stringify(results, undefined, 2) : renderTable(results))
+  return results.some(({ ours }) => ours === null) ? 1 : 0
+}
+
+function matches(name: string, only: readonly string[]): boolean {
+  return only.length === 0 || only.some((part) => name.includes(part))
+}
+
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+function refuse(problem: string): number {
+  tell(`bench: ${problem}\n\n${usage}`)
+  return 2
+}

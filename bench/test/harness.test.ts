@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GapMeter } from '../harness/gap-meter.ts'
+import { best, median, ratioOf, round } from '../harness/statistics.ts'
+import { random } from '../suites/engine/shapes.ts'
+
+test('median takes the middle', () => {
+  assert.equal(median([3, 1, 2]), 2)
+  assert.equal(median([4, 1, 3, 2]), 2.5)
+  assert.throws(() => median([]), RangeError)
+})
+
+test('a ratio above 1 means that ours is better, for rates and latencies', () => {
+  assert.equal(ratioOf(200, 100, 'more'), 2)
+  assert.equal(ratioOf(50, 100, 'less'), 2)
+  assert.equal(best([1, 3, 2], 'more'), 3)
+  assert.equal(best([1, 3, 2], 'less'), 1)
+  assert.equal(best([], 'more'), undefined)
+})
+
+test('figures keep three significant digits', () => {
+  assert.equal(round(123_456), 123_000)
+  assert.equal(round(0.012_345), 0.0123)
+})
+
+test('a loop that gets no turn at all counts as one gap', () => {
+  let now = 0
+  const meter = new GapMeter(() => now)
+  meter.start()
+  now = 31
+  assert.equal(meter.stop(), 30)
+})
+
+test('the random graph is the same in every process and has three dependencies a node', () => {
+  const shape = random(1000)
+  assert.deepEqual(shape.after, random(1000).after)
+  assert.equal(shape.after.flat().length, 3 * 1000 - 6)
+  shape.after.forEach((dependencies, index) => {
+    assert.equal(new Set(dependencies).size, dependencies.length)
+    for (const dependency of dependencies) assert.ok(dependency < index)
+  })
+})
