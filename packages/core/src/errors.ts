@@ -152,6 +152,12 @@ export const errorTable = {
       `${p.count} ${p.count === 1 ? 'child' : 'children'} of the scope failed, first: ${p.first}`,
     'See `errors` for all of them, in the order in which they happened.',
   ),
+  HDL_CLOSE_FAILED: entry(
+    false,
+    (p: { what: string; key: string; count: number; cause: string }) =>
+      `${p.what} could not close ${p.key}${p.count > 1 ? ` and ${p.count - 1} more` : ''}: ${p.cause}.`,
+    'The resource may be left open outside the program; `errors` and `cause` say what its close threw.',
+  ),
   HDL_TOO_MANY_WAITERS: entry(
     true,
     (p: { what: string; limit: number }) => `${p.what} already has ${p.limit} waiters.`,
@@ -184,6 +190,12 @@ export const errorTable = {
     false,
     (p: { job: string }) => `Job ${quote(p.job)} runs in a thread but has no \`module\`.`,
     'Add `module: import.meta.url`, so that the thread can load the job.',
+  ),
+  HDL_THREAD_IMPORT: entry(
+    false,
+    (p: { job: string; module: string; cause: string }) =>
+      `Module ${p.module} could not be loaded in a thread for ${quote(p.job)}: ${p.cause}.`,
+    'Repair the module. Each thread evaluates it again: its top level must work there too.',
   ),
   HDL_JOB_NOT_FOUND: entry(
     false,

@@ -22,6 +22,10 @@ export class LinkedList<T extends ListItem<T>> {
     return this.#first
   }
 
+  get last(): T | undefined {
+    return this.#last
+  }
+
   push(item: T): void {
     item.list = this
     item.previous = this.#last
@@ -43,15 +47,15 @@ export class LinkedList<T extends ListItem<T>> {
     this.#size++
   }
 
-  /** Puts an item in front of one that is in this list; at the end when that is undefined. */
-  insertBefore(item: T, next: T | undefined): void {
-    if (next === undefined) return this.push(item)
-    if (next.previous === undefined) return this.unshift(item)
+  /** Puts an item behind one that is in this list; at the front when that is undefined. */
+  insertAfter(item: T, previous: T | undefined): void {
+    if (previous === undefined) return this.unshift(item)
+    if (previous.next === undefined) return this.push(item)
     item.list = this
-    item.previous = next.previous
-    item.next = next
-    next.previous.next = item
-    next.previous = item
+    item.previous = previous
+    item.next = previous.next
+    previous.next.previous = item
+    previous.next = item
     this.#size++
   }
 

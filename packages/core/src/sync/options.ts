@@ -1,0 +1,30 @@
+import { checkCount } from '../kernel/check.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+
+/** Accepted by the constructor of every primitive. */
+export interface SyncOptions {
+  /** Named in errors: `Mutex "db" timed out after 50 ms`. */
+  readonly name?: string | undefined
+  /**
+   * How many callers may wait at a time; one more is refused with `HDL_TOO_MANY_WAITERS`.
+   * No limit when absent: then whoever calls is responsible for the bound.
+   */
+  readonly maxWaiters?: number | undefined
+  /** Time and randomness. Real ones when absent. */
+  readonly kernel?: Kernel | undefined
+}
+
+/** The options with defaults filled in, and the primitive's name as errors print it. */
+export interface Basics {
+  readonly what: string
+  readonly kernel: Kernel
+  readonly maxWaiters: number
+}
+
+export function basics(kind: string, options: SyncOptions): Basics {
+  return {
+    what: options.name === undefined ? kind : `${kind} "${options.name}"`,
+    kernel: options.kernel ?? systemKernel,
+    maxWaiters: checkCount('maxWaiters', options.maxWaiters ?? Infinity, 0, true),
+  }
+}

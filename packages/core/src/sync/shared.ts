@@ -1,0 +1,420 @@
+/**
+ * Resources that several users share: opened by the first, closed after the last.
+ *
+ * One slot for each key. Its state is one field, so value, resource and users change in one step:
+ *
+ *   (no slot) ──first use──▶ opening ──opened──▶ open ──last lease gone──▶ closing ──▶ (no slot)
+ *                   ▲           │ │                │ ▲                       │  │
+ *                   │           │ └─failed─▶ (no slot), everybody told       │  │
+ *                   │           │                  │ └───use───┐             │  │
+ *                   │           │ last asker gone  └──linger───┘             │  │
+ *                   │           ▼                                            │  │
+ *                   │        unwanted ──────opened anyway──▶ closing         │  │
+ *                   └──────────────── somebody asked meanwhile ◀─────────────┘  │
+ *                                                                        (else) ▼
+ *
+ *  H1  At most one resource of a key exists, counted from the start of its open to the end of its
+ *      close: an open begins only when the close before it has ended.
+ *  H2  However many ask, there is one open. What it gives, or the error it throws, goes to all.
+ *  H3  Leases are counted for each key. The close begins when the last one is given back (or
+ *      `linger` later) and not before.
+ *  H4  A slot is in the map exactly while somebody asks, uses, or something is under way. Whoever
+ *      asks in that time waits in this slot, never in a second one.
+ *  H5  Who aborts leaves alone. When the last asker leaves during the open, the open is told by its
+ *      signal, and what it opens anyway is closed.
+ *  H6  Each error of a close is told once: to the lease whose disposal waits for that close,
+ *      otherwise to `onCloseError`, otherwise by `close()`.
+ *
+ * Prior art: tractor's `maybe_open_context`, whose race seed 003 takes apart. There the value, the
+ * resource and the lock of a key lived in three maps with different lifetimes; a user who came while
+ * the resource was closing made a new lock, found the value gone and the resource still there. Here
+ * that user finds the slot in state `closing` and waits in it (H1, H4).
+ *
+ * Known limits: an `open` or `close` that never settles keeps its key busy, and who asks for it waits
+ * up to their own deadline; an `open` that uses its own key waits for itself.
+ */
+import { inspect } from 'node:util'
+import { HeddleError, cancelled, describe } from '../errors.ts'
+import { checkDuration } from '../kernel/check.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Deadlines, type Due } from '../kernel/deadlines.ts'
+import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
+import { basics, type SyncOptions } from './options.ts'
+
+const defaultCloseDeadline = 30_000
+/** Of close errors that nobody could be told, this many are kept; the rest is counted. */
+const keptErrors = 100
+
+export interface SharedOptions<K, V> extends SyncOptions {
+  /** Makes the resource. The signal aborts when nobody wants it any more. */
+  readonly open: (key: K, context: { readonly signal: AbortSignal }) => V | PromiseLike<V>
+  /** Takes the resource down. */
+  readonly close: (value: V, key: K) => void | PromiseLike<void>
+  /** Milliseconds a resource stays open after its last user, for the next one. 0 when absent. */
+  readonly linger?: number | undefined
+  /**
+   * How long disposing the last lease waits for the close, 30,000 ms when absent. The key is not
+   * opened again before the close has ended, however long it takes.
+   */
+  readonly closeDeadline?: number | undefined
+  /** Told when a close failed and no lease waits for it. */
+  readonly onCloseError?: ((error: HeddleError<'HDL_CLOSE_FAILED'>, key: K) => void) | undefined
+}
+
+export interface SharedStats {
+  readonly keys: number
+  readonly opening: number
+  readonly open: number
+  readonly closing: number
+  /** Given out and not given back. */
+  readonly leases: number
+  readonly waiting: number
+}
+
+type State<V> =
+  | { readonly is: 'opening'; readonly controller: AbortController }
+  | { readonly is: 'unwanted' }
+  | { readonly is: 'open'; readonly value: V; leases: number }
+  | { readonly is: 'closing' }
+  | { readonly is: 'gone' }
+
+class Slot<K, V> implements Due {
+  heapIndex = -1
+  dueAt = 0
+  readonly key: K
+  readonly askers: WaiterList<Lease<K, V>>
+  /** The lease, at most one, whose disposal waits for the close. */
+  readonly closers: WaiterList<void>
+  state: State<V> = { is: 'gone' }
+
+  constructor(key: K, clock: Clock, maxWaiters: number) {
+    this.key = key
+    this.askers = new WaiterList(clock, maxWaiters)
+    this.closers = new WaiterList(clock)
+  }
+}
+
+/** How a lease reaches back into its `Shared`. */
+interface Owner<K, V> {
+  readonly what: string
+  /** True when this was the last one and the close has begun. */
+  giveBack(slot: Slot<K, V>): boolean
+  waitClosed(slot: Slot<K, V>): Promise<void>
+}
+
+/**
+ * The right to use a shared resource. Give it back with `await using`, or with `release()`. Twice is
+ * harmless.
+ */
+export class Lease<K, V> implements AsyncDisposable, Disposable {
+  readonly #owner: Owner<K, V>
+  readonly #slot: Slot<K, V>
+  readonly #value: V
+  #released = false
+
+  /** @internal Made by `Shared`. */
+  constructor(owner: Owner<K, V>, slot: Slot<K, V>, value: V) {
+    this.#owner = owner
+    this.#slot = slot
+    this.#value = value
+  }
+
+  get key(): K {
+    return this.#slot.key
+  }
+
+  /**
+   * The resource.
+   *
+   * @throws `HDL_NOT_HELD` after the lease was given back: the resource may be closed by then.
+   */
+  get value(): V {
+    if (this.#released) throw new HeddleError('HDL_NOT_HELD', { what: this.#owner.what })
+    return this.#value
+  }
+
+  get released(): boolean {
+    return this.#released
+  }
+
+  /** Gives it back. When it was the last one the close begins; nobody waits for it. */
+  release(): void {
+    this.#giveBack()
+  }
+
+  [Symbol.dispose](): void {
+    this.#giveBack()
+  }
+
+  /**
+   * Gives it back and, when it was the last one, waits for the close.
+   *
+   * *Cancellation*: the wait ends after `closeDeadline` with `HDL_TIMEOUT`; the close goes on.
+   * *Fairness*: none needed.
+   *
+   * @throws `HDL_CLOSE_FAILED` when that close fails.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#giveBack()) await this.#owner.waitClosed(this.#slot)
+  }
+
+  #giveBack(): boolean {
+    if (this.#released) return false
+    this.#released = true
+    return this.#owner.giveBack(this.#slot)
+  }
+}
+
+/**
+ * Ref-counted async resources by key.
+ *
+ * @example
+ * const databases = new Shared({
+ *   open: (path: string, { signal }) => connect(path, signal),
+ *   close: (database) => database.end(),
+ *   linger: 1000,
+ * })
+ * {
+ *   await using lease = await databases.use('main.db', { signal, deadline: 5000 })
+ *   await lease.value.query('select 1')
+ * }
+ * await databases.close()
+ */
+export class Shared<K, V> implements AsyncDisposable {
+  readonly #what: string
+  readonly #clock: Clock
+  readonly #maxWaiters: number
+  readonly #options: SharedOptions<K, V>
+  readonly #linger: number
+  readonly #closeDeadline: number
+  readonly #slots = new Map<K, Slot<K, V>>()
+  readonly #lingering: Deadlines<Slot<K, V>>
+  readonly #empty: WaiterList<void>
+  readonly #owner: Owner<K, V>
+  #untold: HeddleError<'HDL_CLOSE_FAILED'>[] = []
+  #untoldCount = 0
+  #closed = false
+
+  constructor(options: SharedOptions<K, V>) {
+    const { what, kernel, maxWaiters } = basics('Shared', options)
+    this.#what = what
+    this.#clock = kernel.clock
+    this.#maxWaiters = maxWaiters
+    this.#options = options
+    this.#linger = checkDuration('linger', options.linger ?? 0)
+    this.#closeDeadline = checkDuration(
+      'closeDeadline',
+      options.closeDeadline ?? defaultCloseDeadline,
+    )
+    this.#lingering = new Deadlines(kernel.clock, (slot) => this.#closeUnused(slot))
+    this.#empty = new WaiterList(kernel.clock)
+    this.#owner = {
+      what,
+      giveBack: (slot) => this.#giveBack(slot),
+      waitClosed: (slot) => slot.closers.wait(`${what} (close)`, { deadline: this.#closeDeadline }),
+    }
+  }
+
+  /**
+   * Waits until the key's resource is open, opening it when it is not.
+   *
+   * *Cancellation*: who aborts or is late leaves alone; the others go on waiting for the same open.
+   * *Fairness*: everybody gets the resource in the same step, in order of arrival.
+   *
+   * @throws whatever `open` threw, the same error for all who waited; `HDL_CLOSED` after `close()`.
+   */
+  use(key: K, options: WaitOptions = {}): Promise<Lease<K, V>> {
+    const { signal } = options
+    if (this.#closed) return Promise.reject(this.#closedError())
+    if (signal?.aborted) return Promise.reject(cancelled(this.#what, signal.reason))
+    const lease = this.tryUse(key)
+    if (lease !== undefined) return Promise.resolve(lease)
+    const present = this.#slots.get(key)
+    const slot = present ?? this.#newSlot(key)
+    const asked = slot.askers.wait(this.#what, options)
+    // With no time left the caller does not wait, and then nothing is opened for it.
+    if (present === undefined && slot.askers.size > 0) {
+      this.#slots.set(key, slot)
+      this.#open(slot)
+    }
+    return asked
+  }
+
+  /** Uses the resource when it is open already; undefined otherwise. */
+  tryUse(key: K): Lease<K, V> | undefined {
+    const slot = this.#slots.get(key)
+    if (this.#closed || slot?.state.is !== 'open') return undefined
+    if (this.#lingering.delete(slot)) this.#lingering.releaseTimer()
+    slot.state.leases++
+    return new Lease(this.#owner, slot, slot.state.value)
+  }
+
+  /** Whether the key has a resource, or one is being opened or closed. */
+  has(key: K): boolean {
+    return this.#slots.has(key)
+  }
+
+  /**
+   * No more uses: who waits gets `HDL_CLOSED`. Waits until all leases are given back and all
+   * resources are closed. `await using` calls it.
+   *
+   * *Cancellation*: ends the wait only; what is being closed goes on.
+   * *Fairness*: everybody is woken, in order of arrival.
+   *
+   * @throws `HDL_CLOSE_FAILED` with all `errors` of closes that nobody was told of.
+   */
+  async close(options: WaitOptions = {}): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true
+      for (const slot of [...this.#slots.values()]) {
+        slot.askers.failAll(this.#closedError())
+        if (slot.state.is === 'open' && slot.state.leases === 0) this.#closeUnused(slot)
+      }
+      this.#lingering.close()
+    }
+    if (this.#slots.size > 0) await this.#empty.wait(`${this.#what} (close)`, options)
+    const [first] = this.#untold
+    if (first === undefined) return
+    const { key, cause } = first.details
+    const details = { what: this.#what, key, count: this.#untoldCount, cause }
+    const errors = this.#untold
+    this.#untold = []
+    this.#untoldCount = 0
+    throw new HeddleError('HDL_CLOSE_FAILED', details, { cause: first, errors })
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Walks over all keys. */
+  stats(): SharedStats {
+    const stats = { keys: this.#slots.size, opening: 0, open: 0, closing: 0, leases: 0, waiting: 0 }
+    for (const { state, askers } of this.#slots.values()) {
+      stats.waiting += askers.size
+      if (state.is === 'open') {
+        stats.open++
+        stats.leases += state.leases
+      } else if (state.is === 'closing') stats.closing++
+      else stats.opening++
+    }
+    return stats
+  }
+
+  #newSlot(key: K): Slot<K, V> {
+    const slot = new Slot<K, V>(key, this.#clock, this.#maxWaiters)
+    slot.askers.onLeave = () => this.#onLeave(slot)
+    return slot
+  }
+
+  #closedError(): HeddleError<'HDL_CLOSED'> {
+    return new HeddleError('HDL_CLOSED', { what: this.#what })
+  }
+
+  #open(slot: Slot<K, V>): void {
+    const controller = new AbortController()
+    slot.state = { is: 'opening', controller }
+    Promise.try(() => this.#options.open(slot.key, { signal: controller.signal })).then(
+      (value) => this.#onOpened(slot, value),
+      (error: unknown) => this.#onOpenFailed(slot, error),
+    )
+  }
+
+  /** An asker gave up. */
+  #onLeave(slot: Slot<K, V>): void {
+    if (slot.state.is !== 'opening' || slot.askers.size > 0) return
+    const { controller } = slot.state
+    slot.state = { is: 'unwanted' }
+    controller.abort(cancelled(this.#what, 'everybody who asked for it has left'))
+  }
+
+  #onOpened(slot: Slot<K, V>, value: V): void {
+    if (slot.state.is === 'unwanted') {
+      this.#close(slot, value)
+      return
+    }
+    const state = { is: 'open' as const, value, leases: 0 }
+    slot.state = state
+    for (let asker = slot.askers.first; asker !== undefined; asker = slot.askers.first) {
+      if (asker.wake(new Lease(this.#owner, slot, value))) state.leases++
+    }
+    if (state.leases === 0) this.#onUnused(slot)
+  }
+
+  #onOpenFailed(slot: Slot<K, V>, error: unknown): void {
+    // Nobody waits for an unwanted open: its error is the answer to the abort.
+    if (slot.state.is === 'unwanted') {
+      this.#onGone(slot)
+      return
+    }
+    this.#drop(slot)
+    slot.askers.failAll(error)
+  }
+
+  /** True when this was the last lease and the close has begun. */
+  #giveBack(slot: Slot<K, V>): boolean {
+    const { state } = slot
+    if (state.is !== 'open' || --state.leases > 0) return false
+    return this.#onUnused(slot)
+  }
+
+  /** True when the close has begun. */
+  #onUnused(slot: Slot<K, V>): boolean {
+    if (this.#linger === 0 || this.#closed) {
+      this.#closeUnused(slot)
+      return true
+    }
+    if (this.#linger !== Infinity) this.#lingering.set(slot, this.#clock.now() + this.#linger)
+    return false
+  }
+
+  #closeUnused(slot: Slot<K, V>): void {
+    if (slot.state.is === 'open') this.#close(slot, slot.state.value)
+  }
+
+  #close(slot: Slot<K, V>, value: V): void {
+    slot.state = { is: 'closing' }
+    Promise.try(() => this.#options.close(value, slot.key)).then(
+      () => {
+        slot.closers.wakeAll()
+        this.#onGone(slot)
+      },
+      (cause: unknown) => {
+        this.#tell(slot, cause)
+        this.#onGone(slot)
+      },
+    )
+  }
+
+  #tell(slot: Slot<K, V>, cause: unknown): void {
+    const error = new HeddleError(
+      'HDL_CLOSE_FAILED',
+      { what: this.#what, key: inspect(slot.key, { depth: 0 }), count: 1, cause: describe(cause) },
+      { cause, errors: [cause] },
+    )
+    if (slot.closers.first?.fail(error)) return
+    const { onCloseError } = this.#options
+    if (onCloseError !== undefined) {
+      try {
+        onCloseError(error, slot.key)
+        return
+      } catch {
+        // A handler that throws has not dealt with it: close() tells it.
+      }
+    }
+    this.#untoldCount++
+    if (this.#untold.length < keptErrors) this.#untold.push(error)
+  }
+
+  /** The resource is gone. Who asked meanwhile gets a new one, in the same slot. */
+  #onGone(slot: Slot<K, V>): void {
+    if (slot.askers.size > 0) this.#open(slot)
+    else this.#drop(slot)
+  }
+
+  #drop(slot: Slot<K, V>): void {
+    slot.state = { is: 'gone' }
+    this.#slots.delete(slot.key)
+    if (this.#slots.size === 0) this.#empty.wakeAll()
+  }
+}
