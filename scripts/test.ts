@@ -8,8 +8,9 @@
 import { globSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import type { Duplex } from 'node:stream'
 import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
+import { spec, type TestEvent } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
 import { root } from './tool.ts'
 
@@ -51,13 +52,23 @@ const events = run({
   ...(values['test-name-pattern'] && { testNamePatterns: values['test-name-pattern'] }),
 })
 
+/** The counts end the output, also after a long list of failures: they are kept back until then. */
+const countLine = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
+const closing: string[] = []
+async function* withoutCounts(source: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
+  for await (const event of source) {
+    if (event.type !== 'test:diagnostic' || !countLine.test(event.data.message)) yield event
+    else closing.push(event.data.message)
+  }
+}
+
 let passed = false
 events.on('test:summary', ({ file, counts, success }) => {
   if (file === undefined) passed = success && counts.tests > 0
 })
 process.on('exit', (code) => {
-  const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  process.stdout.write(`ℹ files ${files.length}\nℹ total ${seconds} s\n`)
+  closing.push(`files ${files.length}`, `seconds ${((performance.now() - started) / 1000).toFixed(1)}`)
+  process.stdout.write(closing.map((line) => `ℹ ${line}\n`).join(''))
   if (code === 0 && !passed) process.exitCode = 1
 })
-events.compose(new spec()).pipe(process.stdout)
+events.compose<Duplex>(withoutCounts).compose(new spec()).pipe(process.stdout)

@@ -31,6 +31,8 @@ export type CancelSource =
   | 'shutdown'
 
 const quote = (name: string): string => `"${name}"`
+const show = (value: unknown): string =>
+  typeof value === 'string' ? quote(value) : describe(value)
 const didYouMean = (suggestion: string | undefined): string =>
   suggestion === undefined ? '' : ` Did you mean ${quote(suggestion)}?`
 
@@ -39,7 +41,7 @@ export const errorTable = {
   HDL_BAD_OPTION: entry(
     false,
     (p: { option: string; value: unknown; expected: string }) =>
-      `Option ${quote(p.option)} is ${String(p.value)}, expected ${p.expected}.`,
+      `Option ${quote(p.option)} is ${show(p.value)}, expected ${p.expected}.`,
     'Correct the option where the object is created.',
   ),
   HDL_CYCLE: entry(
@@ -308,18 +310,30 @@ export function isError<C extends ErrorCode>(error: unknown, code: C): error is 
   return error instanceof HeddleError && error.code === code
 }
 
-/** An error that says who cancelled and why. A cancellation that is already one passes unchanged. */
+/**
+ * An error that says who cancelled and why. A cancellation that is already one passes unchanged;
+ * the reason of `AbortSignal.timeout()` is told apart from that of a person.
+ */
 export function cancelled(
   what: string,
   cause: unknown,
-  source: CancelSource = 'user',
+  source: CancelSource = isTimeout(cause) ? 'deadline' : 'user',
 ): HeddleError<'HDL_CANCELLED'> {
   if (isError(cause, 'HDL_CANCELLED')) return cause
   return new HeddleError('HDL_CANCELLED', { what, source, reason: describe(cause) }, { cause })
 }
 
+function isTimeout(cause: unknown): boolean {
+  return isError(cause, 'HDL_TIMEOUT') || (cause instanceof Error && cause.name === 'TimeoutError')
+}
+
 /** The message of whatever was thrown. */
 export function describe(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message || thrown.name
-  return String(thrown)
+  try {
+    return String(thrown)
+  } catch {
+    // An object without a prototype, or with a toString() that throws.
+    return `[${typeof thrown}]`
+  }
 }

@@ -18,14 +18,15 @@ class Hub {
 
   constructor(signal: AbortSignal) {
     this.#signal = signal
-    signal.addEventListener('abort', this)
+    signal.addEventListener('abort', this, { once: true })
   }
 
   handleEvent(): void {
-    hubs.delete(this.#signal)
     for (let next = this.followers.shift(); next !== undefined; next = this.followers.shift()) {
       next.onAbort(this.#signal.reason)
     }
+    // Not earlier: a follower that is told may make another one leave.
+    hubs.delete(this.#signal)
   }
 
   leave(follower: AbortFollower): void {

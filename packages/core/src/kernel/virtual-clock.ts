@@ -76,7 +76,7 @@ export class VirtualClock implements Clock {
       this.#fire(timer)
       await this.settle()
     }
-    this.#now = until
+    this.#now = Math.max(this.#now, until)
   }
 
   /**
