@@ -97,6 +97,15 @@ test('cancelled() says who and why, once', () => {
   assert.equal(cancelled('Run 1', first, 'shutdown'), first, 'the first cause is not covered up')
 })
 
+test('cancelled() leaves the stack to its cause, and takes one itself when there is none', () => {
+  const cause = new Error('stop')
+  const error = cancelled('Job', cause)
+  assert.equal(error.cause, cause)
+  assert.doesNotMatch(error.stack ?? '', /\n\s+at /)
+  assert.match(cancelled('Job', 'just words').stack ?? '', /errors\.test\.ts/)
+  assert.match(new Error('later').stack ?? '', /errors\.test\.ts/, 'the limit is put back')
+})
+
 test('cancelled() tells a deadline from a person', () => {
   const { reason } = AbortSignal.abort(new DOMException('too slow', 'TimeoutError'))
   assert.equal(cancelled('Job', reason).details.source, 'deadline')
