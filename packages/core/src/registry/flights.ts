@@ -273,7 +273,9 @@ export class Flights<K, V> {
   #land(flight: Flight<K, V>, value: V): void {
     this.#settle(flight)
     this.#succeeded++
-    this.#callers -= flight.callers.wakeAll(value)
+    // Not the number that wakeAll returns: a caller whose signal has aborted leaves, but is not woken.
+    this.#callers -= flight.callers.size
+    flight.callers.wakeAll(value)
     this.#tellIdle()
   }
 

@@ -1,0 +1,594 @@
+/**
+ * The door: work that will run later is admitted here, or refused at once.
+ *
+ *   reserve() ─▶ reserved ── fill(item) ─▶ queued ── take() ─▶ running ── finish() ─▶ finished
+ *      │            │ release()              │ remove()
+ *      ▼            ▼                        ▼
+ *   refused      released                 removed
+ *
+ * A place is reserved before the input is even read, so that a hundred requests that parse at the
+ * same time cannot all find the same free place. Everything that holds a place counts: parsing,
+ * queued and running.
+ *
+ * Invariants, quoted by the tests:
+ *  I1  reserved + queued + running never exceeds the capacity.
+ *  I2  A place is given back exactly once, whichever way its holder ends.
+ *  I3  Who is refused is told so, with a time, and counted; nothing that was admitted is dropped.
+ *  I4  admitted = reserved + queued + running + released + removed + finished.
+ *  I5  The order is that of `fair-order.ts`: FIFO inside a priority, aging, fair between tenants.
+ *  I6  Refusing is O(1) and takes nothing.
+ *  I7  Memory is one object per place in use and per tenant that has one.
+ *
+ * Why capacity counts running work: otherwise a computation that skips the queue is invisible, and
+ * the load reads "idle" while every core is busy.
+ *
+ * Known limit: a reservation has no deadline of its own. The handler that holds it has one, and
+ * `using` gives it back.
+ */
+
+import { HeddleError } from '../errors.ts'
+import type { Needs } from '../graph/job.ts'
+import { checkCount, checkName } from '../kernel/check.ts'
+import { Histogram, type HistogramSnapshot } from '../kernel/histogram.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
+import {
+  checkAging,
+  checkPriority,
+  priorityCount,
+  type AgingOptions,
+  type PriorityOptions,
+} from '../sync/priority.ts'
+import { DrainRate, RetryAfter, type RetryAfterOptions } from './drain-rate.ts'
+import { FairOrder, Tenant, type Orderable } from './fair-order.ts'
+import { sixLevels, threeLevels, type Load, type LoadLevels } from './load-levels.ts'
+
+/** Limits between those who share a queue. */
+export interface TenantOptions {
+  /** Places one tenant may hold: reserved, queued and running. The whole capacity when absent. */
+  readonly capacity?: number | undefined
+  /** Entries of one tenant that may run at a time. No limit when absent. */
+  readonly running?: number | undefined
+  /** A tenant with weight 2 gets twice the share of one with weight 1. 1 for everybody when absent. */
+  readonly weight?: ((tenant: string) => number) | undefined
+}
+
+export interface AdmissionOptions extends AgingOptions {
+  /** Named in errors. `Queue` when absent. */
+  readonly name?: string | undefined
+  readonly kernel?: Kernel | undefined
+  /** Places for reserved, queued and running work together. 32 when absent. */
+  readonly capacity?: number | undefined
+  /** Where the door closes. {@link threeLevels} when absent: above 75 %. */
+  readonly levels?: LoadLevels | undefined
+  readonly tenants?: TenantOptions | undefined
+  readonly retryAfter?: RetryAfterOptions | undefined
+}
+
+export interface ReserveOptions extends PriorityOptions {
+  /** Whose work it is. All without a tenant share one. */
+  readonly tenant?: string | undefined
+}
+
+export interface FillOptions {
+  /** Permits it will take while it runs. One `slot` when absent. */
+  readonly needs?: Needs | undefined
+}
+
+export interface AdmissionStats {
+  readonly capacity: number
+  readonly reserved: number
+  readonly queued: number
+  /** Queued entries by priority, 0 to 9. */
+  readonly queuedByPriority: readonly number[]
+  readonly running: number
+  /** Tenants that hold a place. */
+  readonly tenants: number
+  readonly admitted: number
+  readonly released: number
+  readonly removed: number
+  readonly finished: number
+  /** All refusals. */
+  readonly rejected: number
+  readonly rejectedBy: Readonly<Record<Refusal, number>>
+  readonly draining: boolean
+  readonly load: Load
+  /** Milliseconds from one completion to the next; undefined before the first. */
+  readonly interval: number | undefined
+  /** Milliseconds from fill to take. */
+  readonly wait: HistogramSnapshot
+  /** Milliseconds from take to finish. */
+  readonly run: HistogramSnapshot
+}
+
+/** Why somebody was refused: full, over its tenant's limit, draining, or too many wait for room. */
+export type Refusal = 'overload' | 'tenant' | 'draining' | 'waiters'
+
+/** A place that is held while the input is read. Use it with `using`. */
+export interface Reservation<T> extends Disposable {
+  readonly priority: number
+  readonly tenant: string
+  /** Whether the place is still to be filled or released. */
+  readonly held: boolean
+  /**
+   * Puts work into the place.
+   *
+   * @throws `HDL_NOT_HELD` when the place was filled or released before.
+   */
+  fill(item: T, options?: FillOptions): Admitted<T>
+  /** Gives the place back. Harmless twice, and after fill(). */
+  release(): void
+}
+
+/** Work that was admitted. */
+export interface Admitted<T> extends Disposable {
+  readonly item: T
+  readonly tenant: string
+  readonly needs: Needs
+  readonly priority: number
+  readonly state: 'queued' | 'running' | 'finished' | 'removed'
+  /** When it was queued, on the clock's monotonic scale. */
+  readonly since: number
+  /** Takes it out of the queue. False when it is not queued any more. O(1). */
+  remove(): boolean
+  /** Gives it another priority, keeping the time it has waited. False when it is not queued any more. */
+  move(priority: number): boolean
+  /** Ends it. Only for work that was taken; harmless twice. */
+  finish(): void
+}
+
+const defaultNeeds: Needs = { slot: 1 }
+
+class Entry<T> implements Admitted<T>, Orderable<Entry<T>> {
+  list: object | undefined
+  previous: Entry<T> | undefined
+  next: Entry<T> | undefined
+  line: Orderable<Entry<T>>['line']
+  rank = 0
+  startedAt = 0
+  state: Admitted<T>['state'] = 'queued'
+  readonly item: T
+  readonly owner: Tenant<Entry<T>>
+  readonly needs: Needs
+  readonly since: number
+  readonly order: number
+  priority: number
+  readonly #core: Core<T>
+
+  constructor(
+    core: Core<T>,
+    item: T,
+    owner: Tenant<Entry<T>>,
+    priority: number,
+    needs: Needs,
+    since: number,
+    order: number,
+  ) {
+    this.#core = core
+    this.item = item
+    this.owner = owner
+    this.priority = priority
+    this.needs = needs
+    this.since = since
+    this.order = order
+  }
+
+  get tenant(): string {
+    return this.owner.name
+  }
+
+  remove(): boolean {
+    return this.#core.remove(this)
+  }
+
+  move(priority: number): boolean {
+    return this.#core.move(this, checkPriority(priority))
+  }
+
+  finish(): void {
+    this.#core.finish(this)
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.remove()) this.finish()
+  }
+}
+
+/** What entries and reservations may ask of their queue. */
+interface Core<T> {
+  fill(place: Place<T>, item: T, needs: Needs): Entry<T>
+  release(place: Place<T>): void
+  remove(entry: Entry<T>): boolean
+  move(entry: Entry<T>, priority: number): boolean
+  finish(entry: Entry<T>): void
+}
+
+class Place<T> implements Reservation<T> {
+  held = true
+  readonly priority: number
+  readonly owner: Tenant<Entry<T>>
+  readonly #core: Core<T>
+
+  constructor(core: Core<T>, owner: Tenant<Entry<T>>, priority: number) {
+    this.#core = core
+    this.owner = owner
+    this.priority = priority
+  }
+
+  get tenant(): string {
+    return this.owner.name
+  }
+
+  fill(item: T, options: FillOptions = {}): Entry<T> {
+    return this.#core.fill(this, item, options.needs ?? defaultNeeds)
+  }
+
+  release(): void {
+    if (this.held) this.#core.release(this)
+  }
+
+  [Symbol.dispose](): void {
+    this.release()
+  }
+}
+
+/**
+ * A bounded priority queue with a door.
+ *
+ * @example
+ * const queue = new AdmissionQueue<Work>({ name: 'inference', capacity: 32 })
+ * using place = queue.reserve({ priority: 0, tenant: user })   // HDL_OVERLOADED: 503 and Retry-After
+ * const work = await parse(body)
+ * const entry = place.fill(work)
+ * // where work is done:
+ * const next = queue.take()
+ * if (next !== undefined) { try { await run(next.item) } finally { next.finish() } }
+ */
+export class AdmissionQueue<T> {
+  readonly name: string
+  readonly capacity: number
+  readonly #kernel: Kernel
+  readonly #levels: LoadLevels
+  readonly #tenantCapacity: number
+  readonly #weight: (tenant: string) => number
+  readonly #tenants = new Map<string, Tenant<Entry<T>>>()
+  readonly #order: FairOrder<Entry<T>>
+  readonly #rate: DrainRate
+  readonly #retryAfter: RetryAfter
+  readonly #room: WaiterList<Place<T>>
+  readonly #empty: WaiterList<void>
+  readonly #wait = new Histogram()
+  readonly #run = new Histogram()
+  readonly #queuedByPriority: number[] = Array.from({ length: priorityCount }, () => 0)
+  readonly #rejectedBy: Record<Refusal, number> = {
+    overload: 0,
+    tenant: 0,
+    draining: 0,
+    waiters: 0,
+  }
+  readonly #core: Core<T>
+  #reserved = 0
+  #queued = 0
+  #running = 0
+  #admitted = 0
+  #released = 0
+  #removed = 0
+  #finished = 0
+  #arrivals = 0
+  #draining = false
+  #drainRetryAfter: number | undefined
+  /** While room is offered, what comes back is offered by the same loop. */
+  #offering = false
+
+  constructor(options: AdmissionOptions = {}) {
+    const { tenants = {} } = options
+    this.name = checkName('name', options.name ?? 'Queue')
+    this.capacity = checkCount('capacity', options.capacity ?? 32)
+    this.#kernel = options.kernel ?? systemKernel
+    this.#levels = options.levels ?? threeLevels
+    this.#tenantCapacity = checkCount('tenants.capacity', tenants.capacity ?? Infinity, 1, true)
+    this.#weight = tenants.weight ?? (() => 1)
+    this.#order = new FairOrder(
+      checkAging(options.aging),
+      checkCount('tenants.running', tenants.running ?? Infinity, 1, true),
+    )
+    this.#rate = new DrainRate(this.#kernel.clock)
+    this.#retryAfter = new RetryAfter(options.retryAfter ?? {}, this.#kernel.random)
+    this.#room = new WaiterList(this.#kernel.clock)
+    this.#empty = new WaiterList(this.#kernel.clock)
+    this.#core = {
+      fill: (place, item, needs) => this.#fill(place, item, needs),
+      release: (place) => this.#release(place),
+      remove: (entry) => this.#remove(entry),
+      move: (entry, priority) => this.#move(entry, priority),
+      finish: (entry) => this.#finish(entry),
+    }
+  }
+
+  /** How many entries are queued. */
+  get size(): number {
+    return this.#queued
+  }
+
+  /** Places in use: reserved, queued and running. */
+  get used(): number {
+    return this.#reserved + this.#queued + this.#running
+  }
+
+  get draining(): boolean {
+    return this.#draining
+  }
+
+  /**
+   * Takes a place, or refuses at once.
+   *
+   * @throws `HDL_OVERLOADED` with `retryAfter`, or `HDL_DRAINING`.
+   */
+  reserve(options: ReserveOptions = {}): Reservation<T> {
+    const priority = checkPriority(options.priority)
+    const tenant = options.tenant ?? ''
+    const refusal = this.#refusal(tenant)
+    if (refusal !== undefined) throw this.#refuse(refusal, tenant)
+    return this.#grant(tenant, priority)
+  }
+
+  /** As {@link reserve}, with undefined instead of an error. */
+  tryReserve(options: ReserveOptions = {}): Reservation<T> | undefined {
+    const priority = checkPriority(options.priority)
+    const tenant = options.tenant ?? ''
+    const refusal = this.#refusal(tenant)
+    if (refusal === undefined) return this.#grant(tenant, priority)
+    this.#rejectedBy[refusal]++
+    return undefined
+  }
+
+  /**
+   * Waits until there is room, then takes the place. For work that follows from work that was
+   * admitted, which should wait instead of being refused. As many may wait as there are places.
+   *
+   * *Cancellation*: leaves no place taken.
+   *
+   * *Fairness*: first come, first served, except that a tenant at its limit does not hold up others.
+   * Those who wait come before those who ask with {@link reserve}.
+   *
+   * @throws `HDL_DRAINING`, at once or when draining begins; `HDL_TOO_MANY_WAITERS`.
+   */
+  waitRoom(options: ReserveOptions & WaitOptions = {}): Promise<Reservation<T>> {
+    const tenant = options.tenant ?? ''
+    let priority: number
+    try {
+      priority = checkPriority(options.priority)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const refusal = this.#refusal(tenant)
+    if (refusal === undefined && !options.signal?.aborted) {
+      return Promise.resolve(this.#grant(tenant, priority))
+    }
+    if (refusal === 'draining') return Promise.reject(this.#refuse(refusal, tenant))
+    const what = `Room in ${this.name}`
+    if (this.#room.size >= this.capacity) {
+      this.#rejectedBy.waiters++
+      return Promise.reject(new HeddleError('HDL_TOO_MANY_WAITERS', { what, limit: this.capacity }))
+    }
+    return this.#room.wait(what, options, 1, { tenant, priority })
+  }
+
+  /**
+   * Takes the next entry for which `accept` says yes; it is offered the candidates best first. The
+   * entry then runs until its `finish()`.
+   */
+  take(accept: (entry: Admitted<T>) => boolean = () => true): Admitted<T> | undefined {
+    if (this.#queued === 0) return undefined
+    for (const entry of this.#order.candidates()) {
+      if (!accept(entry)) continue
+      this.#start(entry)
+      return entry
+    }
+    return undefined
+  }
+
+  /** The load by places in use. */
+  load(): Load {
+    const utilisation = this.used / this.capacity
+    return {
+      utilisation,
+      level: this.#levels.of(utilisation),
+      label: sixLevels.of(utilisation),
+      refusing: this.#draining || this.#full(),
+    }
+  }
+
+  /** Milliseconds after which somebody refused now should come back, with jitter. */
+  retryAfter(): number {
+    const target = Math.floor(this.#levels.resumeAt * this.capacity)
+    return this.#retryAfter.after(Math.max(1, this.used - target), this.#rate.interval)
+  }
+
+  /**
+   * Closes the door: from now on everybody is refused with `HDL_DRAINING`. What was admitted, also
+   * what is only reserved, goes on.
+   */
+  drain(options: { retryAfter?: number | undefined } = {}): void {
+    this.#draining = true
+    this.#drainRetryAfter = options.retryAfter
+    for (let remaining = this.#room.size; remaining > 0; remaining--) {
+      this.#room.first?.fail(this.#refuse('draining', ''))
+    }
+  }
+
+  /** Opens the door again. */
+  resume(): void {
+    this.#draining = false
+  }
+
+  /**
+   * Waits until no place is in use.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: all who wait are told at once.
+   */
+  waitEmpty(options: WaitOptions = {}): Promise<void> {
+    if (this.used === 0) return Promise.resolve()
+    return this.#empty.wait(`${this.name} empty`, options)
+  }
+
+  stats(): AdmissionStats {
+    const { overload, tenant, draining, waiters } = this.#rejectedBy
+    return {
+      capacity: this.capacity,
+      reserved: this.#reserved,
+      queued: this.#queued,
+      queuedByPriority: [...this.#queuedByPriority],
+      running: this.#running,
+      tenants: this.#tenants.size,
+      admitted: this.#admitted,
+      released: this.#released,
+      removed: this.#removed,
+      finished: this.#finished,
+      rejected: overload + tenant + draining + waiters,
+      rejectedBy: { ...this.#rejectedBy },
+      draining: this.#draining,
+      load: this.load(),
+      interval: this.#rate.interval,
+      wait: this.#wait.snapshot(),
+      run: this.#run.snapshot(),
+    }
+  }
+
+  #full(): boolean {
+    return this.used >= this.capacity || this.#levels.refuses(this.used / this.capacity)
+  }
+
+  #refusal(tenant: string): Refusal | undefined {
+    if (this.#draining) return 'draining'
+    if (this.#full()) return 'overload'
+    const admitted = this.#tenants.get(tenant)?.admitted ?? 0
+    return admitted >= this.#tenantCapacity ? 'tenant' : undefined
+  }
+
+  #refuse(refusal: Refusal, tenant: string): HeddleError {
+    this.#rejectedBy[refusal]++
+    if (refusal === 'draining') {
+      return new HeddleError('HDL_DRAINING', {
+        what: this.name,
+        retryAfter: this.#drainRetryAfter,
+      })
+    }
+    if (refusal === 'overload') {
+      return new HeddleError('HDL_OVERLOADED', { what: this.name, retryAfter: this.retryAfter() })
+    }
+    // One in so many completions is its own.
+    const completions = this.used / this.#tenants.get(tenant)!.admitted
+    return new HeddleError('HDL_OVERLOADED', {
+      what: `The share of tenant "${tenant}" in ${this.name}`,
+      retryAfter: this.#retryAfter.after(completions, this.#rate.interval),
+    })
+  }
+
+  #grant(name: string, priority: number): Place<T> {
+    let tenant = this.#tenants.get(name)
+    if (tenant === undefined) {
+      tenant = new Tenant(name, this.#checkWeight(name))
+      this.#tenants.set(name, tenant)
+    }
+    tenant.admitted++
+    this.#reserved++
+    this.#admitted++
+    return new Place(this.#core, tenant, priority)
+  }
+
+  #checkWeight(tenant: string): number {
+    const weight = this.#weight(tenant)
+    if (weight > 0 && weight < Infinity) return weight
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: `tenants.weight(${JSON.stringify(tenant)})`,
+      value: weight,
+      expected: 'a number greater than 0',
+    })
+  }
+
+  #fill(place: Place<T>, item: T, needs: Needs): Entry<T> {
+    if (!place.held) throw new HeddleError('HDL_NOT_HELD', { what: `The place in ${this.name}` })
+    place.held = false
+    const since = this.#kernel.clock.now()
+    const { owner, priority } = place
+    const entry = new Entry(this.#core, item, owner, priority, needs, since, this.#arrivals++)
+    this.#reserved--
+    this.#queued++
+    this.#queuedByPriority[priority]!++
+    this.#order.add(entry, priority)
+    return entry
+  }
+
+  #release(place: Place<T>): void {
+    place.held = false
+    this.#reserved--
+    this.#released++
+    this.#vacate(place.owner)
+  }
+
+  #remove(entry: Entry<T>): boolean {
+    if (entry.state !== 'queued') return false
+    entry.state = 'removed'
+    this.#order.remove(entry)
+    this.#queued--
+    this.#queuedByPriority[entry.priority]!--
+    this.#removed++
+    this.#vacate(entry.owner)
+    return true
+  }
+
+  #move(entry: Entry<T>, priority: number): boolean {
+    if (entry.state !== 'queued') return false
+    this.#queuedByPriority[entry.priority]!--
+    this.#queuedByPriority[priority]!++
+    this.#order.move(entry, priority)
+    return true
+  }
+
+  #start(entry: Entry<T>): void {
+    entry.state = 'running'
+    this.#order.take(entry)
+    this.#queued--
+    this.#queuedByPriority[entry.priority]!--
+    this.#running++
+    entry.owner.running++
+    this.#order.weigh(entry.owner)
+    entry.startedAt = this.#kernel.clock.now()
+    this.#wait.record(entry.startedAt - entry.since)
+    this.#rate.started()
+  }
+
+  #finish(entry: Entry<T>): void {
+    if (entry.state !== 'running') return
+    entry.state = 'finished'
+    this.#running--
+    entry.owner.running--
+    this.#order.weigh(entry.owner)
+    this.#finished++
+    this.#run.record(this.#kernel.clock.now() - entry.startedAt)
+    this.#rate.completed()
+    this.#vacate(entry.owner)
+  }
+
+  /** I2: the only way a place becomes free. */
+  #vacate(tenant: Tenant<Entry<T>>): void {
+    if (--tenant.admitted === 0) this.#tenants.delete(tenant.name)
+    if (this.#room.size > 0 && !this.#offering) this.#offerRoom()
+    if (this.used === 0) this.#empty.wakeAll()
+  }
+
+  #offerRoom(): void {
+    this.#offering = true
+    for (const waiter of this.#room) {
+      if (this.#full()) break
+      const { tenant, priority } = waiter.tag as { tenant: string; priority: number }
+      if (this.#refusal(tenant) !== undefined) continue
+      const place = this.#grant(tenant, priority)
+      // It may have aborted in this very step: then the place is for the next.
+      if (!waiter.wake(place)) place.release()
+    }
+    this.#offering = false
+  }
+}
