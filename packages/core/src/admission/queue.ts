@@ -105,19 +105,24 @@ export interface AdmissionStats {
 export type Refusal = 'overload' | 'tenant' | 'draining' | 'waiters'
 
 /** A place that is held while the input is read. Use it with `using`. */
-export interface Reservation<T> extends Disposable {
+export interface Place extends Disposable {
   readonly priority: number
   readonly tenant: string
   /** Whether the place is still to be filled or released. */
   readonly held: boolean
+  /** Gives the place back. Harmless twice, and after it was filled. */
+  release(): void
+}
+
+/** A place in an {@link AdmissionQueue}. */
+export interface Reservation<T> extends Place {
   /**
    * Puts work into the place.
    *
-   * @throws `HDL_NOT_HELD` when the place was filled or released before.
+   * @throws `HDL_NOT_HELD` when the place was filled or released before, `HDL_DRAINING` when the
+   * queue was sealed meanwhile.
    */
   fill(item: T, options?: FillOptions): Admitted<T>
-  /** Gives the place back. Harmless twice, and after fill(). */
-  release(): void
 }
 
 /** Work that was admitted. */
@@ -196,21 +201,21 @@ class Entry<T> implements Admitted<T>, Orderable<Entry<T>> {
 
 /** What entries and reservations may ask of their queue. */
 interface Core<T> {
-  fill(place: Place<T>, item: T, needs: Needs): Entry<T>
-  release(place: Place<T>): void
+  fill(place: Seat<T>, item: T, needs: Needs): Entry<T>
+  release(place: Seat<T>): void
   remove(entry: Entry<T>): boolean
   move(entry: Entry<T>, priority: number): boolean
   finish(entry: Entry<T>): void
 }
 
-class Place<T> implements Reservation<T> {
+class Seat<T> implements Reservation<T> {
   held = true
   readonly priority: number
   readonly owner: Tenant<Entry<T>>
-  readonly #core: Core<T>
+  readonly core: Core<T>
 
   constructor(core: Core<T>, owner: Tenant<Entry<T>>, priority: number) {
-    this.#core = core
+    this.core = core
     this.owner = owner
     this.priority = priority
   }
@@ -220,11 +225,11 @@ class Place<T> implements Reservation<T> {
   }
 
   fill(item: T, options: FillOptions = {}): Entry<T> {
-    return this.#core.fill(this, item, options.needs ?? defaultNeeds)
+    return this.core.fill(this, item, options.needs ?? defaultNeeds)
   }
 
   release(): void {
-    if (this.held) this.#core.release(this)
+    if (this.held) this.core.release(this)
   }
 
   [Symbol.dispose](): void {
@@ -255,7 +260,7 @@ export class AdmissionQueue<T> {
   readonly #order: FairOrder<Entry<T>>
   readonly #rate: DrainRate
   readonly #retryAfter: RetryAfter
-  readonly #room: WaiterList<Place<T>>
+  readonly #room: WaiterList<Seat<T>>
   readonly #empty: WaiterList<void>
   readonly #wait = new Histogram()
   readonly #run = new Histogram()
@@ -276,6 +281,7 @@ export class AdmissionQueue<T> {
   #finished = 0
   #arrivals = 0
   #draining = false
+  #sealed = false
   #drainRetryAfter: number | undefined
   /** While room is offered, what comes back is offered by the same loop. */
   #offering = false
@@ -417,9 +423,20 @@ export class AdmissionQueue<T> {
     }
   }
 
+  /** After {@link drain}: what is only reserved is refused as well, when it comes to be filled. */
+  seal(): void {
+    this.#sealed = true
+  }
+
   /** Opens the door again. */
   resume(): void {
     this.#draining = false
+    this.#sealed = false
+  }
+
+  /** Whether this place is one of this queue. */
+  owns(place: Place): place is Reservation<T> {
+    return place instanceof Seat && place.core === this.#core
   }
 
   /**
@@ -486,7 +503,7 @@ export class AdmissionQueue<T> {
     })
   }
 
-  #grant(name: string, priority: number): Place<T> {
+  #grant(name: string, priority: number): Seat<T> {
     let tenant = this.#tenants.get(name)
     if (tenant === undefined) {
       tenant = new Tenant(name, this.#checkWeight(name))
@@ -495,7 +512,7 @@ export class AdmissionQueue<T> {
     tenant.admitted++
     this.#reserved++
     this.#admitted++
-    return new Place(this.#core, tenant, priority)
+    return new Seat(this.#core, tenant, priority)
   }
 
   #checkWeight(tenant: string): number {
@@ -508,8 +525,9 @@ export class AdmissionQueue<T> {
     })
   }
 
-  #fill(place: Place<T>, item: T, needs: Needs): Entry<T> {
+  #fill(place: Seat<T>, item: T, needs: Needs): Entry<T> {
     if (!place.held) throw new HeddleError('HDL_NOT_HELD', { what: `The place in ${this.name}` })
+    if (this.#sealed) throw this.#refuse('draining', place.tenant)
     place.held = false
     const since = this.#kernel.clock.now()
     const { owner, priority } = place
@@ -521,7 +539,7 @@ export class AdmissionQueue<T> {
     return entry
   }
 
-  #release(place: Place<T>): void {
+  #release(place: Seat<T>): void {
     place.held = false
     this.#reserved--
     this.#released++
