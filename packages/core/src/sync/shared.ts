@@ -266,7 +266,7 @@ export class Shared<K, V> implements AsyncDisposable {
   async close(options: WaitOptions = {}): Promise<void> {
     if (!this.#closed) {
       this.#closed = true
-      for (const slot of [...this.#slots.values()]) {
+      for (const slot of this.#slots.values()) {
         slot.askers.failAll(this.#closedError())
         if (slot.state.is === 'open' && slot.state.leases === 0) this.#closeUnused(slot)
       }

@@ -8,7 +8,7 @@ test('M1: one at a time, in order of arrival', async () => {
   const log: string[] = []
   let inside = 0
   const visit = async (id: number): Promise<void> => {
-    using _permit = await mutex.acquire()
+    using _ = await mutex.acquire()
     inside++
     assert.equal(inside, 1)
     log.push(`in ${id}`)

@@ -48,7 +48,7 @@ test('R2: a stream of writers does not starve readers; neighbouring readers go i
   const order: string[] = []
   const first = await lock.write()
   const enter = async (id: string, mode: 'read' | 'write'): Promise<void> => {
-    using _permit = await lock[mode]()
+    using _ = await lock[mode]()
     order.push(`${id} with ${lock.stats().readers} reading`)
     await turn()
   }

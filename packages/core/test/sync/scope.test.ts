@@ -139,10 +139,11 @@ test('C3: a child that awaits another one fails with the same error, which is co
 test('C3: equal primitives that are thrown are several errors', async () => {
   const scope = openScope()
   const both = gate()
+  const thrown: unknown = 'text'
   for (let i = 0; i < 2; i++) {
     void scope.start(async () => {
       await both.promise
-      throw 'text' // oxlint-disable-line no-throw-literal
+      throw thrown
     })
   }
   both.resolve()

@@ -70,7 +70,7 @@ test('seed 000 problem 4: a cancelled worker cannot forget that its package is d
   const scope = openScope({ kernel })
   for (let i = 0; i < 3; i++) {
     void scope.start(async ({ signal }) => {
-      using _ticket = await queue.take({ signal })
+      using _ = await queue.take({ signal })
       const { promise, reject } = Promise.withResolvers<void>()
       signal.addEventListener('abort', () => reject(signal.reason))
       await promise
