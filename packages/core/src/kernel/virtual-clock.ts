@@ -62,13 +62,21 @@ export class VirtualClock implements Clock {
     return this.#timers.size
   }
 
-  /** Lets everything run that can run without time passing. */
+  /**
+   * Lets everything run that can run without time passing.
+   *
+   * *Cancellation*: none; it takes four turns of the loop.
+   */
   async settle(): Promise<void> {
     // One turn is not enough: work that yields through afterIo() may be scheduled by a reaction.
     for (let turn = 0; turn < 4; turn++) await new Promise<void>((done) => setImmediate(done))
   }
 
-  /** Moves time forward and fires what falls due on the way. */
+  /**
+   * Moves time forward and fires what falls due on the way.
+   *
+   * *Cancellation*: none; it ends with the last timer that falls due. A timer's error ends it too.
+   */
   async advance(milliseconds: number): Promise<void> {
     const until = this.#now + milliseconds
     await this.settle()
@@ -82,6 +90,8 @@ export class VirtualClock implements Clock {
   /**
    * Fires timers, jumping from one to the next, until `work` settles.
    * Throws when nothing is left that could make it settle: that is a deadlock.
+   *
+   * *Cancellation*: none; it ends with `work`, or with the deadlock.
    */
   async runUntil<T>(work: Promise<T>): Promise<T> {
     let settled = false

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { codeOf, exportsOf, read, root, tiers, type Tier } from './tree.ts'
+
+const load: Record<Tier, () => Promise<object>> = {
+  index: () => import('@heddle/core'),
+  lowlevel: () => import('@heddle/core/lowlevel'),
+  testing: () => import('@heddle/core/testing'),
+}
+
+test('every public name is in exactly one tier', () => {
+  const home = new Map<string, Tier>()
+  for (const tier of tiers) {
+    for (const { name } of exportsOf(tier)) {
+      assert.ok(!home.has(name), `${name} is exported by ${home.get(name)} and by ${tier}`)
+      home.set(name, tier)
+    }
+  }
+  assert.ok(home.size > 0)
+})
+
+test('entry files only re-export, by name', () => {
+  for (const tier of tiers) {
+    const rest = codeOf(`packages/core/src/${tier}.ts`)
+      .replace(/^export (type )?\{[^}]*\} from +$/gm, '')
+      .trim()
+    assert.equal(rest, '', `${tier}.ts contains more than \`export { … } from '…'\``)
+  }
+})
+
+test('what a tier exports at run time is what its file says', async () => {
+  for (const tier of tiers) {
+    const values = exportsOf(tier).filter(({ isType }) => !isType)
+    assert.deepEqual(
+      Object.keys(await load[tier]()).toSorted(),
+      values.map(({ name }) => name).toSorted(),
+    )
+  }
+})
+
+test('package.json has an entry for each tier, with the source first', () => {
+  const { exports } = JSON.parse(read('packages/core/package.json')) as {
+    exports: Record<string, unknown>
+  }
+  for (const tier of tiers) {
+    const entry = exports[tier === 'index' ? '.' : `./${tier}`]
+    assert.deepEqual(Object.entries(entry ?? {}), [
+      ['heddle-source', `./src/${tier}.ts`],
+      ['types', `./dist/${tier}.d.ts`],
+      ['default', `./dist/${tier}.js`],
+    ])
+    assert.ok(existsSync(path.join(root, 'packages/core/src', `${tier}.ts`)))
+  }
+  assert.equal(Object.keys(exports).length, tiers.length + 1, 'the tiers and package.json')
+})
