@@ -48,7 +48,16 @@ export interface Job<I = unknown, O = unknown> extends JobOptions {
 }
 
 /** Jobs by module, then by name: how a thread finds the function after importing the module. */
-const defined = new Map<string, Map<string, Job>>()
+interface Defined {
+  readonly modules: Map<string, Map<string, Job>>
+  /** Called after each definition. Set by the entry of a thread. */
+  onDefine: (() => void) | undefined
+}
+
+// A program may hold several copies of this package; a thread of one must find the jobs of all.
+const registryKey = Symbol.for('heddle.jobs')
+const globals = globalThis as { [registryKey]?: Defined }
+const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefined })
 
 /**
  * Defines a job.
@@ -68,14 +77,20 @@ export function job<I, O>(options: JobOptions, run: JobFunction<I, O>): Job<I, O
   }
   const made: Job<I, O> = { ...options, place, run }
   if (options.module !== undefined) {
-    let jobs = defined.get(options.module)
-    if (jobs === undefined) defined.set(options.module, (jobs = new Map()))
+    let jobs = defined.modules.get(options.module)
+    if (jobs === undefined) defined.modules.set(options.module, (jobs = new Map()))
     jobs.set(options.name, made as Job<unknown, unknown>)
+    defined.onDefine?.()
   }
   return made
 }
 
 /** The jobs a module has defined so far in this thread. */
 export function jobsOf(module: string): ReadonlyMap<string, Job> {
-  return defined.get(module) ?? new Map<string, Job>()
+  return defined.modules.get(module) ?? new Map<string, Job>()
+}
+
+/** Calls `listener` after each definition in this thread. There is one listener. */
+export function onDefine(listener: () => void): void {
+  defined.onDefine = listener
 }

@@ -1,0 +1,17 @@
+/**
+ * Calls `callback` when the code that is running now and all promise reactions it leads to are
+ * done, before timers and sockets have their turn.
+ *
+ * What is collected until then costs one system call instead of many. It is not part of the clock:
+ * no time passes.
+ */
+export function afterReactions(callback: () => void): void {
+  // A tick that is planned from a callback of the machine runs before the reactions; one that is
+  // planned from a reaction runs after all of them.
+  queueMicrotask(() => process.nextTick(callback))
+}
+
+/** How often the event loop has gone round. Two equal answers: nobody else has had a turn between. */
+export function loopTurns(): number {
+  return performance.nodeTiming.uvMetricsInfo.loopCount
+}

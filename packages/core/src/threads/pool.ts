@@ -1,0 +1,763 @@
+/**
+ * A pool of threads that are kept busy and never in each other's way.
+ *
+ * A task:
+ * ```
+ *             ┌────────── taken back, or its thread ended first ──────────┐
+ *             ▼                                                           │
+ *   run() ─▶ queued ─▶ sent ─▶ claimed by its thread ─▶ settled           │
+ *             │          │──────────────────────────────────────────────▶─┘
+ *             │          │         │
+ *             └──────────┴─────────┴─▶ settled by cancel, deadline, crash or close
+ * ```
+ *
+ * Several tasks are sent to a thread while another one runs there, as long as they are known to be
+ * short together; so a thread finds its next task without a round trip over the loop. What a thread
+ * has not claimed can be taken back through shared memory (slots.ts), and is: when another thread
+ * is idle, when the job in front runs longer than expected, when that job is being stopped.
+ *
+ * Invariants, quoted by the tests:
+ *  P1  Each admitted task has exactly one outcome, and leaves nothing behind: no slot, no timer, no
+ *      abort listener, no locked stream.
+ *  P2  Tasks admitted and not settled are at most `threads + maxQueue`, and the queue holds at most
+ *      `maxQueue`: while it holds any, each thread has at least one task.
+ *  P3  A thread that ends fails at most the one task it had claimed. The others are sent again, in
+ *      their order, before newer ones.
+ *  P4  Tasks start in the order of run(), as far as threads are equally free. A task that needs a
+ *      thread for itself is not overtaken by shorter ones.
+ *  P5  An idle thread and a task that is waiting elsewhere do not exist together after a flush.
+ *  P6  A thread is ended only for the task that it is running then.
+ *
+ * Prior art: piscina and tinypool (one task per thread), poolifier (work stealing by copying queues
+ * over the loop), the stealing half of a victim's queue of Cilk and Go. Figures and what was
+ * rejected: docs/decisions/0020 to 0023.
+ *
+ * Known limits: see docs/design/threads.md.
+ */
+import { availableParallelism } from 'node:os'
+import type { ResourceLimits, Transferable } from 'node:worker_threads'
+import { HeddleError, cancelled, describe, type CancelSource } from '../errors.ts'
+import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Deadlines } from '../kernel/deadlines.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { LinkedList } from '../kernel/linked-list.ts'
+import { afterReactions, loopTurns } from '../kernel/turn.ts'
+import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
+import { decodeError, type ErrorWire } from './error-wire.ts'
+import { parkedInThread } from './inside.ts'
+import { JobRecords, loadBudget, loadOf, observeRun } from './job-records.ts'
+import { outcome, type Outcome } from './messages.ts'
+import { Quarantine } from './quarantine.ts'
+import { slotCount } from './slots.ts'
+import { Task } from './task.ts'
+import { Thread, type ThreadHost } from './thread.ts'
+
+/** What to run: a job, found by the module that defines it. */
+export interface ThreadTask {
+  /** `import.meta.url` of the module that defines the job. */
+  readonly module: string
+  /** The job's name. */
+  readonly job: string
+  /** Copied by structured clone when the task is sent to a thread: do not change it before the result is there. */
+  readonly input: unknown
+}
+
+export interface ThreadRunOptions {
+  /** Stops the job: at once while it waits, else by `ctx.signal` and `ctx.cancelled`, then by ending its thread. */
+  readonly signal?: AbortSignal | undefined
+  /** `ctx.name` in the job and its name in errors. The job's name when absent. */
+  readonly name?: string | undefined
+  /** `ctx.attempt`; 0 when absent. */
+  readonly attempt?: number | undefined
+  /** What is put in quarantine when it keeps ending threads. The job's name when absent. */
+  readonly key?: string | undefined
+  /** Moved into the thread instead of copied; empty for the caller afterwards. */
+  readonly transfer?: readonly Transferable[] | undefined
+  /** Milliseconds from the call, waiting included, after which the job is stopped with `HDL_TIMEOUT`. */
+  readonly deadline?: number | undefined
+}
+
+export interface ThreadPoolOptions {
+  /** Threads at most, each started when it is needed. As many as the machine runs at a time when absent. */
+  readonly threads?: number | undefined
+  /** Tasks that wait for a thread, at most; 1024 when absent. */
+  readonly maxQueue?: number | undefined
+  /** Milliseconds a job has to stop after its signal aborted, before its thread is ended; 1000 when absent. */
+  readonly grace?: number | undefined
+  /** Threads a key may end in a row before it is put in quarantine; 3 when absent. */
+  readonly crashLimit?: number | undefined
+  /** Milliseconds after which a module that is still being evaluated counts as loaded; 5000 when absent. */
+  readonly loadLimit?: number | undefined
+  /** Memory limits of each thread. Exceeding them ends the thread and fails its job. */
+  readonly resourceLimits?: ResourceLimits | undefined
+  readonly kernel?: Kernel | undefined
+}
+
+export interface ThreadStats {
+  readonly id: number
+  readonly state: 'starting' | 'ready' | 'ending' | 'ended'
+  /** Whether it has a task. */
+  readonly busy: boolean
+  /** Tasks sent to it and not settled, the running one included. */
+  readonly inFlight: number
+  /** Jobs it has finished. */
+  readonly finished: number
+}
+
+export interface ThreadJobStats {
+  readonly module: string
+  readonly job: string
+  readonly runs: number
+  /** Moving mean of its run time in milliseconds. */
+  readonly meanRunTime: number
+  /** Tasks of this job that are sent to one thread at a time. */
+  readonly window: number
+}
+
+export interface ThreadPoolStats {
+  readonly threads: readonly ThreadStats[]
+  /** Tasks no thread has been sent yet. */
+  readonly queued: number
+  /** Tasks sent to a thread and not settled. */
+  readonly inFlight: number
+  /** Moving mean of the run time of all jobs in milliseconds. */
+  readonly meanRunTime: number
+  readonly completed: number
+  readonly failed: number
+  /** Stopped by signal, deadline or close(). */
+  readonly cancelled: number
+  /** Threads that ended by themselves. */
+  readonly crashed: number
+  /** Threads the pool ended because a job did not stop. */
+  readonly killed: number
+  /** Tasks refused because the queue was full. */
+  readonly refused: number
+  /** Tasks taken back from a busy thread and given to another. */
+  readonly takenBack: number
+  /** Keys in quarantine. */
+  readonly quarantined: readonly string[]
+  readonly jobs: readonly ThreadJobStats[]
+}
+
+/** Times a task is sent again after threads that ended before they started it. */
+const mostReturns = 3
+
+/** Milliseconds of a turn of the event loop that the pool uses before it lets timers and sockets go on. */
+const turnBudget = 2
+
+/** What a caller is told to wait before anything was measured, in milliseconds. */
+const unmeasuredRetryAfter = 1000
+
+/** Weight of the newest run in the mean of all. */
+const newest = 0.05
+
+/**
+ * Runs jobs in threads of this process.
+ *
+ * No thread is started before there is work, and idle threads do not keep the process alive.
+ *
+ * @example
+ * await using pool = new ThreadPool({ threads: 4 })
+ * const rows = await pool.run({ module: import.meta.url, job: 'parse', input: text })
+ */
+export class ThreadPool implements AsyncDisposable {
+  readonly #limit: number
+  readonly #maxQueue: number
+  readonly #grace: number
+  readonly #loadLimit: number
+  readonly #resourceLimits: ResourceLimits | undefined
+  readonly #clock: Clock
+  readonly #records = new JobRecords()
+  readonly #quarantine: Quarantine
+  readonly #queue = new LinkedList<Task>()
+  readonly #threads: Thread[] = []
+  /** Told to end, not gone yet: they count no more. */
+  readonly #ending = new Set<Thread>()
+  readonly #deadlines: Deadlines<Task>
+  readonly #roomWaiters: WaiterList<void>
+  readonly #idleWaiters: WaiterList<void>
+  readonly #host: ThreadHost
+  #unsettled = 0
+  #threadsStarted = 0
+  #isFlushPlanned = false
+  /** The turn of the event loop that was seen last, and when. */
+  #turn = -1
+  #turnSince = -Infinity
+  #closing: PromiseWithResolvers<void> | undefined
+  #meanRun = 0
+  #completed = 0
+  #failed = 0
+  #cancelled = 0
+  #crashed = 0
+  #killed = 0
+  #refused = 0
+  #takenBack = 0
+
+  constructor(options: ThreadPoolOptions = {}) {
+    const { clock } = options.kernel ?? systemKernel
+    this.#limit = checkCount('threads', options.threads ?? availableParallelism())
+    this.#maxQueue = checkCount('maxQueue', options.maxQueue ?? 1024, 0)
+    this.#grace = checkDuration('grace', options.grace ?? 1000)
+    this.#loadLimit = checkDuration('loadLimit', options.loadLimit ?? 5000)
+    this.#quarantine = new Quarantine(checkCount('crashLimit', options.crashLimit ?? 3))
+    this.#resourceLimits = options.resourceLimits
+    this.#clock = clock
+    this.#deadlines = new Deadlines(clock, (task) => this.#onDue(task))
+    this.#roomWaiters = new WaiterList(clock)
+    this.#idleWaiters = new WaiterList(clock)
+    this.#host = {
+      clock,
+      onResult: (task, how, ran, value) => this.#onResult(task, how, ran, value),
+      onUnreadable: (task, error) =>
+        this.#fail(task, notCloneable(`The result of ${task.what}`, describe(error), error)),
+      onRefused: (task, error) =>
+        this.#fail(task, notCloneable(`The input of ${task.what}`, describe(error), error)),
+      onReturned: (task) => this.#queue.unshift(task),
+      onMail: (thread) => this.#onMail(thread),
+      onEnded: (thread) => this.#onEnded(thread),
+    }
+  }
+
+  /**
+   * Runs a job in a thread.
+   *
+   * Called by a main program that a thread has loaded for its jobs, it never settles: see
+   * `parkedInThread()`.
+   *
+   * @throws (rejects) what the job throws, with message, name, stack, `code`, cause and the fields
+   *   that can be copied; `HDL_OVERLOADED` when the queue is full, `HDL_QUARANTINED`,
+   *   `HDL_THREAD_CRASHED`, `HDL_NOT_CLONEABLE`, `HDL_THREAD_IMPORT`, `HDL_JOB_NOT_FOUND`,
+   *   `HDL_TIMEOUT`, `HDL_CANCELLED`, `HDL_CLOSED`; `HDL_UNRESPONSIVE` when its thread cannot be
+   *   ended.
+   *
+   * *Cancellation*: a waiting task leaves at once and never starts. A running job is told by
+   * `ctx.cancelled` and `ctx.signal`; the promise settles when it has stopped, or when its thread
+   * has been ended after `grace`. Its result is discarded. A reason that is a Heddle error is
+   * what the promise rejects with.
+   *
+   * *Fairness*: first come, first started.
+   */
+  run<O = unknown>(task: ThreadTask, options: ThreadRunOptions = {}): Promise<O> {
+    if (parkedInThread()) return new Promise<O>(() => {})
+    checkName('module', task.module)
+    checkName('job', task.job)
+    const { signal, deadline, key = task.job, name, attempt = 0, transfer } = options
+    const what = `Job "${name ?? task.job}"`
+    if (this.#closing !== undefined) return Promise.reject(closed())
+    if (signal?.aborted) return Promise.reject(stopError(what, signal.reason))
+    if (deadline !== undefined && !(checkDuration('deadline', deadline) > 0)) {
+      return Promise.reject(new HeddleError('HDL_TIMEOUT', { what, limit: deadline }))
+    }
+    const crashes = this.#quarantine.crashesOf(key)
+    if (crashes !== undefined) {
+      return Promise.reject(new HeddleError('HDL_QUARANTINED', { job: key, crashes }))
+    }
+    if (!this.hasRoom) {
+      this.#refused++
+      const retryAfter = this.#retryAfter()
+      return Promise.reject(
+        new HeddleError('HDL_OVERLOADED', { what: 'The thread pool', retryAfter }),
+      )
+    }
+    return new Promise<O>((resolve, reject) => {
+      const record = this.#records.get(task.module, task.job)
+      const admitted = new Task(
+        record,
+        task.input,
+        key,
+        name === task.job ? undefined : name,
+        attempt,
+        resolve as (value: unknown) => void,
+        reject,
+      )
+      if (transfer !== undefined && transfer.length > 0) admitted.transfer = transfer
+      if (deadline !== undefined && deadline !== Infinity) {
+        admitted.deadline = deadline
+        this.#deadlines.set(admitted, this.#clock.now() + deadline)
+      }
+      if (signal !== undefined) {
+        admitted.follow(signal, (reason) => this.#stop(admitted, stopError(what, reason)))
+      }
+      this.#unsettled++
+      this.#place(admitted)
+    })
+  }
+
+  /** Whether run() would be accepted now: the signal to slow down when it is false. */
+  get hasRoom(): boolean {
+    return this.#closing === undefined && this.#unsettled < this.#limit + this.#maxQueue
+  }
+
+  /**
+   * Waits until the pool takes another task.
+   *
+   * The room is not kept for the caller. Call run() right after it, without an await between.
+   *
+   * *Cancellation*: by signal or deadline; nothing is left behind.
+   *
+   * *Fairness*: callers are woken in order, one for each place that becomes free; somebody who
+   * calls run() without waiting may be faster.
+   */
+  waitRoom(options: WaitOptions = {}): Promise<void> {
+    if (this.#closing !== undefined) return Promise.reject(closed())
+    if (this.hasRoom && this.#roomWaiters.size === 0) return Promise.resolve()
+    return this.#roomWaiters.wait('Room in the thread pool', options)
+  }
+
+  /**
+   * Waits until every task has settled.
+   *
+   * *Cancellation*: by signal or deadline; the tasks go on.
+   *
+   * *Fairness*: everybody who waits is woken at the same time.
+   */
+  waitIdle(options: WaitOptions = {}): Promise<void> {
+    if (this.#closing !== undefined) return Promise.reject(closed())
+    if (this.#unsettled === 0) return Promise.resolve()
+    return this.#idleWaiters.wait('The thread pool to become idle', options)
+  }
+
+  /** Lets a key in quarantine start again. False when it had not ended a thread. */
+  release(key: string): boolean {
+    return this.#quarantine.release(key)
+  }
+
+  stats(): ThreadPoolStats {
+    return {
+      threads: [...this.#threads, ...this.#ending].map((thread) => ({
+        id: thread.id,
+        state: thread.state,
+        busy: !thread.isIdle,
+        inFlight: thread.tasks.size,
+        finished: thread.finished,
+      })),
+      queued: this.#queue.size,
+      inFlight: this.#unsettled - this.#queue.size,
+      meanRunTime: this.#meanRun,
+      completed: this.#completed,
+      failed: this.#failed,
+      cancelled: this.#cancelled,
+      crashed: this.#crashed,
+      killed: this.#killed,
+      refused: this.#refused,
+      takenBack: this.#takenBack,
+      quarantined: this.#quarantine.keys(),
+      jobs: [...this.#records].map((record) => ({
+        module: record.module,
+        job: record.name,
+        runs: record.runs,
+        meanRunTime: record.meanRun,
+        window: Math.max(1, Math.min(slotCount, Math.floor(loadBudget / loadOf(record)))),
+      })),
+    }
+  }
+
+  /**
+   * Ends all threads. Tasks that wait fail with `HDL_CLOSED` at once; running jobs are told to stop
+   * and have `deadline` milliseconds (`grace` when absent) until their threads are ended. To let
+   * work finish, call waitIdle() first.
+   *
+   * *Cancellation*: none; it takes no longer than the deadline and the end of the threads.
+   *
+   * *Fairness*: everybody who waits for anything here is told.
+   */
+  close(options: { readonly deadline?: number | undefined } = {}): Promise<void> {
+    if (this.#closing !== undefined) return this.#closing.promise
+    const deadline = checkDuration('deadline', options.deadline ?? this.#grace)
+    this.#closing = Promise.withResolvers<void>()
+    for (const thread of this.#threads) this.#takeBackAll(thread)
+    for (let task = this.#queue.first; task !== undefined; task = this.#queue.first) {
+      this.#stop(task, closed())
+    }
+    for (const thread of [...this.#threads]) {
+      const { first } = thread.tasks
+      if (first !== undefined) this.#stopWithin(first, deadline)
+      if (thread.isIdle) this.#endThread(thread)
+    }
+    this.#roomWaiters.failAll(closed())
+    this.#idleWaiters.failAll(closed())
+    this.#finishClosing()
+    return this.#closing.promise
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  // ── Giving tasks to threads ────────────────────────────────────────────────────────────────
+
+  #place(task: Task): void {
+    this.#queue.push(task)
+    this.#dispatch()
+    this.#planFlush()
+  }
+
+  /** P4: only ever the first of the queue. */
+  #dispatch(): void {
+    for (let task = this.#queue.first; task !== undefined; task = this.#queue.first) {
+      let thread: Thread | undefined
+      try {
+        thread = this.#choose(task)
+      } catch (error) {
+        // Node refuses to make a thread, for instance because of the resource limits.
+        this.#queue.remove(task)
+        const job = task.name ?? task.record.name
+        const details = { job, cause: `it could not be started: ${describe(error)}` }
+        this.#fail(task, new HeddleError('HDL_THREAD_CRASHED', details, { cause: error }))
+        continue
+      }
+      if (thread === undefined) return
+      this.#queue.remove(task)
+      thread.give(task)
+    }
+  }
+
+  /**
+   * The best thread for a task: one that is ready and idle; else the one with the least work that
+   * takes it behind that; else one that is still starting. When none is idle another is started,
+   * which then takes over what waits behind others.
+   */
+  #choose(task: Task): Thread | undefined {
+    const load = task.currentLoad()
+    let behind: Thread | undefined
+    let starting: Thread | undefined
+    for (const thread of this.#threads) {
+      if (!thread.accepts(load)) continue
+      if (!thread.isIdle) {
+        if (behind === undefined || thread.load < behind.load) behind = thread
+      } else if (thread.state === 'ready') return thread
+      else starting ??= thread
+    }
+    if (starting === undefined && this.#threads.length < this.#limit) starting = this.#start()
+    return behind ?? starting
+  }
+
+  #start(): Thread {
+    const thread = new Thread(this.#host, {
+      id: ++this.#threadsStarted,
+      loadLimit: this.#loadLimit,
+      resourceLimits: this.#resourceLimits,
+    })
+    this.#threads.push(thread)
+    return thread
+  }
+
+  #planFlush(): void {
+    if (this.#isFlushPlanned) return
+    this.#isFlushPlanned = true
+    afterReactions(() => this.#flush())
+  }
+
+  #flush(): void {
+    const now = this.#clock.now()
+    if (now - this.#turnSince > turnBudget && this.#isSameTurn(now)) {
+      this.#clock.afterIo(() => this.#flush())
+      return
+    }
+    this.#isFlushPlanned = false
+    this.#takeBackLate(now)
+    this.#dispatch()
+    this.#feedIdle()
+    for (let index = 0; index < this.#threads.length; index++) {
+      this.#threads[index]!.flush()
+      // Copying large inputs takes its time: the other threads are served in the next turn.
+      if (index + 1 < this.#threads.length && this.#clock.now() - now > turnBudget) {
+        this.#isFlushPlanned = true
+        this.#clock.afterIo(() => this.#flush())
+        return
+      }
+    }
+  }
+
+  /**
+   * Node delivers up to 1000 messages before it looks at timers and sockets, and each message leads
+   * to new tasks that lead to new messages: a pool that always sends at once holds up everybody
+   * else for 200 ms.
+   */
+  #isSameTurn(now: number): boolean {
+    const turn = loopTurns()
+    if (turn === this.#turn) return true
+    this.#turn = turn
+    this.#turnSince = now
+    return false
+  }
+
+  /** The job in front runs much longer than expected: what is behind it need not wait for it. */
+  #takeBackLate(now: number): void {
+    for (const thread of this.#threads) {
+      const { first } = thread.tasks
+      if (first === undefined || thread.tasks.size < 2) continue
+      if (now - thread.progressAt > 1 + 2 * loadOf(first.record)) this.#takeBackAll(thread)
+    }
+  }
+
+  /** To the front of the queue, in their order. */
+  #takeBackAll(thread: Thread): void {
+    for (let task = thread.tasks.last; task !== undefined;) {
+      const { previous } = task
+      if (thread.takeBack(task)) {
+        this.#takenBack++
+        this.#queue.unshift(task)
+      }
+      task = previous
+    }
+  }
+
+  /** P5: an idle thread takes over half of what waits in the thread with the most work. */
+  #feedIdle(): void {
+    for (const idle of this.#threads) {
+      if (!idle.isIdle || idle.isRetiring || idle.state !== 'ready') continue
+      const victim = this.#busiest()
+      if (victim === undefined) return
+      this.#moveHalf(victim, idle)
+    }
+  }
+
+  #busiest(): Thread | undefined {
+    let busiest: Thread | undefined
+    for (const thread of this.#threads) {
+      const { first } = thread.tasks
+      // What was moved into a thread stays there, and is alone there.
+      if (first === undefined || (first.isPosted && first.isPinned)) continue
+      // A thread that is still starting runs nothing: even its only task waits.
+      const waiting = thread.tasks.size - (thread.state === 'ready' ? 1 : 0)
+      if (waiting > 0 && (busiest === undefined || thread.tasks.size > busiest.tasks.size)) {
+        busiest = thread
+      }
+    }
+    return busiest
+  }
+
+  #moveHalf(victim: Thread, idle: Thread): void {
+    let wanted = Math.ceil((victim.tasks.size - (victim.state === 'ready' ? 1 : 0)) / 2)
+    const moved: Task[] = []
+    for (let task = victim.tasks.last; task !== undefined && wanted > 0; wanted--) {
+      const { previous } = task
+      if (victim.takeBack(task)) moved.push(task)
+      task = previous
+    }
+    this.#takenBack += moved.length
+    for (const task of moved.toReversed()) {
+      if (idle.accepts(task.currentLoad())) idle.give(task)
+      else this.#queue.unshift(task)
+    }
+  }
+
+  // ── What threads tell ──────────────────────────────────────────────────────────────────────
+
+  #onResult(task: Task, how: Outcome, ran: number, value: unknown): void {
+    observeRun(task.record, ran)
+    this.#meanRun = this.#meanRun === 0 ? ran : this.#meanRun + (ran - this.#meanRun) * newest
+    this.#quarantine.survived(task.key)
+    if (task.isStopping) this.#settleStopped(task)
+    else if (how === outcome.value) {
+      this.#completed++
+      this.#settle(task)
+      task.resolve(value)
+    } else if (how === outcome.error) this.#fail(task, decodeError(value as ErrorWire))
+    else this.#fail(task, notCloneable(`The result of ${task.what}`, value as string))
+  }
+
+  #onMail(thread: Thread): void {
+    if (thread.isRetiring && thread.state !== 'ending') this.#takeBackAll(thread)
+    if (this.#closing !== undefined && thread.isIdle) this.#endThread(thread)
+    this.#planFlush()
+  }
+
+  #onEnded(thread: Thread): void {
+    const index = this.#threads.indexOf(thread)
+    if (index >= 0) {
+      this.#threads.splice(index, 1)
+      this.#crashed++
+    }
+    this.#ending.delete(thread)
+    const waiting: Task[] = []
+    for (const task of thread.tasks) {
+      if (thread.isClaimed(task)) this.#onVictim(thread, task)
+      else waiting.push(task)
+    }
+    for (const task of waiting.toReversed()) this.#onSurvivor(thread, task)
+    this.#finishClosing()
+    this.#dispatch()
+    this.#planFlush()
+  }
+
+  /** The job that ran when the thread ended. */
+  #onVictim(thread: Thread, task: Task): void {
+    thread.tasks.remove(task)
+    if (task.isStopping) return this.#settleStopped(task)
+    const crashed = this.#crashError(thread, task)
+    const isPoison = this.#quarantine.crashed(task.key)
+    this.#fail(task, crashed)
+    if (isPoison) this.#failQuarantined(task.key)
+  }
+
+  /** P3: a task the thread had not started. */
+  #onSurvivor(thread: Thread, task: Task): void {
+    thread.tasks.remove(task)
+    task.returns++
+    if ((task.isPosted && task.isPinned) || task.returns > mostReturns) {
+      this.#fail(task, this.#crashError(thread, task))
+      return
+    }
+    task.thread = undefined
+    this.#queue.unshift(task)
+  }
+
+  #crashError(thread: Thread, task: Task): HeddleError {
+    return new HeddleError(
+      'HDL_THREAD_CRASHED',
+      { job: task.name ?? task.record.name, cause: thread.endedBecause },
+      { cause: thread.fault },
+    )
+  }
+
+  #failQuarantined(key: string): void {
+    const crashes = this.#quarantine.crashesOf(key)!
+    const refuse = (task: Task): void => {
+      if (task.key !== key || task.isStopping) return
+      if (task.thread?.revoke(task) ?? this.#queue.remove(task)) {
+        this.#fail(task, new HeddleError('HDL_QUARANTINED', { job: key, crashes }))
+      }
+    }
+    for (const task of this.#queue) refuse(task)
+    for (const thread of this.#threads) for (const task of thread.tasks) refuse(task)
+  }
+
+  // ── Stopping ───────────────────────────────────────────────────────────────────────────────
+
+  #onDue(task: Task): void {
+    if (task.isKilling) this.#abandon(task)
+    else if (task.isStopping) this.#kill(task)
+    else {
+      const { what, deadline } = task
+      const stage = task.thread?.isClaimed(task) ? 'running' : 'waiting for a thread'
+      this.#stop(task, new HeddleError('HDL_TIMEOUT', { what, limit: deadline!, stage }))
+    }
+  }
+
+  #stop(task: Task, error: unknown): void {
+    if (task.isSettled || task.isStopping) return
+    task.isStopping = true
+    task.stopping = error
+    const { thread } = task
+    if (thread?.revoke(task) ?? this.#queue.remove(task)) {
+      this.#settleStopped(task)
+      this.#planFlush()
+      return
+    }
+    thread!.cancel(task, error)
+    this.#deadlines.set(task, this.#clock.now() + this.#grace)
+    this.#takeBackAll(thread!)
+    this.#planFlush()
+  }
+
+  /** For close(): the job has this long instead of the grace, or what is left of its grace. */
+  #stopWithin(task: Task, milliseconds: number): void {
+    const latest = task.isStopping ? task.dueAt : Infinity
+    this.#stop(task, closed())
+    if (task.isSettled || task.isKilling) return
+    this.#deadlines.set(task, Math.min(latest, this.#clock.now() + milliseconds))
+  }
+
+  /** The grace is over. */
+  #kill(task: Task): void {
+    const thread = task.thread!
+    // P6: a thread posts a result before it claims the next task. So with nothing left to claim
+    // and all mail read, a task that has no result is the one that runs.
+    this.#takeBackAll(thread)
+    thread.drain()
+    if (task.isSettled) return this.#onMail(thread)
+    task.isKilling = true
+    this.#killed++
+    this.#endThread(thread)
+    this.#deadlines.set(task, this.#clock.now() + this.#grace)
+    this.#dispatch()
+    this.#planFlush()
+  }
+
+  /** The thread is in native code that cannot be interrupted. */
+  #abandon(task: Task): void {
+    const { what, stopping: cause } = task
+    task.thread!.tasks.remove(task)
+    task.thread!.abandon()
+    this.#ending.delete(task.thread!)
+    this.#cancelled++
+    this.#settle(task)
+    task.reject(new HeddleError('HDL_UNRESPONSIVE', { what, grace: this.#grace }, { cause }))
+    this.#finishClosing()
+  }
+
+  #endThread(thread: Thread): void {
+    const index = this.#threads.indexOf(thread)
+    if (index < 0) return
+    this.#threads.splice(index, 1)
+    this.#ending.add(thread)
+    thread.end()
+  }
+
+  #finishClosing(): void {
+    if (this.#closing === undefined || this.#threads.length + this.#ending.size > 0) return
+    this.#deadlines.close()
+    this.#closing.resolve()
+  }
+
+  // ── Settling ───────────────────────────────────────────────────────────────────────────────
+
+  #fail(task: Task, error: unknown): void {
+    if (task.isStopping) return this.#settleStopped(task)
+    this.#failed++
+    this.#settle(task)
+    task.reject(error)
+  }
+
+  #settleStopped(task: Task): void {
+    this.#cancelled++
+    this.#settle(task)
+    task.reject(task.stopping)
+  }
+
+  /** P1: everything a task holds is given back here. The caller resolves or rejects. */
+  #settle(task: Task): void {
+    task.isSettled = true
+    task.unfollow()
+    if (task.heapIndex >= 0) this.#deadlines.delete(task)
+    task.streams?.end(task.stopping)
+    task.input = undefined
+    this.#unsettled--
+    if (this.#unsettled === 0) {
+      this.#deadlines.releaseTimer()
+      this.#idleWaiters.wakeAll()
+    }
+    if (this.#roomWaiters.size > 0) this.#offerRoom()
+  }
+
+  /** Wakes one caller; the next when that one did not take the room. */
+  #offerRoom(): void {
+    if (!this.hasRoom || !this.#roomWaiters.wakeFirst()) return
+    afterReactions(() => this.#offerRoom())
+  }
+
+  /** The time in which what is admitted now will be worked off, from the measured run times. */
+  #retryAfter(): number {
+    if (this.#meanRun === 0) return unmeasuredRetryAfter
+    return Math.max(1, Math.ceil((this.#unsettled * this.#meanRun) / this.#limit))
+  }
+}
+
+function closed(): HeddleError {
+  return new HeddleError('HDL_CLOSED', { what: 'The thread pool' })
+}
+
+function notCloneable(what: string, cause: string, error?: unknown): HeddleError {
+  return new HeddleError('HDL_NOT_CLONEABLE', { what, cause }, { cause: error })
+}
+
+/** What the task of an aborted signal rejects with. */
+function stopError(what: string, reason: unknown): unknown {
+  if (reason instanceof HeddleError) return reason
+  const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
+  const source: CancelSource = isTimeout ? 'deadline' : 'user'
+  return cancelled(what, reason, source)
+}

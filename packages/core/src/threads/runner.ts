@@ -1,0 +1,211 @@
+/**
+ * The thread's side: takes tasks from its mail, runs them one after the other, posts each result.
+ *
+ * Invariants, quoted by the tests:
+ *  R1  At most one job runs at a time, so an end of the thread is the fault of exactly one job.
+ *  R2  A job starts only after claim() succeeded: what the loop has taken back never runs here.
+ *  R3  A result is posted when its job ends. Collecting results for 50 µs would give twice the
+ *      calls per second, but a finished result would then wait behind a job that runs for seconds.
+ *  R4  Between two jobs the thread is in its own event loop or about to be: it never blocks on
+ *      shared memory, so what a job left behind (a write to stdout, a closing socket) goes on.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { receiveMessageOnPort, type Transferable } from 'node:worker_threads'
+import { describe } from '../errors.ts'
+import type { JobFunction } from '../graph/job.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { ThreadContext } from './context.ts'
+import { decodeError, encodeError } from './error-wire.ts'
+import { enterThread } from './inside.ts'
+import { Loader } from './loader.ts'
+import {
+  outcome,
+  taskFields,
+  type Control,
+  type Notice,
+  type Outcome,
+  type ResultMessage,
+  type TaskBatch,
+  type ThreadData,
+} from './messages.ts'
+import { transferOf } from './results.ts'
+import { claim, type Ticket } from './slots.ts'
+
+interface KnownJob {
+  readonly module: string
+  readonly name: string
+  run: JobFunction<unknown, unknown> | undefined
+}
+
+export class Runner {
+  readonly #port: ThreadData['port']
+  readonly #words: Int32Array
+  readonly #clock: Clock
+  readonly #loader: Loader
+  readonly #inside = new AsyncLocalStorage<ThreadContext>()
+  readonly #jobs: KnownJob[] = []
+  readonly #mail: TaskBatch[] = []
+  /** Position in the first batch. */
+  #next = 0
+  #current: ThreadContext | undefined
+  #startedAt = 0
+  #isRetiring = false
+  readonly #readMail = (): void => this.#drain()
+
+  constructor(data: ThreadData, clock: Clock) {
+    this.#port = data.port
+    this.#words = data.words
+    this.#clock = clock
+    this.#loader = new Loader(clock, data.loadLimit)
+    enterThread({
+      inJob: () => this.#inside.getStore() !== undefined,
+      parked: () => this.#loader.park(),
+    })
+    process.on('uncaughtException', (error) => this.#onUncaught(error))
+    this.#port.on('message', (message: TaskBatch | Control) => {
+      this.#accept(message)
+      this.#drain()
+      this.#pump()
+    })
+    this.#notify({ type: 'ready' })
+  }
+
+  #notify(notice: Notice): void {
+    this.#port.postMessage(notice)
+  }
+
+  #drain(): void {
+    for (
+      let received = receiveMessageOnPort(this.#port);
+      received !== undefined;
+      received = receiveMessageOnPort(this.#port)
+    ) {
+      this.#accept(received.message as TaskBatch | Control)
+    }
+  }
+
+  #accept(message: TaskBatch | Control): void {
+    if (Array.isArray(message)) this.#mail.push(message)
+    else if (message.type === 'job') {
+      this.#jobs[message.id] = { module: message.module, name: message.name, run: undefined }
+    } else if (this.#current?.ticket === message.ticket) {
+      this.#current.abort(decodeError(message.reason))
+    }
+  }
+
+  /** Runs what is in the mail until it is empty or a job has to be waited for. */
+  #pump(): void {
+    while (this.#current === undefined && this.#mail.length > 0 && !this.#isRetiring) {
+      const batch = this.#mail[0]!
+      const at = this.#next
+      this.#next += taskFields
+      if (this.#next >= batch.length) {
+        this.#mail.shift()
+        this.#next = 0
+      }
+      const ticket = batch[at] as Ticket
+      if (!claim(this.#words, ticket)) continue
+      const known = this.#jobs[batch[at + 1] as number]!
+      const name = (batch[at + 2] as string | undefined) ?? known.name
+      const context = new ThreadContext(
+        name,
+        batch[at + 3] as number,
+        ticket,
+        this.#words,
+        this.#readMail,
+      )
+      this.#current = context
+      if (known.run === undefined) this.#findAndRun(known, batch[at + 4], context)
+      else this.#run(known.run, batch[at + 4], context)
+    }
+  }
+
+  #findAndRun(known: KnownJob, input: unknown, context: ThreadContext): void {
+    this.#startedAt = this.#clock.now()
+    this.#loader.find(known.module, known.name).then(
+      (run) => {
+        known.run = run
+        this.#run(run, input, context)
+        this.#pump()
+      },
+      (error: unknown) => {
+        this.#finish(context, outcome.error, encodeError(error))
+        this.#pump()
+      },
+    )
+  }
+
+  #run(run: JobFunction<unknown, unknown>, input: unknown, context: ThreadContext): void {
+    this.#startedAt = this.#clock.now()
+    let value: unknown
+    try {
+      value = this.#inside.run(context, run, input, context)
+    } catch (error) {
+      this.#finish(context, outcome.error, encodeError(error))
+      return
+    }
+    if (typeof (value as { then?: unknown } | null | undefined)?.then !== 'function') {
+      this.#succeed(context, value)
+      return
+    }
+    // Through a native promise: the reactions of another kind may run in the job's own context,
+    // and the next module would then be imported as if it were a part of this job.
+    Promise.resolve(value).then(
+      (settled) => {
+        this.#succeed(context, settled)
+        this.#pump()
+      },
+      (error: unknown) => {
+        this.#finish(context, outcome.error, encodeError(error))
+        this.#pump()
+      },
+    )
+  }
+
+  #succeed(context: ThreadContext, value: unknown): void {
+    let transfer: Transferable[] | undefined
+    try {
+      transfer = transferOf(value)
+    } catch (error) {
+      this.#finish(context, outcome.notCloneable, describe(error))
+      return
+    }
+    this.#finish(context, outcome.value, value, transfer)
+  }
+
+  #finish(context: ThreadContext, how: Outcome, value: unknown, transfer?: Transferable[]): void {
+    const ran = this.#clock.now() - this.#startedAt
+    this.#current = undefined
+    const result: ResultMessage = [context.ticket, how, ran, value]
+    try {
+      this.#port.postMessage(result, transfer)
+    } catch (error) {
+      this.#postRefused(result, transfer, error)
+    }
+    if (this.#isRetiring) process.exit(1)
+  }
+
+  #postRefused(result: ResultMessage, transfer: Transferable[] | undefined, error: unknown): void {
+    const [ticket, , ran] = result
+    try {
+      // Some buffers, such as the memory of a WebAssembly instance, can be copied but not moved.
+      if (transfer === undefined) throw error
+      this.#port.postMessage(result)
+    } catch (refused) {
+      this.#port.postMessage([ticket, outcome.notCloneable, ran, describe(refused)])
+    }
+  }
+
+  /**
+   * An error nobody caught ends the thread: what it interrupted is not known. When it comes from
+   * something that an earlier job left behind, the job that runs now is innocent and may finish.
+   */
+  #onUncaught(error: unknown): void {
+    this.#notify({ type: 'fault', error: encodeError(error) })
+    const origin = this.#inside.getStore()
+    this.#isRetiring = true
+    if (this.#current === undefined || origin === undefined || origin === this.#current) {
+      process.exit(1)
+    }
+  }
+}

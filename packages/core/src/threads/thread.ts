@@ -1,0 +1,374 @@
+/**
+ * The loop's side of one thread: which tasks it has been given, its mail, its end.
+ *
+ * ```
+ *   starting ──▶ ready ──▶ ending ──▶ ended
+ *       └──────────┴─────────────────▶ ended   (it crashed)
+ * ```
+ *
+ * Invariants, quoted by the tests:
+ *  T1  A task is in `tasks` from give() until its result arrives, it is taken back, or the thread
+ *      has ended; its ticket is out for exactly that time.
+ *  T2  `tasks` is the order in which the thread runs them, so the next result is that of the first.
+ *  T3  An idle thread does not keep the process alive; one with tasks does.
+ */
+import {
+  MessageChannel,
+  Worker,
+  receiveMessageOnPort,
+  type MessagePort,
+  type ResourceLimits,
+  type Transferable,
+} from 'node:worker_threads'
+import { describe } from '../errors.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { LinkedList } from '../kernel/linked-list.ts'
+import { decodeError, encodeError } from './error-wire.ts'
+import { loadBudget, observeLoop, wholeThread, type JobRecord } from './job-records.ts'
+import type { Notice, Outcome, ResultMessage, TaskBatch, ThreadData } from './messages.ts'
+import { Slots, slotCount, slotOf } from './slots.ts'
+import { carryStreams } from './streams.ts'
+import type { Task } from './task.ts'
+
+/** What a thread tells its pool. Everything is called on the loop. */
+export interface ThreadHost {
+  readonly clock: Clock
+  /** The task has left the thread with an outcome. */
+  onResult(task: Task, how: Outcome, ran: number, value: unknown): void
+  /** The result of the task has arrived and cannot be read. */
+  onUnreadable(task: Task, error: unknown): void
+  /** The task has left the thread because its input cannot be sent. */
+  onRefused(task: Task, error: unknown): void
+  /** The task has left the thread unsent: it must be the only one there. */
+  onReturned(task: Task): void
+  /** All mail is read. */
+  onMail(thread: Thread): void
+  /** The thread is gone. What it had not finished is still in `tasks`. */
+  onEnded(thread: Thread): void
+}
+
+export interface ThreadOptions {
+  readonly id: number
+  readonly loadLimit: number
+  readonly resourceLimits: ResourceLimits | undefined
+}
+
+/** Threads run the same kind of file as the loop does: sources from sources, built from built. */
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? './entry.ts' : './entry.js',
+  import.meta.url,
+)
+
+export class Thread {
+  readonly id: number
+  readonly tasks = new LinkedList<Task>()
+  state: 'starting' | 'ready' | 'ending' | 'ended' = 'starting'
+  /** Takes no more tasks: it is ending, or ends after the job that runs. */
+  isRetiring = false
+  /** Milliseconds of work given to it, see `loadBudget`. */
+  load = 0
+  /** When it last showed a sign of life. */
+  progressAt: number
+  /** Jobs it has finished. */
+  finished = 0
+  /** Why it ended, as far as known. */
+  fault: unknown
+  exitCode: number | undefined
+  readonly #host: ThreadHost
+  readonly #worker: Worker
+  readonly #port: MessagePort
+  readonly #slots = new Slots()
+  readonly #bySlot: (Task | undefined)[] = Array.from({ length: slotCount })
+  readonly #knownJobs = new Set<number>()
+  readonly #outbox: Task[] = []
+  #isHoldingProcess = false
+
+  constructor(host: ThreadHost, options: ThreadOptions) {
+    this.#host = host
+    this.id = options.id
+    this.progressAt = host.clock.now()
+    const { port1, port2 } = new MessageChannel()
+    this.#port = port1
+    const { loadLimit, resourceLimits } = options
+    const data: ThreadData = { port: port2, words: this.#slots.words, loadLimit }
+    this.#worker = new Worker(entry, {
+      name: `heddle-${options.id}`,
+      workerData: data,
+      transferList: [port2],
+      // A main program that is loaded for its jobs finds the arguments it was started with.
+      argv: process.argv.slice(2),
+      ...(resourceLimits !== undefined && { resourceLimits }),
+    })
+    this.#worker.unref()
+    this.#worker.on('error', (error) => {
+      this.fault ??= error
+    })
+    this.#worker.on('exit', (code) => this.#onExit(code))
+    this.#port.on('message', (message: ResultMessage | Notice) => {
+      this.#accept(message)
+      this.drain()
+      this.#host.onMail(this)
+    })
+    this.#port.on('messageerror', (error) => {
+      this.#onUnreadable(error)
+      this.#host.onMail(this)
+    })
+    this.#port.unref()
+  }
+
+  get isIdle(): boolean {
+    return this.tasks.size === 0
+  }
+
+  /** Whether a task of this load may be given to it now. */
+  accepts(load: number): boolean {
+    if (this.isRetiring) return false
+    const first = this.tasks.first
+    if (first === undefined) return true
+    // Behind a job that is being stopped nothing is put: it may take the whole grace.
+    if (first.isStopping) return false
+    return this.load + load <= loadBudget && this.tasks.size < slotCount
+  }
+
+  /** The task is sent by the next flush(). */
+  give(task: Task): void {
+    if (this.tasks.size === 0) this.progressAt = this.#host.clock.now()
+    if (!this.#isHoldingProcess) {
+      this.#isHoldingProcess = true
+      this.#worker.ref()
+    }
+    task.thread = this
+    task.isPosted = false
+    task.load = task.currentLoad()
+    task.ticket = this.#slots.publish()
+    this.#bySlot[slotOf(task.ticket)] = task
+    this.load += task.load
+    this.tasks.push(task)
+    this.#outbox.push(task)
+  }
+
+  /** Takes a task back. False when the thread has started it, or when it can be sent only once. */
+  takeBack(task: Task): boolean {
+    if (task.isPosted && task.isPinned) return false
+    return this.revoke(task)
+  }
+
+  /** Takes a task back for good: it will not be sent again. False when the thread has started it. */
+  revoke(task: Task): boolean {
+    if (!this.#slots.revoke(task.ticket)) return false
+    if (!task.isPosted) this.#outbox.splice(this.#outbox.indexOf(task), 1)
+    this.#forget(task)
+    return true
+  }
+
+  isClaimed(task: Task): boolean {
+    return this.#slots.isClaimed(task.ticket)
+  }
+
+  /** Tells a running job to stop. */
+  cancel(task: Task, reason: unknown): void {
+    // The reason first: when the job sees the word, the mail is there (see ThreadContext.signal).
+    this.#port.postMessage({ type: 'cancel', ticket: task.ticket, reason: encodeError(reason) })
+    this.#slots.cancel(task.ticket)
+  }
+
+  /** Ends the thread now, whatever it is doing. */
+  end(): void {
+    if (this.state === 'ending' || this.state === 'ended') return
+    this.state = 'ending'
+    this.isRetiring = true
+    // The promise is that of the exit event.
+    void this.#worker.terminate()
+  }
+
+  /** T3. Here and not when a task leaves: most often the next one is given right after. */
+  #letProcessEnd(): void {
+    if (!this.#isHoldingProcess || this.state === 'ending') return
+    this.#isHoldingProcess = false
+    this.#worker.unref()
+  }
+
+  /** The thread does not end: lets the process exit without it. */
+  abandon(): void {
+    this.#worker.unref()
+  }
+
+  /** Sends what was given since the last flush. */
+  flush(): void {
+    if (this.tasks.size === 0) this.#letProcessEnd()
+    const waiting = this.#outbox.length
+    // While the thread has more to do than is waiting here, sending can wait too: the next result
+    // comes back here, and a message costs the loop as much as ten tasks in it.
+    if (waiting === 0 || waiting < this.tasks.size - waiting) return
+    const tasks = this.#outbox.splice(0)
+    const startedAt = this.#host.clock.now()
+    const batch: TaskBatch = []
+    const batched: Task[] = []
+    for (const task of tasks) {
+      this.#introduce(task.record)
+      if (task.isPinned) this.#sendAlone(task)
+      else {
+        batch.push(task.ticket, task.record.id, task.name, task.attempt, task.input)
+        batched.push(task)
+      }
+    }
+    if (batched.length === 0) return
+    if (!this.#trySend(batch)) for (const task of batched) this.#sendAlone(task)
+    else for (const task of batched) task.isPosted = true
+    const each = (this.#host.clock.now() - startedAt) / tasks.length
+    for (const task of tasks) observeLoop(task.record, each)
+  }
+
+  /** Reads the mail that has arrived. */
+  drain(): void {
+    const startedAt = this.#host.clock.now()
+    let received = 0
+    let record: JobRecord | undefined
+    for (;;) {
+      let mail: { message: unknown } | undefined
+      try {
+        mail = receiveMessageOnPort(this.#port)
+      } catch (error) {
+        if (this.tasks.size === 0) return
+        this.#onUnreadable(error)
+        continue
+      }
+      if (mail === undefined) break
+      received++
+      record = this.#accept(mail.message as ResultMessage | Notice) ?? record
+    }
+    this.progressAt = startedAt
+    if (record === undefined) return
+    observeLoop(record, (this.#host.clock.now() - startedAt) / received)
+  }
+
+  #introduce(record: JobRecord): void {
+    if (this.#knownJobs.has(record.id)) return
+    this.#knownJobs.add(record.id)
+    const { id, module, name } = record
+    this.#port.postMessage({ type: 'job', id, module, name })
+  }
+
+  #trySend(batch: TaskBatch): boolean {
+    try {
+      this.#port.postMessage(batch)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #sendAlone(task: Task): void {
+    try {
+      this.#post(task)
+    } catch (error) {
+      this.#retryWithStreams(task, error)
+    }
+  }
+
+  #post(task: Task): void {
+    const transfer: Transferable[] = []
+    if (task.transfer !== undefined) transfer.push(...task.transfer)
+    if (task.streams !== undefined) transfer.push(...task.streams.transfer)
+    const { ticket, record, name, attempt, input } = task
+    this.#port.postMessage([ticket, record.id, name, attempt, input], transfer)
+    task.isPosted = true
+    // Held no longer than needed: it may be large, and what was moved is empty.
+    if (task.isPinned) task.input = undefined
+  }
+
+  /** Only an input that was refused is searched for streams: searching each would cost more than a task. */
+  #retryWithStreams(task: Task, refused: unknown): void {
+    let error = refused
+    if (task.streams === undefined) {
+      try {
+        task.streams = carryStreams(task.input)
+        if (task.streams !== undefined) {
+          task.input = task.streams.input
+          if (this.tasks.size > 1) {
+            this.#withdraw(task)
+            this.#host.onReturned(task)
+            return
+          }
+          this.load += wholeThread - task.load
+          task.load = wholeThread
+          this.#post(task)
+          return
+        }
+      } catch (thrown) {
+        error = thrown
+      }
+    }
+    this.#withdraw(task)
+    this.#host.onRefused(task, error)
+  }
+
+  /** Nobody else has seen the ticket. */
+  #withdraw(task: Task): void {
+    this.#slots.release(task.ticket)
+    this.#forget(task)
+  }
+
+  #forget(task: Task): void {
+    this.#bySlot[slotOf(task.ticket)] = undefined
+    this.tasks.remove(task)
+    task.thread = undefined
+    this.load -= task.load
+    if (this.tasks.size > 0) return
+    // Sums of fractions drift.
+    this.load = 0
+  }
+
+  /** The record of the job whose result it is. */
+  #accept(message: ResultMessage | Notice): JobRecord | undefined {
+    if (!Array.isArray(message)) {
+      this.#onNotice(message as Notice)
+      return undefined
+    }
+    const [ticket, how, ran, value] = message as ResultMessage
+    const task = this.#bySlot[slotOf(ticket)]
+    if (task === undefined || task.ticket !== ticket) return undefined
+    this.#leave(task)
+    this.#host.onResult(task, how, ran, value)
+    return task.record
+  }
+
+  #onNotice(notice: Notice): void {
+    if (notice.type === 'ready') {
+      if (this.state === 'starting') this.state = 'ready'
+      return
+    }
+    this.fault = decodeError(notice.error)
+    this.isRetiring = true
+  }
+
+  #leave(task: Task): void {
+    this.#slots.release(task.ticket)
+    this.#forget(task)
+    this.finished++
+  }
+
+  #onUnreadable(error: unknown): void {
+    // T2: results come in order.
+    const task = this.tasks.first
+    if (task === undefined) return
+    this.#leave(task)
+    this.#host.onUnreadable(task, error)
+  }
+
+  #onExit(code: number): void {
+    // Results that were posted before the end count.
+    this.drain()
+    this.state = 'ended'
+    this.isRetiring = true
+    this.exitCode = code
+    this.#port.close()
+    this.#host.onEnded(this)
+  }
+
+  /** In words, for the error of the job that ended it. */
+  get endedBecause(): string {
+    if (this.fault !== undefined) return describe(this.fault)
+    return `it exited with code ${this.exitCode ?? 'unknown'}`
+  }
+}
