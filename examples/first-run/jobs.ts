@@ -1,0 +1,70 @@
+/** The jobs of the sample. Each says in one word where it runs; nothing else in here depends on it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { job } from '@heddle/core'
+
+const hoursOfAYear = 8_760
+
+export interface Station {
+  readonly name: string
+  /** How long the download takes, in milliseconds. */
+  readonly delay: number
+  /** Mean temperature and how far summer and winter are from it. */
+  readonly mean: number
+  readonly swing: number
+}
+
+export interface Climate {
+  readonly station: string
+  readonly warmest: number
+  readonly coldest: number
+}
+
+/** Waits for a pretended server: an ordinary async function on the event loop. */
+export const download = job({ name: 'download' }, async (station: Station, { signal }) => {
+  await sleep(station.delay, undefined, { signal })
+  return Array.from({ length: hoursOfAYear }, (_, hour) => reading(station, hour)).join('\n')
+})
+
+function reading({ mean, swing }: Station, hour: number): string {
+  const season = Math.sin((2 * Math.PI * hour) / hoursOfAYear)
+  const noise = Math.sin(hour * hour)
+  return (mean + swing * season + 3 * noise).toFixed(1)
+}
+
+/**
+ * Smooths a year of readings with a moving median over ten days: some 100 ms of pure computing,
+ * which would block the loop. In a thread it blocks nothing.
+ */
+export const smooth = job(
+  { name: 'smooth', place: 'thread', module: import.meta.url },
+  ({ station, csv }: { station: string; csv: string }): Climate => {
+    const readings = Float64Array.from(csv.split('\n'), Number)
+    const window = 240
+    let warmest = -Infinity
+    let coldest = Infinity
+    for (let start = 0; start + window <= readings.length; start++) {
+      const median = readings.slice(start, start + window).toSorted()[window / 2]!
+      warmest = Math.max(warmest, median)
+      coldest = Math.min(coldest, median)
+    }
+    return { station, warmest, coldest }
+  },
+)
+
+/** Puts the results together, as soon as the last of them is there. */
+export const compare = job({ name: 'compare' }, (climates: readonly Climate[]) =>
+  climates.map(
+    ({ station, warmest, coldest }) =>
+      `${station.padEnd(7)}${coldest.toFixed(1).padStart(6)} to ${warmest.toFixed(1)} °C`,
+  ),
+)
+
+/** Fails the first time, as networks do; the run tries it again. */
+export const publish = job(
+  { name: 'publish', retries: 2 },
+  async (report: readonly string[], { attempt, signal }) => {
+    await sleep(30, undefined, { signal })
+    if (attempt === 0) throw new Error('connection reset')
+    return report.length
+  },
+)
