@@ -20,18 +20,6 @@ export {
 } from './sync/queue.ts'
 export { RwLock, type RwLockStats } from './sync/rwlock.ts'
 export {
-  openScope,
-  withScope,
-  type CancelOptions,
-  type Scope,
-  type ScopeContext,
-  type ScopeOptions,
-  type ScopeStats,
-  type ScopeTask,
-  type ShieldOptions,
-  type TaskOptions,
-} from './sync/scope.ts'
-export {
   Semaphore,
   type AcquireOptions,
   type SemaphoreOptions,
@@ -39,3 +27,69 @@ export {
   type TryAcquireOptions,
 } from './sync/semaphore.ts'
 export { Shared, type Lease, type SharedOptions, type SharedStats } from './sync/shared.ts'
+
+// registry/: who waits for which result, who shares a computation, whose request is the newest.
+export {
+  Flights,
+  type AbandonPolicy,
+  type FlightsOptions,
+  type FlightsStats,
+  type JoinOptions,
+} from './registry/flights.ts'
+export { outcomes, type Outcome, type OutcomeCounts } from './registry/outcomes.ts'
+export {
+  Registry,
+  type CancelAnswer,
+  type Found,
+  type RegistryOptions,
+  type RegistryRequest,
+  type RegistryStats,
+  type RegistryWaitOptions,
+} from './registry/registry.ts'
+export { Slots, type SlotsOptions, type SlotsStats, type SlotTicket } from './registry/slots.ts'
+
+// admission/: what may run later is admitted here or refused at once.
+export {
+  Dispatcher,
+  type AdmittedTask,
+  type DispatcherOptions,
+  type DispatcherStats,
+  type DrainResult,
+  type SubmitOptions,
+  type Work,
+  type WorkContext,
+} from './admission/dispatcher.ts'
+export type { RetryAfterOptions } from './admission/drain-rate.ts'
+export {
+  LoadLevels,
+  highestLoad,
+  sixLevels,
+  threeLevels,
+  type Load,
+  type LoadLevel,
+  type LoadLevelsOptions,
+} from './admission/load-levels.ts'
+export type { PoolOptions, PoolStats } from './admission/pools.ts'
+export {
+  AdmissionQueue,
+  type AdmissionOptions,
+  type AdmissionStats,
+  type Admitted,
+  type FillOptions,
+  type Refusal,
+  type Reservation,
+  type ReserveOptions,
+  type Seat,
+  type TenantOptions,
+} from './admission/queue.ts'
+export { Histogram, type HistogramSnapshot } from './kernel/histogram.ts'
+
+// watch/: who blocks the event loop.
+export { currentBlame, isWatching, runBlamed } from './watch/blame.ts'
+export type { LoopGap } from './watch/gap-log.ts'
+export {
+  LoopWatch,
+  type LoopWatchOptions,
+  type LoopWatchState,
+  type LoopWatchStats,
+} from './watch/loop-watch.ts'

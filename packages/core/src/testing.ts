@@ -1,1 +1,4 @@
 export { VirtualClock } from './kernel/virtual-clock.ts'
+
+// watch/: fails a test that blocks the event loop.
+export { expectLoopFree, measureLoopGap, type LoopFreeOptions } from './watch/loop-free.ts'

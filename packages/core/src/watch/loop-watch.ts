@@ -1,0 +1,225 @@
+/**
+ * Event-loop blame.
+ *
+ *   stopped ──start()──▶ starting ──thread is up, or cannot be──▶ watching
+ *      ▲                    │                                        │
+ *      └───────stop()───────┴────────────────stop()──────────────────┘
+ *
+ * A beat on the loop changes a word in shared memory. A thread sleeps on that word; when the next
+ * beat is overdue it interrupts the stuck code once and lets it note its own label and stack. The
+ * beat that ends the gap completes its length and reports it.
+ *
+ * Invariants, quoted by the tests:
+ *  I1  Every block of `threshold + interval` milliseconds is reported, none shorter than `threshold`.
+ *  I2  Label and stack belong to the gap they are reported with: an answer that comes after the
+ *      next beat is refused, one that comes late is marked `certain: false`.
+ *  I3  The watched code is never paused, and no inspector port is opened.
+ *  I4  Neither beat nor thread keeps the process alive; stop() leaves nothing behind.
+ *  I5  Memory is bounded: `keep` gaps of `depth` frames, one histogram.
+ *  I6  Without inspector or threads the gaps are still measured, without label and stack.
+ *
+ * Known limits: code inside a native call that V8 cannot interrupt (`execFileSync`, a synchronous
+ * read) is seen right after the call. Several callbacks that block together count as one gap, and
+ * the one that runs when the threshold is passed takes the blame. Off the main thread there are no
+ * stacks.
+ */
+import { checkCount, checkDuration } from '../kernel/check.ts'
+import { startBeat, type Beat } from '../kernel/beat.ts'
+import type { HistogramSnapshot } from '../kernel/histogram.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
+import { countWatch, currentBlame } from './blame.ts'
+import { currentStack } from './frames.ts'
+import { GapLog, type Evidence, type LoopGap } from './gap-log.ts'
+import { Watchdog } from './watchdog.ts'
+
+export interface LoopWatchOptions {
+  /** Shortest gap to report, in milliseconds. 100 when absent. */
+  readonly threshold?: number
+  /** Milliseconds between beats: the precision, and the cost. Half the threshold when absent. */
+  readonly interval?: number
+  /** How many gaps to remember. 50 when absent. */
+  readonly keep?: number
+  /** How many frames of a stack to keep. 20 when absent. */
+  readonly depth?: number
+  readonly kernel?: Kernel
+}
+
+export type LoopWatchState = 'stopped' | 'starting' | 'watching'
+
+export interface LoopWatchStats {
+  readonly state: LoopWatchState
+  readonly threshold: number
+  readonly interval: number
+  /** Why gaps come without a stack; undefined when they come with one. */
+  readonly blindness: string | undefined
+  /** Gaps reported so far. */
+  readonly gaps: number
+  /** The longest gap so far in milliseconds, also below the threshold. */
+  readonly longest: number
+  /** The last gaps, oldest first. */
+  readonly recent: readonly LoopGap[]
+  /** How late the beats were, in milliseconds. */
+  readonly delays: HistogramSnapshot
+  /** How often a listener threw. */
+  readonly listenerErrors: number
+}
+
+/** An answer that took longer than this was not taken at the moment of the question. */
+const promptAnswer = 50
+
+/**
+ * Watches the event loop of the main thread and says who blocks it.
+ *
+ * @example
+ * await using watch = new LoopWatch({ threshold: 50 })
+ * watch.onGap((gap) => console.warn(`${gap.ms.toFixed()} ms: ${gap.label} ${gap.stack[0]}`))
+ * await watch.start()
+ */
+export class LoopWatch implements AsyncDisposable {
+  readonly #threshold: number
+  readonly #interval: number
+  /** Half-way to a reportable gap: looking only at the end would find short ones already over. */
+  readonly #patience: number
+  readonly #depth: number
+  readonly #kernel: Kernel
+  readonly #log: GapLog
+  readonly #listeners = new Set<(gap: LoopGap) => void>()
+  readonly #starters: WaiterList<void>
+  #state: LoopWatchState = 'stopped'
+  #beat: Beat | undefined
+  #watchdog: Watchdog | undefined
+  #ending: Promise<void> = Promise.resolve()
+  #evidence: Evidence | undefined
+  #blindness: string | undefined = 'the watch has not been started'
+  #listenerErrors = 0
+
+  /** @throws `HDL_BAD_OPTION` */
+  constructor(options: LoopWatchOptions = {}) {
+    this.#threshold = checkDuration('threshold', options.threshold ?? 100)
+    this.#interval = checkCount(
+      'interval',
+      options.interval ?? Math.max(1, Math.round(this.#threshold / 2)),
+    )
+    this.#patience = this.#interval + this.#threshold / 2
+    this.#depth = checkCount('depth', options.depth ?? 20)
+    this.#kernel = options.kernel ?? systemKernel
+    this.#log = new GapLog({
+      threshold: this.#threshold,
+      interval: this.#interval,
+      keep: checkCount('keep', options.keep ?? 50),
+    })
+    this.#starters = new WaiterList(this.#kernel.clock)
+  }
+
+  /**
+   * Starts measuring at once, and resolves when stacks can be taken too, or when it is known that
+   * they cannot (see `blindness`). It does nothing when the watch runs.
+   *
+   * *Cancellation*: ends the wait; the watch goes on starting.
+   * *Fairness*: all callers resolve together, in the order of their calls.
+   */
+  start(options: WaitOptions = {}): Promise<void> {
+    if (this.#state === 'watching') return Promise.resolve()
+    const started = this.#starters.wait('Starting the loop watch', options)
+    if (this.#state === 'stopped') this.#begin()
+    return started
+  }
+
+  #begin(): void {
+    this.#state = 'starting'
+    this.#blindness = 'the watch is starting'
+    this.#evidence = undefined
+    countWatch(1)
+    const watchdog = new Watchdog(
+      this.#patience,
+      (beat) => this.#look(beat),
+      (blindness) => {
+        if (this.#watchdog !== watchdog) return
+        this.#blindness = blindness
+        this.#state = 'watching'
+        this.#starters.wakeAll()
+      },
+    )
+    this.#watchdog = watchdog
+    this.#beat = startBeat(this.#interval, (elapsed, busy) => this.#onBeat(elapsed, busy))
+  }
+
+  /** Runs as an interrupt in the middle of the stuck code: it only takes notes. */
+  #look(beat: number): void {
+    if (this.#watchdog?.beats !== beat || this.#beat === undefined) return
+    const overdue = this.#beat.elapsed() - this.#patience
+    this.#evidence = {
+      label: currentBlame(),
+      stack: currentStack(this.#depth),
+      certain: overdue < promptAnswer,
+    }
+  }
+
+  #onBeat(elapsed: number, busy: number): void {
+    this.#watchdog?.beat()
+    const evidence = this.#evidence
+    this.#evidence = undefined
+    const gap = this.#log.record(elapsed, busy, this.#kernel.clock.wallTime(), evidence)
+    if (gap === undefined) return
+    for (const listener of this.#listeners) {
+      try {
+        listener(gap)
+      } catch {
+        this.#listenerErrors++
+      }
+    }
+  }
+
+  /**
+   * Stops measuring at once, after reporting a gap that is just ending, and resolves when the
+   * thread is gone. Calling it again is harmless. The watch can be started again.
+   *
+   * *Cancellation*: cannot be cancelled; ending a thread takes milliseconds.
+   * *Fairness*: all callers resolve together.
+   */
+  stop(): Promise<void> {
+    if (this.#state !== 'stopped') {
+      this.#beat?.flush()
+      this.#beat?.stop()
+      this.#beat = undefined
+      this.#state = 'stopped'
+      this.#blindness = 'the watch was stopped'
+      countWatch(-1)
+      const watchdog = this.#watchdog
+      this.#watchdog = undefined
+      this.#ending = Promise.all([this.#ending, watchdog?.end()]).then(() => undefined)
+      this.#starters.wakeAll()
+    }
+    return this.#ending
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /**
+   * Calls `listener` with every gap, on the loop, once it moves again. A listener that throws
+   * changes nothing for the others. Dispose the result to stop listening.
+   */
+  onGap(listener: (gap: LoopGap) => void): Disposable {
+    // Each registration counts for itself, also with the same function twice.
+    const own = (gap: LoopGap): void => listener(gap)
+    this.#listeners.add(own)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(own) }
+  }
+
+  stats(): LoopWatchStats {
+    return {
+      state: this.#state,
+      threshold: this.#threshold,
+      interval: this.#interval,
+      blindness: this.#blindness,
+      gaps: this.#log.gaps,
+      longest: this.#log.longest,
+      recent: this.#log.recent,
+      delays: this.#log.delays,
+      listenerErrors: this.#listenerErrors,
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { describeGap, GapLog, type LoopGap } from '../../src/watch/gap-log.ts'
+
+const evidence = {
+  label: 'job "parse"',
+  stack: ['guilty (/a.ts:1:2)', 'main (/a.ts:9:1)'],
+  certain: true,
+}
+
+test('a beat in time is no gap', () => {
+  const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
+  assert.equal(log.record(50, 3, 0, undefined), undefined)
+  assert.equal(log.record(54, 54, 0, undefined), undefined)
+  assert.equal(log.gaps, 0)
+  assert.deepEqual(log.recent, [])
+})
+
+test('a gap has the length of the busy time, its start on the wall clock, and its evidence', () => {
+  const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
+  // Idle for 20 ms, then stuck for 300 ms.
+  const gap = log.record(320, 300, 1000, evidence)
+  assert.deepEqual(gap, { startedAt: 700, ms: 300, ...evidence })
+  assert.equal(log.longest, 300)
+  assert.deepEqual(log.recent, [gap])
+})
+
+test('a process that was stopped while it waited for events has no gap', () => {
+  const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
+  assert.equal(log.record(600_000, 4, 0, undefined), undefined)
+  assert.equal(log.longest, 4)
+})
+
+test('a late beat below the threshold counts as longest, but is not reported', () => {
+  const log = new GapLog({ interval: 10, threshold: 100, keep: 5 })
+  assert.equal(log.record(60, 55, 0, undefined), undefined)
+  assert.equal(log.longest, 55)
+  assert.equal(log.delays.count, 1)
+  assert.equal(log.gaps, 0)
+})
+
+test('I1: with one block per beat, each of threshold + interval is reported, none below threshold', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 200 }),
+      fc.integer({ min: 1, max: 500 }),
+      fc.float({ min: 0, max: 1, noNaN: true }),
+      fc.integer({ min: 0, max: 2000 }),
+      (interval, threshold, phase, block) => {
+        const log = new GapLog({ interval, threshold, keep: 1 })
+        const idle = phase * interval
+        // The beat is due after one interval, and comes when the block is over.
+        const elapsed = Math.max(interval, idle + block)
+        const gap = log.record(elapsed, block, 0, undefined)
+        if (block >= threshold + interval) assert.ok(gap, 'a long block was not reported')
+        if (block < threshold) assert.equal(gap, undefined, 'a short block was reported')
+        if (gap !== undefined) assert.ok(Math.abs(gap.ms - block) <= interval + 1e-9)
+      },
+    ),
+  )
+})
+
+test('I5: only the last gaps are kept, all are counted', () => {
+  const log = new GapLog({ interval: 1, threshold: 10, keep: 3 })
+  for (let ms = 100; ms < 200; ms++) log.record(ms, ms, 1000, undefined)
+  assert.equal(log.gaps, 100)
+  assert.deepEqual(
+    log.recent.map((gap) => gap.ms),
+    [197, 198, 199],
+  )
+})
+
+test('the description names label and innermost frame, and says when it is not certain', () => {
+  const gap: LoopGap = { startedAt: 0, ms: 1, ...evidence }
+  assert.equal(describeGap(gap), 'job "parse" at guilty (/a.ts:1:2)')
+  assert.equal(describeGap({ ...gap, label: undefined }), 'guilty (/a.ts:1:2)')
+  assert.equal(describeGap({ ...gap, stack: [] }), 'job "parse"')
+  assert.match(
+    describeGap({ ...gap, certain: false }),
+    /^job "parse" at guilty .*right after native/,
+  )
+  assert.equal(
+    describeGap({ ...gap, label: undefined, stack: [], certain: false }),
+    'no stack could be taken',
+  )
+})

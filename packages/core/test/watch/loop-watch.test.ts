@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
+import inspector from 'node:inspector'
+import { test } from 'node:test'
+import { setTimeout as wait, setImmediate as turn } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { isError } from '../../src/errors.ts'
+import { isWatching, runBlamed } from '../../src/watch/blame.ts'
+import type { LoopGap } from '../../src/watch/gap-log.ts'
+import { LoopWatch, type LoopWatchOptions } from '../../src/watch/loop-watch.ts'
+
+const here = fileURLToPath(import.meta.url)
+
+function busyLoop(milliseconds: number): void {
+  const until = performance.now() + milliseconds
+  while (performance.now() < until) continue
+}
+
+function waitOnAtomics(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+}
+
+function runAnotherProgram(milliseconds: number): void {
+  execFileSync(process.execPath, ['-e', `setTimeout(() => {}, ${milliseconds})`])
+}
+
+function nextGap(watch: LoopWatch): Promise<LoopGap> {
+  return new Promise((resolve) => {
+    // The beat does not keep the process alive, so somebody has to until the gap is reported.
+    const alive = setInterval(() => {}, 1000)
+    const listening = watch.onGap((gap) => {
+      clearInterval(alive)
+      listening[Symbol.dispose]()
+      resolve(gap)
+    })
+  })
+}
+
+/** Blocks the loop in one of several jobs that run at the same time. */
+async function gapOf(block: (milliseconds: number) => void, options: LoopWatchOptions = {}) {
+  await using watch = new LoopWatch({ threshold: 100, ...options })
+  await watch.start()
+  assert.equal(watch.stats().blindness, undefined)
+  const reported = nextGap(watch)
+  const guilty = runBlamed('job "parse"', async () => {
+    await turn()
+    block(300)
+  })
+  const innocent = runBlamed('job "plot"', async () => {
+    for (let i = 0; i < 5; i++) await turn()
+  })
+  await Promise.all([guilty, innocent])
+  return { gap: await reported, stats: watch.stats() }
+}
+
+async function child(fixture: string, flags: string[] = [], options: SpawnOptions = {}) {
+  const file = fileURLToPath(new URL(`./fixtures/${fixture}`, import.meta.url))
+  const running = spawn(process.execPath, [...flags, file], { stdio: 'pipe', ...options })
+  let out = ''
+  let err = ''
+  running.stdout!.on('data', (text) => (out += String(text)))
+  running.stderr!.on('data', (text) => (err += String(text)))
+  const [code, signal] = (await once(running, 'close')) as [number | null, string | null]
+  return { code, signal, out, err }
+}
+
+test('S60 a synchronous block of 300 ms is reported with label, function and source position', async () => {
+  const { gap, stats } = await gapOf(busyLoop)
+  assert.ok(gap.ms >= 250, `reported ${gap.ms} ms`)
+  assert.equal(gap.label, 'job "parse"')
+  assert.match(gap.stack[0]!, new RegExp(`^busyLoop \\(${here}:\\d+:\\d+\\)$`))
+  assert.ok(gap.stack.length > 1, 'the caller is on the stack')
+  assert.ok(gap.stack.every((frame) => !frame.includes('node:internal')))
+  assert.ok(stats.longest >= gap.ms)
+  assert.deepEqual(stats.recent.at(-1), gap)
+  assert.equal(stats.state, 'watching')
+})
+
+test('I2: JavaScript is looked at while it is stuck', async () => {
+  // On a machine with more work than processors the watchdog itself can be late.
+  for (let tries = 10; tries > 0; tries--) if ((await gapOf(busyLoop)).gap.certain) return
+  assert.fail('no look was in time')
+})
+
+test('a block inside Atomics.wait is reported with label and function', async () => {
+  const { gap } = await gapOf(waitOnAtomics)
+  assert.ok(gap.ms >= 250, `reported ${gap.ms} ms`)
+  assert.equal(gap.label, 'job "parse"')
+  assert.match(gap.stack[0]!, /^waitOnAtomics /)
+})
+
+test('I2: a block in native code is seen right after it, and says so', async () => {
+  const { gap } = await gapOf(runAnotherProgram)
+  assert.ok(gap.ms >= 250, `reported ${gap.ms} ms`)
+  assert.equal(gap.label, 'job "parse"')
+  assert.match(gap.stack[0]!, /^runAnotherProgram /)
+  assert.ok(
+    gap.stack.some((frame) => frame.startsWith('execFileSync (node:child_process')),
+    gap.stack.join('\n'),
+  )
+  assert.equal(gap.certain, false)
+})
+
+test('I3: no inspector port is opened, and the session shows no debugger', async () => {
+  await using watch = new LoopWatch()
+  await watch.start()
+  assert.equal(inspector.url(), undefined)
+})
+
+test('no gap is reported while the loop idles', async () => {
+  await using watch = new LoopWatch({ threshold: 500, interval: 5 })
+  await watch.start()
+  while (watch.stats().delays.count < 20) await wait(5)
+  assert.equal(watch.stats().gaps, 0)
+  assert.deepEqual(watch.stats().recent, [])
+})
+
+test('a watch that was not started, and one that was stopped, say so; it can be started again', async () => {
+  const watch = new LoopWatch({ threshold: 100 })
+  assert.equal(watch.stats().state, 'stopped')
+  assert.equal(isWatching(), false)
+  await watch.start()
+  await watch.start()
+  assert.equal(isWatching(), true)
+  await watch.stop()
+  await watch.stop()
+  assert.equal(isWatching(), false)
+  assert.equal(watch.stats().state, 'stopped')
+  assert.match(watch.stats().blindness!, /stopped/)
+
+  await watch.start()
+  const reported = nextGap(watch)
+  busyLoop(300)
+  assert.match((await reported).stack[0]!, /^busyLoop /)
+  await watch.stop()
+})
+
+test('stop() while it starts ends the wait and leaves no thread', async () => {
+  const watch = new LoopWatch()
+  const started = watch.start()
+  const stopped = watch.stop()
+  await started
+  await stopped
+  assert.equal(watch.stats().state, 'stopped')
+  assert.equal(isWatching(), false)
+  const looks = (globalThis as Record<symbol, unknown>)[Symbol.for('heddle.watch')] as Map<
+    number,
+    unknown
+  >
+  assert.equal(looks.size, 0)
+})
+
+test('stop() reports a gap that is just ending', async () => {
+  const watch = new LoopWatch({ threshold: 100 })
+  await watch.start()
+  busyLoop(300)
+  await watch.stop()
+  assert.equal(watch.stats().gaps, 1)
+})
+
+test('waiting for the start can be cancelled', async () => {
+  await using watch = new LoopWatch()
+  const controller = new AbortController()
+  const started = watch.start({ signal: controller.signal })
+  controller.abort(new Error('no longer needed'))
+  await assert.rejects(started, (error) => isError(error, 'HDL_CANCELLED'))
+  await watch.start()
+  assert.equal(watch.stats().state, 'watching')
+})
+
+test('a listener that throws changes nothing for the others; each registration ends alone', async () => {
+  await using watch = new LoopWatch({ threshold: 100 })
+  await watch.start()
+  const heard: string[] = []
+  const broken = watch.onGap(() => {
+    heard.push('broken')
+    throw new Error('broken listener')
+  })
+  const same = (): void => void heard.push('same')
+  const one = watch.onGap(same)
+  watch.onGap(same)
+  one[Symbol.dispose]()
+  one[Symbol.dispose]()
+  const reported = nextGap(watch)
+  busyLoop(300)
+  await reported
+  assert.deepEqual(heard, ['broken', 'same'])
+  assert.equal(watch.stats().listenerErrors, 1)
+  broken[Symbol.dispose]()
+})
+
+test('two watches at the same time both see the gap', async () => {
+  await using first = new LoopWatch({ threshold: 100 })
+  await using second = new LoopWatch({ threshold: 50 })
+  await Promise.all([first.start(), second.start()])
+  const reported = Promise.all([nextGap(first), nextGap(second)])
+  busyLoop(300)
+  for (const gap of await reported) assert.match(gap.stack[0]!, /^busyLoop /)
+})
+
+test('I5: the stack is cut at `depth`', async () => {
+  const recurse = (depth: number): void => (depth === 0 ? busyLoop(300) : recurse(depth - 1))
+  const { gap } = await gapOf(() => recurse(50), { depth: 7 })
+  assert.equal(gap.stack.length, 7)
+})
+
+test('wrong options are refused where they are made', () => {
+  for (const options of [{ threshold: -1 }, { interval: 0 }, { keep: 0 }, { depth: 1.5 }]) {
+    assert.throws(
+      () => new LoopWatch(options),
+      (error) => isError(error, 'HDL_BAD_OPTION'),
+    )
+  }
+})
+
+test('I4: a program with a running watch ends by itself, without any output of its own', async () => {
+  const { code, out, err } = await child('idle.ts')
+  assert.deepEqual({ code, out, err }, { code: 0, out: 'watching\n', err: '' })
+})
+
+test('I4: process.exit() ends a program with a running watch', async () => {
+  const { code, err } = await child('exit.ts')
+  assert.deepEqual({ code, err }, { code: 7, err: '' })
+})
+
+for (const [missing, flags] of [
+  ['threads', ['--allow-inspector']],
+  ['the inspector', ['--allow-worker']],
+] as const) {
+  test(`I6: without the permission for ${missing} gaps are measured without stack`, async () => {
+    const { code, out, err } = await child('blocked.ts', [
+      '--permission',
+      '--allow-fs-read=*',
+      ...flags,
+    ])
+    assert.equal(code, 0, err)
+    const seen = JSON.parse(out) as { gap: LoopGap; blindness: string }
+    assert.ok(seen.gap.ms >= 250)
+    assert.deepEqual(seen.gap.stack, [])
+    assert.match(seen.blindness, /--allow-|permission/i)
+  })
+}
+
+test('I3: with an open debugger port the stack is taken, and nothing stops', async () => {
+  const { code, out } = await child('blocked.ts', ['--inspect=127.0.0.1:0'])
+  assert.equal(code, 0)
+  const seen = JSON.parse(out) as { gap: LoopGap; blindness?: string }
+  assert.equal(seen.blindness, undefined)
+  assert.match(seen.gap.stack[0]!, /^guilty /)
+})
+
+test('in a thread gaps are measured without stack, and the reason is told', async () => {
+  const { code, out, err } = await child('in-thread.ts')
+  assert.equal(code, 0, err)
+  const seen = JSON.parse(out) as { gap: LoopGap; blindness: string }
+  assert.ok(seen.gap.ms >= 250)
+  assert.deepEqual(seen.gap.stack, [])
+  assert.match(seen.blindness, /main thread/)
+})
