@@ -15,6 +15,17 @@ export {
   type PlaceName,
 } from './graph/job.ts'
 export {
+  Graph,
+  type GraphNode,
+  type InputOf,
+  type NodeOptions,
+  type NodeRef,
+  type OutputOf,
+  type ReadResult,
+} from './graph/graph.ts'
+export type { Place } from './places/place.ts'
+export { run, startRun, type GraphResult, type Run, type RunOptions } from './run/run.ts'
+export {
   Scheduler,
   type AddOptions,
   type CancelOptions,
@@ -30,3 +41,15 @@ export type { CriticalPath, Forecast, WhatIfOptions } from './scheduler/insight.
 export type { NodeState } from './scheduler/node.ts'
 export type { RunResult } from './scheduler/result.ts'
 export { final, retryAfter } from './scheduler/retry.ts'
+export {
+  openScope,
+  withScope,
+  type CancelOptions as ScopeCancelOptions,
+  type Scope,
+  type ScopeContext,
+  type ScopeOptions,
+  type ScopeStats,
+  type ScopeTask,
+  type ShieldOptions,
+  type TaskOptions,
+} from './sync/scope.ts'

@@ -16,10 +16,7 @@ export interface Cycle {
  * Nodes that do not depend on a cycle are peeled off from the front, then those on which no cycle
  * depends from the back. What is left is cycles.
  */
-export async function findCycle(
-  nodes: readonly Node[],
-  clock: Clock,
-): Promise<Cycle | undefined> {
+export async function findCycle(nodes: readonly Node[], clock: Clock): Promise<Cycle | undefined> {
   const slices = new Slices(clock)
   const left = new Set<Node>()
   const dependents = new Map<Node, Node[]>()
@@ -33,9 +30,19 @@ export async function findCycle(
     }
     if (slices.due) await slices.next()
   }
-  await peel(left, (node) => node.after, (node) => dependents.get(node) ?? [], slices)
+  await peel(
+    left,
+    (node) => node.after,
+    (node) => dependents.get(node) ?? [],
+    slices,
+  )
   if (left.size === 0) return undefined
-  await peel(left, (node) => dependents.get(node) ?? [], (node) => node.after, slices)
+  await peel(
+    left,
+    (node) => dependents.get(node) ?? [],
+    (node) => node.after,
+    slices,
+  )
   return { path: walk(left), members: [...left] }
 }
 

@@ -6,12 +6,20 @@ import { ready, retrying, running, succeeded, waiting, type Node, type NodeState
 import type { Timeline } from './timeline.ts'
 
 /** Why a node does not run, for people (`text`) and for programs (the rest). */
-export type Explanation = { readonly name: string; readonly state: NodeState; readonly text: string } & (
+export type Explanation = {
+  readonly name: string
+  readonly state: NodeState
+  readonly text: string
+} & (
   | { readonly why: 'ended'; readonly blockedBy?: string }
   | { readonly why: 'running'; readonly ms: number }
   | {
       readonly why: 'dependencies'
-      readonly on: readonly { readonly name: string; readonly state: NodeState; readonly ms?: number }[]
+      readonly on: readonly {
+        readonly name: string
+        readonly state: NodeState
+        readonly ms?: number
+      }[]
     }
   | { readonly why: 'back-off'; readonly ms: number; readonly attempt: number }
   | { readonly why: 'run-state'; readonly run: RunState }

@@ -32,7 +32,10 @@ export interface Forecast {
 /** Nodes that ran, each after its dependencies: a node becomes ready after them. */
 function ranInOrder(nodes: readonly Node[], timeline: Timeline): Node[] {
   return nodes
-    .filter((node) => (node.state === succeeded || node.state === failed) && timeline.hasStarted(node.index))
+    .filter(
+      (node) =>
+        (node.state === succeeded || node.state === failed) && timeline.hasStarted(node.index),
+    )
     .toSorted((a, b) => a.readyOrder - b.readyOrder)
 }
 
@@ -96,10 +99,12 @@ class Simulated implements HeapItem {
   heapIndex = -1
   readonly node: Node
   readonly endsAt: number
+  readonly order: number
 
-  constructor(node: Node, endsAt: number) {
+  constructor(node: Node, endsAt: number, order: number) {
     this.node = node
     this.endsAt = endsAt
+    this.order = order
   }
 }
 
@@ -122,7 +127,10 @@ export async function whatIf(
   const free = new Map<Resource, number>()
   for (const resource of resources.values()) {
     const { name, capacity } = resource
-    free.set(resource, (name === 'slot' ? limits.concurrency : limits.resources?.[name]) ?? capacity)
+    free.set(
+      resource,
+      (name === 'slot' ? limits.concurrency : limits.resources?.[name]) ?? capacity,
+    )
   }
   const ran = ranInOrder(nodes, timeline)
   const known = new Set(ran)
@@ -146,7 +154,10 @@ export async function whatIf(
     if (slices.due) await slices.next()
   }
 
-  const running = new IndexedHeap<Simulated>((a, b) => a.endsAt < b.endsAt)
+  const running = new IndexedHeap<Simulated>(
+    (a, b) => a.endsAt < b.endsAt || (a.endsAt === b.endsAt && a.order < b.order),
+  )
+  let started = 0
   const charge = (lane: Lane, sign: 1 | -1): void => {
     for (const { resource, count } of lane.claims) {
       free.set(resource, free.get(resource)! - sign * count)
@@ -154,13 +165,13 @@ export async function whatIf(
   }
   const fits = (lane: Lane): boolean =>
     lane.claims.every(({ resource, count }) => free.get(resource)! >= count)
-  for (let now = 0; ; ) {
+  for (let now = 0; ;) {
     for (const waiting of lanes.values()) {
       const { lane } = waiting
       while (waiting.position < waiting.nodes.length && fits(lane)) {
         const node = waiting.nodes[waiting.position++]!
         charge(lane, 1)
-        running.push(new Simulated(node, now + durationOf(node, timeline)))
+        running.push(new Simulated(node, now + durationOf(node, timeline), started++))
         if (slices.due) await slices.next()
       }
     }

@@ -103,7 +103,8 @@ export class Lanes {
 
   /** The lane for these needs, made on first use. */
   laneFor(needs: Needs | undefined, priority: number | undefined): Lane {
-    if (needs === undefined && priority === undefined && this.#lanes.length > 0) return this.#default
+    if (needs === undefined && priority === undefined && this.#lanes.length > 0)
+      return this.#default
     const rank = priority ?? defaultPriority
     if (checkCount('priority', rank, 0) > lowestPriority) {
       throw new HeddleError('HDL_BAD_OPTION', {
@@ -150,9 +151,13 @@ export class Lanes {
   /** Changes how many permits there are. Permits in use stay in use until they come back. */
   resize(name: string, capacity: number): void {
     const resource = this.#resource(name)
-    const next = checkCount(name === 'slot' ? 'concurrency' : `resources.${name}`, capacity, 1, true)
-    resource.free =
-      next === Infinity ? Infinity : next - (resource.capacity - resource.free || 0)
+    const next = checkCount(
+      name === 'slot' ? 'concurrency' : `resources.${name}`,
+      capacity,
+      1,
+      true,
+    )
+    resource.free = next === Infinity ? Infinity : next - (resource.capacity - resource.free || 0)
     resource.capacity = next
   }
 

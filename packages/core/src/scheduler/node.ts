@@ -79,6 +79,8 @@ export class Node implements ListItem<Node> {
   /** What its attempts threw, in order. */
   errors: unknown[] | undefined
   value: unknown
+  /** Taken out while it ran: it ends with this attempt, whatever comes of it. */
+  removed = false
   /** The failed or removed node that keeps this one from running. */
   blockedBy: Node | undefined
   // Where it stands in its lane while it is ready.
@@ -88,13 +90,7 @@ export class Node implements ListItem<Node> {
   /** Order of becoming ready: what FIFO across lanes goes by. */
   readyOrder = 0
 
-  constructor(
-    index: number,
-    name: string,
-    lane: Lane,
-    limits: NodeLimits,
-    after: readonly Node[],
-  ) {
+  constructor(index: number, name: string, lane: Lane, limits: NodeLimits, after: readonly Node[]) {
     this.index = index
     this.name = name
     this.lane = lane

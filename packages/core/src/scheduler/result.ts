@@ -44,9 +44,14 @@ export class ResultBuilder {
   readonly reused: string[] = []
   readonly errors = new Map<string, readonly unknown[]>()
 
-  build(state: 'finished' | 'cancelled', duration: number, nodes: ReadonlyMap<string, Node>): RunResult {
+  build(
+    state: 'finished' | 'cancelled',
+    duration: number,
+    nodes: ReadonlyMap<string, Node>,
+  ): RunResult {
     const { succeeded, failed, blocked, skipped, cancelled, reused, errors } = this
-    const ok = state === 'finished' && failed.size === 0 && blocked.size === 0 && cancelled.length === 0
+    const ok =
+      state === 'finished' && failed.size === 0 && blocked.size === 0 && cancelled.length === 0
     return {
       ok,
       state,
@@ -77,7 +82,10 @@ function valueOf(node: Node): unknown {
     'HDL_NO_RESULT',
     {
       node: node.name,
-      state: node.stateName === 'blocked' ? `was blocked by "${node.blockedBy?.name}"` : `${node.stateName}`,
+      state:
+        node.stateName === 'blocked'
+          ? `was blocked by "${node.blockedBy?.name}"`
+          : `${node.stateName}`,
       cause: cause === undefined ? undefined : describe(cause),
     },
     { cause },

@@ -280,6 +280,7 @@ export class Scheduler {
     if (node === undefined || node.ended) return false
     const dependents = node.dependents
     node.dependents = undefined
+    node.removed = true
     if (node.state === running) this.#abortRemoved(node)
     else this.#skip(node, removed(node))
     if (dependents !== undefined) {
@@ -314,7 +315,10 @@ export class Scheduler {
    * const result = await s.run(async (name) => name.length)
    * result.succeeded // => ['core', 'plugin']
    */
-  async run(work: NodeFunction, options: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
+  async run(
+    work: NodeFunction,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<RunResult> {
     if (this.#settled !== undefined) throw new HeddleError('HDL_ALREADY_RUN', undefined)
     const settled = (this.#settled = Promise.withResolvers<RunResult>())
     this.#work = work
@@ -442,7 +446,13 @@ export class Scheduler {
    * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
    */
   whatIf(limits: WhatIfOptions): Promise<Forecast> {
-    return whatIf([...this.#nodes.values()], this.#timeline, this.#lanes.resources, limits, this.#clock)
+    return whatIf(
+      [...this.#nodes.values()],
+      this.#timeline,
+      this.#lanes.resources,
+      limits,
+      this.#clock,
+    )
   }
 
   stats(): SchedulerStats {
@@ -618,8 +628,8 @@ export class Scheduler {
     if (this.#pumping || this.#yielding || this.#state === 'idle') return
     this.#pumping = true
     try {
-      if (!this.#spread()) return
-      for (;;) {
+      // A callback that throws before its first await ends its node right here and may start a wave.
+      while (this.#spread()) {
         const node = this.#next(this.#clock.now())
         if (node === undefined) break
         void this.#occupy(node)
@@ -723,7 +733,8 @@ export class Scheduler {
 
   #failOrRetry(node: Node, error: unknown, now: number): void {
     ;(node.errors ??= []).push(error)
-    const mayRetry = node.attempt < node.limits.retries && !this.#isEnding && isRetryable(error)
+    const mayRetry =
+      node.attempt < node.limits.retries && !node.removed && !this.#isEnding && isRetryable(error)
     if (!mayRetry) return this.#endFailed(node, error, now)
     const delay =
       requestedDelay(error) ?? backoff(node.attempt, this.#retryBaseDelay, this.#kernel.random)
@@ -778,7 +789,8 @@ export class Scheduler {
       { cause: reason },
     )
     ;(node.errors ??= []).push(error)
-    if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT') this.#endFailed(node, error, now)
+    if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT')
+      this.#endFailed(node, error, now)
     else this.#endCancelled(node, error, now)
     this.#pump()
   }
@@ -874,7 +886,8 @@ export class Scheduler {
   #blockDependents(node: Node, cause: Node): void {
     const dependents = node.dependents
     node.dependents = undefined
-    if (dependents !== undefined && this.#cancelCause === undefined) this.#startWave(dependents, cause)
+    if (dependents !== undefined && this.#cancelCause === undefined)
+      this.#startWave(dependents, cause)
   }
 
   #ended(

@@ -1,0 +1,110 @@
+import { HeddleError } from '../errors.ts'
+import { checkName } from '../kernel/check.ts'
+import { suggest } from '../kernel/suggest.ts'
+import type { Job, Needs } from './job.ts'
+
+declare const output: unique symbol
+
+/** A node of a graph, and the type of what it will return. Made by {@link Graph.add}. */
+export interface NodeRef<out O = unknown> {
+  readonly name: string
+  /** Exists only for the compiler. */
+  readonly [output]?: O
+}
+
+/** What the node behind a reference returns. */
+export type OutputOf<R> = R extends NodeRef<infer O> ? O : never
+
+/** Reads the result of a dependency: accepts only what is listed in `after`. */
+export type ReadResult<A extends readonly unknown[]> = <R extends Extract<A[number], NodeRef>>(
+  node: R,
+) => OutputOf<R>
+
+export interface NodeOptions<A extends readonly (NodeRef | string)[]> {
+  /** Nodes that must succeed first: references, or names of nodes that are in the graph already. */
+  readonly after?: A
+  readonly retries?: number
+  readonly timeout?: number
+  readonly needs?: Needs
+  /** 0 is first, 9 is last. */
+  readonly priority?: number
+}
+
+/** The input itself, or a function that makes it from the results of dependencies, on the loop. */
+export type InputOf<I, A extends readonly unknown[]> = I | ((of: ReadResult<A>) => I | Promise<I>)
+
+/** The options of a node; `input` may be left out only where the job takes none. */
+type AddArguments<I, A extends readonly (NodeRef | string)[]> = undefined extends I
+  ? [options?: NodeOptions<A> & { readonly input?: InputOf<I, A> }]
+  : [options: NodeOptions<A> & { readonly input: InputOf<I, A> }]
+
+/** A node as the runner sees it. */
+export interface GraphNode {
+  readonly name: string
+  readonly job: Job
+  readonly after: readonly string[]
+  readonly input: unknown
+  readonly options: NodeOptions<readonly []>
+}
+
+/**
+ * Jobs with dependencies. Results of dependencies flow, typed, into dependents.
+ *
+ * A node can only depend on nodes that are there already, so a graph has no cycles.
+ * @example
+ * const g = new Graph()
+ * const a = g.add('a', job({ name: 'two' }, () => 2))
+ * const b = g.add('b', job({ name: 'square' }, (n: number) => n * n), { after: [a], input: (of) => of(a) })
+ * const result = await run(g)
+ * result.of(b) // => 4
+ */
+export class Graph {
+  readonly #nodes = new Map<string, GraphNode>()
+
+  /**
+   * Adds a node and returns its reference.
+   * @throws `HDL_DUPLICATE_NODE`, `HDL_UNKNOWN_DEPENDENCY` with a suggestion.
+   */
+  add<I, O, const A extends readonly (NodeRef | string)[] = readonly []>(
+    name: string,
+    job: Job<I, O>,
+    ...[options]: AddArguments<I, A>
+  ): NodeRef<O> {
+    if (this.#nodes.has(checkName('name', name))) {
+      throw new HeddleError('HDL_DUPLICATE_NODE', { node: name })
+    }
+    const { after = [], input, ...rest } = options ?? {}
+    const node: GraphNode = {
+      name,
+      job: job as Job,
+      after: after.map((dependency) => this.#resolve(name, dependency)),
+      input,
+      options: rest,
+    }
+    this.#nodes.set(name, node)
+    return { name }
+  }
+
+  get size(): number {
+    return this.#nodes.size
+  }
+
+  get(name: string): GraphNode | undefined {
+    return this.#nodes.get(name)
+  }
+
+  /** All nodes, each after its dependencies. */
+  nodes(): IterableIterator<GraphNode> {
+    return this.#nodes.values()
+  }
+
+  #resolve(node: string, dependency: NodeRef | string): string {
+    const name = typeof dependency === 'string' ? dependency : dependency.name
+    if (this.#nodes.has(name)) return name
+    throw new HeddleError('HDL_UNKNOWN_DEPENDENCY', {
+      node,
+      dependency: name,
+      suggestion: suggest(name, this.#nodes.keys()),
+    })
+  }
+}

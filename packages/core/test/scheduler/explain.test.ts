@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Bench } from './kit.ts'
+
+test('explain names the exact blocker at every stage', async () => {
+  const b = new Bench({ concurrency: 2, retries: 1, resources: { gpu: 1 } }).add({
+    core: [],
+    hold: [],
+  })
+  b.scheduler.add('plugin', { after: ['core', 'late'] })
+  b.scheduler.add('late', { after: ['core'] })
+  b.scheduler.add('queued')
+  const run = b.scheduler.run(b.work)
+  await b.clock.advance(12_000)
+
+  assert.deepEqual(b.scheduler.explain('core'), {
+    name: 'core',
+    state: 'running',
+    why: 'running',
+    ms: 12_000,
+    text: 'has been running for 12.0 s',
+  })
+  const plugin = b.scheduler.explain('plugin')
+  assert.equal(plugin.text, 'waits for "core" (running 12.0 s), "late" (waiting)')
+  assert.ok(plugin.why === 'dependencies' && plugin.on.length === 2)
+
+  const queued = b.scheduler.explain('queued')
+  assert.equal(queued.text, 'waits for "slot" (2), held by "core", "hold"')
+  assert.ok(queued.why === 'permits' && queued.holders.includes('hold'))
+
+  b.scheduler.pause()
+  assert.equal(b.scheduler.explain('queued').text, 'the run is paused')
+
+  await b.fail('core')
+  b.scheduler.resume()
+  assert.deepEqual(b.scheduler.explain('core').text, 'attempt 1 starts in 1.0 s')
+
+  await b.clock.advance(1_000)
+  await b.finish('hold')
+  await b.fail('core')
+  assert.equal(b.scheduler.explain('plugin').text, 'blocked by "core"')
+  assert.throws(() => b.scheduler.explain('plugn'), /Did you mean "plugin"\?/)
+  await b.finish('queued')
+  assert.equal(b.scheduler.explain('queued').text, 'succeeded')
+  await run
+})
