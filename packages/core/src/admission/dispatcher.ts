@@ -14,7 +14,7 @@
  *  I1  Work waits in the queue, never in a slot: what holds permits is running or stopping.
  *  I2  A task has exactly one outcome, told once; a refusal is one too. submitted = tasks without an
  *      outcome + success + error + timeout + disconnected + superseded + cancelled + rejected.
- *  I3  Permits and place come back exactly once, when the work has settled or its grace is over.
+ *  I3  Permits and seat come back exactly once, when the work has settled or its grace is over.
  *  I4  Every timeout names its stage: `queue`, or the stage of this dispatcher.
  *  I5  Nothing that can start waits: after every change the queue is looked at again.
  *  I6  A result that comes after the outcome is dropped.
@@ -42,7 +42,7 @@ import {
   type AdmissionOptions,
   type AdmissionStats,
   type Admitted,
-  type Place,
+  type Seat,
   type Reservation,
   type ReserveOptions,
 } from './queue.ts'
@@ -65,8 +65,8 @@ export interface DispatcherOptions extends AdmissionOptions {
 export interface SubmitOptions extends ReserveOptions, WaitOptions {
   /** Named in errors. The dispatcher's name when absent. */
   readonly name?: string | undefined
-  /** A place taken earlier with {@link Dispatcher.reserve}: its priority and tenant count. */
-  readonly reservation?: Place | undefined
+  /** A seat taken earlier with {@link Dispatcher.reserve}: its priority and tenant count. */
+  readonly reservation?: Seat | undefined
   /** Permits it takes while it runs. One `slot` when absent. */
   readonly needs?: Needs | undefined
   /** Instead of the dispatcher's. */
@@ -88,7 +88,7 @@ export interface WorkContext {
 export type Work<R> = (context: WorkContext) => R | PromiseLike<R>
 
 /** Work that was admitted. */
-export interface Task<R> {
+export interface AdmittedTask<R> {
   readonly name: string
   readonly tenant: string
   readonly priority: number
@@ -131,7 +131,7 @@ interface Core {
   move(task: TaskNode, priority: number): boolean
 }
 
-class TaskNode implements Task<unknown>, WorkContext, Due, AbortFollower {
+class TaskNode implements AdmittedTask<unknown>, WorkContext, Due, AbortFollower {
   heapIndex = -1
   dueAt = 0
   list: object | undefined
@@ -146,7 +146,7 @@ class TaskNode implements Task<unknown>, WorkContext, Due, AbortFollower {
   readonly deadline: number
   readonly followed: AbortSignal | undefined
   readonly done: Promise<unknown>
-  state: Task<unknown>['state'] = 'queued'
+  state: AdmittedTask<unknown>['state'] = 'queued'
   outcome: Outcome | undefined
   /** Set before anybody sees the task. */
   entry!: Admitted<TaskNode>
@@ -224,11 +224,11 @@ interface Limits {
  * Runs admitted work within slots and resources.
  *
  * @example
- * const inference = new Dispatcher({ name: 'inference', capacity: 32, slots: { permits: 2, reserved: 1 }, runTimeout: 60_000 })
- * using reservation = inference.reserve({ priority: 0, tenant: user })   // before the body is read
- * const input = await parse(body)
- * const plot = await inference.run((context) => infer(input, context.signal), { reservation, signal })
- * cache.set(key, plot)   // only reached when the result counts
+ * const inference = new Dispatcher({ name: 'inference', slots: { permits: 2, reserved: 1 }, runTimeout: 60_000 })
+ * using reservation = inference.reserve({ priority: 0, tenant: 'ada' })   // before the body is read
+ * const input = await Promise.resolve([3, 4])
+ * const sum = await inference.run(() => input[0] + input[1], { reservation, signal })
+ * sum // => 7
  */
 export class Dispatcher {
   readonly name: string
@@ -241,7 +241,7 @@ export class Dispatcher {
   readonly #grace: number
   readonly #deadlines: Deadlines<TaskNode>
   readonly #settled: WaiterList<void>
-  /** Everything that holds a place: queued, running or stopping. */
+  /** Everything that holds a seat: queued, running or stopping. */
   readonly #tasks = new Set<TaskNode>()
   readonly #counts: Record<Outcome, number> = {
     success: 0,
@@ -288,22 +288,22 @@ export class Dispatcher {
   }
 
   /**
-   * Takes a place before the input is known. Hand it to {@link submit}, or give it back; `using`
+   * Takes a seat before the input is known. Hand it to {@link submit}, or give it back; `using`
    * does that on every path.
    *
    * @throws `HDL_OVERLOADED` with `retryAfter`, or `HDL_DRAINING`.
    */
-  reserve(options: ReserveOptions = {}): Place {
+  reserve(options: ReserveOptions = {}): Seat {
     return this.#reserve(options)
   }
 
   /**
    * As {@link reserve}, but waits for room: for work that follows from work that was admitted.
    *
-   * *Cancellation*: leaves no place taken.
+   * *Cancellation*: leaves no seat taken.
    * *Fairness*: first come, first served, except that a tenant at its limit does not hold up others.
    */
-  waitRoom(options: ReserveOptions & WaitOptions = {}): Promise<Place> {
+  waitRoom(options: ReserveOptions & WaitOptions = {}): Promise<Seat> {
     return this.#queue.waitRoom(options)
   }
 
@@ -328,10 +328,10 @@ export class Dispatcher {
    *
    * @throws at once when the work is refused or could never start.
    */
-  submit<R>(work: Work<R>, options: SubmitOptions = {}): Task<R> {
+  submit<R>(work: Work<R>, options: SubmitOptions = {}): AdmittedTask<R> {
     const task = this.#submit(work, options)
     task.done.catch(ignore)
-    return task as Task<unknown> as Task<R>
+    return task as AdmittedTask<unknown> as AdmittedTask<R>
   }
 
   /**
@@ -371,7 +371,7 @@ export class Dispatcher {
     this.#queue.resume()
   }
 
-  /** The load by places in use; see {@link AdmissionQueue.load}. */
+  /** The load by seats in use; see {@link AdmissionQueue.load}. */
   load(): AdmissionStats['load'] {
     return this.#queue.load()
   }
@@ -409,21 +409,21 @@ export class Dispatcher {
     }
   }
 
-  #placeFor(options: SubmitOptions): Reservation<TaskNode> {
+  #seatFor(options: SubmitOptions): Reservation<TaskNode> {
     const { reservation } = options
     if (reservation === undefined) return this.#reserve(options)
     if (this.#queue.owns(reservation)) return reservation
     throw new HeddleError('HDL_BAD_OPTION', {
       option: 'reservation',
-      value: 'a place somewhere else',
-      expected: `a place in ${this.name}`,
+      value: 'a seat somewhere else',
+      expected: `a seat in ${this.name}`,
     })
   }
 
   #submit(work: Work<unknown>, options: SubmitOptions): TaskNode {
     const { signal, needs } = options
     const name = options.name ?? this.name
-    // What could never start must not take a place; a place that was brought is given back by its owner.
+    // What could never start must not take a seat; a seat that was brought is given back by its owner.
     const priority = options.reservation?.priority ?? checkPriority(options.priority)
     if (needs !== undefined) this.#pools.check(name, needs, priority)
     const task = new TaskNode(this.#core, name, work, this.#kernel.clock.now(), {
@@ -432,7 +432,7 @@ export class Dispatcher {
       deadline: checkDuration('deadline', options.deadline ?? Infinity),
       signal,
     })
-    task.entry = this.#placeFor(options).fill(task, { needs })
+    task.entry = this.#seatFor(options).fill(task, { needs })
     this.#submitted++
     this.#tasks.add(task)
     if (signal?.aborted) task.onAbort(signal.reason)
@@ -560,7 +560,7 @@ export class Dispatcher {
     this.#look()
   }
 
-  /** I3: the only place where permits and place come back. */
+  /** I3: the only way permits and seat come back. */
   #free(task: TaskNode): void {
     if (task.state === 'stopping') this.#stopping--
     task.state = 'ended'

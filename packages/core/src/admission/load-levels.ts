@@ -16,7 +16,7 @@ export interface LoadLevelsOptions {
   readonly refuseAt: string
   /**
    * The utilisation at which those who were refused should come back: `Retry-After` is the time
-   * until the load has fallen to it. Coming back at the first free place instead would keep the
+   * until the load has fallen to it. Coming back at the first free seat instead would keep the
    * service at the edge, where most of them are refused again. 0.5 when absent.
    */
   readonly resumeAt?: number

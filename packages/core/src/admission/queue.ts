@@ -6,18 +6,18 @@
  *      ▼            ▼                        ▼
  *   refused      released                 removed
  *
- * A place is reserved before the input is even read, so that a hundred requests that parse at the
- * same time cannot all find the same free place. Everything that holds a place counts: parsing,
+ * A seat is reserved before the input is even read, so that a hundred requests that parse at the
+ * same time cannot all find the same free seat. Everything that holds a seat counts: parsing,
  * queued and running.
  *
  * Invariants, quoted by the tests:
  *  I1  reserved + queued + running never exceeds the capacity.
- *  I2  A place is given back exactly once, whichever way its holder ends.
+ *  I2  A seat is given back exactly once, whichever way its holder ends.
  *  I3  Who is refused is told so, with a time, and counted; nothing that was admitted is dropped.
  *  I4  admitted = reserved + queued + running + released + removed + finished.
  *  I5  The order is that of `fair-order.ts`: FIFO inside a priority, aging, fair between tenants.
  *  I6  Refusing is O(1) and takes nothing.
- *  I7  Memory is one object per place in use and per tenant that has one.
+ *  I7  Memory is one object per seat in use and per tenant that has one.
  *
  * Why capacity counts running work: otherwise a computation that skips the queue is invisible, and
  * the load reads "idle" while every core is busy.
@@ -45,7 +45,7 @@ import { sixLevels, threeLevels, type Load, type LoadLevels } from './load-level
 
 /** Limits between those who share a queue. */
 export interface TenantOptions {
-  /** Places one tenant may hold: reserved, queued and running. The whole capacity when absent. */
+  /** Seats one tenant may hold: reserved, queued and running. The whole capacity when absent. */
   readonly capacity?: number | undefined
   /** Entries of one tenant that may run at a time. No limit when absent. */
   readonly running?: number | undefined
@@ -57,7 +57,7 @@ export interface AdmissionOptions extends AgingOptions {
   /** Named in errors. `Queue` when absent. */
   readonly name?: string | undefined
   readonly kernel?: Kernel | undefined
-  /** Places for reserved, queued and running work together. 32 when absent. */
+  /** Seats for reserved, queued and running work together. 32 when absent. */
   readonly capacity?: number | undefined
   /** Where the door closes. {@link threeLevels} when absent: above 75 %. */
   readonly levels?: LoadLevels | undefined
@@ -82,7 +82,7 @@ export interface AdmissionStats {
   /** Queued entries by priority, 0 to 9. */
   readonly queuedByPriority: readonly number[]
   readonly running: number
-  /** Tenants that hold a place. */
+  /** Tenants that hold a seat. */
   readonly tenants: number
   readonly admitted: number
   readonly released: number
@@ -104,22 +104,22 @@ export interface AdmissionStats {
 /** Why somebody was refused: full, over its tenant's limit, draining, or too many wait for room. */
 export type Refusal = 'overload' | 'tenant' | 'draining' | 'waiters'
 
-/** A place that is held while the input is read. Use it with `using`. */
-export interface Place extends Disposable {
+/** A seat that is held while the input is read. Use it with `using`. */
+export interface Seat extends Disposable {
   readonly priority: number
   readonly tenant: string
-  /** Whether the place is still to be filled or released. */
+  /** Whether the seat is still to be filled or released. */
   readonly held: boolean
-  /** Gives the place back. Harmless twice, and after it was filled. */
+  /** Gives the seat back. Harmless twice, and after it was filled. */
   release(): void
 }
 
-/** A place in an {@link AdmissionQueue}. */
-export interface Reservation<T> extends Place {
+/** A seat in an {@link AdmissionQueue}. */
+export interface Reservation<T> extends Seat {
   /**
-   * Puts work into the place.
+   * Puts work into the seat.
    *
-   * @throws `HDL_NOT_HELD` when the place was filled or released before, `HDL_DRAINING` when the
+   * @throws `HDL_NOT_HELD` when the seat was filled or released before, `HDL_DRAINING` when the
    * queue was sealed meanwhile.
    */
   fill(item: T, options?: FillOptions): Admitted<T>
@@ -201,14 +201,14 @@ class Entry<T> implements Admitted<T>, Orderable<Entry<T>> {
 
 /** What entries and reservations may ask of their queue. */
 interface Core<T> {
-  fill(place: Seat<T>, item: T, needs: Needs): Entry<T>
-  release(place: Seat<T>): void
+  fill(seat: SeatNode<T>, item: T, needs: Needs): Entry<T>
+  release(seat: SeatNode<T>): void
   remove(entry: Entry<T>): boolean
   move(entry: Entry<T>, priority: number): boolean
   finish(entry: Entry<T>): void
 }
 
-class Seat<T> implements Reservation<T> {
+class SeatNode<T> implements Reservation<T> {
   held = true
   readonly priority: number
   readonly owner: Tenant<Entry<T>>
@@ -241,13 +241,16 @@ class Seat<T> implements Reservation<T> {
  * A bounded priority queue with a door.
  *
  * @example
- * const queue = new AdmissionQueue<Work>({ name: 'inference', capacity: 32 })
- * using place = queue.reserve({ priority: 0, tenant: user })   // HDL_OVERLOADED: 503 and Retry-After
- * const work = await parse(body)
- * const entry = place.fill(work)
- * // where work is done:
+ * const queue = new AdmissionQueue<string>({ name: 'inference', capacity: 32 })
+ * {
+ *   using seat = queue.reserve({ priority: 0, tenant: 'ada' })   // HDL_OVERLOADED: 503 and Retry-After
+ *   const input = await Promise.resolve('parsed')
+ *   seat.fill(input)
+ * }
  * const next = queue.take()
- * if (next !== undefined) { try { await run(next.item) } finally { next.finish() } }
+ * next?.item // => 'parsed'
+ * next?.finish()
+ * queue.used // => 0
  */
 export class AdmissionQueue<T> {
   readonly name: string
@@ -260,7 +263,7 @@ export class AdmissionQueue<T> {
   readonly #order: FairOrder<Entry<T>>
   readonly #rate: DrainRate
   readonly #retryAfter: RetryAfter
-  readonly #room: WaiterList<Seat<T>>
+  readonly #room: WaiterList<SeatNode<T>>
   readonly #empty: WaiterList<void>
   readonly #wait = new Histogram()
   readonly #run = new Histogram()
@@ -303,8 +306,8 @@ export class AdmissionQueue<T> {
     this.#room = new WaiterList(this.#kernel.clock)
     this.#empty = new WaiterList(this.#kernel.clock)
     this.#core = {
-      fill: (place, item, needs) => this.#fill(place, item, needs),
-      release: (place) => this.#release(place),
+      fill: (seat, item, needs) => this.#fill(seat, item, needs),
+      release: (seat) => this.#release(seat),
       remove: (entry) => this.#remove(entry),
       move: (entry, priority) => this.#move(entry, priority),
       finish: (entry) => this.#finish(entry),
@@ -316,7 +319,7 @@ export class AdmissionQueue<T> {
     return this.#queued
   }
 
-  /** Places in use: reserved, queued and running. */
+  /** Seats in use: reserved, queued and running. */
   get used(): number {
     return this.#reserved + this.#queued + this.#running
   }
@@ -326,7 +329,7 @@ export class AdmissionQueue<T> {
   }
 
   /**
-   * Takes a place, or refuses at once.
+   * Takes a seat, or refuses at once.
    *
    * @throws `HDL_OVERLOADED` with `retryAfter`, or `HDL_DRAINING`.
    */
@@ -349,10 +352,10 @@ export class AdmissionQueue<T> {
   }
 
   /**
-   * Waits until there is room, then takes the place. For work that follows from work that was
-   * admitted, which should wait instead of being refused. As many may wait as there are places.
+   * Waits until there is room, then takes the seat. For work that follows from work that was
+   * admitted, which should wait instead of being refused. As many may wait as there are seats.
    *
-   * *Cancellation*: leaves no place taken.
+   * *Cancellation*: leaves no seat taken.
    *
    * *Fairness*: first come, first served, except that a tenant at its limit does not hold up others.
    * Those who wait come before those who ask with {@link reserve}.
@@ -394,7 +397,7 @@ export class AdmissionQueue<T> {
     return undefined
   }
 
-  /** The load by places in use. */
+  /** The load by seats in use. */
   load(): Load {
     const utilisation = this.used / this.capacity
     return {
@@ -434,13 +437,13 @@ export class AdmissionQueue<T> {
     this.#sealed = false
   }
 
-  /** Whether this place is one of this queue. */
-  owns(place: Place): place is Reservation<T> {
-    return place instanceof Seat && place.core === this.#core
+  /** Whether this seat is one of this queue. */
+  owns(seat: Seat): seat is Reservation<T> {
+    return seat instanceof SeatNode && seat.core === this.#core
   }
 
   /**
-   * Waits until no place is in use.
+   * Waits until no seat is in use.
    *
    * *Cancellation*: leaves nothing behind.
    * *Fairness*: all who wait are told at once.
@@ -503,7 +506,7 @@ export class AdmissionQueue<T> {
     })
   }
 
-  #grant(name: string, priority: number): Seat<T> {
+  #grant(name: string, priority: number): SeatNode<T> {
     let tenant = this.#tenants.get(name)
     if (tenant === undefined) {
       tenant = new Tenant(name, this.#checkWeight(name))
@@ -512,7 +515,7 @@ export class AdmissionQueue<T> {
     tenant.admitted++
     this.#reserved++
     this.#admitted++
-    return new Seat(this.#core, tenant, priority)
+    return new SeatNode(this.#core, tenant, priority)
   }
 
   #checkWeight(tenant: string): number {
@@ -525,12 +528,12 @@ export class AdmissionQueue<T> {
     })
   }
 
-  #fill(place: Seat<T>, item: T, needs: Needs): Entry<T> {
-    if (!place.held) throw new HeddleError('HDL_NOT_HELD', { what: `The place in ${this.name}` })
-    if (this.#sealed) throw this.#refuse('draining', place.tenant)
-    place.held = false
+  #fill(seat: SeatNode<T>, item: T, needs: Needs): Entry<T> {
+    if (!seat.held) throw new HeddleError('HDL_NOT_HELD', { what: `The seat in ${this.name}` })
+    if (this.#sealed) throw this.#refuse('draining', seat.tenant)
+    seat.held = false
     const since = this.#kernel.clock.now()
-    const { owner, priority } = place
+    const { owner, priority } = seat
     const entry = new Entry(this.#core, item, owner, priority, needs, since, this.#arrivals++)
     this.#reserved--
     this.#queued++
@@ -539,11 +542,11 @@ export class AdmissionQueue<T> {
     return entry
   }
 
-  #release(place: Seat<T>): void {
-    place.held = false
+  #release(seat: SeatNode<T>): void {
+    seat.held = false
     this.#reserved--
     this.#released++
-    this.#vacate(place.owner)
+    this.#vacate(seat.owner)
   }
 
   #remove(entry: Entry<T>): boolean {
@@ -590,7 +593,7 @@ export class AdmissionQueue<T> {
     this.#vacate(entry.owner)
   }
 
-  /** I2: the only way a place becomes free. */
+  /** I2: the only way a seat becomes free. */
   #vacate(tenant: Tenant<Entry<T>>): void {
     if (--tenant.admitted === 0) this.#tenants.delete(tenant.name)
     if (this.#room.size > 0 && !this.#offering) this.#offerRoom()
@@ -603,9 +606,9 @@ export class AdmissionQueue<T> {
       if (this.#full()) break
       const { tenant, priority } = waiter.tag as { tenant: string; priority: number }
       if (this.#refusal(tenant) !== undefined) continue
-      const place = this.#grant(tenant, priority)
-      // It may have aborted in this very step: then the place is for the next.
-      if (!waiter.wake(place)) place.release()
+      const seat = this.#grant(tenant, priority)
+      // It may have aborted in this very step: then the seat is for the next.
+      if (!waiter.wake(seat)) seat.release()
     }
     this.#offering = false
   }

@@ -94,8 +94,11 @@ class Flight<K, V> {
  * For last-write-wins between requests of one client use `Slots`; the two need different keys.
  *
  * @example
- * const flights = new Flights<string, Forecast>()
- * const forecast = await flights.join(handle, (signal) => infer(input, signal), { signal, deadline: 5_000 })
+ * const flights = new Flights<string, number>()
+ * let runs = 0
+ * const compute = async (signal: AbortSignal) => ++runs
+ * const [a, b] = await Promise.all([flights.join('h', compute, { signal }), flights.join('h', compute)])
+ * const answers = [a, b, runs] // => [1, 1, 1]
  */
 export class Flights<K, V> {
   readonly #name: string
@@ -273,9 +276,7 @@ export class Flights<K, V> {
   #land(flight: Flight<K, V>, value: V): void {
     this.#settle(flight)
     this.#succeeded++
-    // Not the number that wakeAll returns: a caller whose signal has aborted leaves, but is not woken.
-    this.#callers -= flight.callers.size
-    flight.callers.wakeAll(value)
+    this.#callers -= flight.callers.wakeAll(value)
     this.#tellIdle()
   }
 

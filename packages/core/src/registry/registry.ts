@@ -34,7 +34,7 @@
  * Known limit: `gone()` and `cancelRequest` run abort listeners synchronously, as AbortSignal does.
  */
 
-import { HeddleError, isError } from '../errors.ts'
+import { HeddleError, cancelled, describe, isError } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
 import { checkCount, checkName } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
@@ -64,7 +64,7 @@ export interface RegistryOptions {
   readonly whenAbandoned?: AbandonPolicy | undefined
 }
 
-export interface RequestOptions<V> extends WaitOptions {
+export interface RegistryWaitOptions<V> extends WaitOptions {
   /** Aborts when the client has gone: ends the request as `disconnected`. */
   readonly disconnect?: AbortSignal | undefined
   /** Ends the request as `superseded` when a newer one takes the slot. */
@@ -78,7 +78,7 @@ export interface RequestOptions<V> extends WaitOptions {
 }
 
 /** One who waits. */
-export interface Request<V> extends Disposable {
+export interface RegistryRequest<V> extends Disposable {
   readonly handle: string
   readonly index: number
   /** From 1, growing per (handle, index). 0 when the request ended before it was registered. */
@@ -127,17 +127,14 @@ class Source<V> implements AbortFollower {
 }
 
 function disconnected(what: string, reason: unknown): HeddleError {
-  if (isError(reason, 'HDL_CANCELLED') && reason.details.source === 'disconnect') return reason
-  return new HeddleError(
-    'HDL_CANCELLED',
-    { what, source: 'disconnect', reason: 'the client has gone' },
-    { cause: reason },
-  )
+  if (!isError(reason, 'HDL_CANCELLED')) return cancelled(what, reason, 'disconnect')
+  if (reason.details.source === 'disconnect') return reason
+  return cancelled(what, describe(reason), 'disconnect')
 }
 
 const ignore = (): void => undefined
 
-class Entry<V> implements Request<V>, Due {
+class Entry<V> implements RegistryRequest<V>, Due {
   heapIndex = -1
   dueAt = 0
   readonly registry: RegistryCore<V>
@@ -227,11 +224,14 @@ class Handle<V> {
  * the caller itself can start the work, `Flights` is simpler.
  *
  * @example
- * const registry = new Registry<Plot>()
- * const plot = registry.wait(handle, 0, { disconnect, deadline: 30_000, look: () => cache.peek(handle, 0) })
- * // elsewhere, when the work is done:
- * cache.set(handle, 0, value)
- * registry.notifySuccess(handle, 0, value)
+ * const registry = new Registry<number>()
+ * const stored = new Map<string, number>()
+ * const look = () => stored.has('h') ? { value: stored.get('h')! } : undefined
+ * const result = registry.wait('h', 0, { signal, deadline: 30_000, look })
+ * // elsewhere, when the work is done: store first, then tell
+ * stored.set('h', 42)
+ * registry.notifySuccess('h', 0, 42)
+ * await result // => 42
  */
 export class Registry<V> {
   readonly #kernel: Kernel
@@ -293,12 +293,12 @@ export class Registry<V> {
    * @throws `HDL_TOO_MANY_WAITERS`, `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_TIMEOUT`, what `look` threw, what
    * {@link notifyError} was given.
    */
-  wait(handle: string, index: number, options: RequestOptions<V> = {}): Promise<V> {
+  wait(handle: string, index: number, options: RegistryWaitOptions<V> = {}): Promise<V> {
     return this.#submit(handle, index, options).done
   }
 
   /** {@link wait} for who needs the id, or has something else to await first. Use it with `using`. */
-  open(handle: string, index: number, options: RequestOptions<V> = {}): Request<V> {
+  open(handle: string, index: number, options: RegistryWaitOptions<V> = {}): RegistryRequest<V> {
     const entry = this.#submit(handle, index, options)
     entry.done.catch(ignore)
     return entry
@@ -327,21 +327,19 @@ export class Registry<V> {
     return key.entries.get(id)?.cancel(reason) ? 'cancelled' : 'already_done'
   }
 
-  /** Ends all requests of a handle. Returns how many. */
-  cancelAllForHandle(
-    handle: string,
-    reason: unknown = 'all of its requests were cancelled',
-  ): number {
+  /** Ends all requests of a handle, with one error for all of them. Returns how many. */
+  cancelAllForHandle(handle: string, reason: unknown = 'its requests were cancelled'): number {
     const keys = this.#handles.get(handle)?.keys.values()
-    return keys === undefined ? 0 : cancelEach(entriesOf(keys), reason)
+    return keys === undefined ? 0 : this.#cancelEach(keys, `${this.#core.name} "${handle}"`, reason)
   }
 
-  /** Ends all requests. Later ones are welcome. Returns how many there were. */
+  /** Ends all requests, with one error for all of them. Later ones are welcome. Returns how many. */
   cancelAll(reason: unknown = 'all requests were cancelled'): number {
     const keys: Key<V>[] = []
-    for (const handle of this.#handles.values())
+    for (const handle of this.#handles.values()) {
       for (const key of handle.keys.values()) keys.push(key)
-    return cancelEach(entriesOf(keys), reason)
+    }
+    return this.#cancelEach(keys, this.#core.name, reason)
   }
 
   /** How many wait for the handle, or for one of its results. */
@@ -375,7 +373,7 @@ export class Registry<V> {
     }
   }
 
-  #submit(handle: string, index: number, options: RequestOptions<V>): Entry<V> {
+  #submit(handle: string, index: number, options: RegistryWaitOptions<V>): Entry<V> {
     const { signal, disconnect, slot, deadline, look } = options
     this.#submitted++
     const entry = new Entry(this.#core, handle, index)
@@ -394,7 +392,11 @@ export class Registry<V> {
   }
 
   /** I6: nothing is awaited between the look and the registration. */
-  #look(entry: Entry<V>, look: RequestOptions<V>['look'], options: RequestOptions<V>): void {
+  #look(
+    entry: Entry<V>,
+    look: RegistryWaitOptions<V>['look'],
+    options: RegistryWaitOptions<V>,
+  ): void {
     if (look === undefined) return this.#register(entry, options)
     let found: ReturnType<typeof look>
     try {
@@ -418,7 +420,7 @@ export class Registry<V> {
     )
   }
 
-  #register(entry: Entry<V>, options: RequestOptions<V>): void {
+  #register(entry: Entry<V>, options: RegistryWaitOptions<V>): void {
     const owner = this.#handles.get(entry.handle)
     const known = owner?.keys.get(entry.index)
     const { name } = this.#core
@@ -453,7 +455,7 @@ export class Registry<V> {
     return key
   }
 
-  #arm(entry: Entry<V>, options: RequestOptions<V>): void {
+  #arm(entry: Entry<V>, options: RegistryWaitOptions<V>): void {
     const { signal, disconnect, slot, deadline } = options
     if (disconnect !== undefined) this.#follow(entry, disconnect, true)
     if (signal !== undefined) this.#follow(entry, signal, false)
@@ -476,6 +478,17 @@ export class Registry<V> {
     if (id === undefined) return [...entries.values()]
     const entry = entries.get(id)
     return entry === undefined ? [] : [entry]
+  }
+
+  #cancelEach(keys: Iterable<Key<V>>, what: string, reason: unknown): number {
+    // Listed first, because listeners of the first one may add or end others.
+    const entries: Entry<V>[] = []
+    for (const key of keys) for (const entry of key.entries.values()) entries.push(entry)
+    if (entries.length === 0) return 0
+    const error = reasonError(what, reason)
+    let count = 0
+    for (const entry of entries) if (entry.leave(error)) count++
+    return count
   }
 
   #succeed(entry: Entry<V>, value: V): boolean {
@@ -547,16 +560,4 @@ export class Registry<V> {
     const reason = 'nobody waits for it any more'
     return new HeddleError('HDL_CANCELLED', { what, source: 'disconnect', reason })
   }
-}
-
-function entriesOf<V>(keys: Iterable<Key<V>>): Entry<V>[] {
-  const entries: Entry<V>[] = []
-  for (const key of keys) for (const entry of key.entries.values()) entries.push(entry)
-  return entries
-}
-
-function cancelEach<V>(entries: readonly Entry<V>[], reason: unknown): number {
-  let count = 0
-  for (const entry of entries) if (entry.cancel(reason)) count++
-  return count
 }

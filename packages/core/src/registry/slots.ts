@@ -97,9 +97,12 @@ class Ticket implements SlotTicket {
  * Last-write-wins between the requests of one client.
  *
  * @example
- * using ticket = slots.take(`${client}/${panel}`)
- * const plot = await registry.wait(handle, 0, { slot: ticket })   // HDL_SUPERSEDED when a newer one comes
- * if (!ticket.stale) panels.set(client, plot)
+ * const slots = new Slots()
+ * const first = slots.take('ada/left panel')
+ * using second = slots.take('ada/left panel')
+ * const stale = [first.stale, second.stale] // => [true, false]
+ * first.release()   // an old client leaves: harmless
+ * slots.size // => 1
  */
 export class Slots {
   readonly #maxSlots: number
