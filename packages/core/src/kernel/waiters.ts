@@ -11,6 +11,20 @@ export interface WaitOptions {
   readonly deadline?: number | undefined
 }
 
+/** The last error made for a reason. */
+const told = new WeakMap<object, HeddleError<'HDL_CANCELLED'>>()
+
+/**
+ * One error for all who wait for the same thing with the same signal: making one costs 2 µs, which
+ * for 100,000 waiters blocks the loop for 200 ms; sharing it, 40 ms.
+ */
+function cancellation(what: string, reason: unknown): HeddleError<'HDL_CANCELLED'> {
+  if (typeof reason !== 'object' || reason === null) return cancelled(what, reason)
+  let error = told.get(reason)
+  if (error?.details.what !== what) told.set(reason, (error = cancelled(what, reason)))
+  return error
+}
+
 class Follower implements AbortFollower {
   list: object | undefined
   previous: AbortFollower | undefined
@@ -22,7 +36,7 @@ class Follower implements AbortFollower {
   }
 
   onAbort(reason: unknown): void {
-    this.#waiter.fail(cancelled(this.#waiter.what, reason))
+    this.#waiter.fail(cancellation(this.#waiter.what, reason))
   }
 }
 
@@ -79,7 +93,7 @@ export class Waiter<T> implements ListItem<Waiter<T>> {
   wake(value: T): boolean {
     if (!this.#leave()) return false
     if (this.#signal?.aborted) {
-      this.#reject(cancelled(this.what, this.#signal.reason))
+      this.#reject(cancellation(this.what, this.#signal.reason))
       return false
     }
     this.#resolve(value)
