@@ -57,7 +57,7 @@ function withChecks(code: string): string {
 }
 
 /** Imports for the known names that the code uses and does not declare itself. */
-function importsFor(code: string): string {
+function importsFor(code: string, number: number): string {
   const declared = new Set(
     Array.from(
       code.matchAll(/\b(?:const|let|var|using|function|class|type|interface)\s+(\w+)/g),
@@ -76,7 +76,8 @@ function importsFor(code: string): string {
   })
   const known = Object.keys(standIns).filter(wanted).join(', ')
   const standInFile = pathToFileURL(path.join(import.meta.dirname, 'doctest-names.ts')).href
-  return [...lines, `import { ${known} } from '${standInFile}'`].join('\n')
+  // With a number of its own the module is loaded anew: no example sees what another one left.
+  return [...lines, `import { ${known} } from '${standInFile}?${number}'`].join('\n')
 }
 
 export class Doctests {
@@ -84,12 +85,18 @@ export class Doctests {
   readonly #folder = mkdtempSync(path.join(root, '.doctest-'))
   #count = 0
 
+  constructor() {
+    // What an example writes, it writes there.
+    process.chdir(this.#folder)
+  }
+
   async run({ code }: Example): Promise<void> {
-    const file = path.join(this.#folder, `example-${this.#count++}.ts`)
+    const number = this.#count++
+    const file = path.join(this.#folder, `example-${number}.ts`)
     const checked = withChecks(code)
     writeFileSync(
       file,
-      `import $assert from 'node:assert/strict'\n${importsFor(checked)}\n${checked}\nexport {}\n`,
+      `import $assert from 'node:assert/strict'\n${importsFor(checked, number)}\n${checked}\nexport {}\n`,
     )
     const mustThrow = /^throw /.test(code.trim().split('\n').at(-1) ?? '')
     const outcome = await import(pathToFileURL(file).href).then(
@@ -101,6 +108,7 @@ export class Doctests {
   }
 
   [Symbol.dispose](): void {
+    process.chdir(root)
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
