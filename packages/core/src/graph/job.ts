@@ -79,7 +79,7 @@ export function job<I, O>(options: JobOptions, run: JobFunction<I, O>): Job<I, O
   if (options.module !== undefined) {
     let jobs = defined.modules.get(options.module)
     if (jobs === undefined) defined.modules.set(options.module, (jobs = new Map()))
-    jobs.set(options.name, made as Job<unknown, unknown>)
+    jobs.set(options.name, made as Job)
     defined.onDefine?.()
   }
   return made

@@ -98,13 +98,14 @@ export class Doctests {
       file,
       `import $assert from 'node:assert/strict'\n${importsFor(checked, number)}\n${checked}\nexport {}\n`,
     )
-    const mustThrow = /^throw /.test(code.trim().split('\n').at(-1) ?? '')
+    const mustThrow = code.trim().split('\n').at(-1)?.startsWith('throw ')
     const outcome = await import(pathToFileURL(file).href).then(
       () => undefined,
       (error: unknown) => ({ error }),
     )
-    if (mustThrow && outcome === undefined) throw new Error('The example ends without throwing')
-    if (!mustThrow && outcome !== undefined) throw outcome.error
+    if (mustThrow === true && outcome === undefined)
+      throw new Error('The example ends without throwing')
+    if (mustThrow !== true && outcome !== undefined) throw outcome.error
   }
 
   [Symbol.dispose](): void {

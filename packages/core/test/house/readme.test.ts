@@ -31,7 +31,7 @@ test('every file and npm script that the guides name exists', () => {
       assert.ok(existsSync(path.join(folder, target!)), `${page} links to ${target}`)
     }
     for (const [, script] of read(page).matchAll(/\bnpm run ([\w-]+)/g)) {
-      assert.ok(script! in scripts, `${page} names npm run ${script}`)
+      assert.ok(Object.hasOwn(scripts, script!), `${page} names npm run ${script}`)
     }
   }
 })

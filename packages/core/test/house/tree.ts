@@ -8,7 +8,7 @@ export const root: string = path.resolve(import.meta.dirname, '../../../..')
 export function files(...patterns: readonly string[]): string[] {
   return globSync(patterns, {
     cwd: root,
-    exclude: (name) => /(^|[/\\])(node_modules|dist|\.[^/\\]+)$/.test(String(name)),
+    exclude: (name) => /(^|[/\\])(node_modules|dist|\.[^/\\]+)$/.test(name),
   })
     .map((file) => file.split(path.sep).join('/'))
     .toSorted()
