@@ -51,6 +51,8 @@ export interface Row {
   readonly rounds: number
   readonly children: number
   readonly entrants: Readonly<Record<string, Entrant>>
+  /** Printed with the row. */
+  readonly note?: string
 }
 
 export interface Suite {

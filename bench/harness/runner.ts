@@ -91,7 +91,7 @@ function summarize(row: Row, tallies: readonly Tally[], quick: boolean): RowResu
     peerLoopGapMs: table('peer', gapOf),
     peerRssMb: table('peer', rssOf),
     peerBuildMs: present(table('peer', buildOf)),
-    notes: tallies.flatMap(notesOf),
+    notes: [...(row.note === undefined ? [] : [row.note]), ...tallies.flatMap(notesOf)],
   }
 }
 

@@ -96,7 +96,7 @@ export const bounded: PlayBounded = (items, task) =>
     }),
   )
 
-export const shared: OpenShared = (load) => {
+export const shared: OpenShared = async (load) => {
   const cache = Effect.runSync(
     Cache.make({ capacity, lookup: (key: string) => Effect.promise(() => load(key)) }),
   )

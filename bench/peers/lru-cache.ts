@@ -8,7 +8,7 @@ export function lookup(): Lookup {
   return (key) => cache.get(key)
 }
 
-export const shared: OpenShared = (load) => {
+export const shared: OpenShared = async (load) => {
   const cache = new LRUCache<string, CacheValue>({ max: capacity, fetchMethod: (key) => load(key) })
   return (key) => cache.fetch(key)
 }

@@ -17,8 +17,13 @@ function boundedContender(play: PlayBounded): Contender {
   }
 }
 
-const entrant = (role: Entrant['role'], play: () => Promise<PlayBounded>): Entrant => ({
+const entrant = (
+  role: Entrant['role'],
+  play: () => Promise<PlayBounded>,
+  children = 3,
+): Entrant => ({
   role,
+  children,
   load: async () => boundedContender(await play()),
 })
 
@@ -34,8 +39,8 @@ export const row: Row = {
   children: 3,
   entrants: {
     heddle: entrant('ours', async () => (await import('../../ours/scheduler.ts')).bounded),
-    'p-queue': entrant('peer', async () => (await import('../../peers/p-queue.ts')).bounded),
-    'p-limit': entrant('peer', async () => (await import('../../peers/p-limit.ts')).bounded),
+    'p-queue': entrant('peer', async () => (await import('../../peers/p-queue.ts')).bounded, 2),
+    'p-limit': entrant('peer', async () => (await import('../../peers/p-limit.ts')).bounded, 2),
     fastq: entrant('peer', async () => (await import('../../peers/fastq.ts')).bounded),
     async: entrant('peer', async () => (await import('../../peers/async.ts')).bounded),
     effect: entrant('peer', async () => (await import('../../peers/effect.ts')).bounded),

@@ -13,6 +13,6 @@ export const row: Row = {
   rounds: 15,
   children: 3,
   entrants: graphEntrants(chain, {
-    asyncAuto: { children: 1, rounds: 1, warmUpSize: 500, note: 'one round, it is quadratic' },
+    async: { children: 1, rounds: 1, warmUpSize: 500, note: 'one round, it is quadratic' },
   }),
 }

@@ -23,10 +23,10 @@ export interface CacheValue {
   readonly key: string
 }
 
-/** A cache that holds all keys of the row; answers synchronously. */
+/** Looks into a cache that holds all keys of the row; answers synchronously. */
 export type Lookup = (key: string) => CacheValue | undefined
 
 /** Opens an empty cache that calls `load` for what it does not hold. */
 export type OpenShared = (
   load: (key: string) => Promise<CacheValue>,
-) => (key: string) => Promise<CacheValue | undefined>
+) => Promise<(key: string) => Promise<CacheValue | undefined>>

@@ -10,7 +10,10 @@ export const row: Row = {
   quickSize: 2000,
   warmUps: 3,
   warmUpSize: 30_000,
-  rounds: 4,
+  rounds: 3,
   children: 3,
-  entrants: graphEntrants(fan, { asyncAuto: asyncAutoAt10k, pGraph: { rounds: 2 } }),
+  entrants: graphEntrants(fan, {
+    async: asyncAutoAt10k,
+    'p-graph': { rounds: 1, warmUpSize: 10_000 },
+  }),
 }

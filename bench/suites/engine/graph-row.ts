@@ -22,10 +22,10 @@ export function graphContender(shapeOf: (size: number) => Shape, play: PlayGraph
   }
 }
 
-type Slow = Pick<Entrant, 'size' | 'children' | 'rounds' | 'warmUpSize' | 'note'>
+type Effort = Pick<Entrant, 'size' | 'children' | 'rounds' | 'warmUpSize' | 'note'>
 
-/** async.auto looks through all tasks after each one: 100,000 would take half an hour. */
-export const asyncAutoAt10k: Slow = {
+/** async.auto looks through all tasks after each one: 100,000 would take about an hour. */
+export const asyncAutoAt10k: Effort = {
   size: 10_000,
   children: 1,
   rounds: 1,
@@ -33,35 +33,35 @@ export const asyncAutoAt10k: Slow = {
   note: 'async.auto at 10,000 nodes and one round, it is quadratic',
 }
 
-/** The entrants of a graph row; `asyncAuto` and `pGraph` say what is too slow to play in full. */
+const ours = () => import('../../ours/scheduler.ts')
+const effect = () => import('../../peers/effect.ts')
+
+/** Everyone who can play a graph. */
+const library = {
+  heddle: ['ours', async () => (await ours()).observed],
+  'heddle plain': ['variant', async () => (await ours()).plain],
+  'p-graph': ['peer', async () => (await import('../../peers/p-graph.ts')).graph],
+  effect: ['peer', async () => (await effect()).workers],
+  'effect runFork': ['peer', async () => (await effect()).runFork],
+  async: ['peer', async () => (await import('../../peers/async.ts')).graph],
+  floor: ['floor', async () => (await import('./floor.ts')).graph],
+} satisfies Record<string, [Entrant['role'], () => Promise<PlayGraph>]>
+
+/** The entrants of a graph row. `efforts` says who is played less than the others, or not at all. */
 export function graphEntrants(
   shapeOf: (size: number) => Shape,
-  slow: { readonly asyncAuto?: Slow | false; readonly pGraph?: Slow | false },
+  efforts: Partial<Record<keyof typeof library, Effort | 'absent'>>,
 ): Row['entrants'] {
-  const entrant = (role: Entrant['role'], play: () => Promise<PlayGraph>, more: Slow = {}) => ({
-    role,
-    load: async () => graphContender(shapeOf, await play()),
-    ...more,
-  })
-  return {
-    heddle: entrant('ours', async () => (await import('../../ours/scheduler.ts')).observed),
-    'heddle plain': entrant('variant', async () => (await import('../../ours/scheduler.ts')).plain),
-    ...(slow.pGraph !== false && {
-      'p-graph': entrant(
-        'peer',
-        async () => (await import('../../peers/p-graph.ts')).graph,
-        slow.pGraph,
-      ),
-    }),
-    effect: entrant('peer', async () => (await import('../../peers/effect.ts')).workers),
-    'effect runFork': entrant('peer', async () => (await import('../../peers/effect.ts')).runFork),
-    ...(slow.asyncAuto !== false && {
-      async: entrant(
-        'peer',
-        async () => (await import('../../peers/async.ts')).graph,
-        slow.asyncAuto,
-      ),
-    }),
-    floor: entrant('floor', async () => (await import('./floor.ts')).graph),
+  const entrants: Record<string, Entrant> = {}
+  for (const name of Object.keys(library) as (keyof typeof library)[]) {
+    const [role, play] = library[name]
+    const effort = efforts[name]
+    if (effort === 'absent') continue
+    entrants[name] = {
+      role,
+      load: async () => graphContender(shapeOf, await play()),
+      ...effort,
+    }
   }
+  return entrants
 }

@@ -10,7 +10,7 @@ function sharedContender(open: OpenShared): Contender {
     prepare(size) {
       return async () => {
         let loads = 0
-        const get = open((key) => {
+        const get = await open((key) => {
           loads++
           return load(key)
         })

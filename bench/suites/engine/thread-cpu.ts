@@ -7,7 +7,7 @@ export const row: Row = {
   name: 'thread 1 ms CPU jobs',
   measure: 'rate',
   unit: 'jobs/s',
-  size: 2000,
+  size: 1000,
   quickSize: 100,
   warmUps: 1,
   warmUpSize: 200,
