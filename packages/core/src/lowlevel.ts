@@ -93,3 +93,22 @@ export {
   type LoopWatchState,
   type LoopWatchStats,
 } from './watch/loop-watch.ts'
+
+// threads/: jobs off the loop.
+export { parkedInThread } from './threads/inside.ts'
+export {
+  ThreadPool,
+  type ThreadJobStats,
+  type ThreadPoolOptions,
+  type ThreadPoolStats,
+  type ThreadRunOptions,
+  type ThreadStats,
+  type ThreadTask,
+} from './threads/pool.ts'
+
+// processes/: commands that end when they are told to.
+export { runCommand, type CommandOptions, type CommandResult } from './processes/command.ts'
+
+// control/: pausing and steering from outside.
+export { listenKeys, type KeyInput, type KeyListener, type KeyOptions } from './control/keys.ts'
+export { controlBySignals, type Pausable, type SignalControl } from './control/signals.ts'

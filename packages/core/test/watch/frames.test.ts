@@ -12,7 +12,6 @@ function site(functionName: string, scriptName: string): CallSiteObject {
     scriptId: '1',
     lineNumber: 3,
     columnNumber: 7,
-    column: 7,
   }
 }
 
