@@ -124,6 +124,12 @@ export const errorTable = {
       `${p.what} was cancelled (${p.source}${p.by === undefined ? '' : ` by ${p.by}`})${p.reason === undefined ? '' : `: ${p.reason}`}.`,
     'Nothing to repair: somebody asked for it. `source`, `by` and `reason` say who and why.',
   ),
+  HDL_COMMAND_FAILED: entry(
+    true,
+    (p: { command: string; problem: string; said: string }) =>
+      `\`${p.command}\` failed: ${p.problem}${p.said === '' ? '' : `: ${p.said}`}`,
+    'Run the command by hand to see more; its last output is in the message.',
+  ),
   HDL_NO_RESULT: entry(
     false,
     (p: { node: string; state: string; cause?: string | undefined }) =>

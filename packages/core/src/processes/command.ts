@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { HeddleError, cancelled } from '../errors.ts'
+import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
+import type { Timer } from '../kernel/clock.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { Tail } from './tail.ts'
+
+export interface CommandOptions {
+  readonly cwd?: string
+  /** The whole environment of the command. The one of this process when absent. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Ends the command: SIGTERM to its process group, then SIGKILL after `grace`. */
+  readonly signal?: AbortSignal
+  /** Milliseconds between the two. Default 5,000. */
+  readonly grace?: number
+  /** Bytes kept of each output: the last ones. Default 64 KiB. */
+  readonly keep?: number
+  readonly kernel?: Kernel
+}
+
+export interface CommandResult {
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs a command in a process group of its own and waits until it is gone.
+ *
+ * The group matters: a build tool's children go with it when a job times out, so a second attempt
+ * never runs beside the first (R3). A command that fails is an error, with the end of what it said (R1).
+ *
+ * *Cancellation*: the promise rejects only after the process has ended.
+ * *Fairness*: none needed; every call has its own process.
+ * @throws `HDL_COMMAND_FAILED` when it cannot be started or ends with anything but 0; the signal's reason when aborted.
+ */
+export async function runCommand(
+  file: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
+  const { signal, grace = 5_000, keep = 65_536, kernel = systemKernel } = options
+  const command = [file, ...args].join(' ')
+  if (signal?.aborted) throw cancelled(command, signal.reason)
+
+  const stdout = new Tail(keep)
+  const stderr = new Tail(keep)
+  const child = spawn(file, args, {
+    cwd: options.cwd,
+    env: options.env ?? process.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Windows has no process groups: there only the process itself is ended.
+    detached: process.platform !== 'win32',
+  })
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
+
+  const ended = new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, killedBy) => {
+      resolve(code === 0 ? undefined : `exit code ${code ?? killedBy}`)
+    })
+  })
+  const stopper = new Stopper(child.pid, grace, kernel)
+  if (signal !== undefined) followAbort(signal, stopper)
+  const problem = await ended
+  if (signal !== undefined) unfollowAbort(signal, stopper)
+  stopper.done()
+
+  if (signal?.aborted) throw cancelled(command, signal.reason)
+  if (problem !== undefined) {
+    const said = stderr.text.trim() || stdout.text.trim()
+    throw new HeddleError('HDL_COMMAND_FAILED', { command, problem, said })
+  }
+  return { stdout: stdout.text, stderr: stderr.text }
+}
+
+/** First asks, then ends, a process group. */
+class Stopper implements AbortFollower {
+  list: object | undefined
+  previous: AbortFollower | undefined
+  next: AbortFollower | undefined
+  readonly #pid: number | undefined
+  readonly #grace: number
+  readonly #kernel: Kernel
+  #timer: Timer | undefined
+
+  constructor(pid: number | undefined, grace: number, kernel: Kernel) {
+    this.#pid = pid
+    this.#grace = grace
+    this.#kernel = kernel
+  }
+
+  onAbort(): void {
+    this.#kill('SIGTERM')
+    this.#timer = this.#kernel.clock.setTimer(this.#grace, () => this.#kill('SIGKILL'))
+  }
+
+  done(): void {
+    this.#timer?.cancel()
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    if (this.#pid === undefined) return
+    try {
+      process.kill(process.platform === 'win32' ? this.#pid : -this.#pid, signal)
+    } catch (error) {
+      // It ended between the check and the kill: that is what we wanted.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
+}

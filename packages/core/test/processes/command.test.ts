@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import test from 'node:test'
+import { isError } from '../../src/errors.ts'
+import { runCommand } from '../../src/processes/command.ts'
+
+const node = (code: string): [string, string[]] => [process.execPath, ['-e', code]]
+test('a command that succeeds gives its output', async () => {
+  const { stdout, stderr } = await runCommand(...node('console.log("out"); console.error("err")'))
+  assert.equal(stdout, 'out\n')
+  assert.equal(stderr, 'err\n')
+})
+
+test('R1 a command that fails is an error with the end of what it said', async () => {
+  await assert.rejects(
+    runCommand(...node('console.error("403 forbidden"); process.exit(3)')),
+    (error) => {
+      assert.ok(isError(error, 'HDL_COMMAND_FAILED'))
+      assert.match(error.message, /exit code 3/)
+      assert.match(error.message, /403 forbidden/)
+      return true
+    },
+  )
+})
+
+test('a command that does not exist is an error', async () => {
+  await assert.rejects(runCommand('no-such-command-here', []), (error) =>
+    isError(error, 'HDL_COMMAND_FAILED'),
+  )
+})
+
+test('R3 an abort ends the whole process group, and the promise settles only when it is gone', async () => {
+  const controller = new AbortController()
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  // The grandchild holds the command's output open, so the promise cannot settle before it is gone.
+  const grandchild = `require('node:net').connect(${port}, '127.0.0.1').on('error', () => {}); setInterval(() => {}, 1000)`
+  const parent = `
+    require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { stdio: 'inherit' })
+    setInterval(() => {}, 1000)`
+  const running = runCommand(...node(parent), { signal: controller.signal })
+  running.catch(() => undefined)
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  socket.on('error', () => undefined)
+  socket.resume()
+  const gone = once(socket, 'close')
+  controller.abort(new Error('timed out'))
+  await assert.rejects(running, (error) => isError(error, 'HDL_CANCELLED'))
+  await gone
+  server.close()
+})
+
+test('a command that ignores SIGTERM is killed after the grace', async () => {
+  const controller = new AbortController()
+  const timers: (() => void)[] = []
+  const clock = {
+    now: () => 0,
+    wallTime: () => 0,
+    afterIo: setImmediate,
+    setTimer: (_: number, callback: () => void) => {
+      timers.push(callback)
+      return { cancel: () => undefined }
+    },
+  }
+  const running = runCommand(
+    ...node('process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'),
+    { signal: controller.signal, kernel: { clock, random: { next: () => 0 } } },
+  )
+  controller.abort()
+  assert.equal(timers.length, 1)
+  timers[0]!()
+  await assert.rejects(running, (error) => isError(error, 'HDL_CANCELLED'))
+})
