@@ -313,3 +313,17 @@ test('options are checked', async () => {
   }
   assert.equal(queue.size, 0)
 })
+
+test('W4: a slot freed by an abort listener does not go to a putter of the same signal', async () => {
+  const queue = new Queue<string>({ capacity: 1 })
+  queue.tryPut('first')
+  const controller = new AbortController()
+  controller.signal.addEventListener('abort', () => queue.remove('first'))
+  const doomed = watch(queue.put('doomed', { signal: controller.signal }))
+  const next = watch(queue.put('next'))
+  controller.abort()
+  await turn()
+  withCode('HDL_CANCELLED')(doomed.error)
+  assert.equal(next.state, 'fulfilled')
+  assert.deepEqual(drain(queue), ['next'])
+})

@@ -254,6 +254,17 @@ test('the outer signal cancels the children and ends the scope with the same rea
   assert.equal(kernel.clock.pending, 0)
 })
 
+test('a scope that ends by itself follows its signal and its deadline no longer', async () => {
+  const kernel = testKernel()
+  const { signal } = new AbortController()
+  const scope = openScope({ signal, deadline: 1000, kernel })
+  assert.equal(await scope.start(() => 1), 1)
+  assert.equal(listenersOf(signal), 1)
+  await scope.join()
+  assert.equal(listenersOf(signal), 0)
+  assert.equal(kernel.clock.pending, 0)
+})
+
 test('a scope inside a scope is cancelled with it and loses no error', async () => {
   const outer = openScope()
   const inner = new Error('inner cleanup failed')

@@ -204,3 +204,22 @@ test('an aborted signal gets nothing, even when permits are free; waiters are bo
   withCode('HDL_CANCELLED')(waiting.error)
   assert.equal(slots.stats().waiting, 0)
 })
+
+test('W4: permits released by an abort listener do not go to a waiter of the same signal', async () => {
+  const slots = new Semaphore({ permits: 2, reserved: 1 })
+  const holder = slots.tryAcquire({ weight: 2, priority: 0 })
+  const controller = new AbortController()
+  // Registered before the waiters follow the signal, so it runs first.
+  controller.signal.addEventListener('abort', () => holder?.release())
+  const doomed = [0, 1].map((priority) =>
+    watch(slots.acquire({ priority, signal: controller.signal })),
+  )
+  const next = watch(slots.acquire())
+  controller.abort()
+  await turn()
+  for (const each of doomed) withCode('HDL_CANCELLED')(each.error)
+  assert.equal(next.state, 'fulfilled')
+  next.value?.release()
+  assert.equal(slots.stats().available, 1)
+  assert.equal(slots.stats().availableReserved, 1)
+})

@@ -435,3 +435,17 @@ test('options are checked', () => {
   assert.throws(() => new Shared({ ...base, linger: -1 }), withCode('HDL_BAD_OPTION'))
   assert.throws(() => new Shared({ ...base, closeDeadline: NaN }), withCode('HDL_BAD_OPTION'))
 })
+
+test('W4: an abort that another listener kept from us still gives no lease, and nothing stays open', async () => {
+  const { shared, opens, closes } = world()
+  const controller = new AbortController()
+  controller.signal.addEventListener('abort', (event) => event.stopImmediatePropagation())
+  const asked = watch(shared.use('a', { signal: controller.signal }))
+  controller.abort()
+  opens[0]!.resolve()
+  await turn()
+  withCode('HDL_CANCELLED')(asked.error)
+  closes[0]!.resolve()
+  await turn()
+  assert.equal(shared.has('a'), false)
+})
