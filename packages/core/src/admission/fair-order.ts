@@ -119,6 +119,9 @@ export class FairOrder<T extends Orderable<T>> {
   /** Entries of one tenant that may run at a time. */
   readonly #maxRunning: number
   readonly #groups = new Map<string, Group<T>>()
+  /** Most entries bring the very object that the last one brought. */
+  #lastNeeds: Needs = {}
+  #lastKey = ''
   #turns = 0
 
   constructor(aging: number, maxRunning: number) {
@@ -180,7 +183,11 @@ export class FairOrder<T extends Orderable<T>> {
   }
 
   #lineFor(entry: T): Line<T> {
-    const key = keyOf(entry.needs)
+    if (entry.needs !== this.#lastNeeds) {
+      this.#lastNeeds = entry.needs
+      this.#lastKey = keyOf(entry.needs)
+    }
+    const key = this.#lastKey
     let group = this.#groups.get(key)
     if (group === undefined) this.#groups.set(key, (group = new Group(key)))
     let line = group.lines.get(entry.owner)
