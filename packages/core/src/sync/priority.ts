@@ -18,7 +18,7 @@ import { checkDuration } from '../kernel/check.ts'
 /** Interactive work: it may use reserved permits. */
 export const urgentPriority = 0
 /** What has no priority of its own: background work. */
-export const defaultPriority = 1
+const defaultPriority = 1
 const lastPriority = 9
 export const priorityCount = lastPriority + 1
 
