@@ -236,6 +236,20 @@ export const errorTable = {
     'Move that work to a thread, or cut it into pieces that yield.',
   ),
 
+  // Journal.
+  HDL_GRAPH_CHANGED: entry(
+    false,
+    (p: { run: string; differences: readonly string[] }) =>
+      `The graph is not the one of run ${p.run}: ${p.differences.join('; ')}.`,
+    'Start a new run, or allow the changes: what succeeded and did not change is kept, the rest runs.',
+  ),
+
+  HDL_UNKNOWN_RUN: entry(
+    false,
+    (p: { run: string; address: string }) => `There is no ${p.run} run in ${p.address}.`,
+    'List the runs with `heddle runs`.',
+  ),
+
   // Cache and files.
   HDL_VALUE_TOO_LARGE: entry(
     false,

@@ -17,6 +17,8 @@ export interface JobContext {
    * it is read from shared memory.
    */
   readonly cancelled: boolean
+  /** Says something about this attempt: shown by `heddle run`, kept in the journal. */
+  log(text: string): void
 }
 
 export type JobFunction<I, O> = (input: I, context: JobContext) => O | Promise<O>

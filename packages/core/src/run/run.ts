@@ -1,15 +1,19 @@
 import { HeddleError } from '../errors.ts'
 import type { Graph, GraphNode, NodeRef, OutputOf } from '../graph/graph.ts'
 import type { JobContext, PlaceName } from '../graph/job.ts'
+import { systemKernel } from '../kernel/kernel.ts'
 import { loopPlace } from '../places/loop.ts'
 import type { Place } from '../places/place.ts'
 import { sharedThreadPlace } from '../places/thread.ts'
 import type { NodeContext } from '../scheduler/attempt.ts'
 import type { RunResult } from '../scheduler/result.ts'
+import { final } from '../scheduler/retry.ts'
 import { Scheduler, type SchedulerOptions } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
+import { openSession, type JournalOptions, type Session } from './session.ts'
 
-export interface RunOptions extends Omit<SchedulerOptions, 'unknown' | 'allowCycles' | 'keepOpen'> {
+export interface RunOptions
+  extends Omit<SchedulerOptions, 'unknown' | 'allowCycles' | 'keepOpen'>, JournalOptions {
   /** Aborting it cancels the run at once. */
   readonly signal?: AbortSignal
   /** Other places than this process's loop and its shared thread pool. */
@@ -18,6 +22,8 @@ export interface RunOptions extends Omit<SchedulerOptions, 'unknown' | 'allowCyc
 
 /** How a graph's run ended, with typed access to results. */
 export interface GraphResult extends RunResult {
+  /** Its id in the journal, where there is one. */
+  readonly run: string | undefined
   /**
    * What a node returned.
    * @throws `HDL_NO_RESULT` when it did not succeed, with its error as cause.
@@ -27,6 +33,8 @@ export interface GraphResult extends RunResult {
 
 /** A run under way: pause, resume, cancel and explain through its scheduler. */
 export interface Run {
+  /** Its id in the journal, where there is one. */
+  readonly id: string | undefined
   readonly scheduler: Scheduler
   readonly result: Promise<GraphResult>
 }
@@ -36,38 +44,90 @@ export interface Run {
  *
  * *Cancellation*: aborting `signal` cancels the run; the promise still resolves, with `ok: false`.
  * *Fairness*: first ready, first started, within a priority.
- * @throws `HDL_PLACE_UNAVAILABLE` before anything has started.
+ * @throws `HDL_PLACE_UNAVAILABLE` before anything has started; with a journal also `HDL_LOCKED`,
+ * `HDL_GRAPH_CHANGED`, and `HDL_STORE_FAILED` when it cannot be written.
  */
-export function run(graph: Graph, options: RunOptions = {}): Promise<GraphResult> {
+export async function run(graph: Graph, options: RunOptions = {}): Promise<GraphResult> {
   // A program and its thread jobs may share one file. A thread that imports the file to get at a job
   // must not run the program again: there, this call simply never returns.
   if (parkedInThread()) return new Promise(() => {})
+  const started = await startRun(graph, options)
+  return started.result
+}
+
+/**
+ * Starts a graph and gives control over the run.
+ *
+ * *Cancellation*: waits only for the journal to open; cancel the run through `signal` or its scheduler.
+ * *Fairness*: none needed.
+ */
+export async function startRun(graph: Graph, options: RunOptions = {}): Promise<Run> {
+  const { signal, places = {}, journal, resume, allowChanges, title, ...limits } = options
+  const nodes = new Map<string, PlacedNode>()
+  for (const node of graph.nodes()) nodes.set(node.name, { node, place: placeFor(node, places) })
+  const scheduler = new Scheduler(limits)
+  const session = await openSession(
+    graph,
+    { ...options, limits: plainLimits(limits) },
+    options.kernel ?? systemKernel,
+  )
+  if (session !== undefined) scheduler.observe(session.recorder.observe)
+
+  for (const { node } of nodes.values()) {
+    const { name, job, after } = node
+    const done = session?.finished.has(name)
+      ? { done: true, value: session.finished.get(name) }
+      : undefined
+    scheduler.add(name, { ...limitsOf(job), ...limitsOf(node.options), ...done, after })
+  }
+  const work = (name: string, context: NodeContext): unknown => {
+    const outcome = execute(nodes.get(name)!, context)
+    return session === undefined ? outcome : record(session, scheduler, context, outcome)
+  }
+  const running = scheduler.run(work, signal === undefined ? {} : { signal })
+  return { id: session?.runId, scheduler, result: conclude(running, session) }
+}
+
+interface PlacedNode {
+  readonly node: GraphNode
+  readonly place: Place
+}
+
+/** Everything is on disk before the caller hears of the end. */
+async function conclude(
+  running: Promise<RunResult>,
+  session: Session | undefined,
+): Promise<GraphResult> {
   try {
-    return startRun(graph, options).result
-  } catch (error) {
-    return Promise.reject(error)
+    const ended = await running
+    return {
+      ...ended,
+      run: session?.runId,
+      of: <R extends NodeRef>(node: R) => ended.valueOf(node.name) as OutputOf<R>,
+    }
+  } finally {
+    await session?.close()
   }
 }
 
-/** Starts a graph and returns at once, for those who want to control the run. */
-export function startRun(graph: Graph, options: RunOptions = {}): Run {
-  const { signal, places = {}, ...schedulerOptions } = options
-  const scheduler = new Scheduler(schedulerOptions)
-  const nodes = new Map<string, { node: GraphNode; place: Place }>()
-  for (const node of graph.nodes()) {
-    nodes.set(node.name, { node, place: placeFor(node, places) })
-    const { job, after } = node
-    scheduler.add(node.name, { ...limitsOf(job), ...limitsOf(node.options), after })
+/** A success counts once it is in the journal. A journal that cannot be written ends the run. */
+async function record(
+  session: Session,
+  scheduler: Scheduler,
+  context: NodeContext,
+  outcome: unknown,
+): Promise<unknown> {
+  const value = await outcome
+  if (context.cancelled) return value
+  try {
+    await session.recorder.succeeded(context.name, context.attempt, value)
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code === 'HDL_STORE_FAILED') {
+      scheduler.cancel({ source: 'shutdown', reason: 'the journal cannot be written', abort: true })
+    }
+    throw final(error as Error)
   }
-  const work = (name: string, context: NodeContext): unknown => {
-    const { node, place } = nodes.get(name)!
-    return execute(node, place, context)
-  }
-  const result = scheduler.run(work, signal === undefined ? {} : { signal }).then((ended) => ({
-    ...ended,
-    of: <R extends NodeRef>(node: R) => ended.valueOf(node.name) as OutputOf<R>,
-  }))
-  return { scheduler, result }
+  return value
 }
 
 function placeFor(node: GraphNode, places: Partial<Readonly<Record<PlaceName, Place>>>): Place {
@@ -91,7 +151,13 @@ function limitsOf({ retries, timeout, needs, priority }: Limits): Limits {
   }
 }
 
-function execute(node: GraphNode, place: Place, context: JobContext & NodeContext): unknown {
+/** The limits as the journal keeps them: without functions and clocks. */
+function plainLimits(limits: SchedulerOptions): Readonly<Record<string, unknown>> {
+  const { kernel: _kernel, observer: _observer, ...plain } = limits
+  return plain
+}
+
+function execute({ node, place }: PlacedNode, context: JobContext & NodeContext): unknown {
   const { input } = node
   if (typeof input !== 'function') return place.run(node.job, input, context)
   const made: unknown = input((dependency: NodeRef) => read(node, dependency, context))

@@ -13,7 +13,12 @@ export interface NodeContext {
   readonly cancelled: boolean
   /** What a dependency's callback returned. */
   resultOf(name: string): unknown
+  /** Tells observers something about this attempt. */
+  log(text: string): void
 }
+
+/** Where what attempts say goes. */
+export type LogSink = (attempt: Attempt, text: string) => void
 
 /**
  * One call of the user's function for one node.
@@ -24,6 +29,7 @@ export interface NodeContext {
 export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   readonly node: Node
   readonly attempt: number
+  readonly #logSink: LogSink
   #controller: AbortController | undefined
   #reason: unknown
   #aborted = false
@@ -37,9 +43,10 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   heapIndex = -1
   dueAt = 0
 
-  constructor(node: Node) {
+  constructor(node: Node, logSink: LogSink) {
     this.node = node
     this.attempt = node.attempt
+    this.#logSink = logSink
   }
 
   get name(): string {
@@ -64,6 +71,10 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
 
   resultOf(name: string): unknown {
     return this.node.after.find((dependency) => dependency.name === name)?.value
+  }
+
+  log(text: string): void {
+    this.#logSink(this, text)
   }
 
   /** The first reason stays: a job cancelled after its timeout has timed out. */

@@ -23,6 +23,14 @@ export type RunEvent =
       /** The failed or removed dependency, when blocked. */
       readonly blockedBy?: string
     }
+  | {
+      /** A job said something: ctx.log(). */
+      readonly type: 'log'
+      readonly at: number
+      readonly name: string
+      readonly attempt: number
+      readonly text: string
+    }
   | { readonly type: 'complete'; readonly at: number; readonly result: RunResult }
 
 /** Told of every event, in order, on the loop. What it throws changes nothing. */

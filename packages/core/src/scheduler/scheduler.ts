@@ -704,7 +704,7 @@ export class Scheduler {
 
   #begin(node: Node, now: number): Attempt {
     move(node, running)
-    const attempt = new Attempt(node)
+    const attempt = new Attempt(node, this.#log)
     if (node.attempt === 0) this.#timeline.markStarted(node.index, now)
     this.#running.push(attempt)
     if (node.limits.timeout !== Infinity) this.#timeouts.set(attempt, now + node.limits.timeout)
@@ -940,6 +940,11 @@ export class Scheduler {
         ? { type: 'node', at, name, state, attempt }
         : { type: 'node', at, name, state, attempt, ...more },
     )
+  }
+
+  readonly #log = ({ name, attempt }: Attempt, text: string): void => {
+    if (!this.#observers.wanted) return
+    this.#emit({ type: 'log', at: this.#clock.now(), name, attempt, text })
   }
 
   #emit(event: RunEvent): void {

@@ -1,0 +1,204 @@
+import type { PlaceName } from '../graph/job.ts'
+import type { RunState } from '../scheduler/events.ts'
+import type { NodeState } from '../scheduler/node.ts'
+
+/*
+ * The durable record of runs: every transition of every node is a row, in the order in which it happened.
+ *
+ * A run in the journal:
+ *
+ *     openRun ──▶ running ──▶ finished | cancelled        written by setState
+ *                   │
+ *                   └─ process killed ─▶ interrupted      nobody writes this: it is what a reader sees
+ *                            │                            when a run has not ended and nobody holds it
+ *                            └── resumeRun ──▶ running
+ *
+ * Invariants, quoted by the conformance suite, which every implementation runs:
+ *  J1  The rows of a run are readable in the order in which they were appended.
+ *  J2  Durability is a prefix: if a row survives a crash, so do all rows of the journal before it.
+ *  J3  commit() resolves only when its row is durable, as the journal's durability says.
+ *  J4  A row is never changed or removed, and no run id is used twice.
+ *  J5  At most one process writes. A second one is refused with the holder's name; readers are not.
+ *  J6  A failed write is told to everyone who waits for it, and all writes after it fail too: a gap in
+ *      the middle of the history cannot be.
+ *  J7  The loop never waits for the disk and never encodes a large value in one go.
+ */
+
+/** Says how much a crash may take. */
+export type Durability =
+  /** Acknowledged means fsynced: it survives power loss. The default. */
+  | 'fsync'
+  /** Acknowledged means handed to the operating system: it survives kill -9, not power loss. */
+  | 'process'
+
+/** A node as the journal knows it. */
+export interface NodeHeader {
+  readonly name: string
+  readonly job: string
+  readonly place: PlaceName
+  readonly after: readonly string[]
+  /** A mark of its fixed input, to notice that it changed. */
+  readonly input?: string
+}
+
+/** What is known when a run starts. */
+export interface RunHeader {
+  /** Unique in all journals: see newRunId(). */
+  readonly id: string
+  /** For people: the file or the program that was run. */
+  readonly title: string
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  readonly pid: number
+  readonly host: string
+  /** The command line, without secrets. */
+  readonly command: string
+  /** Limits of the run, as plain data. */
+  readonly options: Readonly<Record<string, unknown>>
+  readonly nodes: readonly NodeHeader[]
+}
+
+/** An error as plain data. */
+export interface ErrorRecord {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly stack?: string
+  readonly cause?: ErrorRecord
+}
+
+/** One step in the life of a node. */
+export interface Transition {
+  readonly node: string
+  readonly state: NodeState
+  /** Counts from 0. */
+  readonly attempt: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly error?: ErrorRecord
+  /** Milliseconds until the next attempt, when retrying. */
+  readonly delay?: number
+  readonly blockedBy?: string
+}
+
+export interface LogLine {
+  readonly node: string
+  readonly attempt: number
+  readonly at: number
+  readonly text: string
+}
+
+/** One row of the history. `position` grows by one per row of the whole journal and is never reused. */
+export type HistoryEntry =
+  | ({ readonly kind: 'node'; readonly position: number } & Transition)
+  | ({ readonly kind: 'log'; readonly position: number } & LogLine)
+  | {
+      readonly kind: 'run'
+      readonly position: number
+      readonly at: number
+      readonly state: RunState
+    }
+  | {
+      readonly kind: 'nodes'
+      readonly position: number
+      readonly at: number
+      readonly added: readonly NodeHeader[]
+    }
+
+/** How a run stands. `interrupted`: it has not ended, and the process that ran it is gone. */
+export type JournaledState = RunState | 'interrupted'
+
+export interface RunSummary {
+  readonly id: string
+  readonly title: string
+  readonly startedAt: number
+  readonly endedAt?: number
+  readonly state: JournaledState
+  readonly pid: number
+  readonly host: string
+  readonly command: string
+  /** How many nodes are in each state. */
+  readonly counts: Readonly<Partial<Record<NodeState, number>>>
+}
+
+/** One node as it stood at some point of the history. */
+export interface NodeSnapshot extends NodeHeader {
+  readonly state: NodeState
+  readonly attempt: number
+  readonly readyAt?: number
+  readonly startedAt?: number
+  readonly endedAt?: number
+  readonly blockedBy?: string
+  /** Of all attempts, in order. */
+  readonly errors: readonly ErrorRecord[]
+  readonly hasValue: boolean
+}
+
+export interface RunSnapshot extends RunSummary {
+  readonly options: Readonly<Record<string, unknown>>
+  readonly nodes: readonly NodeSnapshot[]
+  /** The last row that was taken into account. */
+  readonly position: number
+}
+
+/** Writes one run. Made by {@link Journal.openRun} and {@link Journal.resumeRun}. */
+export interface RunWriter extends AsyncDisposable {
+  readonly runId: string
+  /** Adds a row without waiting. Its order is kept; it is durable no later than the next commit. */
+  append(transition: Transition): void
+  /**
+   * Adds a row, with the node's result where it succeeded, and waits until it is durable.
+   *
+   * *Cancellation*: none: a row that was handed in is written. It fails when the journal fails (J6).
+   */
+  commit(transition: Transition, value?: unknown): Promise<void>
+  log(line: LogLine): void
+  /** Nodes that were added after the start. */
+  addNodes(nodes: readonly NodeHeader[]): void
+  setState(state: RunState, at: number): void
+  /** Waits until everything so far is durable. */
+  flush(): Promise<void>
+}
+
+/**
+ * A store of runs. Users may implement it; `journalConformance` from `@heddle/core/testing` says
+ * whether they got it right.
+ */
+export interface Journal extends AsyncDisposable {
+  /** How to open it again: `sqlite:runs.db`, `memory`. */
+  readonly address: string
+  /** @throws `HDL_RUN_EXISTS`. */
+  openRun(header: RunHeader): Promise<RunWriter>
+  /**
+   * Goes on with a run that has not ended.
+   * @throws `HDL_UNKNOWN_RUN`, `HDL_RUN_ENDED`.
+   */
+  resumeRun(id: string, by: Pick<RunHeader, 'pid' | 'host' | 'command'>): Promise<RunWriter>
+  /** Newest first. */
+  runs(options?: {
+    readonly state?: JournaledState
+    readonly limit?: number
+  }): Promise<readonly RunSummary[]>
+  /**
+   * A run as it stood after row `upTo`, or as it stands.
+   * @throws `HDL_UNKNOWN_RUN`.
+   */
+  snapshot(id: string, options?: { readonly upTo?: number }): Promise<RunSnapshot>
+  /** All rows of a run in order, from after row `from`. */
+  history(id: string, options?: { readonly from?: number }): AsyncIterable<HistoryEntry>
+  /**
+   * What a node returned.
+   * @throws `HDL_NO_RESULT`.
+   */
+  valueOf(id: string, node: string): Promise<unknown>
+  stats(): JournalStats
+}
+
+export interface JournalStats {
+  /** Rows handed in and not yet durable. */
+  readonly pending: number
+  readonly rows: number
+  /** Groups of rows that were made durable together. */
+  readonly commits: number
+  readonly failed: boolean
+}
