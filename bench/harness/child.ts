@@ -37,7 +37,7 @@ async function measure(
   }
   for (let count = 0; count < rounds; count++) {
     const play = await contender.prepare(size)
-    gc?.()
+    gc?.({ type: 'minor' })
     await turn()
 
     meter.start()

@@ -8,10 +8,10 @@ export const row: Row = {
   unit: 'tasks/s',
   size: 10_000,
   quickSize: 1000,
-  warmUps: 8,
+  warmUps: 3,
   warmUpSize: 10_000,
-  rounds: 15,
-  children: 3,
+  rounds: 7,
+  children: 4,
   entrants: graphEntrants(chain, {
     async: { children: 1, rounds: 1, warmUpSize: 500, note: 'one round, it is quadratic' },
   }),
