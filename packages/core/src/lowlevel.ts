@@ -112,3 +112,24 @@ export { runCommand, type CommandOptions, type CommandResult } from './processes
 // control/: pausing and steering from outside.
 export { listenKeys, type KeyInput, type KeyListener, type KeyOptions } from './control/keys.ts'
 export { controlBySignals, type Pausable, type SignalControl } from './control/signals.ts'
+// cache/: two tiers as one, memory over disk or anything else that keeps bytes.
+export { Cache, openCache } from './cache/cache.ts'
+export type {
+  CacheEntry,
+  CacheOptions,
+  CacheStats,
+  ComputeContext,
+  KeepOptions,
+  SetOptions,
+} from './cache/options.ts'
+export type { CacheTransaction } from './cache/transaction.ts'
+export type {
+  CacheTier,
+  ParentVersion,
+  TierEntry,
+  TierMeta,
+  TierStats,
+  TierWrite,
+} from './cache/tier.ts'
+export { memoryTier, type MemoryTierOptions } from './cache/tiers/memory.ts'
+export { diskTier, type DiskTierOptions } from './cache/tiers/disk.ts'

@@ -1,0 +1,97 @@
+import { createHash, type Hash } from 'node:crypto'
+import { open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Bytes read in one go: hashing them takes about 1 ms, in which rows wait. */
+const readLength = 2 ** 20
+
+/**
+ * A large value on its way into a file: written under another name, complete on the medium, then
+ * renamed. Its name is its hash, so that a file can be checked against its name at any time.
+ *
+ * Files are read and written without blocking the thread, so that rows do not wait for them.
+ */
+export class FileWriter {
+  readonly #draft: string
+  readonly #files: string
+  readonly #durable: boolean
+  readonly #hash: Hash = createHash('sha256')
+  #handle: FileHandle | undefined
+  bytes = 0
+
+  constructor(draft: string, files: string, durable: boolean) {
+    this.#draft = draft
+    this.#files = files
+    this.#durable = durable
+  }
+
+  async write(piece: Uint8Array): Promise<void> {
+    this.#handle ??= await open(this.#draft, 'wx')
+    this.#hash.update(piece)
+    for (let at = 0; at < piece.length;) {
+      const { bytesWritten } = await this.#handle.write(piece, at)
+      at += bytesWritten
+    }
+    this.bytes += piece.length
+  }
+
+  /** The name that the file will have. Nothing may be written any more. */
+  name(): string {
+    return this.#hash.digest('hex')
+  }
+
+  /** Puts it in its place, where it may replace one of the same content. */
+  async finish(name: string): Promise<void> {
+    this.#handle ??= await open(this.#draft, 'wx')
+    if (this.#durable) await this.#handle.sync()
+    await this.#handle.close()
+    this.#handle = undefined
+    await rename(this.#draft, join(this.#files, name))
+    if (this.#durable) await syncDirectory(this.#files)
+  }
+
+  async abandon(): Promise<void> {
+    await this.#handle?.close()
+    this.#handle = undefined
+    await rm(this.#draft, { force: true })
+  }
+}
+
+/** The new name is on the medium only when the directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+/** The bytes of a file; undefined when they are not what its name says, or it is not there. */
+export async function readFile(
+  files: string,
+  name: string,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  let file: FileHandle
+  try {
+    file = await open(join(files, name), 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const { size } = await file.stat()
+    const bytes = new Uint8Array(size)
+    const hash = createHash('sha256')
+    for (let at = 0; at < size;) {
+      const length = Math.min(readLength, size - at)
+      const { bytesRead } = await file.read(bytes, at, length, at)
+      if (bytesRead === 0) return undefined
+      hash.update(bytes.subarray(at, at + bytesRead))
+      at += bytesRead
+    }
+    return hash.digest('hex') === name ? bytes : undefined
+  } finally {
+    await file.close()
+  }
+}

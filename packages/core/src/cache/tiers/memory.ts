@@ -1,0 +1,153 @@
+import { HeddleError } from '../../errors.ts'
+import { checkCount } from '../../kernel/check.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
+import { Slices } from '../../kernel/slices.ts'
+import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../tier.ts'
+
+export interface MemoryTierOptions {
+  /** Bytes of keys and values. 256 MiB when absent. */
+  readonly maxBytes?: number | undefined
+  readonly kernel?: Kernel | undefined
+}
+
+interface Stored extends TierEntry {
+  readonly size: number
+}
+
+/**
+ * Keeps entries in this process and loses them with it: for caches that need no persistence, and for
+ * tests. Encoded entries are several times smaller than the objects they stand for.
+ */
+class MemoryTier implements CacheTier {
+  readonly #clock: Clock
+  readonly #maxBytes: number
+  /** In order of last use. */
+  readonly #entries = new Map<string, Stored>()
+  /** The keys that were made from a key. */
+  readonly #derived = new Map<string, Set<string>>()
+  #bytes = 0
+  #evicted = 0
+
+  constructor(options: MemoryTierOptions) {
+    this.#clock = (options.kernel ?? systemKernel).clock
+    this.#maxBytes = checkCount('maxBytes', options.maxBytes ?? 256 * 2 ** 20)
+  }
+
+  open(): Promise<number> {
+    return Promise.resolve(0)
+  }
+
+  read(key: string): Promise<TierEntry | undefined> {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return Promise.resolve(undefined)
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return Promise.resolve(entry)
+  }
+
+  peek(key: string): Promise<TierMeta | undefined> {
+    return Promise.resolve(this.#entries.get(key))
+  }
+
+  async write(key: string, entry: TierWrite): Promise<boolean> {
+    const body =
+      entry.body instanceof Uint8Array ? entry.body : await collect(entry.body, this.#clock)
+    const size = key.length + body.length
+    if (size > this.#maxBytes) {
+      const limit = this.#maxBytes
+      throw new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes: size, limit })
+    }
+    const existed = this.#remove(key)
+    this.#removeDerived(key, entry.version)
+    this.#entries.set(key, { ...entry, body, size })
+    this.#bytes += size
+    if (entry.parent !== undefined) this.#derivedOf(entry.parent.key).add(key)
+    this.#evict()
+    return existed
+  }
+
+  delete(key: string): Promise<boolean> {
+    this.#removeDerived(key)
+    return Promise.resolve(this.#remove(key))
+  }
+
+  clear(): Promise<void> {
+    this.#entries.clear()
+    this.#derived.clear()
+    this.#bytes = 0
+    return Promise.resolve()
+  }
+
+  stats(): TierStats {
+    return {
+      entries: this.#entries.size,
+      bytes: this.#bytes,
+      maxBytes: this.#maxBytes,
+      evicted: { bytes: this.#evicted, expired: 0, damaged: 0 },
+    }
+  }
+
+  close(): Promise<void> {
+    return this.clear()
+  }
+
+  #evict(): void {
+    for (const key of this.#entries.keys()) {
+      if (this.#bytes <= this.#maxBytes) return
+      this.#evicted++
+      this.#removeDerived(key)
+      this.#remove(key)
+    }
+  }
+
+  #remove(key: string): boolean {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return false
+    this.#entries.delete(key)
+    this.#bytes -= entry.size
+    const { parent } = entry
+    const siblings = parent === undefined ? undefined : this.#derived.get(parent.key)
+    siblings?.delete(key)
+    if (siblings?.size === 0) this.#derived.delete(parent!.key)
+    return true
+  }
+
+  #removeDerived(parent: string, exceptVersion?: number): void {
+    for (const key of this.#derived.get(parent) ?? []) {
+      if (this.#entries.get(key)?.parent?.version !== exceptVersion) this.#remove(key)
+    }
+  }
+
+  #derivedOf(parent: string): Set<string> {
+    let keys = this.#derived.get(parent)
+    if (keys === undefined) this.#derived.set(parent, (keys = new Set()))
+    return keys
+  }
+}
+
+async function collect(
+  pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
+  clock: Clock,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  for await (const piece of pieces) {
+    parts.push(piece)
+    length += piece.length
+  }
+  const whole = new Uint8Array(length)
+  const slices = new Slices(clock, 1)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+    if (slices.due) await slices.next()
+  }
+  return whole
+}
+
+/** A tier in memory. */
+export function memoryTier(options: MemoryTierOptions = {}): CacheTier {
+  return new MemoryTier(options)
+}
