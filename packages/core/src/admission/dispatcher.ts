@@ -18,6 +18,8 @@
  *  I4  Every timeout names its stage: `queue`, or the stage of this dispatcher.
  *  I5  Nothing that can start waits: after every change the queue is looked at again.
  *  I6  A result that comes after the outcome is dropped.
+ *  I7  Starting one thing after the other yields to I/O after `sliceBudget` milliseconds, so a queue
+ *      of tiny work cannot hold up timers and sockets.
  *
  * Which clock counts what: `queueTimeout` runs from submit to start, `runTimeout` from start to the
  * end, `deadline` from submit to the end. All are on one timer.
@@ -33,6 +35,7 @@ import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.
 import { checkDuration, checkName } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { sliceBudget } from '../kernel/slices.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { checkPriority } from '../sync/priority.ts'
 import { outcomeOf, reasonError, type Outcome, type OutcomeCounts } from '../registry/outcomes.ts'
@@ -257,7 +260,10 @@ export class Dispatcher {
   #stopping = 0
   #unresponsive = 0
   #looking = false
-  #lookAgain = false
+  /** I7: when this turn of the loop began to start work, and whether it has used up its time. */
+  #turnOpen = false
+  #turnStarted = 0
+  #yielding = false
 
   constructor(options: DispatcherOptions) {
     this.name = checkName('name', options.name ?? 'Dispatcher')
@@ -339,9 +345,9 @@ export class Dispatcher {
    * Work that runs keeps its permits until it has settled.
    */
   cancelAll(reason: unknown = 'all tasks were cancelled'): number {
-    let count = 0
-    for (const task of [...this.#tasks]) if (task.cancel(reason)) count++
-    return count
+    // Those of now: a listener may submit more.
+    const tasks = [...this.#tasks]
+    return tasks.filter((task) => task.cancel(reason)).length
   }
 
   /**
@@ -432,9 +438,7 @@ export class Dispatcher {
       deadline: checkDuration('deadline', options.deadline ?? Infinity),
       signal,
     })
-    task.entry = this.#seatFor(options).fill(task, { needs })
-    this.#submitted++
-    this.#tasks.add(task)
+    this.#admit(task, this.#seatFor(options), needs)
     if (signal?.aborted) task.onAbort(signal.reason)
     else if (task.deadline === 0) this.#onLate(task, 0)
     else {
@@ -445,30 +449,44 @@ export class Dispatcher {
     return task
   }
 
-  /** I5. Work that starts may submit or end other work: then this loop goes round once more. */
-  #look(): void {
-    if (this.#looking) {
-      this.#lookAgain = true
-      return
-    }
-    this.#looking = true
-    do {
-      this.#lookAgain = false
-      this.#startAll()
-    } while (this.#lookAgain)
-    this.#looking = false
+  #admit(task: TaskNode, seat: Reservation<TaskNode>, needs: Needs | undefined): void {
+    task.entry = seat.fill(task, { needs })
+    this.#submitted++
+    this.#tasks.add(task)
   }
 
-  #startAll(): void {
-    for (;;) {
+  /** I5. Work that starts may submit or end other work: the loop looks again after every start. */
+  #look(): void {
+    if (this.#looking || this.#yielding) return
+    this.#looking = true
+    while (this.#queue.size > 0 && !this.#sliceIsOver()) {
       this.#pools.beginRound()
       const next = this.#queue.take(({ item, needs, priority }) => {
         item.holding = this.#pools.tryTake(needs, priority)
         return item.holding !== undefined
       })
-      if (next === undefined) return
+      if (next === undefined) break
       this.#start(next.item)
     }
+    this.#looking = false
+  }
+
+  #sliceIsOver(): boolean {
+    const now = this.#kernel.clock.now()
+    if (!this.#turnOpen) {
+      this.#turnOpen = true
+      this.#turnStarted = now
+      this.#kernel.clock.afterIo(this.#endTurn)
+    }
+    this.#yielding = now - this.#turnStarted >= sliceBudget
+    return this.#yielding
+  }
+
+  readonly #endTurn = (): void => {
+    this.#turnOpen = false
+    if (!this.#yielding) return
+    this.#yielding = false
+    this.#look()
   }
 
   #start(task: TaskNode): void {
@@ -545,8 +563,6 @@ export class Dispatcher {
   }
 
   #onSettled(task: TaskNode, value: unknown, failure: { error: unknown } | undefined): void {
-    // I3: after its grace it was abandoned, and its permits may be somebody else's.
-    if (task.state === 'ended') return
     if (task.state === 'running') {
       if (failure !== undefined) this.#conclude(task, failure.error)
       else {
@@ -560,7 +576,7 @@ export class Dispatcher {
     this.#look()
   }
 
-  /** I3: the only way permits and seat come back. */
+  /** I3: the only way permits and seat come back. Abandoned work that settles later finds nothing to give. */
   #free(task: TaskNode): void {
     if (task.state === 'stopping') this.#stopping--
     task.state = 'ended'

@@ -129,9 +129,9 @@ export class FairOrder<T extends Orderable<T>> {
     this.#maxRunning = maxRunning
   }
 
-  /** How many lines exist: nothing is left when it is 0. */
-  get lines(): number {
-    let count = 0
+  /** How many groups and lines exist: nothing is left when it is 0. */
+  get footprint(): number {
+    let count = this.#groups.size
     for (const group of this.#groups.values()) count += group.lines.size
     return count
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Dispatcher, type WorkContext } from '../../src/admission/dispatcher.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { Flights } from '../../src/registry/flights.ts'
 import { outcomes } from '../../src/registry/outcomes.ts'
 import { codeOf, gate, listenersOf, testKernel, turn, watch, withCode } from '../sync/support.ts'
@@ -319,18 +320,19 @@ test('work may submit, cancel and end other work while it starts', async () => {
   assert.deepEqual(order, ['outer', 'first'])
 })
 
-test('S10 work whose abort is being told does not start in a slot that the same abort frees', async () => {
-  const dispatcher = new Dispatcher({ kernel: testKernel(), slots: 1 })
-  const { work, started } = bench()
+test('S10 work whose abort is being told does not start, although a listener makes room for it', async () => {
+  const dispatcher = new Dispatcher({ slots: { permits: 2, reserved: 1 } })
+  const { work, started, finish } = bench()
   const controller = new AbortController()
-  const running = dispatcher.submit(() => gate().promise)
   controller.signal.addEventListener('abort', () => waiting.move(0))
+  dispatcher.submit(work('busy'))
   const waiting = dispatcher.submit(work('waiting'), { signal: controller.signal })
-  running.cancel()
   controller.abort()
   await turn()
-  assert.deepEqual(started, [])
+  assert.deepEqual(started, ['busy'])
   assert.equal(waiting.outcome, 'cancelled')
+  assert.equal(dispatcher.stats().pools['slot']!.availableReserved, 1)
+  await finish('busy')
 })
 
 test('S91 drain lets everything admitted end, refuses the new, and can be resumed', async () => {
@@ -403,6 +405,31 @@ test('S96 drain and resume twice: no doubled starts', async () => {
     dispatcher.resume()
   }
   assert.deepEqual(started, ['a', 'b'])
+})
+
+test('I7: a queue of tiny work lets timers and sockets have their turn', async () => {
+  class TickingClock extends VirtualClock {
+    #ticks = 0
+    /** Every look at the clock takes a millisecond. */
+    override now(): number {
+      return this.#ticks++
+    }
+  }
+  const clock = new TickingClock()
+  const dispatcher = new Dispatcher({
+    kernel: { ...testKernel(), clock },
+    slots: 2,
+    capacity: 100,
+  })
+  let started = 0
+  let startedAtTurn = 0
+  const all = Array.from({ length: 50 }, () => dispatcher.run(() => ++started))
+  clock.afterIo(() => {
+    startedAtTurn = started
+  })
+  await Promise.all(all)
+  assert.ok(startedAtTurn > 0 && startedAtTurn < 10, `${startedAtTurn} started before I/O`)
+  assert.equal(started, 50)
 })
 
 test('S89 100,000 tasks with one-hour limits that end at once leave no timer', async () => {

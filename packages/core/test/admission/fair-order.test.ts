@@ -185,8 +185,8 @@ test('F5: nothing is left when the last entry has gone', () => {
   for (let i = 0; i < 40; i++) add(tenants[i % 2]!, i % 10, i, i % 3 === 0 ? {} : { slot: 1 })
   const removed = add(tenants[0]!)
   order.remove(removed)
-  assert.equal(order.lines, 4)
+  assert.equal(order.footprint, 2 + 4)
   while (start() !== undefined) continue
-  assert.equal(order.lines, 0)
+  assert.equal(order.footprint, 0)
   assert.ok(tenants.every(({ lanes }) => lanes.size === 0))
 })

@@ -57,6 +57,16 @@ test('P1: nobody behind takes what the one before waits for', () => {
   assert.ok(pools.tryTake({ gpu: 2 }, 1))
 })
 
+test('P1: nobody behind takes reserved permits that priority 0 waits for', () => {
+  const pools = new Pools({ permits: 4, reserved: 2 }, {})
+  pools.beginRound()
+  pools.tryTake({ slot: 1 }, 1)
+  pools.beginRound()
+  assert.equal(pools.tryTake({ slot: 4 }, 0), undefined)
+  assert.equal(pools.tryTake({ slot: 1 }, 0), undefined)
+  assert.equal(pools.tryTake({ slot: 1 }, 1), undefined)
+})
+
 test('P1: what was claimed on the way to a short kind is kept for the one who waits', () => {
   const pools = new Pools(1, { gpu: 1 })
   pools.beginRound()

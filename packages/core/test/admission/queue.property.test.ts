@@ -186,7 +186,7 @@ test('I1 I2 I4 I5: any sequence gives the order of the model and keeps the accou
               model.settle()
               break
             }
-            default:
+            case 'advance':
               await kernel.clock.advance(next.by)
           }
           const stats = queue.stats()

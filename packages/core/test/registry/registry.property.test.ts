@@ -144,7 +144,7 @@ test('I1 I2 I3 I4: any sequence of events gives each request the outcome of the 
             assert.equal(registry.cancelAllForHandle(next.handle), of(next.handle).length)
             end(of(next.handle), 'cancelled')
             break
-          default:
+          case 'advance':
             await kernel.clock.advance(next.by)
             end(
               waiting().filter(({ dueAt }) => dueAt <= kernel.clock.now()),
