@@ -1,44 +1,49 @@
 import type { JobContext } from '../graph/job.ts'
 import { isCancelled, type Ticket } from './slots.ts'
 
+/** What a context needs of the thread it is in. */
+export interface ContextHost {
+  readonly words: Int32Array
+  /** Takes in what the loop has sent. */
+  readMail(): void
+  /** Sends a line to the loop. */
+  log(ticket: Ticket, text: string): void
+}
+
 /** What a job in a thread is given, and what the thread remembers of the job while it runs. */
 export class ThreadContext implements JobContext {
   readonly name: string
   readonly attempt: number
   readonly ticket: Ticket
-  readonly #words: Int32Array
-  readonly #readMail: () => void
+  readonly #host: ContextHost
   #controller: AbortController | undefined
   #reason: unknown
   #aborted = false
 
-  constructor(
-    name: string,
-    attempt: number,
-    ticket: Ticket,
-    words: Int32Array,
-    readMail: () => void,
-  ) {
+  constructor(name: string, attempt: number, ticket: Ticket, host: ContextHost) {
     this.name = name
     this.attempt = attempt
     this.ticket = ticket
-    this.#words = words
-    this.#readMail = readMail
+    this.#host = host
   }
 
   get cancelled(): boolean {
-    return isCancelled(this.#words, this.ticket)
+    return isCancelled(this.#host.words, this.ticket)
   }
 
   get signal(): AbortSignal {
     // The reason is in the mail before the word changes: a job that has not returned to its event
     // loop since then still gets a signal that tells the truth.
-    if (!this.#aborted && this.cancelled) this.#readMail()
+    if (!this.#aborted && this.cancelled) this.#host.readMail()
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
       if (this.#aborted) this.#controller.abort(this.#reason)
     }
     return this.#controller.signal
+  }
+
+  log(text: string): void {
+    this.#host.log(this.ticket, text)
   }
 
   abort(reason: unknown): void {

@@ -33,5 +33,9 @@ export type ResultMessage = readonly [Ticket, Outcome, number, unknown]
 /** To the loop, besides results. */
 export type Notice =
   | { readonly type: 'ready' }
+  /** What a job said. */
+  | { readonly type: 'log'; readonly ticket: Ticket; readonly text: string }
+  /** Whether something that was written to stdout or stderr has not arrived yet. */
+  | { readonly type: 'writing'; readonly isWriting: boolean }
   /** An error nobody caught. The thread ends, at once or after the job that runs. */
   | { readonly type: 'fault'; readonly error: ErrorWire }

@@ -70,6 +70,8 @@ export interface ThreadRunOptions {
   readonly name?: string | undefined
   /** `ctx.attempt`; 0 when absent. */
   readonly attempt?: number | undefined
+  /** Called with each line of `ctx.log()`, in order and before the result. What it throws is ignored. */
+  readonly onLog?: ((text: string) => void) | undefined
   /** What is put in quarantine when it keeps ending threads. The job's name when absent. */
   readonly key?: string | undefined
   /** Moved into the thread instead of copied; empty for the caller afterwards. */
@@ -96,7 +98,8 @@ export interface ThreadPoolOptions {
 
 export interface ThreadStats {
   readonly id: number
-  readonly state: 'starting' | 'ready' | 'ending' | 'ended'
+  /** `retiring`: ends after the job that runs, because of an error that an earlier one left behind. */
+  readonly state: 'starting' | 'ready' | 'retiring' | 'ending'
   /** Whether it has a task. */
   readonly busy: boolean
   /** Tasks sent to it and not settled, the running one included. */
@@ -143,6 +146,9 @@ export interface ThreadPoolStats {
 /** Times a task is sent again after threads that ended before they started it. */
 const mostReturns = 3
 
+/** Milliseconds a thread has to end. JavaScript ends within a few; native code may never. */
+const endLimit = 2000
+
 /** Milliseconds of a turn of the event loop that the pool uses before it lets timers and sockets go on. */
 const turnBudget = 2
 
@@ -158,8 +164,10 @@ const newest = 0.05
  * No thread is started before there is work, and idle threads do not keep the process alive.
  *
  * @example
- * await using pool = new ThreadPool({ threads: 4 })
- * const rows = await pool.run({ module: import.meta.url, job: 'parse', input: text })
+ * const module = import.meta.url
+ * job({ name: 'square', place: 'thread', module }, (n: number) => n * n)
+ * await using pool = new ThreadPool({ threads: 2 })
+ * await pool.run({ module, job: 'square', input: 3 }) // => 9
  */
 export class ThreadPool implements AsyncDisposable {
   readonly #limit: number
@@ -213,7 +221,10 @@ export class ThreadPool implements AsyncDisposable {
         this.#fail(task, notCloneable(`The result of ${task.what}`, describe(error), error)),
       onRefused: (task, error) =>
         this.#fail(task, notCloneable(`The input of ${task.what}`, describe(error), error)),
-      onReturned: (task) => this.#queue.unshift(task),
+      onReturned: (task) => {
+        this.#queue.unshift(task)
+        this.#planFlush()
+      },
       onMail: (thread) => this.#onMail(thread),
       onEnded: (thread) => this.#onEnded(thread),
     }
@@ -228,8 +239,8 @@ export class ThreadPool implements AsyncDisposable {
    * @throws (rejects) what the job throws, with message, name, stack, `code`, cause and the fields
    *   that can be copied; `HDL_OVERLOADED` when the queue is full, `HDL_QUARANTINED`,
    *   `HDL_THREAD_CRASHED`, `HDL_NOT_CLONEABLE`, `HDL_THREAD_IMPORT`, `HDL_JOB_NOT_FOUND`,
-   *   `HDL_TIMEOUT`, `HDL_CANCELLED`, `HDL_CLOSED`; `HDL_UNRESPONSIVE` when its thread cannot be
-   *   ended.
+   *   `HDL_TIMEOUT`, `HDL_CANCELLED`, `HDL_CLOSED`; `HDL_UNRESPONSIVE` when its thread is in
+   *   native code and cannot be ended.
    *
    * *Cancellation*: a waiting task leaves at once and never starts. A running job is told by
    * `ctx.cancelled` and `ctx.signal`; the promise settles when it has stopped, or when its thread
@@ -242,7 +253,7 @@ export class ThreadPool implements AsyncDisposable {
     if (parkedInThread()) return new Promise<O>(() => {})
     checkName('module', task.module)
     checkName('job', task.job)
-    const { signal, deadline, key = task.job, name, attempt = 0, transfer } = options
+    const { signal, deadline, key = task.job, name, attempt = 0, transfer, onLog } = options
     const what = `Job "${name ?? task.job}"`
     if (this.#closing !== undefined) return Promise.reject(closed())
     if (signal?.aborted) return Promise.reject(stopError(what, signal.reason))
@@ -271,6 +282,7 @@ export class ThreadPool implements AsyncDisposable {
         resolve as (value: unknown) => void,
         reject,
       )
+      admitted.onLog = onLog
       if (transfer !== undefined && transfer.length > 0) admitted.transfer = transfer
       if (deadline !== undefined && deadline !== Infinity) {
         admitted.deadline = deadline
@@ -327,7 +339,7 @@ export class ThreadPool implements AsyncDisposable {
     return {
       threads: [...this.#threads, ...this.#ending].map((thread) => ({
         id: thread.id,
-        state: thread.state,
+        state: thread.status,
         busy: !thread.isIdle,
         inFlight: thread.tasks.size,
         finished: thread.finished,
@@ -358,7 +370,8 @@ export class ThreadPool implements AsyncDisposable {
    * and have `deadline` milliseconds (`grace` when absent) until their threads are ended. To let
    * work finish, call waitIdle() first.
    *
-   * *Cancellation*: none; it takes no longer than the deadline and the end of the threads.
+   * *Cancellation*: none; it takes no longer than the deadline, and two seconds more for a thread
+   * that is in native code.
    *
    * *Fairness*: everybody who waits for anything here is told.
    */
@@ -488,7 +501,9 @@ export class ThreadPool implements AsyncDisposable {
     for (const thread of this.#threads) {
       const { first } = thread.tasks
       if (first === undefined || thread.tasks.size < 2) continue
-      if (now - thread.progressAt > 1 + 2 * loadOf(first.record)) this.#takeBackAll(thread)
+      if (now - thread.progressAt <= 1 + 2 * loadOf(first.record)) continue
+      thread.isLate = true
+      this.#takeBackAll(thread)
     }
   }
 
@@ -642,11 +657,7 @@ export class ThreadPool implements AsyncDisposable {
     task.isStopping = true
     task.stopping = error
     const { thread } = task
-    if (thread?.revoke(task) ?? this.#queue.remove(task)) {
-      this.#settleStopped(task)
-      this.#planFlush()
-      return
-    }
+    if (thread?.revoke(task) ?? this.#queue.remove(task)) return this.#settleStopped(task)
     thread!.cancel(task, error)
     this.#deadlines.set(task, this.#clock.now() + this.#grace)
     this.#takeBackAll(thread!)
@@ -672,7 +683,7 @@ export class ThreadPool implements AsyncDisposable {
     task.isKilling = true
     this.#killed++
     this.#endThread(thread)
-    this.#deadlines.set(task, this.#clock.now() + this.#grace)
+    this.#deadlines.set(task, this.#clock.now() + endLimit)
     this.#dispatch()
     this.#planFlush()
   }
@@ -685,7 +696,8 @@ export class ThreadPool implements AsyncDisposable {
     this.#ending.delete(task.thread!)
     this.#cancelled++
     this.#settle(task)
-    task.reject(new HeddleError('HDL_UNRESPONSIVE', { what, grace: this.#grace }, { cause }))
+    const grace = this.#grace + endLimit
+    task.reject(new HeddleError('HDL_UNRESPONSIVE', { what, grace }, { cause }))
     this.#finishClosing()
   }
 
@@ -726,6 +738,8 @@ export class ThreadPool implements AsyncDisposable {
     task.streams?.end(task.stopping)
     task.input = undefined
     this.#unsettled--
+    // Whoever was served by it may be idle now.
+    this.#planFlush()
     if (this.#unsettled === 0) {
       this.#deadlines.releaseTimer()
       this.#idleWaiters.wakeAll()

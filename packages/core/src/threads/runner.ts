@@ -14,7 +14,7 @@ import { receiveMessageOnPort, type Transferable } from 'node:worker_threads'
 import { describe } from '../errors.ts'
 import type { JobFunction } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { ThreadContext } from './context.ts'
+import { ThreadContext, type ContextHost } from './context.ts'
 import { decodeError, encodeError } from './error-wire.ts'
 import { enterThread } from './inside.ts'
 import { Loader } from './loader.ts'
@@ -39,7 +39,6 @@ interface KnownJob {
 
 export class Runner {
   readonly #port: ThreadData['port']
-  readonly #words: Int32Array
   readonly #clock: Clock
   readonly #loader: Loader
   readonly #inside = new AsyncLocalStorage<ThreadContext>()
@@ -50,11 +49,17 @@ export class Runner {
   #current: ThreadContext | undefined
   #startedAt = 0
   #isRetiring = false
-  readonly #readMail = (): void => this.#drain()
+  #isWriting = false
+  readonly #output = [process.stdout, process.stderr]
+  readonly #contextHost: ContextHost
 
   constructor(data: ThreadData, clock: Clock) {
     this.#port = data.port
-    this.#words = data.words
+    this.#contextHost = {
+      words: data.words,
+      readMail: () => this.#drain(),
+      log: (ticket, text) => this.#notify({ type: 'log', ticket, text: String(text) }),
+    }
     this.#clock = clock
     this.#loader = new Loader(clock, data.loadLimit)
     enterThread({
@@ -104,16 +109,10 @@ export class Runner {
         this.#next = 0
       }
       const ticket = batch[at] as Ticket
-      if (!claim(this.#words, ticket)) continue
+      if (!claim(this.#contextHost.words, ticket)) continue
       const known = this.#jobs[batch[at + 1] as number]!
       const name = (batch[at + 2] as string | undefined) ?? known.name
-      const context = new ThreadContext(
-        name,
-        batch[at + 3] as number,
-        ticket,
-        this.#words,
-        this.#readMail,
-      )
+      const context = new ThreadContext(name, batch[at + 3] as number, ticket, this.#contextHost)
       this.#current = context
       if (known.run === undefined) this.#findAndRun(known, batch[at + 4], context)
       else this.#run(known.run, batch[at + 4], context)
@@ -176,6 +175,7 @@ export class Runner {
   #finish(context: ThreadContext, how: Outcome, value: unknown, transfer?: Transferable[]): void {
     const ran = this.#clock.now() - this.#startedAt
     this.#current = undefined
+    if (!this.#isWriting) this.#watchOutput()
     const result: ResultMessage = [context.ticket, how, ran, value]
     try {
       this.#port.postMessage(result, transfer)
@@ -183,6 +183,25 @@ export class Runner {
       this.#postRefused(result, transfer, error)
     }
     if (this.#isRetiring) process.exit(1)
+  }
+
+  /**
+   * What a job prints goes through the loop, piece by piece. The loop is told before it gets the
+   * result: else a process whose work is done would end with half of the output.
+   */
+  #watchOutput(): void {
+    const writing = this.#output.filter((stream) => stream.writableLength > 0)
+    if (writing.length === 0) return
+    this.#isWriting = true
+    this.#notify({ type: 'writing', isWriting: true })
+    let left = writing.length
+    const onWritten = (): void => {
+      if (--left > 0) return
+      this.#isWriting = false
+      this.#notify({ type: 'writing', isWriting: false })
+    }
+    // A write is called back when everything before it has arrived.
+    for (const stream of writing) stream.write('', onWritten)
   }
 
   #postRefused(result: ResultMessage, transfer: Transferable[] | undefined, error: unknown): void {

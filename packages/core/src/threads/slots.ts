@@ -63,6 +63,11 @@ export class Slots {
   readonly #free = Array.from({ length: slotCount }, (_, index) => slotMask - index)
   readonly #generations = new Uint32Array(slotCount)
 
+  /** `generation` is where counting starts: tests start shortly before it wraps. */
+  constructor(generation = 0) {
+    this.#generations.fill(generation)
+  }
+
   /** How many tickets are out. */
   get used(): number {
     return slotCount - this.#free.length

@@ -36,6 +36,8 @@ export class Task implements ListItem<Task>, Due {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 
+  /** Told what the job says. */
+  onLog: ((text: string) => void) | undefined
   input: unknown
   transfer: readonly Transferable[] | undefined
   streams: CarriedStreams | undefined
@@ -93,6 +95,15 @@ export class Task implements ListItem<Task>, Due {
   /** What it counts in a thread's load if it were given to one now. */
   currentLoad(): number {
     return this.isPinned || this.returns > 0 ? wholeThread : loadOf(this.record)
+  }
+
+  /** A listener that throws changes nothing here. */
+  say(text: string): void {
+    try {
+      this.onLog?.(text)
+    } catch {
+      // It is the caller's own, and the caller is not on the stack.
+    }
   }
 
   follow(signal: AbortSignal, onAbort: (reason: unknown) => void): void {

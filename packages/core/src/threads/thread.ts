@@ -10,7 +10,8 @@
  *  T1  A task is in `tasks` from give() until its result arrives, it is taken back, or the thread
  *      has ended; its ticket is out for exactly that time.
  *  T2  `tasks` is the order in which the thread runs them, so the next result is that of the first.
- *  T3  An idle thread does not keep the process alive; one with tasks does.
+ *  T3  An idle thread does not keep the process alive; one with tasks does, and one whose output has
+ *      not arrived yet.
  */
 import {
   MessageChannel,
@@ -65,6 +66,8 @@ export class Thread {
   state: 'starting' | 'ready' | 'ending' | 'ended' = 'starting'
   /** Takes no more tasks: it is ending, or ends after the job that runs. */
   isRetiring = false
+  /** The job in front runs longer than expected. Ends with its result. */
+  isLate = false
   /** Milliseconds of work given to it, see `loadBudget`. */
   load = 0
   /** When it last showed a sign of life. */
@@ -82,6 +85,8 @@ export class Thread {
   readonly #knownJobs = new Set<number>()
   readonly #outbox: Task[] = []
   #isHoldingProcess = false
+  /** What its jobs have printed is still on its way. */
+  #isWriting = false
 
   constructor(host: ThreadHost, options: ThreadOptions) {
     this.#host = host
@@ -116,6 +121,11 @@ export class Thread {
     this.#port.unref()
   }
 
+  get status(): 'starting' | 'ready' | 'retiring' | 'ending' {
+    if (this.state === 'ending' || this.state === 'ended') return 'ending'
+    return this.isRetiring ? 'retiring' : this.state
+  }
+
   get isIdle(): boolean {
     return this.tasks.size === 0
   }
@@ -125,8 +135,8 @@ export class Thread {
     if (this.isRetiring) return false
     const first = this.tasks.first
     if (first === undefined) return true
-    // Behind a job that is being stopped nothing is put: it may take the whole grace.
-    if (first.isStopping) return false
+    // Behind a job that is late, or is being stopped and may take the whole grace, nothing is put.
+    if (this.isLate || first.isStopping) return false
     return this.load + load <= loadBudget && this.tasks.size < slotCount
   }
 
@@ -183,7 +193,7 @@ export class Thread {
 
   /** T3. Here and not when a task leaves: most often the next one is given right after. */
   #letProcessEnd(): void {
-    if (!this.#isHoldingProcess || this.state === 'ending') return
+    if (!this.#isHoldingProcess || this.#isWriting || this.state === 'ending') return
     this.#isHoldingProcess = false
     this.#worker.unref()
   }
@@ -334,17 +344,28 @@ export class Thread {
   }
 
   #onNotice(notice: Notice): void {
-    if (notice.type === 'ready') {
-      if (this.state === 'starting') this.state = 'ready'
-      return
+    switch (notice.type) {
+      case 'ready':
+        if (this.state === 'starting') this.state = 'ready'
+        break
+      case 'log': {
+        const task = this.#bySlot[slotOf(notice.ticket)]
+        if (task?.ticket === notice.ticket) task.say(notice.text)
+        break
+      }
+      case 'writing':
+        this.#isWriting = notice.isWriting
+        break
+      case 'fault':
+        this.fault = decodeError(notice.error)
+        this.isRetiring = true
     }
-    this.fault = decodeError(notice.error)
-    this.isRetiring = true
   }
 
   #leave(task: Task): void {
     this.#slots.release(task.ticket)
     this.#forget(task)
+    this.isLate = false
     this.finished++
   }
 
