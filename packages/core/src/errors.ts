@@ -249,6 +249,29 @@ export const errorTable = {
     (p: { run: string; address: string }) => `There is no ${p.run} run in ${p.address}.`,
     'List the runs with `heddle runs`.',
   ),
+  HDL_RUN_EXISTS: entry(
+    false,
+    (p: { run: string; address: string }) => `Run ${p.run} is already in ${p.address}.`,
+    'Make a new id with newRunId(), or resume that run.',
+  ),
+  HDL_JOURNAL_NEWER: entry(
+    false,
+    (p: { path: string; found: number; known: number }) =>
+      `${p.path} has schema version ${p.found}; this version of Heddle knows versions up to ${p.known}.`,
+    'Update Heddle, or use another file: an older version would not understand what is in it.',
+  ),
+  HDL_JOURNAL_DAMAGED: entry(
+    false,
+    (p: {
+      path: string
+      problem: string
+      runs: number
+      rows: number
+      saved?: string | undefined
+    }) =>
+      `${p.path} is damaged (${p.problem}); ${p.runs} runs with ${p.rows} rows can be read${p.saved === undefined ? '' : ` and were saved to ${p.saved}`}.`,
+    'The damaged file is as it was. Go on with the saved part or with a backup, and check the disk.',
+  ),
 
   // Cache and files.
   HDL_VALUE_TOO_LARGE: entry(
