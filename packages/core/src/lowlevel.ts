@@ -133,3 +133,21 @@ export type {
 } from './cache/tier.ts'
 export { memoryTier, type MemoryTierOptions } from './cache/tiers/memory.ts'
 export { diskTier, type DiskTierOptions } from './cache/tiers/disk.ts'
+
+// files/: what survives a crash.
+export { writeAtomic, type WriteAtomicOptions } from './files/atomic-write.ts'
+export {
+  holdLock,
+  type HeldLock,
+  type HoldLockOptions,
+  type LockHolder,
+} from './files/exclusive-lock.ts'
+export { beforeExit } from './files/exit-guard.ts'
+export {
+  recover,
+  RestoreRegistry,
+  type ChangedFile,
+  type Recovery,
+  type RestoreOptions,
+  type RestoreStats,
+} from './files/restore.ts'

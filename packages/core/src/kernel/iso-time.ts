@@ -1,0 +1,4 @@
+/** A wall time as people and files write it: `2026-01-31T10:15:00.000Z`. */
+export function isoTime(wallTime: number): string {
+  return new Date(wallTime).toISOString()
+}
