@@ -20,8 +20,8 @@ const patterns = [
   'examples/*/test/**/*.test.ts',
 ]
 
-/** A file that has not ended by then hangs: it waits for something that never comes. */
-const fileTimeout = 300_000
+/** Milliseconds. A test that has not ended by then waits for something that never comes. */
+const testTimeout = 120_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -48,7 +48,8 @@ const events = run({
   cwd: root,
   files: files.map((file) => path.join(root, file)),
   concurrency: Number(values.concurrency ?? os.availableParallelism()),
-  timeout: fileTimeout,
+  timeout: testTimeout,
+  execArgv: ['--import', new URL('test-watch.mjs', import.meta.url).href],
   ...(values['test-name-pattern'] && { testNamePatterns: values['test-name-pattern'] }),
 })
 
@@ -67,7 +68,10 @@ events.on('test:summary', ({ file, counts, success }) => {
   if (file === undefined) passed = success && counts.tests > 0
 })
 process.on('exit', (code) => {
-  closing.push(`files ${files.length}`, `seconds ${((performance.now() - started) / 1000).toFixed(1)}`)
+  closing.push(
+    `files ${files.length}`,
+    `seconds ${((performance.now() - started) / 1000).toFixed(1)}`,
+  )
   process.stdout.write(closing.map((line) => `ℹ ${line}\n`).join(''))
   if (code === 0 && !passed) process.exitCode = 1
 })
