@@ -1,6 +1,7 @@
 /** A library that is played wrong is not a peer: everyone must do the whole work, in order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import * as queue from '../ours/queue.ts'
 import * as ours from '../ours/scheduler.ts'
 import * as asyncPeer from '../peers/async.ts'
 import * as effect from '../peers/effect.ts'
@@ -52,6 +53,7 @@ for (const [name, play] of Object.entries(graphs)) {
 
 const bounded: Record<string, PlayBounded> = {
   heddle: ours.bounded,
+  'heddle queue': queue.bounded,
   'p-queue': pQueue.bounded,
   'p-limit': pLimit.bounded,
   fastq: fastq.bounded,

@@ -39,6 +39,7 @@ export const row: Row = {
   children: 3,
   entrants: {
     heddle: entrant('ours', async () => (await import('../../ours/scheduler.ts')).bounded),
+    'heddle queue': entrant('variant', async () => (await import('../../ours/queue.ts')).bounded),
     'p-queue': entrant('peer', async () => (await import('../../peers/p-queue.ts')).bounded, 2),
     'p-limit': entrant('peer', async () => (await import('../../peers/p-limit.ts')).bounded, 2),
     fastq: entrant('peer', async () => (await import('../../peers/fastq.ts')).bounded),
