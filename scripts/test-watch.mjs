@@ -21,7 +21,7 @@ function endAfter(milliseconds, what) {
 }
 
 // Threads and child processes of a test inherit the flag that loads this file.
-if (isMainThread && /\.test\.ts$/.test(process.argv[1] ?? '')) {
+if (isMainThread && process.argv[1]?.endsWith('.test.ts')) {
   endAfter(longestFile, `did not end within ${longestFile / 1000} s`)
   after(() => endAfter(graceAfterTests, 'left something open after its last test'))
 }

@@ -51,7 +51,7 @@ function describe(event: RunEvent & { type: 'node' }): string | undefined {
 
 await using watch = new LoopWatch({ threshold: 20 })
 await watch.start()
-const { scheduler, result } = startRun(graph, {
+const { scheduler, result } = await startRun(graph, {
   concurrency: 4,
   retryBaseDelay: 100,
   observer: print,

@@ -10,7 +10,10 @@ test('the sample runs to its end, with one retry, and says what decided its leng
   assert.deepEqual([status, stderr], [0, ''])
   const lines = stdout.split('\n').map((line) => line.replace(/^ +[\d.]+ s {2}/, ''))
   const count = (start: string): number => lines.filter((line) => line.startsWith(start)).length
-  assert.deepEqual([count('start '), count('done '), count('retry '), count('failed ')], [9, 8, 1, 0])
+  assert.deepEqual(
+    [count('start '), count('done '), count('retry '), count('failed ')],
+    [9, 8, 1, 0],
+  )
   assert.match(stdout, /8 of 8 jobs succeeded/)
   assert.match(stdout, /critical path, .*: download \w+ → smooth \w+ → compare → publish\n/)
   assert.match(stdout, /longest gap of the event loop: [\d.]+ ms/)
