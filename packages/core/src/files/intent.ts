@@ -145,6 +145,13 @@ async function keepBoth(files: IntentFiles, intent: Intent): Promise<HeddleError
   return conflict(files, intent)
 }
 
+async function checkHash(file: string, intent: Intent): Promise<void> {
+  const found = await hashOfFile(file)
+  if (found === intent.original) return
+  const cause = `the SHA-256 of ${file} is ${found ?? 'none'}, expected ${intent.original}`
+  throw new HeddleError('HDL_STORE_FAILED', { store: intent.path, action: 'be restored', cause })
+}
+
 /** `untouched`: the file had its original content already. */
 export type RestoreOutcome = 'restored' | 'untouched'
 
@@ -160,14 +167,11 @@ export async function restoreFile(files: IntentFiles, intent: Intent): Promise<R
   const current = await hashOfFile(intent.path)
   if (current === intent.original) return 'untouched'
   if (current !== intent.changed) throw await keepBoth(files, intent)
+  await checkHash(files.original, intent)
   // Left by a change or a recovery that was killed: it would be in the way.
   await rm(intent.temp, { force: true })
   const { path: target, temp } = intent
   await replaceFile({ target, temp, attributes: intent, content: { file: files.original } })
-  const restored = await hashOfFile(target)
-  if (restored !== intent.original) {
-    const cause = `its SHA-256 is ${restored ?? 'none'} after restoring, expected ${intent.original}`
-    throw new HeddleError('HDL_STORE_FAILED', { store: target, action: 'be restored', cause })
-  }
+  await checkHash(target, intent)
   return 'restored'
 }
