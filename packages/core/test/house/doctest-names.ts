@@ -2,7 +2,7 @@
  * Names that examples may use without declaring them, so that an example shows the one thing it is
  * about. Each does the least that lets the example run, and each example gets its own.
  */
-import { Graph, job, openScope, type Scope } from '@heddle/core'
+import { Graph, job, openScope, Scheduler, type Scope } from '@heddle/core'
 import { Mutex, Queue } from '@heddle/core/lowlevel'
 
 // What callers pass on.
@@ -10,6 +10,8 @@ import { Mutex, Queue } from '@heddle/core/lowlevel'
 export const signal: AbortSignal = new AbortController().signal
 export const text = '1\n2\n3'
 export const request = { path: '/' }
+export const state = { done: 3 }
+export const pinnedManifest = '{ "version": "1.0.0" }'
 
 // What was made elsewhere in the program.
 export const mutex: Mutex = new Mutex()
@@ -19,6 +21,8 @@ graph.add(
   'two',
   job({ name: 'two' }, () => 2),
 )
+export const scheduler: Scheduler = new Scheduler()
+scheduler.add('core')
 /** Holds two items and gets no more. */
 export const queue: Queue<string> = new Queue({ capacity: 2 })
 queue.tryPut('first')
@@ -35,6 +39,8 @@ export {
   something as load,
   something as loadImage,
   something as loadText,
+  something as pack,
+  something as publish,
   something as removeTemporaryFiles,
   something as render,
   something as save,

@@ -2,7 +2,8 @@
  * Runs the examples of the documentation: `@example` blocks of TSDoc, and Markdown fences that start
  * with ```` ```ts run ````. An example that does not run is a promise that does not hold.
  *
- * - Public names of `@heddle/core` need no import, and neither do the stand-ins of doctest-names.ts.
+ * - Public names of `@heddle/core`, what the file of the example exports, and the stand-ins of
+ *   doctest-names.ts need no import.
  * - `expression // => value` checks the value.
  * - An example that ends with a `throw` must throw.
  */
@@ -14,7 +15,7 @@ import { exportsOf, files, read, root, tiers } from './tree.ts'
 
 export interface Example {
   /** File and line: the name of its test. */
-  readonly where: string
+  readonly where: `${string}:${number}`
   readonly code: string
 }
 
@@ -42,7 +43,7 @@ export function markdownExamples(): Example[] {
   )
 }
 
-function at(file: string, offset: number): string {
+function at(file: string, offset: number): Example['where'] {
   return `${file}:${read(file).slice(0, offset).split('\n').length}`
 }
 
@@ -56,29 +57,50 @@ function withChecks(code: string): string {
   })
 }
 
-/** Imports for the known names that the code uses and does not declare itself. */
-function importsFor(code: string, number: number): string {
-  const declared = new Set(
-    Array.from(
-      code.matchAll(/\b(?:const|let|var|using|function|class|type|interface)\s+(\w+)/g),
-      ([, name]) => name!,
-    ),
-  )
+/** Names the code declares itself. */
+function declaredIn(code: string): Set<string> {
+  const names = new Set<string>()
+  const single = /\b(?:const|let|var|using|function|class|type|interface)\s+(\w+)/g
+  for (const [, name] of code.matchAll(single)) names.add(name!)
   for (const [, list] of code.matchAll(/\b(?:import|const|let)\s+(?:type\s+)?\{([^}]*)\}/g)) {
-    for (const name of list!.split(/[,:]|\bas\b/)) declared.add(name.trim())
+    for (const name of list!.split(/[,:]|\bas\b/)) names.add(name.trim())
   }
-  const used = new Set(code.match(/(?<![.\w$])[A-Za-z_$][\w$]*/g))
-  const wanted = (name: string): boolean => used.has(name) && !declared.has(name)
-  const lines = tiers.map((tier) => {
-    const names = exportsOf(tier).filter(({ name, isType }) => !isType && wanted(name))
-    const specifier = tier === 'index' ? '@heddle/core' : `@heddle/core/${tier}`
-    return `import { ${names.map(({ name }) => name).join(', ')} } from '${specifier}'`
-  })
-  const known = Object.keys(standIns).filter(wanted).join(', ')
-  const standInFile = pathToFileURL(path.join(import.meta.dirname, 'doctest-names.ts')).href
-  // With a number of its own the module is loaded anew: no example sees what another one left.
-  return [...lines, `import { ${known} } from '${standInFile}?${number}'`].join('\n')
+  return names
 }
+
+/** Imports for the known names that the code uses and does not declare itself. */
+function importsFor(code: string, where: Example['where'], number: number): string {
+  const taken = declaredIn(code)
+  const used = new Set(code.match(/(?<![.\w$])[A-Za-z_$][\w$]*/g))
+  const lines: string[] = []
+  const offer = (specifier: string, names: readonly string[]): void => {
+    const wanted = names.filter((name) => used.has(name) && !taken.has(name))
+    for (const name of wanted) taken.add(name)
+    if (wanted.length > 0) lines.push(`import { ${wanted.join(', ')} } from '${specifier}'`)
+  }
+  for (const tier of tiers) {
+    const values = exportsOf(tier).filter(({ isType }) => !isType)
+    const specifier = tier === 'index' ? '@heddle/core' : `@heddle/core/${tier}`
+    offer(
+      specifier,
+      values.map(({ name }) => name),
+    )
+  }
+  const file = where.slice(0, where.lastIndexOf(':'))
+  if (file.endsWith('.ts')) {
+    const own = read(file).matchAll(/^export (?:async )?(?:function\*?|class|const) (\w+)/gm)
+    offer(
+      url(path.join(root, file)),
+      Array.from(own, ([, name]) => name!),
+    )
+  }
+  // With a number of its own the module is loaded anew: no example sees what another one left.
+  const names = url(path.join(import.meta.dirname, 'doctest-names.ts'))
+  offer(`${names}?${number}`, Object.keys(standIns))
+  return lines.join('\n')
+}
+
+const url = (file: string): string => pathToFileURL(file).href
 
 export class Doctests {
   // Below the checkout, where the packages can be imported by name; a real file, which a thread can load.
@@ -86,20 +108,21 @@ export class Doctests {
   #count = 0
 
   constructor() {
-    // What an example writes, it writes there.
+    // What an example reads and writes is there.
     process.chdir(this.#folder)
+    writeFileSync('package.json', '{ "type": "module" }')
   }
 
-  async run({ code }: Example): Promise<void> {
+  async run({ code, where }: Example): Promise<void> {
     const number = this.#count++
     const file = path.join(this.#folder, `example-${number}.ts`)
     const checked = withChecks(code)
     writeFileSync(
       file,
-      `import $assert from 'node:assert/strict'\n${importsFor(checked, number)}\n${checked}\nexport {}\n`,
+      `import $assert from 'node:assert/strict'\n${importsFor(checked, where, number)}\n${checked}\nexport {}\n`,
     )
     const mustThrow = code.trim().split('\n').at(-1)?.startsWith('throw ')
-    const outcome = await import(pathToFileURL(file).href).then(
+    const outcome = await import(url(file)).then(
       () => undefined,
       (error: unknown) => ({ error }),
     )
