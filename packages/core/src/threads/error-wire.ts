@@ -1,4 +1,4 @@
-import { HeddleError, errorTable, type ErrorCode } from '../errors.ts'
+import { HeddleError, describe, errorTable, type ErrorCode } from '../errors.ts'
 
 /**
  * Errors on their way between threads.
@@ -30,7 +30,7 @@ const deepest = 8
 const bases = new Map<string, ErrorConstructor>(
   [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError].map((base) => [
     base.name,
-    base as ErrorConstructor,
+    base,
   ]),
 )
 
@@ -118,7 +118,7 @@ function rebuildOurs(
 ): Error | undefined {
   // Another version of the package may know other codes.
   if (!Object.hasOwn(errorTable, code) || details === undefined) return undefined
-  return new HeddleError(code, details as never, options)
+  return new HeddleError(code, details, options)
 }
 
 export function decodeError(wire: ErrorWire): unknown {
@@ -139,4 +139,9 @@ export function decodeError(wire: ErrorWire): unknown {
   hidden(error, 'message', wire.message)
   hidden(error, 'stack', wire.stack)
   return Object.assign(error, wire.fields)
+}
+
+/** The message of what was thrown as a part of our own sentence: without its full stop. */
+export function clause(thrown: unknown): string {
+  return describe(thrown).replace(/\.$/, '')
 }

@@ -1,6 +1,7 @@
-import { HeddleError, describe } from '../errors.ts'
+import { HeddleError } from '../errors.ts'
 import { jobsOf, onDefine, type JobFunction } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { clause } from './error-wire.ts'
 
 /**
  * Finds a job in this thread by importing the module that defines it.
@@ -83,7 +84,7 @@ export class Loader {
     for (const search of this.#searches) {
       const { load, module, name } = search
       if (load.state === 'failed') {
-        const cause = describe(load.error)
+        const cause = clause(load.error)
         this.#end(search).reject(
           new HeddleError('HDL_THREAD_IMPORT', { job: name, module, cause }, { cause: load.error }),
         )

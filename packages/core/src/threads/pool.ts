@@ -36,7 +36,7 @@
  */
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits, Transferable } from 'node:worker_threads'
-import { HeddleError, cancelled, describe, type CancelSource } from '../errors.ts'
+import { HeddleError, cancelled, type CancelSource } from '../errors.ts'
 import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
@@ -44,7 +44,7 @@ import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { afterReactions, loopTurns } from '../kernel/turn.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { decodeError, type ErrorWire } from './error-wire.ts'
+import { clause, decodeError, type ErrorWire } from './error-wire.ts'
 import { parkedInThread } from './inside.ts'
 import { JobRecords, loadBudget, loadOf, observeRun } from './job-records.ts'
 import { outcome, type Outcome } from './messages.ts'
@@ -193,6 +193,7 @@ export class ThreadPool implements AsyncDisposable {
   #turn = -1
   #turnSince = -Infinity
   #closing: PromiseWithResolvers<void> | undefined
+  #runs = 0
   #meanRun = 0
   #completed = 0
   #failed = 0
@@ -218,9 +219,9 @@ export class ThreadPool implements AsyncDisposable {
       clock,
       onResult: (task, how, ran, value) => this.#onResult(task, how, ran, value),
       onUnreadable: (task, error) =>
-        this.#fail(task, notCloneable(`The result of ${task.what}`, describe(error), error)),
+        this.#fail(task, notCloneable(`The result of ${task.what}`, clause(error), error)),
       onRefused: (task, error) =>
-        this.#fail(task, notCloneable(`The input of ${task.what}`, describe(error), error)),
+        this.#fail(task, notCloneable(`The input of ${task.what}`, clause(error), error)),
       onReturned: (task) => {
         this.#queue.unshift(task)
         this.#planFlush()
@@ -383,7 +384,7 @@ export class ThreadPool implements AsyncDisposable {
     for (let task = this.#queue.first; task !== undefined; task = this.#queue.first) {
       this.#stop(task, closed())
     }
-    for (const thread of [...this.#threads]) {
+    for (const thread of this.#threads.slice()) {
       const { first } = thread.tasks
       if (first !== undefined) this.#stopWithin(first, deadline)
       if (thread.isIdle) this.#endThread(thread)
@@ -416,7 +417,7 @@ export class ThreadPool implements AsyncDisposable {
         // Node refuses to make a thread, for instance because of the resource limits.
         this.#queue.remove(task)
         const job = task.name ?? task.record.name
-        const details = { job, cause: `it could not be started: ${describe(error)}` }
+        const details = { job, cause: `it could not be started: ${clause(error)}` }
         this.#fail(task, new HeddleError('HDL_THREAD_CRASHED', details, { cause: error }))
         continue
       }
@@ -563,7 +564,7 @@ export class ThreadPool implements AsyncDisposable {
 
   #onResult(task: Task, how: Outcome, ran: number, value: unknown): void {
     observeRun(task.record, ran)
-    this.#meanRun = this.#meanRun === 0 ? ran : this.#meanRun + (ran - this.#meanRun) * newest
+    this.#meanRun += (ran - this.#meanRun) * (this.#runs++ === 0 ? 1 : newest)
     this.#quarantine.survived(task.key)
     if (task.isStopping) this.#settleStopped(task)
     else if (how === outcome.value) {
@@ -691,9 +692,9 @@ export class ThreadPool implements AsyncDisposable {
   /** The thread is in native code that cannot be interrupted. */
   #abandon(task: Task): void {
     const { what, stopping: cause } = task
-    task.thread!.tasks.remove(task)
-    task.thread!.abandon()
-    this.#ending.delete(task.thread!)
+    const thread = task.thread!
+    thread.abandon()
+    this.#ending.delete(thread)
     this.#cancelled++
     this.#settle(task)
     const grace = this.#grace + endLimit
@@ -755,7 +756,7 @@ export class ThreadPool implements AsyncDisposable {
 
   /** The time in which what is admitted now will be worked off, from the measured run times. */
   #retryAfter(): number {
-    if (this.#meanRun === 0) return unmeasuredRetryAfter
+    if (this.#runs === 0) return unmeasuredRetryAfter
     return Math.max(1, Math.ceil((this.#unsettled * this.#meanRun) / this.#limit))
   }
 }

@@ -11,11 +11,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { receiveMessageOnPort, type Transferable } from 'node:worker_threads'
-import { describe } from '../errors.ts'
 import type { JobFunction } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ThreadContext, type ContextHost } from './context.ts'
-import { decodeError, encodeError } from './error-wire.ts'
+import { clause, decodeError, encodeError } from './error-wire.ts'
 import { enterThread } from './inside.ts'
 import { Loader } from './loader.ts'
 import {
@@ -50,7 +49,8 @@ export class Runner {
   #startedAt = 0
   #isRetiring = false
   #isWriting = false
-  readonly #output = [process.stdout, process.stderr]
+  readonly #stdout = process.stdout
+  readonly #stderr = process.stderr
   readonly #contextHost: ContextHost
 
   constructor(data: ThreadData, clock: Clock) {
@@ -58,7 +58,7 @@ export class Runner {
     this.#contextHost = {
       words: data.words,
       readMail: () => this.#drain(),
-      log: (ticket, text) => this.#notify({ type: 'log', ticket, text: String(text) }),
+      log: (ticket, text) => this.#notify({ type: 'log', ticket, text }),
     }
     this.#clock = clock
     this.#loader = new Loader(clock, data.loadLimit)
@@ -166,7 +166,7 @@ export class Runner {
     try {
       transfer = transferOf(value)
     } catch (error) {
-      this.#finish(context, outcome.notCloneable, describe(error))
+      this.#finish(context, outcome.notCloneable, clause(error))
       return
     }
     this.#finish(context, outcome.value, value, transfer)
@@ -175,7 +175,9 @@ export class Runner {
   #finish(context: ThreadContext, how: Outcome, value: unknown, transfer?: Transferable[]): void {
     const ran = this.#clock.now() - this.#startedAt
     this.#current = undefined
-    if (!this.#isWriting) this.#watchOutput()
+    if (!this.#isWriting && (this.#stdout.writableLength > 0 || this.#stderr.writableLength > 0)) {
+      this.#watchOutput()
+    }
     const result: ResultMessage = [context.ticket, how, ran, value]
     try {
       this.#port.postMessage(result, transfer)
@@ -190,8 +192,7 @@ export class Runner {
    * result: else a process whose work is done would end with half of the output.
    */
   #watchOutput(): void {
-    const writing = this.#output.filter((stream) => stream.writableLength > 0)
-    if (writing.length === 0) return
+    const writing = [this.#stdout, this.#stderr].filter((stream) => stream.writableLength > 0)
     this.#isWriting = true
     this.#notify({ type: 'writing', isWriting: true })
     let left = writing.length
@@ -211,7 +212,7 @@ export class Runner {
       if (transfer === undefined) throw error
       this.#port.postMessage(result)
     } catch (refused) {
-      this.#port.postMessage([ticket, outcome.notCloneable, ran, describe(refused)])
+      this.#port.postMessage([ticket, outcome.notCloneable, ran, clause(refused)])
     }
   }
 

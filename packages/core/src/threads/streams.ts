@@ -75,7 +75,7 @@ export function carryStreams(input: unknown): CarriedStreams | undefined {
   const walk = (value: unknown, depth: number): unknown => {
     if (typeof value !== 'object' || value === null) return value
     if (value instanceof Readable || value instanceof ReadableStream) {
-      const source = value instanceof Readable ? (Readable.toWeb(value) as ReadableStream) : value
+      const source = value instanceof Readable ? Readable.toWeb(value) : value
       const made = relay(source)
       relays.push(made)
       return made.stream

@@ -21,10 +21,9 @@ import {
   type ResourceLimits,
   type Transferable,
 } from 'node:worker_threads'
-import { describe } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
-import { decodeError, encodeError } from './error-wire.ts'
+import { clause, decodeError, encodeError } from './error-wire.ts'
 import { loadBudget, observeLoop, wholeThread, type JobRecord } from './job-records.ts'
 import type { Notice, Outcome, ResultMessage, TaskBatch, ThreadData } from './messages.ts'
 import { Slots, slotCount, slotOf } from './slots.ts'
@@ -83,7 +82,7 @@ export class Thread {
   readonly #slots = new Slots()
   readonly #bySlot: (Task | undefined)[] = Array.from({ length: slotCount })
   readonly #knownJobs = new Set<number>()
-  readonly #outbox: Task[] = []
+  #outbox: Task[] = []
   #isHoldingProcess = false
   /** What its jobs have printed is still on its way. */
   #isWriting = false
@@ -198,9 +197,11 @@ export class Thread {
     this.#worker.unref()
   }
 
-  /** The thread does not end: lets the process exit without it. */
+  /** The thread does not end: lets the process exit without it, and hears nothing of it any more. */
   abandon(): void {
     this.#worker.unref()
+    this.#port.close()
+    for (const task of this.tasks) this.#withdraw(task)
   }
 
   /** Sends what was given since the last flush. */
@@ -210,23 +211,19 @@ export class Thread {
     // While the thread has more to do than is waiting here, sending can wait too: the next result
     // comes back here, and a message costs the loop as much as ten tasks in it.
     if (waiting === 0 || waiting < this.tasks.size - waiting) return
-    const tasks = this.#outbox.splice(0)
     const startedAt = this.#host.clock.now()
+    const tasks = this.#outbox
+    this.#outbox = []
     const batch: TaskBatch = []
-    const batched: Task[] = []
     for (const task of tasks) {
       this.#introduce(task.record)
-      if (task.isPinned) this.#sendAlone(task)
-      else {
-        batch.push(task.ticket, task.record.id, task.name, task.attempt, task.input)
-        batched.push(task)
-      }
+      // A task that must be alone in its message is also alone in its thread.
+      if (task.isPinned) return this.#sendAlone(task)
+      batch.push(task.ticket, task.record.id, task.name, task.attempt, task.input)
     }
-    if (batched.length === 0) return
-    if (!this.#trySend(batch)) for (const task of batched) this.#sendAlone(task)
-    else for (const task of batched) task.isPosted = true
-    const each = (this.#host.clock.now() - startedAt) / tasks.length
-    for (const task of tasks) observeLoop(task.record, each)
+    if (!this.#trySend(batch)) for (const task of tasks) this.#sendAlone(task)
+    else for (const task of tasks) task.isPosted = true
+    observeLoop(tasks[0]!.record, (this.#host.clock.now() - startedAt) / waiting)
   }
 
   /** Reads the mail that has arrived. */
@@ -389,7 +386,7 @@ export class Thread {
 
   /** In words, for the error of the job that ended it. */
   get endedBecause(): string {
-    if (this.fault !== undefined) return describe(this.fault)
+    if (this.fault !== undefined) return clause(this.fault)
     return `it exited with code ${this.exitCode ?? 'unknown'}`
   }
 }

@@ -7,7 +7,7 @@ const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(res
 test('afterReactions() comes after all reactions and before the next turn', async () => {
   const order: string[] = []
   const chain = async (length: number): Promise<void> => {
-    for (let step = 0; step < length; step++) await null
+    for (let step = 0; step < length; step++) await Promise.resolve()
     order.push(`chain ${length}`)
   }
   setImmediate(() => order.push('immediate'))
@@ -32,7 +32,7 @@ test('afterReactions() planned from a callback of the machine comes after the re
 
 test('loopTurns() is the same within a turn and grows from turn to turn', async () => {
   const first = loopTurns()
-  await null
+  await Promise.resolve()
   assert.equal(loopTurns(), first)
   await immediate()
   await immediate()

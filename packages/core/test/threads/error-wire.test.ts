@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError, isError } from '../../src/errors.ts'
-import { decodeError, encodeError } from '../../src/threads/error-wire.ts'
+import { clause, decodeError, encodeError } from '../../src/threads/error-wire.ts'
 
 /** There and back, through a real clone. */
 const travel = (thrown: unknown): unknown => decodeError(structuredClone(encodeError(thrown)))
@@ -96,4 +96,9 @@ test('a cycle of causes ends', () => {
   let depth = 0
   for (let error: unknown = travel(a); error instanceof Error; error = error.cause) depth++
   assert.ok(depth > 2 && depth < 20)
+})
+
+test('a message becomes part of a sentence', () => {
+  assert.equal(clause(new Error('It is closed.')), 'It is closed')
+  assert.equal(clause('plain'), 'plain')
 })

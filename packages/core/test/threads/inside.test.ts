@@ -19,9 +19,11 @@ test('inside, a main program is parked, and the thread is told; a job is not', (
   assert.deepEqual(calls, ['parked'])
 })
 
+const copyOfInside: string = '../../src/threads/inside.ts?copy=2'
+
 test('another copy of the package sees the same thread', async () => {
   enterThread({ inJob: () => false, parked: () => undefined })
-  const copy = await import(`../../src/threads/inside.ts?copy=${2}`)
+  const copy = await import(copyOfInside)
   assert.notEqual(copy.parkedInThread, parkedInThread)
   assert.equal(copy.parkedInThread(), true)
 })

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
 import { HeddleError, isError } from '../../src/errors.ts'
 import type { Clock, Timer } from '../../src/kernel/clock.ts'
@@ -197,6 +201,37 @@ class JumpingClock implements Clock {
   }
 }
 
+test(
+  'a thread that is blocked in the operating system is abandoned, and the pool goes on',
+  { skip: process.platform === 'win32' && 'named pipes are files only elsewhere' },
+  async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'heddle-threads-'))
+    const pipe = path.join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const kernel = createKernel()
+    await using made = createPool({ threads: 1, grace: 50, kernel })
+    const { pool, run } = made
+    const flags = createFlags()
+    const controller = new AbortController()
+    const work = run('readPipe', { flags, path: pipe }, { signal: controller.signal })
+    await waitStarted(flags)
+    controller.abort('too slow')
+    const told = assert.rejects(work, (error) => {
+      assert.ok(isError(error, 'HDL_UNRESPONSIVE'))
+      assert.ok(isError(error.cause, 'HDL_CANCELLED'))
+      return true
+    })
+    await kernel.clock.advance(50 + 2000)
+    await told
+    assert.equal(await run('plus', 1), 2)
+    assert.equal(pool.stats().threads.length, 1)
+    // Lets the thread go: it ends now.
+    const writer = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
+    closeSync(writer)
+    rmSync(folder, { recursive: true })
+  },
+)
+
 test('deadline: counted from the call; names the stage', async () => {
   const kernel = createKernel()
   await using made = createPool({ threads: 1, kernel })
@@ -248,7 +283,7 @@ test('a result that was on its way when the job was cancelled is discarded', asy
   const work = run('hold', { flags }, { signal: controller.signal })
   await until(() => Atomics.load(flags, 0) === 1)
   controller.abort()
-  const { status } = (await Promise.allSettled([work]))[0]!
+  const { status } = (await Promise.allSettled([work]))[0]
   const { completed, cancelled } = pool.stats()
   assert.deepEqual([completed, cancelled], status === 'rejected' ? [1, 1] : [2, 0])
 })

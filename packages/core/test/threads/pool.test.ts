@@ -206,7 +206,7 @@ test('waitIdle() ends when everything has settled, also what failed', async () =
   await pool.waitIdle()
   const settled: string[] = []
   const work = [run('plus', 1), run('fail', 'x'), run('plusLater', 1)]
-  for (const each of work) each.catch(() => undefined).then(() => settled.push('one'))
+  for (const each of work) void each.catch(() => undefined).then(() => settled.push('one'))
   await pool.waitIdle()
   await Promise.allSettled(work)
   assert.equal(settled.length, 3)
@@ -266,6 +266,11 @@ test('a job that is late gives back what is behind it, to the front of the queue
   release(flags)
   await Promise.all(work)
   assert.deepEqual(order, ['long', 'a', 'b'])
+})
+
+test('a job may have work done by a pool of its own', async () => {
+  await using made = createPool({ threads: 1 })
+  assert.equal(await made.run('nested', 1), 2)
 })
 
 test('stats() tell threads, queue and jobs', async () => {
