@@ -156,9 +156,11 @@ export class Cache<V = unknown> implements AsyncDisposable {
     const states = (this.#states = new KeyStates(clock))
     const writes = (this.#writes = new WriteBehind(tier, clock, states, lineage, pending, {
       encoded: (change) => memory.keep(change.entry!),
-      lost: (key) => {
-        memory.drop(key)
-        this.#endFamily(key)
+      lost: (state) => {
+        // As a change would: who has read it must not build on it.
+        state.version = ++this.#lastVersion
+        memory.drop(state.key)
+        this.#endFamily(state.key)
       },
     }))
     const maxReads = checkCount('maxReads', options.maxReads ?? 64)
@@ -252,7 +254,8 @@ export class Cache<V = unknown> implements AsyncDisposable {
   }
 
   /**
-   * Deletes a value and everything derived from it. True when there was one.
+   * Deletes a value and everything derived from it. True when there was one; after a clear that came
+   * in between nobody knows, and it gives false.
    *
    * *Cancellation*: as `set`.
    * *Fairness*: as `set`.
@@ -677,27 +680,43 @@ export class Cache<V = unknown> implements AsyncDisposable {
   ): Promise<unknown> {
     using permit = await this.#locks.acquire(key, { signal })
     const clears = this.#clears
-    const before = this.#lookup.find(key) ?? (await this.#lookup.read(key, { signal }))
-    const encode = (value: V, options: KeepOptions): Draft<V> => this.#draft(key, value, options)
-    const tx = new CacheTransaction(key, signal, before?.value, before?.family, encode)
-    let draft: Draft<V> | undefined
-    let result: unknown
+    const state = this.#states.hold(key)
     try {
-      result = await body(tx)
+      const before = this.#lookup.find(key) ?? (await this.#lookup.read(key, { signal }))
+      const { version } = state
+      const { draft, result } = await this.#runBody(key, body, before, signal)
+      const what = `${this.#name} transaction "${key}"`
+      if (signal.aborted) throw cancelled(what, signal.reason)
+      if (draft === undefined) return result
+      // By the lock nobody else has changed the key. What it read may still be gone: cleared, or
+      // refused by the tier after it was read.
+      const isWanted = (): boolean => clears === this.#clears && version === state.version
+      const turn = { what, patience: new Patience(this.#clock, { signal }), isWanted }
+      const applied = await this.#commitInTurn(key, draft, turn, permit)
+      if (applied === undefined) {
+        throw new HeddleError('HDL_GONE', { what: `What the transaction on "${key}" has read` })
+      }
+      await this.#settled(applied, turn)
+      return result
     } finally {
-      draft = tx.end()
+      this.#states.unhold(state)
     }
-    const what = `${this.#name} transaction "${key}"`
-    if (signal.aborted) throw cancelled(what, signal.reason)
-    if (draft === undefined) return result
-    const isWanted = (): boolean => clears === this.#clears
-    const turn = { what, patience: new Patience(this.#clock, { signal }), isWanted }
-    const applied = await this.#commitInTurn(key, draft, turn, permit)
-    if (applied === undefined) {
-      throw new HeddleError('HDL_GONE', { what: `What the transaction on "${key}" has read` })
+  }
+
+  async #runBody(
+    key: string,
+    body: (tx: CacheTransaction<V>) => unknown,
+    before: Entry<V> | undefined,
+    signal: AbortSignal,
+  ): Promise<{ readonly draft: Draft<V> | undefined; readonly result: unknown }> {
+    const draftOf = (value: V, options: KeepOptions): Draft<V> => this.#draft(key, value, options)
+    const tx = new CacheTransaction(key, signal, before?.value, before?.family, draftOf)
+    try {
+      const result = await body(tx)
+      return { draft: tx.end(), result }
+    } finally {
+      tx.end()
     }
-    await this.#settled(applied, turn)
-    return result
   }
 
   // ── Checks ───────────────────────────────────────────────────────────────────────────────────

@@ -56,7 +56,7 @@ export interface WriteBehindEvents<V> {
   /** A large value has been encoded: its size is known. */
   encoded(change: Change<V>): void
   /** The key's newest change could not be written: it must leave memory. */
-  lost(key: string): void
+  lost(state: KeyState<V>): void
 }
 
 interface Line<V> {
@@ -157,6 +157,9 @@ export class WriteBehind<V> {
   leaveRoom(encoded: Encoded | undefined): void {
     this.#reserved--
     this.#reservedBytes -= bytesOf(encoded)
+    // The change may have turned out not to be wanted.
+    this.#openDoor()
+    this.#tellIdle()
   }
 
   /** The key's newest change. What an older one still waits for is left out. */
@@ -336,7 +339,7 @@ export class WriteBehind<V> {
     this.#tell(state, change.version, (waiter) => waiter.fail(failure))
     this.#forget(state)
     if (change.entry !== undefined) {
-      this.#events.lost(state.key)
+      this.#events.lost(state)
       this.#putDelete(state, change.version)
       return
     }
@@ -408,7 +411,7 @@ export class WriteBehind<V> {
     for (const state of this.#states.values()) {
       if (state.change !== undefined) {
         this.#forget(state)
-        this.#events.lost(state.key)
+        this.#events.lost(state)
       }
       state.durable.failAll(failure)
       this.#states.release(state)

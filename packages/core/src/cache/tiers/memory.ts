@@ -27,6 +27,7 @@ class MemoryTier implements CacheTier {
   /** The keys that were made from a key. */
   readonly #derived = new Map<string, Set<string>>()
   #bytes = 0
+  #lastVersion = 0
   #evicted = 0
 
   constructor(options: MemoryTierOptions) {
@@ -35,7 +36,7 @@ class MemoryTier implements CacheTier {
   }
 
   open(): Promise<number> {
-    return Promise.resolve(0)
+    return Promise.resolve(this.#lastVersion)
   }
 
   read(key: string): Promise<TierEntry | undefined> {
@@ -58,6 +59,7 @@ class MemoryTier implements CacheTier {
       const limit = this.#maxBytes
       throw new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes: size, limit })
     }
+    this.#lastVersion = Math.max(this.#lastVersion, entry.version)
     const existed = this.#remove(key)
     this.#removeDerived(key, entry.version)
     this.#entries.set(key, { ...entry, body, size })

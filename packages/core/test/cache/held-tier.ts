@@ -1,0 +1,119 @@
+import { memoryTier } from '../../src/cache/tiers/memory.ts'
+import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../../src/cache/tier.ts'
+
+type Operation = 'read' | 'peek' | 'write' | 'delete' | 'clear'
+
+/** An operation that happens when the test says so, and is answered when the test says so. */
+export class HeldOperation {
+  readonly type: Operation
+  readonly key: string
+  #work: (() => Promise<unknown>) | undefined
+  #result: Promise<unknown> | undefined
+  readonly #outcome = Promise.withResolvers<unknown>()
+  readonly #done: () => void
+
+  constructor(type: Operation, key: string, work: () => Promise<unknown>, done: () => void) {
+    this.type = type
+    this.key = key
+    this.#work = work
+    this.#done = done
+  }
+
+  get promise(): Promise<unknown> {
+    return this.#outcome.promise
+  }
+
+  get hasHappened(): boolean {
+    return this.#result !== undefined
+  }
+
+  /** It takes effect on the tier, or sees what the tier has now. */
+  happen(): void {
+    this.#result ??= this.#work!()
+    this.#work = undefined
+  }
+
+  /** The cache is told. */
+  answer(): void {
+    this.happen()
+    this.#done()
+    this.#outcome.resolve(this.#result)
+  }
+
+  /** It does not happen, and the cache is told so. */
+  fail(error: unknown): void {
+    this.#done()
+    this.#outcome.reject(error)
+  }
+}
+
+/** A tier whose operations wait for the test, over one that keeps what happened. */
+export class HeldTier implements CacheTier {
+  readonly inner: CacheTier
+  /** Not answered yet, in order of arrival. */
+  readonly held: HeldOperation[] = []
+  /** All that ever came. */
+  readonly log: string[] = []
+  /** When false, operations happen and are answered at once. */
+  isHolding: boolean
+
+  constructor(isHolding = true, inner: CacheTier = memoryTier()) {
+    this.isHolding = isHolding
+    this.inner = inner
+  }
+
+  /** The first operation of this kind that is held. */
+  find(type: Operation, key?: string): HeldOperation {
+    const found = this.held.find((held) => held.type === type && (key ?? held.key) === held.key)
+    if (found === undefined) throw new Error(`No ${type} of ${key ?? 'anything'} is held`)
+    return found
+  }
+
+  /** Answers everything that is held, in order, and from now on at once. */
+  release(): void {
+    this.isHolding = false
+    for (const held of [...this.held]) held.answer()
+  }
+
+  open(): Promise<number> {
+    return this.inner.open()
+  }
+
+  read(key: string): Promise<TierEntry | undefined> {
+    return this.#hold('read', key, () => this.inner.read(key)) as Promise<TierEntry | undefined>
+  }
+
+  peek(key: string): Promise<TierMeta | undefined> {
+    return this.#hold('peek', key, () => this.inner.peek(key)) as Promise<TierMeta | undefined>
+  }
+
+  write(key: string, entry: TierWrite): Promise<boolean> {
+    return this.#hold('write', key, () => this.inner.write(key, entry)) as Promise<boolean>
+  }
+
+  delete(key: string): Promise<boolean> {
+    return this.#hold('delete', key, () => this.inner.delete(key)) as Promise<boolean>
+  }
+
+  clear(): Promise<void> {
+    return this.#hold('clear', '', () => this.inner.clear()) as Promise<void>
+  }
+
+  stats(): TierStats {
+    return this.inner.stats()
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  #hold(type: Operation, key: string, work: () => Promise<unknown>): Promise<unknown> {
+    this.log.push(key === '' ? type : `${type} ${key}`)
+    if (!this.isHolding) return work()
+    const operation = new HeldOperation(type, key, work, () => {
+      this.held.splice(this.held.indexOf(operation), 1)
+    })
+    this.held.push(operation)
+    return operation.promise
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What happened to something with a state, and whether one order of it explains every answer.
+ *
+ * The search is the one of Wing and Gong: of the operations that may come next (none that has ended
+ * before them is left), take each in turn. Small histories only.
+ */
+
+/** One operation. States are told apart by their text. */
+export interface Step<S> {
+  name: string
+  readonly start: number
+  /** Infinity when it never ended. */
+  end: number
+  /** Possible states afterwards; none when the answer does not fit the state it finds. */
+  after: (state: S) => readonly S[]
+  /** It may also have had no effect at all: it failed, or never ended. */
+  isOptional: boolean
+}
+
+/** The order found, or undefined when there is none. */
+export function explain<S>(steps: readonly Step<S>[], initial: S): string[] | undefined {
+  const seen = new Set<string>()
+  const search = (done: number, state: S): string[] | undefined => {
+    if (done === 2 ** steps.length - 1) return []
+    const position = `${done} ${JSON.stringify(state)}`
+    if (seen.has(position)) return undefined
+    seen.add(position)
+    const left = steps.filter((_step, index) => (done & (1 << index)) === 0)
+    const horizon = Math.min(...left.map((step) => step.end))
+    for (const [index, step] of steps.entries()) {
+      if ((done & (1 << index)) !== 0 || step.start > horizon) continue
+      const next = done | (1 << index)
+      for (const after of step.after(state)) {
+        const rest = search(next, after)
+        if (rest !== undefined) return [step.name, ...rest]
+      }
+      if (step.isOptional) {
+        const rest = search(next, state)
+        if (rest !== undefined) return [`(${step.name})`, ...rest]
+      }
+    }
+    return undefined
+  }
+  return search(0, initial)
+}
+
+/** Fails with what happened when no order explains it. */
+export function assertExplained<S>(what: string, steps: readonly Step<S>[], initial: S): void {
+  if (explain(steps, initial) !== undefined) return
+  const told = steps.map((step) => `  ${step.start}–${step.end} ${step.name}`)
+  throw new Error(`No order explains what happened to ${what}:\n${told.join('\n')}`)
+}
