@@ -457,7 +457,7 @@ export class Dispatcher {
 
   /** I5. Work that starts may submit or end other work: the loop looks again after every start. */
   #look(): void {
-    if (this.#looking || this.#yielding) return
+    if (this.#looking) return
     this.#looking = true
     while (this.#queue.size > 0 && !this.#sliceIsOver()) {
       this.#pools.beginRound()

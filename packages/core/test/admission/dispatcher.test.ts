@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Dispatcher, type WorkContext } from '../../src/admission/dispatcher.ts'
+import {
+  Dispatcher,
+  type DispatcherOptions,
+  type WorkContext,
+} from '../../src/admission/dispatcher.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { Flights } from '../../src/registry/flights.ts'
@@ -28,11 +32,15 @@ function bench() {
   return { started, contexts, gates, work, finish }
 }
 
+/** On a clock that stands still, so that no slice is over by chance. */
+const dispatcherOf = (options: DispatcherOptions): Dispatcher =>
+  new Dispatcher({ kernel: testKernel(), ...options })
+
 const sum = (counts: Readonly<Record<string, number>>): number =>
   outcomes.reduce((total, outcome) => total + counts[outcome]!, 0)
 
 test('runs work and gives back its result; slots limit how much runs', async () => {
-  const dispatcher = new Dispatcher({ slots: 2 })
+  const dispatcher = dispatcherOf({ slots: 2 })
   const { started, work, finish } = bench()
   const results = ['a', 'b', 'c'].map((name) => dispatcher.run(work(name)))
   assert.deepEqual(started, ['a', 'b'])
@@ -45,7 +53,7 @@ test('runs work and gives back its result; slots limit how much runs', async () 
 })
 
 test('work that throws, at once or late, fails only itself', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = dispatcherOf({ slots: 1 })
   const broken = new Error('no')
   const throws = dispatcher.run(() => {
     throw broken
@@ -59,7 +67,7 @@ test('work that throws, at once or late, fails only itself', async () => {
 })
 
 test('S36 a reserved slot: priority 0 starts at once while background fills all others', async () => {
-  const dispatcher = new Dispatcher({ slots: { permits: 2, reserved: 1 } })
+  const dispatcher = dispatcherOf({ slots: { permits: 2, reserved: 1 } })
   const { started, work, finish } = bench()
   const background = Array.from({ length: 10 }, (_, i) => dispatcher.run(work(`b${i}`)))
   assert.deepEqual(started, ['b0'])
@@ -83,7 +91,7 @@ test('S36 a reserved slot serves priority 0 also when older background has aged 
 })
 
 test('S38 I1: work that waits for a scarce resource holds no slot', async () => {
-  const dispatcher = new Dispatcher({ slots: 2, resources: { gpu: 1 } })
+  const dispatcher = dispatcherOf({ slots: 2, resources: { gpu: 1 } })
   const { started, work, finish } = bench()
   const needs = { gpu: 1, slot: 1 }
   for (const name of ['r1', 'r2']) dispatcher.submit(work(name), { needs })
@@ -96,8 +104,19 @@ test('S38 I1: work that waits for a scarce resource holds no slot', async () => 
   assert.equal(dispatcher.stats().pools['gpu']!.available, 0)
 })
 
+test('I5: heavy work that gives up lets those behind it start at once', async () => {
+  const dispatcher = dispatcherOf({ slots: 3 })
+  const { started, work } = bench()
+  dispatcher.submit(work('light'), { needs: { slot: 1 } })
+  const heavy = dispatcher.submit(work('heavy'), { needs: { slot: 3 } })
+  dispatcher.submit(work('behind'), { needs: { slot: 1 } })
+  assert.deepEqual(started, ['light'], 'nobody overtakes it on what it waits for')
+  heavy.cancel()
+  assert.deepEqual(started, ['light', 'behind'])
+})
+
 test('S39 S44 the same content asked for again: one task, moved to the better priority', async () => {
-  const dispatcher = new Dispatcher({ slots: { permits: 2, reserved: 1 }, capacity: 8 })
+  const dispatcher = dispatcherOf({ slots: { permits: 2, reserved: 1 }, capacity: 8 })
   const flights = new Flights<string, string>()
   const { started, work, finish } = bench()
   dispatcher.submit(work('busy'))
@@ -123,7 +142,7 @@ test('S39 S44 the same content asked for again: one task, moved to the better pr
 })
 
 test('S41 S42 S50 refused work is told when to come back; the counters agree', async () => {
-  const dispatcher = new Dispatcher({ slots: 1, capacity: 4, name: 'inference' })
+  const dispatcher = dispatcherOf({ slots: 1, capacity: 4, name: 'inference' })
   const { work, finish, started } = bench()
   const tasks = []
   let refused = 0
@@ -147,7 +166,7 @@ test('S41 S42 S50 refused work is told when to come back; the counters agree', a
 })
 
 test('S43 a seat taken before the parse is used by the work that follows', async () => {
-  const dispatcher = new Dispatcher({ slots: 1, capacity: 1 })
+  const dispatcher = dispatcherOf({ slots: 1, capacity: 1 })
   const { work, finish } = bench()
   using reservation = dispatcher.reserve({ priority: 0, tenant: 'ada' })
   assert.throws(() => dispatcher.reserve(), withCode('HDL_OVERLOADED'))
@@ -156,7 +175,7 @@ test('S43 a seat taken before the parse is used by the work that follows', async
   await finish('w')
   assert.equal(await task.done, 'w')
   assert.throws(() => dispatcher.submit(work('again'), { reservation }), withCode('HDL_NOT_HELD'))
-  const other = new Dispatcher({ slots: 1 })
+  const other = dispatcherOf({ slots: 1 })
   using foreign = other.reserve()
   assert.throws(
     () => dispatcher.submit(work('x'), { reservation: foreign }),
@@ -166,7 +185,7 @@ test('S43 a seat taken before the parse is used by the work that follows', async
 })
 
 test('S63 the client leaves while its work is queued: it is removed and never starts', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = dispatcherOf({ slots: 1 })
   const { started, work, finish } = bench()
   dispatcher.submit(work('busy'))
   const client = new AbortController()
@@ -181,7 +200,7 @@ test('S63 the client leaves while its work is queued: it is removed and never st
 })
 
 test('S62 the client leaves while its work runs: told at once, the slot comes back when it has settled', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = dispatcherOf({ slots: 1 })
   const { started, contexts, gates, work, finish } = bench()
   const client = new AbortController()
   const task = dispatcher.submit(work('mine'), { signal: client.signal })
@@ -282,7 +301,7 @@ test('I3: work that ignores its signal gives back its slot after the grace, and 
 })
 
 test('S72 S15 a task cancelled with a Heddle error passes it on, and is counted by it', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = dispatcherOf({ slots: 1 })
   const { work } = bench()
   dispatcher.submit(work('busy'))
   const stale = dispatcher.submit(work('stale'))
@@ -292,7 +311,7 @@ test('S72 S15 a task cancelled with a Heddle error passes it on, and is counted 
 })
 
 test('tenants take turns, and one that floods does not hold up the others', async () => {
-  const dispatcher = new Dispatcher({ slots: 1, capacity: 64 })
+  const dispatcher = dispatcherOf({ slots: 1, capacity: 64 })
   const { started, work, finish } = bench()
   for (let i = 0; i < 5; i++) dispatcher.submit(work(`f${i}`), { tenant: 'flood' })
   dispatcher.submit(work('ada'), { tenant: 'ada' })
@@ -302,7 +321,7 @@ test('tenants take turns, and one that floods does not hold up the others', asyn
 })
 
 test('work may submit, cancel and end other work while it starts', async () => {
-  const dispatcher = new Dispatcher({ slots: 2 })
+  const dispatcher = dispatcherOf({ slots: 2 })
   const inner = gate<string>()
   const order: string[] = []
   const outer = dispatcher.run(async () => {
@@ -321,7 +340,7 @@ test('work may submit, cancel and end other work while it starts', async () => {
 })
 
 test('S10 work whose abort is being told does not start, although a listener makes room for it', async () => {
-  const dispatcher = new Dispatcher({ slots: { permits: 2, reserved: 1 } })
+  const dispatcher = dispatcherOf({ slots: { permits: 2, reserved: 1 } })
   const { work, started, finish } = bench()
   const controller = new AbortController()
   controller.signal.addEventListener('abort', () => waiting.move(0))
@@ -336,7 +355,7 @@ test('S10 work whose abort is being told does not start, although a listener mak
 })
 
 test('S91 drain lets everything admitted end, refuses the new, and can be resumed', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = dispatcherOf({ slots: 1 })
   const { work, finish } = bench()
   const tasks = ['a', 'b'].map((name) => dispatcher.submit(work(name)))
   const drained = watch(dispatcher.drain({ deadline: 10_000, retryAfter: 3000 }))
@@ -381,7 +400,7 @@ test('S92 S95 at the deadline of a drain everybody is told, and work has its gra
 })
 
 test('a drain can be given up; the door stays closed', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = dispatcherOf({ slots: 1 })
   const { work, finish } = bench()
   const task = dispatcher.submit(work('w'))
   const operator = new AbortController()
@@ -394,7 +413,7 @@ test('a drain can be given up; the door stays closed', async () => {
 })
 
 test('S96 drain and resume twice: no doubled starts', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = dispatcherOf({ slots: 1 })
   const { started, work, finish } = bench()
   for (const round of ['a', 'b']) {
     const task = dispatcher.submit(work(round))
@@ -432,20 +451,15 @@ test('I7: a queue of tiny work lets timers and sockets have their turn', async (
   assert.equal(started, 50)
 })
 
-test('S89 100,000 tasks with one-hour limits that end at once leave no timer', async () => {
+test('S89 tasks with one-hour limits that end at once leave no timer', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({
-    kernel,
-    slots: 100,
-    capacity: 200_000,
-    runTimeout: 3_600_000,
-  })
-  const all: Promise<number>[] = []
-  for (let i = 0; i < 100_000; i++) all.push(dispatcher.run(() => i))
+  const runTimeout = 3_600_000
+  const dispatcher = new Dispatcher({ kernel, slots: 100, capacity: 50_000, runTimeout })
+  const all = Array.from({ length: 20_000 }, (_, i) => dispatcher.run(() => i))
   assert.equal(kernel.clock.pending, 1)
-  assert.equal((await Promise.all(all)).length, 100_000)
+  assert.equal((await Promise.all(all)).length, 20_000)
   assert.equal(kernel.clock.pending, 0)
-  assert.equal(dispatcher.stats().outcomes.success, 100_000)
+  assert.equal(dispatcher.stats().outcomes.success, 20_000)
 })
 
 test('what could never start is told at once and takes no seat', () => {
@@ -479,6 +493,6 @@ test('options are checked', () => {
     { slots: 1, grace: -1 },
     { slots: 1, stage: '' },
   ]) {
-    assert.throws(() => new Dispatcher(options), withCode('HDL_BAD_OPTION'))
+    assert.throws(() => dispatcherOf(options), withCode('HDL_BAD_OPTION'))
   }
 })
