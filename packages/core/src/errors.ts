@@ -273,6 +273,25 @@ export const errorTable = {
     'The damaged file is as it was. Go on with the saved part or with a backup, and check the disk.',
   ),
 
+  // Command line.
+  HDL_NO_MODULE: entry(
+    false,
+    (p: { file: string; problem: string; suggestion?: string | undefined }) =>
+      `${p.file} ${p.problem}.${didYouMean(p.suggestion)}`,
+    'Name a TypeScript or JavaScript module, from the current folder.',
+  ),
+  HDL_LOAD_FAILED: entry(
+    false,
+    (p: { file: string; action: string; cause: string; at?: string | undefined }) =>
+      `${p.file} could not ${p.action}: ${p.cause}${p.at === undefined ? '' : ` (${p.at})`}`,
+    'Repair the module: nothing has been started.',
+  ),
+  HDL_NOT_A_GRAPH: entry(
+    false,
+    (p: { file: string; found: string }) => `${p.file} gives no graph: ${p.found}.`,
+    'Write `export default graph`, or export a function that returns one: `export default async (args) => graph`.',
+  ),
+
   // Cache and files.
   HDL_VALUE_TOO_LARGE: entry(
     false,
