@@ -151,3 +151,24 @@ export {
   type RestoreOptions,
   type RestoreStats,
 } from './files/restore.ts'
+
+// journal/: the durable record of runs.
+export type {
+  Durability,
+  ErrorRecord,
+  HistoryEntry,
+  Journal,
+  JournaledState,
+  JournalStats,
+  LogLine,
+  NodeHeader,
+  NodeSnapshot,
+  RunHeader,
+  RunHolder,
+  RunSnapshot,
+  RunSummary,
+  RunWriter,
+  Transition,
+} from './journal/journal.ts'
+export { openJournal, type OpenJournalOptions } from './journal/open.ts'
+export { newRunId } from './journal/run-id.ts'

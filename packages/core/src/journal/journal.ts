@@ -1,4 +1,5 @@
 import type { PlaceName } from '../graph/job.ts'
+import type { WaitOptions } from '../kernel/waiters.ts'
 import type { RunState } from '../scheduler/events.ts'
 import type { NodeState } from '../scheduler/node.ts'
 
@@ -8,13 +9,13 @@ import type { NodeState } from '../scheduler/node.ts'
  * A run in the journal:
  *
  *     openRun ──▶ running ──▶ finished | cancelled        written by setState
- *                   │
- *                   └─ process killed ─▶ interrupted      nobody writes this: it is what a reader sees
- *                            │                            when a run has not ended and nobody holds it
- *                            └── resumeRun ──▶ running
+ *                 ▲  │               │
+ *                 │  └─ writer gone ─┼─▶ interrupted      nobody writes this: it is what a reader sees
+ *                 │                  │        │           when a run has not ended and nobody holds it
+ *                 └──── resumeRun ───┴────────┘           unless everything in it has succeeded
  *
  * Invariants, quoted by the conformance suite, which every implementation runs:
- *  J1  The rows of a run are readable in the order in which they were appended.
+ *  J1  The rows of a run are readable in the order in which they were handed in.
  *  J2  Durability is a prefix: if a row survives a crash, so do all rows of the journal before it.
  *  J3  commit() resolves only when its row is durable, as the journal's durability says.
  *  J4  A row is never changed or removed, and no run id is used twice.
@@ -22,6 +23,13 @@ import type { NodeState } from '../scheduler/node.ts'
  *  J6  A failed write is told to everyone who waits for it, and all writes after it fail too: a gap in
  *      the middle of the history cannot be.
  *  J7  The loop never waits for the disk and never encodes a large value in one go.
+ *
+ * Readers see what is durable. A row that happened cannot be refused, so append() always takes it;
+ * whoever adds rows without waiting for a commit waits for room from time to time (law 4). Log lines
+ * are refused when there is no room, and the caller is told.
+ *
+ * Values are plain data, as the cache keeps them: anything else is refused with `HDL_NOT_CLONEABLE`,
+ * and the row with it. A value belongs to the journal until the commit is over: do not change it.
  */
 
 /** Says how much a crash may take. */
@@ -58,7 +66,10 @@ export interface RunHeader {
   readonly nodes: readonly NodeHeader[]
 }
 
-/** An error as plain data. */
+/** The process that runs a run. */
+export type RunHolder = Pick<RunHeader, 'pid' | 'host' | 'command'>
+
+/** An error as plain data. Very long messages and stacks are cut when they are written. */
 export interface ErrorRecord {
   readonly name: string
   readonly message: string
@@ -97,8 +108,11 @@ export type HistoryEntry =
       readonly position: number
       readonly at: number
       readonly state: RunState
+      /** Who runs it from here on: at its start and where it was resumed. */
+      readonly by?: RunHolder
     }
   | {
+      /** The nodes of the header come first, before the run's first state. */
       readonly kind: 'nodes'
       readonly position: number
       readonly at: number
@@ -144,20 +158,41 @@ export interface RunSnapshot extends RunSummary {
 /** Writes one run. Made by {@link Journal.openRun} and {@link Journal.resumeRun}. */
 export interface RunWriter extends AsyncDisposable {
   readonly runId: string
-  /** Adds a row without waiting. Its order is kept; it is durable no later than the next commit. */
+  /**
+   * Adds a row without waiting. Its order is kept; it is durable no later than the next commit.
+   * When the journal has failed it does nothing: the next commit or flush says so.
+   * @throws `HDL_CLOSED`; `HDL_RUN_ENDED` after the run's end was written.
+   */
   append(transition: Transition): void
   /**
    * Adds a row, with the node's result where it succeeded, and waits until it is durable.
    *
    * *Cancellation*: none: a row that was handed in is written. It fails when the journal fails (J6).
+   * *Fairness*: rows become durable in order; those of one moment together.
+   * @throws `HDL_NOT_CLONEABLE` for a value that is not plain data: no row is written, nothing else is
+   * harmed. `HDL_STORE_FAILED` when the journal fails.
    */
   commit(transition: Transition, value?: unknown): Promise<void>
-  log(line: LogLine): void
+  /** Adds a line of a node's log. False: there is no room, or the run has ended; it was not taken. */
+  log(line: LogLine): boolean
   /** Nodes that were added after the start. */
   addNodes(nodes: readonly NodeHeader[]): void
   setState(state: RunState, at: number): void
-  /** Waits until everything so far is durable. */
-  flush(): Promise<void>
+  /**
+   * Waits until everything so far is durable.
+   *
+   * *Cancellation*: ends the wait; the rows are written all the same.
+   * *Fairness*: in the order of the rows.
+   */
+  flush(options?: WaitOptions): Promise<void>
+  /**
+   * Waits until fewer rows are pending than the journal's bound: for those who append many rows
+   * without committing any.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: everybody who waits is woken at once.
+   */
+  waitRoom(options?: WaitOptions): Promise<void>
 }
 
 /**
@@ -170,11 +205,12 @@ export interface Journal extends AsyncDisposable {
   /** @throws `HDL_RUN_EXISTS`. */
   openRun(header: RunHeader): Promise<RunWriter>
   /**
-   * Goes on with a run that has not ended.
-   * @throws `HDL_UNKNOWN_RUN`, `HDL_RUN_ENDED`.
+   * Goes on with a run that was interrupted, cancelled, or finished with failures.
+   * @throws `HDL_UNKNOWN_RUN`; `HDL_RUN_ENDED` when all of its nodes have succeeded; `HDL_LOCKED` when
+   * it is being written.
    */
-  resumeRun(id: string, by: Pick<RunHeader, 'pid' | 'host' | 'command'>): Promise<RunWriter>
-  /** Newest first. */
+  resumeRun(id: string, by: RunHolder): Promise<RunWriter>
+  /** Newest first. At most 1,000 when there is no limit. */
   runs(options?: {
     readonly state?: JournaledState
     readonly limit?: number
@@ -184,19 +220,26 @@ export interface Journal extends AsyncDisposable {
    * @throws `HDL_UNKNOWN_RUN`.
    */
   snapshot(id: string, options?: { readonly upTo?: number }): Promise<RunSnapshot>
-  /** All rows of a run in order, from after row `from`. */
+  /** All rows of a run in order, from after row `from`. Reads a page at a time. */
   history(id: string, options?: { readonly from?: number }): AsyncIterable<HistoryEntry>
   /**
    * What a node returned.
-   * @throws `HDL_NO_RESULT`.
+   * @throws `HDL_NO_RESULT`, `HDL_UNKNOWN_RUN`.
    */
   valueOf(id: string, node: string): Promise<unknown>
+  /**
+   * Writes what is pending and lets go of the store. Calling it again is harmless. Runs that have not
+   * ended are interrupted.
+   * @throws what made the journal fail, unless somebody has been told already.
+   */
+  close(): Promise<void>
   stats(): JournalStats
 }
 
 export interface JournalStats {
   /** Rows handed in and not yet durable. */
   readonly pending: number
+  /** Rows made durable since the journal was opened. */
   readonly rows: number
   /** Groups of rows that were made durable together. */
   readonly commits: number

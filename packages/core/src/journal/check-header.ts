@@ -1,0 +1,49 @@
+/** Checks of what a run starts with: a mistake is told before anything is written. */
+import { HeddleError } from '../errors.ts'
+import { checkName } from '../kernel/check.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Slices } from '../kernel/slices.ts'
+import type { NodeHeader, RunHeader, RunHolder } from './journal.ts'
+
+function refuse(option: string, value: unknown, expected: string): never {
+  throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
+}
+
+function checkText(option: string, value: unknown): void {
+  if (typeof value !== 'string') refuse(option, value, 'a string')
+}
+
+function checkNumber(option: string, value: unknown): void {
+  if (!Number.isFinite(value)) refuse(option, value, 'a number')
+}
+
+export function checkHolder(holder: RunHolder): void {
+  checkNumber('pid', holder.pid)
+  checkText('host', holder.host)
+  checkText('command', holder.command)
+}
+
+/** Without the nodes: there may be a million of them. */
+export function checkHeader(header: RunHeader): void {
+  checkName('id', header.id)
+  checkText('title', header.title)
+  checkNumber('startedAt', header.startedAt)
+  checkHolder(header)
+  if (!Array.isArray(header.nodes)) refuse('nodes', header.nodes, 'a list of nodes')
+}
+
+/** The nodes of a header, a slice at a time. */
+export async function checkNodes(nodes: readonly NodeHeader[], clock: Clock): Promise<void> {
+  const slices = new Slices(clock)
+  for (const node of nodes) {
+    checkNode(node)
+    if (slices.due) await slices.next()
+  }
+}
+
+export function checkNode(node: NodeHeader): void {
+  checkName('name', node.name)
+  checkText('job', node.job)
+  checkText('place', node.place)
+  if (!Array.isArray(node.after)) refuse('after', node.after, 'a list of names')
+}

@@ -1,0 +1,37 @@
+/** Bounds on what a row carries besides its value, so that one row cannot hold up the loop (J7). */
+import type { ErrorRecord } from './journal.ts'
+
+/** Characters of a message, of a stack and of one line of a log. */
+export const longestText = 64 * 1024
+
+/** Causes deeper than this are cut off: a cycle of causes would not end. */
+const deepestCause = 16
+
+function cutEnd(text: string): string {
+  if (text.length <= longestText) return text
+  return `${text.slice(0, longestText)}… (${text.length - longestText} more characters)`
+}
+
+/** The record as it is stored: only the fields that it is meant to have, none of them very long. */
+export function cutRecord(record: ErrorRecord, depth = 0): ErrorRecord {
+  const { name, message, code, stack, cause } = record
+  return {
+    name: cutEnd(String(name)),
+    message: cutEnd(String(message)),
+    ...(code !== undefined && { code: String(code) }),
+    ...(stack !== undefined && { stack: cutEnd(String(stack)) }),
+    ...(cause !== undefined && depth < deepestCause && { cause: cutRecord(cause, depth + 1) }),
+  }
+}
+
+/** A very long line of a log becomes several. Nothing is lost, and no surrogate pair is cut. */
+export function* cutText(text: string): Generator<string, void, undefined> {
+  for (let start = 0; ;) {
+    let end = start + longestText
+    if (end >= text.length) return yield start === 0 ? text : text.slice(start)
+    const last = text.charCodeAt(end - 1)
+    if (last >= 0xd800 && last <= 0xdbff) end--
+    yield text.slice(start, end)
+    start = end
+  }
+}

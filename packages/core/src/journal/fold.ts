@@ -1,0 +1,136 @@
+/** How a run stands, worked out from its rows: what every journal answers its readers with. */
+import type { NodeState } from '../scheduler/node.ts'
+import type {
+  ErrorRecord,
+  HistoryEntry,
+  NodeHeader,
+  NodeSnapshot,
+  RunHolder,
+  RunSummary,
+  Transition,
+} from './journal.ts'
+import type { RunState } from '../scheduler/events.ts'
+import { isEnd } from './states.ts'
+
+export type Counts = RunSummary['counts']
+
+/** Counts nodes by state. Remembers one state for each node, nothing else. */
+export class CountFold {
+  readonly #states = new Map<string, NodeState>()
+  readonly #counts = new Map<NodeState, number>()
+
+  /** A node that was never announced counts from its first row on. */
+  add(node: string, state: NodeState): void {
+    const before = this.#states.get(node)
+    if (before === state) return
+    if (before !== undefined) this.#change(before, -1)
+    this.#states.set(node, state)
+    this.#change(state, 1)
+  }
+
+  addNodes(nodes: readonly NodeHeader[]): void {
+    for (const { name } of nodes) if (!this.#states.has(name)) this.add(name, 'waiting')
+  }
+
+  counts(): Counts {
+    return Object.fromEntries(this.#counts)
+  }
+
+  #change(state: NodeState, by: number): void {
+    const count = (this.#counts.get(state) ?? 0) + by
+    if (count === 0) this.#counts.delete(state)
+    else this.#counts.set(state, count)
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+interface NodeFold extends Writable<Omit<NodeSnapshot, 'errors'>> {
+  errors: ErrorRecord[]
+}
+
+/** A run up to some row. */
+export class RunFold {
+  readonly #nodes = new Map<string, NodeFold>()
+  state: RunState = 'running'
+  endedAt: number | undefined
+  by: RunHolder | undefined
+  /** The last row taken in. */
+  position = 0
+
+  /** `hasValue`: the row came with a result. */
+  add(entry: HistoryEntry, hasValue: boolean): void {
+    this.position = entry.position
+    switch (entry.kind) {
+      case 'nodes':
+        for (const node of entry.added) this.#announce(node)
+        return
+      case 'run':
+        this.state = entry.state
+        this.endedAt = isEnd(entry.state) ? entry.at : undefined
+        this.by = entry.by ?? this.by
+        return
+      case 'node':
+        this.#move(entry, hasValue)
+        return
+      case 'log':
+    }
+  }
+
+  /** In the order in which they were announced. */
+  nodes(): NodeSnapshot[] {
+    return [...this.#nodes.values()]
+  }
+
+  counts(): Counts {
+    const counts: Partial<Record<NodeState, number>> = {}
+    for (const { state } of this.#nodes.values()) counts[state] = (counts[state] ?? 0) + 1
+    return counts
+  }
+
+  #announce(header: NodeHeader): NodeFold {
+    let node = this.#nodes.get(header.name)
+    if (node === undefined) {
+      node = { ...header, state: 'waiting', attempt: 0, errors: [], hasValue: false }
+      this.#nodes.set(header.name, node)
+    } else {
+      Object.assign(node, header)
+    }
+    return node
+  }
+
+  #move(row: Transition, hasValue: boolean): void {
+    const { state, attempt, at, error, blockedBy } = row
+    // Rows of a node whose announcement was lost with a damaged page are still worth showing.
+    const node =
+      this.#nodes.get(row.node) ??
+      this.#announce({ name: row.node, job: row.node, place: 'loop', after: [] })
+    node.state = state
+    node.attempt = attempt
+    node.hasValue = hasValue
+    if (error !== undefined) node.errors.push(error)
+    if (blockedBy === undefined) delete node.blockedBy
+    else node.blockedBy = blockedBy
+    switch (state) {
+      case 'waiting':
+      case 'retrying':
+        delete node.endedAt
+        return
+      case 'ready':
+        node.readyAt = at
+        delete node.startedAt
+        delete node.endedAt
+        return
+      case 'running':
+        node.startedAt = at
+        delete node.endedAt
+        return
+      case 'succeeded':
+      case 'failed':
+      case 'blocked':
+      case 'skipped':
+      case 'cancelled':
+        node.endedAt = at
+    }
+  }
+}

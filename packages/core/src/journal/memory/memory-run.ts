@@ -1,0 +1,87 @@
+import { CountFold } from '../fold.ts'
+import type { HistoryEntry, RunHeader, RunHolder, RunSummary } from '../journal.ts'
+import type { RunState } from '../../scheduler/events.ts'
+import { isEnd } from '../states.ts'
+
+/** A value, as pieces of its encoded form. */
+export type StoredValue = readonly Uint8Array<ArrayBuffer>[]
+
+/** Who writes a run. */
+interface OpenWriter extends AsyncDisposable {
+  /** Rows that wait for a large value before them. */
+  readonly held: number
+}
+
+/** A row without its place. */
+export type Unplaced = HistoryEntry extends infer E
+  ? E extends HistoryEntry
+    ? Omit<E, 'position'>
+    : never
+  : never
+
+/** The rows of one run, and what follows from them. */
+export class MemoryRun {
+  readonly header: Pick<RunHeader, 'id' | 'title' | 'startedAt'>
+  readonly options: StoredValue
+  readonly entries: HistoryEntry[] = []
+  readonly #values = new Map<number, StoredValue>()
+  /** Where the last result of a node is. */
+  readonly #positions = new Map<string, number>()
+  readonly #counts = new CountFold()
+  #state: RunState = 'running'
+  #endedAt: number | undefined
+  holder: RunHolder
+  writer: OpenWriter | undefined
+
+  constructor(header: RunHeader, options: StoredValue) {
+    const { id, title, startedAt, pid, host, command } = header
+    this.header = { id, title, startedAt }
+    this.holder = { pid, host, command }
+    this.options = options
+  }
+
+  /** The last row. */
+  get position(): number {
+    return this.entries.at(-1)?.position ?? 0
+  }
+
+  add(entry: HistoryEntry, value: StoredValue | undefined): void {
+    this.entries.push(entry)
+    switch (entry.kind) {
+      case 'nodes':
+        this.#counts.addNodes(entry.added)
+        return
+      case 'run':
+        this.#state = entry.state
+        this.#endedAt = isEnd(entry.state) ? entry.at : undefined
+        return
+      case 'node':
+        this.#counts.add(entry.node, entry.state)
+        if (value === undefined) return
+        this.#values.set(entry.position, value)
+        this.#positions.set(entry.node, entry.position)
+        return
+      case 'log':
+    }
+  }
+
+  hasValueAt(position: number): boolean {
+    return this.#values.has(position)
+  }
+
+  /** What a node returned the last time it succeeded. */
+  valueOf(node: string): StoredValue | undefined {
+    return this.#values.get(this.#positions.get(node) ?? -1)
+  }
+
+  summary(): RunSummary {
+    const isOver = isEnd(this.#state)
+    return {
+      ...this.header,
+      ...(this.#endedAt !== undefined && { endedAt: this.#endedAt }),
+      state: isOver || this.writer !== undefined ? this.#state : 'interrupted',
+      ...this.holder,
+      counts: this.#counts.counts(),
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import { HeddleError } from '../../errors.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { checkNode } from '../check-header.ts'
+import { cutRecord, cutText } from '../cut.ts'
+import { collectPieces, encodeValue } from '../encode.ts'
+import type {
+  HistoryEntry,
+  LogLine,
+  NodeHeader,
+  RunHolder,
+  RunWriter,
+  Transition,
+} from '../journal.ts'
+import { RowOrder } from '../row-order.ts'
+import type { RunState } from '../../scheduler/events.ts'
+import { checkNodeState, checkRunState, isEnd } from '../states.ts'
+import type { MemoryRun, StoredValue, Unplaced } from './memory-run.ts'
+
+/** What a writer needs of its journal. */
+export interface MemoryHost {
+  nextPosition(): number
+  committed(): void
+}
+
+export class MemoryRunWriter implements RunWriter {
+  readonly #run: MemoryRun
+  readonly #clock: Clock
+  readonly #host: MemoryHost
+  readonly #order = new RowOrder()
+  #ended = false
+  #closed = false
+
+  constructor(run: MemoryRun, clock: Clock, host: MemoryHost) {
+    this.#run = run
+    this.#clock = clock
+    this.#host = host
+  }
+
+  get runId(): string {
+    return this.#run.header.id
+  }
+
+  get held(): number {
+    return this.#order.held
+  }
+
+  /** Writes down who runs the run from here on. */
+  begin(by: RunHolder, at: number): void {
+    this.#put({ kind: 'run', at, state: 'running', by })
+  }
+
+  append(transition: Transition): void {
+    this.#check('append()')
+    this.#put(entryOf(transition))
+  }
+
+  commit(transition: Transition, value?: unknown): Promise<void> {
+    try {
+      this.#check('commit()')
+      const entry = entryOf(transition)
+      if (transition.state !== 'succeeded') {
+        this.#put(entry)
+        return this.flush()
+      }
+      const encoding = encodeValue(transition.node, value, Infinity, this.#clock)
+      if ('body' in encoding) {
+        this.#put(entry, [encoding.body])
+        return this.flush()
+      }
+      return this.#order.hold(collectPieces(encoding.pieces), async (stored) => {
+        this.#emit(entry, stored)
+        this.#host.committed()
+      })
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  log(line: LogLine): boolean {
+    if (this.#ended || this.#closed) return false
+    const { node, attempt, at } = line
+    for (const text of cutText(line.text)) this.#put({ kind: 'log', node, attempt, at, text })
+    return true
+  }
+
+  addNodes(nodes: readonly NodeHeader[], at: number = this.#clock.wallTime()): void {
+    this.#check('addNodes()')
+    this.#put({ kind: 'nodes', at, added: nodes.map(copyNode) })
+  }
+
+  setState(state: RunState, at: number): void {
+    this.#check('setState()')
+    checkRunState(state)
+    this.#ended = isEnd(state)
+    this.#put({ kind: 'run', at, state })
+  }
+
+  flush(): Promise<void> {
+    if (this.#order.isHolding) {
+      return this.#order.hold(Promise.resolve(), async () => this.#host.committed())
+    }
+    this.#host.committed()
+    return Promise.resolve()
+  }
+
+  waitRoom(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.flush()
+    this.#run.writer = undefined
+  }
+
+  #check(action: string): void {
+    const what = `The writer of run ${this.runId}`
+    if (this.#closed) throw new HeddleError('HDL_CLOSED', { what })
+    if (this.#ended) throw new HeddleError('HDL_RUN_ENDED', { action })
+  }
+
+  #put(entry: Unplaced, value?: StoredValue): void {
+    this.#order.push(() => this.#emit(entry, value))
+  }
+
+  #emit(entry: Unplaced, value?: StoredValue): void {
+    this.#run.add({ ...entry, position: this.#host.nextPosition() } as HistoryEntry, value)
+  }
+}
+
+/** Copies: what callers do with their objects afterwards is not history. */
+function entryOf(transition: Transition): Unplaced {
+  const { node, state, attempt, at, error, delay, blockedBy } = transition
+  checkNodeState(state)
+  return {
+    kind: 'node',
+    node,
+    state,
+    attempt,
+    at,
+    ...(error !== undefined && { error: cutRecord(error) }),
+    ...(delay !== undefined && { delay }),
+    ...(blockedBy !== undefined && { blockedBy }),
+  }
+}
+
+function copyNode(node: NodeHeader): NodeHeader {
+  checkNode(node)
+  return { ...node, after: [...node.after] }
+}

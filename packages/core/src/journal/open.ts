@@ -1,0 +1,57 @@
+import path from 'node:path'
+import { HeddleError } from '../errors.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import type { Durability, Journal } from './journal.ts'
+
+export interface OpenJournalOptions {
+  /** Only reads: works while another process writes. A file that is not there is an error. */
+  readonly readOnly?: boolean
+  /** What an acknowledged row survives. `fsync` when absent. */
+  readonly durability?: Durability
+  readonly kernel?: Kernel
+}
+
+const supported = 'memory, sqlite:FILE, or the path of a file that ends in .db or .sqlite'
+
+/**
+ * Opens a journal: `memory`, `sqlite:runs.db`, or a path such as `runs.db`.
+ *
+ * *Cancellation*: cannot be cancelled; it waits for the disk and for nobody else.
+ * *Fairness*: none needed: of those who open it for writing one gets it, the others are refused.
+ *
+ * @throws `HDL_LOCKED` when another process writes to it; `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`,
+ * `HDL_STORE_FAILED` when the file cannot be used; `HDL_BAD_OPTION` for an address of another kind.
+ * @example
+ * await using journal = await openJournal('memory')
+ * await journal.runs() // => []
+ */
+export async function openJournal(
+  address: string,
+  options: OpenJournalOptions = {},
+): Promise<Journal> {
+  const { readOnly = false, durability = 'fsync', kernel = systemKernel } = options
+  if (durability !== 'fsync' && durability !== 'process') {
+    const expected = "'fsync' or 'process'"
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'durability', value: durability, expected })
+  }
+  if (address === 'memory' && !readOnly) {
+    const { MemoryJournal } = await import('./memory/memory-journal.ts')
+    return new MemoryJournal(kernel)
+  }
+  const file = fileOf(address)
+  // Loaded only here: a program that needs no file should not pay for SQLite.
+  const { openSqliteJournal } = await import('./sqlite/sqlite-journal.ts')
+  return openSqliteJournal(file, { durability, kernel, readOnly })
+}
+
+/** The file an address means. Resolved now: the program may change its folder. */
+function fileOf(address: string): string {
+  const [, named] = /^sqlite:(.+)$/.exec(address) ?? []
+  if (named !== undefined) return path.resolve(named)
+  if (/\.(db|sqlite)$/.test(address) && !/^[a-z]+:\/\//.test(address)) return path.resolve(address)
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'journal',
+    value: address,
+    expected: supported,
+  })
+}

@@ -1,0 +1,62 @@
+/**
+ * Rows in the order in which they were handed in, although some of them take time to prepare.
+ *
+ *   push(row):  nothing is held ──▶ emitted at once
+ *               something is held ──▶ held, until everything before it was emitted
+ *   hold(row):  held until it is prepared and everything before it was emitted
+ *
+ *  R1  Rows are emitted in the order of push() and hold().
+ *  R2  A row whose preparation fails is left out; those behind it are not held up by it any more.
+ *
+ * Each run has its own, so that a large result holds up only the rows of its own run.
+ */
+interface Slot {
+  /** Undefined while it is being prepared. */
+  emit: (() => void) | undefined
+}
+
+export class RowOrder {
+  #slots: Slot[] = []
+
+  /** Whether a row that is handed in now must wait. If not, the caller need not push it. */
+  get isHolding(): boolean {
+    return this.#slots.length > 0
+  }
+
+  /** Rows that are held. */
+  get held(): number {
+    return this.#slots.length
+  }
+
+  push(emit: () => void): void {
+    if (this.isHolding) this.#slots.push({ emit })
+    else emit()
+  }
+
+  /** Emits when `prepared` is there. Ends as what `emit` returned, or fails as `prepared` did. */
+  hold<T>(prepared: Promise<T>, emit: (value: T) => Promise<void>): Promise<void> {
+    const slot: Slot = { emit: undefined }
+    const outcome = Promise.withResolvers<void>()
+    this.#slots.push(slot)
+    void prepared
+      .then(
+        (value) => {
+          slot.emit = () => outcome.resolve(emit(value))
+        },
+        (error) => {
+          slot.emit = () => outcome.reject(error)
+        },
+      )
+      .then(() => this.#release())
+    return outcome.promise
+  }
+
+  #release(): void {
+    let ready = 0
+    // Read anew each time: what is emitted may hand in further rows.
+    for (let slot = this.#slots[0]; slot?.emit !== undefined; slot = this.#slots[++ready]) {
+      slot.emit()
+    }
+    this.#slots = this.#slots.slice(ready)
+  }
+}

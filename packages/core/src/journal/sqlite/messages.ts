@@ -1,0 +1,155 @@
+/** What the loop and the threads of a journal say to each other. */
+import type { ErrorWire } from '../../threads/error-wire.ts'
+import type {
+  Durability,
+  HistoryEntry,
+  JournaledState,
+  NodeSnapshot,
+  RunHolder,
+  RunSnapshot,
+  RunSummary,
+} from '../journal.ts'
+
+/** One field of a row. */
+export type Cell = number | string | null
+
+/** Cells of a row: run, kind, node, state, attempt, at, detail. The position is counted. */
+export const cellsPerRow = 7
+
+/** A change of a run's own record. It is part of the batch that holds the row it comes with. */
+export type RunChange =
+  | {
+      readonly type: 'open'
+      readonly run: number
+      readonly id: string
+      readonly title: string
+      readonly startedAt: number
+      readonly holder: RunHolder
+      readonly options: Uint8Array
+    }
+  | { readonly type: 'resume'; readonly run: number; readonly holder: RunHolder }
+  | {
+      readonly type: 'state'
+      readonly run: number
+      readonly state: number
+      readonly endedAt: number | null
+    }
+  /** Nobody writes it any more. */
+  | { readonly type: 'leave'; readonly run: number }
+
+/** A result that came with a row. Small ones follow each other in `bodies`. */
+export interface ResultWire {
+  /** Which row of the batch. */
+  readonly row: number
+  readonly size: number
+  /** The file of a large one. */
+  readonly file?: string
+}
+
+/**
+ * Rows that were handed in at about the same time.
+ *
+ * One flat array is the cheapest form in which they cross: docs/decisions/0091.
+ */
+export interface BatchWire {
+  readonly batch: number
+  /** Position of the first row. */
+  readonly first: number
+  readonly rows: readonly Cell[]
+  readonly results: readonly ResultWire[]
+  readonly bodies: Uint8Array<ArrayBuffer> | undefined
+  readonly changes: readonly RunChange[]
+}
+
+/** A request that is answered, to a thread that answers `A[type]`. */
+export type Ask<Q> = { readonly id: number } & Q
+
+/** The answer to a request. */
+export type Answer =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: ErrorWire }
+
+export interface WriterData {
+  readonly file: string
+  readonly durability: Durability
+  readonly pid: number
+  /** Milliseconds since 1970: the thread has no clock of its own. */
+  readonly openedAt: number
+}
+
+export type WriterQuestion =
+  | { readonly type: 'open' }
+  | { readonly type: 'find'; readonly run: string }
+  | { readonly type: 'close'; readonly at: number }
+
+export interface Opened {
+  readonly session: number
+  /** The last position and the last run that were ever used. */
+  readonly position: number
+  readonly run: number
+}
+
+export interface FoundRun {
+  readonly run: number
+  readonly state: number
+}
+
+export type ToWriter = BatchWire | Ask<WriterQuestion>
+
+export type FromWriter =
+  | Answer
+  /** Everything up to this batch is durable. */
+  | { readonly durable: number }
+  | { readonly failure: ErrorWire }
+
+export interface ReaderData {
+  readonly file: string
+  readonly address: string
+  /** The session of the writer in this process, if there is one: then nobody else can write. */
+  readonly session: number | undefined
+}
+
+export type ReaderQuestion =
+  | { readonly type: 'open' }
+  | {
+      readonly type: 'runs'
+      readonly state: JournaledState | undefined
+      readonly limit: number
+    }
+  | { readonly type: 'counts'; readonly run: string }
+  | { readonly type: 'snapshot'; readonly run: string; readonly upTo: number }
+  | { readonly type: 'nodes'; readonly snapshot: number }
+  | { readonly type: 'history'; readonly run: string; readonly from: number }
+  | { readonly type: 'value'; readonly run: string; readonly node: string }
+  | { readonly type: 'close' }
+
+/** A snapshot without its nodes, which follow page by page. */
+export interface SnapshotHead {
+  readonly snapshot: number
+  readonly run: Omit<RunSnapshot, 'nodes' | 'options'>
+  readonly options: Uint8Array<ArrayBuffer>
+}
+
+export interface StoredResult {
+  readonly file: string | null
+  readonly body: Uint8Array<ArrayBuffer> | null
+}
+
+export interface ReaderAnswers {
+  readonly open: undefined
+  readonly runs: readonly RunSummary[]
+  readonly counts: RunSummary['counts']
+  readonly snapshot: SnapshotHead
+  /** Empty when there are no more. */
+  readonly nodes: readonly NodeSnapshot[]
+  /** Empty when there are no more. */
+  readonly history: readonly HistoryEntry[]
+  readonly value: StoredResult
+  readonly close: undefined
+}
+
+export interface WriterAnswers {
+  readonly open: Opened
+  readonly find: FoundRun | undefined
+  readonly close: undefined
+}

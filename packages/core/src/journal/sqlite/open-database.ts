@@ -1,0 +1,155 @@
+/* oxlint-disable node/no-sync -- runs in a thread of the journal, where waiting is what it is for */
+/**
+ * Opening a file: what it must be before anything is read from it or written to it.
+ *
+ *   no file ──▶ made                           (for writing)
+ *   a database of ours, older ──▶ migrated     (for writing)
+ *   … of this version ──▶ opened
+ *   … newer ──▶ HDL_JOURNAL_NEWER
+ *   … damaged, or not a database ──▶ HDL_JOURNAL_DAMAGED, with what can be read of it
+ *   of another program ──▶ HDL_STORE_FAILED
+ */
+import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { DatabaseSync } from 'node:sqlite'
+import { HeddleError, describe } from '../../errors.ts'
+import type { Durability } from '../journal.ts'
+import { migrate } from './migrate.ts'
+import { salvage } from './salvage.ts'
+import { applicationId, migrations, schemaVersion } from './schema.ts'
+import { isDamage, storeError } from './sqlite-error.ts'
+
+/** How long to wait for programs that look into the file with other tools. */
+const busyTimeout = 30_000
+
+/** Larger files are not read from end to end when they are opened: 64 MiB take about 0.1 s. */
+const wholeCheckLimit = 64 * 2 ** 20
+
+/** Bytes of log that are kept for reuse; more is given back to the file system. */
+const keptLog = 16 * 2 ** 20
+
+export function openForWriting(file: string, durability: Durability): DatabaseSync {
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    checkIsDatabase(file)
+    const database = new DatabaseSync(file, { timeout: busyTimeout })
+    try {
+      if (isEmpty(database)) database.exec('PRAGMA journal_mode = WAL')
+      else checkContent(database, file)
+      const synchronous = durability === 'fsync' ? 'FULL' : 'NORMAL'
+      database.exec(`
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = ${synchronous};
+        PRAGMA wal_autocheckpoint = 0;
+        PRAGMA journal_size_limit = ${keptLog};
+      `)
+      migrate(database, file, migrations)
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    throw openError(file, error, true)
+  }
+}
+
+/** `checked`: this process has it open for writing, so its content has been looked at. */
+export function openForReading(file: string, checked: boolean): DatabaseSync {
+  if (!existsSync(file)) {
+    const details = { store: file, action: 'be opened', cause: 'there is no such file' }
+    throw new HeddleError('HDL_STORE_FAILED', details)
+  }
+  try {
+    checkIsDatabase(file)
+    const database = openReadOnly(file)
+    try {
+      if (checked) return database
+      checkContent(database, file)
+      const version = versionOf(database)
+      if (version < schemaVersion) {
+        const cause = `it has the older schema version ${version}: open it for writing once, which migrates it`
+        throw new HeddleError('HDL_STORE_FAILED', { store: file, action: 'be read', cause })
+      }
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    throw openError(file, error, false)
+  }
+}
+
+/**
+ * A database with a log needs a file for shared memory beside it. Where that cannot be made, as on a
+ * read-only medium, the file is read as one that does not change.
+ */
+function openReadOnly(file: string): DatabaseSync {
+  const options = { readOnly: true, timeout: busyTimeout }
+  const database = new DatabaseSync(file, options)
+  try {
+    versionOf(database)
+    return database
+  } catch (error) {
+    database.close()
+    const log = `${file}-wal`
+    if (isDamage(error) || (existsSync(log) && statSync(log).size > 0)) throw error
+    return new DatabaseSync(`${pathToFileURL(file).href}?immutable=1`, options)
+  }
+}
+
+/** The error for what went wrong at the opening. What can be saved of a damaged file is saved. */
+export function openError(file: string, error: unknown, maySave: boolean): HeddleError {
+  if (!isDamage(error)) return storeError(file, 'be opened', error)
+  const saved = salvage(file, maySave)
+  const problem = describe(error)
+  return new HeddleError('HDL_JOURNAL_DAMAGED', { path: file, problem, ...saved }, { cause: error })
+}
+
+class Damage extends Error {
+  /** As SQLite numbers it: SQLITE_CORRUPT. */
+  readonly errcode = 11
+}
+
+/** SQLite itself would take a file of less than a header for an empty database, and overwrite it. */
+function checkIsDatabase(file: string): void {
+  if (!existsSync(file) || statSync(file).size === 0) return
+  const header = Buffer.alloc(16)
+  const descriptor = openSync(file, 'r')
+  try {
+    readSync(descriptor, header)
+  } finally {
+    closeSync(descriptor)
+  }
+  if (header.toString('latin1') !== 'SQLite format 3\0') {
+    throw new Damage('it does not begin as a database does')
+  }
+}
+
+function isEmpty(database: DatabaseSync): boolean {
+  return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+}
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+}
+
+function versionOf(database: DatabaseSync): number {
+  return pragma(database, 'user_version') as number
+}
+
+function checkContent(database: DatabaseSync, file: string): void {
+  if (pragma(database, 'application_id') !== applicationId) {
+    const cause = 'it is a database of another program'
+    throw new HeddleError('HDL_STORE_FAILED', { store: file, action: 'be opened', cause })
+  }
+  const found = versionOf(database)
+  if (found > schemaVersion) {
+    throw new HeddleError('HDL_JOURNAL_NEWER', { path: file, found, known: schemaVersion })
+  }
+  if (statSync(file).size > wholeCheckLimit) return
+  const problem = pragma(database, 'quick_check(1)')
+  if (problem !== 'ok') throw new Damage(String(problem).replaceAll(/\s+/g, ' '))
+}

@@ -1,0 +1,313 @@
+/**
+ * Rows on their way from the loop to the thread that writes.
+ *
+ *   add() ──▶ gathering ──(end of the turn, or full)──▶ sealed ──(room in the thread)──▶ sent ──▶ durable
+ *                 └───────────────┴──────── fail() ────────────────────┴──▶ failed
+ *
+ *  O1  Positions are given in the order of add(), without gaps, and batches are sent in that order.
+ *  O2  A batch's waiters are told once: when it is durable, or when the journal has failed.
+ *  O3  After a failure nothing is sent any more.
+ *  O4  No more than `threadRows` rows and `threadText` characters are in the thread at a time.
+ *  O5  What is sent in one turn of the loop is bounded, however much is waiting.
+ *
+ * All who wait for rows of one batch share one promise: a commit costs no object of its own.
+ */
+import type { HeddleError } from '../../errors.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { afterReactions } from '../../kernel/turn.ts'
+import { WaiterList, type WaitOptions } from '../../kernel/waiters.ts'
+import {
+  cellsPerRow,
+  type BatchWire,
+  type Cell,
+  type ResultWire,
+  type RunChange,
+} from './messages.ts'
+import type { StoredValue } from './value-files.ts'
+
+/** A batch is full with this many rows, or characters of details: about 0.5 ms to send. */
+const batchRows = 1024
+const batchText = 512 * 1024
+
+const threadRows = 16_384
+const threadText = 16 * 2 ** 20
+
+/** Batches that are sent in one turn of the loop. */
+const batchesPerTurn = 8
+
+/** Rows and characters that may be pending before those who can wait are asked to. */
+const roomRows = 32_768
+const roomText = 32 * 2 ** 20
+
+class Batch {
+  readonly number: number
+  readonly first: number
+  readonly rows: Cell[] = []
+  readonly results: ResultWire[] = []
+  readonly bodies: Uint8Array[] = []
+  readonly changes: RunChange[] = []
+  /** Characters and bytes of what is not of fixed size. */
+  size = 0
+  #waiting: PromiseWithResolvers<void> | undefined
+
+  constructor(number: number, first: number) {
+    this.number = number
+    this.first = first
+  }
+
+  get count(): number {
+    return this.rows.length / cellsPerRow
+  }
+
+  get isEmpty(): boolean {
+    return this.rows.length === 0 && this.changes.length === 0
+  }
+
+  get isFull(): boolean {
+    return this.rows.length >= batchRows * cellsPerRow || this.size >= batchText
+  }
+
+  get isAwaited(): boolean {
+    return this.#waiting !== undefined
+  }
+
+  durable(): Promise<void> {
+    this.#waiting ??= Promise.withResolvers()
+    return this.#waiting.promise
+  }
+
+  settle(error?: HeddleError): void {
+    if (error === undefined) this.#waiting?.resolve()
+    else this.#waiting?.reject(error)
+  }
+
+  wire(): BatchWire {
+    const { number, first, rows, results, changes } = this
+    const bodies = this.bodies.length === 0 ? undefined : joined(this.bodies)
+    return { batch: number, first, rows, results, changes, bodies }
+  }
+}
+
+function joined(bodies: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  let size = 0
+  for (const body of bodies) size += body.length
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const body of bodies) {
+    all.set(body, at)
+    at += body.length
+  }
+  return all
+}
+
+export interface OutboxHost {
+  readonly clock: Clock
+  send(batch: BatchWire, transfer: readonly ArrayBuffer[]): void
+  /** Called when the first row becomes pending, and when the last is not any more. */
+  onBusy(isBusy: boolean): void
+}
+
+export class Outbox {
+  readonly #host: OutboxHost
+  readonly #room: WaiterList<void>
+  #gathering: Batch
+  /** Sealed ones, oldest first. */
+  readonly #sealed: Batch[] = []
+  /** Those in the thread, oldest first. */
+  readonly #sent: Batch[] = []
+  #durableRows = 0
+  #commits = 0
+  #pendingRows = 0
+  #pendingSize = 0
+  #sentRows = 0
+  #sentSize = 0
+  #isPlanned = false
+  #isIdle = true
+  #failure: HeddleError | undefined
+  #isTold = false
+
+  /** `position` is the last one that was ever used. */
+  constructor(host: OutboxHost, position: number) {
+    this.#host = host
+    this.#room = new WaiterList(host.clock)
+    this.#gathering = new Batch(1, position + 1)
+  }
+
+  get pending(): number {
+    return this.#pendingRows
+  }
+
+  get failure(): HeddleError | undefined {
+    return this.#failure
+  }
+
+  /** Whether somebody has been told of the failure. */
+  get isFailureTold(): boolean {
+    return this.#isTold
+  }
+
+  get hasRoom(): boolean {
+    return this.#pendingRows < roomRows && this.#pendingSize < roomText
+  }
+
+  get counts(): { readonly rows: number; readonly commits: number } {
+    return { rows: this.#durableRows, commits: this.#commits }
+  }
+
+  /** Adds a row, with the result or the change of the run that belongs to it. */
+  add(
+    run: number,
+    kind: number,
+    node: string | null,
+    state: number | null,
+    attempt: number | null,
+    at: number,
+    detail: string | null,
+    value?: StoredValue,
+    change?: RunChange,
+  ): void {
+    if (this.#failure !== undefined) return
+    const batch = this.#gathering
+    batch.rows.push(run, kind, node, state, attempt, at, detail)
+    if (change !== undefined) batch.changes.push(change)
+    let size = detail === null ? 0 : detail.length
+    if (value !== undefined) size += this.#addResult(batch, value)
+    this.#grow(batch, 1, size)
+  }
+
+  /** Adds a change of a run that comes with no row. */
+  change(change: RunChange): void {
+    if (this.#failure !== undefined) return
+    this.#gathering.changes.push(change)
+    this.#grow(this.#gathering, 0, 0)
+  }
+
+  #addResult(batch: Batch, value: StoredValue): number {
+    const row = batch.count - 1
+    if ('file' in value) {
+      batch.results.push({ row, size: value.size, file: value.file })
+      return 0
+    }
+    const { body } = value
+    batch.results.push({ row, size: body.length })
+    if (body.length > 0) batch.bodies.push(body)
+    return body.length
+  }
+
+  #grow(batch: Batch, rows: number, size: number): void {
+    if (this.#isIdle) this.#host.onBusy(true)
+    this.#isIdle = false
+    this.#pendingRows += rows
+    this.#pendingSize += size
+    batch.size += size
+    if (batch.isFull) this.#seal()
+    this.#plan()
+  }
+
+  #seal(): void {
+    const full = this.#gathering
+    this.#sealed.push(full)
+    this.#gathering = new Batch(full.number + 1, full.first + full.count)
+  }
+
+  /** Ends when everything so far is durable. */
+  durable(): Promise<void> {
+    if (this.#failure !== undefined) {
+      this.#isTold = true
+      return Promise.reject(this.#failure)
+    }
+    const last = this.#gathering.isEmpty
+      ? (this.#sealed.at(-1) ?? this.#sent.at(-1))
+      : this.#gathering
+    return last?.durable() ?? Promise.resolve()
+  }
+
+  /** As durable(), for those who do not want to wait for ever. */
+  waitDurable(what: string, options: WaitOptions): Promise<void> {
+    const durable = this.durable()
+    if (options.signal === undefined && options.deadline === undefined) return durable
+    const waiting = new WaiterList<void>(this.#host.clock)
+    const ended = waiting.wait(what, options)
+    durable.then(
+      () => waiting.wakeFirst(),
+      (error) => waiting.failAll(error),
+    )
+    return ended
+  }
+
+  waitRoom(what: string, options: WaitOptions): Promise<void> {
+    if (this.#failure !== undefined) return this.durable()
+    return this.hasRoom ? Promise.resolve() : this.#room.wait(what, options)
+  }
+
+  /** Everything up to this batch is durable. */
+  onDurable(number: number): void {
+    this.#commits++
+    let settled = 0
+    for (const batch of this.#sent) {
+      if (batch.number > number) break
+      settled++
+      this.#durableRows += batch.count
+      this.#pendingRows -= batch.count
+      this.#pendingSize -= batch.size
+      this.#sentRows -= batch.count
+      this.#sentSize -= batch.size
+      batch.settle()
+    }
+    this.#sent.splice(0, settled)
+    if (this.#failure !== undefined) return
+    if (this.hasRoom) this.#room.wakeAll()
+    if (this.#sealed.length > 0 || !this.#gathering.isEmpty) this.#plan()
+    else if (this.#sent.length === 0) this.#rest()
+  }
+
+  /** The first failure stays: what comes after it is a consequence. */
+  fail(error: HeddleError): void {
+    if (this.#failure !== undefined) return
+    this.#failure = error
+    for (const batch of [...this.#sent, ...this.#sealed, this.#gathering]) {
+      if (batch.isAwaited) this.#isTold = true
+      batch.settle(error)
+    }
+    if (this.#room.size > 0) this.#isTold = true
+    this.#room.failAll(error)
+    this.#sent.length = 0
+    this.#sealed.length = 0
+    this.#gathering = new Batch(0, 0)
+    this.#pendingRows = 0
+    this.#pendingSize = 0
+    if (!this.#isIdle) this.#rest()
+  }
+
+  #rest(): void {
+    this.#isIdle = true
+    this.#host.onBusy(false)
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    afterReactions(this.#send)
+  }
+
+  readonly #send = (): void => {
+    this.#isPlanned = false
+    for (let sent = 0; this.#sentRows < threadRows && this.#sentSize < threadText; sent++) {
+      if (this.#sealed.length === 0) {
+        if (this.#gathering.isEmpty) return
+        this.#seal()
+      }
+      if (sent === batchesPerTurn) {
+        this.#isPlanned = true
+        this.#host.clock.afterIo(this.#send)
+        return
+      }
+      const batch = this.#sealed.shift()!
+      this.#sent.push(batch)
+      this.#sentRows += batch.count
+      this.#sentSize += batch.size
+      const wire = batch.wire()
+      this.#host.send(wire, wire.bodies === undefined ? [] : [wire.bodies.buffer])
+    }
+  }
+}

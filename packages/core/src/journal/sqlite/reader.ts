@@ -1,0 +1,245 @@
+/**
+ * The read side of the database.
+ *
+ * Rows never change, so a long answer is put together from short reads up to a position that is fixed
+ * at its start: no read keeps the log from being moved into the database, and answers take turns.
+ */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { HeddleError } from '../../errors.ts'
+import { CountFold, RunFold, type Counts } from '../fold.ts'
+import type { HistoryEntry, JournaledState, NodeSnapshot, RunSummary } from '../journal.ts'
+import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import { isHeld } from './lock-probe.ts'
+import type { ReaderData, SnapshotHead, StoredResult } from './messages.ts'
+import { entryOf, historyColumns, nodesOf, type HistoryRow } from './rows.ts'
+import { Kind } from './schema.ts'
+
+/** Rows of a history that travel together: about 1 ms on the loop. */
+const historyPage = 512
+const historyText = 512 * 1024
+
+/** Nodes of a snapshot that travel together. */
+const nodesPage = 512
+
+/** Rows that are taken in between two looks at other questions: 5 to 10 ms. */
+const foldPage = 5000
+
+/** Runs whose nodes are counted on from where the last list left off. */
+const rememberedCounts = 16
+
+interface RunRow {
+  readonly run: number
+  readonly id: string
+  readonly title: string
+  readonly started_at: number
+  readonly ended_at: number | null
+  readonly state: number
+  readonly pid: number
+  readonly host: string
+  readonly command: string
+  readonly options: Uint8Array<ArrayBuffer>
+  readonly session: number | null
+  readonly counts: string | null
+}
+
+interface CountedRun {
+  readonly fold: CountFold
+  position: number
+}
+
+export class JournalReader {
+  readonly #database: DatabaseSync
+  readonly #data: ReaderData
+  readonly #pause: () => Promise<void>
+  readonly #counted = new Map<number, CountedRun>()
+  readonly #snapshots = new Map<number, { readonly nodes: NodeSnapshot[]; sent: number }>()
+  #lastSnapshot = 0
+
+  /** `pause` lets other questions be answered between the pages of one. */
+  constructor(database: DatabaseSync, data: ReaderData, pause: () => Promise<void>) {
+    this.#database = database
+    this.#data = data
+    this.#pause = pause
+  }
+
+  async runs(state: JournaledState | undefined, limit: number): Promise<RunSummary[]> {
+    const found: RunSummary[] = []
+    const live = this.#liveSession()
+    let before = Number.MAX_SAFE_INTEGER
+    while (found.length < limit) {
+      const page = this.#all<RunRow>(
+        'SELECT * FROM run WHERE run < ? ORDER BY run DESC LIMIT 100',
+        before,
+      )
+      if (page.length === 0) break
+      for (const row of page) {
+        before = row.run
+        if (found.length >= limit) break
+        if (state !== undefined && stateOf(row, live) !== state) continue
+        found.push(summaryOf(row, live, await this.#countsOf(row)))
+      }
+    }
+    return found
+  }
+
+  async counts(id: string): Promise<Counts> {
+    return this.#countsOf(this.#find(id))
+  }
+
+  async snapshot(id: string, upTo: number): Promise<SnapshotHead> {
+    const row = this.#find(id)
+    const last = this.#lastPosition(row.run)
+    const end = Math.min(upTo, last)
+    const fold = new RunFold()
+    await this.#fold(row.run, 0, end, (each) => fold.add(entryOf(each), each[1] === Kind.success))
+    const then = { ...summaryOf(row, this.#liveSession(), fold.counts()), ...fold.by }
+    const { endedAt: _endedAt, ...rest } = then
+    const head = {
+      ...rest,
+      ...(fold.endedAt !== undefined && { endedAt: fold.endedAt }),
+      state: end === last ? then.state : fold.state,
+      position: fold.position,
+    }
+    this.#snapshots.set(++this.#lastSnapshot, { nodes: fold.nodes(), sent: 0 })
+    return { snapshot: this.#lastSnapshot, run: head, options: row.options }
+  }
+
+  /** The next nodes of a snapshot. It is forgotten after the last. */
+  nodes(snapshot: number): NodeSnapshot[] {
+    const left = this.#snapshots.get(snapshot)
+    const page = left?.nodes.slice(left.sent, (left.sent += nodesPage)) ?? []
+    if (page.length < nodesPage) this.#snapshots.delete(snapshot)
+    return page
+  }
+
+  history(id: string, from: number): HistoryEntry[] {
+    const { run } = this.#find(id)
+    const page: HistoryEntry[] = []
+    let text = 0
+    for (const row of this.#page(run, from, Infinity, historyPage)) {
+      page.push(entryOf(row))
+      text += row[6]?.length ?? 0
+      if (text > historyText) break
+    }
+    return page
+  }
+
+  value(id: string, node: string): StoredResult {
+    const { run } = this.#find(id)
+    const [found] = this.#all<StoredResult>(
+      'SELECT file, body FROM result WHERE run = ? AND node = ? ORDER BY position DESC LIMIT 1',
+      ...[run, node],
+    )
+    if (found !== undefined) return { file: found.file, body: found.body }
+    throw new HeddleError('HDL_NO_RESULT', { node, state: this.#stateOfNode(run, node) })
+  }
+
+  #stateOfNode(run: number, node: string): string {
+    const [last] = this.#all<{ state: number }>(
+      `SELECT state FROM history WHERE run = ? AND node = ? AND kind <= ${Kind.success}
+      ORDER BY position DESC LIMIT 1`,
+      ...[run, node],
+    )
+    return last === undefined ? 'it has not been run' : nodeStateOf(last.state)
+  }
+
+  #find(id: string): RunRow {
+    const [row] = this.#all<RunRow>('SELECT * FROM run WHERE id = ?', id)
+    if (row !== undefined) return row
+    throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.#data.address })
+  }
+
+  /** The session that can be writing now. */
+  #liveSession(): number | undefined {
+    if (this.#data.session !== undefined) return this.#data.session
+    const [last] = this.#all<{ session: number; closed_at: number | null }>(
+      'SELECT session, closed_at FROM session ORDER BY session DESC LIMIT 1',
+    )
+    return last?.closed_at === null && isHeld(this.#data.file) ? last.session : undefined
+  }
+
+  async #countsOf(row: RunRow): Promise<Counts> {
+    if (row.counts !== null) return JSON.parse(row.counts) as Counts
+    const counted = this.#counted.get(row.run) ?? { fold: new CountFold(), position: 0 }
+    // The least recently asked for is forgotten first.
+    this.#counted.delete(row.run)
+    this.#counted.set(row.run, counted)
+    const [oldest] = this.#counted.keys()
+    if (this.#counted.size > rememberedCounts) this.#counted.delete(oldest!)
+    const { fold } = counted
+    const end = this.#lastPosition(row.run)
+    await this.#fold(
+      row.run,
+      counted.position,
+      end,
+      ([position, kind, node, state, , , detail]) => {
+        // Another question may have counted on meanwhile.
+        if (position <= counted.position) return
+        counted.position = position
+        if (kind === Kind.nodes) fold.addNodes(nodesOf(detail!))
+        if (kind === Kind.node || kind === Kind.success) fold.add(node!, nodeStateOf(state))
+      },
+    )
+    return fold.counts()
+  }
+
+  #lastPosition(run: number): number {
+    const [last] = this.#all<{ position: number | null }>(
+      'SELECT max(position) AS position FROM history WHERE run = ?',
+      run,
+    )
+    return last?.position ?? 0
+  }
+
+  async #fold(
+    run: number,
+    from: number,
+    upTo: number,
+    take: (row: HistoryRow) => void,
+  ): Promise<void> {
+    for (let last = from; last < upTo;) {
+      const before = last
+      for (const row of this.#page(run, last, upTo, foldPage)) {
+        take(row)
+        ;[last] = row
+      }
+      if (last === before) return
+      await this.#pause()
+    }
+  }
+
+  #page(run: number, after: number, upTo: number, limit: number): Iterable<HistoryRow> {
+    const statement = this.#database.prepare(
+      `SELECT ${historyColumns} FROM history
+      WHERE run = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?`,
+    )
+    statement.setReturnArrays(true)
+    const end = Math.min(upTo, Number.MAX_SAFE_INTEGER)
+    return statement.iterate(run, after, end, limit) as unknown as Iterable<HistoryRow>
+  }
+
+  #all<T>(sql: string, ...parameters: SQLInputValue[]): T[] {
+    return this.#database.prepare(sql).all(...parameters) as T[]
+  }
+}
+
+function stateOf(row: RunRow, live: number | undefined): JournaledState {
+  const state = runStateOf(row.state)
+  const isLive = row.session !== null && row.session === live
+  return isEnd(state) || isLive ? state : 'interrupted'
+}
+
+function summaryOf(row: RunRow, live: number | undefined, counts: Counts): RunSummary {
+  const { id, title, pid, host, command } = row
+  return {
+    id,
+    title,
+    startedAt: row.started_at,
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    state: stateOf(row, live),
+    pid,
+    host,
+    command,
+    counts,
+  }
+}

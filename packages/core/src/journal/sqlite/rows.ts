@@ -1,0 +1,78 @@
+/** Rows as they are stored, and back. */
+import type { HistoryEntry, NodeHeader, RunHolder, Transition } from '../journal.ts'
+import { cutRecord } from '../cut.ts'
+import { nodeStateOf, runStateOf } from '../states.ts'
+import { Kind } from './schema.ts'
+
+/** What a row of a node has besides its columns; null for most. */
+export function nodeDetail(transition: Transition): string | null {
+  const { error, delay, blockedBy } = transition
+  if (error === undefined && delay === undefined && blockedBy === undefined) return null
+  return JSON.stringify({ error: error && cutRecord(error), delay, blockedBy })
+}
+
+export function holderDetail({ pid, host, command }: RunHolder): string {
+  return JSON.stringify({ pid, host, command })
+}
+
+type NodeWire = readonly [
+  name: string,
+  job: string,
+  place: NodeHeader['place'],
+  after: readonly string[],
+  input?: string,
+]
+
+export function nodesDetail(nodes: readonly NodeHeader[]): string {
+  return JSON.stringify(
+    nodes.map(({ name, job, place, after, input }): NodeWire =>
+      input === undefined ? [name, job, place, after] : [name, job, place, after, input],
+    ),
+  )
+}
+
+export function nodesOf(detail: string): NodeHeader[] {
+  return (JSON.parse(detail) as NodeWire[]).map(([name, job, place, after, input]) =>
+    input === undefined ? { name, job, place, after } : { name, job, place, after, input },
+  )
+}
+
+/** The columns in the order in which they are selected. */
+export const historyColumns = 'position, kind, node, state, attempt, at, detail'
+
+export type HistoryRow = readonly [
+  position: number,
+  kind: number,
+  node: string | null,
+  state: number | null,
+  attempt: number | null,
+  at: number,
+  detail: string | null,
+]
+
+export function entryOf(row: HistoryRow): HistoryEntry {
+  const [position, kind, name, state, attempt, at, detail] = row
+  const node = name ?? ''
+  switch (kind) {
+    case Kind.log:
+      return { kind: 'log', position, node, attempt: attempt ?? 0, at, text: detail ?? '' }
+    case Kind.nodes:
+      return { kind: 'nodes', position, at, added: detail === null ? [] : nodesOf(detail) }
+    case Kind.run: {
+      const by = detail === null ? undefined : (JSON.parse(detail) as RunHolder)
+      return { kind: 'run', position, at, state: runStateOf(state), ...(by && { by }) }
+    }
+    default: {
+      const rest = detail === null ? undefined : (JSON.parse(detail) as Partial<Transition>)
+      return {
+        kind: 'node',
+        position,
+        node,
+        state: nodeStateOf(state),
+        attempt: attempt ?? 0,
+        at,
+        ...rest,
+      }
+    }
+  }
+}

@@ -1,0 +1,187 @@
+/* oxlint-disable node/no-sync -- runs in a thread of the journal, where waiting is what it is for */
+/**
+ * What can still be read of a damaged journal.
+ *
+ * It works on a copy, so the damaged file stays as it is, and so do the files beside it. Every table is
+ * read run by run, from both ends towards the damage: what is lost is what lies between the first and
+ * the last damaged page of a run. Positions stay what they were, so that a gap can be seen.
+ *
+ * A copy that is there already is not made again: somebody may have gone on with it.
+ */
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { applicationId, migrations, schemaVersion } from './schema.ts'
+import { migrate } from './migrate.ts'
+import { valuesFolder } from './value-files.ts'
+
+export interface Saved {
+  readonly runs: number
+  readonly rows: number
+  /** Where they are; undefined when nothing was saved. */
+  readonly saved: string | undefined
+}
+
+const nothing: Saved = { runs: 0, rows: 0, saved: undefined }
+
+export function savedName(file: string): string {
+  return `${file}.saved.db`
+}
+
+/** Reads what can be read of `file`; with `mayWrite` it is written to a file beside it. */
+export function salvage(file: string, mayWrite: boolean): Saved {
+  const target = savedName(file)
+  if (existsSync(target)) return { ...countRows(target), saved: target }
+  const parent = mayWrite ? dirname(file) : tmpdir()
+  let folder: string | undefined
+  try {
+    folder = mkdtempSync(join(parent, `.${basename(file)}.saving-`))
+    const copy = join(folder, 'copy.db')
+    copyFileSync(file, copy, constants.COPYFILE_FICLONE)
+    if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`)
+    const draft = join(folder, 'saved.db')
+    copyReadable(copy, draft)
+    const counts = countRows(draft)
+    if (counts.rows === 0 || !mayWrite) return { ...counts, saved: undefined }
+    linkValues(draft, file, target)
+    renameSync(draft, target)
+    return { ...counts, saved: target }
+  } catch {
+    // No space for a copy, or nothing in it that is a table: the damage itself is what is reported.
+    return nothing
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function countRows(file: string): { runs: number; rows: number } {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    const { runs, rows } = database
+      .prepare('SELECT (SELECT count(*) FROM run) AS runs, (SELECT count(*) FROM history) AS rows')
+      .get()!
+    return { runs: runs as number, rows: rows as number }
+  } catch {
+    return { runs: 0, rows: 0 }
+  } finally {
+    database.close()
+  }
+}
+
+function copyReadable(from: string, to: string): void {
+  const source = new DatabaseSync(from, { defensive: false })
+  const target = new DatabaseSync(to)
+  try {
+    // Lets a file be read that is shorter than its header says.
+    source.exec('PRAGMA writable_schema = ON; PRAGMA cell_size_check = ON')
+    const header = source.prepare('PRAGMA application_id').get() as { application_id: number }
+    const version = source.prepare('PRAGMA user_version').get() as { user_version: number }
+    if (header.application_id !== applicationId || version.user_version > schemaVersion) return
+    // An older one is brought up to date by whoever opens it.
+    migrate(target, to, migrations.slice(0, version.user_version))
+    target.exec('BEGIN')
+    copyTable(source, target, 'session', ['session'])
+    copyTable(source, target, 'run', ['run'])
+    for (const run of runsOf(source)) {
+      copyTable(source, target, 'history', ['position'], run)
+      copyTable(source, target, 'result', ['node', 'position'], run)
+    }
+    target.exec('COMMIT')
+  } finally {
+    source.close()
+    target.close()
+  }
+}
+
+/** The runs that have rows, found one by one: a list of all would stop at the first damaged page. */
+function* runsOf(source: DatabaseSync): Generator<number, void, undefined> {
+  const known = new Set<number>()
+  for (const table of ['run', 'history']) {
+    for (const order of ['ASC', 'DESC']) {
+      const sql = `SELECT DISTINCT run FROM ${table} ORDER BY run ${order}`
+      for (const [run] of readable(source, sql, [])) {
+        if (!known.has(run as number)) yield run as number
+        known.add(run as number)
+      }
+    }
+  }
+}
+
+/** Rows until the first that cannot be read. */
+function* readable(
+  source: DatabaseSync,
+  sql: string,
+  parameters: readonly number[],
+): Generator<SQLOutputValue[], void, undefined> {
+  try {
+    const statement = source.prepare(sql)
+    statement.setReturnArrays(true)
+    yield* statement.iterate(...parameters) as unknown as Iterable<SQLOutputValue[]>
+  } catch {
+    // The page is damaged; whoever reads from the other end gets to it from there.
+  }
+}
+
+function copyTable(
+  source: DatabaseSync,
+  target: DatabaseSync,
+  table: string,
+  key: readonly string[],
+  run?: number,
+): void {
+  const columns = (
+    target.prepare('SELECT name FROM pragma_table_info(?)').all(table) as { name: string }[]
+  ).map(({ name }) => name)
+  const insert = target.prepare(
+    `INSERT OR IGNORE INTO ${table} VALUES (${columns.map(() => '?').join()})`,
+  )
+  const where = run === undefined ? '' : 'WHERE run = ?'
+  for (const order of ['ASC', 'DESC']) {
+    const by = key.map((column) => `${column} ${order}`).join()
+    const sql = `SELECT ${columns.join()} FROM ${table} ${where} ORDER BY ${by}`
+    for (const row of readable(source, sql, run === undefined ? [] : [run])) {
+      try {
+        // From the other end: what is there already has been read from this side.
+        if (insert.run(...row).changes === 0 && order === 'DESC') break
+      } catch {
+        // A value of the wrong type: one row is lost, not those behind it.
+      }
+    }
+  }
+}
+
+/** The saved journal gets its own folder of large values, with the same files in it. */
+function linkValues(saved: string, file: string, target: string): void {
+  const from = valuesFolder(file)
+  const to = valuesFolder(target)
+  if (!existsSync(from)) return
+  mkdirSync(to, { recursive: true })
+  const database = new DatabaseSync(saved, { readOnly: true })
+  try {
+    const files = database.prepare('SELECT DISTINCT file FROM result WHERE file IS NOT NULL').all()
+    for (const { file: name } of files as { file: string }[]) {
+      if (existsSync(join(from, name))) linkOrCopy(join(from, name), join(to, name))
+    }
+  } finally {
+    database.close()
+  }
+}
+
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch {
+    // Not every file system has links.
+    copyFileSync(from, to)
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The tables, and how older files get them.
+ *
+ *   run      one for each run: what its header says, and how it stands (worked out from history)
+ *   history  every row of every run: clustered by run, in order of position. Never changed
+ *   result   what nodes returned: the bytes of small values, the names of files for large ones
+ *   session  one for each process that had the journal open for writing
+ *
+ * Names, not numbers, stand for nodes: rows are readable with any SQLite tool, and neither side keeps
+ * a table of a million names in memory. States are numbers: see states.ts.
+ *
+ * A change of the tables is a new migration at the end of the list. Those that were released are
+ * never edited: a file remembers how many it has seen (`user_version`).
+ */
+
+/** Read as text: "HDLJ". */
+export const applicationId = 0x48444c4a
+
+export interface Migration {
+  /** What it is for, for the message when it fails. */
+  readonly title: string
+  readonly sql: string
+}
+
+export const migrations: readonly Migration[] = [
+  {
+    title: 'tables',
+    sql: `
+      CREATE TABLE session (
+        session INTEGER PRIMARY KEY,
+        pid INTEGER NOT NULL,
+        started_at REAL NOT NULL,
+        closed_at REAL
+      ) STRICT;
+
+      CREATE TABLE run (
+        run INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        title TEXT NOT NULL,
+        started_at REAL NOT NULL,
+        ended_at REAL,
+        state INTEGER NOT NULL,
+        pid INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        command TEXT NOT NULL,
+        options BLOB NOT NULL,
+        session INTEGER, -- who writes it; NULL when nobody does
+        counts TEXT -- nodes by state, of a run that has ended; filled in when there is time
+      ) STRICT;
+
+      CREATE TABLE history (
+        run INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        kind INTEGER NOT NULL,
+        node TEXT,
+        state INTEGER,
+        attempt INTEGER,
+        at REAL NOT NULL,
+        detail TEXT,
+        PRIMARY KEY (run, position)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE result (
+        run INTEGER NOT NULL,
+        node TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        file TEXT,
+        body BLOB,
+        PRIMARY KEY (run, node, position)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE INDEX result_file ON result (file) WHERE file IS NOT NULL;
+    `,
+  },
+]
+
+/** The version of a file that has seen all migrations. */
+export const schemaVersion: number = migrations.length
+
+/** What a row of the history is about. Appended to, never reordered. */
+export const Kind = { node: 0, success: 1, log: 2, run: 3, nodes: 4 } as const

@@ -1,0 +1,349 @@
+/**
+ * The journal in a file: a thread that writes, a thread that reads, and files for large values.
+ *
+ *   <file>          the database        <file>-wal, <file>-shm   its log, while it is open
+ *   <file>.values/  large values        <file>.lock, .lock.json  who writes
+ *
+ *   loop ──rows, per turn──▶ writing thread ──one transaction per group──▶ <file>-wal ──▶ <file>
+ *     ◀──"durable up to"──        reading thread ◀── pages of rows ──┘
+ *
+ * The reading thread starts with the first question. Neither keeps the process alive unless something
+ * is under way.
+ */
+import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
+import { HeddleError } from '../../errors.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { decodeError } from '../../threads/error-wire.ts'
+import { checkHeader, checkHolder, checkNodes } from '../check-header.ts'
+import { collectPieces, decodeValue, encodePieces, unreadable } from '../encode.ts'
+import type {
+  Durability,
+  HistoryEntry,
+  Journal,
+  JournalStats,
+  NodeSnapshot,
+  RunHeader,
+  RunHolder,
+  RunSnapshot,
+  RunSummary,
+  RunWriter,
+} from '../journal.ts'
+import { runStateOf } from '../states.ts'
+import { allSucceeded, defaultRunLimit, heldError, type RunsOptions } from '../summary.ts'
+import { lockName } from './lock-probe.ts'
+import type {
+  Answer,
+  FromWriter,
+  ReaderAnswers,
+  ReaderData,
+  ReaderQuestion,
+  RunChange,
+  WriterAnswers,
+  WriterData,
+  WriterQuestion,
+} from './messages.ts'
+import { Outbox } from './outbox.ts'
+import { SqliteRunWriter, type WriterHost } from './sqlite-writer.ts'
+import { ThreadLink } from './thread-link.ts'
+import { ValueFiles } from './value-files.ts'
+
+export interface SqliteJournalOptions {
+  readonly durability: Durability
+  readonly kernel: Kernel
+  readonly readOnly: boolean
+}
+
+/** Sources start sources, built files start built files. */
+const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+const writerEntry = new URL(`./writer-thread.${extension}`, import.meta.url)
+const readerEntry = new URL(`./reader-thread.${extension}`, import.meta.url)
+
+type WriterLink = ThreadLink<WriterQuestion, WriterAnswers, Exclude<FromWriter, Answer>>
+type ReaderLink = ThreadLink<ReaderQuestion, ReaderAnswers>
+
+/** What only a journal that may be written has. */
+interface WriteSide {
+  readonly lock: HeldLock
+  readonly link: WriterLink
+  readonly outbox: Outbox
+  readonly session: number
+  lastRun: number
+}
+
+export async function openSqliteJournal(
+  file: string,
+  options: SqliteJournalOptions,
+): Promise<Journal> {
+  const writeSide = options.readOnly ? undefined : await openWriteSide(file, options)
+  const journal = new SqliteJournal(file, options, writeSide)
+  // A writer's file has been looked at; a reader's may be damaged, newer, or not there.
+  if (writeSide === undefined) await journal.check()
+  return journal
+}
+
+async function openWriteSide(
+  file: string,
+  { durability, kernel }: SqliteJournalOptions,
+): Promise<WriteSide> {
+  const { clock } = kernel
+  const command = process.argv.slice(1).join(' ') || 'node'
+  const lock = await holdLock(lockName(file), { command, kernel })
+  const data: WriterData = { file, durability, pid: process.pid, openedAt: clock.wallTime() }
+  let outbox: Outbox | undefined
+  const link: WriterLink = new ThreadLink(
+    writerEntry,
+    'heddle-journal',
+    data,
+    (message) => {
+      if ('durable' in message) outbox?.onDurable(message.durable)
+      else outbox?.fail(decodeError(message.failure) as HeddleError)
+    },
+    (error) => outbox?.fail(error),
+  )
+  try {
+    const { session, position, run } = await link.ask({ type: 'open' })
+    const host = {
+      clock,
+      send: (batch: object, transfer: readonly ArrayBuffer[]) => link.post(batch, transfer),
+      onBusy: (isBusy: boolean) => (isBusy ? link.hold() : link.letGo()),
+    }
+    outbox = new Outbox(host, position)
+    return { lock, link, outbox, session, lastRun: run }
+  } catch (error) {
+    await link.end()
+    await lock.release()
+    throw error
+  }
+}
+
+class SqliteJournal implements Journal {
+  readonly address: string
+  readonly #file: string
+  readonly #kernel: Kernel
+  readonly #writeSide: WriteSide | undefined
+  readonly #values: ValueFiles
+  readonly #writers = new Map<string, SqliteRunWriter>()
+  /** Runs that are being opened or resumed. */
+  readonly #opening = new Set<string>()
+  #reader: Promise<ReaderLink> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(file: string, options: SqliteJournalOptions, writeSide: WriteSide | undefined) {
+    this.address = `sqlite:${file}`
+    this.#file = file
+    this.#kernel = options.kernel
+    this.#writeSide = writeSide
+    this.#values = new ValueFiles(file, options)
+  }
+
+  async openRun(header: RunHeader): Promise<RunWriter> {
+    const side = this.#writable()
+    checkHeader(header)
+    const { id, title, startedAt } = header
+    if (this.#opening.has(id)) throw this.#exists(id)
+    this.#opening.add(id)
+    try {
+      const { clock } = this.#kernel
+      await checkNodes(header.nodes, clock)
+      const pieces = await collectPieces(encodePieces('options', header.options, clock))
+      if ((await side.link.ask({ type: 'find', run: id })) !== undefined) throw this.#exists(id)
+      this.#writable()
+      const run = ++side.lastRun
+      const writer = this.#writerOf(id, run, side)
+      // A run becomes visible with its last row here: before that it has no record.
+      if (header.nodes.length > 0) writer.announce(header.nodes, startedAt)
+      const holder = holderOf(header)
+      const options = Buffer.concat(pieces)
+      const change: RunChange = { type: 'open', run, id, title, startedAt, holder, options }
+      await this.#begin(writer, holder, startedAt, change)
+      return writer
+    } finally {
+      this.#opening.delete(id)
+    }
+  }
+
+  async resumeRun(id: string, by: RunHolder): Promise<RunWriter> {
+    const side = this.#writable()
+    checkHolder(by)
+    const holder = holderOf(by)
+    if (this.#opening.has(id) || this.#writers.has(id)) throw heldError(id, holder)
+    this.#opening.add(id)
+    try {
+      const found = await side.link.ask({ type: 'find', run: id })
+      if (found === undefined) {
+        throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
+      }
+      if (runStateOf(found.state) === 'finished') {
+        const counts = await this.#ask({ type: 'counts', run: id })
+        if (allSucceeded(counts)) {
+          throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
+        }
+      }
+      this.#writable()
+      const writer = this.#writerOf(id, found.run, side)
+      const change: RunChange = { type: 'resume', run: found.run, holder }
+      await this.#begin(writer, holder, this.#kernel.clock.wallTime(), change)
+      return writer
+    } finally {
+      this.#opening.delete(id)
+    }
+  }
+
+  async #begin(
+    writer: SqliteRunWriter,
+    holder: RunHolder,
+    at: number,
+    change: RunChange,
+  ): Promise<void> {
+    try {
+      await writer.begin(holder, at, change)
+    } catch (error) {
+      this.#writers.delete(writer.runId)
+      throw error
+    }
+  }
+
+  async runs(options: RunsOptions = {}): Promise<readonly RunSummary[]> {
+    const { state, limit = defaultRunLimit } = options
+    return this.#ask({ type: 'runs', state, limit })
+  }
+
+  async snapshot(id: string, options: { readonly upTo?: number } = {}): Promise<RunSnapshot> {
+    const { upTo = Number.MAX_SAFE_INTEGER } = options
+    const head = await this.#ask({ type: 'snapshot', run: id, upTo })
+    const nodes: NodeSnapshot[] = []
+    for (;;) {
+      const page = await this.#ask({ type: 'nodes', snapshot: head.snapshot })
+      if (page.length === 0) break
+      nodes.push(...page)
+    }
+    const { clock } = this.#kernel
+    const decoded = await decodeValue(head.options, 'options', this.address, clock)
+    return { ...head.run, options: decoded as RunSnapshot['options'], nodes }
+  }
+
+  async *history(
+    id: string,
+    options: { readonly from?: number } = {},
+  ): AsyncGenerator<HistoryEntry, void, undefined> {
+    let { from = 0 } = options
+    for (;;) {
+      const page = await this.#ask({ type: 'history', run: id, from })
+      if (page.length === 0) return
+      yield* page
+      from = page.at(-1)!.position
+    }
+  }
+
+  async valueOf(id: string, node: string): Promise<unknown> {
+    const { file, body } = await this.#ask({ type: 'value', run: id, node })
+    const bytes = file === null ? body : await this.#values.read(file)
+    if (bytes === undefined || bytes === null) {
+      throw unreadable(node, this.address, `its file ${file} is damaged or gone`)
+    }
+    return decodeValue(bytes, node, this.address, this.#kernel.clock)
+  }
+
+  stats(): JournalStats {
+    const outbox = this.#writeSide?.outbox
+    let pending = outbox?.pending ?? 0
+    for (const writer of this.#writers.values()) pending += writer.held
+    const { rows, commits } = outbox?.counts ?? { rows: 0, commits: 0 }
+    return { pending, rows, commits, failed: outbox?.failure !== undefined }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    const side = this.#writeSide
+    const writers = [...this.#writers.values()]
+    const left = await Promise.allSettled(writers.map((writer) => writer[Symbol.asyncDispose]()))
+    // First those who read: the last to close the database moves the log into it.
+    const reader = await this.#reader?.catch(() => undefined)
+    await reader?.ask({ type: 'close' }).catch(() => undefined)
+    await reader?.end()
+    if (side === undefined) return
+    const at = this.#kernel.clock.wallTime()
+    await side.link.ask({ type: 'close', at }).catch(() => undefined)
+    await side.link.end()
+    await side.lock.release()
+    const lost = left.find((each) => each.status === 'rejected')
+    if (lost !== undefined) throw lost.reason
+  }
+
+  /** Fails when the file cannot be read. */
+  async check(): Promise<void> {
+    await this.#readerLink()
+  }
+
+  async #ask<Q extends ReaderQuestion>(question: Q): Promise<ReaderAnswers[Q['type']]> {
+    if (this.#closing !== undefined) throw this.#closed()
+    const reader = await this.#readerLink()
+    return reader.ask(question)
+  }
+
+  #readerLink(): Promise<ReaderLink> {
+    this.#reader ??= this.#startReader()
+    return this.#reader
+  }
+
+  async #startReader(): Promise<ReaderLink> {
+    const session = this.#writeSide?.session
+    const data: ReaderData = { file: this.#file, address: this.address, session }
+    const link: ReaderLink = new ThreadLink(
+      readerEntry,
+      'heddle-journal-reader',
+      data,
+      undefined,
+      // The next question starts another.
+      () => (this.#reader = undefined),
+    )
+    try {
+      await link.ask({ type: 'open' })
+      return link
+    } catch (error) {
+      this.#reader = undefined
+      await link.end()
+      throw error
+    }
+  }
+
+  #writerOf(id: string, run: number, side: WriteSide): SqliteRunWriter {
+    const host: WriterHost = {
+      file: this.#file,
+      clock: this.#kernel.clock,
+      outbox: side.outbox,
+      values: this.#values,
+      onClosed: () => this.#writers.delete(id),
+    }
+    const writer = new SqliteRunWriter(id, run, host)
+    this.#writers.set(id, writer)
+    return writer
+  }
+
+  #writable(): WriteSide {
+    if (this.#closing !== undefined) throw this.#closed()
+    if (this.#writeSide !== undefined) return this.#writeSide
+    const expected = 'false for a journal that is to be written'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'readOnly', value: true, expected })
+  }
+
+  #closed(): HeddleError {
+    return new HeddleError('HDL_CLOSED', { what: `The journal ${this.address}` })
+  }
+
+  #exists(id: string): HeddleError {
+    return new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
+  }
+}
+
+function holderOf({ pid, host, command }: RunHolder): RunHolder {
+  return { pid, host, command }
+}

@@ -1,0 +1,22 @@
+import { HeddleError } from '../errors.ts'
+import type { JournaledState, RunHolder, RunSummary } from './journal.ts'
+
+export interface RunsOptions {
+  readonly state?: JournaledState
+  readonly limit?: number
+}
+
+export const defaultRunLimit = 1000
+
+/** Whether there is nothing left to do. */
+export function allSucceeded(counts: RunSummary['counts']): boolean {
+  return Object.entries(counts).every(([state, count]) => state === 'succeeded' || count === 0)
+}
+
+/** The error for a run that somebody is writing. */
+export function heldError(id: string, { pid, host, command }: RunHolder): HeddleError {
+  return new HeddleError('HDL_LOCKED', {
+    path: `Run ${id}`,
+    holder: `pid ${pid} on ${host}: ${command}`,
+  })
+}
