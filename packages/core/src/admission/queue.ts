@@ -26,7 +26,7 @@
  * `using` gives it back.
  */
 
-import { HeddleError } from '../errors.ts'
+import { HeddleError, withoutStack } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { checkCount, checkName } from '../kernel/check.ts'
 import { Histogram, type HistogramSnapshot } from '../kernel/histogram.ts'
@@ -487,21 +487,24 @@ export class AdmissionQueue<T> {
     return admitted >= this.#tenantCapacity ? 'tenant' : undefined
   }
 
+  /** I6: a stack would be most of what a refusal costs, and says nothing that the name does not. */
   #refuse(refusal: Refusal, tenant: string): HeddleError {
     this.#rejectedBy[refusal]++
+    return withoutStack(() => this.#refusalError(refusal, tenant))
+  }
+
+  #refusalError(refusal: Refusal, tenant: string): HeddleError {
+    const what = this.name
     if (refusal === 'draining') {
-      return new HeddleError('HDL_DRAINING', {
-        what: this.name,
-        retryAfter: this.#drainRetryAfter,
-      })
+      return new HeddleError('HDL_DRAINING', { what, retryAfter: this.#drainRetryAfter })
     }
     if (refusal === 'overload') {
-      return new HeddleError('HDL_OVERLOADED', { what: this.name, retryAfter: this.retryAfter() })
+      return new HeddleError('HDL_OVERLOADED', { what, retryAfter: this.retryAfter() })
     }
     // One in so many completions is its own.
     const completions = this.used / this.#tenants.get(tenant)!.admitted
     return new HeddleError('HDL_OVERLOADED', {
-      what: `The share of tenant "${tenant}" in ${this.name}`,
+      what: `The share of tenant "${tenant}" in ${what}`,
       retryAfter: this.#retryAfter.after(completions, this.#rate.interval),
     })
   }

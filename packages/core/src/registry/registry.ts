@@ -34,7 +34,7 @@
  * Known limit: `gone()` and `cancelRequest` run abort listeners synchronously, as AbortSignal does.
  */
 
-import { HeddleError, cancelled, describe, isError } from '../errors.ts'
+import { HeddleError, cancelled, describe, isError, withoutStack } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
 import { checkCount, checkName } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
@@ -130,6 +130,11 @@ function disconnected(what: string, reason: unknown): HeddleError {
   if (!isError(reason, 'HDL_CANCELLED')) return cancelled(what, reason, 'disconnect')
   if (reason.details.source === 'disconnect') return reason
   return cancelled(what, describe(reason), 'disconnect')
+}
+
+/** Many may be due at once, and the stack would be that of a timer. */
+function timedOut(what: string, limit: number): HeddleError {
+  return withoutStack(() => new HeddleError('HDL_TIMEOUT', { what, limit }))
 }
 
 const ignore = (): void => undefined
@@ -269,11 +274,7 @@ export class Registry<V> {
       fail: (entry, error, served) => this.#fail(entry, error, served),
     }
     this.#deadlines = new Deadlines(this.#kernel.clock, (entry) => {
-      this.#fail(
-        entry,
-        new HeddleError('HDL_TIMEOUT', { what: entry.what, limit: entry.limit }),
-        false,
-      )
+      this.#fail(entry, timedOut(entry.what, entry.limit), false)
     })
   }
 
@@ -382,11 +383,7 @@ export class Registry<V> {
     else if (signal?.aborted) this.#fail(entry, reasonError(entry.what, signal.reason), false)
     else if (slot?.stale) this.#fail(entry, slot.signal.reason, false)
     else if (deadline !== undefined && !(deadline > 0)) {
-      this.#fail(
-        entry,
-        new HeddleError('HDL_TIMEOUT', { what: entry.what, limit: deadline }),
-        false,
-      )
+      this.#fail(entry, timedOut(entry.what, deadline), false)
     } else this.#look(entry, look, options)
     return entry
   }

@@ -314,7 +314,7 @@ test('drain closes the door; what was admitted goes on, what was reserved too un
   const second = queue.reserve()
   queue.drain({ retryAfter: 5000 })
   assert.throws(() => queue.reserve(), { code: 'HDL_DRAINING', retryAfter: 5000 })
-  assert.ok(queue.load().refusing)
+  assert.ok(queue.draining && queue.load().refusing)
   reserved.fill('reserved')
   const empty = watch(queue.waitEmpty())
   assert.deepEqual(serveAll(queue), ['queued', 'reserved'])

@@ -32,6 +32,7 @@ test('quantiles are those of the sorted values, at most 1/32 and a microsecond t
       assert.ok(found <= exact * (1 + 1 / 32) + 0.001, `${found} is far above ${exact}`)
       const { count, min, max, sum } = histogram.snapshot()
       assert.deepEqual([count, min, max], [all.length, sorted[0], sorted.at(-1)])
+      assert.equal(histogram.sum, sum)
       assert.ok(Math.abs(sum - all.reduce((a, b) => a + b, 0)) <= sum * 1e-9)
       assert.equal(histogram.countUpTo(max), all.length)
     }),
