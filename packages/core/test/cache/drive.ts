@@ -47,7 +47,7 @@ export async function drive(
         continue
       }
       moves.push({ name: `${name} happens`, make: () => held.happen() })
-      if (options.failures === true) {
+      if (options.failures === true && held.type !== 'compute') {
         moves.push({ name: `${name} fails`, make: () => held.fail(new Error('disk')) })
       }
     }

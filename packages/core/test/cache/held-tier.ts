@@ -1,7 +1,7 @@
 import { memoryTier } from '../../src/cache/tiers/memory.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../../src/cache/tier.ts'
 
-type Operation = 'read' | 'peek' | 'write' | 'delete' | 'clear'
+type Operation = 'read' | 'peek' | 'write' | 'delete' | 'clear' | 'compute'
 
 /** An operation that happens when the test says so, and is answered when the test says so. */
 export class HeldOperation {
@@ -97,6 +97,11 @@ export class HeldTier implements CacheTier {
 
   clear(): Promise<void> {
     return this.#hold('clear', '', () => this.inner.clear()) as Promise<void>
+  }
+
+  /** Work of the test itself that ends when the test says so. */
+  compute(key: string): Promise<unknown> {
+    return this.#hold('compute', key, () => Promise.resolve())
   }
 
   stats(): TierStats {

@@ -99,7 +99,7 @@ class Player {
   #compute(key: string, value: string): void {
     const compute = async (): Promise<string> => {
       this.#computedAt.set(value, this.recorder.tick())
-      await Promise.resolve()
+      await this.tier.compute(key)
       return value
     }
     const start = this.recorder.tick()

@@ -65,7 +65,7 @@ class MemoryTier implements CacheTier {
     this.#entries.set(key, { ...entry, body, size })
     this.#bytes += size
     if (entry.parent !== undefined) this.#derivedOf(entry.parent.key).add(key)
-    this.#evict()
+    if (this.#bytes > this.#maxBytes) this.#evict()
     return existed
   }
 
