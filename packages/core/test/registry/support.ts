@@ -6,8 +6,6 @@ export {
   turn,
   watch,
   withCode,
-  type TestKernel,
-  type Watched,
 } from '../sync/support.ts'
 
 /** All orders in which the steps of several actors can interleave, each keeping its own order. */
