@@ -1,0 +1,33 @@
+import { Command, Option } from 'commander'
+import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
+import { parseJournal } from '../run/settings.ts'
+
+interface DoctorFlags {
+  readonly json?: boolean
+  readonly journal?: string
+}
+
+/** `heddle doctor [options]` */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description('Check whether this machine has what runs need, and say what they will look like.')
+    .addOption(
+      new Option('-j, --journal <where>', 'also look into this journal: sqlite:FILE').argParser(
+        parseJournal,
+      ),
+    )
+    .option('--json', 'one JSON object: { ok, checks: [{ name, ok, found, help }] }')
+    .addHelpText(
+      'after',
+      [
+        '\nExample:',
+        '  $ heddle doctor --journal sqlite:.heddle/runs.db',
+        exitCodeHelp({ 0: 'everything is there', 1: 'something is missing', 2: '' }),
+      ].join('\n'),
+    )
+    .action(async (flags: DoctorFlags) => {
+      const { examine } = await import('../doctor/examine.ts')
+      const ok = await examine({ json: flags.json ?? false, journal: flags.journal })
+      process.exitCode = ok ? exitCodes.ok : exitCodes.failed
+    })
+}

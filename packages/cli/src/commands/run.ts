@@ -1,0 +1,90 @@
+import { Command, Option } from 'commander'
+import { exitCodeHelp } from '../exit-codes.ts'
+import type { CommandContext } from '../main.ts'
+import { parseCount, parseDuration, parseJournal } from '../run/settings.ts'
+
+interface RunFlags {
+  readonly concurrency: number
+  readonly retries: number
+  readonly timeout: number
+  readonly journal?: string
+  readonly resume?: string | true
+  readonly allowChanges?: boolean
+  readonly title?: string
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+/** `heddle run <file> [options] [-- arguments of the module]` */
+export function runCommand({ rest }: CommandContext): Command {
+  return new Command('run')
+    .description(
+      'Run the graph that a module exports: its default export is a Graph, or an (async) function that\n' +
+        'returns one and is called with an array of the arguments after `--`.',
+    )
+    .usage('<file.ts> [options] [-- arguments of the module]')
+    .argument('[file]', 'the module, from the current folder')
+    .addOption(
+      new Option('-c, --concurrency <n>', 'how many jobs run at once')
+        .argParser(parseCount(1))
+        .default(5),
+    )
+    .addOption(
+      new Option(
+        '-j, --journal <where>',
+        'sqlite:FILE or memory (default: sqlite:.heddle/runs.db)',
+      ).argParser(parseJournal),
+    )
+    .option('--resume [run]', 'go on with a run: its id, or the last one that has not ended')
+    .option('--allow-changes', 'resume although the graph has changed; what changed runs again')
+    .addOption(
+      new Option('-r, --retries <n>', 'how often a failed attempt is tried again')
+        .argParser(parseCount(0))
+        .default(0),
+    )
+    .addOption(
+      new Option('-t, --timeout <ms>', 'how long one attempt may take; also 90s, 5min, Infinity')
+        .argParser(parseDuration)
+        .default(600_000),
+    )
+    .option('--title <text>', 'what the run is called in lists (default: the file)')
+    .option('--json', 'one JSON object per event and line; the last line is the result')
+    .option('--no-color', 'plain lines without colours or live view')
+    .addHelpText(
+      'after',
+      [
+        '\nExamples:',
+        '  $ heddle run build.ts --concurrency 8 --retries 2',
+        '  $ heddle run build.ts --resume',
+        '  $ heddle run report.ts --json -- --month 2026-10 | tail -n 1',
+        '\nWhile it runs: p pause, r resume, q cancel (again: abort), f filter, a all, w window, l log, ? help.',
+        'SIGUSR1 pauses and SIGUSR2 resumes.',
+        exitCodeHelp({
+          0: 'every job succeeded',
+          1: 'a job failed, or the run was cut short',
+          2: 'the command was not understood or the graph could not be loaded; nothing has run',
+          130: 'the run was cancelled',
+        }),
+      ].join('\n'),
+    )
+    .action(async (file: string | undefined, flags: RunFlags, command: Command) => {
+      // `--resume build.ts`: the file is not the id of a run.
+      const swallowed = file === undefined && typeof flags.resume === 'string'
+      const named = swallowed ? (flags.resume as string) : file
+      if (named === undefined) command.error("error: missing required argument 'file'")
+      const { executeRun } = await import('../run/execute.ts')
+      await executeRun({
+        file: named,
+        args: rest,
+        title: flags.title,
+        concurrency: flags.concurrency,
+        retries: flags.retries,
+        timeout: flags.timeout,
+        journal: flags.journal,
+        resume: swallowed ? true : flags.resume,
+        allowChanges: flags.allowChanges ?? false,
+        json: flags.json ?? false,
+        color: flags.color,
+      })
+    })
+}

@@ -1,0 +1,10 @@
+/** One thing that runs need, looked at. */
+export interface Check {
+  readonly name: string
+  /** False: runs will not work as documented. */
+  readonly ok: boolean
+  /** What was found. */
+  readonly found: string
+  /** What to do, where it is not ok. */
+  readonly help?: string
+}

@@ -1,0 +1,27 @@
+/** What the exit codes of all commands mean. Released codes do not change. */
+export const exitCodes = {
+  ok: 0,
+  /** The command did its work, and the answer is no: a job failed, a check failed. */
+  failed: 1,
+  /** The command was not understood, or could not start: nothing has been done. */
+  usage: 2,
+  /** Somebody cancelled it. */
+  cancelled: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+const meanings: Readonly<Record<ExitCode, string>> = {
+  0: 'everything succeeded',
+  1: 'something failed',
+  2: 'the command was not understood, or could not start',
+  130: 'it was cancelled',
+}
+
+/** The end of a command's help. Meanings may be made more exact. */
+export function exitCodeHelp(own: Partial<Readonly<Record<ExitCode, string>>>): string {
+  const lines = Object.entries(own).map(
+    ([code, meaning]) => `  ${code.padEnd(4)} ${meaning || meanings[Number(code) as ExitCode]}`,
+  )
+  return `\nExit codes:\n${lines.join('\n')}`
+}

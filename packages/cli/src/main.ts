@@ -1,0 +1,88 @@
+/**
+ * The command line. Commands are loaded when they are called: help and a wrong word cost no more than
+ * this file.
+ */
+import { Command, CommanderError } from 'commander'
+import { exitCodes } from './exit-codes.ts'
+import { holdLifeline } from './lifeline.ts'
+import { readVersion } from './version.ts'
+
+/** Given to every command. */
+export interface CommandContext {
+  /** What was written after `--`. */
+  readonly rest: readonly string[]
+}
+
+interface CommandEntry {
+  readonly summary: string
+  readonly load: (context: CommandContext) => Promise<Command>
+}
+
+const commands: Readonly<Record<string, CommandEntry>> = {
+  run: {
+    summary: 'run the graph that a module exports',
+    load: async (context) => (await import('./commands/run.ts')).runCommand(context),
+  },
+  doctor: {
+    summary: 'check whether this machine has what runs need',
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand(),
+  },
+}
+
+/** Only the command that is called is loaded; of the others the help needs one line. */
+async function makeProgram(args: readonly string[], context: CommandContext): Promise<Command> {
+  const program = new Command('heddle')
+    .description('Run heavy work from one event loop without ever blocking it.')
+    .version(await readVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ heddle run graph.ts --concurrency 8\n\n`heddle <command> --help` says more.',
+    )
+  const words = args.filter((arg) => !arg.startsWith('-'))
+  const wanted = words[0] === 'help' ? words[1] : words[0]
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    const command = name === wanted ? await load(context) : new Command(name)
+    program.addCommand(command.summary(summary))
+  }
+  return configure(program)
+}
+
+/** The same manners for every command, wherever it was made. */
+function configure(command: Command): Command {
+  command
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError(`Try \`${pathOf(command)} --help\`.`)
+    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+  for (const child of command.commands) configure(child)
+  return command
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+}
+
+/** What is after `--` is for the module that is run, not for us. */
+function split(
+  args: readonly string[],
+): readonly [own: readonly string[], rest: readonly string[]] {
+  const at = args.indexOf('--')
+  return at < 0 ? [args, []] : [args.slice(0, at), args.slice(at + 1)]
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const [own, rest] = split(args)
+  const program = await makeProgram(own, { rest })
+  try {
+    await program.parseAsync(own, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+  }
+}
+
+holdLifeline()
+// The journal keeps the command line of a run: what people typed, not where the launcher found us.
+process.argv[1] = 'heddle'
+await main(process.argv.slice(2))

@@ -1,0 +1,111 @@
+/**
+ * How long a run will still take.
+ *
+ * With durations of earlier runs: what is left can be no shorter than the longest chain of it, and no
+ * shorter than all of it shared by the slots. The larger of the two is the estimate. Without them: as
+ * long for each remaining node as it took for each that has ended.
+ *
+ * All sums are kept up to date event by event, so that asking costs only the nodes under way.
+ */
+import type { Graph, RunEvent } from '@heddle/core'
+
+export interface EstimateOptions {
+  /** Milliseconds that nodes took in earlier runs, by name. */
+  readonly durations?: ReadonlyMap<string, number>
+  /** How many nodes run at once. */
+  readonly concurrency: number
+}
+
+interface Forecast {
+  /** Milliseconds it is expected to take. */
+  readonly own: number
+  /** Itself and the longest chain after it. */
+  readonly tail: number
+  startedAt: number | undefined
+}
+
+const endStates = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancelled'])
+
+export class Estimate {
+  readonly #forecasts: Map<string, Forecast> | undefined
+  readonly #concurrency: number
+  /** Ready, running and retrying nodes: every other one that is left comes after one of them. */
+  readonly #front = new Set<Forecast>()
+  #left: number
+  /** Milliseconds of work in all nodes that have not ended. */
+  #work = 0
+  #startedAt: number | undefined
+  /** Nodes that ended since the run started. */
+  #ended = 0
+
+  constructor(graph: Graph, options: EstimateOptions) {
+    this.#concurrency = options.concurrency
+    this.#left = graph.size
+    this.#forecasts = forecast(graph, options.durations ?? new Map())
+    for (const { own } of this.#forecasts?.values() ?? []) this.#work += own
+  }
+
+  apply(event: RunEvent): void {
+    if (event.type === 'start') this.#startedAt = event.at
+    if (event.type !== 'node') return
+    const entry = this.#forecasts?.get(event.name)
+    if (endStates.has(event.state)) {
+      this.#left--
+      if (this.#startedAt !== undefined) this.#ended++
+      if (entry === undefined) return
+      this.#front.delete(entry)
+      this.#work -= entry.own
+    } else if (entry !== undefined) {
+      this.#front.add(entry)
+      if (event.state === 'running') entry.startedAt ??= event.at
+    }
+  }
+
+  /** Milliseconds until the end, or undefined as long as nothing is known. */
+  remaining(now: number): number | undefined {
+    if (this.#left === 0) return 0
+    if (this.#forecasts !== undefined) return this.#fromHistory(now)
+    if (this.#startedAt === undefined || this.#ended === 0) return undefined
+    return ((now - this.#startedAt) / this.#ended) * this.#left
+  }
+
+  #fromHistory(now: number): number {
+    let work = this.#work
+    let chain = 0
+    for (const { own, tail, startedAt } of this.#front) {
+      const done = startedAt === undefined ? 0 : Math.min(own, now - startedAt)
+      work -= done
+      chain = Math.max(chain, tail - done)
+    }
+    const slots = Math.max(1, Math.min(this.#concurrency, this.#left))
+    return Math.max(0, chain, work / slots)
+  }
+}
+
+/** A node that no earlier run knows is taken for an average one. Undefined when they know none of them. */
+function forecast(
+  graph: Graph,
+  durations: ReadonlyMap<string, number>,
+): Map<string, Forecast> | undefined {
+  let sum = 0
+  let known = 0
+  for (const { name } of graph.nodes()) {
+    const duration = durations.get(name)
+    if (duration === undefined) continue
+    sum += duration
+    known++
+  }
+  if (known === 0) return undefined
+  const average = sum / known
+  const after = new Map<string, number>()
+  const forecasts: [string, Forecast][] = []
+  for (const { name, after: dependencies } of [...graph.nodes()].reverse()) {
+    const own = durations.get(name) ?? average
+    const tail = own + (after.get(name) ?? 0)
+    for (const dependency of dependencies) {
+      if (tail > (after.get(dependency) ?? 0)) after.set(dependency, tail)
+    }
+    forecasts.push([name, { own, tail, startedAt: undefined }])
+  }
+  return new Map(forecasts)
+}

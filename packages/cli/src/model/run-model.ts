@@ -1,0 +1,239 @@
+/**
+ * A run as people see it: what its events add up to.
+ *
+ * Every event costs O(1), and what a frame reads is bounded: a graph may have 100,000 nodes, and
+ * events come faster than anybody looks.
+ *
+ * Invariants, quoted by the tests:
+ *  M1  The counts of all states add up to the number of nodes, after every event.
+ *  M2  Each node is in the list of its state and in no other.
+ *  M3  Lists that are kept for looking back (recent, trouble, log) are bounded.
+ */
+import type { Graph, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
+import { printable, printableLines } from '../view/text.ts'
+import { formatError } from '../view/format.ts'
+import { Ring } from './ring.ts'
+
+/** One node as it stands. Times are on the clock's monotonic scale. */
+export interface NodeRow {
+  /** Its name in the graph. */
+  readonly key: string
+  /** Its name, printable. */
+  readonly name: string
+  readonly place: PlaceName
+  /** How often a failed attempt is tried again. */
+  readonly retries: number
+  state: NodeState
+  attempt: number
+  /** Start of the first attempt. */
+  startedAt: number | undefined
+  endedAt: number | undefined
+  /** When the next attempt is due, while retrying. */
+  retryAt: number | undefined
+  /** Of the last attempt that failed, in one printable line. */
+  problem: string | undefined
+  /** Printable. */
+  blockedBy: string | undefined
+  /** How many nodes this one keeps from running. */
+  blocks: number
+  /** Finished by an earlier run. */
+  reused: boolean
+}
+
+export interface LogEntry {
+  readonly at: number
+  /** Printable. */
+  readonly name: string
+  /** Printable lines. */
+  readonly lines: readonly string[]
+}
+
+export interface ModelOptions {
+  readonly title: string
+  /** How often a failed attempt is tried again, where a node does not say. */
+  readonly retries: number
+}
+
+export type Counts = Record<NodeState, number>
+
+/** How much is kept for looking back. */
+const outcomesKept = 30
+const logKept = 200
+
+export class RunModel {
+  readonly title: string
+  readonly counts: Counts
+  /** What succeeded last. */
+  readonly recent: Ring<NodeRow> = new Ring(outcomesKept)
+  /** What failed or was cancelled last. */
+  readonly trouble: Ring<NodeRow> = new Ring(outcomesKept)
+  readonly log: Ring<LogEntry> = new Ring(logKept)
+  state: RunState = 'idle'
+  startedAt: number | undefined
+  endedAt: number | undefined
+  /** Grows with every change: equal numbers mean an equal picture, but for the time. */
+  version = 0
+  readonly #rows: NodeRow[] = []
+  readonly #byName = new Map<string, NodeRow>()
+  readonly #byState: Readonly<Record<Exclude<NodeState, 'waiting'>, Set<NodeRow>>> = {
+    ready: new Set(),
+    running: new Set(),
+    retrying: new Set(),
+    succeeded: new Set(),
+    failed: new Set(),
+    blocked: new Set(),
+    skipped: new Set(),
+    cancelled: new Set(),
+  }
+  /** All rows before it have left the state `waiting`. */
+  #firstWaiting = 0
+
+  constructor(graph: Graph, options: ModelOptions) {
+    this.title = printable(options.title)
+    for (const { name, job, options: own } of graph.nodes()) {
+      const row: NodeRow = {
+        key: name,
+        name: printable(name),
+        place: job.place,
+        retries: own.retries ?? job.retries ?? options.retries,
+        state: 'waiting',
+        attempt: 0,
+        startedAt: undefined,
+        endedAt: undefined,
+        retryAt: undefined,
+        problem: undefined,
+        blockedBy: undefined,
+        blocks: 0,
+        reused: false,
+      }
+      this.#rows.push(row)
+      this.#byName.set(name, row)
+    }
+    this.counts = {
+      waiting: this.#rows.length,
+      ready: 0,
+      running: 0,
+      retrying: 0,
+      succeeded: 0,
+      failed: 0,
+      blocked: 0,
+      skipped: 0,
+      cancelled: 0,
+    }
+  }
+
+  /** All nodes, in the order of the graph. */
+  get rows(): readonly NodeRow[] {
+    return this.#rows
+  }
+
+  get total(): number {
+    return this.#rows.length
+  }
+
+  /** Nodes that will not change any more. */
+  get ended(): number {
+    const { succeeded, failed, blocked, skipped, cancelled } = this.counts
+    return succeeded + failed + blocked + skipped + cancelled
+  }
+
+  /** Nodes of one state, in the order in which they came into it. */
+  in(state: Exclude<NodeState, 'waiting'>): ReadonlySet<NodeRow> {
+    return this.#byState[state]
+  }
+
+  /** The row of a node, by its name in the graph. */
+  get(key: string): NodeRow | undefined {
+    return this.#byName.get(key)
+  }
+
+  /** What will start next, as far as that is known: ready nodes, then waiting ones in graph order. */
+  upcoming(limit: number): NodeRow[] {
+    const found: NodeRow[] = []
+    for (const row of this.#byState.ready) {
+      if (found.length === limit) return found
+      found.push(row)
+    }
+    const rows = this.#rows
+    while (rows[this.#firstWaiting] !== undefined && rows[this.#firstWaiting]!.state !== 'waiting')
+      this.#firstWaiting++
+    // Rows in between may be in any state. A frame must not walk through all of them.
+    const end = Math.min(rows.length, this.#firstWaiting + 500)
+    for (let i = this.#firstWaiting; i < end && found.length < limit; i++) {
+      if (rows[i]!.state === 'waiting') found.push(rows[i]!)
+    }
+    return found
+  }
+
+  apply(event: RunEvent): void {
+    this.version++
+    switch (event.type) {
+      case 'start':
+        this.startedAt = event.at
+        break
+      case 'state':
+        this.state = event.state
+        break
+      case 'node':
+        this.#moveNode(event)
+        break
+      case 'log':
+        this.log.push({
+          at: event.at,
+          name: printable(event.name),
+          lines: printableLines(event.text),
+        })
+        break
+      case 'complete':
+        this.endedAt = event.at
+        break
+    }
+  }
+
+  #moveNode(event: RunEvent & { type: 'node' }): void {
+    const row = this.#byName.get(event.name)
+    if (row === undefined) return
+    const { state, at } = event
+    this.counts[row.state]--
+    this.counts[state]++
+    if (row.state !== 'waiting') this.#byState[row.state].delete(row)
+    if (state !== 'waiting') this.#byState[state].add(row)
+    row.state = state
+    row.attempt = event.attempt
+    row.retryAt = event.delay === undefined ? undefined : at + event.delay
+    if (event.error !== undefined) row.problem = printableLines(formatError(event.error)).join(' ')
+    switch (state) {
+      case 'waiting':
+      case 'ready':
+      case 'retrying':
+        break
+      case 'running':
+        row.startedAt ??= at
+        break
+      case 'blocked':
+        row.endedAt = at
+        row.blockedBy = printable(event.blockedBy ?? '')
+        this.#countBlocked(event.blockedBy)
+        break
+      case 'succeeded':
+        row.endedAt = at
+        // A node that succeeds before the run has started was finished by an earlier run.
+        if (row.startedAt === undefined) row.reused = true
+        else this.recent.push(row)
+        break
+      case 'failed':
+      case 'cancelled':
+        row.endedAt = at
+        this.trouble.push(row)
+        break
+      case 'skipped':
+        row.endedAt = at
+        break
+    }
+  }
+
+  #countBlocked(cause: string | undefined): void {
+    const row = cause === undefined ? undefined : this.#byName.get(cause)
+    if (row !== undefined) row.blocks++
+  }
+}

@@ -1,0 +1,26 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { LoopGap } from '@heddle/core/lowlevel'
+import { printable } from '../view/text.ts'
+
+/** Who held up the event loop, in one printable line, with files as seen from the current folder. */
+export function describeGap(gap: LoopGap): string {
+  const where = gap.stack[0]
+  if (gap.label === undefined && where === undefined) return 'no stack could be taken'
+  const who = [gap.label, where === undefined ? undefined : shortenPaths(where)]
+    .filter((part) => part !== undefined)
+    .join(' at ')
+  return printable(gap.certain ? who : `${who} (seen right after native code ended)`)
+}
+
+/** File URLs and absolute paths below the current folder become relative. */
+export function shortenPaths(text: string, folder: string = process.cwd()): string {
+  const asPaths = text.replace(/file:\/\/\/[^\s:)]+/g, (url) => {
+    try {
+      return fileURLToPath(url)
+    } catch {
+      return url
+    }
+  })
+  return asPaths.replaceAll(folder + path.sep, '')
+}

@@ -1,0 +1,120 @@
+/**
+ * One JSON object per event and line, for programs. The last line is the result, or
+ * `{ "ok": false, "error": … }` when the run could not start or crashed. Times are milliseconds since 1970.
+ */
+import type { GraphResult, Run, RunEvent } from '@heddle/core'
+import type { LoopGap } from '@heddle/core/lowlevel'
+import { errorRecord, type ErrorRecord } from './error-record.ts'
+import { describeGap } from './gap.ts'
+import type { Output } from './output.ts'
+import type { Reporter, RunPlan } from './reporter.ts'
+
+export class JsonReporter implements Reporter {
+  readonly #out: Output
+  readonly #plan: RunPlan
+  /** From the clock's monotonic scale to wall time. */
+  readonly #offset: number
+
+  constructor(out: Output, plan: RunPlan) {
+    this.#out = out
+    this.#plan = plan
+    this.#offset = plan.clock.wallTime() - plan.clock.now()
+  }
+
+  observe(event: RunEvent): void {
+    if (event.type === 'complete') return
+    const at = this.#wallTime(event.at)
+    if (event.type === 'start') {
+      const { title, journal, concurrency } = this.#plan
+      this.#line({
+        ...event,
+        at,
+        title,
+        concurrency: finite(concurrency),
+        journal: journal ?? null,
+      })
+    } else if (event.type === 'node' && event.error !== undefined) {
+      this.#line({ ...event, at, error: errorRecord(event.error) })
+    } else {
+      this.#line({ ...event, at })
+    }
+  }
+
+  started(run: Run): void {
+    this.#line({ type: 'run', at: this.#plan.clock.wallTime(), run: run.id ?? null })
+  }
+
+  notice(text: string): void {
+    this.#line({ type: 'notice', at: this.#plan.clock.wallTime(), text })
+  }
+
+  gap(gap: LoopGap): void {
+    const { startedAt: at, ms, label, stack, certain } = gap
+    this.#line({ type: 'gap', at, ms: round(ms), blame: describeGap(gap), label, stack, certain })
+  }
+
+  press(): boolean {
+    return false
+  }
+
+  suspend(): void {}
+  resume(): void {}
+  [Symbol.dispose](): void {}
+
+  #wallTime(at: number): number {
+    return round(at + this.#offset)
+  }
+
+  #line(object: object): void {
+    this.#out.line(JSON.stringify(object))
+  }
+}
+
+/** Infinity is not JSON. */
+function finite(n: number): number | null {
+  return Number.isFinite(n) ? n : null
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
+}
+
+export interface JsonResult {
+  readonly ok: boolean
+  readonly type: 'result'
+  readonly run: string | null
+  readonly state: 'finished' | 'cancelled'
+  /** In the order in which they ended; what an earlier run had finished comes first. */
+  readonly succeeded: readonly string[]
+  readonly failed: Readonly<Record<string, ErrorRecord & { readonly attempts: number }>>
+  /** Name to the node that kept it from running. */
+  readonly blocked: Readonly<Record<string, string>>
+  readonly skipped: readonly string[]
+  readonly cancelled: readonly string[]
+  /** Those of `succeeded` that an earlier run had finished. */
+  readonly reused: readonly string[]
+  /** Milliseconds. */
+  readonly duration: number
+}
+
+/** The last line of `heddle run --json`. */
+export function jsonResult(result: GraphResult): JsonResult {
+  const { ok, state, reused, skipped, cancelled } = result
+  const failed = Array.from(result.failed, ([name, error]) => {
+    const attempts = result.errors.get(name)?.length ?? 1
+    return [name, { ...errorRecord(error), attempts }] as const
+  })
+  return {
+    ok,
+    type: 'result',
+    run: result.run ?? null,
+    state,
+    succeeded: [...reused, ...result.succeeded],
+    failed: Object.fromEntries(failed),
+    blocked: Object.fromEntries(result.blocked),
+    skipped,
+    cancelled,
+    reused,
+    duration: round(result.duration),
+  }
+}

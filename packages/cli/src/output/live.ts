@@ -1,0 +1,213 @@
+/**
+ * The live view: keeps a model of the run and draws it, at most twelve times a second and only when
+ * something has changed. What jobs say, and what they write to standard output, becomes ordinary lines
+ * above the live region.
+ *
+ *   shown ⇄ suspended (the process is stopped)
+ *     └──────┴──dispose──▶ closed: the region is gone, the terminal as it was
+ */
+import type { Run, RunEvent, Scheduler } from '@heddle/core'
+import type { LoopGap, Timer } from '@heddle/core/lowlevel'
+import { Estimate } from '../model/estimate.ts'
+import { RunModel } from '../model/run-model.ts'
+import { capture, type Capture } from '../terminal/capture.ts'
+import { Screen, painted, type ScreenOutput } from '../terminal/screen.ts'
+import { frame } from '../view/frame.ts'
+import { paint, span, textOf } from '../view/line.ts'
+import type { Symbols } from '../view/symbols.ts'
+import { colorfulLines, printable } from '../view/text.ts'
+import { firstUi, pressKey, type UiState } from '../view/ui-state.ts'
+import type { GapNotice, WaitingNotice } from '../view/viewport.ts'
+import { describeGap } from './gap.ts'
+import type { Reporter, RunPlan } from './reporter.ts'
+
+/** Milliseconds between two frames. */
+const framePause = 80
+/** Ages and countdowns are shown in seconds. */
+const tickPause = 1_000
+/** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
+const explainPause = 400
+const explained = 4
+/** Lines that may wait for the next frame. */
+const pendingLimit = 1_000
+
+/** A terminal: `process.stdout` is one. */
+export interface Terminal extends ScreenOutput {
+  write: NodeJS.WriteStream['write']
+  on(event: 'resize', listener: () => void): unknown
+  off(event: 'resize', listener: () => void): unknown
+}
+
+export interface LiveOptions {
+  readonly terminal: Terminal
+  /** Standard errors, when they go to the same terminal. */
+  readonly errors?: Pick<NodeJS.WriteStream, 'write'> | undefined
+  readonly symbols: Symbols
+}
+
+export class LiveReporter implements Reporter {
+  readonly #plan: RunPlan
+  readonly #symbols: Symbols
+  readonly #terminal: Terminal
+  readonly #screen: Screen
+  readonly #captures: Capture[]
+  readonly #model: RunModel
+  readonly #estimate: Estimate
+  #scheduler: Scheduler | undefined
+  #ui: UiState = firstUi
+  #gap: GapNotice | undefined
+  #notice: string | undefined
+  #waiting: readonly WaitingNotice[] = []
+  #explainedAt = -Infinity
+  /** Lines for above the region. */
+  #pending: string[] = []
+  #frameTimer: Timer | undefined
+  #tickTimer: Timer | undefined
+  #drawnAt = -Infinity
+  #state: 'shown' | 'suspended' | 'closed' = 'shown'
+
+  constructor(plan: RunPlan, options: LiveOptions) {
+    this.#plan = plan
+    this.#symbols = options.symbols
+    this.#terminal = options.terminal
+    this.#model = new RunModel(plan.graph, plan)
+    this.#estimate = new Estimate(plan.graph, plan)
+    const out = capture(options.terminal, (text) => this.#print(colorfulLines(text)))
+    this.#captures = [out]
+    if (options.errors !== undefined) {
+      this.#captures.push(capture(options.errors, (text) => this.#print(colorfulLines(text))))
+    }
+    this.#screen = new Screen({
+      get columns() {
+        return options.terminal.columns
+      },
+      get rows() {
+        return options.terminal.rows
+      },
+      write: (text) => out.write(text),
+    })
+    options.terminal.on('resize', this.#request)
+    this.#tick()
+  }
+
+  observe(event: RunEvent): void {
+    this.#model.apply(event)
+    this.#estimate.apply(event)
+    if (event.type === 'log') this.#print(this.#logLines(event.name, event.text))
+    this.#request()
+  }
+
+  started(run: Run): void {
+    this.#scheduler = run.scheduler
+    this.#request()
+  }
+
+  notice(text: string): void {
+    this.#notice = printable(text)
+    this.#request()
+  }
+
+  gap(gap: LoopGap): void {
+    if (this.#gap !== undefined && this.#gap.ms >= gap.ms) return
+    this.#gap = { ms: gap.ms, blame: describeGap(gap) }
+    this.#request()
+  }
+
+  press(key: string): boolean {
+    const next = pressKey(this.#ui, key, this.#model.total)
+    if (next === undefined) return false
+    this.#ui = next
+    this.#request()
+    return true
+  }
+
+  suspend(): void {
+    if (this.#state !== 'shown') return
+    this.#flush()
+    this.#screen.hide()
+    this.#state = 'suspended'
+  }
+
+  resume(): void {
+    if (this.#state === 'closed') return
+    this.#state = 'shown'
+    // A process that was stopped from outside has not hidden anything: start below whatever is there.
+    this.#screen.forget()
+    this.#request()
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#state === 'closed') return
+    this.#frameTimer?.cancel()
+    this.#tickTimer?.cancel()
+    this.#terminal.off('resize', this.#request)
+    // Before the region goes: they hand on what was written without an end of line.
+    for (const captured of this.#captures) captured[Symbol.dispose]()
+    this.#flush()
+    this.#screen.hide()
+    this.#state = 'closed'
+  }
+
+  #logLines(name: string, text: string): string[] {
+    const prefix = paint([span(`${printable(name)}: `, 'dim')], true)
+    return colorfulLines(text).map((line) => prefix + line)
+  }
+
+  #print(lines: readonly string[]): void {
+    for (const line of lines) this.#pending.push(line)
+    if (this.#pending.length >= pendingLimit) this.#flush()
+    else this.#request()
+  }
+
+  #flush(): void {
+    const lines = this.#pending
+    this.#pending = []
+    this.#screen.print(lines)
+  }
+
+  readonly #request = (): void => {
+    if (this.#frameTimer !== undefined || this.#state !== 'shown') return
+    const pause = Math.max(0, this.#drawnAt + framePause - this.#plan.clock.now())
+    this.#frameTimer = this.#plan.clock.setTimer(pause, this.#draw)
+  }
+
+  readonly #tick = (): void => {
+    this.#tickTimer = this.#plan.clock.setTimer(tickPause, this.#tick)
+    this.#request()
+  }
+
+  readonly #draw = (): void => {
+    this.#frameTimer = undefined
+    if (this.#state !== 'shown') return
+    const now = this.#plan.clock.now()
+    this.#drawnAt = now
+    this.#explain(now)
+    const { columns, rows } = this.#screen
+    const lines = frame(this.#model, this.#ui, {
+      columns,
+      rows,
+      now,
+      remaining: this.#estimate.remaining(now),
+      // Answers may be older than the frame: what has started meanwhile does not wait.
+      waiting: this.#waiting.filter(({ row }) => row.state === 'waiting' || row.state === 'ready'),
+      gap: this.#gap,
+      notice: this.#notice,
+      symbols: this.#symbols,
+    })
+    const above = this.#pending
+    this.#pending = []
+    this.#screen.draw(
+      lines.map((line) => painted(paint(line, true), textOf(line))),
+      above,
+    )
+  }
+
+  #explain(now: number): void {
+    const scheduler = this.#scheduler
+    if (scheduler === undefined || now - this.#explainedAt < explainPause) return
+    this.#explainedAt = now
+    this.#waiting = this.#model
+      .upcoming(explained)
+      .map((row) => ({ row, text: printable(scheduler.explain(row.key).text) }))
+  }
+}

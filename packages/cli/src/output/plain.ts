@@ -1,0 +1,160 @@
+/**
+ * One line per event that matters, with the time: for logs, pipes and CI.
+ *
+ * No escape sequences, and nothing is overwritten. A run in which nothing happens for a while says that
+ * it is alive: a CI service ends jobs that are silent.
+ */
+import type { Run, RunEvent } from '@heddle/core'
+import type { LoopGap, Timer } from '@heddle/core/lowlevel'
+import { Estimate } from '../model/estimate.ts'
+import { RunModel, type NodeRow } from '../model/run-model.ts'
+import {
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatError,
+  formatTime,
+  plural,
+} from '../view/format.ts'
+import { printable, printableLines } from '../view/text.ts'
+import { describeGap } from './gap.ts'
+import type { Output } from './output.ts'
+import type { Reporter, RunPlan } from './reporter.ts'
+
+/** Milliseconds of silence after which the run says how it stands. */
+const patience = 30_000
+/** Lines about nodes that one failure blocks; the summary has the number of all. */
+const blockedShown = 10
+
+export class PlainReporter implements Reporter {
+  readonly #out: Output
+  readonly #plan: RunPlan
+  readonly #model: RunModel
+  readonly #estimate: Estimate
+  #timer: Timer | undefined
+
+  constructor(out: Output, plan: RunPlan) {
+    this.#out = out
+    this.#plan = plan
+    this.#model = new RunModel(plan.graph, plan)
+    this.#estimate = new Estimate(plan.graph, plan)
+  }
+
+  observe(event: RunEvent): void {
+    const stateBefore = this.#model.state
+    this.#model.apply(event)
+    this.#estimate.apply(event)
+    for (const [word, text] of this.#describe(event, stateBefore)) this.#say(word, text)
+  }
+
+  started(run: Run): void {
+    if (run.id !== undefined) this.#say('run', `${run.id} in ${this.#plan.journal ?? 'memory'}`)
+  }
+
+  notice(text: string): void {
+    this.#say('note', printable(text))
+  }
+
+  gap(gap: LoopGap): void {
+    this.#say('loop gap', `${formatDuration(gap.ms)}: ${describeGap(gap)}`)
+  }
+
+  press(): boolean {
+    return false
+  }
+
+  suspend(): void {}
+  resume(): void {}
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel()
+  }
+
+  #say(word: string, text: string): void {
+    const { clock } = this.#plan
+    this.#out.line(`${formatTime(clock.wallTime())} ${word.padEnd(9)} ${text}`)
+    this.#timer?.cancel()
+    this.#timer =
+      this.#model.endedAt === undefined ? clock.setTimer(patience, this.#showProgress) : undefined
+  }
+
+  readonly #showProgress = (): void => {
+    const { total, ended, counts } = this.#model
+    const now = this.#plan.clock.now()
+    const remaining = this.#estimate.remaining(now)
+    const left = remaining === undefined ? '' : `, about ${formatAge(remaining)} left`
+    const active = [...this.#model.in('running')]
+      .slice(0, 3)
+      .map(({ name, startedAt }) => `${name} ${formatAge(now - (startedAt ?? now))}`)
+    const more =
+      counts.running > active.length ? `, and ${counts.running - active.length} more` : ''
+    const running = active.length === 0 ? 'nothing running' : `running: ${active.join(', ')}${more}`
+    this.#say('progress', `${formatCount(ended)} of ${formatCount(total)} ended; ${running}${left}`)
+  };
+
+  *#describe(event: RunEvent, before: string): Iterable<readonly [word: string, text: string]> {
+    switch (event.type) {
+      case 'start': {
+        const { title, concurrency } = this.#plan
+        const limit = Number.isFinite(concurrency) ? `, at most ${concurrency} at a time` : ''
+        yield ['start', `${printable(title)}: ${plural(event.nodes, 'job')}${limit}`]
+        const reused = this.#model.counts.succeeded
+        if (reused > 0) yield ['reused', `${plural(reused, 'job')} finished by an earlier run`]
+        break
+      }
+      case 'state':
+        if (event.state === 'paused') yield ['paused', 'nothing new starts until SIGUSR2']
+        if (event.state === 'running' && before === 'paused') yield ['resumed', '']
+        break
+      case 'log':
+        for (const line of printableLines(event.text))
+          yield ['log', `${printable(event.name)}: ${line}`]
+        break
+      case 'node': {
+        const line = this.#describeNode(event)
+        if (line !== undefined) yield line
+        break
+      }
+      case 'complete':
+        break
+    }
+  }
+
+  #describeNode(event: RunEvent & { type: 'node' }): readonly [string, string] | undefined {
+    const row = this.#model.get(event.name)
+    if (row === undefined) return undefined
+    const { name } = row
+    const error = (): string => printableLines(formatError(event.error)).join(' ')
+    switch (event.state) {
+      case 'running':
+        return ['running', `${name} (${row.place})${again(row)}`]
+      case 'succeeded':
+        return row.reused ? undefined : ['done', `${name} ${took(row)}`]
+      case 'retrying':
+        return ['retry', `${name} in ${formatDuration(event.delay ?? 0)}: ${error()}`]
+      case 'failed':
+        return ['failed', `${name} ${took(row)}: ${error()}`]
+      case 'cancelled':
+        return ['cancelled', `${name} ${took(row)}`]
+      case 'blocked': {
+        const cause = event.blockedBy === undefined ? undefined : this.#model.get(event.blockedBy)
+        if (cause !== undefined && cause.blocks > blockedShown) return undefined
+        return ['blocked', `${name} by ${row.blockedBy ?? ''}`]
+      }
+      case 'waiting':
+      case 'ready':
+      case 'skipped':
+        return undefined
+    }
+  }
+}
+
+function again({ attempt, retries }: NodeRow): string {
+  if (attempt === 0) return ''
+  return `, attempt ${attempt + 1}${Number.isFinite(retries) ? ` of ${retries + 1}` : ''}`
+}
+
+function took({ startedAt, endedAt }: NodeRow): string {
+  if (startedAt === undefined || endedAt === undefined) return ''
+  return `in ${formatDuration(endedAt - startedAt)}`
+}

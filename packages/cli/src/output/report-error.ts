@@ -1,0 +1,30 @@
+/** An error that ended a command, for people. */
+import { HeddleError } from '@heddle/core'
+import { formatError } from '../view/format.ts'
+import { span, type Line } from '../view/line.ts'
+import { printable, printableLines } from '../view/text.ts'
+import { locate } from '../run/location.ts'
+
+const indent = ' '.repeat('heddle: '.length)
+
+/** What happened, where, and what to do. Errors that are not ours come with their stack. */
+export function errorLines(error: unknown): Line[] {
+  const [first = '', ...rest] = printableLines(formatError(error))
+  const lines: Line[] = [[span('heddle: ', ['red', 'bold']), span(first)]]
+  for (const text of rest) lines.push([span(indent + text)])
+  if (!(error instanceof HeddleError)) return [...lines, ...stackLines(error)]
+  const excerpt = locate(error.cause)?.excerpt ?? []
+  for (const text of excerpt) lines.push([span(`${indent}  ${printable(text)}`, 'dim')])
+  const inner = error.cause
+  if (inner instanceof HeddleError) lines.push([span(indent + printable(inner.help), 'cyan')])
+  lines.push([span(indent + printable(error.help), 'cyan'), span(` [${error.code}]`, 'dim')])
+  return lines
+}
+
+function stackLines(error: unknown): Line[] {
+  if (!(error instanceof Error) || error.stack === undefined) return []
+  return error.stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .map((line) => [span(indent + printable(line.trim()), 'dim')])
+}

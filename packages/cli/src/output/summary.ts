@@ -1,0 +1,179 @@
+/** What is left on the screen when a run is over. */
+import type { CriticalPath, GraphResult } from '@heddle/core'
+import type { GapNotice } from '../view/viewport.ts'
+import { formatCount, formatDuration, formatError, plural } from '../view/format.ts'
+import { span, type Line, type Span, type Style } from '../view/line.ts'
+import type { Symbols } from '../view/symbols.ts'
+import { stateStyles } from '../view/symbols.ts'
+import { printable, printableLines } from '../view/text.ts'
+import { shortenPaths } from './gap.ts'
+
+export interface SummaryInput {
+  readonly title: string
+  readonly result: GraphResult
+  readonly criticalPath: CriticalPath
+  /** Longest gap of the event loop in milliseconds, and who caused it, where that is known. */
+  readonly longestGap: number
+  readonly gap: GapNotice | undefined
+  /** Where the run is recorded, if anywhere. */
+  readonly journal: string | undefined
+  /** The command that goes on with the run, where there is something left to do. */
+  readonly resume: string | undefined
+  readonly symbols: Symbols
+}
+
+/** The rest is counted. `--json` and the journal have everything. */
+const failuresShown = 20
+const blockedShown = 8
+const pathShown = 8
+const framesShown = 3
+
+export function summaryLines(input: SummaryInput): Line[] {
+  return [
+    [],
+    headline(input),
+    ...failures(input),
+    ...blocked(input),
+    ...names(input, 'cancelled', 'stopped'),
+    ...figures(input),
+  ]
+}
+
+function headline({ title, result, symbols }: SummaryInput): Line {
+  const { failed, blocked, cancelled, skipped, reused, succeeded } = result
+  const isCancelled = result.state === 'cancelled'
+  const parts = [
+    [failed.size, 'failed'],
+    [blocked.size, 'blocked'],
+    [cancelled.length, 'stopped'],
+    [skipped.length, 'skipped'],
+    [succeeded.length + reused.length, 'succeeded'],
+  ] as const
+  const counts = parts
+    .filter(([count]) => count > 0)
+    .map(([n, word]) => `${formatCount(n)} ${word}`)
+  const style: Style = result.ok ? 'green' : isCancelled ? 'yellow' : 'red'
+  const symbol = symbols.states[result.ok ? 'succeeded' : isCancelled ? 'cancelled' : 'failed']
+  const earlier =
+    reused.length > 0 ? `, ${formatCount(reused.length)} of them by an earlier run` : ''
+  return [
+    span(`${symbol} ${printable(title)}: `, [style, 'bold'] as Style),
+    span(isCancelled ? 'cancelled: ' : ''),
+    span(`${counts.join(', ') || 'no jobs'}${earlier} in ${formatDuration(result.duration)}`),
+  ]
+}
+
+function failures({ result, symbols }: SummaryInput): Line[] {
+  const lines: Line[] = []
+  for (const [name, error] of [...result.failed].slice(0, failuresShown)) {
+    const errors = result.errors.get(name) ?? [error]
+    const times = errors.length > 1 ? `  ${plural(errors.length, 'attempt')}` : ''
+    lines.push(
+      [],
+      [
+        span(`  ${symbols.states.failed} `, stateStyles.failed),
+        span(printable(name), 'bold'),
+        span(times, 'dim'),
+      ],
+    )
+    for (const [i, one] of errors.entries()) {
+      const number = errors.length > 1 ? `${i + 1}. ` : ''
+      lines.push(...errorLines(one, number, i === errors.length - 1))
+    }
+  }
+  const more = result.failed.size - failuresShown
+  if (more > 0) lines.push([], [span(`    and ${formatCount(more)} more failed`, 'dim')])
+  return lines
+}
+
+/** The message, then, for the last attempt, where it was thrown and what to do about it. */
+function errorLines(error: unknown, number: string, isLast: boolean): Line[] {
+  const indent = ' '.repeat(6 + number.length)
+  const [first = '', ...rest] = printableLines(formatError(error))
+  const lines: Line[] = [
+    [span(`      ${number}`, 'dim'), span(first, 'red')],
+    ...rest.map((text): Line => [span(indent), span(text, 'red')]),
+  ]
+  if (!isLast || !(error instanceof Error)) return lines
+  for (const frame of userFrames(error)) lines.push([span(`${indent}at ${frame}`, 'dim')])
+  for (let cause = error.cause, depth = 0; cause !== undefined && depth < 4; depth++) {
+    lines.push([span(`${indent}caused by: `, 'dim'), span(printable(formatError(cause)))])
+    cause = cause instanceof Error ? cause.cause : undefined
+  }
+  const help = (error as { help?: unknown }).help
+  if (typeof help === 'string') lines.push([span(indent), span(printable(help), 'cyan')])
+  return lines
+}
+
+/** Where it was thrown, without frames of Node and of Heddle itself. */
+function userFrames(error: Error): string[] {
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return frames
+    .filter(
+      (line) => !/node:|[/\\]@?heddle[/\\]|[/\\]packages[/\\]core[/\\](src|dist)[/\\]/.test(line),
+    )
+    .slice(0, framesShown)
+    .map((line) => printable(shortenPaths(line.trim().replace(/^at (async )?/, ''))))
+}
+
+function blocked({ result, symbols }: SummaryInput): Line[] {
+  const byCause = new Map<string, string[]>()
+  for (const [name, cause] of result.blocked) {
+    const list = byCause.get(cause)
+    if (list === undefined) byCause.set(cause, [name])
+    else list.push(name)
+  }
+  const lines: Line[] = [...byCause]
+    .slice(0, failuresShown)
+    .map(([cause, list]) => [
+      span(`  ${symbols.states.blocked} `, stateStyles.blocked),
+      span(`${plural(list.length, 'job')} blocked by "${printable(cause)}": `),
+      span(shortList(list), 'dim'),
+    ])
+  return lines.length === 0 ? [] : [[], ...lines]
+}
+
+function names({ result, symbols }: SummaryInput, list: 'cancelled', word: string): Line[] {
+  if (result[list].length === 0) return []
+  return [
+    [],
+    [
+      span(`  ${symbols.states[list]} `, stateStyles[list]),
+      span(`${plural(result[list].length, 'job')} ${word}: `),
+      span(shortList(result[list]), 'dim'),
+    ],
+  ]
+}
+
+function shortList(list: readonly string[]): string {
+  const more = list.length - blockedShown
+  const shown = list.slice(0, blockedShown).map(printable).join(', ')
+  return more > 0 ? `${shown} and ${formatCount(more)} more` : shown
+}
+
+function figures(input: SummaryInput): Line[] {
+  const { criticalPath, longestGap, gap, result, journal, resume } = input
+  const lines: Line[] = []
+  const add = (label: string, ...text: Span[]): void => {
+    lines.push([span(`  ${label.padEnd(14)}`, 'dim'), ...text])
+  }
+  if (criticalPath.path.length > 0) {
+    add('critical path', span(`${formatDuration(criticalPath.length)}: ${pathText(input)}`))
+  }
+  const blame = gap === undefined ? '' : `: ${gap.blame}`
+  add('event loop', span(`longest gap ${formatDuration(longestGap)}${blame}`))
+  if (result.run !== undefined) add('run', span(`${result.run} in ${journal ?? 'memory'}`))
+  if (resume !== undefined) add('go on with', span(resume, 'bold'))
+  return [[], ...lines]
+}
+
+/** The longest of its nodes are the ones to look at: those in between are left out. */
+function pathText({ criticalPath: { path }, symbols }: SummaryInput): string {
+  const longest = new Set([...path].sort((a, b) => b.ms - a.ms).slice(0, pathShown))
+  const parts: string[] = []
+  for (const node of path) {
+    if (longest.has(node)) parts.push(`${printable(node.name)} ${formatDuration(node.ms)}`)
+    else if (parts.at(-1) !== symbols.ellipsis) parts.push(symbols.ellipsis)
+  }
+  return parts.join(` ${symbols.arrow} `)
+}

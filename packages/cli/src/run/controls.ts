@@ -1,0 +1,166 @@
+/**
+ * Steering a run from outside: keys and signals.
+ *
+ *   going ──q, Ctrl+C, SIGINT, SIGTERM, SIGHUP──▶ cancelling ──again──▶ aborting ──Ctrl+C, SIGINT──▶ exit
+ *
+ * Invariants, quoted by the tests:
+ *  C1  The first request lets what runs finish, the second aborts it, a third Ctrl+C or SIGINT ends the
+ *      process at once. Each one is answered on the screen.
+ *  C2  A request that comes before the run has started ends the process: there is nothing to finish.
+ *  C3  SIGUSR1 and SIGUSR2 pause and resume, also before the start, and never end the process.
+ *  C4  While the process is stopped (Ctrl+Z) the terminal is as it was before the run.
+ */
+import type { CancelSource, Scheduler } from '@heddle/core'
+import {
+  controlBySignals,
+  listenKeys,
+  type Clock,
+  type KeyInput,
+  type KeyListener,
+} from '@heddle/core/lowlevel'
+import type { Reporter } from '../output/reporter.ts'
+import { plural } from '../view/format.ts'
+
+export interface ControlOptions {
+  /** Ends the process at once with this code. */
+  readonly exit: (code: number) => void
+  readonly clock: Clock
+}
+
+const cancelledCode = 130
+
+/** Who asks for a cancel, and in whose name. */
+interface Asker {
+  readonly by: string
+  readonly source: CancelSource
+  /** Whether a third request of this kind ends the process. */
+  readonly mayExit: boolean
+}
+
+const askers = {
+  q: { by: 'the key q', source: 'user', mayExit: false },
+  'ctrl-c': { by: 'Ctrl+C', source: 'user', mayExit: true },
+  SIGINT: { by: 'SIGINT', source: 'user', mayExit: true },
+  SIGTERM: { by: 'SIGTERM', source: 'shutdown', mayExit: false },
+  SIGHUP: { by: 'SIGHUP', source: 'shutdown', mayExit: false },
+} as const satisfies Record<string, Asker>
+
+export class Controls implements Disposable {
+  readonly #options: ControlOptions
+  readonly #cleanup = new DisposableStack()
+  #scheduler: Pick<Scheduler, 'pause' | 'resume' | 'cancel' | 'stats' | 'state'> | undefined
+  #reporter: Reporter | undefined
+  #keys: KeyListener | undefined
+  #keyInput: KeyInput | undefined
+  #paused = false
+  #requests = 0
+
+  constructor(options: ControlOptions) {
+    this.#options = options
+    const pause = (): void => this.pause()
+    const resume = (): void => this.resume()
+    this.#cleanup.use(controlBySignals({ pause, resume }))
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      this.#onSignal(signal, () => this.cancel(askers[signal]))
+    }
+    this.#onSignal('SIGCONT', () => this.#reporter?.resume())
+    // It is sent to get a process that does not react out of the way: nothing is waited for.
+    this.#onSignal('SIGQUIT', () => this.#options.exit(131))
+  }
+
+  /** From now on there is something to steer. */
+  attach(scheduler: NonNullable<typeof this.scheduler>, reporter: Reporter): void {
+    this.#scheduler = scheduler
+    this.#reporter = reporter
+    if (this.#paused) scheduler.pause()
+  }
+
+  get scheduler(): Pick<Scheduler, 'pause' | 'resume' | 'cancel' | 'stats' | 'state'> | undefined {
+    return this.#scheduler
+  }
+
+  /** Hears keys from a terminal. Where there is none, nothing happens. */
+  listen(input: KeyInput): void {
+    this.#keyInput = input
+    this.#keys = listenKeys(input, (key) => this.press(key), { suspend: false })
+  }
+
+  press(key: string): void {
+    switch (key) {
+      case 'p':
+        return this.pause()
+      case 'r':
+        return this.resume()
+      case 'q':
+        return this.cancel(askers.q)
+      case 'ctrl-c':
+        return this.cancel(askers['ctrl-c'])
+      case 'ctrl-z':
+        return this.#suspend()
+      default:
+        this.#reporter?.press(key)
+    }
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#scheduler?.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#scheduler?.resume()
+  }
+
+  cancel({ by, source, mayExit }: Asker): void {
+    const scheduler = this.#scheduler
+    if (scheduler === undefined) return this.#options.exit(cancelledCode)
+    this.#requests++
+    if (this.#requests > 2 && mayExit) return this.#options.exit(cancelledCode)
+    if (this.#requests > 2) return
+    const abort = this.#requests === 2
+    scheduler.cancel({ by, source, abort })
+    const running = plural(scheduler.stats().running, 'job')
+    this.#reporter?.notice(
+      abort
+        ? `aborting ${running} (${by}); Ctrl+C ends the process at once`
+        : `cancelling (${by}): ${running} may finish, the rest is skipped; q or Ctrl+C aborts`,
+    )
+  }
+
+  /** Gives the keyboard back. Signals are still obeyed. */
+  unlisten(): void {
+    this.#keys?.[Symbol.dispose]()
+    this.#keys = undefined
+    this.#keyInput = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.unlisten()
+    this.#cleanup.dispose()
+  }
+
+  #onSignal(signal: NodeJS.Signals, listener: () => void): void {
+    if (process.platform === 'win32' && signal !== 'SIGINT' && signal !== 'SIGTERM') return
+    process.on(signal, listener)
+    this.#cleanup.defer(() => process.off(signal, listener))
+  }
+
+  #suspend(): void {
+    this.#keys?.[Symbol.dispose]()
+    this.#keys = undefined
+    this.#reporter?.suspend()
+    process.once('SIGCONT', this.#continue)
+    // 0 is the whole group: stopping only ourselves would leave `npx` waiting in front of us.
+    process.kill(0, 'SIGTSTP')
+    // The system ignores it when nobody could continue us; then there is no SIGCONT either.
+    this.#options.clock.afterIo(this.#continue)
+  }
+
+  readonly #continue = (): void => {
+    process.off('SIGCONT', this.#continue)
+    if (this.#keys !== undefined || this.#keyInput === undefined || this.#cleanup.disposed) return
+    this.listen(this.#keyInput)
+    this.#reporter?.resume()
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * `heddle run` from the settings to the exit code.
+ *
+ *   loading ──▶ running ──▶ ended ──▶ exit
+ *      │           ├─ process.exit() or uncaught error of a job ──▶ exit, never with code 0
+ *      └── could not start ──▶ exit 2
+ *
+ * The process is ended when the run is: what a job has left open (a pool of connections, an abandoned
+ * attempt) would keep it alive for ever.
+ */
+import { startRun, type GraphResult, type Run, type RunEvent } from '@heddle/core'
+import { LoopWatch, systemKernel, type LoopGap } from '@heddle/core/lowlevel'
+import { exitCodes } from '../exit-codes.ts'
+import { errorRecord } from '../output/error-record.ts'
+import { describeGap, shortenPaths } from '../output/gap.ts'
+import { JsonReporter, jsonResult } from '../output/json.ts'
+import { LiveReporter } from '../output/live.ts'
+import { Output } from '../output/output.ts'
+import { PlainReporter } from '../output/plain.ts'
+import { errorLines } from '../output/report-error.ts'
+import type { Reporter, RunPlan } from '../output/reporter.ts'
+import { summaryLines } from '../output/summary.ts'
+import { chooseView, type ViewChoice } from '../terminal/capabilities.ts'
+import { capture } from '../terminal/capture.ts'
+import { paint, type Line } from '../view/line.ts'
+import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
+import { Controls } from './controls.ts'
+import { earlierDurations } from './history.ts'
+import { openRunJournal } from './journal.ts'
+import { loadGraph } from './load-graph.ts'
+import { pickRun } from './pick-run.ts'
+import { resumeCommand } from './resume-command.ts'
+import type { RunSettings } from './settings.ts'
+
+/** Milliseconds of a loop gap that is worth telling. */
+const gapThreshold = 50
+/** Milliseconds that a reader has to take the last lines. */
+const flushLimit = 2_000
+
+/**
+ * Runs a graph and ends the process.
+ *
+ * *Cancellation*: by keys and signals, see Controls.
+ */
+export async function executeRun(settings: RunSettings): Promise<void> {
+  const session = new RunSession(settings)
+  await session.execute()
+}
+
+class RunSession {
+  readonly #settings: RunSettings
+  readonly #choice: ViewChoice
+  readonly #symbols: Symbols
+  readonly #clock = systemKernel.clock
+  readonly #controls: Controls
+  readonly #watch = new LoopWatch({ threshold: gapThreshold })
+  readonly #out: Output
+  readonly #err: Output
+  #phase: 'loading' | 'running' | 'ended' = 'loading'
+  #reporter: Reporter | undefined
+  #run: Run | undefined
+  #worstGap: LoopGap | undefined
+  /** Where the run is recorded. */
+  #journal: string | undefined
+
+  constructor(settings: RunSettings) {
+    this.#settings = settings
+    this.#choice = chooseView(
+      { env: process.env, platform: process.platform, isTerminal: process.stdout.isTTY },
+      settings,
+    )
+    this.#symbols = this.#choice.unicode ? unicodeSymbols : asciiSymbols
+    this.#err = new Output(process.stderr)
+    this.#out = new Output(settings.json ? this.#reserveStdout() : process.stdout)
+    this.#controls = new Controls({ clock: this.#clock, exit: (code) => process.exit(code) })
+    process.on('exit', this.#onExit)
+    process.on('uncaughtException', this.#onCrash)
+  }
+
+  /** With --json standard output belongs to the events: what jobs print goes to the errors. */
+  #reserveStdout(): ConstructorParameters<typeof Output>[0] {
+    const { stdout } = process
+    const captured = capture(stdout, this.#err.write)
+    return { write: captured.write, on: (event, listener) => stdout.on(event, listener) }
+  }
+
+  async execute(): Promise<void> {
+    let result: GraphResult
+    try {
+      result = await this.#runToEnd()
+    } catch (error) {
+      return this.#abandon(error)
+    }
+    await this.#conclude(result)
+  }
+
+  async #runToEnd(): Promise<GraphResult> {
+    const { file, args, concurrency, retries, timeout, allowChanges } = this.#settings
+    const { title = file, resume } = this.#settings
+    const graph = await loadGraph(file, args)
+    this.#watch.onGap((gap) => this.#onGap(gap))
+    void this.#watch.start()
+    await using journal = await openRunJournal(this.#settings.journal)
+    this.#journal = shortenPaths(journal.address)
+    const durations = await earlierDurations(journal, title)
+    const reporter = (this.#reporter = this.#makeReporter({
+      graph,
+      title,
+      concurrency,
+      retries,
+      durations,
+      journal: this.#journal,
+      clock: this.#clock,
+    }))
+    const run = await startRun(graph, {
+      concurrency,
+      retries,
+      timeout,
+      title,
+      journal,
+      allowChanges,
+      ...(resume !== undefined && {
+        resume: resume === true ? await pickRun(journal, title) : resume,
+      }),
+      observer: (event) => this.#observe(event, reporter),
+    })
+    this.#run = run
+    reporter.started(run)
+    this.#controls.attach(run.scheduler, reporter)
+    if (this.#choice.mode === 'live') this.#controls.listen(process.stdin)
+    // Awaited here: the journal is closed behind it.
+    return await run.result
+  }
+
+  #makeReporter(plan: RunPlan): Reporter {
+    switch (this.#choice.mode) {
+      case 'json':
+        return new JsonReporter(this.#out, plan)
+      case 'plain':
+        return new PlainReporter(this.#out, plan)
+      case 'live': {
+        const errors = process.stderr.isTTY ? process.stderr : undefined
+        return new LiveReporter(plan, { terminal: process.stdout, errors, symbols: this.#symbols })
+      }
+    }
+  }
+
+  #observe(event: RunEvent, reporter: Reporter): void {
+    if (event.type === 'start') this.#phase = 'running'
+    if (event.type === 'complete') this.#phase = 'ended'
+    reporter.observe(event)
+  }
+
+  #onGap(gap: LoopGap): void {
+    if (this.#phase !== 'running') return
+    if (this.#worstGap === undefined || gap.ms > this.#worstGap.ms) this.#worstGap = gap
+    this.#reporter?.gap(gap)
+  }
+
+  /** The terminal is as it was before the run. */
+  #leaveTerminal(): void {
+    this.#controls.unlisten()
+    this.#reporter?.[Symbol.dispose]()
+  }
+
+  async #conclude(result: GraphResult): Promise<void> {
+    this.#leaveTerminal()
+    const { longest } = this.#watch.stats()
+    void this.#watch.stop()
+    const gap = this.#worstGap
+    const criticalPath = await this.#run!.scheduler.criticalPath()
+    const { title = this.#settings.file } = this.#settings
+    this.#tell(
+      summaryLines({
+        title,
+        result,
+        criticalPath,
+        longestGap: Math.max(longest, gap?.ms ?? 0),
+        gap: gap && { ms: gap.ms, blame: describeGap(gap) },
+        journal: this.#journal,
+        resume: result.ok ? undefined : this.#resumeCommand(),
+        symbols: this.#symbols,
+      }),
+    )
+    if (this.#settings.json) this.#out.line(JSON.stringify(jsonResult(result)))
+    const isCancelled = result.state === 'cancelled'
+    await this.#exit(
+      isCancelled ? exitCodes.cancelled : result.ok ? exitCodes.ok : exitCodes.failed,
+    )
+  }
+
+  /** The run could not start, or could not be brought to an end. */
+  async #abandon(error: unknown): Promise<void> {
+    const code = this.#phase === 'loading' ? exitCodes.usage : exitCodes.failed
+    this.#phase = 'ended'
+    this.#leaveTerminal()
+    this.#tellError(error)
+    await this.#exit(code)
+  }
+
+  #tellError(error: unknown): void {
+    for (const line of errorLines(error)) this.#err.line(paint(line, this.#errColor))
+    if (!this.#settings.json) return
+    const run = this.#run?.id ?? null
+    this.#out.line(JSON.stringify({ ok: false, type: 'result', run, error: errorRecord(error) }))
+  }
+
+  get #errColor(): boolean {
+    return this.#choice.color && process.stderr.isTTY
+  }
+
+  /** For people: to the errors when the output is for programs. */
+  #tell(lines: readonly Line[]): void {
+    const { json } = this.#settings
+    const out = json ? this.#err : this.#out
+    for (const line of lines) out.line(paint(line, this.#choice.color))
+  }
+
+  async #exit(code: number): Promise<void> {
+    process.exitCode = code
+    const timer = this.#clock.setTimer(flushLimit, () => process.exit())
+    await Promise.all([this.#out.flush(), this.#err.flush()])
+    timer.cancel()
+    process.exit()
+  }
+
+  /** The process ends, for whatever reason: law 5 and the terminal are kept. */
+  readonly #onExit = (): void => {
+    this.#leaveTerminal()
+    if (this.#phase !== 'running') return
+    if (process.exitCode === undefined || process.exitCode === 0)
+      process.exitCode = exitCodes.failed
+    this.#err.line('heddle: the process ended before the run did.')
+    this.#hintResume()
+  }
+
+  readonly #onCrash = (error: unknown): void => {
+    process.off('uncaughtException', this.#onCrash)
+    this.#phase = 'ended'
+    this.#leaveTerminal()
+    this.#err.line('heddle: an error outside of any job ended the run:')
+    this.#tellError(error)
+    this.#hintResume()
+    void this.#exit(exitCodes.failed)
+  }
+
+  #hintResume(): void {
+    const command = this.#resumeCommand()
+    if (command !== undefined) this.#err.line(`        Go on with: ${command}`)
+  }
+
+  /** What to type to go on with the run, if it can be gone on with. */
+  #resumeCommand(): string | undefined {
+    const id = this.#run?.id
+    if (id === undefined || this.#settings.journal === 'memory') return undefined
+    return resumeCommand(id, this.#settings)
+  }
+}

@@ -1,0 +1,36 @@
+import type { Journal, RunSnapshot } from '@heddle/core/lowlevel'
+
+/** Earlier runs that are looked at: more would only blur what has changed since. */
+const runsUsed = 3
+/** Runs of other graphs that may be in between. */
+const runsLookedAt = 50
+
+/**
+ * How long each node took in earlier runs of the same title: the median, in milliseconds.
+ *
+ * *Cancellation*: none; it reads a bounded number of runs.
+ */
+export async function earlierDurations(
+  journal: Pick<Journal, 'runs' | 'snapshot'>,
+  title: string,
+): Promise<ReadonlyMap<string, number>> {
+  const runs = await journal.runs({ limit: runsLookedAt })
+  const same = runs.filter((run) => run.title === title && run.state === 'finished')
+  const durations = new Map<string, number[]>()
+  for (const { id } of same.slice(0, runsUsed)) collect(await journal.snapshot(id), durations)
+  return new Map(Array.from(durations, ([name, all]) => [name, median(all)]))
+}
+
+function collect({ nodes }: RunSnapshot, durations: Map<string, number[]>): void {
+  for (const { name, state, startedAt, endedAt } of nodes) {
+    if (state !== 'succeeded' || startedAt === undefined || endedAt === undefined) continue
+    const known = durations.get(name)
+    if (known === undefined) durations.set(name, [endedAt - startedAt])
+    else known.push(endedAt - startedAt)
+  }
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return sorted[Math.floor((sorted.length - 1) / 2)]!
+}

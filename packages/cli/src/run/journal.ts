@@ -1,0 +1,33 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { openJournal, type Journal } from '@heddle/core/lowlevel'
+
+/** Where runs are recorded when nothing else is said: in the current folder, out of sight of git. */
+export const defaultFolder = '.heddle'
+export const defaultJournal = `sqlite:${defaultFolder}/runs.db`
+
+/**
+ * Makes the folder of the default journal, with a file that keeps it out of git.
+ *
+ * *Cancellation*: none; three calls to the file system.
+ */
+export async function makeDefaultFolder(parent: string = process.cwd()): Promise<void> {
+  const folder = path.join(parent, defaultFolder)
+  await mkdir(folder, { recursive: true })
+  await writeFile(path.join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    },
+  )
+}
+
+/**
+ * Opens the journal of a run: the given one, or the default.
+ *
+ * *Cancellation*: none; it waits for the disk and for nobody else.
+ * @throws as openJournal().
+ */
+export async function openRunJournal(address: string | undefined): Promise<Journal> {
+  if (address === undefined) await makeDefaultFolder()
+  return openJournal(address ?? defaultJournal)
+}

@@ -1,0 +1,47 @@
+/** The options of `heddle run`, checked. */
+import { InvalidArgumentError } from 'commander'
+
+export interface RunSettings {
+  readonly file: string
+  /** For the function that the module exports. */
+  readonly args: readonly string[]
+  readonly title: string | undefined
+  readonly concurrency: number
+  readonly retries: number
+  /** Milliseconds per attempt. */
+  readonly timeout: number
+  /** Undefined for the default. */
+  readonly journal: string | undefined
+  /** An id, or true for the last run that has not ended. */
+  readonly resume: string | true | undefined
+  readonly allowChanges: boolean
+  readonly json: boolean
+  readonly color: boolean
+}
+
+/** A whole number of at least `least`, or Infinity. */
+export function parseCount(least: number): (text: string) => number {
+  return (text) => {
+    const n = text.trim() === '' ? NaN : Number(text)
+    if (n === Infinity || (Number.isInteger(n) && n >= least)) return n
+    throw new InvalidArgumentError(`Expected a whole number of at least ${least}, or Infinity.`)
+  }
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000 }
+
+/** Milliseconds: `1500`, `90s`, `5min`, `Infinity`. */
+export function parseDuration(text: string): number {
+  if (text === 'Infinity') return Infinity
+  const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text) ?? []
+  const ms = Number(number) * units[unit]!
+  if (ms > 0) return ms
+  throw new InvalidArgumentError(
+    'Expected milliseconds above 0, or a number with ms, s, min or h, or Infinity.',
+  )
+}
+
+export function parseJournal(text: string): string {
+  if (text === 'memory' || /^sqlite:.+/.test(text)) return text
+  throw new InvalidArgumentError('Expected sqlite:FILE or memory.')
+}

@@ -1,0 +1,57 @@
+/** Numbers as people read them. */
+
+/** `340 ms`, `3.4 s`, `42 s`, `1 min 05 s`, `2 h 05 min`. */
+export function formatDuration(ms: number): string {
+  if (!Number.isFinite(ms)) return 'no limit'
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`
+  return formatAge(ms)
+}
+
+/** As {@link formatDuration}, in whole seconds: for what is shown while it grows. */
+export function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`
+  const minutes = Math.round(seconds / 60)
+  return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`
+}
+
+function twoDigits(n: number): string {
+  return String(n).padStart(2, '0')
+}
+
+const grouped = new Intl.NumberFormat('en')
+
+/** `12,345`. */
+export function formatCount(n: number): string {
+  return grouped.format(n)
+}
+
+/** `1 job`, `2 jobs`. */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${formatCount(n)} ${n === 1 ? one : many}`
+}
+
+const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+
+/** Local time of a wall time: `15:04:05`. */
+export function formatTime(wallTime: number): string {
+  return timeOfDay.format(wallTime)
+}
+
+/** The message of an error in one line, with its class where that says more than `Error`. */
+export function formatError(error: unknown): string {
+  if (!(error instanceof Error)) return describe(error)
+  const { name, message } = error
+  if (message === '') return name
+  return name === 'Error' || name === 'HeddleError' ? message : `${name}: ${message}`
+}
+
+function describe(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return `[${typeof thrown}]`
+  }
+}

@@ -1,0 +1,190 @@
+/** Which nodes are shown, and one line for each. */
+import type { NodeRow, RunModel } from '../model/run-model.ts'
+import { formatAge, formatCount, formatDuration, plural } from './format.ts'
+import { span, type Line, type Span } from './line.ts'
+import { stateStyles } from './symbols.ts'
+import { pad, truncate, widthOf } from './text.ts'
+import type { Filter, UiState } from './ui-state.ts'
+import type { Viewport } from './viewport.ts'
+
+/** A node and what is said about it; or a line that stands for nodes that are not shown. */
+type Entry = { readonly row: NodeRow; readonly why?: string } | { readonly more: string }
+
+/** Names are cut at this share of the width, so that there is room for what is said about them. */
+const nameShare = 0.45
+const longestName = 40
+
+/** At most `room` lines about nodes. */
+export function nodeLines(model: RunModel, ui: UiState, viewport: Viewport, room: number): Line[] {
+  if (room <= 0) return []
+  const entries =
+    ui.view === 'all' ? everyNode(model, ui, room) : windowOf(model, ui.filter, viewport, room)
+  const names = entries.map((entry) => ('row' in entry ? widthOf(entry.row.name) : 0))
+  const limit = Math.max(1, Math.min(longestName, Math.floor(viewport.columns * nameShare)))
+  const nameWidth = Math.min(limit, Math.max(0, ...names))
+  return entries.map((entry) =>
+    'more' in entry ? [span(`  ${entry.more}`, 'dim')] : nodeLine(entry, nameWidth, viewport),
+  )
+}
+
+function nodeLine(
+  { row, why }: { readonly row: NodeRow; readonly why?: string },
+  nameWidth: number,
+  viewport: Viewport,
+): Line {
+  const { symbols } = viewport
+  const style = stateStyles[row.state]
+  const name = pad(truncate(row.name, nameWidth, symbols.ellipsis), nameWidth)
+  const details = why === undefined ? detailsOf(row, viewport) : [span(why, 'dim')]
+  return [span(`${symbols.states[row.state]} `, style), span(name), span('  '), ...details]
+}
+
+const placeWidth = 'thread'.length
+
+function detailsOf(row: NodeRow, { now, symbols }: Viewport): Span[] {
+  const { dot } = symbols
+  switch (row.state) {
+    case 'running': {
+      const age = formatAge(now - (row.startedAt ?? now)).padStart(5)
+      const place = span(`${row.place.padEnd(placeWidth)} `, 'dim')
+      if (row.attempt === 0) return [place, span(age)]
+      const problem = row.problem === undefined ? '' : ` ${dot} after ${row.problem}`
+      return [place, span(age), span(`  attempt ${attemptOf(row)}${problem}`, 'yellow')]
+    }
+    case 'retrying': {
+      const left = formatAge((row.retryAt ?? now) - now)
+      const text = `attempt ${attemptOf(row)} in ${left}`
+      return [span(text, 'yellow'), span(` ${dot} ${row.problem ?? ''}`)]
+    }
+    case 'failed': {
+      const blocks = row.blocks === 0 ? '' : ` ${dot} blocks ${plural(row.blocks, 'job')}`
+      return [span(row.problem ?? 'failed', 'red'), span(`${blocks} ${dot} ${took(row)}`, 'dim')]
+    }
+    case 'succeeded': {
+      if (row.reused) return [span('finished by an earlier run', 'dim')]
+      const attempts = row.attempt === 0 ? '' : ` ${dot} ${plural(row.attempt + 1, 'attempt')}`
+      return [span(`${took(row)}${attempts}`, 'dim')]
+    }
+    case 'cancelled':
+      return [span(`stopped after ${took(row)}`, 'dim')]
+    case 'blocked':
+      return [span(`blocked by "${row.blockedBy ?? ''}"`, 'dim')]
+    case 'waiting':
+    case 'ready':
+    case 'skipped':
+      return [span(row.state, 'dim')]
+  }
+}
+
+function attemptOf({ attempt, retries }: NodeRow): string {
+  return Number.isFinite(retries) ? `${attempt + 1} of ${retries + 1}` : `${attempt + 1}`
+}
+
+function took({ startedAt, endedAt }: NodeRow): string {
+  if (startedAt === undefined || endedAt === undefined) return 'not started'
+  return formatDuration(endedAt - startedAt)
+}
+
+const nothing: Readonly<Record<Filter, string>> = {
+  all: 'no jobs',
+  active: 'nothing is running',
+  failed: 'nothing has failed',
+}
+
+/** Nodes of a filter, and how many there are: the whole graph is not walked for a frame. */
+interface Selection {
+  readonly lists: readonly Iterable<NodeRow>[]
+  readonly size: number
+}
+
+function select(model: RunModel, filter: Filter): Selection {
+  const { counts } = model
+  switch (filter) {
+    case 'all':
+      return { lists: [model.rows], size: model.total }
+    case 'active':
+      return {
+        lists: [model.in('running'), model.in('retrying')],
+        size: counts.running + counts.retrying,
+      }
+    case 'failed':
+      return {
+        lists: [model.in('failed'), model.in('cancelled'), model.in('blocked')],
+        size: counts.failed + counts.cancelled + counts.blocked,
+      }
+  }
+}
+
+function page({ lists }: Selection, offset: number, count: number): Entry[] {
+  const entries: Entry[] = []
+  let position = 0
+  for (const list of lists) {
+    for (const row of list) {
+      if (entries.length >= count) return entries
+      if (position++ >= offset) entries.push({ row })
+    }
+  }
+  return entries
+}
+
+/** The view `all`: a page of the whole list. */
+function everyNode(model: RunModel, { filter, offset }: UiState, room: number): Entry[] {
+  const selection = select(model, filter)
+  const { size } = selection
+  if (size === 0) return [{ more: nothing[filter] }]
+  if (size <= room) return page(selection, 0, room)
+  const first = Math.max(0, Math.min(offset, size - (room - 1)))
+  const entries = page(selection, first, room - 1)
+  const range = `${formatCount(first + 1)} to ${formatCount(first + entries.length)}`
+  return [...entries, { more: `${range} of ${formatCount(size)}: up, down, page, home, end` }]
+}
+
+/** How many rows each group gets, where there is something to show and room for it. */
+const troubleShown = 5
+const recentShown = 5
+const waitingShown = 4
+
+/** The view `window`: trouble, then the past, the present and the future of the run. */
+function windowOf(model: RunModel, filter: Filter, viewport: Viewport, room: number): Entry[] {
+  if (filter !== 'all') {
+    const selection = select(model, filter)
+    return selection.size === 0 ? [{ more: nothing[filter] }] : cut(selection, room, filter)
+  }
+  const active = select(model, 'active')
+  const troubles = model.counts.failed + model.counts.cancelled
+  let left = room
+  const take = (wanted: number): number => {
+    const got = Math.max(0, Math.min(wanted, left))
+    left -= got
+    return got
+  }
+  // In order of importance; what is left over goes to what is under way.
+  const troubleRoom = take(Math.min(troubles, troubleShown, Math.ceil(room / 3)))
+  const activeRoom = take(Math.min(active.size, Math.max(1, room - 8)))
+  const waitingRoom = take(Math.min(viewport.waiting.length, waitingShown))
+  const recentRoom = take(Math.min(model.recent.size, recentShown))
+  const moreActive = activeRoom + take(active.size - activeRoom)
+  return [
+    ...lastTroubles(model, troubles, troubleRoom),
+    ...model.recent.last(recentRoom).map((row) => ({ row })),
+    ...cut(active, moreActive, 'running'),
+    ...viewport.waiting.slice(0, waitingRoom).map(({ row, text }) => ({ row, why: text })),
+  ]
+}
+
+/** The first rows, with a line for the others. */
+function cut(selection: Selection, room: number, what: string): Entry[] {
+  if (selection.size <= room) return page(selection, 0, room)
+  if (room === 0) return []
+  const shown = page(selection, 0, room - 1)
+  return [...shown, { more: `and ${formatCount(selection.size - shown.length)} more ${what}` }]
+}
+
+/** The last troubles, with a line for the older ones. */
+function lastTroubles(model: RunModel, count: number, room: number): Entry[] {
+  const rows = (shown: number): Entry[] => model.trouble.last(shown).map((row) => ({ row }))
+  if (count <= room) return rows(room)
+  if (room === 0) return []
+  const shown = rows(room - 1)
+  return [{ more: `${formatCount(count - shown.length)} more failed (f shows them)` }, ...shown]
+}

@@ -1,0 +1,63 @@
+import type { NodeState } from '@heddle/core'
+import type { Style } from './line.ts'
+
+/** What stands for what. All but the arrow are one column wide. */
+export interface Symbols {
+  readonly states: Readonly<Record<NodeState, string>>
+  readonly bar: readonly [done: string, left: string]
+  readonly ellipsis: string
+  readonly warning: string
+  readonly arrow: string
+  readonly dot: string
+}
+
+export const unicodeSymbols: Symbols = {
+  states: {
+    waiting: '○',
+    ready: '◌',
+    running: '●',
+    retrying: '↻',
+    succeeded: '✓',
+    failed: '✗',
+    blocked: '⊘',
+    skipped: '−',
+    cancelled: '⊗',
+  },
+  bar: ['━', '─'],
+  ellipsis: '…',
+  warning: '!',
+  arrow: '→',
+  dot: '·',
+}
+
+/** For terminals that show only ASCII. */
+export const asciiSymbols: Symbols = {
+  states: {
+    waiting: 'o',
+    ready: ':',
+    running: '*',
+    retrying: '~',
+    succeeded: '+',
+    failed: 'x',
+    blocked: '#',
+    skipped: '-',
+    cancelled: 'c',
+  },
+  bar: ['#', '-'],
+  ellipsis: '~',
+  warning: '!',
+  arrow: '->',
+  dot: '-',
+}
+
+export const stateStyles: Readonly<Record<NodeState, Style>> = {
+  waiting: 'dim',
+  ready: 'dim',
+  running: 'cyan',
+  retrying: 'yellow',
+  succeeded: 'green',
+  failed: 'red',
+  blocked: 'magenta',
+  skipped: 'dim',
+  cancelled: 'yellow',
+}

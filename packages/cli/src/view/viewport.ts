@@ -1,0 +1,33 @@
+import type { NodeRow } from '../model/run-model.ts'
+import type { Symbols } from './symbols.ts'
+
+/** A gap of the event loop that is worth a line. */
+export interface GapNotice {
+  readonly ms: number
+  /** Printable. */
+  readonly blame: string
+}
+
+/** A node that does not run, and why. */
+export interface WaitingNotice {
+  readonly row: NodeRow
+  /** Printable. */
+  readonly text: string
+}
+
+/** Everything a frame depends on besides the model and what the person chose. */
+export interface Viewport {
+  readonly columns: number
+  readonly rows: number
+  /** On the clock's monotonic scale. */
+  readonly now: number
+  /** Milliseconds until the run ends, where that is known. */
+  readonly remaining: number | undefined
+  /** What will start next. */
+  readonly waiting: readonly WaitingNotice[]
+  /** The longest gap of the event loop. */
+  readonly gap: GapNotice | undefined
+  /** What was asked for last: how a cancel goes on. */
+  readonly notice: string | undefined
+  readonly symbols: Symbols
+}
