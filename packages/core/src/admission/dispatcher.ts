@@ -300,7 +300,7 @@ export class Dispatcher {
    * @throws `HDL_OVERLOADED` with `retryAfter`, or `HDL_DRAINING`.
    */
   reserve(options: ReserveOptions = {}): Seat {
-    return this.#reserve(options)
+    return this.#counted(() => this.#queue.reserve(options))
   }
 
   /**
@@ -403,9 +403,10 @@ export class Dispatcher {
     }
   }
 
-  #reserve(options: ReserveOptions): Reservation<TaskNode> {
+  /** I2: who is refused by the queue has an outcome too. */
+  #counted<R>(ask: () => R): R {
     try {
-      return this.#queue.reserve(options)
+      return ask()
     } catch (error) {
       if (outcomeOf(error) === 'rejected') {
         this.#submitted++
@@ -417,7 +418,7 @@ export class Dispatcher {
 
   #seatFor(options: SubmitOptions): Reservation<TaskNode> {
     const { reservation } = options
-    if (reservation === undefined) return this.#reserve(options)
+    if (reservation === undefined) return this.#counted(() => this.#queue.reserve(options))
     if (this.#queue.owns(reservation)) return reservation
     throw new HeddleError('HDL_BAD_OPTION', {
       option: 'reservation',
@@ -450,7 +451,7 @@ export class Dispatcher {
   }
 
   #admit(task: TaskNode, seat: Reservation<TaskNode>, needs: Needs | undefined): void {
-    task.entry = seat.fill(task, { needs })
+    task.entry = this.#counted(() => seat.fill(task, { needs }))
     this.#submitted++
     this.#tasks.add(task)
   }

@@ -389,6 +389,8 @@ test('S92 S95 at the deadline of a drain everybody is told, and work has its gra
     () => dispatcher.submit(work('late'), { reservation: held }),
     withCode('HDL_DRAINING'),
   )
+  const { submitted, outcomes: counts } = dispatcher.stats()
+  assert.deepEqual([submitted, counts.rejected], [102, 102], 'the late one has an outcome too')
   assert.equal(drained.state, 'pending', 'the one that runs has not settled')
   await kernel.clock.advance(500)
   assert.deepEqual(drained.value, { clean: false, cancelled: 101 })
