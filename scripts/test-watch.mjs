@@ -1,6 +1,11 @@
 /**
- * Loaded into every test process: a file that leaves something open after its last test, or that
- * hangs, is ended with a message that names what is open. Without it the run would never end.
+ * Loaded into every test process.
+ *
+ * - A file that leaves something open after its last test, or that hangs, is ended with a message
+ *   that names what is open. Without it the run would never end.
+ * - What a test forks starts as it would from a program: the runner starts its files with every
+ *   option spelled out, and among them `--report-signal=SIGUSR2` makes a child that is sent this
+ *   signal write a report into the working folder.
  */
 import process from 'node:process'
 import { after } from 'node:test'
@@ -20,8 +25,9 @@ function endAfter(milliseconds, what) {
   timer.unref()
 }
 
-// Threads and child processes of a test inherit the flag that loads this file.
+// Threads of a test inherit the flag that loads this file.
 if (isMainThread && process.argv[1]?.endsWith('.test.ts')) {
+  process.execArgv = []
   endAfter(longestFile, `did not end within ${longestFile / 1000} s`)
   after(() => endAfter(graceAfterTests, 'left something open after its last test'))
 }
