@@ -2,3 +2,6 @@ export { VirtualClock } from './kernel/virtual-clock.ts'
 
 // watch/: fails a test that blocks the event loop.
 export { expectLoopFree, measureLoopGap, type LoopFreeOptions } from './watch/loop-free.ts'
+
+// cache/: the checks that every tier passes.
+export { cacheTierCases, type TierCase, type TierFactory } from './cache/tier-cases.ts'

@@ -72,7 +72,7 @@ export class HeldTier implements CacheTier {
   /** Answers everything that is held, in order, and from now on at once. */
   release(): void {
     this.isHolding = false
-    for (const held of [...this.held]) held.answer()
+    for (const held of this.held.slice()) held.answer()
   }
 
   open(): Promise<number> {

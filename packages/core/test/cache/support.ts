@@ -1,4 +1,4 @@
-import { Cache, openCache } from '../../src/cache/cache.ts'
+import { openCache, type Cache } from '../../src/cache/cache.ts'
 import type { CacheOptions } from '../../src/cache/options.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
@@ -35,7 +35,7 @@ export async function openCold<V = string>(
 }
 
 /** What is left behind when everything has ended. */
-export function leftovers({ cache, clock, tier }: Bench<never>): unknown {
+export function leftovers<V>({ cache, clock, tier }: Bench<V>): unknown {
   const { active, pending, reads } = cache.stats()
   const { writes, bytes, waiting } = pending
   return { active, reads, writes, bytes, waiting, timers: clock.pending, held: tier.held.length }

@@ -197,10 +197,9 @@ export class DiskStore {
       case 'write':
         return this.#write(change, now)
       case 'delete': {
-        const meta = this.peek(change.key)
-        if (meta === undefined) return false
+        const old = this.peek(change.key)
         this.#remove(change.key)
-        return !hasExpired(meta, now)
+        return old !== undefined && !hasExpired(old, now)
       }
       case 'clear':
       default:
@@ -236,8 +235,7 @@ export class DiskStore {
 
   #remove(key: string): void {
     const going = this.#statements.remove.get(key) as Going | undefined
-    if (going === undefined) return
-    this.#forget(going)
+    if (going !== undefined) this.#forget(going)
     this.#removeDerived(key, -1)
   }
 
