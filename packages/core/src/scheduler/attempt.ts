@@ -17,8 +17,11 @@ export interface NodeContext {
   log(text: string): void
 }
 
-/** Where what attempts say goes. */
-export type LogSink = (attempt: Attempt, text: string) => void
+/** What attempts ask of the scheduler. */
+export interface AttemptHost {
+  log(attempt: Attempt, text: string): void
+  resultOf(node: Node, dependency: string): unknown
+}
 
 /**
  * One call of the user's function for one node.
@@ -29,7 +32,8 @@ export type LogSink = (attempt: Attempt, text: string) => void
 export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   readonly node: Node
   readonly attempt: number
-  readonly #logSink: LogSink
+  readonly startedAt: number
+  readonly #host: AttemptHost
   #controller: AbortController | undefined
   #reason: unknown
   #aborted = false
@@ -43,10 +47,11 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   heapIndex = -1
   dueAt = 0
 
-  constructor(node: Node, logSink: LogSink) {
+  constructor(node: Node, startedAt: number, host: AttemptHost) {
     this.node = node
     this.attempt = node.attempt
-    this.#logSink = logSink
+    this.startedAt = startedAt
+    this.#host = host
   }
 
   get name(): string {
@@ -70,11 +75,11 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   }
 
   resultOf(name: string): unknown {
-    return this.node.after.find((dependency) => dependency.name === name)?.value
+    return this.#host.resultOf(this.node, name)
   }
 
   log(text: string): void {
-    this.#logSink(this, text)
+    this.#host.log(this, text)
   }
 
   /** The first reason stays: a job cancelled after its timeout has timed out. */

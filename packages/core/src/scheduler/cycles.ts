@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Node } from './node.ts'
 
 export interface Cycle {
@@ -16,14 +17,14 @@ export interface Cycle {
  * Nodes that do not depend on a cycle are peeled off from the front, then those on which no cycle
  * depends from the back. What is left is cycles.
  */
-export async function findCycle(nodes: readonly Node[], clock: Clock): Promise<Cycle | undefined> {
+export async function findCycle(graph: Dependencies, clock: Clock): Promise<Cycle | undefined> {
   const slices = new Slices(clock)
   const left = new Set<Node>()
   const dependents = new Map<Node, Node[]>()
-  for (const node of nodes) {
+  for (const node of graph.nodes) {
     if (node.ended) continue
     left.add(node)
-    for (const dependency of node.after) {
+    for (const dependency of graph.of(node)) {
       const list = dependents.get(dependency)
       if (list === undefined) dependents.set(dependency, [node])
       else list.push(node)
@@ -32,7 +33,7 @@ export async function findCycle(nodes: readonly Node[], clock: Clock): Promise<C
   }
   await peel(
     left,
-    (node) => node.after,
+    (node) => graph.of(node),
     (node) => dependents.get(node) ?? [],
     slices,
   )
@@ -40,10 +41,10 @@ export async function findCycle(nodes: readonly Node[], clock: Clock): Promise<C
   await peel(
     left,
     (node) => dependents.get(node) ?? [],
-    (node) => node.after,
+    (node) => graph.of(node),
     slices,
   )
-  return { path: walk(left), members: [...left] }
+  return { path: walk(left, graph), members: [...left] }
 }
 
 /** Removes nodes that nothing left points to, again and again. */
@@ -74,14 +75,14 @@ async function peel(
 }
 
 /** Follows dependencies inside `left` until a node comes up again. */
-function walk(left: ReadonlySet<Node>): string[] {
+function walk(left: ReadonlySet<Node>, graph: Dependencies): string[] {
   const seen = new Map<Node, number>()
   const path: Node[] = []
   let node: Node | undefined = left.values().next().value
   while (node !== undefined && !seen.has(node)) {
     seen.set(node, path.length)
     path.push(node)
-    node = node.after.find((dependency) => left.has(dependency))
+    node = graph.of(node).find((dependency) => left.has(dependency))
   }
   const loop = node === undefined ? path : [...path.slice(seen.get(node)), node]
   return loop.map((member) => member.name)

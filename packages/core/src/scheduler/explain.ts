@@ -1,8 +1,9 @@
 import type { LinkedList } from '../kernel/linked-list.ts'
 import type { Attempt } from './attempt.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { RunState } from './events.ts'
 import type { Lanes } from './lanes.ts'
-import { ready, retrying, running, succeeded, waiting, type Node, type NodeState } from './node.ts'
+import { ready, retrying, running, waiting, type Node, type NodeState } from './node.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Why a node does not run, for people (`text`) and for programs (the rest). */
@@ -37,6 +38,7 @@ interface View {
   readonly state: RunState
   readonly running: LinkedList<Attempt>
   readonly lanes: Lanes
+  readonly graph: Dependencies
   readonly timeline: Timeline
   readonly retryAt: number | undefined
 }
@@ -68,8 +70,9 @@ type Part<W extends Explanation['why']> = W extends unknown
   : never
 
 function explainDependencies(node: Node, view: View): Part<'dependencies'> {
-  const on = node.after
-    .filter((dependency) => dependency.state !== succeeded)
+  const on = view.graph
+    .of(node)
+    .filter((dependency) => !dependency.ended)
     .map((dependency) => ({
       name: dependency.name,
       state: dependency.stateName,

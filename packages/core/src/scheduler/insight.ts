@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { Slices } from '../kernel/slices.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Lane, Resource } from './lanes.ts'
 import { failed, succeeded, type Node } from './node.ts'
 import type { Timeline } from './timeline.ts'
@@ -30,7 +31,7 @@ export interface Forecast {
 }
 
 /** Nodes that ran, each after its dependencies: a node becomes ready after them. */
-function ranInOrder(nodes: readonly Node[], timeline: Timeline): Node[] {
+function ranInOrder({ nodes }: Dependencies, timeline: Timeline): Node[] {
   return nodes
     .filter(
       (node) =>
@@ -44,19 +45,19 @@ function durationOf(node: Node, timeline: Timeline): number {
 }
 
 export async function criticalPath(
-  nodes: readonly Node[],
+  graph: Dependencies,
   timeline: Timeline,
   clock: Clock,
 ): Promise<CriticalPath> {
   const slices = new Slices(clock)
-  const ran = ranInOrder(nodes, timeline)
+  const ran = ranInOrder(graph, timeline)
   /** Longest chain that ends with the node, itself included. */
   const before = new Map<Node, number>()
   const previous = new Map<Node, Node>()
   let last: Node | undefined
   for (const node of ran) {
     let longest = 0
-    for (const dependency of node.after) {
+    for (const dependency of graph.of(node)) {
       const length = before.get(dependency)
       if (length !== undefined && length >= longest) {
         longest = length
@@ -72,7 +73,7 @@ export async function criticalPath(
   const after = new Map<Node, number>()
   for (const node of ran.toReversed()) {
     const length = durationOf(node, timeline) + (after.get(node) ?? 0)
-    for (const dependency of node.after) {
+    for (const dependency of graph.of(node)) {
       if (length > (after.get(dependency) ?? 0)) after.set(dependency, length)
     }
     if (slices.due) await slices.next()
@@ -117,7 +118,7 @@ interface Waiting {
 
 /** Plays the run again with other limits: same durations, same order of service, no waiting for real. */
 export async function whatIf(
-  nodes: readonly Node[],
+  graph: Dependencies,
   timeline: Timeline,
   resources: ReadonlyMap<string, Resource>,
   limits: WhatIfOptions,
@@ -132,7 +133,7 @@ export async function whatIf(
       (name === 'slot' ? limits.concurrency : limits.resources?.[name]) ?? capacity,
     )
   }
-  const ran = ranInOrder(nodes, timeline)
+  const ran = ranInOrder(graph, timeline)
   const known = new Set(ran)
   const remaining = new Map<Node, number>()
   const dependents = new Map<Node, Node[]>()
@@ -143,7 +144,7 @@ export async function whatIf(
     else waiting.nodes.push(node)
   }
   for (const node of ran) {
-    const dependencies = node.after.filter((dependency) => known.has(dependency))
+    const dependencies = graph.of(node).filter((dependency) => known.has(dependency))
     remaining.set(node, dependencies.length)
     if (dependencies.length === 0) becomeReady(node)
     for (const dependency of dependencies) {

@@ -63,39 +63,38 @@ export interface NodeLimits {
   readonly timeout: number
 }
 
+/** What is known of a node that did not go well. Most nodes have none. */
+export interface Trouble {
+  /** What its attempts threw, in order. */
+  readonly errors: unknown[]
+  /** The failed or removed node that keeps this one from running. */
+  blockedBy: Node | undefined
+  /** Taken out while it ran: it ends with this attempt, whatever comes of it. */
+  removed: boolean
+}
+
 export class Node implements ListItem<Node> {
-  /** Position in order of addition: index into the timeline. */
+  /** Position in order of addition: index into the columns. */
   readonly index: number
   readonly name: string
   readonly lane: Lane
   readonly limits: NodeLimits
   state: number = waiting
-  /** Dependencies that have not succeeded yet. */
-  remaining = 0
-  after: readonly Node[]
-  /** Who waits for this node. Dropped when it ends: nobody can be released twice. */
-  dependents: Node[] | undefined
   attempt = 0
-  /** What its attempts threw, in order. */
-  errors: unknown[] | undefined
   value: unknown
-  /** Taken out while it ran: it ends with this attempt, whatever comes of it. */
-  removed = false
-  /** The failed or removed node that keeps this one from running. */
-  blockedBy: Node | undefined
+  #trouble: Trouble | undefined
+  /** Order of becoming ready: what FIFO across lanes goes by. */
+  readyOrder = 0
   // Where it stands in its lane while it is ready.
   list: object | undefined
   previous: Node | undefined
   next: Node | undefined
-  /** Order of becoming ready: what FIFO across lanes goes by. */
-  readyOrder = 0
 
-  constructor(index: number, name: string, lane: Lane, limits: NodeLimits, after: readonly Node[]) {
+  constructor(index: number, name: string, lane: Lane, limits: NodeLimits) {
     this.index = index
     this.name = name
     this.lane = lane
     this.limits = limits
-    this.after = after
   }
 
   get stateName(): NodeState {
@@ -104,6 +103,23 @@ export class Node implements ListItem<Node> {
 
   get ended(): boolean {
     return this.state >= succeeded
+  }
+
+  get errors(): readonly unknown[] {
+    return this.#trouble?.errors ?? []
+  }
+
+  get blockedBy(): Node | undefined {
+    return this.#trouble?.blockedBy
+  }
+
+  get removed(): boolean {
+    return this.#trouble?.removed ?? false
+  }
+
+  /** Made on first use. */
+  get trouble(): Trouble {
+    return (this.#trouble ??= { errors: [], blockedBy: undefined, removed: false })
   }
 }
 

@@ -77,7 +77,7 @@ function find(nodes: ReadonlyMap<string, Node>, name: string): Node {
 
 function valueOf(node: Node): unknown {
   if (node.state === succeeded) return node.value
-  const cause = node.errors?.at(-1)
+  const cause = node.errors.at(-1)
   throw new HeddleError(
     'HDL_NO_RESULT',
     {

@@ -8,8 +8,9 @@ import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { sliceBudget } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
-import { Attempt, type NodeContext } from './attempt.ts'
+import { Attempt, type AttemptHost, type NodeContext } from './attempt.ts'
 import { findCycle } from './cycles.ts'
+import { Dependencies, noEdge } from './dependencies.ts'
 import { Observers, type Observer, type RunEvent, type RunState } from './events.ts'
 import { explainNode, type Explanation } from './explain.ts'
 import {
@@ -161,9 +162,8 @@ class Backoff implements Due {
 
 /** Dependents of one node that are still to be told. `cause` = blocked by it; otherwise released. */
 interface Wave {
-  readonly dependents: readonly Node[]
+  edge: number
   readonly cause: Node | undefined
-  position: number
 }
 
 const none: readonly never[] = []
@@ -189,6 +189,7 @@ export class Scheduler {
   readonly #timeouts: Deadlines<Attempt>
   readonly #backoffs: Deadlines<Backoff>
   readonly #inBackoff = new Map<Node, Backoff>()
+  readonly #graph = new Dependencies()
   readonly #waves: Wave[] = []
   /** Nodes that named a dependency before it was added. */
   readonly #forward = new Map<string, Node[]>()
@@ -202,6 +203,7 @@ export class Scheduler {
   #settled: PromiseWithResolvers<RunResult> | undefined
   #startedAt = 0
   #pumping = false
+  #pumpPlanned = false
   #turnOpen = false
   #turnStarted = 0
   #yielding = false
@@ -254,17 +256,18 @@ export class Scheduler {
     const after = options.after ?? none
     if (this.#unknown === 'error' && this.#state !== 'idle') this.#refuseUnknown(name, after)
 
-    const node = new Node(this.#nodes.size, name, lane, limits, none)
+    const node = new Node(this.#nodes.size, name, lane, limits)
     this.#nodes.set(name, node)
+    this.#graph.add(node)
     this.#timeline.add(node.index)
     this.#unfinished++
     const blockedBy = after.length === 0 ? undefined : this.#link(node, after)
-    this.#resolveForward(node)
+    if (this.#forward.size > 0) this.#resolveForward(node)
 
     if (options.done === true) this.#markDone(node, options.value)
     else if (this.#cancelCause !== undefined && this.#state !== 'idle') this.#skip(node)
     else if (blockedBy !== undefined) this.#block(node, blockedBy)
-    else if (node.remaining === 0) this.#becomeReady(node)
+    else if (this.#graph.isFree(node)) this.#becomeReady(node, this.#clock.now())
     this.#pumpSoon()
     return true
   }
@@ -278,15 +281,12 @@ export class Scheduler {
   remove(name: string, options: RemoveOptions = {}): boolean {
     const node = this.#nodes.get(name)
     if (node === undefined || node.ended) return false
-    const dependents = node.dependents
-    node.dependents = undefined
-    node.removed = true
+    const dependents = this.#graph.takeDependents(node)
+    node.trouble.removed = true
     if (node.state === running) this.#abortRemoved(node)
     else this.#skip(node, removed(node))
-    if (dependents !== undefined) {
-      if (options.dependents === 'detach') this.#detach(node, dependents)
-      else this.#startWave(dependents, node)
-    }
+    if (options.dependents === 'detach') this.#detach(node, dependents)
+    else this.#startWave(dependents, node)
     this.#pumpSoon()
     return true
   }
@@ -426,6 +426,7 @@ export class Scheduler {
       state: this.state,
       running: this.#running,
       lanes: this.#lanes,
+      graph: this.#graph,
       timeline: this.#timeline,
       retryAt: this.#inBackoff.get(node)?.dueAt,
     })
@@ -437,7 +438,7 @@ export class Scheduler {
    * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
    */
   criticalPath(): Promise<CriticalPath> {
-    return criticalPath([...this.#nodes.values()], this.#timeline, this.#clock)
+    return criticalPath(this.#graph, this.#timeline, this.#clock)
   }
 
   /**
@@ -446,13 +447,7 @@ export class Scheduler {
    * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
    */
   whatIf(limits: WhatIfOptions): Promise<Forecast> {
-    return whatIf(
-      [...this.#nodes.values()],
-      this.#timeline,
-      this.#lanes.resources,
-      limits,
-      this.#clock,
-    )
+    return whatIf(this.#graph, this.#timeline, this.#lanes.resources, limits, this.#clock)
   }
 
   stats(): SchedulerStats {
@@ -475,32 +470,25 @@ export class Scheduler {
 
   /** Connects a new node. Returns the ended dependency that keeps it from ever running, if there is one. */
   #link(node: Node, names: readonly string[]): Node | undefined {
-    const after: Node[] = []
     let blockedBy: Node | undefined
     for (const name of names) {
-      const dependency = name === node.name ? undefined : this.#nodes.get(name)
-      if (dependency === undefined) {
+      const dependency = this.#nodes.get(name)
+      if (dependency === undefined || dependency === node) {
         if (this.#state === 'idle' && this.#settled === undefined) this.#expect(name, node)
         continue
       }
-      after.push(dependency)
-      if (!dependency.ended) this.#connect(dependency, node)
-      else if (dependency.state !== succeeded) blockedBy ??= dependency.blockedBy ?? dependency
+      this.#graph.connect(dependency, node)
+      if (dependency.ended && dependency.state !== succeeded) {
+        blockedBy ??= dependency.blockedBy ?? dependency
+      }
     }
-    node.after = after
     return blockedBy
-  }
-
-  #connect(dependency: Node, dependent: Node): void {
-    dependent.remaining++
-    if (dependency.dependents === undefined) dependency.dependents = [dependent]
-    else dependency.dependents.push(dependent)
   }
 
   /** Remembers that `node` waits for a name that may still be added. */
   #expect(name: string, node: Node): void {
     this.#hadForward = true
-    node.remaining++
+    this.#graph.expect(node)
     const waitingFor = this.#forward.get(name)
     if (waitingFor === undefined) this.#forward.set(name, [node])
     else waitingFor.push(node)
@@ -511,9 +499,8 @@ export class Scheduler {
     if (waitingFor === undefined) return
     this.#forward.delete(added.name)
     for (const node of waitingFor) {
-      node.remaining--
-      node.after = [...node.after, added]
-      if (!node.ended) this.#connect(added, node)
+      this.#graph.satisfy(node)
+      this.#graph.connect(added, node)
     }
   }
 
@@ -524,7 +511,7 @@ export class Scheduler {
         throw this.#unknownDependency(nodes[0]!.name, name)
       }
       for (const node of nodes) {
-        if (--node.remaining === 0 && node.state === waiting) this.#becomeReady(node)
+        this.#satisfy(node, this.#startedAt)
       }
     }
     this.#forward.clear()
@@ -545,26 +532,26 @@ export class Scheduler {
 
   /** Only names used before they were added can close a cycle, so most runs never come here. */
   async #refuseCycles(): Promise<void> {
-    const cycle = await findCycle([...this.#nodes.values()], this.#clock)
+    const cycle = await findCycle(this.#graph, this.#clock)
     if (cycle === undefined) return
     const error = new HeddleError('HDL_CYCLE', { path: cycle.path })
     if (!this.#allowCycles) throw error
     for (const node of cycle.members) {
       if (node.state !== waiting) continue
-      ;(node.errors ??= []).push(error)
+      node.trouble.errors.push(error)
       this.#endFailed(node, error, this.#clock.now())
     }
   }
 
   /** Dependents of a removed node wait for what the node itself was waiting for. */
-  #detach(node: Node, dependents: readonly Node[]): void {
-    const inherited = node.after.filter((dependency) => !dependency.ended)
-    for (const dependent of dependents) {
+  #detach(node: Node, dependents: number): void {
+    const inherited = this.#graph.of(node).filter((dependency) => !dependency.ended)
+    const now = this.#clock.now()
+    for (let edge = dependents; edge !== noEdge; edge = this.#graph.following(edge)) {
+      const dependent = this.#graph.dependent(edge)
       if (dependent.state !== waiting) continue
-      dependent.remaining--
-      dependent.after = [...dependent.after.filter((other) => other !== node), ...inherited]
-      for (const dependency of inherited) this.#connect(dependency, dependent)
-      if (dependent.remaining === 0) this.#becomeReady(dependent)
+      for (const dependency of inherited) this.#graph.connect(dependency, dependent)
+      this.#satisfy(dependent, now)
     }
   }
 
@@ -572,37 +559,48 @@ export class Scheduler {
     move(node, succeeded)
     node.value = value
     this.#result.reused.push(node.name)
-    this.#ended(node, this.#clock.now())
-    this.#release(node)
+    const now = this.#clock.now()
+    this.#ended(node, now)
+    this.#release(node, now)
   }
 
   // ── Waves: telling dependents, in slices ──────────────────────────────────────────────────────
 
-  #release(node: Node): void {
-    const dependents = node.dependents
-    if (dependents === undefined) return
-    node.dependents = undefined
-    if (dependents.length > smallFan) return this.#startWave(dependents, undefined)
-    for (const dependent of dependents) this.#satisfy(dependent)
+  #release(node: Node, now: number): void {
+    let edge = this.#graph.takeDependents(node)
+    for (let told = 0; edge !== noEdge && told < smallFan; told++) {
+      this.#satisfy(this.#graph.dependent(edge), now)
+      edge = this.#graph.following(edge)
+    }
+    this.#startWave(edge, undefined)
   }
 
-  #satisfy(dependent: Node): void {
-    if (--dependent.remaining === 0 && dependent.state === waiting) this.#becomeReady(dependent)
+  #satisfy(dependent: Node, now: number): void {
+    if (this.#graph.satisfy(dependent) && dependent.state === waiting) {
+      this.#becomeReady(dependent, now)
+    }
   }
 
-  #startWave(dependents: readonly Node[], cause: Node | undefined): void {
-    this.#waves.push({ dependents, cause, position: 0 })
+  #startWave(edge: number, cause: Node | undefined): void {
+    if (edge !== noEdge) this.#waves.push({ edge, cause })
   }
 
   /** Works on the waves until none is left or the slice is over. True when all is done. */
   #spread(): boolean {
+    if (this.#waves.length === 0 && this.#skipCursor === undefined) return true
     let steps = 0
+    let now = this.#clock.now()
     for (let wave = this.#waves.at(-1); wave !== undefined; wave = this.#waves.at(-1)) {
-      const dependent = wave.dependents[wave.position++]
-      if (dependent === undefined) this.#waves.pop()
-      else if (wave.cause === undefined) this.#satisfy(dependent)
-      else if (dependent.state === waiting) this.#block(dependent, wave.cause)
-      if ((++steps & 63) === 0 && this.#sliceIsOver(this.#clock.now())) return false
+      if ((++steps & 63) === 0 && this.#sliceIsOver((now = this.#clock.now()))) return false
+      const { edge, cause } = wave
+      if (edge === noEdge) {
+        this.#waves.pop()
+        continue
+      }
+      wave.edge = this.#graph.following(edge)
+      const dependent = this.#graph.dependent(edge)
+      if (cause === undefined) this.#satisfy(dependent, now)
+      else if (dependent.state === waiting) this.#block(dependent, cause)
     }
     while (this.#skipCursor !== undefined) {
       const { done, value: node } = this.#skipCursor.next()
@@ -642,7 +640,14 @@ export class Scheduler {
 
   /** For calls from outside: user code is not started from within add() or remove(). */
   #pumpSoon(): void {
-    if (this.#state !== 'idle') soon(() => this.#pump())
+    if (this.#state === 'idle' || this.#pumpPlanned) return
+    this.#pumpPlanned = true
+    soon(this.#pumpPlan)
+  }
+
+  readonly #pumpPlan = (): void => {
+    this.#pumpPlanned = false
+    this.#pump()
   }
 
   #next(now: number): Node | undefined {
@@ -671,9 +676,26 @@ export class Scheduler {
 
   readonly #endTurn = (): void => {
     this.#turnOpen = false
+    this.#armTimeouts()
     if (!this.#yielding) return
     this.#yielding = false
     this.#pump()
+  }
+
+  /**
+   * Attempts get their deadline when they outlive the turn in which they began: most short ones never
+   * see the heap. The list of running attempts is in order of their start, so the new ones are last.
+   */
+  #armTimeouts(): void {
+    const { last } = this.#running
+    for (let attempt = last; attempt !== undefined; attempt = attempt.previous) {
+      if (attempt.startedAt < this.#turnStarted) return
+      const { timeout } = attempt.node.limits
+      // An aborted one has its grace as deadline already.
+      if (timeout !== Infinity && !attempt.cancelled) {
+        this.#timeouts.set(attempt, attempt.startedAt + timeout)
+      }
+    }
   }
 
   /**
@@ -704,10 +726,9 @@ export class Scheduler {
 
   #begin(node: Node, now: number): Attempt {
     move(node, running)
-    const attempt = new Attempt(node, this.#log)
+    const attempt = new Attempt(node, now, this.#attemptHost)
     if (node.attempt === 0) this.#timeline.markStarted(node.index, now)
     this.#running.push(attempt)
-    if (node.limits.timeout !== Infinity) this.#timeouts.set(attempt, now + node.limits.timeout)
     if (this.#observers.wanted) this.#emitNode(node, now)
     return attempt
   }
@@ -727,12 +748,12 @@ export class Scheduler {
     if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT') {
       return this.#failOrRetry(node, reason, now)
     }
-    ;(node.errors ??= []).push(reason)
+    node.trouble.errors.push(reason)
     this.#endCancelled(node, reason, now)
   }
 
   #failOrRetry(node: Node, error: unknown, now: number): void {
-    ;(node.errors ??= []).push(error)
+    node.trouble.errors.push(error)
     const mayRetry =
       node.attempt < node.limits.retries && !node.removed && !this.#isEnding && isRetryable(error)
     if (!mayRetry) return this.#endFailed(node, error, now)
@@ -748,12 +769,11 @@ export class Scheduler {
 
   #onBackoffOver(entry: Backoff): void {
     this.#inBackoff.delete(entry.node)
-    this.#becomeReady(entry.node)
+    this.#becomeReady(entry.node, this.#clock.now())
     this.#pump()
   }
 
-  #becomeReady(node: Node): void {
-    const now = this.#clock.now()
+  #becomeReady(node: Node, now: number): void {
     move(node, ready)
     this.#timeline.markReady(node.index, now)
     this.#lanes.enqueue(node)
@@ -788,7 +808,7 @@ export class Scheduler {
       { what: `"${node.name}"`, grace: this.#abortGrace },
       { cause: reason },
     )
-    ;(node.errors ??= []).push(error)
+    node.trouble.errors.push(error)
     if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT')
       this.#endFailed(node, error, now)
     else this.#endCancelled(node, error, now)
@@ -841,7 +861,7 @@ export class Scheduler {
     node.value = value
     this.#result.succeeded.push(node.name)
     this.#ended(node, now)
-    this.#release(node)
+    this.#release(node, now)
   }
 
   #endFailed(node: Node, error: unknown, now: number): void {
@@ -860,7 +880,7 @@ export class Scheduler {
 
   #block(node: Node, cause: Node): void {
     move(node, blocked)
-    node.blockedBy = cause
+    node.trouble.blockedBy = cause
     this.#result.blocked.set(node.name, cause.name)
     this.#ended(node, this.#clock.now(), { blockedBy: cause.name })
     this.#blockDependents(node, cause)
@@ -884,10 +904,8 @@ export class Scheduler {
 
   /** While draining, the skip pass reaches the dependents: they are skipped, not blocked. */
   #blockDependents(node: Node, cause: Node): void {
-    const dependents = node.dependents
-    node.dependents = undefined
-    if (dependents !== undefined && this.#cancelCause === undefined)
-      this.#startWave(dependents, cause)
+    const dependents = this.#graph.takeDependents(node)
+    if (this.#cancelCause === undefined) this.#startWave(dependents, cause)
   }
 
   #ended(
@@ -897,7 +915,7 @@ export class Scheduler {
   ): void {
     this.#unfinished--
     this.#timeline.markEnded(node.index, now)
-    if (node.errors !== undefined) this.#result.errors.set(node.name, node.errors)
+    if (node.errors.length > 0) this.#result.errors.set(node.name, node.errors)
     if (this.#observers.wanted) this.#emitNode(node, now, more)
   }
 
@@ -942,9 +960,13 @@ export class Scheduler {
     )
   }
 
-  readonly #log = ({ name, attempt }: Attempt, text: string): void => {
-    if (!this.#observers.wanted) return
-    this.#emit({ type: 'log', at: this.#clock.now(), name, attempt, text })
+  readonly #attemptHost: AttemptHost = {
+    log: ({ name, attempt }, text) => {
+      if (!this.#observers.wanted) return
+      this.#emit({ type: 'log', at: this.#clock.now(), name, attempt, text })
+    },
+    resultOf: (node, name) =>
+      this.#graph.of(node).find((dependency) => dependency.name === name)?.value,
   }
 
   #emit(event: RunEvent): void {
