@@ -6,7 +6,7 @@ const doctests = new Doctests()
 after(() => doctests[Symbol.dispose]())
 
 for (const example of [...tsdocExamples(), ...markdownExamples()]) {
-  test(example.where, () => doctests.run(example))
+  test(example.where, { timeout: 30_000 }, () => doctests.run(example))
 }
 
 test('the runner tells a wrong value, a missing name and a missing throw', async () => {
