@@ -32,7 +32,6 @@ export interface AttemptHost {
 export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   readonly node: Node
   readonly attempt: number
-  readonly startedAt: number
   readonly #host: AttemptHost
   #controller: AbortController | undefined
   #reason: unknown
@@ -43,14 +42,14 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   list: object | undefined
   previous: Attempt | undefined
   next: Attempt | undefined
-  // In the deadlines.
+  // In the deadlines, once it has outlived the turn in which it began.
+  armed = false
   heapIndex = -1
   dueAt = 0
 
-  constructor(node: Node, startedAt: number, host: AttemptHost) {
+  constructor(node: Node, host: AttemptHost) {
     this.node = node
     this.attempt = node.attempt
-    this.startedAt = startedAt
     this.#host = host
   }
 

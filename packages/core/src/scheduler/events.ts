@@ -41,21 +41,26 @@ const runChannel = channel('heddle:run')
 
 /** Observers that cannot disturb the run (P12): each failing one is reported once. */
 export class Observers {
-  readonly #observers = new Set<Observer>()
+  /** Replaced, not changed: an observer may add or remove one while it is told. */
+  #observers: readonly Observer[]
   readonly #reported = new WeakSet<Observer>()
 
   constructor(observers: readonly Observer[]) {
-    for (const observer of observers) this.#observers.add(observer)
+    this.#observers = observers
   }
 
   /** Whether anybody listens: callers make an event only then. */
   get wanted(): boolean {
-    return this.#observers.size > 0 || runChannel.hasSubscribers
+    return this.#observers.length > 0 || runChannel.hasSubscribers
   }
 
   add(observer: Observer): Disposable {
-    this.#observers.add(observer)
-    return { [Symbol.dispose]: () => this.#observers.delete(observer) }
+    this.#observers = [...this.#observers, observer]
+    return {
+      [Symbol.dispose]: () => {
+        this.#observers = this.#observers.filter((other) => other !== observer)
+      },
+    }
   }
 
   emit(event: RunEvent): void {

@@ -97,6 +97,11 @@ export class Lanes {
     return this.#size
   }
 
+  /** Whether it is worth calling pick(): false when all slots are taken and there is nothing else. */
+  get mayStart(): boolean {
+    return this.#size > 0 && (this.#lanes.length > 1 || this.#default.missing === undefined)
+  }
+
   get resources(): ReadonlyMap<string, Resource> {
     return this.#resources
   }

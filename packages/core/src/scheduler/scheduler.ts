@@ -569,10 +569,15 @@ export class Scheduler {
   #release(node: Node, now: number): void {
     let edge = this.#graph.takeDependents(node)
     for (let told = 0; edge !== noEdge && told < smallFan; told++) {
-      this.#satisfy(this.#graph.dependent(edge), now)
+      this.#satisfyEdge(edge, now)
       edge = this.#graph.following(edge)
     }
     this.#startWave(edge, undefined)
+  }
+
+  #satisfyEdge(edge: number, now: number): void {
+    const freed = this.#graph.satisfyEdge(edge)
+    if (freed !== undefined && freed.state === waiting) this.#becomeReady(freed, now)
   }
 
   #satisfy(dependent: Node, now: number): void {
@@ -598,9 +603,12 @@ export class Scheduler {
         continue
       }
       wave.edge = this.#graph.following(edge)
+      if (cause === undefined) {
+        this.#satisfyEdge(edge, now)
+        continue
+      }
       const dependent = this.#graph.dependent(edge)
-      if (cause === undefined) this.#satisfy(dependent, now)
-      else if (dependent.state === waiting) this.#block(dependent, cause)
+      if (dependent.state === waiting) this.#block(dependent, cause)
     }
     while (this.#skipCursor !== undefined) {
       const { done, value: node } = this.#skipCursor.next()
@@ -684,16 +692,17 @@ export class Scheduler {
 
   /**
    * Attempts get their deadline when they outlive the turn in which they began: most short ones never
-   * see the heap. The list of running attempts is in order of their start, so the new ones are last.
+   * see the heap. The list of running attempts is in order of their start, so the new ones are last. A
+   * turn is short enough to count as one moment.
    */
   #armTimeouts(): void {
     const { last } = this.#running
-    for (let attempt = last; attempt !== undefined; attempt = attempt.previous) {
-      if (attempt.startedAt < this.#turnStarted) return
+    for (let attempt = last; attempt?.armed === false; attempt = attempt.previous) {
+      attempt.armed = true
       const { timeout } = attempt.node.limits
       // An aborted one has its grace as deadline already.
       if (timeout !== Infinity && !attempt.cancelled) {
-        this.#timeouts.set(attempt, attempt.startedAt + timeout)
+        this.#timeouts.set(attempt, this.#turnStarted + timeout)
       }
     }
   }
@@ -710,7 +719,7 @@ export class Scheduler {
       let outcome: unknown
       try {
         const pending = this.#work(node.name, attempt)
-        if (this.#lanes.size > 0) this.#pump()
+        if (this.#lanes.mayStart) this.#pump()
         outcome = await pending
       } catch (error) {
         threw = true
@@ -726,7 +735,7 @@ export class Scheduler {
 
   #begin(node: Node, now: number): Attempt {
     move(node, running)
-    const attempt = new Attempt(node, now, this.#attemptHost)
+    const attempt = new Attempt(node, this.#attemptHost)
     if (node.attempt === 0) this.#timeline.markStarted(node.index, now)
     this.#running.push(attempt)
     if (this.#observers.wanted) this.#emitNode(node, now)
