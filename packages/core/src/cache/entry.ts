@@ -29,6 +29,8 @@ export class Entry<V> {
   /** On the monotonic clock, for memory. */
   readonly expiresAt: number
   readonly family: Family<V> | undefined
+  /** It counts until it is replaced: it neither expires nor has a parent. */
+  readonly isLasting: boolean
   /** Bytes it is charged in memory; undefined until a large value has been encoded. */
   weight: number | undefined
   /** Places that hold it: the LRU and the pending change. */
@@ -49,6 +51,7 @@ export class Entry<V> {
     this.ttl = life.ttl
     this.expiresAt = life.expiresAt
     this.family = family
+    this.isLasting = life.expiresAt === Infinity && family === undefined
     this.weight = weight
   }
 

@@ -318,8 +318,8 @@ export class Decoder {
 
   #damaged(problem: string): HeddleError {
     return new HeddleError('HDL_STORE_FAILED', {
-      store: 'The cache',
-      action: 'read a stored value',
+      store: 'A stored value',
+      action: 'be read',
       cause: `at byte ${this.#at} ${problem}`,
     })
   }

@@ -54,10 +54,10 @@ export const maxShapeKeys = 64
 export const maxShapes = 4096
 
 /**
- * Strings longer than this are cut into pieces of this many characters. Node keeps strings of more
- * than 1,031,913 bytes outside the heap, where the collector does not copy them.
+ * Strings longer than this are cut into pieces of this many characters: at most 3 ms each. Pieces of
+ * this size lie where the collector does not copy them.
  */
-export const pieceLength = 2 ** 20
+export const pieceLength = 2 ** 19
 
 /** Binary data is copied in pieces of this many bytes: 0.2 to 1 ms each. */
 export const copyLength = 2 ** 20

@@ -4,7 +4,10 @@ import fc from 'fast-check'
 import { Tag } from '../../../src/cache/codec/tags.ts'
 import { decode, encode } from './support.ts'
 
-const damaged = { code: 'HDL_STORE_FAILED', message: /read a stored value: at byte \d+/ }
+const damaged = {
+  code: 'HDL_STORE_FAILED',
+  message: /A stored value could not be read: at byte \d+/,
+}
 
 test('what ends too early, goes on too long or makes no sense is refused', () => {
   const whole = encode({ list: [1, 'two', 3.5, new Uint8Array(20)], map: new Map([[1, 2]]) })

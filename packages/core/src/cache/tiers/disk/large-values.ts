@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFolder } from '../../../files/replace.ts'
 
 /** Bytes read in one go: hashing them takes about 1 ms, in which rows wait. */
 const readLength = 2 ** 20
@@ -47,23 +48,14 @@ export class FileWriter {
     await this.#handle.close()
     this.#handle = undefined
     await rename(this.#draft, join(this.#files, name))
-    if (this.#durable) await syncDirectory(this.#files)
+    // The new name is on the medium only when the folder is.
+    if (this.#durable) await syncFolder(this.#files)
   }
 
   async abandon(): Promise<void> {
     await this.#handle?.close()
     this.#handle = undefined
     await rm(this.#draft, { force: true })
-  }
-}
-
-/** The new name is on the medium only when the directory is. */
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
   }
 }
 
