@@ -16,10 +16,10 @@ function cutEnd(text: string): string {
 export function cutRecord(record: ErrorRecord, depth = 0): ErrorRecord {
   const { name, message, code, stack, cause } = record
   return {
-    name: cutEnd(String(name)),
-    message: cutEnd(String(message)),
-    ...(code !== undefined && { code: String(code) }),
-    ...(stack !== undefined && { stack: cutEnd(String(stack)) }),
+    name: cutEnd(name),
+    message: cutEnd(message),
+    ...(code !== undefined && { code }),
+    ...(stack !== undefined && { stack: cutEnd(stack) }),
     ...(cause !== undefined && depth < deepestCause && { cause: cutRecord(cause, depth + 1) }),
   }
 }

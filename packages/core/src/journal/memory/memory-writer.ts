@@ -3,14 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { checkNode } from '../check-header.ts'
 import { cutRecord, cutText } from '../cut.ts'
 import { collectPieces, encodeValue } from '../encode.ts'
-import type {
-  HistoryEntry,
-  LogLine,
-  NodeHeader,
-  RunHolder,
-  RunWriter,
-  Transition,
-} from '../journal.ts'
+import type { LogLine, NodeHeader, RunHolder, RunWriter, Transition } from '../journal.ts'
 import { RowOrder } from '../row-order.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { checkNodeState, checkRunState, isEnd } from '../states.ts'
@@ -125,7 +118,7 @@ export class MemoryRunWriter implements RunWriter {
   }
 
   #emit(entry: Unplaced, value?: StoredValue): void {
-    this.#run.add({ ...entry, position: this.#host.nextPosition() } as HistoryEntry, value)
+    this.#run.add({ ...entry, position: this.#host.nextPosition() }, value)
   }
 }
 

@@ -37,26 +37,19 @@ export type RunChange =
   /** Nobody writes it any more. */
   | { readonly type: 'leave'; readonly run: number }
 
-/** A result that came with a row. Small ones follow each other in `bodies`. */
-export interface ResultWire {
-  /** Which row of the batch. */
-  readonly row: number
-  readonly size: number
-  /** The file of a large one. */
-  readonly file?: string
-}
-
 /**
  * Rows that were handed in at about the same time.
  *
- * One flat array is the cheapest form in which they cross: docs/decisions/0091.
+ * Flat arrays are the cheapest form in which they cross: docs/decisions/0091.
  */
 export interface BatchWire {
   readonly batch: number
   /** Position of the first row. */
   readonly first: number
   readonly rows: readonly Cell[]
-  readonly results: readonly ResultWire[]
+  /** In pairs: the number of a row in this batch, and the length of its result or the name of its file. */
+  readonly results: readonly (number | string)[]
+  /** The results that are not files, one behind the other. */
   readonly bodies: Uint8Array<ArrayBuffer> | undefined
   readonly changes: readonly RunChange[]
 }
@@ -130,10 +123,8 @@ export interface SnapshotHead {
   readonly options: Uint8Array<ArrayBuffer>
 }
 
-export interface StoredResult {
-  readonly file: string | null
-  readonly body: Uint8Array<ArrayBuffer> | null
-}
+/** Bytes, or the name of the file that holds them. */
+export type StoredResult = Uint8Array<ArrayBuffer> | string
 
 export interface ReaderAnswers {
   readonly open: undefined

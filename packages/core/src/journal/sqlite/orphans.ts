@@ -16,7 +16,7 @@ export function removeOrphans(database: DatabaseSync, file: string): void {
     .get() as { closed_at: number | null } | undefined
   const folder = valuesFolder(file)
   if (last === undefined || last.closed_at !== null || !existsSync(folder)) return
-  const named = database.prepare('SELECT 1 FROM result WHERE file = ?')
+  const named = database.prepare("SELECT 1 FROM result WHERE typeof(value) = 'text' AND value = ?")
   for (const name of readdirSync(folder)) {
     const isOurs = name.endsWith(draftSuffix) || /^[0-9a-f]{64}$/.test(name)
     if (isOurs && named.get(name) === undefined) rmSync(join(folder, name))

@@ -16,13 +16,7 @@ import type { HeddleError } from '../../errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { afterReactions } from '../../kernel/turn.ts'
 import { WaiterList, type WaitOptions } from '../../kernel/waiters.ts'
-import {
-  cellsPerRow,
-  type BatchWire,
-  type Cell,
-  type ResultWire,
-  type RunChange,
-} from './messages.ts'
+import { cellsPerRow, type BatchWire, type Cell, type RunChange } from './messages.ts'
 import type { StoredValue } from './value-files.ts'
 
 /** A batch is full with this many rows, or characters of details: about 0.5 ms to send. */
@@ -39,12 +33,15 @@ const batchesPerTurn = 8
 const roomRows = 32_768
 const roomText = 32 * 2 ** 20
 
+/** Fewer bytes are copied: giving the memory away costs more. */
+const transferFrom = 16 * 1024
+
 class Batch {
   readonly number: number
   readonly first: number
   readonly rows: Cell[] = []
-  readonly results: ResultWire[] = []
-  readonly bodies: Uint8Array[] = []
+  readonly results: (number | string)[] = []
+  readonly bodies: Uint8Array<ArrayBuffer>[] = []
   readonly changes: RunChange[] = []
   /** Characters and bytes of what is not of fixed size. */
   size = 0
@@ -88,7 +85,8 @@ class Batch {
   }
 }
 
-function joined(bodies: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function joined(bodies: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  if (bodies.length === 1) return bodies[0]!
   let size = 0
   for (const body of bodies) size += body.length
   const all = new Uint8Array(size)
@@ -185,11 +183,11 @@ export class Outbox {
   #addResult(batch: Batch, value: StoredValue): number {
     const row = batch.count - 1
     if ('file' in value) {
-      batch.results.push({ row, size: value.size, file: value.file })
+      batch.results.push(row, value.file)
       return 0
     }
     const { body } = value
-    batch.results.push({ row, size: body.length })
+    batch.results.push(row, body.length)
     if (body.length > 0) batch.bodies.push(body)
     return body.length
   }
@@ -307,7 +305,8 @@ export class Outbox {
       this.#sentRows += batch.count
       this.#sentSize += batch.size
       const wire = batch.wire()
-      this.#host.send(wire, wire.bodies === undefined ? [] : [wire.bodies.buffer])
+      const isWorthGiving = wire.bodies !== undefined && wire.bodies.length >= transferFrom
+      this.#host.send(wire, isWorthGiving ? [wire.bodies.buffer] : [])
     }
   }
 }

@@ -12,6 +12,7 @@ import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { isHeld } from './lock-probe.ts'
 import type { ReaderData, SnapshotHead, StoredResult } from './messages.ts'
 import { entryOf, historyColumns, nodesOf, type HistoryRow } from './rows.ts'
+import { Remembered } from './remembered.ts'
 import { Kind } from './schema.ts'
 
 /** Rows of a history that travel together: about 1 ms on the loop. */
@@ -24,8 +25,8 @@ const nodesPage = 512
 /** Rows that are taken in between two looks at other questions: 5 to 10 ms. */
 const foldPage = 5000
 
-/** Runs whose nodes are counted on from where the last list left off. */
-const rememberedCounts = 16
+/** Runs of which it is remembered how many nodes are in which state, and where their results are. */
+const rememberedRuns = 8
 
 interface RunRow {
   readonly run: number
@@ -42,16 +43,22 @@ interface RunRow {
   readonly counts: string | null
 }
 
-interface CountedRun {
-  readonly fold: CountFold
-  position: number
+interface RowRange {
+  readonly run: number
+  /** The last row that is known already. */
+  readonly from: number
+  readonly upTo: number
+  /** Which of them, as SQL. */
+  readonly filter?: string
 }
 
 export class JournalReader {
   readonly #database: DatabaseSync
   readonly #data: ReaderData
   readonly #pause: () => Promise<void>
-  readonly #counted = new Map<number, CountedRun>()
+  readonly #counts = new Remembered(rememberedRuns, () => new CountFold())
+  /** Positions of the last success, by node. */
+  readonly #successes = new Remembered(rememberedRuns, () => new Map<string, number>())
   readonly #snapshots = new Map<number, { readonly nodes: NodeSnapshot[]; sent: number }>()
   #lastSnapshot = 0
 
@@ -91,7 +98,9 @@ export class JournalReader {
     const last = this.#lastPosition(row.run)
     const end = Math.min(upTo, last)
     const fold = new RunFold()
-    await this.#fold(row.run, 0, end, (each) => fold.add(entryOf(each), each[1] === Kind.success))
+    await this.#fold({ run: row.run, from: 0, upTo: end }, (each) =>
+      fold.add(entryOf(each), each[1] === Kind.success),
+    )
     const then = { ...summaryOf(row, this.#liveSession(), fold.counts()), ...fold.by }
     const { endedAt: _endedAt, ...rest } = then
     const head = {
@@ -116,7 +125,7 @@ export class JournalReader {
     const { run } = this.#find(id)
     const page: HistoryEntry[] = []
     let text = 0
-    for (const row of this.#page(run, from, Infinity, historyPage)) {
+    for (const row of this.#page({ run, from, upTo: Number.MAX_SAFE_INTEGER }, historyPage)) {
       page.push(entryOf(row))
       text += row[6]?.length ?? 0
       if (text > historyText) break
@@ -124,21 +133,35 @@ export class JournalReader {
     return page
   }
 
-  value(id: string, node: string): StoredResult {
+  async value(id: string, node: string): Promise<StoredResult> {
     const { run } = this.#find(id)
-    const [found] = this.#all<StoredResult>(
-      'SELECT file, body FROM result WHERE run = ? AND node = ? ORDER BY position DESC LIMIT 1',
-      ...[run, node],
+    const position = await this.#successOf(run, node)
+    const [found] = this.#all<{ value: StoredResult }>(
+      'SELECT value FROM result WHERE position = ?',
+      position ?? -1,
     )
-    if (found !== undefined) return { file: found.file, body: found.body }
+    if (found !== undefined) return found.value
     throw new HeddleError('HDL_NO_RESULT', { node, state: this.#stateOfNode(run, node) })
+  }
+
+  /** Where the last success of a node is. The successes of a run are read once, then remembered. */
+  async #successOf(run: number, node: string): Promise<number | undefined> {
+    const positions = this.#successes.of(run)
+    const end = this.#lastPosition(run)
+    await positions.catchUp((from) =>
+      this.#fold({ run, from, upTo: end, filter: `AND kind = ${Kind.success}` }, (row) =>
+        positions.value.set(row[2]!, row[0]),
+      ),
+    )
+    return positions.value.get(node)
   }
 
   #stateOfNode(run: number, node: string): string {
     const [last] = this.#all<{ state: number }>(
       `SELECT state FROM history WHERE run = ? AND node = ? AND kind <= ${Kind.success}
       ORDER BY position DESC LIMIT 1`,
-      ...[run, node],
+      run,
+      node,
     )
     return last === undefined ? 'it has not been run' : nodeStateOf(last.state)
   }
@@ -160,25 +183,14 @@ export class JournalReader {
 
   async #countsOf(row: RunRow): Promise<Counts> {
     if (row.counts !== null) return JSON.parse(row.counts) as Counts
-    const counted = this.#counted.get(row.run) ?? { fold: new CountFold(), position: 0 }
-    // The least recently asked for is forgotten first.
-    this.#counted.delete(row.run)
-    this.#counted.set(row.run, counted)
-    const [oldest] = this.#counted.keys()
-    if (this.#counted.size > rememberedCounts) this.#counted.delete(oldest!)
-    const { fold } = counted
-    const end = this.#lastPosition(row.run)
-    await this.#fold(
-      row.run,
-      counted.position,
-      end,
-      ([position, kind, node, state, , , detail]) => {
-        // Another question may have counted on meanwhile.
-        if (position <= counted.position) return
-        counted.position = position
+    const counts = this.#counts.of(row.run)
+    const { value: fold } = counts
+    const upTo = this.#lastPosition(row.run)
+    await counts.catchUp((from) =>
+      this.#fold({ run: row.run, from, upTo }, ([, kind, node, state, , , detail]) => {
         if (kind === Kind.nodes) fold.addNodes(nodesOf(detail!))
         if (kind === Kind.node || kind === Kind.success) fold.add(node!, nodeStateOf(state))
-      },
+      }),
     )
     return fold.counts()
   }
@@ -191,31 +203,28 @@ export class JournalReader {
     return last?.position ?? 0
   }
 
-  async #fold(
-    run: number,
-    from: number,
-    upTo: number,
-    take: (row: HistoryRow) => void,
-  ): Promise<void> {
-    for (let last = from; last < upTo;) {
-      const before = last
-      for (const row of this.#page(run, last, upTo, foldPage)) {
+  /** Takes in rows page by page. Returns how far it has come. */
+  async #fold(rows: RowRange, take: (row: HistoryRow) => void): Promise<number> {
+    let { from } = rows
+    while (from < rows.upTo) {
+      const before = from
+      for (const row of this.#page({ ...rows, from }, foldPage)) {
         take(row)
-        ;[last] = row
+        ;[from] = row
       }
-      if (last === before) return
+      if (from === before) break
       await this.#pause()
     }
+    return rows.upTo
   }
 
-  #page(run: number, after: number, upTo: number, limit: number): Iterable<HistoryRow> {
+  #page({ run, from, upTo, filter = '' }: RowRange, limit: number): Iterable<HistoryRow> {
     const statement = this.#database.prepare(
       `SELECT ${historyColumns} FROM history
-      WHERE run = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?`,
+      WHERE run = ? AND position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
     )
     statement.setReturnArrays(true)
-    const end = Math.min(upTo, Number.MAX_SAFE_INTEGER)
-    return statement.iterate(run, after, end, limit) as unknown as Iterable<HistoryRow>
+    return statement.iterate(run, from, upTo, limit) as unknown as Iterable<HistoryRow>
   }
 
   #all<T>(sql: string, ...parameters: SQLInputValue[]): T[] {

@@ -2,9 +2,9 @@
 /**
  * What can still be read of a damaged journal.
  *
- * It works on a copy, so the damaged file stays as it is, and so do the files beside it. Every table is
- * read run by run, from both ends towards the damage: what is lost is what lies between the first and
- * the last damaged page of a run. Positions stay what they were, so that a gap can be seen.
+ * It works on a copy, so the damaged file stays as it is, and so do the files beside it. Tables are
+ * read from both ends towards the damage, the history run by run: what is lost is what lies between the
+ * first and the last damaged page of a run. Positions stay what they were, so that a gap can be seen.
  *
  * A copy that is there already is not made again: somebody may have gone on with it.
  */
@@ -90,12 +90,10 @@ function copyReadable(from: string, to: string): void {
     // An older one is brought up to date by whoever opens it.
     migrate(target, to, migrations.slice(0, version.user_version))
     target.exec('BEGIN')
-    copyTable(source, target, 'session', ['session'])
-    copyTable(source, target, 'run', ['run'])
-    for (const run of runsOf(source)) {
-      copyTable(source, target, 'history', ['position'], run)
-      copyTable(source, target, 'result', ['node', 'position'], run)
-    }
+    copyTable(source, target, 'session', 'session')
+    copyTable(source, target, 'run', 'run')
+    copyTable(source, target, 'result', 'position')
+    for (const run of runsOf(source)) copyTable(source, target, 'history', 'position', run)
     target.exec('COMMIT')
   } finally {
     source.close()
@@ -136,7 +134,7 @@ function copyTable(
   source: DatabaseSync,
   target: DatabaseSync,
   table: string,
-  key: readonly string[],
+  key: string,
   run?: number,
 ): void {
   const columns = (
@@ -147,8 +145,7 @@ function copyTable(
   )
   const where = run === undefined ? '' : 'WHERE run = ?'
   for (const order of ['ASC', 'DESC']) {
-    const by = key.map((column) => `${column} ${order}`).join()
-    const sql = `SELECT ${columns.join()} FROM ${table} ${where} ORDER BY ${by}`
+    const sql = `SELECT ${columns.join()} FROM ${table} ${where} ORDER BY ${key} ${order}`
     for (const row of readable(source, sql, run === undefined ? [] : [run])) {
       try {
         // From the other end: what is there already has been read from this side.
@@ -168,9 +165,10 @@ function linkValues(saved: string, file: string, target: string): void {
   mkdirSync(to, { recursive: true })
   const database = new DatabaseSync(saved, { readOnly: true })
   try {
-    const files = database.prepare('SELECT DISTINCT file FROM result WHERE file IS NOT NULL').all()
-    for (const { file: name } of files as { file: string }[]) {
-      if (existsSync(join(from, name))) linkOrCopy(join(from, name), join(to, name))
+    const files = database.prepare("SELECT value FROM result WHERE typeof(value) = 'text'").all()
+    for (const { value: name } of files as { value: string }[]) {
+      if (existsSync(join(from, name)) && !existsSync(join(to, name)))
+        linkOrCopy(join(from, name), join(to, name))
     }
   } finally {
     database.close()

@@ -3,11 +3,14 @@
  *
  *   run      one for each run: what its header says, and how it stands (worked out from history)
  *   history  every row of every run: clustered by run, in order of position. Never changed
- *   result   what nodes returned: the bytes of small values, the names of files for large ones
+ *   result   what nodes returned, by the position of the row that it came with
  *   session  one for each process that had the journal open for writing
  *
  * Names, not numbers, stand for nodes: rows are readable with any SQLite tool, and neither side keeps
  * a table of a million names in memory. States are numbers: see states.ts.
+ *
+ * Results have no index by node: keeping one costs four times as much as the rows themselves, and the
+ * few who ask for results can read through the successes of a run once (docs/decisions/0092).
  *
  * A change of the tables is a new migration at the end of the list. Those that were released are
  * never edited: a file remembers how many it has seen (`user_version`).
@@ -61,16 +64,11 @@ export const migrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
 
       CREATE TABLE result (
-        run INTEGER NOT NULL,
-        node TEXT NOT NULL,
-        position INTEGER NOT NULL,
-        size INTEGER NOT NULL,
-        file TEXT,
-        body BLOB,
-        PRIMARY KEY (run, node, position)
-      ) STRICT, WITHOUT ROWID;
+        position INTEGER PRIMARY KEY,
+        value ANY NOT NULL -- bytes, or as text the name of the file that holds them
+      ) STRICT;
 
-      CREATE INDEX result_file ON result (file) WHERE file IS NOT NULL;
+      CREATE INDEX result_file ON result (value) WHERE typeof(value) = 'text';
     `,
   },
 ]

@@ -236,10 +236,10 @@ class SqliteJournal implements Journal {
   }
 
   async valueOf(id: string, node: string): Promise<unknown> {
-    const { file, body } = await this.#ask({ type: 'value', run: id, node })
-    const bytes = file === null ? body : await this.#values.read(file)
-    if (bytes === undefined || bytes === null) {
-      throw unreadable(node, this.address, `its file ${file} is damaged or gone`)
+    const stored = await this.#ask({ type: 'value', run: id, node })
+    const bytes = typeof stored === 'string' ? await this.#values.read(stored) : stored
+    if (bytes === undefined) {
+      throw unreadable(node, this.address, `its file ${String(stored)} is damaged or gone`)
     }
     return decodeValue(bytes, node, this.address, this.#kernel.clock)
   }

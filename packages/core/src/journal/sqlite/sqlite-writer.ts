@@ -57,10 +57,9 @@ export class SqliteRunWriter implements RunWriter {
   /** Writes down who runs the run from here on, and the change that goes with it. */
   begin(by: RunHolder, at: number, change: RunChange): Promise<void> {
     const running = checkRunState('running')
+    const detail = holderDetail(by)
     this.#order.push(() =>
-      this.#outbox.add(
-        ...[this.#run, Kind.run, null, running, null, at, holderDetail(by), undefined, change],
-      ),
+      this.#outbox.add(this.#run, Kind.run, null, running, null, at, detail, undefined, change),
     )
     return this.flush()
   }

@@ -23,6 +23,23 @@ import { Kind } from './schema.ts'
 const rowsPerStatement = 32
 const columns = cellsPerRow + 1
 
+/** A statement that inserts one row, and one that inserts many. */
+interface Insert {
+  readonly one: StatementSync
+  readonly many: StatementSync
+}
+
+function insertInto(database: DatabaseSync, table: string, names: readonly string[]): Insert {
+  const row = `(${names.map(() => '?').join()})`
+  const insert = `INSERT INTO ${table} (${names.join()}) VALUES ${row}`
+  return {
+    one: database.prepare(insert),
+    many: database.prepare(`${insert}${`,${row}`.repeat(rowsPerStatement - 1)}`),
+  }
+}
+
+const noBytes = new Uint8Array(0)
+
 /** Rows read in one go when the nodes of an ended run are counted: 1 to 2 ms. */
 const countPage = 2000
 
@@ -52,9 +69,8 @@ export class JournalStore {
   readonly #session: number
   readonly #begin: StatementSync
   readonly #commit: StatementSync
-  readonly #insertOne: StatementSync
-  readonly #insertMany: StatementSync
-  readonly #insertResult: StatementSync
+  readonly #history: Insert
+  readonly #result: Insert
   readonly #parameters: SQLInputValue[] = Array.from({ length: rowsPerStatement * columns })
   readonly #counting: Counting[] = []
   /** Pages that were written since the last checkpoint, about. */
@@ -66,16 +82,9 @@ export class JournalStore {
     const prepare = (sql: string): StatementSync => database.prepare(sql)
     this.#begin = prepare('BEGIN IMMEDIATE')
     this.#commit = prepare('COMMIT')
-    const row = `(${Array.from({ length: columns }).fill('?').join()})`
-    const insert =
-      'INSERT INTO history (run, position, kind, node, state, attempt, at, detail) VALUES'
-    this.#insertOne = prepare(`${insert} ${row}`)
-    this.#insertMany = prepare(
-      `${insert} ${Array.from({ length: rowsPerStatement }).fill(row).join()}`,
-    )
-    this.#insertResult = prepare(
-      'INSERT INTO result (run, node, position, size, file, body) VALUES (?, ?, ?, ?, ?, ?)',
-    )
+    const names = ['run', 'position', 'kind', 'node', 'state', 'attempt', 'at', 'detail']
+    this.#history = insertInto(database, 'history', names)
+    this.#result = insertInto(database, 'result', ['position', 'value'])
     const opened = prepare('INSERT INTO session (pid, started_at) VALUES (?, ?)').run(by.pid, by.at)
     this.#session = Number(opened.lastInsertRowid)
     for (const { run } of prepare(
@@ -128,12 +137,12 @@ export class JournalStore {
         this.#place(rows, at, position++, to)
         at += cellsPerRow
       }
-      this.#insertMany.run(...this.#parameters)
+      this.#history.many.run(...this.#parameters)
     }
     for (; at < length; at += cellsPerRow) {
       this.#place(rows, at, position++, 0)
       const [run, place, kind, node, state, attempt, time, detail] = this.#parameters
-      this.#insertOne.run(run!, place!, kind!, node!, state!, attempt!, time!, detail!)
+      this.#history.one.run(run!, place!, kind!, node!, state!, attempt!, time!, detail!)
     }
   }
 
@@ -145,13 +154,20 @@ export class JournalStore {
     for (let cell = 1; cell < cellsPerRow; cell++) parameters[to + cell + 1] = rows[from + cell]!
   }
 
-  #insertResults({ rows, first, results, bodies }: BatchWire): void {
+  #insertResults({ first, results, bodies }: BatchWire): void {
     let at = 0
-    for (const { row, size, file } of results) {
-      const start = row * cellsPerRow
-      const body = file === undefined ? (bodies?.subarray(at, at + size) ?? null) : null
-      if (file === undefined) at += size
-      this.#insertResult.run(rows[start]!, rows[start + 2]!, first + row, size, file ?? null, body)
+    let parameters: SQLInputValue[] = []
+    for (let i = 0; i < results.length; i += 2) {
+      const position = first + (results[i] as number)
+      const value = results[i + 1]!
+      if (typeof value === 'string') parameters.push(position, value)
+      else parameters.push(position, bodies?.subarray(at, (at += value)) ?? noBytes)
+      if (parameters.length < rowsPerStatement * 2) continue
+      this.#result.many.run(...parameters)
+      parameters = []
+    }
+    for (let i = 0; i < parameters.length; i += 2) {
+      this.#result.one.run(parameters[i]!, parameters[i + 1]!)
     }
   }
 
@@ -159,14 +175,12 @@ export class JournalStore {
     const { run } = change
     switch (change.type) {
       case 'open': {
-        const { id, title, startedAt, holder, options } = change
+        const { id, title, startedAt, options } = change
+        const { pid, host, command } = change.holder
         this.#run(
           `INSERT INTO run (run, id, title, started_at, state, pid, host, command, options, session)
           VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
-          [
-            ...[run, id, title, startedAt, holder.pid, holder.host, holder.command],
-            ...[options, this.#session],
-          ],
+          [run, id, title, startedAt, pid, host, command, options, this.#session],
         )
         return
       }
@@ -181,7 +195,9 @@ export class JournalStore {
       }
       case 'state':
         this.#run('UPDATE run SET state = ?, ended_at = ? WHERE run = ?', [
-          ...[change.state, change.endedAt, run],
+          change.state,
+          change.endedAt,
+          run,
         ])
         if (isEnd(runStateOf(change.state))) this.#countLater(run)
         return
@@ -198,9 +214,20 @@ export class JournalStore {
     this.#counting.push({ run, fold: new CountFold(), position: 0 })
   }
 
-  /** Whether the log should be moved into the database: at once, or when there is time. */
-  isCheckpointDue(whenIdle: boolean): boolean {
-    return this.#logPages >= (whenIdle ? checkpointPages : 4 * checkpointPages)
+  /** Whether the log has grown so much that it is moved into the database now. */
+  get mustCheckpoint(): boolean {
+    return this.#logPages >= 4 * checkpointPages
+  }
+
+  /** Whether there is something that is better done while nobody waits. */
+  get hasIdleWork(): boolean {
+    return this.#logPages >= checkpointPages || this.#counting.length > 0
+  }
+
+  /** Does some of it: a few milliseconds. */
+  workIdly(): void {
+    if (this.#logPages >= checkpointPages) this.checkpoint()
+    else this.#countSome()
   }
 
   /** Moves the log into the database, as far as readers allow. The log then starts anew. */
@@ -209,13 +236,10 @@ export class JournalStore {
     this.#logPages = 0
   }
 
-  /**
-   * Goes on counting the nodes of runs that have ended, so that lists of runs need not read their
-   * histories. True when there is more to do.
-   */
-  countSome(): boolean {
+  /** Goes on counting the nodes of runs that have ended: lists of runs then need not read histories. */
+  #countSome(): void {
     const counting = this.#counting[0]
-    if (counting === undefined) return false
+    if (counting === undefined) return
     const rows = this.#database
       .prepare(
         `SELECT position, kind, node, state, detail FROM history
@@ -237,7 +261,6 @@ export class JournalStore {
         counting.run,
       ])
     }
-    return this.#counting.length > 0
   }
 
   /** `clean`: every write has succeeded, and the next writer need not look for what was left behind. */
@@ -245,7 +268,7 @@ export class JournalStore {
     try {
       if (!clean) return
       // Of very long runs the counts can be made up for by whoever opens the journal next.
-      for (let pages = 0; pages < 50 && this.countSome();) pages++
+      for (let page = 0; page < 50 && this.#counting.length > 0; page++) this.#countSome()
       this.#run('UPDATE session SET closed_at = ? WHERE session = ?', [at, this.#session])
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } finally {

@@ -33,9 +33,7 @@ export function valuesFolder(file: string): string {
 }
 
 /** A value as its row keeps it. */
-export type StoredValue =
-  | { readonly body: Uint8Array }
-  | { readonly file: string; readonly size: number }
+export type StoredValue = { readonly body: Uint8Array<ArrayBuffer> } | { readonly file: string }
 
 export interface ValueFilesOptions {
   readonly durability: Durability
@@ -58,7 +56,15 @@ export class ValueFiles {
 
   /** Stores a value that takes longer to encode than a moment. It may turn out to be small. */
   async store(pieces: Pieces): Promise<StoredValue> {
-    using _permit = await this.#permits.acquire()
+    const permit = await this.#permits.acquire()
+    try {
+      return await this.#write(pieces)
+    } finally {
+      permit.release()
+    }
+  }
+
+  async #write(pieces: Pieces): Promise<StoredValue> {
     const first: Uint8Array<ArrayBuffer>[] = []
     let size = 0
     let writer: FileWriter | undefined
@@ -75,7 +81,7 @@ export class ValueFiles {
       if (writer === undefined) return { body: Buffer.concat(first) }
       const file = writer.name()
       await this.#attempt(writer.finish(file))
-      return { file, size }
+      return { file }
     } catch (error) {
       await writer?.abandon().catch(() => undefined)
       throw error

@@ -82,27 +82,27 @@ export class WriterServer {
       return
     }
     this.#port.post({ durable: group.at(-1)!.batch })
-    if (store.isCheckpointDue(false)) this.#try(() => store.checkpoint())
+    if (store.mustCheckpoint) this.#attempt(() => store.checkpoint())
   }
 
   #planIdle(): void {
-    if (this.#idlePlanned || this.#store === undefined || this.#failed) return
+    if (this.#idlePlanned || this.#failed || this.#store?.hasIdleWork !== true) return
     this.#idlePlanned = true
     this.#port.whenIdle(() => {
       this.#idlePlanned = false
       const store = this.#store
       if (store === undefined || this.#failed) return
-      if (store.isCheckpointDue(true)) this.#try(() => store.checkpoint())
-      if (this.#try(() => store.countSome()) === true) this.#planIdle()
+      if (this.#attempt(() => store.workIdly())) this.#planIdle()
     })
   }
 
   /** What can be done again later, by whoever opens the journal: its failure fails nothing else. */
-  #try<T>(work: () => T): T | undefined {
+  #attempt(work: () => void): boolean {
     try {
-      return work()
+      work()
+      return true
     } catch {
-      return undefined
+      return false
     }
   }
 
@@ -145,6 +145,6 @@ export class WriterServer {
     const store = this.#store
     this.#store = undefined
     // The rows are durable: what fails here is made up for at the next opening.
-    this.#try(() => store?.close(at, !this.#failed))
+    this.#attempt(() => store?.close(at, !this.#failed))
   }
 }
