@@ -18,7 +18,7 @@ const newest = 0.15
  * Milliseconds of work that may be on its way to one thread. Enough that a thread never waits for
  * the loop between short jobs, little enough that taking tasks back is rarely needed.
  */
-export const loadBudget = 4
+export const loadBudget = 10
 
 /** The load of a task that must be alone in its thread. */
 export const wholeThread = 1e9

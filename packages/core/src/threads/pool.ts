@@ -189,6 +189,7 @@ export class ThreadPool implements AsyncDisposable {
   #unsettled = 0
   #threadsStarted = 0
   #isFlushPlanned = false
+  #nextFlushed = 0
   /** The turn of the event loop that was seen last, and when. */
   #turn = -1
   #turnSince = -Infinity
@@ -473,10 +474,15 @@ export class ThreadPool implements AsyncDisposable {
     this.#takeBackLate(now)
     this.#dispatch()
     this.#feedIdle()
-    for (let index = 0; index < this.#threads.length; index++) {
-      this.#threads[index]!.flush()
-      // Copying large inputs takes its time: the other threads are served in the next turn.
-      if (index + 1 < this.#threads.length && this.#clock.now() - now > turnBudget) {
+    this.#flushThreads(now)
+  }
+
+  #flushThreads(startedAt: number): void {
+    for (let left = this.#threads.length; left > 0; left--) {
+      this.#nextFlushed = (this.#nextFlushed + 1) % this.#threads.length
+      this.#threads[this.#nextFlushed]!.flush()
+      // Copying large inputs takes its time: the other threads are served first in the next turn.
+      if (left > 1 && this.#clock.now() - startedAt > turnBudget) {
         this.#isFlushPlanned = true
         this.#clock.afterIo(() => this.#flush())
         return
@@ -589,24 +595,24 @@ export class ThreadPool implements AsyncDisposable {
     }
     this.#ending.delete(thread)
     const waiting: Task[] = []
+    let poison: string | undefined
     for (const task of thread.tasks) {
-      if (thread.isClaimed(task)) this.#onVictim(thread, task)
-      else waiting.push(task)
+      if (!thread.isClaimed(task)) waiting.push(task)
+      else if (this.#onVictim(thread, task)) poison = task.key
     }
     for (const task of waiting.toReversed()) this.#onSurvivor(thread, task)
+    if (poison !== undefined) this.#failQuarantined(poison)
     this.#finishClosing()
     this.#dispatch()
     this.#planFlush()
   }
 
-  /** The job that ran when the thread ended. */
-  #onVictim(thread: Thread, task: Task): void {
+  /** The job that ran when the thread ended. True when that puts its key in quarantine. */
+  #onVictim(thread: Thread, task: Task): boolean {
     thread.tasks.remove(task)
-    if (task.isStopping) return this.#settleStopped(task)
-    const crashed = this.#crashError(thread, task)
-    const isPoison = this.#quarantine.crashed(task.key)
-    this.#fail(task, crashed)
-    if (isPoison) this.#failQuarantined(task.key)
+    const isCrash = !task.isStopping
+    this.#fail(task, this.#crashError(thread, task))
+    return isCrash && this.#quarantine.crashed(task.key)
   }
 
   /** P3: a task the thread had not started. */

@@ -34,7 +34,7 @@ const cancelled = 3
 export type Ticket = number
 
 /** Shared memory for one thread. */
-export function createWords(): Int32Array<SharedArrayBuffer> {
+function createWords(): Int32Array<SharedArrayBuffer> {
   return new Int32Array(new SharedArrayBuffer(slotCount * Int32Array.BYTES_PER_ELEMENT))
 }
 

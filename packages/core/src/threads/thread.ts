@@ -69,7 +69,7 @@ export class Thread {
   isLate = false
   /** Milliseconds of work given to it, see `loadBudget`. */
   load = 0
-  /** When it last showed a sign of life. */
+  /** When the job in front started, as far as the loop knows. */
   progressAt: number
   /** Jobs it has finished. */
   finished = 0
@@ -109,8 +109,7 @@ export class Thread {
     })
     this.#worker.on('exit', (code) => this.#onExit(code))
     this.#port.on('message', (message: ResultMessage | Notice) => {
-      this.#accept(message)
-      this.drain()
+      this.#read(message)
       this.#host.onMail(this)
     })
     this.#port.on('messageerror', (error) => {
@@ -228,9 +227,14 @@ export class Thread {
 
   /** Reads the mail that has arrived. */
   drain(): void {
+    this.#read()
+  }
+
+  /** Reads a message that Node has delivered, and what else has arrived with it. */
+  #read(first?: ResultMessage | Notice): void {
     const startedAt = this.#host.clock.now()
-    let received = 0
-    let record: JobRecord | undefined
+    let record = first === undefined ? undefined : this.#accept(first)
+    let received = 1
     for (;;) {
       let mail: { message: unknown } | undefined
       try {
@@ -244,8 +248,8 @@ export class Thread {
       received++
       record = this.#accept(mail.message as ResultMessage | Notice) ?? record
     }
-    this.progressAt = startedAt
     if (record === undefined) return
+    this.progressAt = startedAt
     observeLoop(record, (this.#host.clock.now() - startedAt) / received)
   }
 

@@ -132,6 +132,19 @@ test('a run that leaves its thread alive ends the row; keys are counted apart', 
   await assert.rejects(run('echoOrExit', 1, { key: 'b' }), { code: 'HDL_QUARANTINED' })
 })
 
+test('what the thread had been sent with that key is told too, and not started elsewhere', async () => {
+  await using made = createPool({ threads: 1, crashLimit: 1 })
+  const { pool, run } = made
+  for (let index = 0; index < 20; index++) await run('echoOrExit', index)
+  const sent = ['exit', 1, 2].map((input) => run('echoOrExit', input))
+  assert.equal(pool.stats().inFlight, 3)
+  const outcomes = await Promise.allSettled(sent)
+  assert.deepEqual(
+    outcomes.map((each) => (each.status === 'rejected' ? each.reason.code : 'ok')),
+    ['HDL_THREAD_CRASHED', 'HDL_QUARANTINED', 'HDL_QUARANTINED'],
+  )
+})
+
 test('what waits with a key that is put in quarantine is told at once', async () => {
   await using made = createPool({ threads: 1, crashLimit: 1 })
   const { pool, run } = made

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError } from '../../src/errors.ts'
+import { systemClock, type Clock } from '../../src/kernel/clock.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import {
   createFlags,
@@ -267,6 +269,19 @@ test('a job that is late gives back what is behind it, to the front of the queue
   release(flags)
   await Promise.all(work)
   assert.deepEqual(order, ['long', 'a', 'b'])
+})
+
+test('when sending takes long, all threads are served in turn', { timeout: 20_000 }, async () => {
+  let now = 0
+  // Every look at the clock finds the time of this turn used up, as large inputs would do it.
+  const clock: Clock = { ...systemClock, now: () => (now += 3) }
+  await using made = createPool({ threads: 3, kernel: { clock, random: systemRandom } })
+  const { run } = made
+  const flags = createFlags()
+  const work = [1, 2, 3].map(() => run('hold', { flags }))
+  await waitStarted(flags, 3)
+  release(flags)
+  await Promise.all(work)
 })
 
 test('a job may have work done by a pool of its own', async () => {
