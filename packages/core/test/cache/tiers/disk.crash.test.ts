@@ -64,7 +64,7 @@ test('a directory is free as soon as its process has been killed', async () => {
   const child = start(folder.path)
   await once(createInterface({ input: child.stdout! }), 'line')
   const second = openCache({ tier: diskTier({ directory: folder.path }) })
-  await assert.rejects(second, { code: 'HDL_LOCKED', message: new RegExp(`process ${child.pid}`) })
+  await assert.rejects(second, { code: 'HDL_LOCKED', message: new RegExp(`pid ${child.pid} `) })
   child.kill('SIGKILL')
   await once(child, 'exit')
   await using cache = await openCache({ tier: diskTier({ directory: folder.path }) })

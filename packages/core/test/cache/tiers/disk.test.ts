@@ -93,7 +93,7 @@ test('versions go on after a restart, so that parents are not mistaken', async (
 test('a second user of the directory is refused, until the first has gone', async () => {
   using folder = temporaryFolder()
   const first = await open(folder.path)
-  const holder = new RegExp(`process ${process.pid}`)
+  const holder = new RegExp(`pid ${process.pid} `)
   await assert.rejects(open(folder.path), { code: 'HDL_LOCKED', message: holder, retryable: true })
   await first.close()
   await using second = await open(folder.path)

@@ -3,10 +3,10 @@
  * The directory of one cache.
  *
  *   <directory>/heddle-cache-v1-<hash of the namespace>/
- *     cache.db      rows: everything but large values
- *     files/        large values, named by the SHA-256 of their bytes
- *     staging/      large values that are being written
- *     owner         who has it open, for people and for the message of HDL_LOCKED
+ *     cache.db         rows: everything but large values
+ *     files/           large values, named by the SHA-256 of their bytes
+ *     staging/         large values that are being written
+ *     cache.lock       held by the process that has it open; cache.lock.json says who
  *
  * What is there and is not ours, or is ours and damaged, is left alone: the cache then goes on in
  * the next free name (`…-2`). A cache may start empty at any time; a directory that somebody else
@@ -15,26 +15,24 @@
 import {
   closeSync,
   existsSync,
-  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
+  renameSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { threadId } from 'node:worker_threads'
 import { HeddleError } from '../../../errors.ts'
+import { holdLock, type HeldLock } from '../../../files/exclusive-lock.ts'
 
 /** Read as text: "hdlC". */
 const applicationId = 0x68646c43
-export const schemaVersion = 1
+const schemaVersion = 1
 
-const ourNames = new Set(['files', 'staging', 'owner'])
 const databaseName = 'cache.db'
+const ourNames = /^(files|staging|cache\.(db|lock).*)$/
 
 /** More damaged or foreign directories than anybody should have. */
 const maxNames = 20
@@ -66,14 +64,21 @@ const schema = `
 export interface Home {
   readonly path: string
   readonly database: DatabaseSync
+  readonly lock: HeldLock
 }
 
 /** Opens the first directory of that name that is ours and whole, and makes it when there is none. */
-export function openHome(directory: string, name: string, durable: boolean): Home {
+export async function openHome(directory: string, name: string, durable: boolean): Promise<Home> {
   for (let number = 1; number <= maxNames; number++) {
     const path = join(directory, number === 1 ? name : `${name}-${number}`)
-    const database = isForeign(path) ? undefined : tryOpen(path, durable)
-    if (database !== undefined) return { path, database }
+    if (isForeign(path)) continue
+    const lock = await holdLock(join(path, 'cache.lock'), { command: 'a cache on disk' })
+    try {
+      return { path, lock, database: openDatabase(path, durable) }
+    } catch (error) {
+      await lock.release()
+      if (!isDamage(error)) throw error
+    }
   }
   throw new HeddleError('HDL_STORE_FAILED', {
     store: join(directory, name),
@@ -86,10 +91,8 @@ export function openHome(directory: string, name: string, durable: boolean): Hom
 function isForeign(path: string): boolean {
   mkdirSync(path, { recursive: true })
   const names = readdirSync(path)
-  if (!names.includes(databaseName)) {
-    // Ours as it is in the first moments, or somebody else's.
-    return names.some((name) => !ourNames.has(name) && !name.startsWith(databaseName))
-  }
+  if (names.some((name) => !ourNames.test(name))) return true
+  if (!names.includes(databaseName)) return false
   const header = Buffer.alloc(100)
   const file = openSync(join(path, databaseName), 'r')
   try {
@@ -105,65 +108,44 @@ function isForeign(path: string): boolean {
   )
 }
 
-/** Undefined when the database is damaged. */
-function tryOpen(path: string, durable: boolean): DatabaseSync | undefined {
+/** Under the lock. */
+function openDatabase(path: string, durable: boolean): DatabaseSync {
   mkdirSync(join(path, 'files'), { recursive: true })
   mkdirSync(join(path, 'staging'), { recursive: true })
   const file = join(path, databaseName)
-  create(file)
+  if (!existsSync(file)) create(file)
   const database = new DatabaseSync(file)
   try {
-    // The lock is the kernel's: it goes with the process, however that ends.
     database.exec(`
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'};
       PRAGMA journal_size_limit = 8388608;
       PRAGMA cache_size = -8192;
-      BEGIN IMMEDIATE;
       UPDATE counters SET value = value;
-      COMMIT;
     `)
-    writeFileSync(join(path, 'owner'), `process ${process.pid}\n`)
     return database
   } catch (error) {
     database.close()
-    if (isBusy(error)) throw new HeddleError('HDL_LOCKED', { path, holder: ownerOf(path) })
-    if (isDamage(error)) return undefined
     throw error
   }
 }
 
 /** Complete under another name first, so that whatever is called cache.db has all its tables. */
 function create(file: string): void {
-  const draft = `${file}.${process.pid}-${threadId}`
-  if (existsSync(file)) return
+  const draft = `${file}.draft`
   rmSync(draft, { force: true })
   const database = new DatabaseSync(draft)
-  database.exec(schema)
-  database.close()
   try {
-    linkSync(draft, file)
-  } catch (error) {
-    // Another process was faster; who gets it is decided by the lock.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    database.exec(schema)
   } finally {
-    rmSync(draft, { force: true })
+    database.close()
   }
+  renameSync(draft, file)
 }
-
-function ownerOf(path: string): string {
-  try {
-    return readFileSync(join(path, 'owner'), 'utf8').trim()
-  } catch {
-    return 'another process'
-  }
-}
-
-const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff
-
-/** SQLITE_BUSY, SQLITE_LOCKED. */
-const isBusy = (error: unknown): boolean => codeOf(error) === 5 || codeOf(error) === 6
 
 /** SQLITE_ERROR (a table is missing), SQLITE_CORRUPT, SQLITE_NOTADB. */
-const isDamage = (error: unknown): boolean => [1, 11, 26].includes(codeOf(error))
+function isDamage(error: unknown): boolean {
+  const code = (error as { errcode?: number }).errcode ?? 0
+  return [1, 11, 26].includes(code & 0xff)
+}

@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path'
 import { HeddleError, describe } from '../../../errors.ts'
+import type { HeldLock } from '../../../files/exclusive-lock.ts'
 import type { TierEntry } from '../../tier.ts'
 import { openHome } from './home.ts'
 import { FileWriter, readFile } from './large-values.ts'
@@ -46,7 +47,10 @@ export class DiskServer {
   readonly #port: DiskServerPort
   readonly #receiving = new Map<number, Receiving>()
   #store: DiskStore | undefined
+  #lock: HeldLock | undefined
   #path = ''
+  /** What came while it was being opened. */
+  #backlog: DiskBatch[] | undefined
   #waiting: Waiting[] = []
   #answers: DiskAnswer[] = []
   #transfer: ArrayBuffer[] = []
@@ -58,6 +62,24 @@ export class DiskServer {
   }
 
   accept(batch: DiskBatch): void {
+    if (this.#backlog !== undefined) {
+      this.#backlog.push(batch)
+      return
+    }
+    const [first, ...rest] = batch.requests
+    if (first?.type !== 'open') {
+      this.#process(batch)
+      return
+    }
+    this.#backlog = [{ now: batch.now, requests: rest }]
+    void this.#open(first.id).then(() => {
+      const backlog = this.#backlog!
+      this.#backlog = undefined
+      for (const waiting of backlog) this.#process(waiting)
+    })
+  }
+
+  #process(batch: DiskBatch): void {
     for (let next: DiskBatch | undefined = batch; next !== undefined; next = this.#port.next()) {
       this.#now = next.now
       for (const request of next.requests) this.#take(request)
@@ -71,9 +93,6 @@ export class DiskServer {
   #take(request: DiskRequest): void {
     const { id } = request
     switch (request.type) {
-      case 'open':
-        this.#try(id, () => this.#open())
-        break
       case 'peek':
         this.#try(id, () => this.#opened.peek(request.key))
         break
@@ -92,7 +111,9 @@ export class DiskServer {
         break
       case 'close':
         this.#commit()
-        this.#try(id, () => this.#close())
+        void this.#close(id)
+        break
+      case 'open':
         break
       case 'begin':
       case 'piece':
@@ -109,20 +130,33 @@ export class DiskServer {
     return this.#store
   }
 
-  #open(): number {
+  /** Always the first request of a thread. */
+  async #open(id: number): Promise<void> {
     const { directory, name, maxBytes, durable } = this.#data
-    const { path, database } = openHome(directory, name, durable)
-    emptyDirectory(join(path, 'staging'))
-    this.#path = path
-    this.#store = new DiskStore(database, join(path, 'files'), maxBytes)
-    this.#store.sweep()
-    return this.#store.lastVersion
+    try {
+      const { path, database, lock } = await openHome(directory, name, durable)
+      this.#path = path
+      this.#lock = lock
+      emptyDirectory(join(path, 'staging'))
+      this.#store = new DiskStore(database, join(path, 'files'), maxBytes)
+      this.#store.sweep()
+      this.#answer(id, this.#store.lastVersion)
+    } catch (error) {
+      this.#fail(id, error)
+    }
+    this.#send()
   }
 
-  #close(): undefined {
-    this.#opened.close()
-    this.#store = undefined
-    return undefined
+  async #close(id: number): Promise<void> {
+    try {
+      this.#opened.close()
+      this.#store = undefined
+      await this.#lock?.release()
+      this.#answer(id, undefined)
+    } catch (error) {
+      this.#fail(id, error)
+    }
+    this.#send()
   }
 
   /** `pending` when the value is in a file: the answer follows. */
