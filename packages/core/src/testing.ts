@@ -5,3 +5,6 @@ export { expectLoopFree, measureLoopGap, type LoopFreeOptions } from './watch/lo
 
 // cache/: the checks that every tier passes.
 export { cacheTierCases, type TierCase, type TierFactory } from './cache/tier-cases.ts'
+
+// journal/: what every implementation of a journal must pass.
+export { journalConformance, type ConformanceStore } from './journal/conformance.ts'

@@ -1,4 +1,5 @@
 /** Bounds on what a row carries besides its value, so that one row cannot hold up the loop (J7). */
+import { describe } from '../errors.ts'
 import type { ErrorRecord } from './journal.ts'
 
 /** Characters of a message, of a stack and of one line of a log. */
@@ -7,7 +8,9 @@ export const longestText = 64 * 1024
 /** Causes deeper than this are cut off: a cycle of causes would not end. */
 const deepestCause = 16
 
-function cutEnd(text: string): string {
+/** Errors are made by everybody: their fields need not be what their types say. */
+function cutEnd(field: unknown): string {
+  const text = typeof field === 'string' ? field : describe(field)
   if (text.length <= longestText) return text
   return `${text.slice(0, longestText)}… (${text.length - longestText} more characters)`
 }
@@ -18,7 +21,7 @@ export function cutRecord(record: ErrorRecord, depth = 0): ErrorRecord {
   return {
     name: cutEnd(name),
     message: cutEnd(message),
-    ...(code !== undefined && { code }),
+    ...(code !== undefined && { code: cutEnd(code) }),
     ...(stack !== undefined && { stack: cutEnd(stack) }),
     ...(cause !== undefined && depth < deepestCause && { cause: cutRecord(cause, depth + 1) }),
   }

@@ -7,7 +7,7 @@
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { Slices } from '../../kernel/slices.ts'
-import { checkHeader, checkHolder, checkNodes } from '../check-header.ts'
+import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
 import { collectPieces, decodeValue, encodePieces } from '../encode.ts'
 import { RunFold } from '../fold.ts'
 import type {

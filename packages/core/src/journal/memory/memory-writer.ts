@@ -1,12 +1,14 @@
 import { HeddleError } from '../../errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { checkNode } from '../check-header.ts'
+import type { WaitOptions } from '../../kernel/waiters.ts'
+import { checkNode, checkRow, checkTime } from '../checks.ts'
 import { cutRecord, cutText } from '../cut.ts'
 import { collectPieces, encodeValue } from '../encode.ts'
 import type { LogLine, NodeHeader, RunHolder, RunWriter, Transition } from '../journal.ts'
 import { RowOrder } from '../row-order.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { checkNodeState, checkRunState, isEnd } from '../states.ts'
+import { waitFor } from '../wait-for.ts'
 import type { MemoryRun, StoredValue, Unplaced } from './memory-run.ts'
 
 /** What a writer needs of its journal. */
@@ -71,6 +73,7 @@ export class MemoryRunWriter implements RunWriter {
 
   log(line: LogLine): boolean {
     if (this.#ended || this.#closed) return false
+    checkRow(line)
     const { node, attempt, at } = line
     for (const text of cutText(line.text)) this.#put({ kind: 'log', node, attempt, at, text })
     return true
@@ -84,11 +87,15 @@ export class MemoryRunWriter implements RunWriter {
   setState(state: RunState, at: number): void {
     this.#check('setState()')
     checkRunState(state)
+    checkTime(at)
     this.#ended = isEnd(state)
     this.#put({ kind: 'run', at, state })
   }
 
-  flush(): Promise<void> {
+  flush(options: WaitOptions = {}): Promise<void> {
+    if (options.signal !== undefined || options.deadline !== undefined) {
+      return waitFor(this.flush(), `Run ${this.runId}`, this.#clock, options)
+    }
     if (this.#order.isHolding) {
       return this.#order.hold(Promise.resolve(), async () => this.#host.committed())
     }
@@ -96,8 +103,8 @@ export class MemoryRunWriter implements RunWriter {
     return Promise.resolve()
   }
 
-  waitRoom(): Promise<void> {
-    return Promise.resolve()
+  waitRoom(options: WaitOptions = {}): Promise<void> {
+    return waitFor(Promise.resolve(), `Run ${this.runId}`, this.#clock, options)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -126,6 +133,7 @@ export class MemoryRunWriter implements RunWriter {
 function entryOf(transition: Transition): Unplaced {
   const { node, state, attempt, at, error, delay, blockedBy } = transition
   checkNodeState(state)
+  checkRow(transition)
   return {
     kind: 'node',
     node,

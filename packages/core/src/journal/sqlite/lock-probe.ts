@@ -1,12 +1,8 @@
 /* oxlint-disable node/no-sync -- runs in a thread of the journal, where waiting is what it is for */
 import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { lockName } from './file-names.ts'
 import { isBusy } from './sqlite-error.ts'
-
-/** The lock of a journal's writer. */
-export function lockName(file: string): string {
-  return `${file}.lock`
-}
 
 /**
  * Whether somebody has a journal open for writing.

@@ -2,12 +2,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { HeddleError, describe } from '../../errors.ts'
+import { backupName } from './file-names.ts'
 import { applicationId, type Migration } from './schema.ts'
-
-/** Where the copy of an older file is, from before it was migrated. */
-export function backupOf(file: string, version: number): string {
-  return `${file}.v${version}.backup.db`
-}
 
 /**
  * Brings a database up to date, all in one transaction: it has either its old tables or the new ones.
@@ -22,7 +18,7 @@ export function migrate(
     .user_version
   if (found >= migrations.length) return
   if (found > 0) {
-    const backup = backupOf(file, found)
+    const backup = backupName(file, found)
     // One that is there was made by an attempt that failed: the file has not changed since.
     if (existsSync(backup)) rmSync(backup)
     database.prepare('VACUUM INTO ?').run(backup)

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { draftSuffix, valuesFolder } from './value-files.ts'
+import { draftSuffix, valuesFolder } from './file-names.ts'
 
 /**
  * Removes the files that a killed writer left behind: those whose row was never written (V2).

@@ -18,6 +18,7 @@ import { afterReactions } from '../../kernel/turn.ts'
 import { WaiterList, type WaitOptions } from '../../kernel/waiters.ts'
 import { cellsPerRow, type BatchWire, type Cell, type RunChange } from './messages.ts'
 import type { StoredValue } from './value-files.ts'
+import { waitFor } from '../wait-for.ts'
 
 /** A batch is full with this many rows, or characters of details: about 0.5 ms to send. */
 const batchRows = 1024
@@ -223,14 +224,8 @@ export class Outbox {
   /** As durable(), for those who do not want to wait for ever. */
   waitDurable(what: string, options: WaitOptions): Promise<void> {
     const durable = this.durable()
-    if (options.signal === undefined && options.deadline === undefined) return durable
-    const waiting = new WaiterList<void>(this.#host.clock)
-    const ended = waiting.wait(what, options)
-    durable.then(
-      () => waiting.wakeFirst(),
-      (error) => waiting.failAll(error),
-    )
-    return ended
+    const isPatient = options.signal === undefined && options.deadline === undefined
+    return isPatient ? durable : waitFor(durable, what, this.#host.clock, options)
   }
 
   waitRoom(what: string, options: WaitOptions): Promise<void> {

@@ -23,7 +23,7 @@ import { tmpdir } from 'node:os'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
 import { migrate } from './migrate.ts'
-import { valuesFolder } from './value-files.ts'
+import { savedName, valuesFolder } from './file-names.ts'
 
 export interface Saved {
   readonly runs: number
@@ -33,10 +33,6 @@ export interface Saved {
 }
 
 const nothing: Saved = { runs: 0, rows: 0, saved: undefined }
-
-export function savedName(file: string): string {
-  return `${file}.saved.db`
-}
 
 /** Reads what can be read of `file`; with `mayWrite` it is written to a file beside it. */
 export function salvage(file: string, mayWrite: boolean): Saved {

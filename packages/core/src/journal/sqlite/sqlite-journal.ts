@@ -14,7 +14,7 @@ import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { decodeError } from '../../threads/error-wire.ts'
-import { checkHeader, checkHolder, checkNodes } from '../check-header.ts'
+import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
 import { collectPieces, decodeValue, encodePieces, unreadable } from '../encode.ts'
 import type {
   Durability,
@@ -30,7 +30,7 @@ import type {
 } from '../journal.ts'
 import { runStateOf } from '../states.ts'
 import { allSucceeded, defaultRunLimit, heldError, type RunsOptions } from '../summary.ts'
-import { lockName } from './lock-probe.ts'
+import { lockName } from './file-names.ts'
 import type {
   Answer,
   FromWriter,

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Slices } from '../../kernel/slices.ts'
 import type { WaitOptions } from '../../kernel/waiters.ts'
 import type { RunState } from '../../scheduler/events.ts'
-import { checkNode } from '../check-header.ts'
+import { checkNode, checkRow, checkTime } from '../checks.ts'
 import { cutText } from '../cut.ts'
 import { encodeValue } from '../encode.ts'
 import type { LogLine, NodeHeader, RunHolder, RunWriter, Transition } from '../journal.ts'
@@ -86,8 +86,9 @@ export class SqliteRunWriter implements RunWriter {
         this.#addNode(transition, Kind.success, encoding)
         return this.flush()
       }
+      const emit = this.#nodeRow(transition, Kind.success)
       return this.#order.hold(this.#guarded(values.store(encoding.pieces)), (stored) => {
-        this.#emitNode(transition, Kind.success, stored)
+        emit(stored)
         return this.#outbox.durable()
       })
     } catch (error) {
@@ -97,6 +98,7 @@ export class SqliteRunWriter implements RunWriter {
 
   log(line: LogLine): boolean {
     if (this.#ended || this.#closing !== undefined) return false
+    checkRow(line)
     const { node, attempt, at, text } = line
     if (!this.#outbox.hasRoom) {
       const refused = this.#refused.get(node)
@@ -129,6 +131,7 @@ export class SqliteRunWriter implements RunWriter {
   setState(state: RunState, at: number): void {
     this.#check('setState()')
     const code = checkRunState(state)
+    checkTime(at)
     const endedAt = isEnd(state) ? at : null
     if (endedAt !== null) {
       this.#confess(at)
@@ -175,14 +178,24 @@ export class SqliteRunWriter implements RunWriter {
   }
 
   #addNode(transition: Transition, kind: number, value?: StoredValue): void {
-    if (!this.#order.isHolding) this.#emitNode(transition, kind, value)
-    else this.#order.push(() => this.#emitNode(transition, kind, value))
-  }
-
-  #emitNode(transition: Transition, kind: number, value?: StoredValue): void {
+    if (this.#order.isHolding) {
+      const emit = this.#nodeRow(transition, kind)
+      this.#order.push(() => emit(value))
+      return
+    }
     const { node, state, attempt, at } = transition
     const code = checkNodeState(state)
+    checkRow(transition)
     this.#outbox.add(this.#run, kind, node, code, attempt, at, nodeDetail(transition), value)
+  }
+
+  /** A row for later, as it is now. */
+  #nodeRow(transition: Transition, kind: number): (value: StoredValue | undefined) => void {
+    const { node, state, attempt, at } = transition
+    const code = checkNodeState(state)
+    checkRow(transition)
+    const detail = nodeDetail(transition)
+    return (value) => this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value)
   }
 
   #emitNodes(detail: string, at: number): void {

@@ -18,6 +18,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { Semaphore } from '../../sync/semaphore.ts'
 import type { Durability } from '../journal.ts'
 import type { Pieces } from '../encode.ts'
+import { draftSuffix, valuesFolder } from './file-names.ts'
 import { storeError } from './sqlite-error.ts'
 
 /** Values of more bytes are files. */
@@ -25,12 +26,6 @@ export const inlineLimit = 64 * 1024
 
 /** Large values that are encoded at a time: each has pieces of its encoded form in memory. */
 const atOnce = 2
-
-export const draftSuffix = '.draft'
-
-export function valuesFolder(file: string): string {
-  return `${file}.values`
-}
 
 /** A value as its row keeps it. */
 export type StoredValue = { readonly body: Uint8Array<ArrayBuffer> } | { readonly file: string }

@@ -1,4 +1,4 @@
-/** Checks of what a run starts with: a mistake is told before anything is written. */
+/** Checks of what is handed in: a mistake is told to who made it, and not to everybody by a failed write. */
 import { HeddleError } from '../errors.ts'
 import { checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -41,8 +41,29 @@ export async function checkNodes(nodes: readonly NodeHeader[], clock: Clock): Pr
   }
 }
 
+/** Half of a surrogate pair cannot be stored, so that the name would come back as another one. */
+function checkNodeName(option: string, name: string): void {
+  checkName(option, name)
+  if (!name.isWellFormed()) refuse(option, name, 'a well-formed string')
+}
+
+/** What the row of a node or of its log says besides its state. */
+export function checkRow(row: {
+  readonly node: string
+  readonly attempt: number
+  readonly at: number
+}): void {
+  checkNodeName('node', row.node)
+  if (!Number.isInteger(row.attempt)) refuse('attempt', row.attempt, 'a whole number')
+  checkTime(row.at)
+}
+
+export function checkTime(at: number): void {
+  if (!Number.isFinite(at)) refuse('at', at, 'milliseconds since 1970')
+}
+
 export function checkNode(node: NodeHeader): void {
-  checkName('name', node.name)
+  checkNodeName('name', node.name)
   checkText('job', node.job)
   checkText('place', node.place)
   if (!Array.isArray(node.after)) refuse('after', node.after, 'a list of names')

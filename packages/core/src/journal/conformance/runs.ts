@@ -1,0 +1,283 @@
+/** How runs stand: states, counts, resuming, time travel. */
+import assert from 'node:assert/strict'
+import type { NodeState } from '../../scheduler/node.ts'
+import { seededRandom } from '../../kernel/random.ts'
+import type { HistoryEntry, Journal, RunHeader } from '../journal.ts'
+import { storedNodeStates } from '../states.ts'
+import {
+  all,
+  header,
+  node,
+  openRun,
+  someone,
+  step,
+  withCode,
+  type ConformanceCase,
+} from './case.ts'
+
+async function stateOf(journal: Journal, id: string): Promise<string | undefined> {
+  const listed = (await journal.runs()).find((run) => run.id === id)?.state
+  assert.equal((await journal.snapshot(id)).state, listed)
+  return listed
+}
+
+const someoneElse = { pid: 1, host: 'other', command: 'heddle run --resume' }
+
+export const runCases: readonly ConformanceCase[] = [
+  {
+    title: 'S80 a run is read as it was written, with every state a node can be in',
+    async run(store) {
+      await using journal = await store.open()
+      const options = { concurrency: Infinity, retries: 3, needs: { cpu: 2 }, at: new Date(5) }
+      const nodes = [
+        { ...node('first'), place: 'thread' as const, input: 'mark' },
+        ...storedNodeStates.map((state) => node(`in ${state}`, 'first')),
+      ]
+      const written: RunHeader = { ...header('r', nodes), options }
+      const writer = await journal.openRun(written)
+      for (const state of storedNodeStates) {
+        await writer.commit(step(`in ${state}`, state, { attempt: 2, at: 77 }), 'value')
+      }
+      const read = await journal.snapshot('r')
+      const { id, title, startedAt, pid, host, command } = read
+      assert.deepEqual(
+        { id, title, startedAt, pid, host, command, options: read.options },
+        { ...someone, id: 'r', title: 'title of r', startedAt: 1000, options },
+      )
+      assert.equal(read.state, 'running')
+      assert.deepEqual(
+        read.nodes.map(({ name, job, place, after, input }) => ({
+          ...{ name, job, place, after },
+          ...(input !== undefined && { input }),
+        })),
+        nodes,
+      )
+      for (const state of storedNodeStates) {
+        const found = read.nodes.find(({ name }) => name === `in ${state}`)
+        assert.equal(found?.state, state)
+        assert.equal(found.attempt, 2)
+        assert.equal(found.hasValue, state === 'succeeded')
+      }
+      const counts = Object.fromEntries(storedNodeStates.map((state) => [state, 1]))
+      assert.deepEqual(read.counts, { ...counts, waiting: 2 })
+      const [summary] = await journal.runs()
+      assert.deepEqual(summary?.counts, read.counts)
+    },
+  },
+  {
+    title: 'a run is running, then finished or cancelled, and interrupted when its writer is gone',
+    async run(store) {
+      await using journal = await store.open()
+      const finished = await openRun(journal, 'finished')
+      const cancelled = await openRun(journal, 'cancelled')
+      const left = await openRun(journal, 'left')
+      assert.equal(await stateOf(journal, 'finished'), 'running')
+      for (const state of ['paused', 'running', 'draining'] as const) {
+        finished.setState(state, 5)
+        await finished.flush()
+        assert.equal(await stateOf(journal, 'finished'), state)
+      }
+      finished.setState('finished', 6000)
+      cancelled.setState('cancelled', 7000)
+      await Promise.all([finished.flush(), cancelled.flush()])
+      await left[Symbol.asyncDispose]()
+      assert.equal(await stateOf(journal, 'finished'), 'finished')
+      assert.equal(await stateOf(journal, 'cancelled'), 'cancelled')
+      assert.equal(await stateOf(journal, 'left'), 'interrupted')
+      assert.equal((await journal.snapshot('finished')).endedAt, 6000)
+      assert.equal((await journal.snapshot('left')).endedAt, undefined)
+      await finished[Symbol.asyncDispose]()
+      assert.equal(await stateOf(journal, 'finished'), 'finished')
+    },
+  },
+  {
+    title: 'a run that was left open is interrupted for whoever opens the journal next',
+    needs: ['lasting'],
+    async run(store) {
+      {
+        await using journal = await store.open()
+        await openRun(journal, 'r')
+        await using reader = await store.open({ readOnly: true })
+        assert.equal(await stateOf(reader, 'r'), 'running')
+      }
+      {
+        await using reader = await store.open({ readOnly: true })
+        assert.equal(await stateOf(reader, 'r'), 'interrupted')
+      }
+      await using journal = await store.open()
+      assert.equal(await stateOf(journal, 'r'), 'interrupted')
+      await journal.resumeRun('r', someoneElse)
+      await using reader = await store.open({ readOnly: true })
+      assert.equal(await stateOf(reader, 'r'), 'running')
+      assert.equal((await reader.snapshot('r')).pid, someoneElse.pid)
+    },
+  },
+  {
+    title: 'resuming: what was interrupted, cancelled or failed goes on; what succeeded does not',
+    async run(store) {
+      await using journal = await store.open()
+      for (const [id, end] of [
+        ['cancelled', 'cancelled'],
+        ['failed', 'finished'],
+        ['left', undefined],
+        ['done', 'finished'],
+      ] as const) {
+        await using writer = await openRun(journal, id)
+        await writer.commit(step('a', id === 'done' ? 'succeeded' : 'failed'))
+        if (end !== undefined) writer.setState(end, 5)
+      }
+      await assert.rejects(journal.resumeRun('done', someoneElse), withCode('HDL_RUN_ENDED'))
+      await assert.rejects(journal.resumeRun('nobody', someoneElse), withCode('HDL_UNKNOWN_RUN'))
+      for (const id of ['cancelled', 'failed', 'left']) {
+        const writer = await journal.resumeRun(id, someoneElse)
+        assert.equal(await stateOf(journal, id), 'running')
+        await assert.rejects(journal.resumeRun(id, someoneElse), withCode('HDL_LOCKED'))
+        const { endedAt, command, startedAt } = await journal.snapshot(id)
+        assert.deepEqual([endedAt, command, startedAt], [undefined, someoneElse.command, 1000])
+        await writer.commit(step('a', 'succeeded'), 'now')
+        writer.setState('finished', 9)
+        await writer[Symbol.asyncDispose]()
+        await assert.rejects(journal.resumeRun(id, someoneElse), withCode('HDL_RUN_ENDED'))
+        const starts = (await all(journal.history(id))).flatMap((row) =>
+          row.kind === 'run' && row.by !== undefined ? [row.by.pid] : [],
+        )
+        assert.deepEqual(starts, [someone.pid, someoneElse.pid])
+      }
+    },
+  },
+  {
+    title: 'lists of runs: newest first, by state, and no longer than asked for',
+    async run(store) {
+      await using journal = await store.open()
+      for (let i = 0; i < 12; i++) {
+        await using writer = await openRun(journal, `r${i}`)
+        if (i % 3 === 0) writer.setState('finished', i)
+      }
+      const ids = async (options?: Parameters<Journal['runs']>[0]): Promise<string[]> =>
+        (await journal.runs(options)).map(({ id }) => id)
+      assert.deepEqual(
+        await ids(),
+        Array.from({ length: 12 }, (_, i) => `r${11 - i}`),
+      )
+      assert.deepEqual(await ids({ limit: 2 }), ['r11', 'r10'])
+      assert.deepEqual(await ids({ state: 'finished' }), ['r9', 'r6', 'r3', 'r0'])
+      assert.deepEqual(await ids({ state: 'interrupted', limit: 1 }), ['r11'])
+      assert.deepEqual(await ids({ state: 'paused' }), [])
+    },
+  },
+  {
+    title: 'time travel: a run can be read as it stood after any of its rows',
+    async run(store) {
+      await using journal = await store.open()
+      const names = ['a', 'b', 'c', 'd']
+      const writer = await journal.openRun(
+        header(
+          'r',
+          names.map((name) => node(name)),
+        ),
+      )
+      const random = seededRandom(7)
+      const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)]!
+      for (let i = 0; i < 120; i++) {
+        if (i % 40 === 39) writer.addNodes([node(`late ${i}`)])
+        if (i % 30 === 29) writer.setState(pick(['paused', 'running', 'draining']), i)
+        const state = pick(storedNodeStates)
+        const error = { name: 'Error', message: `in row ${i}` }
+        const failed = state === 'failed' || state === 'retrying'
+        writer.append(step(pick(names), state, { attempt: i, at: i, ...(failed && { error }) }))
+      }
+      await writer.flush()
+      const rows = await all(journal.history('r'))
+      for (const { position } of rows.filter((_, index) => index % 9 === 0)) {
+        const then = await journal.snapshot('r', { upTo: position })
+        const past = rows.filter((row) => row.position <= position)
+        assert.equal(then.position, position)
+        assert.deepEqual(modelOf(past), {
+          states: Object.fromEntries(then.nodes.map(({ name, state }) => [name, state])),
+          errors: Object.fromEntries(
+            then.nodes.map(({ name, errors }) => [name, errors.map(({ message }) => message)]),
+          ),
+        })
+        const counted = Object.values(then.counts).reduce((sum, count) => sum + count, 0)
+        assert.equal(counted, then.nodes.length)
+      }
+      const now = await journal.snapshot('r')
+      assert.deepEqual(await journal.snapshot('r', { upTo: rows.at(-1)!.position }), now)
+      assert.deepEqual((await journal.runs())[0]?.counts, now.counts)
+    },
+  },
+  {
+    title: 'a snapshot knows when a node was ready, started and ended, and all that went wrong',
+    async run(store) {
+      await using journal = await store.open()
+      const writer = await openRun(journal, 'r', 'a', 'b')
+      const error = (message: string): NonNullable<Parameters<typeof step>[2]>['error'] => ({
+        name: 'TypeError',
+        message,
+        code: 'E_TEST',
+        stack: 'TypeError: at line 1',
+        cause: { name: 'Error', message: `why ${message}` },
+      })
+      writer.append(step('a', 'ready', { at: 1 }))
+      writer.append(step('a', 'running', { at: 2 }))
+      writer.append(step('a', 'retrying', { at: 3, delay: 40, error: error('first')! }))
+      writer.append(step('a', 'ready', { at: 4, attempt: 1 }))
+      writer.append(step('a', 'running', { at: 5, attempt: 1 }))
+      writer.append(step('a', 'failed', { at: 6, attempt: 1, error: error('second')! }))
+      writer.append(step('b', 'blocked', { at: 7, blockedBy: 'a' }))
+      await writer.flush()
+      const [a, b] = (await journal.snapshot('r')).nodes
+      assert.deepEqual(a, {
+        ...node('a'),
+        ...{ state: 'failed', attempt: 1, readyAt: 4, startedAt: 5, endedAt: 6 },
+        errors: [error('first'), error('second')],
+        hasValue: false,
+      })
+      assert.equal(b?.blockedBy, 'a')
+      const retrying = (await all(journal.history('r'))).find(
+        (row) => row.kind === 'node' && row.state === 'retrying',
+      )
+      assert.equal(retrying?.kind === 'node' && retrying.delay, 40)
+    },
+  },
+  {
+    title: 'a graph of 3,000 nodes, and 1,000 that are added later',
+    async run(store) {
+      await using journal = await store.open()
+      const many = Array.from({ length: 3000 }, (_, i) =>
+        node(`n${i}`, ...(i > 0 ? [`n${i - 1}`] : [])),
+      )
+      const writer = await journal.openRun(header('r', many))
+      const later = Array.from({ length: 1000 }, (_, i) => node(`later ${i}`))
+      writer.addNodes(later)
+      await writer.commit(step('later 999', 'succeeded'), 1)
+      const { nodes, counts } = await journal.snapshot('r')
+      assert.deepEqual(
+        nodes.map(({ name, after }) => [name, after]),
+        [...many, ...later].map(({ name, after }) => [name, after]),
+      )
+      assert.deepEqual(counts, { waiting: 3999, succeeded: 1 })
+    },
+  },
+]
+
+/** The same by other means. */
+function modelOf(rows: readonly HistoryEntry[]): {
+  states: Record<string, NodeState>
+  errors: Record<string, string[]>
+} {
+  const states: Record<string, NodeState> = {}
+  const errors: Record<string, string[]> = {}
+  for (const row of rows) {
+    if (row.kind === 'nodes') {
+      for (const { name } of row.added) {
+        states[name] = 'waiting'
+        errors[name] = []
+      }
+    }
+    if (row.kind !== 'node') continue
+    states[row.node] = row.state
+    if (row.error !== undefined) errors[row.node]?.push(row.error.message)
+  }
+  return { states, errors }
+}

@@ -1,0 +1,11 @@
+import { journalConformance } from '../../../src/journal/conformance.ts'
+import { openJournal } from '../../../src/journal/open.ts'
+
+journalConformance('memory', async () => {
+  const journal = await openJournal('memory')
+  return {
+    isLasting: false,
+    open: async () => journal,
+    [Symbol.asyncDispose]: () => journal.close(),
+  }
+})
