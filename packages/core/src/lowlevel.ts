@@ -1,6 +1,7 @@
 export { systemClock, type Clock, type Timer } from './kernel/clock.ts'
 export { systemRandom, seededRandom, type Random } from './kernel/random.ts'
 export { systemKernel, type Kernel } from './kernel/kernel.ts'
+export { suggest } from './kernel/suggest.ts'
 export type { WaitOptions } from './kernel/waiters.ts'
 
 // sync/: what callers wait on.
@@ -172,3 +173,6 @@ export type {
 } from './journal/journal.ts'
 export { openJournal, type OpenJournalOptions } from './journal/open.ts'
 export { newRunId } from './journal/run-id.ts'
+
+// scheduler/: what a recorded run says about itself.
+export { criticalPathOf, forecastOf, type TimedNode } from './scheduler/recorded.ts'

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { Lane, Resource } from './lanes.ts'
+import type { Resource } from './lanes.ts'
 import { failed, succeeded, type Node } from './node.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -30,50 +30,66 @@ export interface Forecast {
   readonly duration: number
 }
 
-/** Nodes that ran, each after its dependencies: a node becomes ready after them. */
-function ranInOrder({ nodes }: Dependencies, timeline: Timeline): Node[] {
-  return nodes
+/** What ran, wherever it is recorded. */
+export interface Ran<N> {
+  /** Each after its dependencies, in the order in which they became ready. */
+  readonly nodes: readonly N[]
+  nameOf(node: N): string
+  /** Milliseconds. */
+  durationOf(node: N): number
+  dependenciesOf(node: N): readonly N[]
+}
+
+/** The nodes of a scheduler that ran. A node becomes ready after its dependencies. */
+function ranIn(graph: Dependencies, timeline: Timeline): Ran<Node> {
+  const nodes = graph.nodes
     .filter(
       (node) =>
         (node.state === succeeded || node.state === failed) && timeline.hasStarted(node.index),
     )
     .toSorted((a, b) => a.readyOrder - b.readyOrder)
+  return {
+    nodes,
+    nameOf: ({ name }) => name,
+    durationOf: ({ index }) => timeline.endedAt(index) - timeline.startedAt(index),
+    dependenciesOf: (node) => graph.of(node),
+  }
 }
 
-function durationOf(node: Node, timeline: Timeline): number {
-  return timeline.endedAt(node.index) - timeline.startedAt(node.index)
-}
-
-export async function criticalPath(
+export function criticalPath(
   graph: Dependencies,
   timeline: Timeline,
   clock: Clock,
 ): Promise<CriticalPath> {
+  return longestPath(ranIn(graph, timeline), clock)
+}
+
+/** The chain of dependencies that took longest. */
+export async function longestPath<N>(ran: Ran<N>, clock: Clock): Promise<CriticalPath> {
   const slices = new Slices(clock)
-  const ran = ranInOrder(graph, timeline)
   /** Longest chain that ends with the node, itself included. */
-  const before = new Map<Node, number>()
-  const previous = new Map<Node, Node>()
-  let last: Node | undefined
-  for (const node of ran) {
+  const before = new Map<N, number>()
+  const previous = new Map<N, N>()
+  let last: N | undefined
+  for (const node of ran.nodes) {
     let longest = 0
-    for (const dependency of graph.of(node)) {
+    for (const dependency of ran.dependenciesOf(node)) {
       const length = before.get(dependency)
       if (length !== undefined && length >= longest) {
         longest = length
         previous.set(node, dependency)
       }
     }
-    const length = longest + durationOf(node, timeline)
+    const length = longest + ran.durationOf(node)
     before.set(node, length)
     if (last === undefined || length > before.get(last)!) last = node
     if (slices.due) await slices.next()
   }
   /** Longest chain that starts after the node. */
-  const after = new Map<Node, number>()
-  for (const node of ran.toReversed()) {
-    const length = durationOf(node, timeline) + (after.get(node) ?? 0)
-    for (const dependency of graph.of(node)) {
+  const after = new Map<N, number>()
+  for (const node of ran.nodes.toReversed()) {
+    const length = ran.durationOf(node) + (after.get(node) ?? 0)
+    for (const dependency of ran.dependenciesOf(node)) {
       if (length > (after.get(dependency) ?? 0)) after.set(dependency, length)
     }
     if (slices.due) await slices.next()
@@ -82,9 +98,9 @@ export async function criticalPath(
   const length = last === undefined ? 0 : before.get(last)!
   const path: { name: string; ms: number }[] = []
   for (let node = last; node !== undefined; node = previous.get(node)) {
-    path.push({ name: node.name, ms: durationOf(node, timeline) })
+    path.push({ name: ran.nameOf(node), ms: ran.durationOf(node) })
   }
-  const byName = new Map(ran.map((node) => [node.name, node]))
+  const byName = new Map(ran.nodes.map((node) => [ran.nameOf(node), node]))
   return {
     length,
     path: path.reverse(),
@@ -96,13 +112,13 @@ export async function criticalPath(
 }
 
 /** A node that runs in the simulation until `endsAt`. */
-class Simulated implements HeapItem {
+class Simulated<N> implements HeapItem {
   heapIndex = -1
-  readonly node: Node
+  readonly node: N
   readonly endsAt: number
   readonly order: number
 
-  constructor(node: Node, endsAt: number, order: number) {
+  constructor(node: N, endsAt: number, order: number) {
     this.node = node
     this.endsAt = endsAt
     this.order = order
@@ -110,21 +126,25 @@ class Simulated implements HeapItem {
 }
 
 /** Ready nodes of one lane in the simulation. A cursor instead of shift(), which is O(n) on long arrays. */
-interface Waiting {
-  readonly lane: Lane
-  readonly nodes: Node[]
+interface Waiting<N> {
+  readonly lane: Claiming
+  readonly nodes: N[]
   position: number
 }
 
+/** A lane, as far as the simulation needs one: nodes that take the same permits. */
+export interface Claiming {
+  readonly claims: readonly { readonly resource: Resource; readonly count: number }[]
+}
+
 /** Plays the run again with other limits: same durations, same order of service, no waiting for real. */
-export async function whatIf(
+export function whatIf(
   graph: Dependencies,
   timeline: Timeline,
   resources: ReadonlyMap<string, Resource>,
   limits: WhatIfOptions,
   clock: Clock,
 ): Promise<Forecast> {
-  const slices = new Slices(clock)
   const free = new Map<Resource, number>()
   for (const resource of resources.values()) {
     const { name, capacity } = resource
@@ -133,18 +153,29 @@ export async function whatIf(
       (name === 'slot' ? limits.concurrency : limits.resources?.[name]) ?? capacity,
     )
   }
-  const ran = ranInOrder(graph, timeline)
-  const known = new Set(ran)
-  const remaining = new Map<Node, number>()
-  const dependents = new Map<Node, Node[]>()
-  const lanes = new Map<Lane, Waiting>()
-  const becomeReady = (node: Node): void => {
-    const waiting = lanes.get(node.lane)
-    if (waiting === undefined) lanes.set(node.lane, { lane: node.lane, nodes: [node], position: 0 })
+  return simulate(ranIn(graph, timeline), ({ lane }) => lane, free, clock)
+}
+
+/** Plays what ran with these permits. `free` is used up on the way. */
+export async function simulate<N>(
+  ran: Ran<N>,
+  laneOf: (node: N) => Claiming,
+  free: Map<Resource, number>,
+  clock: Clock,
+): Promise<Forecast> {
+  const slices = new Slices(clock)
+  const known = new Set(ran.nodes)
+  const remaining = new Map<N, number>()
+  const dependents = new Map<N, N[]>()
+  const lanes = new Map<Claiming, Waiting<N>>()
+  const becomeReady = (node: N): void => {
+    const lane = laneOf(node)
+    const waiting = lanes.get(lane)
+    if (waiting === undefined) lanes.set(lane, { lane, nodes: [node], position: 0 })
     else waiting.nodes.push(node)
   }
-  for (const node of ran) {
-    const dependencies = graph.of(node).filter((dependency) => known.has(dependency))
+  for (const node of ran.nodes) {
+    const dependencies = ran.dependenciesOf(node).filter((dependency) => known.has(dependency))
     remaining.set(node, dependencies.length)
     if (dependencies.length === 0) becomeReady(node)
     for (const dependency of dependencies) {
@@ -155,16 +186,16 @@ export async function whatIf(
     if (slices.due) await slices.next()
   }
 
-  const running = new IndexedHeap<Simulated>(
+  const running = new IndexedHeap<Simulated<N>>(
     (a, b) => a.endsAt < b.endsAt || (a.endsAt === b.endsAt && a.order < b.order),
   )
   let started = 0
-  const charge = (lane: Lane, sign: 1 | -1): void => {
+  const charge = (lane: Claiming, sign: 1 | -1): void => {
     for (const { resource, count } of lane.claims) {
       free.set(resource, free.get(resource)! - sign * count)
     }
   }
-  const fits = (lane: Lane): boolean =>
+  const fits = (lane: Claiming): boolean =>
     lane.claims.every(({ resource, count }) => free.get(resource)! >= count)
   for (let now = 0; ;) {
     for (const waiting of lanes.values()) {
@@ -172,14 +203,14 @@ export async function whatIf(
       while (waiting.position < waiting.nodes.length && fits(lane)) {
         const node = waiting.nodes[waiting.position++]!
         charge(lane, 1)
-        running.push(new Simulated(node, now + durationOf(node, timeline), started++))
+        running.push(new Simulated(node, now + ran.durationOf(node), started++))
         if (slices.due) await slices.next()
       }
     }
     const ended = running.pop()
     if (ended === undefined) return { duration: now }
     now = ended.endsAt
-    charge(ended.node.lane, -1)
+    charge(laneOf(ended.node), -1)
     for (const dependent of dependents.get(ended.node) ?? []) {
       const count = remaining.get(dependent)! - 1
       remaining.set(dependent, count)
