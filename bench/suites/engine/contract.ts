@@ -30,3 +30,12 @@ export type Lookup = (key: string) => CacheValue | undefined
 export type OpenShared = (
   load: (key: string) => Promise<CacheValue>,
 ) => Promise<(key: string) => Promise<CacheValue | undefined>>
+
+/** Keeps large values on disk. */
+export interface KeepLarge {
+  /** Ends when the value would survive the end of the process. */
+  set(key: string, value: unknown): Promise<unknown>
+  /** From disk, not from memory. */
+  readBack(key: string): Promise<unknown>
+  close(): Promise<void>
+}

@@ -1,6 +1,7 @@
 import type { Suite } from '../../harness/row.ts'
 import { row as bounded } from './bounded.ts'
 import { row as cacheHit } from './cache-hit.ts'
+import { row as cacheLarge } from './cache-large.ts'
 import { row as chain } from './chain.ts'
 import { row as fan } from './fan.ts'
 import { row as random1m } from './random-1m.ts'
@@ -24,5 +25,6 @@ export const suite: Suite = {
     threadCpu,
     cacheHit,
     singleFlight,
+    cacheLarge,
   ],
 }
