@@ -33,6 +33,7 @@ test('followers are told once, in the order in which they came, with the reason'
     [1, 'why'],
     [2, 'why'],
   ])
+  assert.equal(listeners(controller.signal), 0)
 })
 
 test('100,000 followers are one native listener, which leaves with the last of them', () => {
