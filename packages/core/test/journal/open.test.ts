@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { openJournal } from '../../src/journal/open.ts'
+import { newFolder } from './sqlite/store-folder.ts'
+
+test('memory, sqlite:FILE and paths of database files are opened, and say how to open them again', async () => {
+  await using folder = await newFolder()
+  await using memory = await openJournal('memory')
+  assert.equal(memory.address, 'memory')
+  for (const name of ['a.db', 'deep/er/b.sqlite', 'c d.db']) {
+    const file = path.join(folder.path, name)
+    const journal = await openJournal(file)
+    assert.equal(journal.address, `sqlite:${file}`)
+    await journal.close()
+    assert.ok(existsSync(file))
+    await using again = await openJournal(journal.address, { readOnly: true })
+    assert.deepEqual(await again.runs(), [])
+  }
+})
+
+test('other addresses are refused with those there are', async () => {
+  for (const address of ['postgres://host/db', 'postgres://host/x.db', 'redis', '', 'sqlite:']) {
+    await assert.rejects(openJournal(address), {
+      code: 'HDL_BAD_OPTION',
+      message: /expected memory, sqlite:FILE, or the path/,
+    })
+  }
+  await assert.rejects(openJournal('memory', { readOnly: true }), { code: 'HDL_BAD_OPTION' })
+  const durability = 'maybe' as never
+  await assert.rejects(openJournal('memory', { durability }), { code: 'HDL_BAD_OPTION' })
+})
+
+test('S81 a file that is not there cannot be read, and is not made', async () => {
+  await using folder = await newFolder()
+  const file = path.join(folder.path, 'none.db')
+  await assert.rejects(openJournal(file, { readOnly: true }), {
+    code: 'HDL_STORE_FAILED',
+    message: /none\.db could not be opened: there is no such file/,
+  })
+  assert.equal(existsSync(file), false)
+})
