@@ -53,7 +53,7 @@ export class Recorder {
 }
 
 /** An error as plain data, with its causes. */
-export function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
+function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
   if (!(error instanceof Error)) return { name: typeof error, message: describe(error) }
   const code = (error as { code?: unknown }).code
   return {

@@ -1,6 +1,6 @@
 import { HeddleError, describe } from '../errors.ts'
 import { suggest } from '../kernel/suggest.ts'
-import { succeeded, type Node, type NodeState } from './node.ts'
+import { succeeded as succeededState, type Node, type NodeState } from './node.ts'
 
 /**
  * How a run ended. Every node is in exactly one of the lists (law 5); lists and maps are in the
@@ -76,16 +76,14 @@ function find(nodes: ReadonlyMap<string, Node>, name: string): Node {
 }
 
 function valueOf(node: Node): unknown {
-  if (node.state === succeeded) return node.value
+  if (node.state === succeededState) return node.value
   const cause = node.errors.at(-1)
   throw new HeddleError(
     'HDL_NO_RESULT',
     {
       node: node.name,
       state:
-        node.stateName === 'blocked'
-          ? `was blocked by "${node.blockedBy?.name}"`
-          : `${node.stateName}`,
+        node.stateName === 'blocked' ? `was blocked by "${node.blockedBy?.name}"` : node.stateName,
       cause: cause === undefined ? undefined : describe(cause),
     },
     { cause },

@@ -2,7 +2,7 @@ import { HeddleError } from '../errors.ts'
 import type { Random } from '../kernel/random.ts'
 
 /** No back-off is longer than this, in milliseconds. */
-export const longestBackoff = 60_000
+const longestBackoff = 60_000
 
 /**
  * Exponential back-off with full jitter: uniform between 0 and min(base * 2^attempt, 60 s).

@@ -30,7 +30,7 @@ test('throw, exit, uncaught error and out of memory in a thread fail only their 
   await using pool = new ThreadPool({ threads: 2, resourceLimits: { maxOldGenerationSizeMb: 32 } })
   const g = new Graph()
   const bad = { throws, exits, throwsLater, eatsMemory }
-  for (const [name, job] of Object.entries(bad)) g.add(name, job)
+  for (const [name, ending] of Object.entries(bad)) g.add(name, ending)
   const good = Array.from({ length: 20 }, (_, n) => g.add(`good ${n}`, square, { input: n }))
   const after = g.add('after exits', square, { after: ['exits'], input: 2 })
   const result = await run(g, { concurrency: 24, places: { thread: threadPlace(pool) } })
