@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { Doctests, markdownExamples, tsdocExamples } from './doctest.ts'
 
 const doctests = new Doctests()
-after(() => doctests[Symbol.dispose]())
 
 for (const example of [...tsdocExamples(), ...markdownExamples()]) {
   test(example.where, { timeout: 30_000 }, () => doctests.run(example))

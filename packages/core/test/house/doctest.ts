@@ -108,6 +108,11 @@ export class Doctests {
   #count = 0
 
   constructor() {
+    // Also when the run is ended from outside.
+    process.once('exit', () => {
+      process.chdir(root)
+      rmSync(this.#folder, { recursive: true, force: true })
+    })
     // What an example reads and writes is there.
     process.chdir(this.#folder)
     writeFileSync('package.json', '{ "type": "module" }')
@@ -129,10 +134,5 @@ export class Doctests {
     if (mustThrow === true && outcome === undefined)
       throw new Error('The example ends without throwing')
     if (mustThrow !== true && outcome !== undefined) throw outcome.error
-  }
-
-  [Symbol.dispose](): void {
-    process.chdir(root)
-    rmSync(this.#folder, { recursive: true, force: true })
   }
 }
