@@ -23,6 +23,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'run the graph that a module exports',
     load: async (context) => (await import('./commands/run.ts')).runCommand(context),
   },
+  runs: {
+    summary: 'look at recorded runs: list, show, timeline, compare, export',
+    load: async () => (await import('./commands/runs.ts')).runsCommand(),
+  },
   doctor: {
     summary: 'check whether this machine has what runs need',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand(),

@@ -147,22 +147,27 @@ export class RunModel {
     return this.#byName.get(key)
   }
 
-  /** What will start next, as far as that is known: ready nodes, then waiting ones in graph order. */
+  /**
+   * What will start next, as far as that is known: the first ready nodes, and the first waiting ones in
+   * graph order. Each group gets half of the limit, and what the other one leaves.
+   */
   upcoming(limit: number): NodeRow[] {
-    const found: NodeRow[] = []
-    for (const row of this.#byState.ready) {
-      if (found.length === limit) return found
-      found.push(row)
-    }
+    const ready = first(this.#byState.ready, limit)
+    const waiting = this.#firstWaitingRows(limit)
+    const half = Math.ceil(limit / 2)
+    const readyShare = Math.max(half, limit - waiting.length)
+    const shown = ready.slice(0, readyShare)
+    return [...shown, ...waiting.slice(0, limit - shown.length)]
+  }
+
+  #firstWaitingRows(limit: number): NodeRow[] {
     const rows = this.#rows
-    while (rows[this.#firstWaiting] !== undefined && rows[this.#firstWaiting]!.state !== 'waiting')
-      this.#firstWaiting++
+    const isWaiting = (row: NodeRow): boolean => row.state === 'waiting'
+    let at = this.#firstWaiting
+    while (at < rows.length && !isWaiting(rows[at]!)) at++
+    this.#firstWaiting = at
     // Rows in between may be in any state. A frame must not walk through all of them.
-    const end = Math.min(rows.length, this.#firstWaiting + 500)
-    for (let i = this.#firstWaiting; i < end && found.length < limit; i++) {
-      if (rows[i]!.state === 'waiting') found.push(rows[i]!)
-    }
-    return found
+    return first(rows.slice(at, at + 500).filter(isWaiting), limit)
   }
 
   apply(event: RunEvent): void {
@@ -236,4 +241,8 @@ export class RunModel {
     const row = cause === undefined ? undefined : this.#byName.get(cause)
     if (row !== undefined) row.blocks++
   }
+}
+
+function first<T>(items: Iterable<T>, limit: number): T[] {
+  return Iterator.from(items).take(limit).toArray()
 }

@@ -6,7 +6,7 @@
  *   shown ⇄ suspended (the process is stopped)
  *     └──────┴──dispose──▶ closed: the region is gone, the terminal as it was
  */
-import type { Run, RunEvent, Scheduler } from '@heddle/core'
+import type { Explanation, Run, RunEvent, Scheduler } from '@heddle/core'
 import type { LoopGap, Timer } from '@heddle/core/lowlevel'
 import { Estimate } from '../model/estimate.ts'
 import { RunModel } from '../model/run-model.ts'
@@ -208,6 +208,13 @@ export class LiveReporter implements Reporter {
     this.#explainedAt = now
     this.#waiting = this.#model
       .upcoming(explained)
-      .map((row) => ({ row, text: printable(scheduler.explain(row.key).text) }))
+      .map((row) => ({ row, text: printable(whyWaiting(scheduler.explain(row.key))) }))
   }
+}
+
+/** Who holds the slots is on the screen already: they are what runs. */
+function whyWaiting(explanation: Explanation): string {
+  const { why, text } = explanation
+  if (why !== 'permits' || explanation.resource !== 'slot') return text
+  return `ready; ${explanation.capacity === 1 ? 'the slot is' : `all ${explanation.capacity} slots are`} taken`
 }

@@ -7,9 +7,12 @@ import { locate } from '../run/location.ts'
 
 const indent = ' '.repeat('heddle: '.length)
 
-/** What happened, where, and what to do. Errors that are not ours come with their stack. */
-export function errorLines(error: unknown): Line[] {
-  const [first = '', ...rest] = printableLines(formatError(error))
+/**
+ * What happened, where, and what to do. Errors that are not ours come with their stack.
+ * `context` says what they ended, where that is not clear.
+ */
+export function errorLines(error: unknown, context = ''): Line[] {
+  const [first = '', ...rest] = printableLines(context + formatError(error))
   const lines: Line[] = [[span('heddle: ', ['red', 'bold']), span(first)]]
   for (const text of rest) lines.push([span(indent + text)])
   if (!(error instanceof HeddleError)) return [...lines, ...stackLines(error)]

@@ -78,7 +78,7 @@ function failures({ result, symbols }: SummaryInput): Line[] {
     )
     for (const [i, one] of errors.entries()) {
       const number = errors.length > 1 ? `${i + 1}. ` : ''
-      lines.push(...errorLines(one, number, i === errors.length - 1))
+      lines.push(...failureLines(one, number, i === errors.length - 1))
     }
   }
   const more = result.failed.size - failuresShown
@@ -87,7 +87,7 @@ function failures({ result, symbols }: SummaryInput): Line[] {
 }
 
 /** The message, then, for the last attempt, where it was thrown and what to do about it. */
-function errorLines(error: unknown, number: string, isLast: boolean): Line[] {
+export function failureLines(error: unknown, number: string, isLast: boolean): Line[] {
   const indent = ' '.repeat(6 + number.length)
   const [first = '', ...rest] = printableLines(formatError(error))
   const lines: Line[] = [
@@ -168,7 +168,13 @@ function figures(input: SummaryInput): Line[] {
 }
 
 /** The longest of its nodes are the ones to look at: those in between are left out. */
-function pathText({ criticalPath: { path }, symbols }: SummaryInput): string {
+export function pathText({
+  criticalPath: { path },
+  symbols,
+}: {
+  readonly criticalPath: Pick<CriticalPath, 'path'>
+  readonly symbols: Symbols
+}): string {
   const longest = new Set([...path].sort((a, b) => b.ms - a.ms).slice(0, pathShown))
   const parts: string[] = []
   for (const node of path) {

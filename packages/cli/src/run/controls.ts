@@ -24,6 +24,9 @@ import { plural } from '../view/format.ts'
 export interface ControlOptions {
   /** Ends the process at once with this code. */
   readonly exit: (code: number) => void
+  /** The process is about to be stopped, or has been continued. */
+  readonly onSuspend?: () => void
+  readonly onContinue?: () => void
   readonly clock: Clock
 }
 
@@ -150,6 +153,7 @@ export class Controls implements Disposable {
     this.#keys?.[Symbol.dispose]()
     this.#keys = undefined
     this.#reporter?.suspend()
+    this.#options.onSuspend?.()
     process.once('SIGCONT', this.#continue)
     // 0 is the whole group: stopping only ourselves would leave `npx` waiting in front of us.
     process.kill(0, 'SIGTSTP')
@@ -162,5 +166,6 @@ export class Controls implements Disposable {
     if (this.#keys !== undefined || this.#keyInput === undefined || this.#cleanup.disposed) return
     this.listen(this.#keyInput)
     this.#reporter?.resume()
+    this.#options.onContinue?.()
   }
 }

@@ -72,7 +72,13 @@ class RunSession {
     this.#symbols = this.#choice.unicode ? unicodeSymbols : asciiSymbols
     this.#err = new Output(process.stderr)
     this.#out = new Output(settings.json ? this.#reserveStdout() : process.stdout)
-    this.#controls = new Controls({ clock: this.#clock, exit: (code) => process.exit(code) })
+    this.#controls = new Controls({
+      clock: this.#clock,
+      exit: (code) => process.exit(code),
+      // The time in which the process was stopped is no gap of its loop.
+      onSuspend: () => void this.#watch.stop(),
+      onContinue: () => void this.#watch.start(),
+    })
     process.on('exit', this.#onExit)
     process.on('uncaughtException', this.#onCrash)
   }
@@ -198,8 +204,8 @@ class RunSession {
     await this.#exit(code)
   }
 
-  #tellError(error: unknown): void {
-    for (const line of errorLines(error)) this.#err.line(paint(line, this.#errColor))
+  #tellError(error: unknown, context?: string): void {
+    for (const line of errorLines(error, context)) this.#err.line(paint(line, this.#errColor))
     if (!this.#settings.json) return
     const run = this.#run?.id ?? null
     this.#out.line(JSON.stringify({ ok: false, type: 'result', run, error: errorRecord(error) }))
@@ -230,7 +236,8 @@ class RunSession {
     if (this.#phase !== 'running') return
     if (process.exitCode === undefined || process.exitCode === 0)
       process.exitCode = exitCodes.failed
-    this.#err.line('heddle: the process ended before the run did.')
+    this.#phase = 'ended'
+    this.#tellError('the process was ended (process.exit) before the run was over')
     this.#hintResume()
   }
 
@@ -238,8 +245,7 @@ class RunSession {
     process.off('uncaughtException', this.#onCrash)
     this.#phase = 'ended'
     this.#leaveTerminal()
-    this.#err.line('heddle: an error outside of any job ended the run:')
-    this.#tellError(error)
+    this.#tellError(error, 'an error that no job has caught ended the run: ')
     this.#hintResume()
     void this.#exit(exitCodes.failed)
   }

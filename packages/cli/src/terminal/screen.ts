@@ -7,7 +7,7 @@
  *
  *   hidden ──draw()──▶ shown ──print(), draw()──▶ shown ──hide()──▶ hidden
  *
- * Between two calls the cursor rests in the region's last line, invisible.
+ * Between two calls the cursor rests, invisible, in the first column of the region's last line.
  *
  * Invariants, quoted by the tests:
  *  T1  After draw(lines) the terminal shows everything printed so far, then exactly these lines.
@@ -21,7 +21,7 @@
  * region again; its rows are computed as terminals that reflow do it. Parts of a region that were
  * pushed out of a window that got lower stay in the scrollback.
  */
-import { widthOf } from '../view/text.ts'
+import { rowsOf, widthOf } from '../view/text.ts'
 
 /** Where a screen writes: `process.stdout` has it. */
 export interface ScreenOutput {
@@ -41,14 +41,14 @@ const endUpdate = `${csi}?2026l`
 const eraseBelow = `${csi}J`
 const eraseRight = `${csi}K`
 
-/** A line as it is painted, and how many columns it takes. */
+/** A line as it is written, and as it is read. */
 export interface PaintedLine {
   readonly text: string
-  readonly width: number
+  readonly plain: string
 }
 
 export function painted(text: string, plain: string = text): PaintedLine {
-  return { text, width: widthOf(plain) }
+  return { text, plain }
 }
 
 export class Screen {
@@ -103,7 +103,7 @@ export class Screen {
   #redraw(lines: readonly PaintedLine[], above: readonly string[]): string {
     const printed = above.map((line) => `${line}\r\n`).join('')
     const region = lines.map(({ text }) => text).join('\r\n')
-    return `${this.#toTop()}${eraseBelow}${printed}${wrapOff}${region}`
+    return `${this.#toTop()}${eraseBelow}${printed}${wrapOff}${region}\r`
   }
 
   #difference(lines: readonly PaintedLine[]): string {
@@ -118,7 +118,7 @@ export class Screen {
     for (const [row, line] of lines.entries()) {
       if (shown[row]?.text === line.text) continue
       // In the last column there is nothing right of the cursor but the character just written.
-      const rest = line.width < this.columns ? eraseRight : ''
+      const rest = widthOf(line.plain) < this.columns ? eraseRight : ''
       text += `${goTo(row)}${line.text}${rest}`
     }
     const last = lines.length - 1
@@ -131,9 +131,8 @@ export class Screen {
 
   /** To the first column of the region's first row, also when a resize has wrapped its lines. */
   #toTop(): string {
-    const columns = Math.max(1, this.columns)
-    const rowsOf = ({ width }: PaintedLine): number => Math.max(1, Math.ceil(width / columns))
-    const rows = this.#shown.reduce((sum, line) => sum + rowsOf(line), 0)
-    return rows > 1 ? `${csi}${rows - 1}A\r` : '\r'
+    const above = this.#shown.slice(0, -1)
+    const rows = above.reduce((sum, { plain }) => sum + rowsOf(plain, this.columns), 0)
+    return rows > 0 ? `${csi}${rows}A\r` : '\r'
   }
 }

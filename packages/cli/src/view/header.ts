@@ -55,16 +55,17 @@ function unhappy({ counts }: RunModel): number {
   return counts.failed + counts.blocked + counts.cancelled + counts.skipped
 }
 
+/** What a narrow terminal cuts off is what matters least. */
 const countOrder: readonly (readonly [NodeState, string])[] = [
   ['running', 'running'],
   ['retrying', 'retrying'],
-  ['ready', 'ready'],
-  ['waiting', 'waiting'],
-  ['succeeded', 'done'],
   ['failed', 'failed'],
   ['blocked', 'blocked'],
+  ['cancelled', 'stopped'],
   ['skipped', 'skipped'],
-  ['cancelled', 'cancelled'],
+  ['succeeded', 'done'],
+  ['ready', 'ready'],
+  ['waiting', 'waiting'],
 ]
 
 /** How many nodes are in each state. */

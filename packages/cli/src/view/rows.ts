@@ -160,7 +160,7 @@ function windowOf(model: RunModel, filter: Filter, viewport: Viewport, room: num
   }
   // In order of importance; what is left over goes to what is under way.
   const troubleRoom = take(Math.min(troubles, troubleShown, Math.ceil(room / 3)))
-  const activeRoom = take(Math.min(active.size, Math.max(1, room - 8)))
+  const activeRoom = take(Math.min(active.size, Math.max(Math.ceil(room / 2), room - 8)))
   const waitingRoom = take(Math.min(viewport.waiting.length, waitingShown))
   const recentRoom = take(Math.min(model.recent.size, recentShown))
   const moreActive = activeRoom + take(active.size - activeRoom)

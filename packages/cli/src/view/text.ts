@@ -53,7 +53,9 @@ export function colorfulLines(text: string): string[] {
 function splitLines(text: string): string[] {
   const lines = text.split(lineBreak)
   if (lines.length > 1 && lines.at(-1) === '') lines.pop()
-  return lines.map((line) => line.slice(line.lastIndexOf('\r', line.length - 2) + 1))
+  return lines
+    .map((line) => line.replace(/\r+$/, ''))
+    .map((line) => line.slice(line.lastIndexOf('\r') + 1))
 }
 
 const plainAscii = /^[\u0020-\u007e]*$/
@@ -76,6 +78,23 @@ export function widthOf(text: string): number {
   let width = 0
   for (const { segment } of characters.segment(text)) width += widthOfCharacter(segment)
   return width
+}
+
+/** How many rows of a terminal a printable text takes that is wrapped at its edge. */
+export function rowsOf(text: string, columns: number): number {
+  if (plainAscii.test(text)) return Math.max(1, Math.ceil(text.length / Math.max(1, columns)))
+  let rows = 1
+  let column = 0
+  for (const { segment } of characters.segment(text)) {
+    const width = widthOfCharacter(segment)
+    // A wide character that does not fit leaves the last column empty.
+    if (column + width > columns && column > 0) {
+      rows++
+      column = 0
+    }
+    column += width
+  }
+  return rows
 }
 
 /** The text in at most `columns`, with an ellipsis where something is missing. */

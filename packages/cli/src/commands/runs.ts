@@ -1,0 +1,188 @@
+import { Command, Option } from 'commander'
+import { exitCodeHelp } from '../exit-codes.ts'
+import { parseCount, parseJournal } from '../run/settings.ts'
+import { parsePoint, type Point } from '../runs/at.ts'
+import { stateChoices, type StateChoice } from '../runs/outcome.ts'
+
+interface CommonFlags {
+  readonly journal?: string
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+/** The options of every subcommand. */
+function withCommon(command: Command, json: string): Command {
+  return command
+    .addOption(
+      new Option(
+        '-j, --journal <where>',
+        'sqlite:FILE (default: sqlite:.heddle/runs.db)',
+      ).argParser(parseJournal),
+    )
+    .option('--json', json)
+    .option('--no-color', 'no colours')
+}
+
+function common({ journal, json = false, color }: CommonFlags): {
+  readonly journal: string | undefined
+  readonly json: boolean
+  readonly color: boolean
+} {
+  return { journal, json, color }
+}
+
+function help(examples: readonly string[], codes: Parameters<typeof exitCodeHelp>[0]): string {
+  const title = examples.length === 1 ? 'Example' : 'Examples'
+  return [`\n${title}:`, ...examples.map((each) => `  $ ${each}`), exitCodeHelp(codes)].join('\n')
+}
+
+const unreadable = 'there is no such run, or the journal cannot be read'
+const runArgument = 'its id, an unambiguous part of it, `last`, or `last~1` for the one before'
+
+/** `heddle runs [list | show | timeline | compare | export]` */
+export function runsCommand(): Command {
+  return new Command('runs')
+    .description(
+      'Look at recorded runs: list them, see what happened and when, compare two, turn one into a test.\n' +
+        'The journal is only read: this works while a run is being written, and after a crash.',
+    )
+    .addCommand(listCommand(), { isDefault: true })
+    .addCommand(showCommand())
+    .addCommand(timelineCommand())
+    .addHelpText(
+      'after',
+      help(['heddle runs', 'heddle runs show last', 'heddle runs timeline last'], {
+        0: 'the answer was printed',
+        1: 'compare --fail-on-slower found that the second run is worse',
+        2: unreadable,
+      }),
+    )
+}
+
+interface ListFlags extends CommonFlags {
+  readonly state?: StateChoice
+  readonly limit: number
+}
+
+function listCommand(): Command {
+  const command = new Command('list')
+    .summary('list the runs of a journal, newest first (the default)')
+    .description(
+      'List the runs of a journal, newest first. One that was interrupted comes with the command\n' +
+        'that goes on with it.',
+    )
+    .addOption(new Option('-s, --state <state>', 'only runs in this state').choices(stateChoices))
+    .addOption(new Option('-n, --limit <n>', 'how many').argParser(parseCount(1)).default(20))
+  return withCommon(command, 'one JSON object: { ok, journal, runs }')
+    .addHelpText(
+      'after',
+      help(
+        [
+          'heddle runs',
+          'heddle runs --state failed --limit 5',
+          'heddle runs --json | jq -r .runs[0].id',
+        ],
+        {
+          0: 'the list was printed, even if it is empty',
+          2: 'the journal cannot be read',
+        },
+      ),
+    )
+    .action(async (flags: ListFlags) => {
+      const { listRuns } = await import('../runs/list.ts')
+      await listRuns({ ...common(flags), state: flags.state, limit: flags.limit })
+    })
+}
+
+interface ShowFlags extends CommonFlags {
+  readonly at?: Point
+  readonly node?: string
+  readonly value?: string
+  readonly logs?: boolean
+  readonly history?: boolean
+  readonly all?: boolean
+}
+
+function showCommand(): Command {
+  const command = new Command('show')
+    .summary('show one run, as it stands or as it stood')
+    .description(
+      'Show one run: its jobs with state, place, attempts, waiting and running time, and all errors.\n' +
+        'With --at, as it stood at any point of its past.',
+    )
+    .argument('<run>', runArgument)
+    .addOption(
+      new Option(
+        '--at <point>',
+        'as of this row (1234), this long after its start (+90s), or this time (2026-11-15T22:45:01)',
+      ).argParser(parsePoint),
+    )
+    .option('--node <name>', 'everything about one job: attempts, neighbours, errors, log')
+    .option('--logs', 'also what jobs logged')
+    .option('--history', 'also the rows of the journal: the points that --at can go to')
+    .option('--value <node>', 'only what this job returned, as JSON')
+    .option('--all', 'every job, also of a large graph')
+  return withCommon(command, 'one JSON object: { ok, id, state, outcome, nodes, … }')
+    .addHelpText(
+      'after',
+      help(
+        [
+          'heddle runs show last',
+          'heddle runs show last --node upload --logs',
+          'heddle runs show k3f9q2 --at +90s',
+          'heddle runs show last --value report > report.json',
+        ],
+        { 0: 'the run was printed, however it ended', 2: unreadable },
+      ),
+    )
+    .action(async (run: string, flags: ShowFlags) => {
+      const { showRun } = await import('../runs/show.ts')
+      await showRun({
+        ...common(flags),
+        run,
+        at: flags.at,
+        node: flags.node,
+        value: flags.value,
+        logs: flags.logs ?? false,
+        history: flags.history ?? false,
+        all: flags.all ?? false,
+      })
+    })
+}
+
+interface TimelineFlags extends CommonFlags {
+  readonly width?: number
+  readonly all?: boolean
+}
+
+/** A bar of less than this says nothing. */
+const narrowest = 40
+
+function timelineCommand(): Command {
+  const command = new Command('timeline')
+    .summary('draw when each job of a run waited and ran')
+    .description(
+      'Draw when each job of a run waited and ran, in lanes by place, with the critical path marked.\n' +
+        'Stretches in which nothing ran are shortened. More than 60 rows are folded.',
+    )
+    .argument('<run>', runArgument)
+    .addOption(
+      new Option('-w, --width <n>', 'columns (default: those of the terminal, or 100)').argParser(
+        parseCount(narrowest),
+      ),
+    )
+    .option('--all', 'a row for every job')
+  return withCommon(command, 'one JSON object: { ok, run, criticalPath, idle, rows, … }')
+    .addHelpText(
+      'after',
+      help(['heddle runs timeline last', 'heddle runs timeline last~1 --width 160 --all'], {
+        0: 'the timeline was printed',
+        2: unreadable,
+      }),
+    )
+    .action(async (run: string, flags: TimelineFlags) => {
+      const { showTimeline } = await import('../runs/timeline/timeline.ts')
+      const { width, all = false } = flags
+      await showTimeline({ ...common(flags), run, width, all })
+    })
+}

@@ -1,0 +1,106 @@
+/** `heddle runs list`: what was run, newest first. */
+import type { Journal, RunSummary } from '@heddle/core/lowlevel'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { formatAge, formatDuration } from '../view/format.ts'
+import { span, type Line } from '../view/line.ts'
+import { printable, truncate } from '../view/text.ts'
+import { look, type LookSettings, type Surface } from './look.ts'
+import { countsText, outcomeOf, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
+import { resumeHint } from './resume-hint.ts'
+import { table } from './table.ts'
+import { formatAgo, formatDateTime } from './times.ts'
+
+export interface ListSettings extends LookSettings {
+  readonly state: StateChoice | undefined
+  readonly limit: number
+}
+
+/** *Cancellation*: none; it reads one list. */
+export function listRuns(settings: ListSettings): Promise<void> {
+  return look(settings, async ({ journal, tell, answer, ...surface }): Promise<ExitCode> => {
+    const runs = await select(journal, settings)
+    if (surface.json) {
+      const listed = runs.map((run) => ({ ...run, outcome: outcomeOf(run) }))
+      answer({ ok: true, journal: surface.address, runs: listed })
+      return exitCodes.ok
+    }
+    for (const { line, whole } of listLines(runs, settings, surface)) tell([line], { whole })
+    return exitCodes.ok
+  })
+}
+
+async function select(
+  journal: Pick<Journal, 'runs'>,
+  { state, limit }: Pick<ListSettings, 'state' | 'limit'>,
+): Promise<readonly RunSummary[]> {
+  if (state !== 'succeeded' && state !== 'failed') {
+    return journal.runs({ limit, ...(state !== undefined && { state }) })
+  }
+  // The journal does not know how a run ended, only that it has.
+  const finished = await journal.runs({ state: 'finished' })
+  return finished.filter((run) => outcomeOf(run) === state).slice(0, limit)
+}
+
+interface ListLine {
+  readonly line: Line
+  /** It is to be copied, and so not cut. */
+  readonly whole: boolean
+}
+
+const longestTitle = 32
+const columns = [
+  { title: 'RUN' },
+  { title: 'TITLE' },
+  { title: 'STATE' },
+  { title: 'STARTED' },
+  { title: '' },
+  { title: 'TOOK', align: 'right' },
+  { title: 'JOBS' },
+] as const
+
+export function listLines(
+  runs: readonly RunSummary[],
+  { state, limit }: Pick<ListSettings, 'state' | 'limit'>,
+  surface: Surface,
+): ListLine[] {
+  if (runs.length === 0) {
+    const which = state === undefined ? '' : ` that is ${state}`
+    return [{ line: [span(`There is no run${which} in ${surface.address}.`)], whole: true }]
+  }
+  const [head = [], ...rows] = table(
+    columns,
+    runs.map((run) => cells(run, surface)),
+  )
+  const lines: ListLine[] = [{ line: head, whole: false }]
+  for (const [i, run] of runs.entries()) {
+    lines.push({ line: rows[i]!, whole: false })
+    if (run.state !== 'interrupted') continue
+    const hint = `${' '.repeat(run.id.length)}  go on with: ${printable(resumeHint(run, surface.address))}`
+    lines.push({ line: [span(hint, 'cyan')], whole: true })
+  }
+  if (runs.length === limit) {
+    const more = `The newest ${limit}; --limit ${limit * 5} shows more.`
+    lines.push({ line: [span(more, 'dim')], whole: true })
+  }
+  return lines
+}
+
+function cells(run: RunSummary, { symbols, now }: Surface): Line[] {
+  const outcome = outcomeOf(run)
+  return [
+    [span(run.id)],
+    [span(truncate(printable(run.title), longestTitle, symbols.ellipsis), 'bold')],
+    [span(`${outcomeSymbol(outcome, symbols)} ${outcome}`, outcomeStyles[outcome])],
+    [span(formatDateTime(run.startedAt))],
+    [span(formatAgo(now - run.startedAt), 'dim')],
+    [span(took(run, now))],
+    [span(countsText(run.counts))],
+  ]
+}
+
+/** Of one that was interrupted nobody knows it. */
+function took({ state, startedAt, endedAt }: RunSummary, now: number): string {
+  if (state === 'interrupted') return '?'
+  if (endedAt !== undefined) return formatDuration(endedAt - startedAt)
+  return `${formatAge(now - startedAt)} so far`
+}

@@ -1,0 +1,102 @@
+/**
+ * What every subcommand of `heddle runs` does around its own work: opens the journal without writing to it,
+ * and turns what goes wrong into an exit code.
+ *
+ * A reader takes no lock. It works while a run is written, and on what a killed process has left.
+ */
+import { access } from 'node:fs/promises'
+import path from 'node:path'
+import { HeddleError } from '@heddle/core'
+import { openJournal, systemKernel, type Journal } from '@heddle/core/lowlevel'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { errorRecord } from '../output/error-record.ts'
+import { shortenPaths } from '../output/gap.ts'
+import { Output } from '../output/output.ts'
+import { errorLines } from '../output/report-error.ts'
+import { defaultJournal } from '../run/journal.ts'
+import { chooseView } from '../terminal/capabilities.ts'
+import { fit, paint, type Line } from '../view/line.ts'
+import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
+import { asciiMarks, unicodeMarks, type Marks } from './marks.ts'
+
+export interface LookSettings {
+  /** Undefined for the default. */
+  readonly journal: string | undefined
+  readonly json: boolean
+  readonly color: boolean
+}
+
+/** Where an answer goes, and how it may look. */
+export interface Surface {
+  readonly symbols: Symbols
+  readonly marks: Marks
+  /** Of the terminal; undefined where there is none: then nothing is cut. */
+  readonly columns: number | undefined
+  /** Wall time. */
+  readonly now: number
+  readonly json: boolean
+  /** How to open the journal again, from the current folder. */
+  readonly address: string
+}
+
+export interface Look extends Surface {
+  readonly journal: Journal
+  /** Lines for people. They are cut at the width of the terminal, except those that are to be copied. */
+  tell(lines: readonly Line[], options?: { readonly whole?: boolean }): void
+  /** The one object for programs. */
+  answer(object: object): void
+  /** As it is. */
+  print(text: string): void
+}
+
+/**
+ * Opens the journal, lets `work` answer from it, and sets the exit code.
+ *
+ * *Cancellation*: none; it reads what is there.
+ */
+export async function look(
+  settings: LookSettings,
+  work: (look: Look) => Promise<ExitCode>,
+): Promise<void> {
+  const { stdout, stderr } = process
+  const surroundings = { env: process.env, platform: process.platform, isTerminal: stdout.isTTY }
+  const { color, unicode } = chooseView(surroundings, settings)
+  const symbols = unicode ? unicodeSymbols : asciiSymbols
+  const columns = stdout.isTTY ? stdout.columns : undefined
+  const out = new Output(stdout)
+  try {
+    await using journal = await openForReading(settings.journal ?? defaultJournal)
+    process.exitCode = await work({
+      journal,
+      symbols,
+      marks: unicode ? unicodeMarks : asciiMarks,
+      columns,
+      now: systemKernel.clock.wallTime(),
+      json: settings.json,
+      address: shortenPaths(journal.address),
+      tell: (lines, { whole = false } = {}) => {
+        for (const line of lines) {
+          const cut = columns === undefined || whole ? line : fit(line, columns, symbols.ellipsis)
+          out.line(paint(cut, color))
+        }
+      },
+      answer: (object) => out.line(JSON.stringify(object)),
+      print: (text) => out.write(text),
+    })
+  } catch (error) {
+    const err = new Output(stderr)
+    for (const line of errorLines(error)) err.line(paint(line, color && stderr.isTTY))
+    if (settings.json) out.line(JSON.stringify({ ok: false, error: errorRecord(error) }))
+    process.exitCode = exitCodes.usage
+  }
+}
+
+async function openForReading(address: string): Promise<Journal> {
+  const [, file] = /^sqlite:(.+)$/.exec(address) ?? []
+  if (file !== undefined) {
+    await access(path.resolve(file)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') throw new HeddleError('HDL_NO_JOURNAL', { path: file })
+    })
+  }
+  return openJournal(address, { readOnly: true })
+}

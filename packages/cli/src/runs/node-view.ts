@@ -1,0 +1,86 @@
+/** One node in text: everything that is known of it. */
+import { formatDuration, plural } from '../view/format.ts'
+import { span, type Line } from '../view/line.ts'
+import { printable } from '../view/text.ts'
+import { nodeStyle, nodeSymbol, nodeWord } from './node-state.ts'
+import { queueTime, runTime, type AttemptRecord, type NodeRecord } from './record.ts'
+import { errorsOf, field, sinceStart, titleLine, type ShowInput } from './show-view.ts'
+import { table } from './table.ts'
+
+const columns = [
+  { title: '  ATTEMPT' },
+  { title: 'QUEUED', align: 'right' },
+  { title: 'STARTED', align: 'right' },
+  { title: 'RAN', align: 'right' },
+  { title: 'OUTCOME' },
+] as const
+
+export function nodeLines(node: NodeRecord, input: ShowInput): Line[] {
+  const { record, criticalPath, surface } = input
+  const word = nodeWord(node)
+  const slack = criticalPath.slackOf(node.name)
+  const lines: Line[] = [
+    titleLine(input),
+    field('run', span(`${record.id} in ${printable(surface.address)}`)),
+    [],
+    [
+      span(`${nodeSymbol(word, surface.symbols)} `, nodeStyle(word)),
+      span(printable(node.name), 'bold'),
+      span('  '),
+      span(word, nodeStyle(word)),
+    ],
+    field('job', span(`${printable(node.job)} on the ${node.place}`)),
+    field('after', span(neighbours(node.after, input) || 'nothing')),
+    field('before', span(neighbours(dependentsOf(node, input), input) || 'nothing')),
+  ]
+  if (node.blockedBy !== undefined) {
+    lines.push(field('blocked by', span(`"${printable(node.blockedBy)}"`)))
+  }
+  if (node.attempts.length > 0) {
+    const queued = formatDuration(queueTime(node, record.until))
+    lines.push(field('time', span(`queued ${queued}, ran ${formatDuration(runTime(node))}`)))
+  }
+  if (slack !== undefined) {
+    const text = slack === 0 ? 'none: it is on a critical path' : formatDuration(slack)
+    lines.push(field('slack', span(text)))
+  }
+  if (node.hasValue) {
+    const command = `heddle runs show ${record.id} --value ${JSON.stringify(node.name)}`
+    lines.push(field('result', span(printable(command), 'cyan')))
+  }
+  if (node.attempts.length > 0) {
+    const rows = node.attempts.map((attempt) => attemptCells(attempt, input))
+    lines.push([], ...table(columns, rows))
+  }
+  if (node.errors.length > 0) lines.push([], ...errorsOf(node, surface))
+  return lines
+}
+
+function attemptCells(attempt: AttemptRecord, { record }: ShowInput): Line[] {
+  const { number, queuedAt, startedAt, endedAt, outcome } = attempt
+  const style = nodeStyle(outcome)
+  return [
+    [span(`  ${number}`)],
+    [span(formatDuration(startedAt - queuedAt))],
+    [span(sinceStart(record, startedAt))],
+    [span(formatDuration(endedAt - startedAt))],
+    [span(outcome, style)],
+  ]
+}
+
+function dependentsOf({ name }: NodeRecord, { record }: ShowInput): string[] {
+  return record.nodes.filter(({ after }) => after.includes(name)).map((node) => node.name)
+}
+
+const neighboursShown = 8
+
+function neighbours(names: readonly string[], { record, surface }: ShowInput): string {
+  const byName = new Map(record.nodes.map((node) => [node.name, node]))
+  const shown = names.slice(0, neighboursShown).map((name) => {
+    const node = byName.get(name)
+    const symbol = node === undefined ? '?' : nodeSymbol(nodeWord(node), surface.symbols)
+    return `${symbol} ${printable(name)}`
+  })
+  const more = names.length - shown.length
+  return [...shown, ...(more > 0 ? [plural(more, 'more job')] : [])].join(', ')
+}

@@ -1,0 +1,35 @@
+import { runTime, type NodeRecord } from './record.ts'
+
+/**
+ * The nodes to look at first, at most `limit`: what went wrong, then the critical path from its longest node
+ * on, then what ran longest.
+ */
+export function notableNodes(
+  nodes: readonly NodeRecord[],
+  critical: ReadonlySet<string>,
+  limit: number,
+): ReadonlySet<NodeRecord> {
+  if (nodes.length <= limit) return new Set(nodes)
+  const byRunTime = nodes
+    .filter(({ attempts }) => attempts.length > 0)
+    .map((node) => ({ node, ms: runTime(node) }))
+    .sort((a, b) => b.ms - a.ms)
+    .map(({ node }) => node)
+  const found = new Set<NodeRecord>()
+  const take = (some: readonly NodeRecord[], most: number): void => {
+    for (const node of some) if (found.size < most) found.add(node)
+  }
+  take(byRunTime.filter(isTrouble), Math.ceil(limit / 2))
+  take(
+    byRunTime.filter(({ name }) => critical.has(name)),
+    Math.ceil(limit * 0.8),
+  )
+  take(byRunTime, limit)
+  return found
+}
+
+/** Whether a node needs somebody's attention, or an attempt of it did. */
+export function isTrouble({ state, attempts }: NodeRecord): boolean {
+  if (state === 'failed' || state === 'cancelled') return true
+  return attempts.some(({ outcome }) => outcome !== 'succeeded')
+}

@@ -1,0 +1,80 @@
+/** How a run ended, in one word: `finished` in the journal means only that nothing is left to do. */
+import type { NodeState } from '@heddle/core'
+import type { JournaledState, RunSummary } from '@heddle/core/lowlevel'
+import { formatCount } from '../view/format.ts'
+import type { Style } from '../view/line.ts'
+import type { Symbols } from '../view/symbols.ts'
+
+export type RunOutcome = Exclude<JournaledState, 'finished'> | 'succeeded' | 'failed'
+
+/** What `--state` takes. */
+export const stateChoices = [
+  'succeeded',
+  'failed',
+  'finished',
+  'cancelled',
+  'interrupted',
+  'running',
+  'paused',
+  'draining',
+] as const
+
+export type StateChoice = (typeof stateChoices)[number]
+
+export function outcomeOf({ state, counts }: Pick<RunSummary, 'state' | 'counts'>): RunOutcome {
+  if (state !== 'finished') return state
+  const isGood = Object.entries(counts).every(([of, count]) => of === 'succeeded' || count === 0)
+  return isGood ? 'succeeded' : 'failed'
+}
+
+/** Whether there is something left to do that `--resume` does. */
+export function isResumable(outcome: RunOutcome): boolean {
+  return outcome === 'interrupted' || outcome === 'failed' || outcome === 'cancelled'
+}
+
+export function outcomeSymbol(outcome: RunOutcome, { states, warning }: Symbols): string {
+  switch (outcome) {
+    case 'interrupted':
+      return warning
+    case 'idle':
+    case 'paused':
+    case 'draining':
+      return states.running
+    case 'succeeded':
+    case 'failed':
+    case 'running':
+    case 'cancelled':
+      return states[outcome]
+  }
+}
+
+export const outcomeStyles: Readonly<Record<RunOutcome, Style>> = {
+  idle: 'dim',
+  running: 'cyan',
+  paused: 'yellow',
+  draining: 'yellow',
+  succeeded: 'green',
+  failed: 'red',
+  cancelled: 'yellow',
+  interrupted: 'yellow',
+}
+
+const countWords: readonly (readonly [NodeState, string])[] = [
+  ['failed', 'failed'],
+  ['blocked', 'blocked'],
+  ['cancelled', 'stopped'],
+  ['skipped', 'skipped'],
+  ['running', 'running'],
+  ['retrying', 'retrying'],
+  ['ready', 'ready'],
+  ['waiting', 'waiting'],
+  ['succeeded', 'done'],
+]
+
+/** `1 failed, 2 blocked, 5 done`. */
+export function countsText(counts: RunSummary['counts']): string {
+  const parts = countWords
+    .filter(([state]) => (counts[state] ?? 0) > 0)
+    .map(([state, word]) => `${formatCount(counts[state]!)} ${word}`)
+  return parts.join(', ') || 'no jobs'
+}

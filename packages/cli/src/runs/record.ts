@@ -1,0 +1,256 @@
+/**
+ * A run as it was recorded: what a snapshot of the journal says, and every attempt with its times.
+ *
+ * A run may have been interrupted and resumed. Each stretch in which a process worked on it is a session;
+ * nobody knows when an attempt ended that was cut off with its process, so it ends with the last row of its
+ * session.
+ *
+ * Invariants, quoted by the tests:
+ *  R1  Attempts of a node do not overlap, and none starts before it was queued.
+ *  R2  Only the last attempt of a node can be running, and only while somebody writes the run.
+ *  R3  A record up to a row says the same as a record that was read when that row was the last.
+ */
+import type {
+  ErrorRecord,
+  HistoryEntry,
+  Journal,
+  LogLine,
+  NodeSnapshot,
+  RunHolder,
+  RunSnapshot,
+  TimedNode,
+} from '@heddle/core/lowlevel'
+
+export type AttemptOutcome =
+  | 'running'
+  | 'succeeded'
+  | 'failed'
+  | 'cancelled'
+  /** Its process ended before it did. */
+  | 'interrupted'
+
+export interface AttemptRecord {
+  /** Counts from 1, over all sessions. */
+  readonly number: number
+  /** Milliseconds since 1970, as all times here. */
+  readonly queuedAt: number
+  readonly startedAt: number
+  /** Of a running one: the last that is known of its run. */
+  readonly endedAt: number
+  readonly outcome: AttemptOutcome
+  readonly error?: ErrorRecord
+}
+
+export interface NodeRecord extends NodeSnapshot {
+  readonly attempts: readonly AttemptRecord[]
+  /** Since when it is ready and has not started. */
+  readonly queuedAt: number | undefined
+  /** Start of the first attempt of those that led to its end: what came before was cut off or failed. */
+  readonly firstStartedAt: number | undefined
+}
+
+export interface SessionRecord {
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly by: RunHolder
+}
+
+/** One row of the history that belongs to the replay of a run. */
+export type TransitionEntry = HistoryEntry & { readonly kind: 'node' | 'run' }
+
+export interface RunRecord extends Omit<RunSnapshot, 'nodes'> {
+  readonly nodes: readonly NodeRecord[]
+  readonly sessions: readonly SessionRecord[]
+  /** Milliseconds in which somebody worked on it. */
+  readonly elapsed: number
+  /** The last that is known of it, or now while it runs. */
+  readonly until: number
+  /** The first and the last row of the run, whatever the record leaves out. */
+  readonly rows: readonly [first: number, last: number]
+  readonly log: readonly LogLine[]
+}
+
+export interface RecordOptions {
+  /** Leaves out all rows after this one. */
+  readonly upTo?: number
+  /** Wall time: for what runs. */
+  readonly now: number
+}
+
+/**
+ * Reads a run. While somebody writes it, the rows that are there at the start are taken in.
+ *
+ * *Cancellation*: none; it reads what is there.
+ * @throws `HDL_UNKNOWN_RUN`, `HDL_JOURNAL_DAMAGED`.
+ */
+export async function readRecord(
+  journal: Pick<Journal, 'snapshot' | 'history'>,
+  id: string,
+  { upTo, now }: RecordOptions,
+): Promise<RunRecord> {
+  const snapshot = await journal.snapshot(id, upTo === undefined ? {} : { upTo })
+  const builder = new RecordBuilder()
+  let last = snapshot.position
+  let first: number | undefined
+  for await (const entry of journal.history(id)) {
+    first ??= entry.position
+    last = Math.max(last, entry.position)
+    // The rest is read only for where the run ends, which nobody asks for unless it is left out.
+    if (entry.position <= snapshot.position) builder.add(entry)
+    else if (upTo === undefined) break
+  }
+  return builder.finish(snapshot, [first ?? 0, upTo === undefined ? snapshot.position : last], now)
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+interface OpenNode {
+  readonly attempts: Writable<AttemptRecord>[]
+  queuedAt: number | undefined
+  firstStartedAt: number | undefined
+  running: Writable<AttemptRecord> | undefined
+}
+
+class RecordBuilder {
+  readonly #nodes = new Map<string, OpenNode>()
+  readonly #sessions: Writable<SessionRecord>[] = []
+  readonly #log: LogLine[] = []
+  #lastAt = 0
+
+  add(entry: HistoryEntry): void {
+    switch (entry.kind) {
+      case 'run':
+        if (entry.by !== undefined) this.#openSession(entry.at, entry.by)
+        break
+      case 'node':
+        this.#move(entry)
+        break
+      case 'log': {
+        const { node, attempt, at, text } = entry
+        this.#log.push({ node, attempt, at, text })
+        break
+      }
+      case 'nodes':
+        break
+    }
+    this.#lastAt = entry.at
+    const session = this.#sessions.at(-1)
+    if (session !== undefined) session.endedAt = Math.max(session.startedAt, entry.at)
+  }
+
+  finish(snapshot: RunSnapshot, rows: RunRecord['rows'], now: number): RunRecord {
+    const isLive = ['idle', 'running', 'paused', 'draining'].includes(snapshot.state)
+    const isNow = isLive && rows[1] === snapshot.position
+    const until = isNow ? Math.max(now, this.#lastAt) : this.#lastAt
+    const session = this.#sessions.at(-1)
+    if (session !== undefined && isNow) session.endedAt = until
+    if (isLive) this.#extend(until)
+    else this.#cutOff()
+    const nodes = snapshot.nodes.map((node): NodeRecord => {
+      const { attempts = [], queuedAt, firstStartedAt } = this.#nodes.get(node.name) ?? {}
+      return { ...node, attempts, queuedAt, firstStartedAt }
+    })
+    const elapsed = this.#sessions.reduce((sum, each) => sum + each.endedAt - each.startedAt, 0)
+    const { sessions, log } = { sessions: this.#sessions, log: this.#log }
+    return { ...snapshot, nodes, sessions, elapsed, until, rows, log }
+  }
+
+  #openSession(at: number, by: RunHolder): void {
+    this.#cutOff()
+    for (const node of this.#nodes.values()) node.queuedAt = undefined
+    this.#sessions.push({ startedAt: at, endedAt: at, by })
+  }
+
+  /** What runs ended, somehow, with the last row. */
+  #cutOff(): void {
+    for (const node of this.#nodes.values()) {
+      if (node.running === undefined) continue
+      node.running.endedAt = Math.max(node.running.startedAt, this.#lastAt)
+      node.running.outcome = 'interrupted'
+      node.running = undefined
+      node.firstStartedAt = undefined
+    }
+  }
+
+  #extend(until: number): void {
+    for (const { running } of this.#nodes.values()) {
+      if (running !== undefined) running.endedAt = Math.max(running.startedAt, until)
+    }
+  }
+
+  #move(row: HistoryEntry & { readonly kind: 'node' }): void {
+    let node = this.#nodes.get(row.node)
+    if (node === undefined) {
+      node = { attempts: [], queuedAt: undefined, firstStartedAt: undefined, running: undefined }
+      this.#nodes.set(row.node, node)
+    }
+    switch (row.state) {
+      case 'ready':
+        node.queuedAt = row.at
+        break
+      case 'running': {
+        const { at } = row
+        if (row.attempt === 0 || node.firstStartedAt === undefined) node.firstStartedAt = at
+        node.running = {
+          number: node.attempts.length + 1,
+          queuedAt: Math.min(node.queuedAt ?? at, at),
+          startedAt: at,
+          endedAt: at,
+          outcome: 'running',
+        }
+        node.attempts.push(node.running)
+        node.queuedAt = undefined
+        break
+      }
+      case 'retrying':
+        end(node, 'failed', row)
+        break
+      case 'succeeded':
+      case 'failed':
+      case 'cancelled':
+        end(node, row.state, row)
+        break
+      case 'waiting':
+      case 'blocked':
+      case 'skipped':
+        node.queuedAt = undefined
+        break
+    }
+  }
+}
+
+function end(
+  node: OpenNode,
+  outcome: AttemptOutcome,
+  { at, error }: HistoryEntry & { readonly kind: 'node' },
+): void {
+  const { running } = node
+  node.queuedAt = undefined
+  if (running === undefined) return
+  running.endedAt = Math.max(running.startedAt, at)
+  running.outcome = outcome
+  if (error !== undefined) running.error = error
+  node.running = undefined
+}
+
+/** Milliseconds in which a node ran, in all attempts. */
+export function runTime({ attempts }: Pick<NodeRecord, 'attempts'>): number {
+  return attempts.reduce((sum, { startedAt, endedAt }) => sum + endedAt - startedAt, 0)
+}
+
+/** Milliseconds in which a node was ready and waited for a slot, before all attempts. */
+export function queueTime(
+  { attempts, queuedAt }: Pick<NodeRecord, 'attempts' | 'queuedAt'>,
+  until: number,
+): number {
+  const before = attempts.reduce((sum, each) => sum + each.startedAt - each.queuedAt, 0)
+  return before + (queuedAt === undefined ? 0 : Math.max(0, until - queuedAt))
+}
+
+/** From the first start to the end, back-off included: what the critical path is made of. */
+export function timedNodes({ nodes }: Pick<RunRecord, 'nodes'>): TimedNode[] {
+  return nodes.map(({ name, after, state, firstStartedAt, endedAt }) => {
+    const isRun = state === 'succeeded' || state === 'failed'
+    return isRun ? { name, after, startedAt: firstStartedAt, endedAt } : { name, after }
+  })
+}

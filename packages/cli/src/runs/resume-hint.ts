@@ -1,0 +1,23 @@
+import type { RunSummary } from '@heddle/core/lowlevel'
+import { quote } from '../run/resume-command.ts'
+
+const runId = String.raw`\d{8}-\d{6}-\w+`
+const ownResume = new RegExp(`\\s--resume(?:[= ]${runId})?(?=\\s|$)`, 'g')
+
+/**
+ * How to go on with a run: its own command with `--resume`, or, where a program started it, what that
+ * program has to be changed to.
+ */
+export function resumeHint(
+  { id, command }: Pick<RunSummary, 'id' | 'command'>,
+  address: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  if (!/^heddle run\s/.test(command)) {
+    return `run(graph, { journal: '${address}', resume: '${id}' })`
+  }
+  const [own = '', ...args] = command.split(' -- ')
+  const words = [`${own.replace(ownResume, '')} --resume ${quote(id)}`, ...args].join(' -- ')
+  // Started through npx, it is probably not on the path.
+  return env['npm_command'] === 'exec' ? `npx ${words}` : words
+}

@@ -1,0 +1,98 @@
+/** `heddle runs show`: one run, as it stands or as it stood at any point of its history. */
+import { HeddleError } from '@heddle/core'
+import { criticalPathOf, suggest } from '@heddle/core/lowlevel'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { findRun } from './find-run.ts'
+import { historyLines, readHistory } from './history.ts'
+import { positionOf, type Point } from './at.ts'
+import { toJsonText } from './json-value.ts'
+import { look, type Look, type LookSettings } from './look.ts'
+import { nodeLines } from './node-view.ts'
+import { outcomeOf } from './outcome.ts'
+import {
+  queueTime,
+  readRecord,
+  runTime,
+  timedNodes,
+  type NodeRecord,
+  type RunRecord,
+} from './record.ts'
+import { logLines, showLines, type ShowInput } from './show-view.ts'
+
+export interface ShowSettings extends LookSettings {
+  readonly run: string
+  readonly at: Point | undefined
+  readonly node: string | undefined
+  /** The node whose result is wanted, and nothing else. */
+  readonly value: string | undefined
+  readonly logs: boolean
+  readonly history: boolean
+  readonly all: boolean
+}
+
+/** *Cancellation*: none; it reads what is there. */
+export function showRun(settings: ShowSettings): Promise<void> {
+  return look(settings, async (surface): Promise<ExitCode> => {
+    const { journal } = surface
+    const found = await findRun(journal, settings.run)
+    const upTo =
+      settings.at === undefined ? undefined : await positionOf(journal, found, settings.at)
+    const record = await readRecord(journal, found.id, {
+      now: surface.now,
+      ...(upTo !== undefined && { upTo }),
+    })
+    if (settings.value !== undefined) return showValue(record, settings.value, surface)
+    const criticalPath = await criticalPathOf(timedNodes(record))
+    const input: ShowInput = { record, criticalPath, isPast: upTo !== undefined, surface }
+    const node = settings.node === undefined ? undefined : nodeOf(record, settings.node)
+    const rows = settings.history ? await readHistory(journal, record, node?.name) : undefined
+    const log =
+      settings.logs || node !== undefined
+        ? record.log.filter((line) => node === undefined || line.node === node.name)
+        : undefined
+    if (surface.json) {
+      const nodes = node === undefined ? record.nodes : [node]
+      const { log: _log, nodes: _nodes, ...run } = record
+      surface.answer({
+        ok: true,
+        ...run,
+        outcome: outcomeOf(record),
+        criticalPath: { length: criticalPath.length, path: criticalPath.path },
+        nodes: nodes.map((each) => ({
+          ...each,
+          queued: queueTime(each, record.until),
+          ran: runTime(each),
+          slack: criticalPath.slackOf(each.name) ?? null,
+        })),
+        ...(log !== undefined && { log }),
+        ...(rows !== undefined && { history: rows }),
+      })
+      return exitCodes.ok
+    }
+    surface.tell(node === undefined ? showLines(input, settings.all) : nodeLines(node, input))
+    if (log !== undefined) surface.tell(logLines(log, input))
+    if (rows !== undefined) surface.tell(historyLines(rows, input))
+    return exitCodes.ok
+  })
+}
+
+function nodeOf({ nodes }: RunRecord, name: string): NodeRecord {
+  const found = nodes.find((node) => node.name === name)
+  if (found !== undefined) return found
+  const suggestion = suggest(
+    name,
+    nodes.map((node) => node.name),
+  )
+  throw new HeddleError('HDL_UNKNOWN_NODE', { node: name, suggestion })
+}
+
+/** Nothing but the value goes to standard output: it is for another program. */
+async function showValue(record: RunRecord, name: string, look: Look): Promise<ExitCode> {
+  const node = nodeOf(record, name)
+  if (!node.hasValue) throw new HeddleError('HDL_NO_RESULT', { node: name, state: node.state })
+  const value = await look.journal.valueOf(record.id, name)
+  if (look.json)
+    look.print(`{"ok":true,"node":${JSON.stringify(name)},"value":${toJsonText(value)}}\n`)
+  else look.print(`${toJsonText(value, 2)}\n`)
+  return exitCodes.ok
+}

@@ -1,0 +1,25 @@
+import { span, textOf, type Line, type Span } from '../view/line.ts'
+import { widthOf } from '../view/text.ts'
+
+export interface Column {
+  readonly title: string
+  readonly align?: 'right'
+}
+
+const gap = '  '
+
+/** Rows under their titles, each column as wide as it has to be. No spaces at the ends of lines. */
+export function table(columns: readonly Column[], rows: readonly (readonly Line[])[]): Line[] {
+  const head = columns.map(({ title }): Line => [span(title, 'dim')])
+  const all = [head, ...rows]
+  const widths = columns.map((_, i) => Math.max(...all.map((row) => widthOf(textOf(row[i] ?? [])))))
+  return all.map((row) => {
+    const last = row.findLastIndex((cell) => textOf(cell) !== '')
+    return row.slice(0, last + 1).flatMap((cell, i): Span[] => {
+      const space = span(' '.repeat(widths[i]! - widthOf(textOf(cell))))
+      const isRight = columns[i]?.align === 'right'
+      const padded = isRight ? [space, ...cell] : i === last ? cell : [...cell, space]
+      return i === 0 ? [...padded] : [span(gap), ...padded]
+    })
+  })
+}

@@ -1,0 +1,41 @@
+import { formatDuration } from '../../view/format.ts'
+import { span, type Line } from '../../view/line.ts'
+import type { Marks } from '../marks.ts'
+import type { Scale } from './scale.ts'
+
+/** Columns from one tick to the next, at least. */
+const tickDistance = 12
+
+/** Milliseconds, as people count them. */
+const niceSteps = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000,
+  300_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 28_800_000, 86_400_000,
+]
+
+/** Times since the start of the run, above the bars. Exactly as wide as the scale. */
+export function axisOf(scale: Scale, marks: Marks): Line {
+  const cells = Array.from({ length: scale.columns }, () => ' ')
+  let free = 0
+  const label = (column: number, time: number): void => {
+    const text = `${marks.tick}${formatDuration(time)}`
+    if (column < free || column + text.length > scale.columns) return
+    for (const [i, character] of [...text].entries()) cells[column + i] = character
+    free = column + text.length + 1
+  }
+  const gaps = new Set(scale.gaps.map(({ column }) => column))
+  const starts = [0, ...scale.gaps.map(({ column }) => column + 1)]
+  for (const [i, start] of starts.entries()) {
+    const end = scale.gaps[i]?.column ?? scale.columns
+    const from = scale.timeOf(start)
+    const perColumn = (scale.timeOf(start + 1) - from) / 1
+    const step = niceSteps.find((each) => each >= perColumn * tickDistance) ?? niceSteps.at(-1)!
+    label(start, from)
+    for (let time = Math.ceil(from / step) * step; perColumn > 0; time += step) {
+      const column = Math.round(scale.columnOf(time))
+      if (column >= end || time > scale.timeOf(end)) break
+      if (time > from) label(column, time)
+    }
+  }
+  for (const column of gaps) if (cells[column] === ' ') cells[column] = marks.gap
+  return [span(cells.join(''), 'dim')]
+}

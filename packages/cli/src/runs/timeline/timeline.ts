@@ -1,0 +1,55 @@
+/** `heddle runs timeline`: who ran when, and who waited for whom. */
+import { criticalPathOf } from '@heddle/core/lowlevel'
+import { exitCodes, type ExitCode } from '../../exit-codes.ts'
+import { findRun } from '../find-run.ts'
+import { look, type LookSettings } from '../look.ts'
+import { outcomeOf } from '../outcome.ts'
+import { readRecord, timedNodes } from '../record.ts'
+import { titleLine } from '../show-view.ts'
+import { idleStretches, timelineOf } from './spans.ts'
+import { timelineLines } from './view.ts'
+
+export interface TimelineSettings extends LookSettings {
+  readonly run: string
+  readonly width: number | undefined
+  readonly all: boolean
+}
+
+/** Where there is no terminal to ask. */
+const plainWidth = 100
+
+/** *Cancellation*: none; it reads what is there. */
+export function showTimeline(settings: TimelineSettings): Promise<void> {
+  return look(settings, async (surface): Promise<ExitCode> => {
+    const { journal, now } = surface
+    const { id } = await findRun(journal, settings.run)
+    const record = await readRecord(journal, id, { now })
+    const criticalPath = await criticalPathOf(timedNodes(record))
+    const timeline = timelineOf(record, criticalPath)
+    if (surface.json) {
+      const { title, state, startedAt, elapsed } = record
+      surface.answer({
+        ok: true,
+        run: id,
+        title,
+        state,
+        outcome: outcomeOf(record),
+        startedAt,
+        elapsed,
+        length: timeline.length,
+        criticalPath: { length: criticalPath.length, path: criticalPath.path },
+        idle: idleStretches(timeline),
+        rows: timeline.rows,
+        neverRan: timeline.idle.map(({ name }) => name),
+      })
+      return exitCodes.ok
+    }
+    const width = settings.width ?? surface.columns ?? plainWidth
+    surface.tell([titleLine({ record, criticalPath, isPast: false, surface })])
+    surface.tell(
+      timelineLines({ record, criticalPath, timeline, surface, width, all: settings.all }),
+      { whole: true },
+    )
+    return exitCodes.ok
+  })
+}

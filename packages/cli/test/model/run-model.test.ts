@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { NodeState, RunEvent } from '@heddle/core'
+import { Scheduler } from '@heddle/core'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
+import fc from 'fast-check'
+import { RunModel } from '../../src/model/run-model.ts'
+import { graphOf } from '../support/graphs.ts'
+
+const node = (name: string, state: NodeState, more: object = {}): RunEvent => ({
+  type: 'node',
+  at: 0,
+  name,
+  state,
+  attempt: 0,
+  ...more,
+})
+
+const states: NodeState[] = [
+  'waiting',
+  'ready',
+  'running',
+  'retrying',
+  'succeeded',
+  'failed',
+  'blocked',
+  'skipped',
+  'cancelled',
+]
+
+function check(model: RunModel): void {
+  const sum = states.reduce((total, state) => total + model.counts[state], 0)
+  assert.equal(sum, model.total, 'M1')
+  for (const state of states) {
+    const rows = model.rows.filter((row) => row.state === state)
+    assert.equal(model.counts[state], rows.length, `M1 ${state}`)
+    if (state !== 'waiting')
+      assert.deepEqual(new Set(model.in(state)), new Set(rows), `M2 ${state}`)
+  }
+}
+
+test('M1, M2: counts and lists agree with the scheduler after every event of real runs', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.nat(20), { maxLength: 3 }), { minLength: 1, maxLength: 12 }),
+      fc.nat(),
+      fc.integer({ min: 1, max: 4 }),
+      async (edges, seed, concurrency) => {
+        const names = edges.map((_, i) => `n${i}`)
+        const after = edges.map((list, i) =>
+          [...new Set(list.filter((k) => k < i))].map((k) => `n${k}`),
+        )
+        const graph = graphOf(...names.map((name, i) => [name, ...after[i]!].join(':')))
+        const model = new RunModel(graph, { title: 'test', retries: 1 })
+        const clock = new VirtualClock()
+        const random = seededRandom(seed)
+        const s = new Scheduler({
+          concurrency,
+          retries: 1,
+          kernel: { clock, random },
+          observer: (event) => {
+            model.apply(event)
+            check(model)
+          },
+        })
+        for (const [i, name] of names.entries()) s.add(name, { after: after[i]! })
+        const result = await clock.runUntil(
+          s.run(async () => {
+            await new Promise<void>((done) => void clock.setTimer(random.next() * 50, done))
+            if (random.next() < 0.3) throw new Error('no')
+            if (random.next() < 0.05) s.cancel()
+          }),
+        )
+        assert.equal(model.ended, model.total)
+        assert.equal(model.counts.succeeded, result.succeeded.length)
+        assert.equal(model.counts.failed, result.failed.size)
+        assert.equal(model.counts.blocked, result.blocked.size)
+        assert.equal(model.state, result.state)
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test('a node that succeeds before the run starts was finished by an earlier run', () => {
+  const model = new RunModel(graphOf('a', 'b'), { title: 't', retries: 0 })
+  model.apply(node('a', 'succeeded'))
+  assert.equal(model.get('a')!.reused, true)
+  assert.equal(model.recent.size, 0)
+  model.apply(node('b', 'running'))
+  model.apply(node('b', 'succeeded'))
+  assert.deepEqual(
+    [...model.recent].map(({ name }) => name),
+    ['b'],
+  )
+})
+
+test('a failure knows how many nodes it blocks; a retry when it is due', () => {
+  const model = new RunModel(graphOf('a', 'b:a', 'c:b'), { title: 't', retries: 2 })
+  model.apply(node('a', 'running', { at: 5 }))
+  model.apply(node('a', 'retrying', { at: 10, attempt: 1, delay: 90, error: new Error('first') }))
+  assert.equal(model.get('a')!.retryAt, 100)
+  model.apply(node('a', 'ready', { at: 100, attempt: 1 }))
+  model.apply(node('a', 'running', { at: 100, attempt: 1 }))
+  assert.equal(model.get('a')!.startedAt, 5)
+  model.apply(node('a', 'failed', { at: 110, attempt: 1, error: new TypeError('two\nlines') }))
+  model.apply(node('b', 'blocked', { blockedBy: 'a' }))
+  model.apply(node('c', 'blocked', { blockedBy: 'a' }))
+  assert.equal(model.get('a')!.blocks, 2)
+  assert.equal(model.get('a')!.problem, 'TypeError: two lines')
+  assert.equal(model.get('c')!.blockedBy, 'a')
+  assert.deepEqual(
+    [...model.trouble].map(({ name }) => name),
+    ['a'],
+  )
+})
+
+test('upcoming: ready and waiting nodes share the places, in order', () => {
+  const model = new RunModel(graphOf('a', 'b', 'c', 'd', 'e:a', 'f:a', 'g:a'), {
+    title: 't',
+    retries: 0,
+  })
+  const names = (limit: number): string[] => model.upcoming(limit).map(({ name }) => name)
+  assert.deepEqual(names(3), ['a', 'b', 'c'])
+  for (const name of ['a', 'b', 'c', 'd']) model.apply(node(name, 'ready'))
+  assert.deepEqual(names(4), ['a', 'b', 'e', 'f'])
+  model.apply(node('a', 'running'))
+  model.apply(node('b', 'running'))
+  model.apply(node('c', 'running'))
+  assert.deepEqual(names(4), ['d', 'e', 'f', 'g'])
+  model.apply(node('e', 'skipped'))
+  assert.deepEqual(names(2), ['d', 'f'])
+})
+
+test('names, titles and messages become printable', () => {
+  const model = new RunModel(graphOf('a\u001b[2J'), { title: 't\u0007', retries: 0 })
+  assert.equal(model.title, 't␇')
+  assert.equal(model.rows[0]!.name, 'a')
+  assert.equal(model.rows[0]!.key, 'a\u001b[2J')
+  model.apply({ type: 'log', at: 0, name: 'a\u001b[2J', attempt: 0, text: 'x\u001b[H\ny' })
+  assert.deepEqual([...model.log], [{ at: 0, name: 'a', lines: ['x', 'y'] }])
+})
+
+test('M3: looking back is bounded', () => {
+  const names = Array.from({ length: 100 }, (_, i) => `n${i}`)
+  const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
+  for (const [i, name] of names.entries()) {
+    model.apply(node(name, 'running'))
+    model.apply(node(name, i % 2 === 0 ? 'succeeded' : 'failed'))
+    for (let k = 0; k < 5; k++) model.apply({ type: 'log', at: 0, name, attempt: 0, text: 'x' })
+  }
+  assert.deepEqual([model.recent.size, model.trouble.size, model.log.size], [30, 30, 200])
+})
+
+test('an event of a node that is not in the graph changes nothing', () => {
+  const model = new RunModel(graphOf('a'), { title: 't', retries: 0 })
+  model.apply(node('ghost', 'failed'))
+  check(model)
+})

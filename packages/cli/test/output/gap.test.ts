@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { describeGap, shortenPaths } from '../../src/output/gap.ts'
+
+const gap = { startedAt: 0, ms: 60, label: undefined, stack: [], certain: true }
+
+test('who blocked the loop, in one line, with files as seen from here', () => {
+  assert.equal(describeGap(gap), 'no stack could be taken')
+  assert.equal(
+    describeGap({
+      ...gap,
+      label: 'job "parse"',
+      stack: [`parse (file://${process.cwd()}/a/jobs.ts:1:2)`],
+    }),
+    'job "parse" at parse (a/jobs.ts:1:2)',
+  )
+  assert.match(describeGap({ ...gap, label: 'x', certain: false }), /^x \(seen right after/)
+  assert.equal(describeGap({ ...gap, label: 'x\u001b[2J' }), 'x')
+})
+
+test('paths outside of the folder stay whole', () => {
+  assert.equal(
+    shortenPaths('/a/b/c.ts:1 /a/x.ts file:///a/b/d%20e.ts:2:3', '/a/b'),
+    'c.ts:1 /a/x.ts d e.ts:2:3',
+  )
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Graph, final, job, run } from '@heddle/core'
+import { VirtualClock } from '@heddle/core/testing'
+import { JsonReporter, jsonResult } from '../../src/output/json.ts'
+import { Paper, node, planOf } from '../support/output.ts'
+
+test('one object per event, with wall time; errors are plain data', () => {
+  const clock = new VirtualClock({ wallTime: 1_000_000 })
+  const paper = new Paper()
+  using reporter = new JsonReporter(paper.output, planOf(['a'], { concurrency: Infinity }, clock))
+  reporter.observe({ type: 'start', at: 5, nodes: 1 })
+  reporter.observe(
+    node('a', 'retrying', { at: 10, attempt: 1, delay: 50, error: new TypeError('no') }),
+  )
+  reporter.observe({ type: 'log', at: 11, name: 'a', attempt: 1, text: 'two\nlines\u001b[2J' })
+  reporter.notice('cancelling')
+  reporter.gap({ startedAt: 7, ms: 60.5, label: 'job "a"', stack: ['f (x.ts:1:1)'], certain: true })
+  assert.deepEqual(
+    paper.lines.map((line) => JSON.parse(line) as unknown),
+    [
+      {
+        type: 'start',
+        at: 1_000_005,
+        nodes: 1,
+        title: 'nightly.ts',
+        concurrency: null,
+        journal: 'sqlite:runs.db',
+      },
+      {
+        type: 'node',
+        at: 1_000_010,
+        name: 'a',
+        state: 'retrying',
+        attempt: 1,
+        delay: 50,
+        error: { name: 'TypeError', message: 'no' },
+      },
+      { type: 'log', at: 1_000_011, name: 'a', attempt: 1, text: 'two\nlines\u001b[2J' },
+      { type: 'notice', at: 1_000_000, text: 'cancelling' },
+      {
+        type: 'gap',
+        at: 7,
+        ms: 60.5,
+        blame: 'job "a" at f (x.ts:1:1)',
+        label: 'job "a"',
+        stack: ['f (x.ts:1:1)'],
+        certain: true,
+      },
+    ],
+  )
+})
+
+test('the result names everything exactly once, in maps and lists of names', async () => {
+  const g = new Graph()
+  g.add(
+    'fine',
+    job({ name: 'fine' }, () => 1),
+  )
+  const bad = g.add(
+    'bad',
+    job({ name: 'bad' }, () => {
+      throw final(Object.assign(new Error('no'), { code: 'E_NO' }))
+    }),
+  )
+  g.add(
+    'behind',
+    job({ name: 'behind' }, () => 1),
+    { after: [bad] },
+  )
+  const result = jsonResult(await run(g))
+  const { duration, ...rest } = JSON.parse(JSON.stringify(result)) as typeof result
+  assert.equal(typeof duration, 'number')
+  assert.deepEqual(rest, {
+    ok: false,
+    type: 'result',
+    run: null,
+    state: 'finished',
+    succeeded: ['fine'],
+    failed: { bad: { name: 'Error', message: 'no', code: 'E_NO', attempts: 1 } },
+    blocked: { behind: 'bad' },
+    skipped: [],
+    cancelled: [],
+    reused: [],
+  })
+})

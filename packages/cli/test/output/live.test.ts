@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import test from 'node:test'
+import type { Run } from '@heddle/core'
+import { VirtualClock } from '@heddle/core/testing'
+import { LiveReporter, type Terminal } from '../../src/output/live.ts'
+import { unicodeSymbols } from '../../src/view/symbols.ts'
+import { Emulator } from '../support/emulator.ts'
+import { node, planOf } from '../support/output.ts'
+
+/** A terminal whose screen can be read. */
+class Fake extends EventEmitter {
+  readonly emulator: Emulator
+  constructor(columns = 60, rows = 20) {
+    super()
+    this.emulator = new Emulator(columns, rows)
+  }
+  get columns(): number {
+    return this.emulator.columns
+  }
+  get rows(): number {
+    return this.emulator.rows
+  }
+  write(text: string, ...more: unknown[]): boolean {
+    this.emulator.write(text)
+    const callback = more.at(-1)
+    if (typeof callback === 'function') (callback as () => void)()
+    return true
+  }
+}
+
+function open(specs: string[] = ['a', 'b:a']): {
+  clock: VirtualClock
+  terminal: Fake
+  errors: Fake
+  reporter: LiveReporter
+  shown: () => string
+} {
+  const clock = new VirtualClock()
+  const terminal = new Fake()
+  const errors = new Fake()
+  const reporter = new LiveReporter(planOf(specs, {}, clock), {
+    terminal: terminal as unknown as Terminal,
+    errors: errors as unknown as NodeJS.WriteStream,
+    symbols: unicodeSymbols,
+  })
+  return { clock, terminal, errors, reporter, shown: () => terminal.emulator.everything.join('\n') }
+}
+
+test('at most twelve frames a second, and none when nothing has changed', async () => {
+  const { clock, terminal, reporter } = open()
+  reporter.observe({ type: 'state', at: 0, state: 'running' })
+  await clock.advance(0)
+  const before = terminal.emulator.writes
+  for (let i = 0; i < 100; i++) {
+    reporter.observe({ type: 'log', at: clock.now(), name: 'a', attempt: 0, text: `line ${i}` })
+    await clock.advance(10)
+  }
+  const drawn = terminal.emulator.writes - before
+  assert.ok(drawn <= 13, `${drawn} writes in one second`)
+  assert.ok(drawn >= 10, `${drawn} writes in one second`)
+  await clock.advance(100)
+  const quiet = terminal.emulator.writes
+  await clock.advance(10_000)
+  assert.equal(terminal.emulator.writes, quiet)
+  reporter[Symbol.dispose]()
+})
+
+test('ages and countdowns go on by themselves', async () => {
+  const { clock, reporter, shown } = open()
+  reporter.observe({ type: 'start', at: 0, nodes: 2 })
+  reporter.observe(node('a', 'running'))
+  await clock.advance(3_000)
+  assert.match(shown(), /● a {2}loop +3 s/)
+  reporter.observe(
+    node('a', 'retrying', { at: 3_000, attempt: 1, delay: 5_000, error: new Error('no') }),
+  )
+  await clock.advance(2_000)
+  assert.match(shown(), /↻ a {2}attempt 2 of 3 in 3 s · no/)
+  reporter[Symbol.dispose]()
+})
+
+test('what jobs log and what the program prints stays above the region, sanitised', async () => {
+  const { clock, terminal, errors, reporter } = open()
+  reporter.observe({
+    type: 'log',
+    at: 0,
+    name: 'a',
+    attempt: 0,
+    text: 'hello\u001b[2J\u001b[H\nsecond',
+  })
+  terminal.write('printed\u001b[5Aby console.log\n')
+  errors.write('to the errors\n')
+  await clock.advance(100)
+  assert.deepEqual(terminal.emulator.everything.slice(0, 4), [
+    'a: hello',
+    'a: second',
+    'printedby console.log',
+    'to the errors',
+  ])
+  assert.match(terminal.emulator.everything[4]!, /^nightly\.ts/)
+  terminal.write('without an end')
+  reporter[Symbol.dispose]()
+  assert.equal(terminal.emulator.everything.filter((line) => line !== '').at(-1), 'without an end')
+  terminal.write('afterwards\r\n')
+  assert.ok(terminal.emulator.everything.includes('afterwards'))
+  assert.equal(errors.emulator.everything.join(''), '')
+})
+
+test('a flood of lines is printed, not kept and not dropped', async () => {
+  const { clock, terminal, reporter } = open()
+  for (let i = 0; i < 5_000; i++) {
+    reporter.observe({ type: 'log', at: 0, name: 'a', attempt: 0, text: `line ${i}` })
+  }
+  await clock.advance(100)
+  const lines = terminal.emulator.everything.filter((line) => line.startsWith('a: line'))
+  assert.equal(lines.length, 5_000)
+  reporter[Symbol.dispose]()
+})
+
+test('why nodes wait is asked for the next ones, not more often than needed', async () => {
+  const { clock, reporter, shown } = open(['a', 'b:a', 'c:b'])
+  let asked = 0
+  const scheduler = {
+    explain: (name: string) => (asked++, { why: 'dependencies', text: `waits, says ${name}` }),
+  }
+  reporter.started({ scheduler } as unknown as Run)
+  await clock.advance(0)
+  assert.match(shown(), /○ a {2}waits, says a\n○ b {2}waits, says b\n○ c {2}waits, says c/)
+  assert.equal(asked, 3)
+  for (let i = 0; i < 20; i++) {
+    reporter.notice(`n${i}`)
+    await clock.advance(10)
+  }
+  assert.equal(asked, 3)
+  // What has started meanwhile does not wait, also before it is asked for again.
+  reporter.observe(node('a', 'running'))
+  await clock.advance(100)
+  assert.doesNotMatch(shown(), /waits, says a/)
+  reporter[Symbol.dispose]()
+})
+
+test('slots that are taken are not listed: they are what runs', async () => {
+  const { clock, reporter, shown } = open(['a'])
+  const scheduler = {
+    explain: () => ({ why: 'permits', resource: 'slot', capacity: 5, holders: [], text: 'x' }),
+  }
+  reporter.started({ scheduler } as unknown as Run)
+  await clock.advance(0)
+  assert.match(shown(), /ready; all 5 slots are taken/)
+  reporter[Symbol.dispose]()
+})
+
+test('keys change the view at once, others mean nothing', async () => {
+  const { clock, reporter, shown } = open()
+  await clock.advance(0)
+  assert.equal(reporter.press('f'), true)
+  assert.equal(reporter.press('x'), false)
+  await clock.advance(100)
+  assert.match(shown(), /filter: active/)
+  reporter[Symbol.dispose]()
+})
+
+test('the longest gap of the loop stays on the screen', async () => {
+  const { clock, reporter, shown } = open()
+  const gap = { startedAt: 0, label: 'job "slow"', stack: [], certain: true }
+  reporter.gap({ ...gap, ms: 300 })
+  reporter.gap({ ...gap, ms: 90, label: 'job "fast"' })
+  await clock.advance(0)
+  assert.match(shown(), /stood still for 300 ms: job "slow"/)
+  reporter[Symbol.dispose]()
+})
+
+test('suspended, the terminal is as it was; afterwards the region is drawn below what is there', async () => {
+  const { clock, terminal, reporter } = open()
+  reporter.observe({ type: 'log', at: 0, name: 'a', attempt: 0, text: 'kept' })
+  await clock.advance(0)
+  reporter.suspend()
+  assert.equal(terminal.emulator.cursorVisible, true)
+  assert.deepEqual(
+    terminal.emulator.everything.filter((line) => line !== ''),
+    ['a: kept'],
+  )
+  terminal.emulator.write('[1]+ Stopped\r\n')
+  await clock.advance(5_000)
+  reporter.resume()
+  await clock.advance(100)
+  const lines = terminal.emulator.everything
+  assert.deepEqual(lines.slice(0, 2), ['a: kept', '[1]+ Stopped'])
+  assert.match(lines[2]!, /^nightly\.ts/)
+  reporter[Symbol.dispose]()
+})
+
+test('a resize redraws; disposing leaves no timer, no listener and no capture behind', async () => {
+  const { clock, terminal, reporter } = open()
+  const write = Object.getPrototypeOf(terminal).write as unknown
+  await clock.advance(0)
+  terminal.emulator.resize(30, 10)
+  terminal.emit('resize')
+  await clock.advance(100)
+  assert.ok(terminal.emulator.screen.every((line) => line.length <= 30))
+  reporter[Symbol.dispose]()
+  reporter[Symbol.dispose]()
+  reporter.observe({ type: 'state', at: 0, state: 'running' })
+  reporter.resume()
+  assert.equal(clock.pending, 0)
+  assert.equal(terminal.listenerCount('resize'), 0)
+  assert.equal(terminal.write, write)
+  assert.equal(terminal.emulator.cursorVisible, true)
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Graph, HeddleError, job, startRun, type GraphResult } from '@heddle/core'
+import { VirtualClock } from '@heddle/core/testing'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { summaryLines, type SummaryInput } from '../../src/output/summary.ts'
+import { textOf } from '../../src/view/line.ts'
+import { unicodeSymbols } from '../../src/view/symbols.ts'
+
+const path = { length: 0, path: [], slackOf: () => undefined }
+
+function summarize(result: GraphResult, more: Partial<SummaryInput> = {}): string[] {
+  const input: SummaryInput = {
+    title: 'nightly.ts',
+    result,
+    criticalPath: path,
+    longestGap: 3.4,
+    gap: undefined,
+    journal: undefined,
+    resume: undefined,
+    symbols: unicodeSymbols,
+    ...more,
+  }
+  return summaryLines(input).map((line) => textOf(line).trimEnd())
+}
+
+test('failures come with the errors of all attempts, where they were thrown and what to do', async () => {
+  const clock = new VirtualClock()
+  const g = new Graph()
+  g.add(
+    'fine',
+    job({ name: 'fine' }, () => 1),
+  )
+  const bad = g.add(
+    'bad',
+    job({ name: 'bad' }, (_: undefined, { attempt }) => {
+      if (attempt < 2) throw new Error(`attempt ${attempt}\nwith details`)
+      throw new HeddleError('HDL_CLOSED', { what: 'The door' }, { cause: new Error('it was late') })
+    }),
+  )
+  for (let i = 0; i < 10; i++)
+    g.add(
+      `behind ${i}`,
+      job({ name: 'behind' }, () => 1),
+      { after: [bad] },
+    )
+  const { result, scheduler } = await startRun(g, {
+    retries: 5,
+    kernel: { clock, random: seededRandom(1) },
+  })
+  const ended = await clock.runUntil(result)
+  const lines = summarize(ended, {
+    criticalPath: await scheduler.criticalPath(),
+    gap: { ms: 60, blame: 'job "x"' },
+    longestGap: 60,
+    journal: 'sqlite:runs.db',
+    resume: 'heddle run x.ts --resume r1',
+  })
+  assert.match(lines[1]!, /^✗ nightly\.ts: 1 failed, 10 blocked, 1 succeeded in /)
+  assert.deepEqual(lines.slice(3, 9), [
+    '  ✗ bad  3 attempts',
+    '      1. attempt 0',
+    '         with details',
+    '      2. attempt 1',
+    '         with details',
+    '      3. The door is closed.',
+  ])
+  assert.match(lines[9]!, /^ {9}at .*summary\.test\.ts:\d+:\d+/)
+  assert.ok(lines.includes('         caused by: it was late'))
+  assert.ok(lines.includes('         Your code closed it: do not use it afterwards.'))
+  assert.ok(
+    lines.includes(
+      '  ⊘ 10 jobs blocked by "bad": behind 0, behind 1, behind 2, behind 3, behind 4, behind 5, behind 6, behind 7 and 2 more',
+    ),
+  )
+  assert.match(lines.at(-3)!, /^ {2}critical path .*: bad /)
+  assert.equal(lines.at(-2), '  event loop    longest gap 60 ms: job "x"')
+  assert.equal(lines.at(-1), '  go on with    heddle run x.ts --resume r1')
+})
+
+test('a good run is short; a cancelled one is never good', async () => {
+  const g = new Graph()
+  g.add(
+    'a',
+    job({ name: 'a' }, () => 1),
+  )
+  const good = await (await startRun(g)).result
+  assert.match(summarize(good)[1]!, /^✓ nightly\.ts: 1 succeeded in /)
+  const run = await startRun(g, { signal: AbortSignal.abort() })
+  const cancelled = summarize(await run.result)
+  assert.match(cancelled[1]!, /^⊗ nightly\.ts: cancelled: /)
+  const empty = await (await startRun(new Graph())).result
+  assert.match(summarize(empty)[1]!, /^✓ nightly\.ts: no jobs in /)
+})
+
+test('what a job put into its error cannot break the terminal', async () => {
+  const g = new Graph()
+  g.add(
+    'a\u001b[2J',
+    job({ name: 'a' }, () => {
+      throw new Error('x\u001b]0;title\u0007\u001b[Hy')
+    }),
+  )
+  const text = summarize(await (await startRun(g)).result).join('\n')
+  assert.ok(!text.includes('\u001b'))
+  assert.match(text, /xy/)
+})
+
+test('a long critical path shows its longest nodes, in order', () => {
+  const nodes = Array.from({ length: 30 }, (_, i) => ({
+    name: `n${i}`,
+    ms: i % 3 === 0 ? 1_000 + i : 1,
+  }))
+  const result = {
+    ok: true,
+    state: 'finished',
+    failed: new Map(),
+    blocked: new Map(),
+    cancelled: [],
+    skipped: [],
+    reused: ['r'],
+    succeeded: ['s'],
+    errors: new Map(),
+    duration: 5,
+    run: 'r1',
+  } as unknown as GraphResult
+  const lines = summarize(result, {
+    criticalPath: { ...path, length: 10_000, path: nodes },
+    journal: 'memory',
+  })
+  const shown = lines.find((line) => line.includes('critical path'))!
+  assert.match(shown, /10 s: … → n6 1\.0 s → … → n9 1\.0 s/)
+  assert.match(lines[1]!, /2 succeeded, 1 of them by an earlier run in 5 ms/)
+  assert.equal(lines.at(-1), '  run           r1 in memory')
+})

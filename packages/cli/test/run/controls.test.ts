@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import type { CancelOptions, SchedulerStats } from '@heddle/core'
+import type { KeyInput } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
+import type { Reporter } from '../../src/output/reporter.ts'
+import { Controls } from '../../src/run/controls.ts'
+
+function open(attached = true): { controls: Controls; happened: string[] } {
+  const happened: string[] = []
+  const controls = new Controls({
+    clock: new VirtualClock(),
+    exit: (code) => happened.push(`exit ${code}`),
+  })
+  const scheduler = {
+    state: 'running' as const,
+    stats: () => ({ running: 2 }) as SchedulerStats,
+    pause: () => happened.push('pause'),
+    resume: () => happened.push('resume'),
+    cancel: ({ by, source, abort }: CancelOptions = {}) =>
+      happened.push(`${abort === true ? 'abort' : 'cancel'} ${source} ${by}`),
+  }
+  const reporter = {
+    notice: (text: string) => happened.push(`notice ${text.split(' ')[0]}`),
+    press: (key: string) => happened.push(`press ${key}`) > 0,
+    resume: () => happened.push('redraw'),
+  } as unknown as Reporter
+  if (attached) controls.attach(scheduler as unknown as Parameters<Controls['attach']>[0], reporter)
+  return { controls, happened }
+}
+
+test('C1: cancel, abort, and a third Ctrl+C ends the process; q never does', () => {
+  const { controls, happened } = open()
+  using _ = controls
+  for (const key of ['q', 'ctrl-c', 'q', 'ctrl-c']) controls.press(key)
+  assert.deepEqual(happened, [
+    'cancel user the key q',
+    'notice cancelling',
+    'abort user Ctrl+C',
+    'notice aborting',
+    'exit 130',
+  ])
+})
+
+test('C1: signals ask in the name of who sent them', () => {
+  const { controls, happened } = open()
+  using _ = controls
+  process.emit('SIGTERM')
+  process.emit('SIGHUP')
+  process.emit('SIGTERM')
+  process.emit('SIGINT')
+  assert.deepEqual(happened, [
+    'cancel shutdown SIGTERM',
+    'notice cancelling',
+    'abort shutdown SIGHUP',
+    'notice aborting',
+    'exit 130',
+  ])
+})
+
+test('C2: before the run there is nothing to finish', () => {
+  const { controls, happened } = open(false)
+  using _ = controls
+  process.emit('SIGINT')
+  assert.deepEqual(happened, ['exit 130'])
+})
+
+test('C3: USR1 and p pause, r resumes; a pause before the start is kept for it', () => {
+  const { controls, happened } = open()
+  using _ = controls
+  process.emit('SIGUSR1')
+  controls.press('r')
+  controls.press('p')
+  assert.deepEqual(happened, ['pause', 'resume', 'pause'])
+  const early = open(false)
+  using __ = early.controls
+  process.emit('SIGUSR1')
+  early.controls.attach({ pause: () => early.happened.push('pause') } as never, {} as Reporter)
+  assert.deepEqual(early.happened, ['pause'])
+})
+
+test('other keys are for the view; SIGCONT redraws; SIGQUIT does not wait', () => {
+  const { controls, happened } = open()
+  using _ = controls
+  controls.press('f')
+  process.emit('SIGCONT')
+  process.emit('SIGQUIT')
+  assert.deepEqual(happened, ['press f', 'redraw', 'exit 131'])
+})
+
+test('after dispose nothing of ours listens but the two signals that must stay harmless', () => {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGCONT', 'SIGQUIT'] as const
+  const counts = (): number[] => signals.map((signal) => process.listenerCount(signal))
+  const before = counts()
+  const { controls, happened } = open()
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    isRaw: false,
+    ref: () => {},
+    unref: () => {},
+    setRawMode(raw: boolean) {
+      this.isRaw = raw
+    },
+  })
+  controls.listen(input as unknown as KeyInput)
+  assert.equal(input.isRaw, true)
+  controls.unlisten()
+  assert.equal(input.isRaw, false)
+  controls[Symbol.dispose]()
+  assert.deepEqual(counts(), before)
+  process.emit('SIGUSR1')
+  assert.deepEqual(happened, [])
+})

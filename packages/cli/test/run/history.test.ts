@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { run } from '@heddle/core'
+import {
+  openJournal,
+  type NodeSnapshot,
+  type RunSnapshot,
+  type RunSummary,
+} from '@heddle/core/lowlevel'
+import { earlierDurations } from '../../src/run/history.ts'
+import { graphOf } from '../support/graphs.ts'
+
+type Fake = Partial<RunSnapshot> & { readonly id: string }
+
+function journalOf(runs: readonly Fake[]): Parameters<typeof earlierDurations>[0] {
+  return {
+    runs: async () => runs as readonly RunSummary[],
+    snapshot: async (id) => runs.find((run) => run.id === id) as RunSnapshot,
+  }
+}
+
+function took(name: string, ms: number | undefined, state = 'succeeded'): NodeSnapshot {
+  return {
+    name,
+    state,
+    startedAt: 100,
+    ...(ms !== undefined && { endedAt: 100 + ms }),
+  } as NodeSnapshot
+}
+
+test('the median of the last three finished runs of the same title', async () => {
+  const durations = await earlierDurations(
+    journalOf([
+      { id: '6', title: 'x', state: 'interrupted', nodes: [took('a', 1)] },
+      { id: '5', title: 'other', state: 'finished', nodes: [took('a', 1)] },
+      { id: '4', title: 'x', state: 'finished', nodes: [took('a', 40), took('b', 5, 'failed')] },
+      { id: '3', title: 'x', state: 'finished', nodes: [took('a', 10), took('c', undefined)] },
+      { id: '2', title: 'x', state: 'finished', nodes: [took('a', 20), took('d', 7)] },
+      { id: '1', title: 'x', state: 'finished', nodes: [took('a', 9_000)] },
+    ]),
+    'x',
+  )
+  assert.deepEqual(
+    [...durations],
+    [
+      ['a', 20],
+      ['d', 7],
+    ],
+  )
+})
+
+test('a journal without such runs knows nothing; one with a real run knows its nodes', async () => {
+  await using journal = await openJournal('memory')
+  assert.equal((await earlierDurations(journal, 'x')).size, 0)
+  await run(graphOf('a', 'b:a'), { journal, title: 'x' })
+  const durations = await earlierDurations(journal, 'x')
+  assert.deepEqual([...durations.keys()].toSorted(), ['a', 'b'])
+})

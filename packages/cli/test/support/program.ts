@@ -1,0 +1,102 @@
+/** The command line in a process of its own. */
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const launcher: string = fileURLToPath(new URL('../../bin/heddle.js', import.meta.url))
+
+export function fixture(name: string): string {
+  return path.join(import.meta.dirname, '../run/fixtures', name)
+}
+
+/** The environment without what decides how the output looks. */
+export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const env: Record<string, string> = {}
+  const deciding =
+    /^(CI|NO_COLOR|FORCE_COLOR|TERM|LANG|LC_.*|NODE_OPTIONS|NODE_TEST_CONTEXT|npm_.*)$/
+  for (const [name, value] of Object.entries(process.env)) {
+    if (value !== undefined && !deciding.test(name)) env[name] = value
+  }
+  return { ...env, TERM: 'xterm-256color', LANG: 'C.UTF-8', ...more }
+}
+
+export interface ProgramOptions {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdio?: SpawnOptions['stdio']
+}
+
+export class Program implements Disposable {
+  readonly process: ChildProcess
+  stdout = ''
+  stderr = ''
+  #wake = Promise.withResolvers<void>()
+  readonly #closed: Promise<unknown[]>
+
+  constructor(args: readonly string[], { cwd, env = {}, stdio = 'pipe' }: ProgramOptions) {
+    this.process = spawn(process.execPath, ['--conditions=heddle-source', launcher, ...args], {
+      cwd,
+      env: cleanEnv(env),
+      stdio,
+    })
+    this.process.stdin?.end()
+    this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+      this.#stir()
+    })
+    this.process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+      this.#stir()
+    })
+    this.#closed = once(this.process, 'close')
+    void this.#closed.then(() => this.#stir())
+  }
+
+  get lines(): string[] {
+    return this.stdout.trimEnd().split('\n')
+  }
+
+  get objects(): Record<string, unknown>[] {
+    return this.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  }
+
+  /** Waits until standard output has this. */
+  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this.stdout)
+      if (found !== null) return found
+      if (this.process.exitCode !== null || this.process.signalCode !== null) {
+        throw new Error(
+          `It ended without printing ${String(pattern)}:\n${this.stdout}\n${this.stderr}`,
+        )
+      }
+      await this.#wake.promise
+    }
+  }
+
+  /** The exit code, or the signal that ended it. */
+  async ended(): Promise<number | string> {
+    const [code, signal] = (await this.#closed) as [number | null, string | null]
+    return code ?? signal!
+  }
+
+  #stir(): void {
+    this.#wake.resolve()
+    this.#wake = Promise.withResolvers()
+  }
+
+  [Symbol.dispose](): void {
+    this.process.kill('SIGKILL')
+  }
+}
+
+/** Runs a command to its end. */
+export async function runProgram(
+  args: readonly string[],
+  options: ProgramOptions,
+): Promise<Program & { readonly code: number | string }> {
+  const program = new Program(args, options)
+  const code = await program.ended()
+  return Object.assign(program, { code })
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import test from 'node:test'
+import { capture, type CapturedStream } from '../../src/terminal/capture.ts'
+
+function open(): { stream: PassThrough & CapturedStream; texts: string[]; passed: () => string } {
+  const stream = new PassThrough() as PassThrough & CapturedStream
+  const chunks: string[] = []
+  stream.on('data', (chunk) => chunks.push(String(chunk)))
+  return { stream, texts: [], passed: () => chunks.join('') }
+}
+
+test('whole lines are handed on, pieces are kept until their line ends', () => {
+  const { stream, texts } = open()
+  using _ = capture(stream, (text) => texts.push(text))
+  stream.write('a\nb')
+  stream.write('c')
+  stream.write('\n')
+  assert.deepEqual(texts, ['a\n', 'bc\n'])
+})
+
+test('what has not ended is handed on at the end, and the stream is as it was', async () => {
+  const { stream, texts, passed } = open()
+  const { write } = stream
+  const captured = capture(stream, (text) => texts.push(text))
+  stream.write('rest')
+  captured.write('past')
+  captured[Symbol.dispose]()
+  assert.deepEqual(texts, ['rest'])
+  assert.equal(stream.write, write)
+  stream.write('after')
+  await new Promise((resolve) => stream.end(resolve))
+  assert.equal(passed(), 'pastafter')
+})
+
+test('callbacks of writes are called, with and without an encoding', async () => {
+  const { stream } = open()
+  using _ = capture(stream, () => {})
+  await new Promise<void>((resolve) => void stream.write('a', () => resolve()))
+  await new Promise<void>((resolve) => void stream.write('a', 'utf8', () => resolve()))
+})
+
+test('bytes may be cut in the middle of a character', () => {
+  const { stream, texts } = open()
+  using _ = capture(stream, (text) => texts.push(text))
+  const bytes = Buffer.from('é\n')
+  stream.write(bytes.subarray(0, 1))
+  stream.write(bytes.subarray(1))
+  assert.deepEqual(texts, ['é\n'])
+})
+
+test('a line without an end does not grow for ever', () => {
+  const { stream, texts } = open()
+  using _ = capture(stream, (text) => texts.push(text))
+  for (let i = 0; i < 70; i++) stream.write('x'.repeat(1_000))
+  assert.equal(texts.length, 1)
+})
+
+test('a capture that somebody put over ours stays', () => {
+  const { stream, texts } = open()
+  const ours = capture(stream, (text) => texts.push(text))
+  const theirs = ((text: string) => text.length > 0) as typeof stream.write
+  stream.write = theirs
+  ours[Symbol.dispose]()
+  assert.equal(stream.write, theirs)
+})

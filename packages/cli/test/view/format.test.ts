@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { HeddleError } from '@heddle/core'
+import {
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatError,
+  formatTime,
+  plural,
+} from '../../src/view/format.ts'
+
+test('durations are as exact as they are interesting', () => {
+  const shown = [0, 340.4, 999.4, 1_000, 9_940, 9_950, 59_400, 65_000, 3_599_400, 7_500_000].map(
+    formatDuration,
+  )
+  assert.deepEqual(shown, [
+    '0 ms',
+    '340 ms',
+    '999 ms',
+    '1.0 s',
+    '9.9 s',
+    '10 s',
+    '59 s',
+    '1 min 05 s',
+    '59 min 59 s',
+    '2 h 05 min',
+  ])
+  assert.equal(formatDuration(Infinity), 'no limit')
+  assert.equal(formatAge(400), '0 s')
+  assert.equal(formatAge(-5), '0 s')
+})
+
+test('counts, plurals and the time of day', () => {
+  assert.equal(formatCount(1_234_567), '1,234,567')
+  assert.deepEqual(
+    [plural(1, 'job'), plural(2, 'job'), plural(2, 'entry', 'entries')],
+    ['1 job', '2 jobs', '2 entries'],
+  )
+  assert.match(formatTime(1_750_000_000_000), /^\d\d:\d\d:\d\d$/)
+})
+
+test('an error is its message, with its class where that says something', () => {
+  assert.equal(formatError(new Error('no')), 'no')
+  assert.equal(formatError(new TypeError('no')), 'TypeError: no')
+  assert.equal(formatError(new HeddleError('HDL_CLOSED', { what: 'It' })), 'It is closed.')
+  assert.equal(formatError(new Error('')), 'Error')
+  assert.equal(formatError('text'), 'text')
+  assert.equal(formatError(Object.create(null)), '[object]')
+})

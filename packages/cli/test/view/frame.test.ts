@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { NodeState, RunEvent } from '@heddle/core'
+import { RunModel } from '../../src/model/run-model.ts'
+import { frame } from '../../src/view/frame.ts'
+import { textOf } from '../../src/view/line.ts'
+import { asciiSymbols, unicodeSymbols } from '../../src/view/symbols.ts'
+import { firstUi, type UiState } from '../../src/view/ui-state.ts'
+import type { Viewport } from '../../src/view/viewport.ts'
+import { graphOf } from '../support/graphs.ts'
+
+const viewport: Viewport = {
+  columns: 64,
+  rows: 24,
+  now: 12_400,
+  remaining: undefined,
+  waiting: [],
+  gap: undefined,
+  notice: undefined,
+  symbols: unicodeSymbols,
+}
+
+function show(model: RunModel, more: Partial<Viewport> = {}, ui: Partial<UiState> = {}): string[] {
+  return frame(model, { ...firstUi, ...ui }, { ...viewport, ...more }).map((line) =>
+    textOf(line).trimEnd(),
+  )
+}
+
+const node = (name: string, state: NodeState, at: number, more: object = {}): RunEvent => ({
+  type: 'node',
+  at,
+  name,
+  state,
+  attempt: 0,
+  ...more,
+})
+
+/** A run half-way: one of everything. */
+function halfWay(): RunModel {
+  const model = new RunModel(
+    graphOf(
+      'fetch',
+      'parse:fetch',
+      'build',
+      'lint',
+      'docs:lint',
+      'announce:docs',
+      'upload',
+      'test:build',
+    ),
+    { title: 'nightly.ts', retries: 2 },
+  )
+  for (const name of ['fetch', 'build', 'lint', 'upload']) model.apply(node(name, 'ready', 0))
+  model.apply({ type: 'state', at: 0, state: 'running' })
+  model.apply({ type: 'start', at: 0, nodes: 8 })
+  for (const name of ['fetch', 'build', 'lint', 'upload']) model.apply(node(name, 'running', 0))
+  model.apply(node('fetch', 'succeeded', 1_240))
+  model.apply(node('parse', 'ready', 1_240))
+  model.apply(node('lint', 'failed', 3_100, { error: new TypeError('12 problems') }))
+  model.apply(node('docs', 'blocked', 3_100, { blockedBy: 'lint' }))
+  model.apply(node('announce', 'blocked', 3_100, { blockedBy: 'lint' }))
+  model.apply(
+    node('upload', 'retrying', 9_000, {
+      attempt: 1,
+      delay: 6_400,
+      error: new Error('connection reset'),
+    }),
+  )
+  model.apply({ type: 'log', at: 10_000, name: 'build', attempt: 0, text: 'compiling\nlinking' })
+  return model
+}
+
+test('a frame shows trouble, the past, the present and the future of the run', () => {
+  const model = halfWay()
+  const lines = show(model, {
+    remaining: 65_000,
+    waiting: [
+      { row: model.get('parse')!, text: 'ready; all 2 slots are taken' },
+      { row: model.get('test')!, text: 'waits for "build" (running 12.4 s)' },
+    ],
+    gap: { ms: 212, blame: 'job "parse" at jobs.ts:12:5' },
+  })
+  assert.deepEqual(lines, [
+    'nightly.ts  running                  12 s, about 1 min 05 s left',
+    '━━━━━━━━━━━━━━━━━━━━━━━━━━━──────────────────────────  4/8  50 %',
+    '1 running · 1 retrying · 1 failed · 2 blocked · 1 done · 1 read…',
+    '✗ lint    TypeError: 12 problems · blocks 2 jobs · 3.1 s',
+    '✓ fetch   1.2 s',
+    '● build   loop    12 s',
+    '↻ upload  attempt 2 of 3 in 3 s · connection reset',
+    '◌ parse   ready; all 2 slots are taken',
+    '○ test    waits for "build" (running 12.4 s)',
+    '! the event loop stood still for 212 ms: job "parse" at jobs.ts…',
+    'p pause  q cancel  f filter: all  a all  l log  ? help',
+  ])
+})
+
+test('f: only what is active, or only what failed, with what it blocks', () => {
+  const rows = (filter: UiState['filter']): string[] => show(halfWay(), {}, { filter }).slice(3, -1)
+  assert.deepEqual(rows('active'), [
+    '● build   loop    12 s',
+    '↻ upload  attempt 2 of 3 in 3 s · connection reset',
+  ])
+  assert.deepEqual(rows('failed'), [
+    '✗ lint      TypeError: 12 problems · blocks 2 jobs · 3.1 s',
+    '⊘ docs      blocked by "lint"',
+    '⊘ announce  blocked by "lint"',
+  ])
+  const empty = new RunModel(graphOf('a'), { title: 't', retries: 0 })
+  assert.deepEqual(show(empty, {}, { filter: 'failed' }).slice(3, -1), ['  nothing has failed'])
+})
+
+test('a: every job in the order of the graph, a page at a time', () => {
+  const model = halfWay()
+  const all = show(model, {}, { view: 'all' }).slice(3, -1)
+  assert.deepEqual(
+    all.map((line) => line.split(' ')[1]),
+    ['fetch', 'parse', 'build', 'lint', 'docs', 'announce', 'upload', 'test'],
+  )
+  const page = (offset: number): string[] =>
+    show(model, { rows: 9 }, { view: 'all', offset }).slice(3, -1)
+  assert.deepEqual(
+    page(0).map((line) => line.trim().split(' ')[1]),
+    ['fetch', 'parse', 'build', 'to'],
+  )
+  assert.equal(page(3).at(-1), '  4 to 6 of 8: up, down, page, home, end')
+  assert.equal(page(99).at(-1), '  6 to 8 of 8: up, down, page, home, end')
+})
+
+test('l: what jobs said', () => {
+  assert.deepEqual(show(halfWay(), {}, { view: 'log' }).slice(3, -1), [
+    'build: compiling',
+    'build: linking',
+  ])
+  assert.deepEqual(show(halfWay(), { rows: 8 }, { view: 'log' }).slice(3, -1), [
+    'build: compiling',
+    'build: linking',
+  ])
+  assert.deepEqual(show(halfWay(), { rows: 6 }, { view: 'log' }).slice(3), [
+    'build: compiling',
+    'build: linking',
+  ])
+  const silent = new RunModel(graphOf('a'), { title: 't', retries: 0 })
+  assert.deepEqual(show(silent, {}, { view: 'log' }).slice(3, -1), [
+    '  no job has said anything yet',
+  ])
+})
+
+test('states of the run are told apart, and the keys are those that do something', () => {
+  const model = halfWay()
+  model.apply({ type: 'state', at: 0, state: 'paused' })
+  assert.match(show(model, { remaining: 5_000 })[0]!, /^nightly\.ts {2}PAUSED +12 s$/)
+  assert.match(show(model).at(-1)!, /^r resume {2}q cancel/)
+  model.apply({ type: 'state', at: 0, state: 'draining' })
+  const lines = show(model, { notice: 'cancelling (Ctrl+C)' })
+  assert.match(lines[0]!, /CANCELLING/)
+  assert.equal(lines.at(-2), '! cancelling (Ctrl+C)')
+  assert.match(lines.at(-1)!, /^q abort/)
+})
+
+test('? explains the keys', () => {
+  const help = show(halfWay(), { columns: 100 }, { help: true })
+  for (const key of ['p r', 'q', 'Ctrl+C', 'Ctrl+Z', 'f', 'w a', 'l', '?']) {
+    assert.ok(
+      help.some((line) => line.startsWith(`${key} `)),
+      key,
+    )
+  }
+})
+
+test('when there is more than fits, what is left out is counted', () => {
+  const names = Array.from({ length: 40 }, (_, i) => `n${i}`)
+  const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
+  for (const name of names.slice(0, 20)) model.apply(node(name, 'running', 0))
+  for (const name of names.slice(20)) {
+    model.apply(node(name, 'running', 0))
+    model.apply(node(name, 'failed', 0, { error: new Error('no') }))
+  }
+  const lines = show(model, { rows: 15 })
+  assert.ok(lines.includes('  17 more failed (f shows them)'), lines.join('\n'))
+  assert.ok(
+    lines.some((line) => /^ {2}and \d+ more running$/.test(line)),
+    lines.join('\n'),
+  )
+  assert.equal(lines.length, 14)
+})
+
+test('a terminal of few rows keeps the bar and the counts', () => {
+  assert.deepEqual(
+    show(halfWay(), { rows: 3 }).map((line) => line.slice(-5)),
+    [' 50 %', 'read…'],
+  )
+  assert.deepEqual(show(halfWay(), { rows: 1 }), [])
+})
+
+test('without Unicode every character is ASCII', () => {
+  const text = show(halfWay(), { symbols: asciiSymbols, gap: { ms: 60, blame: 'x' } }).join('\n')
+  assert.match(text, /^[\u0020-\u007e\n]*$/)
+})
