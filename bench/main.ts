@@ -6,7 +6,7 @@
  */
 import { availableParallelism, cpus } from 'node:os'
 import { parseArguments, usage, type Arguments } from './harness/arguments.ts'
-import type { Row, RowResult, Suite } from './harness/row.ts'
+import type { Entrant, Row, RowResult, Suite, Surroundings } from './harness/row.ts'
 import { runRow } from './harness/runner.ts'
 import { loadSuite, suiteNames } from './harness/suites.ts'
 import { renderTable } from './harness/table.ts'
@@ -30,7 +30,9 @@ async function main(args: readonly string[]): Promise<number> {
     return refuse(`there is no suite ${parsed.suite}; there is: ${names.join(', ')}`)
   }
   const suite = await loadSuite(parsed.suite)
-  const rows = suite.rows.filter(({ name }) => matches(name, parsed.only))
+  const rows = suite.rows
+    .filter((row) => matches(row, parsed.only))
+    .map((row) => withEntrants(row, parsed.against))
   if (rows.length === 0) {
     return refuse(
       `no row of ${suite.name} matches --only ${parsed.only.join(' --only ')}; rows: ` +
@@ -43,24 +45,52 @@ async function main(args: readonly string[]): Promise<number> {
 async function play(
   suite: Suite,
   rows: readonly Row[],
-  { quick, json }: Arguments,
+  { quick, json, install, offline }: Arguments,
 ): Promise<number> {
   const begin = performance.now()
   const seconds = () => `${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s`
   tell(`${suite.name}: ${suite.summary}`)
   tell(`node ${process.version}, ${availableParallelism()} x ${cpus()[0]?.model ?? 'unknown'}`)
+  const onProgress = (line: string) => tell(`${seconds()}  ${line}`)
+  const needs = new Set(rows.flatMap(({ entrants }) => Object.values(entrants)).flatMap(needsOf))
   const results: RowResult[] = []
-  for (const row of rows) {
-    const onProgress = (line: string) => tell(`${seconds()}  ${line}`)
-    results.push(await runRow(suite, row, { quick, onProgress }))
+  {
+    await using surroundings =
+      (await suite.surround?.(needs, { install, offline, onProgress })) ?? nothingAround()
+    for (const row of rows) {
+      results.push(...(await runRow(suite, row, { quick, surroundings, onProgress })))
+    }
   }
   tell(`${seconds()}  done`)
   console.log(json ? JSON.stringify(results, undefined, 2) : renderTable(results))
   return results.some(({ ours }) => ours === null) ? 1 : 0
 }
 
-function matches(name: string, only: readonly string[]): boolean {
-  return only.length === 0 || only.some((part) => name.includes(part))
+function needsOf({ needs = [] }: Entrant): readonly string[] {
+  return needs
+}
+
+function nothingAround(): Surroundings {
+  return {
+    environment: {},
+    missing: new Map(),
+    notes: [],
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}
+
+function matches({ name, also = [] }: Row, only: readonly string[]): boolean {
+  const names = [name, ...also.map((extra) => `${name}: ${extra.name}`)]
+  return only.length === 0 || only.some((part) => names.some((each) => each.includes(part)))
+}
+
+/** Ours is always played: without it there is nothing to compare. */
+function withEntrants(row: Row, against: readonly string[]): Row {
+  if (against.length === 0) return row
+  const chosen = Object.entries(row.entrants).filter(
+    ([name, { role }]) => role === 'ours' || against.includes(name),
+  )
+  return { ...row, entrants: Object.fromEntries(chosen) }
 }
 
 function tell(line: string): void {

@@ -5,15 +5,22 @@ export interface Arguments {
   readonly json: boolean
   readonly quick: boolean
   readonly help: boolean
+  readonly install: boolean
+  readonly offline: boolean
   /** Rows whose name contains one of these; all rows when empty. */
   readonly only: readonly string[]
+  /** Entrants by name, besides ours; all when empty. */
+  readonly against: readonly string[]
 }
 
 export const usage = `Usage: npm run -s bench -- <suite> [--json] [--quick] [--only <part of a row's name>]...
 
-  --json    one JSON array on stdout, nothing else
-  --quick   every row once and small: shows that it works, its figures mean little
-  --only    play only the rows whose name contains this; may be repeated
+  --json     one JSON array on stdout, nothing else
+  --quick    every row once and small: shows that it works, its figures mean little
+  --only     play only the rows whose name contains this; may be repeated
+  --against  play only this peer (or floor) besides ours; may be repeated
+  --install  install servers that are missing with apt-get; needs root
+  --offline  fetch nothing: peers that a suite would install are left out
 
 Example: npm run -s bench -- engine --only chain`
 
@@ -26,7 +33,10 @@ export function parseArguments(args: readonly string[]): Arguments {
       json: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false, short: 'h' },
+      install: { type: 'boolean', default: false },
+      offline: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
+      against: { type: 'string', multiple: true, default: [] },
     },
   })
   if (positionals.length > 1)

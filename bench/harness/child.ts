@@ -8,10 +8,13 @@ import { writeFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { GapMeter } from './gap-meter.ts'
 import type { ChildReport, Contender, Row } from './row.ts'
-import { planOf, type Plan } from './plan.ts'
+import { childLimitMs, planOf, type Plan } from './plan.ts'
 import { findRow, loadSuite } from './suites.ts'
 
 const [suiteName = '', rowName = '', entrantName = '', mode = 'full'] = process.argv.slice(2)
+// The parent ends a child that takes too long; when the parent is gone, nobody else would.
+setTimeout(() => process.exit(1), childLimitMs + 10_000).unref()
+
 const suite = await loadSuite(suiteName)
 const row = findRow(suite, rowName)
 const entrant = row.entrants[entrantName]
@@ -28,6 +31,7 @@ async function measure(
   { size, rounds, warmUps, warmUpSize }: Plan,
 ): Promise<ChildReport> {
   const values: number[] = []
+  const also: Record<string, number[]> = {}
   const gaps: number[] = []
   const builds: number[] = []
   const meter = new GapMeter()
@@ -42,10 +46,15 @@ async function measure(
 
     meter.start()
     const start = performance.now()
-    await play(() => builds.push(performance.now() - start))
+    const figures = await play(() => builds.push(performance.now() - start))
     const elapsed = performance.now() - start
     gaps.push(meter.stop())
-    values.push(kind === 'rate' ? (size / elapsed) * 1000 : (elapsed / size) * 1000)
+    if (typeof figures === 'object') {
+      values.push(figures.value)
+      for (const [name, value] of Object.entries(figures.also)) (also[name] ??= []).push(value)
+    } else {
+      values.push(kind === 'rate' ? (size / elapsed) * 1000 : (elapsed / size) * 1000)
+    }
   }
-  return { values, gaps, builds, rssMb: process.resourceUsage().maxRSS / 1024 }
+  return { values, also, gaps, builds, rssMb: process.resourceUsage().maxRSS / 1024 }
 }

@@ -1,5 +1,8 @@
 import type { Entrant, Row } from './row.ts'
 
+/** Milliseconds. A child that has not ended by then is ended. */
+export const childLimitMs = 120_000
+
 /** How much of a row one child plays. */
 export interface Plan {
   readonly size: number

@@ -8,7 +8,15 @@
  * resolves when all operations have ended. A round that first describes its work calls `built`
  * when the description is complete; the time until then is in the result and told as `buildMs`.
  */
-export type Round = (built: () => void) => Promise<void>
+export type Round = (built: () => void) => Promise<void | Figures>
+
+/** What a round measured itself, where its size divided by its time is not the figure. */
+export interface Figures {
+  /** In the unit of the row. */
+  readonly value: number
+  /** Those that the row lists in `also`, by name. */
+  readonly also: Readonly<Record<string, number>>
+}
 
 /** One library doing one row's work. It lives in a child process of its own. */
 export interface Contender {
@@ -34,15 +42,28 @@ export interface Entrant {
   readonly children?: number
   readonly rounds?: number
   readonly warmUpSize?: number
+  /** What must be there besides Node: see {@link Surroundings}. */
+  readonly needs?: readonly string[]
   /** Printed with the row. */
   readonly note?: string
 }
 
+/** `rate`: operations per second, more is better. `latency`: microseconds, less is better. */
+export type Measure = 'rate' | 'latency'
+
+/** A figure that comes from the same rounds as the row's own. In the results it is a row of its own. */
+export interface ExtraFigure {
+  /** What the round calls it; the row's name goes before it. */
+  readonly name: string
+  readonly measure: Measure
+  readonly unit: string
+}
+
 export interface Row {
   readonly name: string
-  /** `rate`: operations per second, more is better. `latency`: microseconds, less is better. */
-  readonly measure: 'rate' | 'latency'
+  readonly measure: Measure
   readonly unit: string
+  /** Operations in a round; in rows that play for a time it is that time in milliseconds. */
   readonly size: number
   readonly quickSize: number
   /** Rounds of `warmUpSize` before anything is timed. */
@@ -51,6 +72,7 @@ export interface Row {
   readonly rounds: number
   readonly children: number
   readonly entrants: Readonly<Record<string, Entrant>>
+  readonly also?: readonly ExtraFigure[]
   /** Printed with the row. */
   readonly note?: string
 }
@@ -59,11 +81,36 @@ export interface Suite {
   readonly name: string
   readonly summary: string
   readonly rows: readonly Row[]
+  /** Makes what entrants need, as far as it can be had. Called once, with what the played rows need. */
+  readonly surround?: (
+    needs: ReadonlySet<string>,
+    options: SurroundOptions,
+  ) => Promise<Surroundings>
+}
+
+export interface SurroundOptions {
+  /** May install what changes the machine. */
+  readonly install: boolean
+  /** Must not fetch anything. */
+  readonly offline: boolean
+  readonly onProgress: (line: string) => void
+}
+
+/** What is around the children while a suite is played: servers, installed packages, a folder. */
+export interface Surroundings extends AsyncDisposable {
+  /** Added to the environment of the children. */
+  readonly environment: Readonly<Record<string, string>>
+  /** What is not there, and why. An entrant that needs it is not played. */
+  readonly missing: ReadonlyMap<string, string>
+  /** Printed with every row. */
+  readonly notes: readonly string[]
 }
 
 /** What one child found out. Times are in milliseconds. */
 export interface ChildReport {
   readonly values: readonly number[]
+  /** By name. */
+  readonly also: Readonly<Record<string, readonly number[]>>
   readonly gaps: readonly number[]
   readonly builds: readonly number[]
   readonly rssMb: number
@@ -75,7 +122,7 @@ export interface RowResult {
   /** null when ours failed; `error` then says why. */
   readonly ours: number | null
   readonly unit: string
-  /** null for a peer that failed or did not end in time; `notes` then says why. */
+  /** null for a peer that failed, was not there or did not end in time; `notes` then says why. */
   readonly peers: Readonly<Record<string, number | null>>
   /** Ours against the best peer; above 1 ours is better, for rates and latencies alike. */
   readonly ratio: number | null

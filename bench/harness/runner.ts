@@ -1,10 +1,20 @@
 import { planOf } from './plan.ts'
-import type { ChildReport, Entrant, Role, Row, RowResult, Suite } from './row.ts'
+import type {
+  ChildReport,
+  Entrant,
+  Measure,
+  Role,
+  Row,
+  RowResult,
+  Suite,
+  Surroundings,
+} from './row.ts'
 import { playInChild } from './spawn.ts'
 import { best, median, ratioOf, round } from './statistics.ts'
 
 export interface RunnerOptions {
   readonly quick: boolean
+  readonly surroundings: Omit<Surroundings, keyof AsyncDisposable>
   /** Told before each child starts. */
   readonly onProgress: (line: string) => void
 }
@@ -14,7 +24,13 @@ interface Tally {
   readonly name: string
   readonly entrant: Entrant
   readonly reports: ChildReport[]
+  /** Why it is not played. */
+  readonly absent?: string
   error?: string
+}
+
+function isPlaying({ absent, error }: Tally): boolean {
+  return absent === undefined && error === undefined
 }
 
 /**
@@ -23,13 +39,16 @@ interface Tally {
  * Taking turns matters more than the number of repetitions: the machine's speed drifts over
  * seconds (neighbours, clock rate), and a drift between "all of ours" and "all of theirs" would
  * look like a difference between the libraries. The order rotates, so nobody is always first.
+ *
+ * The result has one element for the row, and one for each of its other figures.
  */
-export async function runRow(suite: Suite, row: Row, options: RunnerOptions): Promise<RowResult> {
-  const tallies = Object.entries(row.entrants).map(([name, entrant]): Tally => ({
-    name,
-    entrant,
-    reports: [],
-  }))
+export async function runRow(suite: Suite, row: Row, options: RunnerOptions): Promise<RowResult[]> {
+  const { environment, missing } = options.surroundings
+  const tallies = Object.entries(row.entrants).map(([name, entrant]): Tally => {
+    const reasons = (entrant.needs ?? []).map((need) => missing.get(need))
+    const absent = reasons.find((reason) => reason !== undefined)
+    return { name, entrant, reports: [], ...(absent !== undefined && { absent }) }
+  })
   const turns = Math.max(
     ...tallies.map(({ entrant }) => planOf(row, entrant, options.quick).children),
   )
@@ -40,20 +59,49 @@ export async function runRow(suite: Suite, row: Row, options: RunnerOptions): Pr
     ]
     for (const tally of order) {
       const { children } = planOf(row, tally.entrant, options.quick)
-      if (turn >= children || tally.error !== undefined) continue
+      if (turn >= children || !isPlaying(tally)) continue
       options.onProgress(`${row.name}: ${tally.name} (${turn + 1} of ${children})`)
       try {
-        tally.reports.push(await playInChild(suite.name, row.name, tally.name, options.quick))
+        tally.reports.push(
+          await playInChild(suite.name, row.name, tally.name, options.quick, environment),
+        )
       } catch (error) {
         tally.error = error instanceof Error ? error.message : String(error)
       }
     }
   }
-  return summarize(row, tallies, options.quick)
+  const notes = [
+    ...(row.note === undefined ? [] : [row.note]),
+    ...options.surroundings.notes,
+    ...tallies.flatMap(notesOf),
+  ]
+  const own: Figure = { ...row, pick: ({ values }) => values }
+  const others = (row.also ?? []).map(({ name, measure, unit }): Figure => ({
+    name: `${row.name}: ${name}`,
+    measure,
+    unit,
+    pick: ({ also }) => also[name] ?? [],
+  }))
+  return [own, ...others].map((figure) => summarize(row, figure, tallies, notes, options.quick))
 }
 
-function summarize(row: Row, tallies: readonly Tally[], quick: boolean): RowResult {
-  const better = row.measure === 'rate' ? 'more' : 'less'
+/** One of the figures that the rounds of a row give. */
+interface Figure {
+  readonly name: string
+  readonly measure: Measure
+  readonly unit: string
+  readonly pick: (report: ChildReport) => readonly number[]
+}
+
+function summarize(
+  row: Row,
+  { name, measure, unit, pick }: Figure,
+  tallies: readonly Tally[],
+  notes: readonly string[],
+  quick: boolean,
+): RowResult {
+  const better = measure === 'rate' ? 'more' : 'less'
+  const valueOf = (tally: Tally) => over(tally, pick, median)
   const withRole = (role: Role) => tallies.filter(({ entrant }) => entrant.role === role)
   const table = (role: Role, pick: (tally: Tally) => number | null) =>
     Object.fromEntries(withRole(role).map((tally) => [tally.name, pick(tally)]))
@@ -70,9 +118,9 @@ function summarize(row: Row, tallies: readonly Tally[], quick: boolean): RowResu
   const floorTally = withRole('floor')[0]
   const floor = floorTally === undefined ? null : valueOf(floorTally)
   return {
-    name: row.name,
+    name,
     ours: value,
-    unit: row.unit,
+    unit,
     peers,
     ratio: value === null || rival === undefined ? null : round(ratioOf(value, rival, better)),
     ...(floor !== null && { floor }),
@@ -91,7 +139,7 @@ function summarize(row: Row, tallies: readonly Tally[], quick: boolean): RowResu
     peerLoopGapMs: table('peer', gapOf),
     peerRssMb: table('peer', rssOf),
     peerBuildMs: present(table('peer', buildOf)),
-    notes: [...(row.note === undefined ? [] : [row.note]), ...tallies.flatMap(notesOf)],
+    notes,
   }
 }
 
@@ -108,15 +156,15 @@ function over(
   join: (values: readonly number[]) => number,
 ): number | null {
   const values = tally.reports.flatMap(pick)
-  return tally.error !== undefined || values.length === 0 ? null : round(join(values))
+  return !isPlaying(tally) || values.length === 0 ? null : round(join(values))
 }
 
-const valueOf = (tally: Tally) => over(tally, ({ values }) => values, median)
 const gapOf = (tally: Tally) => over(tally, ({ gaps }) => gaps, median)
 const buildOf = (tally: Tally) => over(tally, ({ builds }) => builds, median)
 const rssOf = (tally: Tally) => over(tally, ({ rssMb }) => [rssMb], median)
 
-function notesOf({ name, entrant, error }: Tally): string[] {
+function notesOf({ name, entrant, absent, error }: Tally): string[] {
+  if (absent !== undefined) return [`${name} was not played: ${absent}`]
   const notes: string[] = []
   if (entrant.note !== undefined) notes.push(`${name}: ${entrant.note}`)
   if (error !== undefined) notes.push(`${name} failed: ${error}`)

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { childLimitMs as limitMs } from './plan.ts'
 import type { ChildReport } from './row.ts'
 
 const program = fileURLToPath(new URL('child.ts', import.meta.url))
-const limitMs = 120_000
 
 /** Plays one entrant in a fresh process. Rejects when the child fails or does not end in time. */
 export async function playInChild(
@@ -13,6 +13,7 @@ export async function playInChild(
   row: string,
   entrant: string,
   quick: boolean,
+  environment: Readonly<Record<string, string>>,
 ): Promise<ChildReport> {
   const child = spawn(
     process.execPath,
@@ -26,7 +27,12 @@ export async function playInChild(
       entrant,
       quick ? 'quick' : 'full',
     ],
-    { stdio: ['ignore', 2, 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL' },
+    {
+      stdio: ['ignore', 2, 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+      timeout: limitMs,
+      killSignal: 'SIGKILL',
+    },
   )
   const exit = new Promise<string | undefined>((resolve, reject) => {
     child.once('error', reject)

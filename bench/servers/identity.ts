@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process'
+
+/**
+ * Who is to run a server when the bench runs as root: PostgreSQL refuses to run as root, and no server
+ * should. Nobody else may be taken when the bench is not root.
+ */
+export function serverIdentity(...users: string[]): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const user of [...users, 'nobody']) {
+    const uid = idOf('-u', user)
+    const gid = idOf('-g', user)
+    if (uid !== undefined && gid !== undefined) return { uid, gid }
+  }
+  return undefined
+}
+
+function idOf(kind: '-u' | '-g', user: string): number | undefined {
+  try {
+    return Number(execFileSync('id', [kind, user], { encoding: 'utf8', stdio: 'pipe' }))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,32 @@
+/** What the bench and the keeper of its servers say to each other. */
+
+export interface Command {
+  readonly file: string
+  readonly args: readonly string[]
+}
+
+/** A server as the keeper starts it. */
+export interface ServerPlan {
+  /** Its folder below the keeper's: made before, removed after. */
+  readonly folder: string
+  /** Written into the folder. */
+  readonly files: Readonly<Record<string, string>>
+  /** Who owns the folder and runs the programs; whoever runs the bench when absent. */
+  readonly owner?: { readonly uid: number; readonly gid: number }
+  /** Run one after the other before the server. */
+  readonly before: readonly Command[]
+  readonly server: Command
+  /** A regular expression: the server is ready when it has printed a line like this. */
+  readonly ready: string
+  /** Asks the server to end without waiting for its clients. */
+  readonly stopSignal: 'SIGTERM' | 'SIGINT'
+}
+
+export interface ToKeeper {
+  readonly id: number
+  readonly start: ServerPlan
+}
+
+export type FromKeeper =
+  | { readonly folder: string }
+  | { readonly id: number; readonly failure: string | undefined }
