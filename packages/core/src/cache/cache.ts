@@ -506,11 +506,14 @@ export class Cache<V = unknown> implements AsyncDisposable {
     const version = ++this.#lastVersion
     const entry = encoded === undefined ? undefined : this.#made(state.key, version, draft, parent)
     state.version = version
+    // Held until it has its places: with the entry that it replaces its family might go.
+    if (entry !== undefined) this.#lineage.hold(entry)
     this.#endFamily(state.key)
     if (entry?.weight === undefined) this.#memory.drop(state.key)
     else this.#memory.keep(entry)
     this.#lookup.overtake(state, entry)
     this.#writes.put(state, { version, entry, encoded })
+    if (entry !== undefined) this.#lineage.drop(entry)
     return version
   }
 

@@ -73,11 +73,7 @@ export function weightOf(bytes: number, values: number): number {
 export class Lineage<V> {
   readonly #families = new Map<string, Family<V>>()
 
-  get size(): number {
-    return this.#families.size
-  }
-
-  /** The family of a parent's current version. */
+  /** The family of a parent's current version. The entry that joins is held in the same step. */
   join(parent: ParentVersion): Family<V> {
     let family = this.#families.get(parent.key)
     if (family?.version !== parent.version) {

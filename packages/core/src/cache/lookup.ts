@@ -194,7 +194,7 @@ export class Lookup<V> {
     reading: Reading<V>,
     signal: AbortSignal,
   ): Promise<Entry<V> | undefined> {
-    const { tier, states, memory, discard } = this.#parts
+    const { tier, states, memory, lineage, discard } = this.#parts
     // Kept while decoding: it bounds the bytes in memory, not only the operations.
     using slot = await this.#slots.acquire({ signal })
     if (slot.released || reading.isOver) return undefined
@@ -213,7 +213,11 @@ export class Lookup<V> {
       // From here on nothing waits: what is checked is what is used.
       const entry = this.#revive(stored, decoded, state, parentState)
       if (entry === undefined) discard(state)
-      else memory.keep(entry)
+      else {
+        lineage.hold(entry)
+        memory.keep(entry)
+        lineage.drop(entry)
+      }
       return entry
     } finally {
       if (parentState !== undefined) states.unhold(parentState)

@@ -754,6 +754,31 @@ test('a set that fails while a large value is encoded leaves the key deleted', a
   assert.deepEqual(leftovers(bench), nothing)
 })
 
+test('B2: a large value that is overtaken while it is encoded is not written to its end', async () => {
+  const bench = await openBench<unknown>()
+  const { cache, tier, clock } = bench
+  tier.isHolding = true
+  const large = Array.from({ length: 100_000 }, (_, id) => ({ id, name: `node ${id}` }))
+  const first = cache.set('key', large)
+  assert.equal(await cache.get('key'), large, 'readers see it before it is encoded')
+  assert.equal(cache.stats().bytes, 0, 'its size is not known yet')
+  tier.find('write').happen()
+  const second = cache.set('key', 'small')
+  tier.find('write').answer()
+  await clock.settle()
+  while (tier.held.length === 0) await clock.settle()
+  tier.release()
+  await Promise.all([first, second])
+  assert.equal(await (await bench.restart()).get('key'), 'small')
+  assert.equal(cache.stats().failures, 0)
+
+  await cache.set('key', large)
+  assert.ok(cache.stats().bytes > 300_000 * 40, 'it is charged what it takes on the heap')
+  const again = await (await bench.restart()).get('key')
+  assert.deepEqual(again, large)
+  assert.deepEqual(leftovers(bench), nothing)
+})
+
 test('a value that cannot be read back is a miss, and is removed', async () => {
   const bench = await openBench()
   const { tier, clock } = bench

@@ -15,6 +15,8 @@ export interface Step<S> {
   after: (state: S) => readonly S[]
   /** It may also have had no effect at all: it failed, or never ended. */
   isOptional: boolean
+  /** Comes after this one, whatever the times say. */
+  readonly afterStep?: Step<S>
 }
 
 /** The order found, or undefined when there is none. */
@@ -27,8 +29,10 @@ export function explain<S>(steps: readonly Step<S>[], initial: S): string[] | un
     seen.add(position)
     const left = steps.filter((_step, index) => (done & (1 << index)) === 0)
     const horizon = Math.min(...left.map((step) => step.end))
+    const isDone = (step: Step<S>): boolean => (done & (1 << steps.indexOf(step))) !== 0
     for (const [index, step] of steps.entries()) {
-      if ((done & (1 << index)) !== 0 || step.start > horizon) continue
+      if (isDone(step) || step.start > horizon) continue
+      if (step.afterStep !== undefined && !isDone(step.afterStep)) continue
       const next = done | (1 << index)
       for (const after of step.after(state)) {
         const rest = search(next, after)

@@ -104,7 +104,8 @@ class Player {
     }
     const start = this.recorder.tick()
     // Its caller has the value before the tier has it, and is not told when that fails.
-    if (this.#options.failures === true) this.#lose(this.stepsOf(key), start, Infinity, true)
+    const lost = { name: 'lost', start, end: Infinity, isOptional: true, after: () => [undefined] }
+    if (this.#options.failures === true) this.stepsOf(key).push(lost)
     const work = this.cache.getOrCompute(key, compute)
     this.#record(key, `compute ${value}`, work, (made) => (state) => {
       if (made === undefined || state === made) return [state]
@@ -142,15 +143,16 @@ class Player {
       // A transaction that found its ground gone has changed nothing, and neither has a failed read.
       if (isError(error, 'HDL_GONE') || /^(get|has)/.test(name)) step.after = () => []
       // An update may have failed when it read: then it has not changed anything either.
-      else this.#lose(list, step.start, step.end, name.startsWith('update'))
+      else this.#lose(list, step, name.startsWith('update'))
       const isExpected = this.#options.failures === true && isError(error, 'HDL_STORE_FAILED')
       assert.ok(isError(error, 'HDL_GONE') || isExpected, String(error))
     })
   }
 
-  /** B4: what could not be written is deleted. */
-  #lose(list: Step<Value>[], start: number, end: number, isOptional: boolean): void {
-    list.push({ name: 'lost', start, end, after: () => [undefined], isOptional })
+  /** B4: what could not be written is deleted, after others may have seen it. */
+  #lose(list: Step<Value>[], failed: Step<Value>, isOptional: boolean): void {
+    const { start, end } = failed
+    list.push({ name: 'lost', start, end, after: () => [undefined], isOptional, afterStep: failed })
   }
 
   /**

@@ -9,7 +9,7 @@ const copyDiscount = 4
  * Short texts are cut out of a window of this many characters, which is decoded in one native call:
  * a call for each of them would cost four times as much. Longer than half of it, they get their own.
  */
-const windowLength = 8192
+const windowLength = 2 ** 18
 
 /** A list of keys. `__proto__` as a key of its own must be defined, not assigned. */
 interface Shape {
