@@ -6,10 +6,10 @@ import type { Journal, RunWriter } from '../../src/journal/journal.ts'
 import { openJournal } from '../../src/journal/open.ts'
 
 /** A copy of an object of which some methods are others. */
-function changed<T extends object>(original: T, changes: Partial<T>): T {
+function changed<T extends object>(original: T, changes: Partial<Omit<T, 'valueOf'>>): T {
   return new Proxy(original, {
     get(target, key) {
-      const source: object = key in changes ? changes : target
+      const source: object = Object.hasOwn(changes, key) ? changes : target
       const value: unknown = Reflect.get(source, key, source === target ? target : undefined)
       return typeof value === 'function' ? value.bind(target) : value
     },

@@ -47,7 +47,10 @@ export const runCases: readonly ConformanceCase[] = [
       assert.equal(read.state, 'running')
       assert.deepEqual(
         read.nodes.map(({ name, job, place, after, input }) => ({
-          ...{ name, job, place, after },
+          name,
+          job,
+          place,
+          after,
           ...(input !== undefined && { input }),
         })),
         nodes,
@@ -229,7 +232,11 @@ export const runCases: readonly ConformanceCase[] = [
       const [a, b] = (await journal.snapshot('r')).nodes
       assert.deepEqual(a, {
         ...node('a'),
-        ...{ state: 'failed', attempt: 1, readyAt: 4, startedAt: 5, endedAt: 6 },
+        state: 'failed',
+        attempt: 1,
+        readyAt: 4,
+        startedAt: 5,
+        endedAt: 6,
         errors: [error('first'), error('second')],
         hasValue: false,
       })

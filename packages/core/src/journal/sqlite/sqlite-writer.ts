@@ -209,7 +209,8 @@ export class SqliteRunWriter implements RunWriter {
   /** Nothing is dropped silently: how many lines are missing stands where they would have stood. */
   #confess(at: number): void {
     for (const [node, { attempt, lines }] of this.#refused) {
-      const text = `(${lines} lines are missing here: the journal was behind)`
+      const what = lines === 1 ? '1 line is' : `${lines} lines are`
+      const text = `(${what} missing here: the journal was behind)`
       this.#addLog(node, attempt, at, text)
     }
     this.#refused.clear()

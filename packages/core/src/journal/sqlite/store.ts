@@ -46,16 +46,25 @@ const countPage = 2000
 /** Pages in the write-ahead log from which on it is moved into the database. */
 const checkpointPages = 1000
 
-/** The last used position, by one look for each run: the rows are clustered by run. */
-const lastPosition = `
+/**
+ * The last position and the last run that were ever used, by one look for each run: the rows are
+ * clustered by run. In a file that was saved from a damaged one each table may know of later ones.
+ */
+const lastUsed = `
   WITH RECURSIVE used (run) AS (
     SELECT max(run) FROM history
     UNION ALL
     SELECT (SELECT max(run) FROM history WHERE run < used.run) FROM used WHERE run IS NOT NULL
   )
-  SELECT max((SELECT max(position) FROM history WHERE run = used.run)) AS position,
-    max(run) AS run
-  FROM used`
+  SELECT
+    max(
+      coalesce((SELECT max((SELECT max(position) FROM history WHERE run = used.run)) FROM used), 0),
+      coalesce((SELECT max(position) FROM result), 0)
+    ) AS position,
+    max(
+      coalesce((SELECT max(run) FROM history), 0),
+      coalesce((SELECT max(run) FROM run), 0)
+    ) AS run`
 
 /** A run whose nodes are being counted. */
 interface Counting {
@@ -95,12 +104,8 @@ export class JournalStore {
   }
 
   opened(): Opened {
-    const { position, run } = this.#database.prepare(lastPosition).get()!
-    return {
-      session: this.#session,
-      position: (position as number | null) ?? 0,
-      run: (run as number | null) ?? 0,
-    }
+    const { position, run } = this.#database.prepare(lastUsed).get()!
+    return { session: this.#session, position: position as number, run: run as number }
   }
 
   find(id: string): FoundRun | undefined {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cellsPerRow, type BatchWire } from '../../../src/journal/sqlite/messages.ts'
+import { Outbox } from '../../../src/journal/sqlite/outbox.ts'
+import { Kind } from '../../../src/journal/sqlite/schema.ts'
+import { SqliteRunWriter } from '../../../src/journal/sqlite/sqlite-writer.ts'
+import { ValueFiles } from '../../../src/journal/sqlite/value-files.ts'
+import { systemKernel } from '../../../src/kernel/kernel.ts'
+
+const turn = (): Promise<void> => new Promise((done) => setImmediate(done))
+
+/** A writer without a thread. */
+class Rig {
+  readonly sent: BatchWire[] = []
+  readonly outbox = new Outbox(
+    {
+      clock: systemKernel.clock,
+      send: (batch) => this.sent.push(batch),
+      onBusy: () => undefined,
+    },
+    0,
+  )
+  closed = 0
+  readonly writer = new SqliteRunWriter('r', 1, {
+    file: 'nowhere.db',
+    clock: systemKernel.clock,
+    outbox: this.outbox,
+    values: new ValueFiles('nowhere.db', { durability: 'process', kernel: systemKernel }),
+    onClosed: () => this.closed++,
+  })
+
+  log(text: string): boolean {
+    return this.writer.log({ node: 'a', attempt: 0, at: 1, text })
+  }
+
+  /** Everything that was handed in becomes durable. */
+  async drain(): Promise<void> {
+    while (this.outbox.pending > 0) {
+      await turn()
+      if (this.sent.length > 0) this.outbox.onDurable(this.sent.at(-1)!.batch)
+    }
+    await turn()
+  }
+
+  lines(): string[] {
+    const found: string[] = []
+    for (const { rows } of this.sent) {
+      for (let i = 0; i < rows.length; i += cellsPerRow) {
+        if (rows[i + 1] === Kind.log) found.push(rows[i + 6] as string)
+      }
+    }
+    return found
+  }
+}
+
+test('law 4: log lines are refused when there is no room, and their number stands where they would', async () => {
+  const rig = new Rig()
+  let taken = 0
+  while (rig.log(`line ${taken}`)) taken++
+  assert.ok(taken > 10_000)
+  for (let i = 0; i < 6; i++) assert.equal(rig.log('refused'), false)
+  await rig.drain()
+  assert.equal(rig.log('room again'), true)
+  await rig.drain()
+  assert.deepEqual(rig.lines().slice(-3), [
+    `line ${taken - 1}`,
+    '(7 lines are missing here: the journal was behind)',
+    'room again',
+  ])
+  assert.equal(rig.lines().length, taken + 2)
+})
+
+test('law 4: lines that were refused before the end are told of at the end', async () => {
+  const rig = new Rig()
+  while (rig.log('line')) continue
+  rig.writer.setState('finished', 5)
+  await rig.drain()
+  assert.equal(rig.lines().at(-1), '(1 line is missing here: the journal was behind)')
+  const other = new Rig()
+  while (other.log('line')) continue
+  const closing = other.writer[Symbol.asyncDispose]()
+  await other.drain()
+  other.outbox.onDurable(Infinity)
+  await closing
+  assert.equal(other.lines().at(-1), '(1 line is missing here: the journal was behind)')
+  assert.equal(other.closed, 1)
+})
+
+test('transitions are taken even when there is no room: what happened cannot be refused', async () => {
+  const rig = new Rig()
+  while (rig.log('line')) continue
+  const before = rig.outbox.pending
+  for (let i = 0; i < 1000; i++) {
+    rig.writer.append({ node: 'a', state: 'running', attempt: i, at: 1 })
+  }
+  assert.equal(rig.outbox.pending, before + 1000)
+  await rig.drain()
+})
