@@ -634,6 +634,28 @@ test('C7: replacing, deleting or clearing a parent ends what was derived from it
   assert.deepEqual(leftovers(bench), nothing)
 })
 
+test('C7: also a derived entry that memory is too small for, replaced while it is written', async () => {
+  const bench = await openBench({ maxBytes: 10 })
+  const { cache, tier, clock } = bench
+  await cache.set('result', 'v1')
+  tier.isHolding = true
+  const sets = ['one', 'two'].map((value) =>
+    cache.set('plot', value.repeat(10), { parent: 'result' }),
+  )
+  await clock.settle()
+  tier.find('peek').answer()
+  await clock.settle()
+  const deleted = cache.delete('result')
+  assert.equal(cache.tryGet('plot'), undefined)
+  while (tier.held.length > 0) {
+    tier.held[0]!.answer()
+    await clock.settle()
+  }
+  await Promise.all([...sets, deleted])
+  assert.equal(await tier.inner.peek('plot'), undefined)
+  assert.deepEqual(leftovers(bench), nothing)
+})
+
 test('C7: updating one derived entry writes that entry only', async () => {
   const { cache, tier } = await openBench()
   await cache.set('result', 'v1')
