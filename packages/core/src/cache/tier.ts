@@ -9,8 +9,8 @@
  *      One that is rejected changed nothing.
  *  T2  A fulfilled write, delete or clear is still there after the process was killed, as far as
  *      the tier persists at all.
- *  T3  Writing or deleting a key deletes, in the same instant, every entry whose parent has that key
- *      and another version than the one written. Eviction and expiry do the same.
+ *  T3  Writing or deleting a key deletes, in the same instant, every entry that was made from an
+ *      earlier version of it. Evicting a key deletes all that was made from it.
  *  T4  It bounds itself: it evicts whole entries, the ones unused for longest first.
  *  T5  Nothing it does blocks the event loop for longer than copying a small entry.
  *
@@ -78,8 +78,8 @@ export interface CacheTier {
   peek(key: string): Promise<TierMeta | undefined>
   /** True when it replaced an entry. Rejects with `HDL_VALUE_TOO_LARGE` what could never fit. */
   write(key: string, entry: TierWrite): Promise<boolean>
-  /** True when there was an entry. */
-  delete(key: string): Promise<boolean>
+  /** True when there was an entry. The version is that of the deletion: later than the entry's. */
+  delete(key: string, version: number): Promise<boolean>
   clear(): Promise<void>
   /** What was last known; never waits. */
   stats(): TierStats

@@ -283,7 +283,9 @@ export class WriteBehind<V> {
   #send(state: KeyState<V>, change: Change<V>): Promise<boolean> {
     const { entry, encoded } = change
     // A derived entry whose parent has changed since is as good as deleted.
-    if (entry === undefined || entry.family?.alive === false) return this.#tier.delete(state.key)
+    if (entry === undefined || entry.family?.alive === false) {
+      return this.#tier.delete(state.key, change.version)
+    }
     const { version, createdAt, ttl, family } = entry
     const parent = family === undefined ? undefined : { key: family.key, version: family.version }
     const body = 'body' in encoded! ? encoded.body : this.#pieces(state, change)
@@ -340,7 +342,8 @@ export class WriteBehind<V> {
     this.#forget(state)
     if (change.entry !== undefined) {
       this.#events.lost(state)
-      this.#putDelete(state, change.version)
+      // In its new version: what was made from the lost one goes as well.
+      this.#putDelete(state, state.version)
       return
     }
     state.change = change

@@ -91,8 +91,8 @@ export class HeldTier implements CacheTier {
     return this.#hold('write', key, () => this.inner.write(key, entry)) as Promise<boolean>
   }
 
-  delete(key: string): Promise<boolean> {
-    return this.#hold('delete', key, () => this.inner.delete(key)) as Promise<boolean>
+  delete(key: string, version: number): Promise<boolean> {
+    return this.#hold('delete', key, () => this.inner.delete(key, version)) as Promise<boolean>
   }
 
   clear(): Promise<void> {

@@ -114,8 +114,8 @@ class DiskTier implements CacheTier {
     return (await this.#ask({ id: this.#id(), type: 'write', meta, body }, transfer)) as boolean
   }
 
-  async delete(key: string): Promise<boolean> {
-    return (await this.#ask({ id: this.#id(), type: 'delete', key })) as boolean
+  async delete(key: string, version: number): Promise<boolean> {
+    return (await this.#ask({ id: this.#id(), type: 'delete', key, version })) as boolean
   }
 
   async clear(): Promise<void> {

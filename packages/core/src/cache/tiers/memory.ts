@@ -69,8 +69,9 @@ class MemoryTier implements CacheTier {
     return existed
   }
 
-  delete(key: string): Promise<boolean> {
-    this.#removeDerived(key)
+  delete(key: string, version: number): Promise<boolean> {
+    this.#lastVersion = Math.max(this.#lastVersion, version)
+    this.#removeDerived(key, version)
     return Promise.resolve(this.#remove(key))
   }
 
@@ -98,7 +99,7 @@ class MemoryTier implements CacheTier {
     for (const key of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) return
       this.#evicted++
-      this.#removeDerived(key)
+      this.#removeDerived(key, Infinity)
       this.#remove(key)
     }
   }
@@ -115,9 +116,10 @@ class MemoryTier implements CacheTier {
     return true
   }
 
-  #removeDerived(parent: string, exceptVersion?: number): void {
+  /** Those that were made from an earlier version. */
+  #removeDerived(parent: string, version: number): void {
     for (const key of this.#derived.get(parent) ?? []) {
-      if (this.#entries.get(key)?.parent?.version !== exceptVersion) this.#remove(key)
+      if (this.#entries.get(key)!.parent!.version < version) this.#remove(key)
     }
   }
 

@@ -37,7 +37,12 @@ export type StoreRequest =
       readonly meta: WireMeta
       readonly body: Uint8Array
     }
-  | { readonly id: number; readonly type: 'delete'; readonly key: string }
+  | {
+      readonly id: number
+      readonly type: 'delete'
+      readonly key: string
+      readonly version: number
+    }
   | { readonly id: number; readonly type: 'clear' }
 
 /** A large value: begin, pieces, and end or abort. */

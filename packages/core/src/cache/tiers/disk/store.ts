@@ -27,7 +27,7 @@ export type StoreChange =
       readonly body: Uint8Array | null
       readonly file: string | null
     }
-  | { readonly type: 'delete'; readonly key: string }
+  | { readonly type: 'delete'; readonly key: string; readonly version: number }
   | { readonly type: 'clear' }
 
 export interface StoredMeta extends TierMeta {
@@ -198,7 +198,8 @@ export class DiskStore {
         return this.#write(change, now)
       case 'delete': {
         const old = this.peek(change.key)
-        this.#remove(change.key)
+        this.#lastVersion = Math.max(this.#lastVersion, change.version)
+        this.#remove(change.key, change.version)
         return old !== undefined && !hasExpired(old, now)
       }
       case 'clear':
@@ -233,13 +234,13 @@ export class DiskStore {
     return old !== undefined && !hasExpired(old, now)
   }
 
-  #remove(key: string): void {
+  #remove(key: string, version: number): void {
     const going = this.#statements.remove.get(key) as Going | undefined
     if (going !== undefined) this.#forget(going)
-    this.#removeDerived(key, -1)
+    this.#removeDerived(key, version)
   }
 
-  /** Those that were made from another version of the parent than this. */
+  /** Those that were made from an earlier version of the parent. */
   #removeDerived(parent: string, version: number): void {
     for (const going of this.#statements.removeDerived.all(parent, version)) {
       this.#forget(going as unknown as Going)
@@ -263,7 +264,7 @@ export class DiskStore {
 
   #evict(key: string, reason: EvictionReason): void {
     const before = this.#entries
-    this.#remove(key)
+    this.#remove(key, Number.MAX_SAFE_INTEGER)
     this.#evicted[reason] += before - this.#entries
   }
 
@@ -328,7 +329,7 @@ function prepare(database: DatabaseSync) {
     touch: statement('UPDATE entries SET used = ? WHERE key = ?'),
     remove: statement('DELETE FROM entries WHERE key = ? RETURNING key, size, file'),
     removeDerived: statement(
-      'DELETE FROM entries WHERE parent = ? AND parent_version <> ? RETURNING key, size, file',
+      'DELETE FROM entries WHERE parent = ? AND parent_version < ? RETURNING key, size, file',
     ),
     expired: statement(
       'SELECT key FROM entries WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',

@@ -66,7 +66,7 @@ test('what comes while it opens waits, and is then done in order', async () => {
   using folder = temporaryFolder()
   const { send, answer, inbox } = startServer(folder.path)
   send({ id: 1, type: 'open' }, { id: 2, type: 'write', meta: meta('a'), body: new Uint8Array(3) })
-  send({ id: 3, type: 'delete', key: 'a' })
+  send({ id: 3, type: 'delete', key: 'a', version: 999 })
   inbox.push({ now: 0, requests: [{ id: 4, type: 'peek', key: 'a' }] })
   assert.deepEqual(await answer(1), { id: 1, value: 0 })
   assert.deepEqual(await answer(2), { id: 2, value: false })
@@ -148,7 +148,7 @@ test('a large value that is replaced while it is read is answered with what is t
   large(5, 2)
   await answer(5)
   send({ id: 6, type: 'read', key: 'a' })
-  send({ id: 7, type: 'delete', key: 'a' })
+  send({ id: 7, type: 'delete', key: 'a', version: 999 })
   assert.deepEqual(await answer(6), { id: 6, value: undefined })
   assert.deepEqual(readdirSync(join(home, 'files')), [])
 
