@@ -243,11 +243,23 @@ export const errorTable = {
       `The graph is not the one of run ${p.run}: ${p.differences.join('; ')}.`,
     'Start a new run, or allow the changes: what succeeded and did not change is kept, the rest runs.',
   ),
-
+  HDL_RUN_FINISHED: entry(
+    false,
+    (p: { run: string; nodes: number }) =>
+      `Run ${p.run} has finished: all of its ${p.nodes} nodes have succeeded.`,
+    'There is nothing to resume. Start a new run.',
+  ),
   HDL_UNKNOWN_RUN: entry(
     false,
-    (p: { run: string; address: string }) => `There is no ${p.run} run in ${p.address}.`,
+    (p: { run: string; address: string; suggestion?: string | undefined }) =>
+      `There is no ${p.run} run in ${p.address}.${didYouMean(p.suggestion)}`,
     'List the runs with `heddle runs`.',
+  ),
+  HDL_AMBIGUOUS_RUN: entry(
+    false,
+    (p: { run: string; address: string; candidates: readonly string[] }) =>
+      `${quote(p.run)} can mean several runs in ${p.address}: ${p.candidates.join(', ')}.`,
+    'Type more of the id, or `last` for the newest run.',
   ),
   HDL_RUN_EXISTS: entry(
     false,
@@ -274,6 +286,11 @@ export const errorTable = {
   ),
 
   // Command line.
+  HDL_NO_JOURNAL: entry(
+    false,
+    (p: { path: string }) => `There is no journal ${p.path}: no run was recorded there.`,
+    'Record one with `heddle run`, or name the file with `--journal sqlite:FILE`.',
+  ),
   HDL_NO_MODULE: entry(
     false,
     (p: { file: string; problem: string; suggestion?: string | undefined }) =>

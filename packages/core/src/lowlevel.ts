@@ -174,5 +174,8 @@ export type {
 export { openJournal, type OpenJournalOptions } from './journal/open.ts'
 export { newRunId } from './journal/run-id.ts'
 
+// run/: how two graphs differ.
+export { compareGraphs, describeDifference, type GraphDifference } from './run/compare.ts'
+
 // scheduler/: what a recorded run says about itself.
 export { criticalPathOf, forecastOf, type TimedNode } from './scheduler/recorded.ts'

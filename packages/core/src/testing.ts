@@ -8,3 +8,13 @@ export { cacheTierCases, type TierCase, type TierFactory } from './cache/tier-ca
 
 // journal/: what every implementation of a journal must pass.
 export { journalConformance, type ConformanceStore } from './journal/conformance.ts'
+
+// run/: recorded runs as tests.
+export {
+  replayRun,
+  type RecordedAttempt,
+  type RecordedNode,
+  type RecordedRun,
+  type Replay,
+  type ReplayOptions,
+} from './run/replay.ts'

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import { parseCount, parseJournal } from '../run/settings.ts'
 import { parsePoint, type Point } from '../runs/at.ts'
@@ -49,13 +49,22 @@ export function runsCommand(): Command {
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(showCommand())
     .addCommand(timelineCommand())
+    .addCommand(compareCommand())
     .addHelpText(
       'after',
-      help(['heddle runs', 'heddle runs show last', 'heddle runs timeline last'], {
-        0: 'the answer was printed',
-        1: 'compare --fail-on-slower found that the second run is worse',
-        2: unreadable,
-      }),
+      help(
+        [
+          'heddle runs',
+          'heddle runs show last',
+          'heddle runs timeline last',
+          'heddle runs compare last~1 last',
+        ],
+        {
+          0: 'the answer was printed',
+          1: 'compare --fail-on-slower found that the second run is worse',
+          2: unreadable,
+        },
+      ),
     )
 }
 
@@ -155,8 +164,15 @@ interface TimelineFlags extends CommonFlags {
   readonly all?: boolean
 }
 
-/** A bar of less than this says nothing. */
+/** In less than this a bar says nothing; more no terminal has. */
 const narrowest = 40
+const widest = 1_000
+
+function parseWidth(text: string): number {
+  const width = parseCount(narrowest)(text)
+  if (width <= widest) return width
+  throw new InvalidArgumentError(`Expected at most ${widest}.`)
+}
 
 function timelineCommand(): Command {
   const command = new Command('timeline')
@@ -168,7 +184,7 @@ function timelineCommand(): Command {
     .argument('<run>', runArgument)
     .addOption(
       new Option('-w, --width <n>', 'columns (default: those of the terminal, or 100)').argParser(
-        parseCount(narrowest),
+        parseWidth,
       ),
     )
     .option('--all', 'a row for every job')
@@ -184,5 +200,51 @@ function timelineCommand(): Command {
       const { showTimeline } = await import('../runs/timeline/timeline.ts')
       const { width, all = false } = flags
       await showTimeline({ ...common(flags), run, width, all })
+    })
+}
+
+interface CompareFlags extends CommonFlags {
+  readonly failOnSlower?: number
+  readonly all?: boolean
+}
+
+function parsePercent(text: string): number {
+  const percent = text.trim() === '' ? NaN : Number(text.replace(/%$/, ''))
+  if (Number.isFinite(percent) && percent >= 0) return percent
+  throw new InvalidArgumentError('Expected a number of percent, 0 or more.')
+}
+
+function compareCommand(): Command {
+  const command = new Command('compare')
+    .summary('compare two runs: what got slower, faster, or ended differently')
+    .description(
+      'Compare two runs: jobs that got slower or faster, by their effect on the total, jobs that ended\n' +
+        'differently, and what changed in the graph.',
+    )
+    .argument('<a>', `the first: ${runArgument}`)
+    .argument('<b>', 'the second')
+    .addOption(
+      new Option(
+        '--fail-on-slower <percent>',
+        'exit with 1 if the second took so much longer, or did not succeed as the first did',
+      ).argParser(parsePercent),
+    )
+    .option('--all', 'every change, also of a large graph')
+  return withCommon(command, 'one JSON object: { ok, a, b, total, criticalPath, nodes, … }')
+    .addHelpText(
+      'after',
+      help(
+        ['heddle runs compare last~1 last', 'heddle runs compare k3f9q2 last --fail-on-slower 10'],
+        {
+          0: 'the comparison was printed',
+          1: 'the second run is worse, and --fail-on-slower was given',
+          2: unreadable,
+        },
+      ),
+    )
+    .action(async (a: string, b: string, flags: CompareFlags) => {
+      const { showComparison } = await import('../runs/compare/compare.ts')
+      const { failOnSlower, all = false } = flags
+      await showComparison({ ...common(flags), a, b, failOnSlower, all })
     })
 }

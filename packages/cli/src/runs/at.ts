@@ -24,24 +24,30 @@ export function parsePoint(text: string): Point {
   return { time }
 }
 
+/** A row, and the moment after it that is looked at. */
+export interface Moment {
+  readonly position: number
+  readonly at: number
+}
+
 /**
- * The row that a point means: the last one at or before it.
+ * What a point means: the last row at or before it.
  *
  * *Cancellation*: none; it reads rows up to that point.
  * @throws `HDL_BAD_OPTION` when the run had not begun.
  */
-export async function positionOf(
+export async function momentOf(
   journal: Pick<Journal, 'history'>,
   run: { readonly id: string; readonly startedAt: number },
   point: Point,
-): Promise<number> {
+): Promise<Moment> {
   const time = 'time' in point ? point.time : 'since' in point ? run.startedAt + point.since : 0
-  let found: number | undefined
+  let found: Moment | undefined
   let first: number | undefined
   for await (const { position, at } of journal.history(run.id)) {
     first ??= position
     if ('position' in point ? position > point.position : at > time) break
-    found = position
+    found = { position, at: Math.max(at, time) }
   }
   if (found !== undefined) return found
   const value = 'position' in point ? point.position : time

@@ -35,7 +35,10 @@ const columns = [
   { title: '' },
 ] as const
 
-export function historyLines(rows: readonly HistoryEntry[], { record }: ShowInput): Line[] {
+export function historyLines(
+  rows: readonly HistoryEntry[],
+  { record, surface }: ShowInput,
+): Line[] {
   return [
     [],
     ...table(
@@ -45,6 +48,7 @@ export function historyLines(rows: readonly HistoryEntry[], { record }: ShowInpu
         [span(sinceStart(record, row.at), 'dim')],
         ...cellsOf(row),
       ]),
+      surface,
     ),
   ]
 }

@@ -24,7 +24,7 @@ export function listRuns(settings: ListSettings): Promise<void> {
       answer({ ok: true, journal: surface.address, runs: listed })
       return exitCodes.ok
     }
-    for (const { line, whole } of listLines(runs, settings, surface)) tell([line], { whole })
+    tell(listLines(runs, settings, surface))
     return exitCodes.ok
   })
 }
@@ -39,12 +39,6 @@ async function select(
   // The journal does not know how a run ended, only that it has.
   const finished = await journal.runs({ state: 'finished' })
   return finished.filter((run) => outcomeOf(run) === state).slice(0, limit)
-}
-
-interface ListLine {
-  readonly line: Line
-  /** It is to be copied, and so not cut. */
-  readonly whole: boolean
 }
 
 const longestTitle = 32
@@ -62,25 +56,27 @@ export function listLines(
   runs: readonly RunSummary[],
   { state, limit }: Pick<ListSettings, 'state' | 'limit'>,
   surface: Surface,
-): ListLine[] {
+): Line[] {
   if (runs.length === 0) {
     const which = state === undefined ? '' : ` that is ${state}`
-    return [{ line: [span(`There is no run${which} in ${surface.address}.`)], whole: true }]
+    return [[span(`There is no run${which} in ${surface.address}.`)]]
   }
   const [head = [], ...rows] = table(
     columns,
     runs.map((run) => cells(run, surface)),
+    surface,
   )
-  const lines: ListLine[] = [{ line: head, whole: false }]
+  const lines: Line[] = [head]
   for (const [i, run] of runs.entries()) {
-    lines.push({ line: rows[i]!, whole: false })
+    lines.push(rows[i]!)
     if (run.state !== 'interrupted') continue
     const hint = `${' '.repeat(run.id.length)}  go on with: ${printable(resumeHint(run, surface.address))}`
-    lines.push({ line: [span(hint, 'cyan')], whole: true })
+    // Not cut: it is there to be copied.
+    lines.push([span(hint, 'cyan')])
   }
   if (runs.length === limit) {
     const more = `The newest ${limit}; --limit ${limit * 5} shows more.`
-    lines.push({ line: [span(more, 'dim')], whole: true })
+    lines.push([span(more, 'dim')])
   }
   return lines
 }

@@ -15,7 +15,7 @@ import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
 import { defaultJournal } from '../run/journal.ts'
 import { chooseView } from '../terminal/capabilities.ts'
-import { fit, paint, type Line } from '../view/line.ts'
+import { paint, type Line } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { asciiMarks, unicodeMarks, type Marks } from './marks.ts'
 
@@ -30,7 +30,7 @@ export interface LookSettings {
 export interface Surface {
   readonly symbols: Symbols
   readonly marks: Marks
-  /** Of the terminal; undefined where there is none: then nothing is cut. */
+  /** Of the terminal; undefined where there is none: then tables are as wide as they are. */
   readonly columns: number | undefined
   /** Wall time. */
   readonly now: number
@@ -41,8 +41,8 @@ export interface Surface {
 
 export interface Look extends Surface {
   readonly journal: Journal
-  /** Lines for people. They are cut at the width of the terminal, except those that are to be copied. */
-  tell(lines: readonly Line[], options?: { readonly whole?: boolean }): void
+  /** Lines for people. */
+  tell(lines: readonly Line[]): void
   /** The one object for programs. */
   answer(object: object): void
   /** As it is. */
@@ -74,11 +74,8 @@ export async function look(
       now: systemKernel.clock.wallTime(),
       json: settings.json,
       address: shortenPaths(journal.address),
-      tell: (lines, { whole = false } = {}) => {
-        for (const line of lines) {
-          const cut = columns === undefined || whole ? line : fit(line, columns, symbols.ellipsis)
-          out.line(paint(cut, color))
-        }
+      tell: (lines) => {
+        for (const line of lines) out.line(paint(line, color))
       },
       answer: (object) => out.line(JSON.stringify(object)),
       print: (text) => out.write(text),

@@ -50,7 +50,7 @@ export function nodeLines(node: NodeRecord, input: ShowInput): Line[] {
   }
   if (node.attempts.length > 0) {
     const rows = node.attempts.map((attempt) => attemptCells(attempt, input))
-    lines.push([], ...table(columns, rows))
+    lines.push([], ...table(columns, rows, surface))
   }
   if (node.errors.length > 0) lines.push([], ...errorsOf(node, surface))
   return lines

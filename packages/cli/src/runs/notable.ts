@@ -1,8 +1,11 @@
 import { runTime, type NodeRecord } from './record.ts'
 
+/** Of nodes that are only long: a few say where the time goes, more say the same again. */
+const longestShown = 12
+
 /**
  * The nodes to look at first, at most `limit`: what went wrong, then the critical path from its longest node
- * on, then what ran longest.
+ * on, then the few that ran longest.
  */
 export function notableNodes(
   nodes: readonly NodeRecord[],
@@ -24,7 +27,7 @@ export function notableNodes(
     byRunTime.filter(({ name }) => critical.has(name)),
     Math.ceil(limit * 0.8),
   )
-  take(byRunTime, limit)
+  take(byRunTime, Math.min(limit, found.size + longestShown))
   return found
 }
 

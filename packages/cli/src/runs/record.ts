@@ -10,6 +10,7 @@
  *  R2  Only the last attempt of a node can be running, and only while somebody writes the run.
  *  R3  A record up to a row says the same as a record that was read when that row was the last.
  */
+import type { Moment } from './at.ts'
 import type {
   ErrorRecord,
   HistoryEntry,
@@ -55,9 +56,6 @@ export interface SessionRecord {
   readonly by: RunHolder
 }
 
-/** One row of the history that belongs to the replay of a run. */
-export type TransitionEntry = HistoryEntry & { readonly kind: 'node' | 'run' }
-
 export interface RunRecord extends Omit<RunSnapshot, 'nodes'> {
   readonly nodes: readonly NodeRecord[]
   readonly sessions: readonly SessionRecord[]
@@ -71,8 +69,8 @@ export interface RunRecord extends Omit<RunSnapshot, 'nodes'> {
 }
 
 export interface RecordOptions {
-  /** Leaves out all rows after this one. */
-  readonly upTo?: number
+  /** Leaves out all rows after this moment. */
+  readonly upTo?: Moment
   /** Wall time: for what runs. */
   readonly now: number
 }
@@ -88,7 +86,7 @@ export async function readRecord(
   id: string,
   { upTo, now }: RecordOptions,
 ): Promise<RunRecord> {
-  const snapshot = await journal.snapshot(id, upTo === undefined ? {} : { upTo })
+  const snapshot = await journal.snapshot(id, upTo && { upTo: upTo.position })
   const builder = new RecordBuilder()
   let last = snapshot.position
   let first: number | undefined
@@ -99,7 +97,10 @@ export async function readRecord(
     if (entry.position <= snapshot.position) builder.add(entry)
     else if (upTo === undefined) break
   }
-  return builder.finish(snapshot, [first ?? 0, upTo === undefined ? snapshot.position : last], now)
+  const rows = [first ?? 0, upTo === undefined ? snapshot.position : last] as const
+  // A point in the past ends where the next row begins to count.
+  const isPast = upTo !== undefined && snapshot.position < last
+  return builder.finish(snapshot, rows, isPast ? upTo.at : now)
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
@@ -138,12 +139,12 @@ class RecordBuilder {
     if (session !== undefined) session.endedAt = Math.max(session.startedAt, entry.at)
   }
 
+  /** `now`: the moment that is looked at, if the run was going on then. */
   finish(snapshot: RunSnapshot, rows: RunRecord['rows'], now: number): RunRecord {
     const isLive = ['idle', 'running', 'paused', 'draining'].includes(snapshot.state)
-    const isNow = isLive && rows[1] === snapshot.position
-    const until = isNow ? Math.max(now, this.#lastAt) : this.#lastAt
+    const until = isLive ? Math.max(now, this.#lastAt) : this.#lastAt
     const session = this.#sessions.at(-1)
-    if (session !== undefined && isNow) session.endedAt = until
+    if (session !== undefined && isLive) session.endedAt = until
     if (isLive) this.#extend(until)
     else this.#cutOff()
     const nodes = snapshot.nodes.map((node): NodeRecord => {

@@ -92,11 +92,15 @@ function tookText({ elapsed, sessions, startedAt, until }: RunRecord): string {
   return `${took}, in ${plural(sessions.length, 'process', 'processes')} one after the other over ${over}`
 }
 
-/** Infinity is no JSON, so the journal has null for it. */
+const milliseconds = new Set(['timeout', 'retryBaseDelay', 'aging', 'cancelGrace', 'abortGrace'])
+
 function limitsText(options: RunRecord['options']): string {
   return Object.entries(options)
-    .filter(([, value]) => value !== undefined && (typeof value !== 'object' || value === null))
-    .map(([name, value]) => `${name} ${value === null ? 'no limit' : printable(String(value))}`)
+    .filter(([, value]) => typeof value === 'number' || typeof value === 'string')
+    .map(([name, value]) => {
+      const isTime = typeof value === 'number' && milliseconds.has(name)
+      return `${name} ${isTime ? formatDuration(value) : printable(String(value))}`
+    })
     .join(', ')
 }
 
@@ -115,7 +119,7 @@ function nodeTable({ record, criticalPath, surface }: ShowInput, all: boolean): 
   const rows = record.nodes
     .filter((node) => shown.has(node))
     .map((node) => nodeCells(node, record, critical.has(node.name), surface))
-  const lines = table(columns, rows)
+  const lines = table(columns, rows, surface)
   const more = record.nodes.length - shown.size
   if (more > 0) {
     const text = `  and ${plural(more, 'more job')} without failures, none longer than these; --all shows them`
@@ -153,7 +157,8 @@ function nodeCells(
 /** What the state symbol does not say. */
 function remarkOf(node: NodeRecord, isCritical: boolean, mark: string): Line {
   const word = nodeWord(node)
-  const remark: Span[] = isCritical ? [span(`${mark} `, 'bold')] : []
+  const remark: Span[] = isCritical ? [span(mark, 'bold')] : []
+  if (isCritical && word !== 'succeeded') remark.push(span(' '))
   if (word === 'blocked')
     remark.push(span(`blocked by "${printable(node.blockedBy ?? '')}"`, 'dim'))
   else if (word !== 'succeeded') remark.push(span(word, nodeStyle(word)))
@@ -175,12 +180,14 @@ function failures({ record, surface }: ShowInput): Line[] {
 export function errorsOf(node: NodeRecord, { symbols }: Pick<Surface, 'symbols'>): Line[] {
   const word = nodeWord(node)
   const { errors } = node
-  const times = errors.length > 1 ? `  ${plural(errors.length, 'attempt')} failed` : ''
+  const isGood = node.state === 'succeeded'
+  const times = isGood || errors.length > 1 ? `  ${plural(errors.length, 'attempt')} failed` : ''
+  const then = isGood ? ', then it succeeded' : ''
   return [
     [
       span(`  ${nodeSymbol(word, symbols)} `, nodeStyle(word)),
       span(printable(node.name), 'bold'),
-      span(times, 'dim'),
+      span(times + then, 'dim'),
     ],
     ...errors.flatMap((error, i) => {
       const number = errors.length > 1 ? `${i + 1}. ` : ''

@@ -4,7 +4,7 @@ import { criticalPathOf, suggest } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findRun } from './find-run.ts'
 import { historyLines, readHistory } from './history.ts'
-import { positionOf, type Point } from './at.ts'
+import { momentOf, type Point } from './at.ts'
 import { toJsonText } from './json-value.ts'
 import { look, type Look, type LookSettings } from './look.ts'
 import { nodeLines } from './node-view.ts'
@@ -35,8 +35,7 @@ export function showRun(settings: ShowSettings): Promise<void> {
   return look(settings, async (surface): Promise<ExitCode> => {
     const { journal } = surface
     const found = await findRun(journal, settings.run)
-    const upTo =
-      settings.at === undefined ? undefined : await positionOf(journal, found, settings.at)
+    const upTo = settings.at === undefined ? undefined : await momentOf(journal, found, settings.at)
     const record = await readRecord(journal, found.id, {
       now: surface.now,
       ...(upTo !== undefined && { upTo }),

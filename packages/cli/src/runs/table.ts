@@ -1,5 +1,6 @@
-import { span, textOf, type Line, type Span } from '../view/line.ts'
+import { fit, span, textOf, type Line, type Span } from '../view/line.ts'
 import { widthOf } from '../view/text.ts'
+import type { Surface } from './look.ts'
 
 export interface Column {
   readonly title: string
@@ -8,18 +9,27 @@ export interface Column {
 
 const gap = '  '
 
-/** Rows under their titles, each column as wide as it has to be. No spaces at the ends of lines. */
-export function table(columns: readonly Column[], rows: readonly (readonly Line[])[]): Line[] {
+/**
+ * Rows under their titles, each column as wide as it has to be, cut where the terminal ends. No spaces at
+ * the ends of lines.
+ */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly Line[])[],
+  surface: Pick<Surface, 'columns' | 'symbols'>,
+): Line[] {
   const head = columns.map(({ title }): Line => [span(title, 'dim')])
   const all = [head, ...rows]
   const widths = columns.map((_, i) => Math.max(...all.map((row) => widthOf(textOf(row[i] ?? [])))))
+  const room = surface.columns ?? Infinity
   return all.map((row) => {
     const last = row.findLastIndex((cell) => textOf(cell) !== '')
-    return row.slice(0, last + 1).flatMap((cell, i): Span[] => {
+    const line = row.slice(0, last + 1).flatMap((cell, i): Span[] => {
       const space = span(' '.repeat(widths[i]! - widthOf(textOf(cell))))
       const isRight = columns[i]?.align === 'right'
       const padded = isRight ? [space, ...cell] : i === last ? cell : [...cell, space]
       return i === 0 ? [...padded] : [span(gap), ...padded]
     })
+    return fit(line, room, surface.symbols.ellipsis)
   })
 }

@@ -35,7 +35,7 @@ interface Piece {
 }
 
 /** A stretch is shortened when it is longer than this share of all the time in which something ran. */
-const longestShare = 0.08
+const longestShare = 0.15
 
 export function makeScale(length: number, idle: readonly Stretch[], columns: number): Scale {
   const shortened = chooseGaps(length, idle, columns)

@@ -1,5 +1,7 @@
 /** `heddle runs timeline`: who ran when, and who waited for whom. */
 import { criticalPathOf } from '@heddle/core/lowlevel'
+import { formatDuration } from '../../view/format.ts'
+import { fit, span } from '../../view/line.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import { look, type LookSettings } from '../look.ts'
@@ -45,10 +47,11 @@ export function showTimeline(settings: TimelineSettings): Promise<void> {
       return exitCodes.ok
     }
     const width = settings.width ?? surface.columns ?? plainWidth
-    surface.tell([titleLine({ record, criticalPath, isPast: false, surface })])
+    const title = titleLine({ record, criticalPath, isPast: false, surface })
+    const more = `  ${formatDuration(record.elapsed)}  ${id}`
+    surface.tell([fit([...title, span(more, 'dim')], width, surface.symbols.ellipsis)])
     surface.tell(
       timelineLines({ record, criticalPath, timeline, surface, width, all: settings.all }),
-      { whole: true },
     )
     return exitCodes.ok
   })

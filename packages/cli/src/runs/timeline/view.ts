@@ -167,7 +167,7 @@ function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line
     scale.gaps.length > 0 ? `${marks.gap} nothing ran` : '',
     isFolded ? '1 to 9, +: how many ran at a time, with the median of their durations' : '',
   ].filter((part) => part !== '')
-  const lines: Line[] = wrap(legend, width).map((text): Line => [span(text, 'dim')])
+  const lines: Line[] = wrap(legend, width, '   ').map((text): Line => [span(text, 'dim')])
   for (const { from, to } of scale.gaps.slice(0, gapsShown)) {
     const text = `${marks.gap} nothing ran for ${formatDuration(to - from)} from +${formatDuration(from)}`
     lines.push([span(text, 'dim')])
@@ -176,15 +176,15 @@ function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line
   if (moreGaps > 0) lines.push([span(`${marks.gap} and ${moreGaps} times more`, 'dim')])
   if (criticalPath.path.length > 0) {
     const of = `${formatDuration(criticalPath.length)} of ${formatDuration(record.elapsed)}`
-    lines.push([span(`critical path ${of}: ${pathText({ criticalPath, symbols })}`)])
+    const path = `critical path ${of}: ${pathText({ criticalPath, symbols })}`
+    lines.push(...wrapWords(path, width))
   }
   if (timeline.idle.length > 0) {
     const names = timeline.idle.slice(0, idleShown).map(({ name }) => printable(name))
     const more = timeline.idle.length - names.length
     const rest = more > 0 ? ` and ${formatCount(more)} more` : ''
-    lines.push([
-      span(`${plural(timeline.idle.length, 'job')} never ran: ${names.join(', ')}${rest}`),
-    ])
+    const never = `${plural(timeline.idle.length, 'job')} never ran: ${names.join(', ')}${rest}`
+    lines.push(...wrapWords(never, width))
   }
   if (isFolded) {
     lines.push([
@@ -195,15 +195,19 @@ function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line
 }
 
 /** Parts in as few lines as the width allows. */
-function wrap(parts: readonly string[], width: number): string[] {
+function wrap(parts: readonly string[], width: number, between: string): string[] {
   const lines: string[] = []
   for (const part of parts) {
     const last = lines.at(-1)
-    if (last !== undefined && widthOf(last) + 3 + widthOf(part) <= width) {
-      lines[lines.length - 1] = `${last}   ${part}`
+    if (last !== undefined && widthOf(last) + widthOf(between) + widthOf(part) <= width) {
+      lines[lines.length - 1] = `${last}${between}${part}`
     } else {
       lines.push(part)
     }
   }
   return lines
+}
+
+function wrapWords(text: string, width: number): Line[] {
+  return wrap(text.split(' '), width, ' ').map((line): Line => [span(line)])
 }

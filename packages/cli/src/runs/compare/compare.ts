@@ -1,0 +1,53 @@
+/** `heddle runs compare`: what got slower, what got faster, and what else has changed. */
+import { exitCodes, type ExitCode } from '../../exit-codes.ts'
+import { findRun } from '../find-run.ts'
+import { look, type LookSettings } from '../look.ts'
+import { readRecord } from '../record.ts'
+import { compareRuns, isRegression, type Side } from './comparison.ts'
+import { comparisonLines } from './view.ts'
+
+export interface CompareSettings extends LookSettings {
+  readonly a: string
+  readonly b: string
+  /** Percent by which the second may take longer; undefined: it may. */
+  readonly failOnSlower: number | undefined
+  readonly all: boolean
+}
+
+/** *Cancellation*: none; it reads what is there. */
+export function showComparison(settings: CompareSettings): Promise<void> {
+  return look(settings, async (surface): Promise<ExitCode> => {
+    const { journal, now } = surface
+    const before = await findRun(journal, settings.a)
+    const after = await findRun(journal, settings.b)
+    const comparison = await compareRuns(
+      await readRecord(journal, before.id, { now }),
+      await readRecord(journal, after.id, { now }),
+    )
+    const { failOnSlower } = settings
+    const isWorse = failOnSlower !== undefined && isRegression(comparison, failOnSlower)
+    if (surface.json) {
+      const { a, b, ...rest } = comparison
+      surface.answer({ ok: !isWorse, a: sideRecord(a), b: sideRecord(b), ...rest })
+    } else {
+      surface.tell(comparisonLines(comparison, settings.all, surface))
+    }
+    return isWorse ? exitCodes.failed : exitCodes.ok
+  })
+}
+
+function sideRecord({ record, outcome, criticalPath }: Side): object {
+  const { id, title, state, startedAt, endedAt, elapsed, counts } = record
+  const { length, path } = criticalPath
+  return {
+    run: id,
+    title,
+    state,
+    outcome,
+    startedAt,
+    endedAt,
+    elapsed,
+    counts,
+    criticalPath: { length, path },
+  }
+}
