@@ -28,7 +28,7 @@ const threadRows = 16_384
 const threadText = 16 * 2 ** 20
 
 /** Batches that are sent in one turn of the loop. */
-const batchesPerTurn = 8
+const batchesPerTurn = 4
 
 /** Rows and characters that may be pending before those who can wait are asked to. */
 const roomRows = 32_768
