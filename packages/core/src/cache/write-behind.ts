@@ -204,7 +204,11 @@ export class WriteBehind<V> {
   }
 
   waitCleared(what: string, options: WaitOptions): Promise<void> {
-    return this.isClearing ? this.#cleared.wait(what, options) : Promise.resolve()
+    if (!this.isClearing) return Promise.resolve()
+    const cleared = this.#cleared.wait(what, options)
+    // It may have failed in the meantime: then this is what tries it again.
+    this.#pump()
+    return cleared
   }
 
   /** Tries a failed delete again, because somebody asks for the key. */

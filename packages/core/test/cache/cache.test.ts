@@ -516,6 +516,24 @@ test('B4: a clear that fails is made good by the next operation; until then noth
   assert.deepEqual(leftovers(bench), nothing)
 })
 
+test('B4: a set that counts as done before a clear tries the clear again when that has failed', async () => {
+  const bench = await openBench()
+  const { cache, tier, clock } = bench
+  const inside = Promise.withResolvers<void>()
+  const running = cache.transaction('key', () => inside.promise)
+  const waiting = cache.set('key', 'value')
+  tier.isHolding = true
+  const cleared = assert.rejects(cache.clear(), { code: 'HDL_STORE_FAILED' })
+  tier.find('clear').fail(new Error('disk'))
+  await cleared
+  inside.resolve()
+  await running
+  await clock.settle()
+  tier.find('clear').answer()
+  await waiting
+  assert.deepEqual(leftovers(bench), nothing)
+})
+
 test('B4: after too many refused deletes the content of the tier is given up, not remembered', async () => {
   const bench = await openBench()
   const { cache, tier, clock } = bench
