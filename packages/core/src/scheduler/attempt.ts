@@ -13,6 +13,11 @@ export interface NodeContext {
   readonly cancelled: boolean
   /** What a dependency's callback returned. */
   resultOf(name: string): unknown
+  /**
+   * From here on neither a timeout nor a cancel ends the attempt, only its own promise does: for the
+   * moment in which the outcome of finished work is recorded. False when it has been aborted already.
+   */
+  shield(): boolean
   /** Tells observers something about this attempt. */
   log(text: string): void
 }
@@ -36,6 +41,7 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   #controller: AbortController | undefined
   #reason: unknown
   #aborted = false
+  #shielded = false
   /** Ended by something else than its own promise: what that promise does later is ignored. */
   abandoned = false
   // In the list of running attempts.
@@ -61,6 +67,10 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
     return this.#aborted
   }
 
+  get shielded(): boolean {
+    return this.#shielded
+  }
+
   get reason(): unknown {
     return this.#reason
   }
@@ -79,6 +89,11 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
 
   log(text: string): void {
     this.#host.log(this, text)
+  }
+
+  shield(): boolean {
+    this.#shielded = !this.#aborted
+    return this.#shielded
   }
 
   /** The first reason stays: a job cancelled after its timeout has timed out. */

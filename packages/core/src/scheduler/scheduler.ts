@@ -799,7 +799,7 @@ export class Scheduler {
   }
 
   #abort(attempt: Attempt, reason: HeddleError): void {
-    if (attempt.cancelled) return
+    if (attempt.cancelled || attempt.shielded) return
     // Before abort(): its listeners are user code and may end the attempt on the spot.
     this.#timeouts.set(attempt, this.#clock.now() + this.#abortGrace)
     attempt.abort(reason)
