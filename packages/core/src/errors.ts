@@ -291,6 +291,12 @@ export const errorTable = {
     (p: { path: string }) => `There is no journal ${p.path}: no run was recorded there.`,
     'Record one with `heddle run`, or name the file with `--journal sqlite:FILE`.',
   ),
+  HDL_NOT_REPRODUCIBLE: entry(
+    false,
+    (p: { run: string; problem: string }) =>
+      `Run ${p.run} does not come out the same when it is played again: ${p.problem}.`,
+    'Its graph or its limits were changed while it ran. `heddle runs show` says what happened.',
+  ),
   HDL_NO_MODULE: entry(
     false,
     (p: { file: string; problem: string; suggestion?: string | undefined }) =>

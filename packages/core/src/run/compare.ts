@@ -1,5 +1,7 @@
 import type { Graph } from '../graph/graph.ts'
 import type { NodeHeader } from '../journal/journal.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Slices } from '../kernel/slices.ts'
 import { fingerprint } from './fingerprint.ts'
 
 /** One way in which a graph is not the one that was journaled. */
@@ -15,42 +17,69 @@ export type GraphDifference =
   | { readonly kind: 'input'; readonly node: string }
 
 /** The graph as the journal keeps it. */
-export function headersOf(graph: Graph): NodeHeader[] {
-  return Array.from(graph.nodes(), (node) => {
+export async function headersOf(graph: Graph, clock: Clock): Promise<NodeHeader[]> {
+  const headers: NodeHeader[] = []
+  const slices = new Slices(clock)
+  for (const node of graph.nodes()) {
     const { name, job, after } = node
-    const input = fingerprint(node)
-    return { name, job: job.name, place: job.place, after, ...(input !== undefined && { input }) }
-  })
+    const mark = fingerprint(node, clock)
+    const input = typeof mark === 'string' ? mark : await mark
+    headers.push({ name, job: job.name, place: job.place, after, input })
+    if (slices.due) await slices.next()
+  }
+  return headers
 }
 
 /** What changed from `before` to `now`. Moving a job to another place changes nothing that was computed. */
-export function compareGraphs(
-  before: readonly NodeHeader[],
+export async function compareGraphs(
+  before: ReadonlyMap<string, NodeHeader>,
   now: readonly NodeHeader[],
-): GraphDifference[] {
+  clock: Clock,
+): Promise<GraphDifference[]> {
   const differences: GraphDifference[] = []
-  const old = new Map(before.map((node) => [node.name, node]))
+  const slices = new Slices(clock)
+  const names = new Set<string>()
   for (const node of now) {
-    const was = old.get(node.name)
-    old.delete(node.name)
-    if (was === undefined) {
-      differences.push({ kind: 'added', node: node.name })
-      continue
-    }
-    if (was.job !== node.job) {
-      differences.push({ kind: 'job', node: node.name, before: was.job, now: node.job })
-    }
-    const gained = node.after.filter((name) => !was.after.includes(name))
-    const lost = was.after.filter((name) => !node.after.includes(name))
+    names.add(node.name)
+    const was = before.get(node.name)
+    if (was === undefined) differences.push({ kind: 'added', node: node.name })
+    else differences.push(...compareNodes(was, node))
+    if (slices.due) await slices.next()
+  }
+  for (const name of before.keys()) {
+    if (!names.has(name)) differences.push({ kind: 'removed', node: name })
+    if (slices.due) await slices.next()
+  }
+  return differences
+}
+
+function compareNodes(was: NodeHeader, now: NodeHeader): GraphDifference[] {
+  const node = now.name
+  const differences: GraphDifference[] = []
+  if (was.job !== now.job) differences.push({ kind: 'job', node, before: was.job, now: now.job })
+  if (!isSameList(was.after, now.after)) {
+    const gained = without(now.after, was.after)
+    const lost = without(was.after, now.after)
     if (gained.length > 0 || lost.length > 0) {
-      differences.push({ kind: 'dependencies', node: node.name, gained, lost })
-    }
-    if (was.input !== undefined && node.input !== undefined && was.input !== node.input) {
-      differences.push({ kind: 'input', node: node.name })
+      differences.push({ kind: 'dependencies', node, gained, lost })
     }
   }
-  for (const name of old.keys()) differences.push({ kind: 'removed', node: name })
+  if (was.input !== undefined && was.input !== now.input) differences.push({ kind: 'input', node })
   return differences
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, i) => name === b[i])
+}
+
+function without(names: readonly string[], others: readonly string[]): string[] {
+  const known = new Set(others)
+  return names.filter((name) => !known.has(name))
+}
+
+/** Whether the journal knows the node as it is now, its place included. */
+export function isSameHeader(was: NodeHeader, now: NodeHeader): boolean {
+  return was.place === now.place && was.input === now.input && compareNodes(was, now).length === 0
 }
 
 /** A difference in words. */

@@ -1,7 +1,8 @@
-import { describe } from '../errors.ts'
-import type { ErrorRecord, RunWriter, Transition } from '../journal/journal.ts'
+import { isError } from '../errors.ts'
+import type { RunWriter, Transition } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RunEvent } from '../scheduler/events.ts'
+import { toErrorRecord } from './error-record.ts'
 
 /**
  * Writes what happens in a run to its journal.
@@ -29,6 +30,15 @@ export class Recorder {
   }
 
   readonly observe = (event: RunEvent): void => {
+    try {
+      this.#write(event)
+    } catch (error) {
+      // The journal's owner has closed it during the run: the next success says so, and ends the run.
+      if (!isError(error, 'HDL_CLOSED')) throw error
+    }
+  }
+
+  #write(event: RunEvent): void {
     const at = this.#clock.wallTime()
     if (event.type === 'state' && event.state !== this.#writtenState) {
       this.#writtenState = event.state
@@ -49,19 +59,5 @@ export class Recorder {
       ...(blockedBy !== undefined && { blockedBy }),
     }
     this.#writer.append(transition)
-  }
-}
-
-/** An error as plain data, with its causes. */
-function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
-  if (!(error instanceof Error)) return { name: typeof error, message: describe(error) }
-  const code = (error as { code?: unknown }).code
-  return {
-    name: error.name,
-    message: error.message,
-    ...(typeof code === 'string' && { code }),
-    ...(error.stack !== undefined && { stack: error.stack }),
-    // Causes may be circular, and nobody reads the tenth.
-    ...(error.cause !== undefined && depth < 8 && { cause: toErrorRecord(error.cause, depth + 1) }),
   }
 }

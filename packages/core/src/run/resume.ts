@@ -1,60 +1,149 @@
+/**
+ * Going on with a run of the journal.
+ *
+ *   findRun ──▶ the journaled graph is compared with the graph ──▶ results that stand are read back
+ *                                     └── differs, not allowed ──▶ HDL_GRAPH_CHANGED
+ *
+ * Invariants, quoted by the tests:
+ *  R1  A node with a success in the journal is never run again by a resumed run, unless it, or something
+ *      that it was computed from, has changed and the changes are allowed.
+ *  R2  A run has at most one success per node in the journal, with the same exception.
+ *  R3  `result.of(node)` gives the same value after a resume as before the crash.
+ *  R4  Once changes are allowed they are part of the run: a second resume with the same graph finds
+ *      no difference in what was added or changed, and a result that fell with a change stays fallen.
+ */
 import { HeddleError } from '../errors.ts'
-import type { Graph } from '../graph/graph.ts'
-import type { Journal, RunSnapshot } from '../journal/journal.ts'
-import { compareGraphs, describeDifference, headersOf } from './compare.ts'
+import type {
+  Journal,
+  NodeHeader,
+  NodeSnapshot,
+  RunSnapshot,
+  RunSummary,
+  RunWriter,
+} from '../journal/journal.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Slices } from '../kernel/slices.ts'
+import { compareGraphs, describeDifference, isSameHeader } from './compare.ts'
 
 /** Results that are read back at once: more would only fill the queue of the journal's thread. */
 const readsAtOnce = 64
 
-/** States from which a run can go on. */
-const resumable = new Set(['interrupted', 'cancelled', 'running', 'paused', 'draining'])
+/** Differences that are spelled out in the error. */
+const toldDifferences = 20
 
 /**
- * The run to go on with: the given one, or the last that has not ended.
+ * Whether there is something left to do, and nobody doing it. A node that was skipped in a run which was
+ * not cancelled was taken out of it on purpose.
+ */
+function isOpen({ state, counts }: RunSummary): boolean {
+  if (state === 'interrupted' || state === 'cancelled') return true
+  const { succeeded: _succeeded, skipped: _skipped, ...others } = counts
+  return state === 'finished' && Object.values(others).some((count) => count > 0)
+}
+
+/**
+ * The run to go on with: the given one, or the last with something left to do.
  * @throws `HDL_UNKNOWN_RUN` when there is none.
  */
 export async function findRun(journal: Journal, which: string | true): Promise<RunSnapshot> {
   if (which !== true) return journal.snapshot(which)
-  const runs = await journal.runs()
-  const last = runs.find((run) => resumable.has(run.state))
-  if (last === undefined)
+  const last = (await journal.runs()).find(isOpen)
+  if (last === undefined) {
     throw new HeddleError('HDL_UNKNOWN_RUN', { run: 'unfinished', address: journal.address })
+  }
   return journal.snapshot(last.id)
 }
 
+/** What a resumed run starts from. */
+export interface Continuation {
+  /** Results that stand, by node. */
+  readonly finished: ReadonlyMap<string, unknown>
+  /** Writes down what has changed since, before anything of the new graph is (R4). */
+  announce(writer: RunWriter): void
+}
+
 /**
- * What an earlier run has finished, by node.
+ * Works out what of an earlier run stands.
  *
- * @throws `HDL_GRAPH_CHANGED` with every difference named, unless `allowChanges`; `HDL_RUN_ENDED` when
+ * @throws `HDL_GRAPH_CHANGED` with every difference named, unless `allowChanges`; `HDL_RUN_FINISHED` when
  * there is nothing left to do.
  */
-export async function finishedNodes(
+export async function continueRun(
   journal: Journal,
   run: RunSnapshot,
-  graph: Graph,
-  allowChanges: boolean,
-): Promise<ReadonlyMap<string, unknown>> {
-  if (run.nodes.every((node) => node.state === 'succeeded')) {
-    throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${run.id}` })
+  headers: readonly NodeHeader[],
+  options: { readonly allowChanges: boolean; readonly clock: Clock },
+): Promise<Continuation> {
+  const { clock } = options
+  if (run.state === 'finished' && run.nodes.every((node) => node.state === 'succeeded')) {
+    throw new HeddleError('HDL_RUN_FINISHED', { run: run.id, nodes: run.nodes.length })
   }
-  const differences = compareGraphs(run.nodes, headersOf(graph))
-  if (differences.length > 0 && !allowChanges) {
-    throw new HeddleError('HDL_GRAPH_CHANGED', {
-      run: run.id,
-      differences: differences.map(describeDifference),
-    })
+  const before = await byName(run.nodes, clock)
+  const differences = await compareGraphs(before, headers, clock)
+  if (differences.length > 0 && !options.allowChanges) {
+    const told = differences.slice(0, toldDifferences).map(describeDifference)
+    const more = differences.length - told.length
+    if (more > 0) told.push(`and ${more} more differences`)
+    throw new HeddleError('HDL_GRAPH_CHANGED', { run: run.id, differences: told })
   }
   const changed = new Set(differences.map(({ node }) => node))
-  const succeeded = new Set(
-    run.nodes.filter((node) => node.state === 'succeeded').map((node) => node.name),
-  )
   /** A result stands only as long as everything it was computed from stands. */
-  const reusable = new Set<string>()
-  for (const { name, after } of graph.nodes()) {
-    const stands = succeeded.has(name) && !changed.has(name)
-    if (stands && after.every((dependency) => reusable.has(dependency))) reusable.add(name)
+  const standing = new Set<string>()
+  const fallen: string[] = []
+  const announced: NodeHeader[] = []
+  const slices = new Slices(clock)
+  for (const header of headers) {
+    const { name, after } = header
+    const was = before.get(name)
+    if (was === undefined || !isSameHeader(was, header)) announced.push(header)
+    if (was?.state === 'succeeded') {
+      const stands = !changed.has(name) && after.every((dependency) => standing.has(dependency))
+      if (stands) standing.add(name)
+      else fallen.push(name)
+    }
+    if (slices.due) await slices.next()
   }
-  return readValues(journal, run.id, [...reusable])
+  const removed = differences.flatMap(({ kind, node }) =>
+    kind === 'removed' ? [before.get(node)!] : [],
+  )
+  const changes: Changes = { fallen, removed, headers: announced }
+  return {
+    finished: await readValues(journal, run.id, [...standing]),
+    announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
+  }
+}
+
+interface Changes {
+  /** Nodes whose results do not stand any more. */
+  readonly fallen: readonly string[]
+  readonly removed: readonly NodeSnapshot[]
+  /** Nodes that are new or not as the journal knows them. */
+  readonly headers: readonly NodeHeader[]
+}
+
+/**
+ * The order matters to a crash in between: the headers make the new graph the run's graph, so a result
+ * that falls has fallen before they are there.
+ */
+function announceChanges(writer: RunWriter, changes: Changes, at: number): void {
+  for (const node of changes.fallen) writer.append({ node, state: 'waiting', attempt: 0, at })
+  for (const { name: node, state, attempt } of changes.removed) {
+    if (state !== 'succeeded') writer.append({ node, state: 'skipped', attempt, at })
+  }
+  if (changes.headers.length > 0) writer.addNodes(changes.headers)
+}
+
+async function byName(
+  nodes: readonly NodeSnapshot[],
+  clock: Clock,
+): Promise<ReadonlyMap<string, NodeSnapshot>> {
+  const found = new Map<string, NodeSnapshot>()
+  const slices = new Slices(clock)
+  for (const node of nodes) {
+    found.set(node.name, node)
+    if (slices.due) await slices.next()
+  }
+  return found
 }
 
 async function readValues(

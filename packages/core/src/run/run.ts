@@ -1,7 +1,9 @@
-import { HeddleError } from '../errors.ts'
+import { HeddleError, isError } from '../errors.ts'
 import type { Graph, GraphNode, NodeRef, OutputOf } from '../graph/graph.ts'
 import type { JobContext, PlaceName } from '../graph/job.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
+import { Slices } from '../kernel/slices.ts'
 import { loopPlace } from '../places/loop.ts'
 import type { Place } from '../places/place.ts'
 import { sharedThreadPlace } from '../places/thread.ts'
@@ -10,7 +12,7 @@ import type { RunResult } from '../scheduler/result.ts'
 import { final } from '../scheduler/retry.ts'
 import { Scheduler, type SchedulerOptions } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
-import { openSession, type JournalOptions, type Session } from './session.ts'
+import type { JournalOptions, Session } from './session.ts'
 
 export interface RunOptions
   extends Omit<SchedulerOptions, 'unknown' | 'allowCycles' | 'keepOpen'>, JournalOptions {
@@ -45,7 +47,8 @@ export interface Run {
  * *Cancellation*: aborting `signal` cancels the run; the promise still resolves, with `ok: false`.
  * *Fairness*: first ready, first started, within a priority.
  * @throws `HDL_PLACE_UNAVAILABLE` before anything has started; with a journal also `HDL_LOCKED`,
- * `HDL_GRAPH_CHANGED`, and `HDL_STORE_FAILED` when it cannot be written.
+ * `HDL_UNKNOWN_RUN`, `HDL_RUN_FINISHED`, `HDL_GRAPH_CHANGED`, and `HDL_STORE_FAILED` when it cannot be
+ * written.
  */
 export async function run(graph: Graph, options: RunOptions = {}): Promise<GraphResult> {
   // A program and its thread jobs may share one file. A thread that imports the file to get at a job
@@ -63,22 +66,17 @@ export async function run(graph: Graph, options: RunOptions = {}): Promise<Graph
  */
 export async function startRun(graph: Graph, options: RunOptions = {}): Promise<Run> {
   const { signal, places = {}, journal, resume, allowChanges, title, ...limits } = options
-  const nodes = new Map<string, PlacedNode>()
-  for (const node of graph.nodes()) nodes.set(node.name, { node, place: placeFor(node, places) })
+  const { clock } = options.kernel ?? systemKernel
+  const nodes = await placeNodes(graph, places, clock)
   const scheduler = new Scheduler(limits)
-  const session = await openSession(
-    graph,
-    { ...options, limits: plainLimits(limits) },
-    options.kernel ?? systemKernel,
-  )
+  const session = await connect(graph, options, plainLimits(limits))
   if (session !== undefined) scheduler.observe(session.recorder.observe)
-
-  for (const { node } of nodes.values()) {
-    const { name, job, after } = node
-    const done = session?.finished.has(name)
-      ? { done: true, value: session.finished.get(name) }
-      : undefined
-    scheduler.add(name, { ...limitsOf(job), ...limitsOf(node.options), ...done, after })
+  try {
+    await addNodes(scheduler, nodes, session, clock)
+  } catch (error) {
+    // A limit of a node is wrong. The journal must not stay locked for that.
+    await session?.close()
+    throw error
   }
   const work = (name: string, context: NodeContext): unknown => {
     const outcome = execute(nodes.get(name)!, context)
@@ -88,9 +86,53 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   return { id: session?.runId, scheduler, result: conclude(running, session) }
 }
 
+/** The connection to the journal. Loaded only here: most programs run without, and need not pay for it. */
+async function connect(
+  graph: Graph,
+  options: RunOptions,
+  limits: Readonly<Record<string, unknown>>,
+): Promise<Session | undefined> {
+  if (options.journal === undefined && !options.resume) return undefined
+  const { openSession } = await import('./session.ts')
+  return openSession(graph, { ...options, limits }, options.kernel ?? systemKernel)
+}
+
 interface PlacedNode {
   readonly node: GraphNode
   readonly place: Place
+}
+
+type PlacedNodes = ReadonlyMap<string, PlacedNode>
+
+async function placeNodes(
+  graph: Graph,
+  places: Partial<Readonly<Record<PlaceName, Place>>>,
+  clock: Clock,
+): Promise<PlacedNodes> {
+  const nodes = new Map<string, PlacedNode>()
+  const slices = new Slices(clock)
+  for (const node of graph.nodes()) {
+    nodes.set(node.name, { node, place: placeFor(node, places) })
+    if (slices.due) await slices.next()
+  }
+  return nodes
+}
+
+async function addNodes(
+  scheduler: Scheduler,
+  nodes: PlacedNodes,
+  session: Session | undefined,
+  clock: Clock,
+): Promise<void> {
+  const slices = new Slices(clock)
+  for (const { node } of nodes.values()) {
+    const { name, job, after } = node
+    const done = session?.finished.has(name)
+      ? { done: true, value: session.finished.get(name) }
+      : undefined
+    scheduler.add(name, { ...limitsOf(job), ...limitsOf(node.options), ...done, after })
+    if (slices.due) await slices.next()
+  }
 }
 
 /** Everything is on disk before the caller hears of the end. */
@@ -110,7 +152,12 @@ async function conclude(
   }
 }
 
-/** A success counts once it is in the journal. A journal that cannot be written ends the run. */
+/**
+ * A success counts once it is in the journal. A journal that cannot be written ends the run.
+ *
+ * While it is being written nothing else can end the attempt: a timeout or a cancel in this moment would
+ * make a failure of what the journal holds as a success.
+ */
 async function record(
   session: Session,
   scheduler: Scheduler,
@@ -118,11 +165,11 @@ async function record(
   outcome: unknown,
 ): Promise<unknown> {
   const value = await outcome
-  if (context.cancelled) return value
+  if (!context.shield()) return value
   try {
     await session.recorder.succeeded(context.name, context.attempt, value)
   } catch (error) {
-    if (!(error instanceof HeddleError) || error.code === 'HDL_STORE_FAILED') {
+    if (!isError(error, 'HDL_NOT_CLONEABLE')) {
       scheduler.cancel({ source: 'shutdown', reason: 'the journal cannot be written', abort: true })
     }
     throw final(error as Error)

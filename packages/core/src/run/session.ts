@@ -1,16 +1,19 @@
 import { hostname } from 'node:os'
+import { HeddleError } from '../errors.ts'
 import type { Graph } from '../graph/graph.ts'
-import type { Journal } from '../journal/journal.ts'
+import type { Journal, RunWriter } from '../journal/journal.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { openJournal } from '../journal/open.ts'
+import { newRunId } from '../journal/run-id.ts'
 import { headersOf } from './compare.ts'
 import { Recorder } from './recorder.ts'
-import { findRun, finishedNodes } from './resume.ts'
+import { continueRun, findRun } from './resume.ts'
 
 export interface JournalOptions {
   /** Where the run is recorded: `sqlite:runs.db`, `memory`, or a journal that the caller opened and closes. */
   readonly journal?: string | Journal
-  /** Goes on with a run of the journal: its id, or `true` for the last that has not ended. */
-  readonly resume?: string | true
+  /** Goes on with a run of the journal: its id, or `true` for the last with something left to do. */
+  readonly resume?: string | boolean
   /** Resumes although the graph has changed. What stands unchanged is kept, the rest runs. */
   readonly allowChanges?: boolean
   /** What the run is called in lists. */
@@ -27,46 +30,46 @@ export interface Session {
   close(): Promise<void>
 }
 
+/**
+ * Opens the journal, and in it a new run or the one to go on with.
+ *
+ * When it fails nothing is left open, and the run in the journal is as it was.
+ */
 export async function openSession(
   graph: Graph,
   options: JournalOptions & { readonly limits: Readonly<Record<string, unknown>> },
   kernel: Kernel,
-): Promise<Session | undefined> {
-  const { journal: where, resume, allowChanges = false } = options
-  if (where === undefined) return undefined
-  // Loaded only here: most programs run without a journal and should not pay for SQLite at their start.
-  const { openJournal } = await import('../journal/open.ts')
-  const { newRunId } = await import('../journal/run-id.ts')
+): Promise<Session> {
+  const { journal: where, resume = false, allowChanges = false } = options
+  if (where === undefined) {
+    const expected = 'absent, or with the journal that holds the run'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'resume', value: resume, expected })
+  }
+  const { clock } = kernel
   await using opened = new AsyncDisposableStack()
   const journal =
     typeof where === 'string' ? opened.use(await openJournal(where, { kernel })) : where
   const by = { pid: process.pid, host: hostname(), command: process.argv.slice(1).join(' ') }
+  const nodes = await headersOf(graph, clock)
 
+  let writer: RunWriter
   let finished: ReadonlyMap<string, unknown> = new Map()
-  let runId: string
-  if (resume === undefined) {
-    runId = newRunId(kernel)
+  if (resume === false) {
+    const { title = 'run', limits } = options
+    const startedAt = clock.wallTime()
+    const header = { id: newRunId(kernel), title, startedAt, ...by, options: limits, nodes }
+    writer = opened.use(await journal.openRun(header))
   } else {
     const run = await findRun(journal, resume)
-    runId = run.id
-    finished = await finishedNodes(journal, run, graph, allowChanges)
+    const from = await continueRun(journal, run, nodes, { allowChanges, clock })
+    writer = opened.use(await journal.resumeRun(run.id, by))
+    from.announce(writer)
+    ;({ finished } = from)
   }
-  const writer = opened.use(
-    resume === undefined
-      ? await journal.openRun({
-          id: runId,
-          title: options.title ?? 'run',
-          startedAt: kernel.clock.wallTime(),
-          ...by,
-          options: options.limits,
-          nodes: headersOf(graph),
-        })
-      : await journal.resumeRun(runId, by),
-  )
   const held = opened.move()
   return {
-    runId,
-    recorder: new Recorder(writer, kernel.clock),
+    runId: writer.runId,
+    recorder: new Recorder(writer, clock),
     finished,
     close: async () => {
       await using _held = held

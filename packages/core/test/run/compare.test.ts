@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Graph, job } from '@heddle/core'
+import type { NodeHeader } from '@heddle/core/lowlevel'
+import { expectLoopFree } from '@heddle/core/testing'
+import { systemClock } from '../../src/kernel/clock.ts'
+import {
+  compareGraphs,
+  describeDifference,
+  headersOf,
+  isSameHeader,
+  type GraphDifference,
+} from '../../src/run/compare.ts'
+
+const node = (name: string, more: Partial<NodeHeader> = {}): NodeHeader => ({
+  name,
+  job: 'work',
+  place: 'loop',
+  after: [],
+  ...more,
+})
+
+function compare(
+  before: readonly NodeHeader[],
+  now: readonly NodeHeader[],
+): Promise<GraphDifference[]> {
+  return compareGraphs(new Map(before.map((each) => [each.name, each])), now, systemClock)
+}
+
+test('headers hold what decides whether a result still stands', async () => {
+  const graph = new Graph()
+  const a = graph.add(
+    'a',
+    job({ name: 'load' }, (n: number) => n),
+    { input: 1 },
+  )
+  const sum = job({ name: 'sum', place: 'thread', module: import.meta.url }, (n: number) => n)
+  graph.add('b', sum, { after: [a], input: (of) => of(a) })
+  const [first, second] = await headersOf(graph, systemClock)
+  assert.match(first!.input!, /^[\w-]{16}$/)
+  assert.deepEqual(first, node('a', { job: 'load', input: first!.input! }))
+  assert.deepEqual(
+    second,
+    node('b', { job: 'sum', place: 'thread', after: ['a'], input: 'from results' }),
+  )
+})
+
+test('equal graphs have no difference, in whatever order nodes and dependencies are given', async () => {
+  const graph = [node('a'), node('b'), node('c', { after: ['a', 'b'], input: 'x' })]
+  assert.deepEqual(await compare(graph, graph), [])
+  const turned = [node('b'), node('a'), node('c', { after: ['b', 'a'], input: 'x' })]
+  assert.deepEqual(await compare(graph, turned), [])
+})
+
+test('each kind of difference is found, and several of one node', async () => {
+  const differences = await compare(
+    [node('gone'), node('a', { input: '1' }), node('b', { after: ['a', 'gone'] })],
+    [node('new'), node('a', { input: '2', job: 'other' }), node('b', { after: ['new', 'a'] })],
+  )
+  assert.deepEqual(differences, [
+    { kind: 'added', node: 'new' },
+    { kind: 'job', node: 'a', before: 'work', now: 'other' },
+    { kind: 'input', node: 'a' },
+    { kind: 'dependencies', node: 'b', gained: ['new'], lost: ['gone'] },
+    { kind: 'removed', node: 'gone' },
+  ])
+  assert.deepEqual(differences.map(describeDifference), [
+    '"new" is new',
+    '"a" runs other instead of work',
+    'the input of "a" changed',
+    '"b" now needs "new", no longer needs "gone"',
+    '"gone" is gone',
+  ])
+})
+
+test('a node that was journaled without a mark of its input is not compared by it', async () => {
+  assert.deepEqual(await compare([node('a')], [node('a', { input: '1' })]), [])
+})
+
+test('another place is no difference, but the journal should know it', async () => {
+  const moved = node('a', { place: 'thread' })
+  assert.deepEqual(await compare([node('a')], [moved]), [])
+  assert.equal(isSameHeader(node('a'), moved), false)
+  assert.equal(isSameHeader(moved, { ...moved }), true)
+})
+
+test('a graph with many nodes and a node with many dependencies leave the loop free', async () => {
+  const names = Array.from({ length: 60_000 }, (_, i) => `node ${i}`)
+  const before = [...names.map((name) => node(name)), node('all', { after: names })]
+  const turned = [...names.map((name) => node(name)), node('all', { after: names.toReversed() })]
+  // As pairs, the dependencies of the last node alone would take seconds.
+  const differences = await expectLoopFree(500, () => compare(before, turned))
+  assert.deepEqual(differences, [])
+})

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Graph, HeddleError, isError, job, retryAfter, run, startRun } from '@heddle/core'
+import type { Journal, RunWriter } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
+import { seededRandom } from '../../src/kernel/random.ts'
+import { CountedGraph, historyOf, journals, steps } from './kit.ts'
+
+for (const [kind, openEmpty] of Object.entries(journals)) {
+  test(`${kind}: every transition of every node is a row, and so is the state of the run`, async (t) => {
+    const journal = await openEmpty(t)
+    const counted = new CountedGraph().add({ a: [], b: ['a'], c: ['b'], d: [] })
+    counted.failing.add('b')
+    const { run: id } = await run(counted.graph, { journal, concurrency: 1 })
+    const history = await historyOf(journal, id!)
+    assert.deepEqual(steps(history).toSorted(), [
+      'a ready',
+      'a running',
+      'a succeeded',
+      'b failed',
+      'b ready',
+      'b running',
+      'c blocked',
+      'd ready',
+      'd running',
+      'd succeeded',
+    ])
+    const blocked = history.find((row) => row.kind === 'node' && row.state === 'blocked')
+    assert.ok(blocked?.kind === 'node')
+    assert.equal(blocked.blockedBy, 'b')
+    const states = history.flatMap((row) => (row.kind === 'run' ? [row.state] : []))
+    assert.equal(states.at(-1), 'finished')
+    assert.equal(history.at(-1)!.kind, 'run', 'nothing comes after the end')
+    const times = history.map(({ at }) => at)
+    assert.deepEqual(
+      times,
+      times.toSorted((x, y) => x - y),
+      'times are those of the rows',
+    )
+  })
+
+  test(`${kind}: the errors of all attempts are in the journal, with delay, code and causes`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    const flaky = job({ name: 'flaky', retries: 2 }, (_: undefined, { attempt }) => {
+      const cause = new TypeError('inner')
+      const error = new Error(`attempt ${attempt}`, { cause })
+      if (attempt < 2) throw retryAfter(0, Object.assign(error, { code: 'E_FLAKY' }))
+      return 'at last'
+    })
+    graph.add('flaky', flaky)
+    const { run: id } = await run(graph, { journal })
+    const { nodes } = await journal.snapshot(id!)
+    const { errors, attempt } = nodes[0]!
+    assert.equal(attempt, 2)
+    assert.equal(errors.length, 2)
+    const [first] = errors
+    assert.equal(first!.code, 'HDL_RETRY_AFTER')
+    assert.equal(first!.cause!.message, 'attempt 0')
+    assert.equal(first!.cause!.code, 'E_FLAKY')
+    assert.equal(first!.cause!.cause!.name, 'TypeError')
+    assert.match(first!.cause!.stack!, /recorder\.test/)
+    const retries = (await historyOf(journal, id!)).filter(
+      (row) => row.kind === 'node' && row.state === 'retrying',
+    )
+    assert.deepEqual(
+      retries.map((row) => row.kind === 'node' && [row.attempt, row.delay]),
+      [
+        [1, 0],
+        [2, 0],
+      ],
+    )
+  })
+
+  test(`${kind}: what jobs log is in the journal, in its place and with its attempt`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    const talks = job({ name: 'talks', retries: 1 }, (_: undefined, ctx) => {
+      ctx.log(`first of ${ctx.attempt}`)
+      ctx.log('zwölf\nZeilen')
+      if (ctx.attempt === 0) throw retryAfter(0)
+    })
+    graph.add('talks', talks)
+    const { run: id } = await run(graph, { journal })
+    const rows = (await historyOf(journal, id!)).flatMap((row) => {
+      if (row.kind === 'log') return [`${row.node} ${row.attempt}: ${row.text}`]
+      return row.kind === 'node' ? [row.state] : []
+    })
+    assert.deepEqual(rows, [
+      'ready',
+      'running',
+      'talks 0: first of 0',
+      'talks 0: zwölf\nZeilen',
+      'retrying',
+      'ready',
+      'running',
+      'talks 1: first of 1',
+      'talks 1: zwölf\nZeilen',
+      'succeeded',
+    ])
+  })
+
+  test(`${kind}: a result that is no data fails its own node and no other`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    const odd = graph.add(
+      'odd',
+      job({ name: 'odd', retries: 3 }, () => ({ list: [1, () => 2] })),
+    )
+    graph.add(
+      'behind',
+      job({ name: 'behind' }, () => 1),
+      { after: [odd] },
+    )
+    graph.add(
+      'good',
+      job({ name: 'good' }, () => 1),
+    )
+    const result = await run(graph, { journal, concurrency: 1 })
+    assert.equal(result.state, 'finished')
+    assert.deepEqual(result.succeeded, ['good'])
+    assert.match(String(result.failed.get('odd')), /"odd".*list\[1\] is a function/)
+    assert.equal(result.errors.get('odd')!.length, 1, 'it would not get better')
+    assert.deepEqual([...result.blocked], [['behind', 'odd']])
+    assert.deepEqual((await journal.snapshot(result.run!)).counts, {
+      failed: 1,
+      blocked: 1,
+      succeeded: 1,
+    })
+  })
+}
+
+/** A journal whose commits end when the test says so. */
+async function heldJournal(t: Parameters<(typeof journals)[string]>[0]): Promise<{
+  readonly journal: Journal
+  /** Rows that were handed in and are not durable. */
+  readonly commits: (() => void)[]
+  fail: Error | undefined
+}> {
+  const journal = await journals['memory']!(t)
+  const held = { journal, commits: [] as (() => void)[], fail: undefined as Error | undefined }
+  const openRun = journal.openRun.bind(journal)
+  journal.openRun = async (header): Promise<RunWriter> => {
+    const writer = await openRun(header)
+    const commit = writer.commit.bind(writer)
+    writer.commit = async (transition, value) => {
+      if (held.fail === undefined) await new Promise<void>((done) => held.commits.push(done))
+      if (held.fail !== undefined) throw held.fail
+      return commit(transition, value)
+    }
+    return writer
+  }
+  return held
+}
+
+const virtualKernel = (): { clock: VirtualClock; random: ReturnType<typeof seededRandom> } => ({
+  clock: new VirtualClock(),
+  random: seededRandom(1),
+})
+
+test('law 6: nobody hears of a success before it is durable', async (t) => {
+  const held = await heldJournal(t)
+  const kernel = virtualKernel()
+  const heard: string[] = []
+  const { graph, calls } = new CountedGraph().add({ a: [], b: ['a'] })
+  const { result } = await startRun(graph, {
+    journal: held.journal,
+    kernel,
+    observer: (event) => {
+      if (event.type === 'node' && event.state === 'succeeded') heard.push(event.name)
+    },
+  })
+  await kernel.clock.settle()
+  assert.deepEqual([calls, heard], [['a'], []])
+  held.commits.shift()!()
+  await kernel.clock.settle()
+  assert.deepEqual([calls, heard], [['a', 'b'], ['a']])
+  held.commits.shift()!()
+  assert.equal((await result).ok, true)
+  assert.equal(kernel.clock.pending, 0)
+})
+
+for (const [what, interrupt] of [
+  ['its timeout', async (clock: VirtualClock) => clock.advance(5_000)],
+  [
+    'a cancel that aborts',
+    async (clock: VirtualClock, cancel: () => void) => {
+      cancel()
+      await clock.advance(60_000)
+    },
+  ],
+] as const) {
+  test(`a success that is being written is not undone by ${what}`, async (t) => {
+    const held = await heldJournal(t)
+    const kernel = virtualKernel()
+    const { graph, calls } = new CountedGraph().add({ a: [] })
+    const { scheduler, result } = await startRun(graph, {
+      journal: held.journal,
+      kernel,
+      timeout: 1_000,
+      retries: 3,
+    })
+    await kernel.clock.settle()
+    await interrupt(kernel.clock, () => scheduler.cancel({ abort: true }))
+    held.commits.shift()!()
+    const ended = await result
+    assert.deepEqual(ended.succeeded, ['a'], 'the journal holds it, so that is how it ended')
+    assert.deepEqual(calls, ['a'])
+    const history = await historyOf(held.journal, ended.run!)
+    assert.deepEqual(steps(history), ['a ready', 'a running', 'a succeeded'])
+    assert.equal(kernel.clock.pending, 0)
+  })
+}
+
+test('a journal that fails ends the run: nothing false is acknowledged', async (t) => {
+  const held = await heldJournal(t)
+  const kernel = virtualKernel()
+  const heard: string[] = []
+  const counted = new CountedGraph().add({ a: [], b: ['a'], c: ['b'], d: [] })
+  const { result, scheduler } = await startRun(counted.graph, {
+    journal: held.journal,
+    kernel,
+    concurrency: 1,
+    retries: 5,
+    observer: (event) => {
+      if (event.type === 'node' && event.state === 'succeeded') heard.push(event.name)
+    },
+  })
+  await kernel.clock.settle()
+  held.commits.shift()!()
+  await kernel.clock.settle()
+  const details = { store: 'runs.db', action: 'be written', cause: 'the disk is full' }
+  held.fail = new HeddleError('HDL_STORE_FAILED', details)
+  held.commits.shift()!()
+  await kernel.clock.settle()
+  const ended = await result
+  assert.deepEqual(heard, ['a'])
+  assert.equal(counted.calls.length, 2, 'nothing was started after it, and nothing tried again')
+  assert.deepEqual([ended.ok, ended.state], [false, 'cancelled'])
+  assert.equal(scheduler.state, 'cancelled')
+  assert.equal(kernel.clock.pending, 0)
+})
+
+test('a journal that its owner closes during a run ends the run', async (t) => {
+  const journal = await journals['sqlite']!(t)
+  const started = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const graph = new Graph()
+  const waits = job({ name: 'waits' }, () => {
+    started.resolve()
+    return gate.promise
+  })
+  graph.add('a', waits)
+  graph.add('b', waits, { after: ['a'] })
+  const { result } = await startRun(graph, { journal })
+  await started.promise
+  await journal.close()
+  gate.resolve()
+  const ended = await result
+  assert.equal(ended.state, 'cancelled')
+  assert.ok(isError(ended.failed.get('a'), 'HDL_CLOSED'))
+  assert.deepEqual(ended.skipped, ['b'])
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import test from 'node:test'
+import { Graph, isError, job, run } from '@heddle/core'
+import { openJournal } from '@heddle/core/lowlevel'
+import { systemKernel } from '../../src/kernel/kernel.ts'
+import { openSession } from '../../src/run/session.ts'
+import { CountedGraph, journals, temporaryFolder } from './kit.ts'
+
+test('a journal that was given by its address is opened and let go again', async (t) => {
+  const address = `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`
+  const first = new CountedGraph().add({ a: [], b: ['a'] })
+  first.failing.add('b')
+  const failed = await run(first.graph, { journal: address, title: 'by address' })
+  const second = new CountedGraph().add({ a: [], b: ['a'] })
+  const ended = await run(second.graph, { journal: address, resume: true })
+  assert.equal(ended.run, failed.run)
+  assert.deepEqual(second.calls, ['b'])
+
+  await using journal = await openJournal(address)
+  const [found, ...others] = await journal.runs()
+  assert.deepEqual([found!.id, found!.title, found!.pid], [failed.run, 'by address', process.pid])
+  assert.deepEqual(others, [])
+})
+
+test('a journal that the caller opened stays open, for several runs at the same time', async (t) => {
+  const journal = await journals['sqlite']!(t)
+  const graphs = Array.from({ length: 5 }, () => new CountedGraph().add({ a: [], b: ['a'] }))
+  const results = await Promise.all(graphs.map(({ graph }) => run(graph, { journal })))
+  assert.equal(new Set(results.map((result) => result.run)).size, 5)
+  const runs = await journal.runs()
+  assert.deepEqual(
+    runs.map(({ state, counts }) => [state, counts]),
+    runs.map(() => ['finished', { succeeded: 2 }]),
+  )
+})
+
+test('limits of the run are kept as plain data, without clocks and observers', async (t) => {
+  const journal = await journals['memory']!(t)
+  const { graph } = new CountedGraph().add({ a: [] })
+  const options = { concurrency: Infinity, retries: 2, resources: { upload: 3 } }
+  const { run: id } = await run(graph, { journal, ...options, kernel: systemKernel, observer() {} })
+  assert.deepEqual((await journal.snapshot(id!)).options, options)
+})
+
+test('a wrong limit of a node leaves the journal neither locked nor in use', async (t) => {
+  const address = `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`
+  const graph = new Graph()
+  graph.add(
+    'a',
+    job({ name: 'a' }, () => 1),
+    { retries: -1 },
+  )
+  for (let i = 0; i < 2; i++) {
+    await assert.rejects(run(graph, { journal: address }), (error) =>
+      isError(error, 'HDL_BAD_OPTION'),
+    )
+  }
+  const journal = await journals['memory']!(t)
+  await assert.rejects(run(graph, { journal }))
+  assert.equal((await journal.runs())[0]!.state, 'interrupted', 'nobody holds it')
+})
+
+test('a session that could not be opened leaves nothing open', async (t) => {
+  const address = `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`
+  const { graph } = new CountedGraph().add({ a: [] })
+  const limits = {}
+  await assert.rejects(openSession(graph, { journal: address, resume: true, limits }, systemKernel))
+  const session = await openSession(graph, { journal: address, limits }, systemKernel)
+  await assert.rejects(openSession(graph, { journal: address, limits }, systemKernel), (error) => {
+    assert.ok(isError(error, 'HDL_LOCKED'))
+    assert.match(error.message, new RegExp(`pid ${process.pid} `))
+    return true
+  })
+  await session.close()
+  await (await openSession(graph, { journal: address, limits }, systemKernel)).close()
+})
+
+test('a program without a journal does not load one', async () => {
+  const { graph } = new CountedGraph().add({ a: [] })
+  const result = await run(graph)
+  assert.equal(result.run, undefined)
+})
