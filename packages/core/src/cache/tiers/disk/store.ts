@@ -84,6 +84,8 @@ export class DiskStore {
   #bytes: number
   #lastUse: number
   #lastVersion: number
+  /** Whether there may be entries with a parent: many caches never have one. */
+  #hasDerived: boolean
   #evicted: Record<EvictionReason, number> = { bytes: 0, expired: 0, damaged: 0 }
 
   constructor(database: DatabaseSync, files: string, maxBytes: number) {
@@ -101,6 +103,7 @@ export class DiskStore {
     this.#lastUse = last
     const { value } = this.#statements.lastVersion.get() as { value: number }
     this.#lastVersion = value
+    this.#hasDerived = this.#statements.anyDerived.get() !== undefined
   }
 
   get lastVersion(): number {
@@ -218,6 +221,7 @@ export class DiskStore {
     this.#bytes += size - (old?.size ?? 0)
     if (old !== undefined && old.file !== null) this.#loose.add(old.file)
     this.#lastVersion = Math.max(this.#lastVersion, version)
+    this.#hasDerived ||= parent !== undefined
     this.#touched.delete(key)
     this.#statements.write.run(
       key,
@@ -242,6 +246,7 @@ export class DiskStore {
 
   /** Those that were made from an earlier version of the parent. */
   #removeDerived(parent: string, version: number): void {
+    if (!this.#hasDerived) return
     for (const going of this.#statements.removeDerived.all(parent, version)) {
       this.#forget(going as unknown as Going)
     }
@@ -328,6 +333,7 @@ function prepare(database: DatabaseSync) {
     ),
     touch: statement('UPDATE entries SET used = ? WHERE key = ?'),
     remove: statement('DELETE FROM entries WHERE key = ? RETURNING key, size, file'),
+    anyDerived: statement('SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1'),
     removeDerived: statement(
       'DELETE FROM entries WHERE parent = ? AND parent_version < ? RETURNING key, size, file',
     ),
