@@ -3,13 +3,15 @@ import type { Needs } from '../graph/job.ts'
 import { checkCount } from '../kernel/check.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { suggest } from '../kernel/suggest.ts'
+import { checkPriority } from '../sync/priority.ts'
 import type { Node } from './node.ts'
 
 /** Permits of one kind: `slot` (its capacity is `concurrency`) and whatever the user names. */
 export interface Resource {
   readonly name: string
   capacity: number
-  free: number
+  /** Not the free ones: of infinitely many, used ones could not be subtracted. */
+  used: number
 }
 
 interface Claim {
@@ -31,17 +33,18 @@ export class Lane extends LinkedList<Node> {
   /** The first resource that has too few permits left. */
   get missing(): Resource | undefined {
     for (const claim of this.claims) {
-      if (claim.resource.free < claim.count) return claim.resource
+      const { resource, count } = claim
+      if (resource.capacity - resource.used < count) return resource
     }
     return undefined
   }
 
   take(): void {
-    for (const claim of this.claims) claim.resource.free -= claim.count
+    for (const claim of this.claims) claim.resource.used += claim.count
   }
 
   giveBack(): void {
-    for (const claim of this.claims) claim.resource.free += claim.count
+    for (const claim of this.claims) claim.resource.used -= claim.count
   }
 }
 
@@ -51,9 +54,6 @@ export interface LanesOptions {
   /** Milliseconds of waiting that raise a node by one priority. */
   readonly aging: number
 }
-
-const defaultPriority = 1
-const lowestPriority = 9
 
 /**
  * What is ready to start, and which of it is next.
@@ -110,14 +110,7 @@ export class Lanes {
   laneFor(needs: Needs | undefined, priority: number | undefined): Lane {
     if (needs === undefined && priority === undefined && this.#lanes.length > 0)
       return this.#default
-    const rank = priority ?? defaultPriority
-    if (checkCount('priority', rank, 0) > lowestPriority) {
-      throw new HeddleError('HDL_BAD_OPTION', {
-        option: 'priority',
-        value: rank,
-        expected: `a whole number from 0 (first) to ${lowestPriority} (last)`,
-      })
-    }
+    const rank = checkPriority(priority)
     const wanted = Object.entries(needs ?? { slot: 1 }).toSorted(([a], [b]) => (a < b ? -1 : 1))
     const key = `${rank} ${wanted.join(' ')}`
     let lane = this.#byKey.get(key)
@@ -156,14 +149,8 @@ export class Lanes {
   /** Changes how many permits there are. Permits in use stay in use until they come back. */
   resize(name: string, capacity: number): void {
     const resource = this.#resource(name)
-    const next = checkCount(
-      name === 'slot' ? 'concurrency' : `resources.${name}`,
-      capacity,
-      1,
-      true,
-    )
-    resource.free = next === Infinity ? Infinity : next - (resource.capacity - resource.free || 0)
-    resource.capacity = next
+    const option = name === 'slot' ? 'concurrency' : `resources.${name}`
+    resource.capacity = checkCount(option, capacity, 1, true)
   }
 
   /** Everything that is ready, in no particular order. */
@@ -196,7 +183,7 @@ export class Lanes {
   }
 
   #addResource(name: string, capacity: number): void {
-    this.#resources.set(name, { name, capacity, free: capacity })
+    this.#resources.set(name, { name, capacity, used: 0 })
   }
 
   #resource(name: string): Resource {
