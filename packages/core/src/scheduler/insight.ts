@@ -1,3 +1,5 @@
+import { HeddleError } from '../errors.ts'
+import { checkCount } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { Slices } from '../kernel/slices.ts'
@@ -9,6 +11,9 @@ import type { Timeline } from './timeline.ts'
 /*
  * What a finished run says about itself. All of it is computed from recorded durations; time spent
  * in back-off counts as time the node took.
+ *
+ * All of it is cut into slices (law 2). So nothing here sorts, and nothing that has an entry per node is
+ * a Map or a Set: a large one stops the loop for 50 ms each time it grows.
  */
 
 export interface CriticalPath {
@@ -30,95 +35,137 @@ export interface Forecast {
   readonly duration: number
 }
 
-/** What ran, wherever it is recorded. */
-export interface Ran<N> {
-  /** Each after its dependencies, in the order in which they became ready. */
-  readonly nodes: readonly N[]
-  nameOf(node: N): string
+/** What ran, wherever it is recorded. A node is a number: its place in the order in which they became ready. */
+export interface Ran {
+  readonly count: number
+  nameOf(node: number): string
+  /** Undefined when no node of that name ran. */
+  find(name: string): number | undefined
   /** Milliseconds. */
-  durationOf(node: N): number
-  dependenciesOf(node: N): readonly N[]
+  durationOf(node: number): number
+  /** Those of its dependencies that ran: smaller numbers. */
+  dependenciesOf(node: number): readonly number[]
+}
+
+/** A scheduler, as far as its past is concerned. */
+export interface Past {
+  readonly graph: Dependencies
+  readonly timeline: Timeline
+  /** By name. */
+  readonly nodes: ReadonlyMap<string, Node>
+}
+
+const didNotRun = -1
+
+interface RanInScheduler extends Ran {
+  nodeAt(node: number): Node
 }
 
 /** The nodes of a scheduler that ran. A node becomes ready after its dependencies. */
-function ranIn(graph: Dependencies, timeline: Timeline): Ran<Node> {
-  const nodes = graph.nodes
-    .filter(
-      (node) =>
-        (node.state === succeeded || node.state === failed) && timeline.hasStarted(node.index),
-    )
-    .toSorted((a, b) => a.readyOrder - b.readyOrder)
+async function ranIn({ graph, timeline, nodes }: Past, slices: Slices): Promise<RanInScheduler> {
+  const hasRun = (node: Node): boolean =>
+    (node.state === succeeded || node.state === failed) && timeline.hasStarted(node.index)
+  let orders = 0
+  for (const node of graph.nodes) {
+    if (hasRun(node)) orders = Math.max(orders, node.readyOrder + 1)
+    if (slices.due) await slices.next()
+  }
+  /** By the order of becoming ready, in which those are missing that were tried again or did not run. */
+  const indexes = new Int32Array(orders).fill(didNotRun)
+  for (const node of graph.nodes) {
+    if (hasRun(node)) indexes[node.readyOrder] = node.index
+    if (slices.due) await slices.next()
+  }
+  const numbers = new Int32Array(graph.nodes.length).fill(didNotRun)
+  let count = 0
+  for (const index of indexes) {
+    if (index !== didNotRun) {
+      numbers[index] = count
+      indexes[count++] = index
+    }
+    if (slices.due) await slices.next()
+  }
+  const nodeAt = (node: number): Node => graph.nodes[indexes[node]!]!
+  const numberOf = (node: Node): number => numbers[node.index] ?? didNotRun
   return {
-    nodes,
-    nameOf: ({ name }) => name,
-    durationOf: ({ index }) => timeline.endedAt(index) - timeline.startedAt(index),
-    dependenciesOf: (node) => graph.of(node),
+    count,
+    nodeAt,
+    nameOf: (node) => nodeAt(node).name,
+    find: (name) => {
+      const node = nodes.get(name)
+      const number = node === undefined ? didNotRun : numberOf(node)
+      return number === didNotRun ? undefined : number
+    },
+    durationOf: (node) => {
+      const { index } = nodeAt(node)
+      return timeline.endedAt(index) - timeline.startedAt(index)
+    },
+    dependenciesOf: (node) =>
+      graph
+        .of(nodeAt(node))
+        .map(numberOf)
+        .filter((number) => number !== didNotRun),
   }
 }
 
-export function criticalPath(
-  graph: Dependencies,
-  timeline: Timeline,
-  clock: Clock,
-): Promise<CriticalPath> {
-  return longestPath(ranIn(graph, timeline), clock)
+export async function criticalPath(past: Past, clock: Clock): Promise<CriticalPath> {
+  const slices = new Slices(clock)
+  return longestPath(await ranIn(past, slices), slices)
 }
 
 /** The chain of dependencies that took longest. */
-export async function longestPath<N>(ran: Ran<N>, clock: Clock): Promise<CriticalPath> {
-  const slices = new Slices(clock)
+export async function longestPath(ran: Ran, slices: Slices): Promise<CriticalPath> {
   /** Longest chain that ends with the node, itself included. */
-  const before = new Map<N, number>()
-  const previous = new Map<N, N>()
-  let last: N | undefined
-  for (const node of ran.nodes) {
+  const before = new Float64Array(ran.count)
+  const previous = new Int32Array(ran.count).fill(didNotRun)
+  let last = didNotRun
+  for (let node = 0; node < ran.count; node++) {
     let longest = 0
     for (const dependency of ran.dependenciesOf(node)) {
-      const length = before.get(dependency)
-      if (length !== undefined && length >= longest) {
+      const length = before[dependency]!
+      if (length >= longest) {
         longest = length
-        previous.set(node, dependency)
+        previous[node] = dependency
       }
     }
-    const length = longest + ran.durationOf(node)
-    before.set(node, length)
-    if (last === undefined || length > before.get(last)!) last = node
+    before[node] = longest + ran.durationOf(node)
+    if (last === didNotRun || before[node]! > before[last]!) last = node
     if (slices.due) await slices.next()
   }
   /** Longest chain that starts after the node. */
-  const after = new Map<N, number>()
-  for (const node of ran.nodes.toReversed()) {
-    const length = ran.durationOf(node) + (after.get(node) ?? 0)
+  const after = new Float64Array(ran.count)
+  for (let node = ran.count - 1; node >= 0; node--) {
+    const length = ran.durationOf(node) + after[node]!
     for (const dependency of ran.dependenciesOf(node)) {
-      if (length > (after.get(dependency) ?? 0)) after.set(dependency, length)
+      after[dependency] = Math.max(after[dependency]!, length)
     }
     if (slices.due) await slices.next()
   }
 
-  const length = last === undefined ? 0 : before.get(last)!
+  const length = last === didNotRun ? 0 : before[last]!
   const path: { name: string; ms: number }[] = []
-  for (let node = last; node !== undefined; node = previous.get(node)) {
+  for (let node = last; node !== didNotRun; node = previous[node]!) {
     path.push({ name: ran.nameOf(node), ms: ran.durationOf(node) })
+    if (slices.due) await slices.next()
   }
-  const byName = new Map(ran.nodes.map((node) => [ran.nameOf(node), node]))
   return {
     length,
     path: path.reverse(),
     slackOf: (name) => {
-      const node = byName.get(name)
-      return node === undefined ? undefined : length - before.get(node)! - (after.get(node) ?? 0)
+      const node = ran.find(name)
+      return node === undefined ? undefined : length - before[node]! - after[node]!
     },
   }
 }
 
 /** A node that runs in the simulation until `endsAt`. */
-class Simulated<N> implements HeapItem {
+class Simulated implements HeapItem {
   heapIndex = -1
-  readonly node: N
+  readonly node: number
   readonly endsAt: number
   readonly order: number
 
-  constructor(node: N, endsAt: number, order: number) {
+  constructor(node: number, endsAt: number, order: number) {
     this.node = node
     this.endsAt = endsAt
     this.order = order
@@ -126,9 +173,9 @@ class Simulated<N> implements HeapItem {
 }
 
 /** Ready nodes of one lane in the simulation. A cursor instead of shift(), which is O(n) on long arrays. */
-interface Waiting<N> {
+interface Waiting {
   readonly lane: Claiming
-  readonly nodes: N[]
+  readonly nodes: number[]
   position: number
 }
 
@@ -138,55 +185,51 @@ export interface Claiming {
 }
 
 /** Plays the run again with other limits: same durations, same order of service, no waiting for real. */
-export function whatIf(
-  graph: Dependencies,
-  timeline: Timeline,
+export async function whatIf(
+  past: Past,
   resources: ReadonlyMap<string, Resource>,
   limits: WhatIfOptions,
   clock: Clock,
 ): Promise<Forecast> {
-  const free = new Map<Resource, number>()
+  const permits = new Map<Resource, number>()
   for (const resource of resources.values()) {
     const { name, capacity } = resource
-    free.set(
-      resource,
-      (name === 'slot' ? limits.concurrency : limits.resources?.[name]) ?? capacity,
-    )
+    const option = name === 'slot' ? 'concurrency' : `resources.${name}`
+    const wanted = (name === 'slot' ? limits.concurrency : limits.resources?.[name]) ?? capacity
+    permits.set(resource, checkCount(option, wanted, 1, true))
   }
-  return simulate(ranIn(graph, timeline), ({ lane }) => lane, free, clock)
+  const slices = new Slices(clock)
+  const ran = await ranIn(past, slices)
+  return simulate(ran, (node) => ran.nodeAt(node).lane, permits, slices)
 }
 
-/** Plays what ran with these permits. `free` is used up on the way. */
-export async function simulate<N>(
-  ran: Ran<N>,
-  laneOf: (node: N) => Claiming,
-  free: Map<Resource, number>,
-  clock: Clock,
+/** Plays what ran with these permits. */
+export async function simulate(
+  ran: Ran,
+  laneOf: (node: number) => Claiming,
+  permits: ReadonlyMap<Resource, number>,
+  slices: Slices,
 ): Promise<Forecast> {
-  const slices = new Slices(clock)
-  const known = new Set(ran.nodes)
-  const remaining = new Map<N, number>()
-  const dependents = new Map<N, N[]>()
-  const lanes = new Map<Claiming, Waiting<N>>()
-  const becomeReady = (node: N): void => {
+  const free = new Map(permits)
+  const remaining = new Int32Array(ran.count)
+  const dependents: (number[] | undefined)[] = []
+  const lanes = new Map<Claiming, Waiting>()
+  const becomeReady = (node: number): void => {
     const lane = laneOf(node)
     const waiting = lanes.get(lane)
     if (waiting === undefined) lanes.set(lane, { lane, nodes: [node], position: 0 })
     else waiting.nodes.push(node)
   }
-  for (const node of ran.nodes) {
-    const dependencies = ran.dependenciesOf(node).filter((dependency) => known.has(dependency))
-    remaining.set(node, dependencies.length)
+  for (let node = 0; node < ran.count; node++) {
+    const dependencies = ran.dependenciesOf(node)
+    remaining[node] = dependencies.length
+    dependents.push(undefined)
     if (dependencies.length === 0) becomeReady(node)
-    for (const dependency of dependencies) {
-      const list = dependents.get(dependency)
-      if (list === undefined) dependents.set(dependency, [node])
-      else list.push(node)
-    }
+    for (const dependency of dependencies) (dependents[dependency] ??= []).push(node)
     if (slices.due) await slices.next()
   }
 
-  const running = new IndexedHeap<Simulated<N>>(
+  const running = new IndexedHeap<Simulated>(
     (a, b) => a.endsAt < b.endsAt || (a.endsAt === b.endsAt && a.order < b.order),
   )
   let started = 0
@@ -195,12 +238,12 @@ export async function simulate<N>(
       free.set(resource, free.get(resource)! - sign * count)
     }
   }
-  const fits = (lane: Claiming): boolean =>
-    lane.claims.every(({ resource, count }) => free.get(resource)! >= count)
+  const missing = (lane: Claiming): Claiming['claims'][number] | undefined =>
+    lane.claims.find(({ resource, count }) => free.get(resource)! < count)
   for (let now = 0; ;) {
     for (const waiting of lanes.values()) {
       const { lane } = waiting
-      while (waiting.position < waiting.nodes.length && fits(lane)) {
+      while (waiting.position < waiting.nodes.length && missing(lane) === undefined) {
         const node = waiting.nodes[waiting.position++]!
         charge(lane, 1)
         running.push(new Simulated(node, now + ran.durationOf(node), started++))
@@ -208,14 +251,32 @@ export async function simulate<N>(
       }
     }
     const ended = running.pop()
-    if (ended === undefined) return { duration: now }
+    if (ended === undefined) {
+      refuseTooFew(lanes.values(), missing, permits)
+      return { duration: now }
+    }
     now = ended.endsAt
     charge(laneOf(ended.node), -1)
-    for (const dependent of dependents.get(ended.node) ?? []) {
-      const count = remaining.get(dependent)! - 1
-      remaining.set(dependent, count)
-      if (count === 0) becomeReady(dependent)
+    for (const dependent of dependents[ended.node] ?? []) {
+      if (--remaining[dependent]! === 0) becomeReady(dependent)
     }
     if (slices.due) await slices.next()
+  }
+}
+
+/** Nothing runs: what still waits needs more permits than there are. */
+function refuseTooFew(
+  lanes: Iterable<Waiting>,
+  missing: (lane: Claiming) => Claiming['claims'][number] | undefined,
+  permits: ReadonlyMap<Resource, number>,
+): void {
+  for (const { lane, nodes, position } of lanes) {
+    const claim = position < nodes.length ? missing(lane) : undefined
+    if (claim === undefined) continue
+    throw new HeddleError('HDL_WOULD_DEADLOCK', {
+      what: `A node that needs "${claim.resource.name}"`,
+      needed: claim.count,
+      capacity: permits.get(claim.resource)!,
+    })
   }
 }

@@ -1,6 +1,8 @@
 /** The insight of insight.ts for runs that are over: from what a journal has kept of them. */
+import { checkCount } from '../kernel/check.ts'
 import { systemClock, type Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
+import { Slices } from '../kernel/slices.ts'
 import {
   longestPath,
   simulate,
@@ -30,13 +32,17 @@ function hasRun(node: TimedNode): node is RanNode {
 class Placing implements HeapItem {
   heapIndex = -1
   readonly node: RanNode
-  readonly order: number
+  /** Place among the given ones: decides between nodes that started together. */
+  readonly given: number
+  readonly dependencies: Placing[] = []
   readonly dependents: Placing[] = []
   remaining = 0
+  /** Its place in the order. */
+  number = -1
 
-  constructor(node: RanNode, order: number) {
+  constructor(node: RanNode, given: number) {
     this.node = node
-    this.order = order
+    this.given = given
   }
 }
 
@@ -44,32 +50,44 @@ class Placing implements HeapItem {
  * What ran, by start, but each after its dependencies. Times of a journal are whole milliseconds and may
  * jump: they alone do not say who was first. Of nodes that started together, the given order decides.
  */
-function ranOf(all: readonly TimedNode[]): Ran<RanNode> {
-  const items = all
-    .filter(hasRun)
-    .toSorted((a, b) => a.startedAt - b.startedAt)
-    .map((node, order) => new Placing(node, order))
-  const byName = new Map(items.map((item) => [item.node.name, item]))
-  const dependenciesOf = ({ after }: RanNode): Placing[] =>
-    after.map((name) => byName.get(name)).filter((item) => item !== undefined)
-  const free = new IndexedHeap<Placing>((a, b) => a.order < b.order)
-  for (const item of items) {
-    for (const dependency of dependenciesOf(item.node)) {
+async function ranOf(all: readonly TimedNode[], slices: Slices): Promise<Ran> {
+  const byName = new Map<string, Placing>()
+  for (const node of all) {
+    if (hasRun(node)) byName.set(node.name, new Placing(node, byName.size))
+    if (slices.due) await slices.next()
+  }
+  const free = new IndexedHeap<Placing>(
+    (a, b) =>
+      a.node.startedAt < b.node.startedAt ||
+      (a.node.startedAt === b.node.startedAt && a.given < b.given),
+  )
+  for (const item of byName.values()) {
+    for (const name of item.node.after) {
+      const dependency = byName.get(name)
+      if (dependency === undefined) continue
+      item.dependencies.push(dependency)
       dependency.dependents.push(item)
       item.remaining++
     }
     if (item.remaining === 0) free.push(item)
+    if (slices.due) await slices.next()
   }
-  const nodes: RanNode[] = []
+  const placed: Placing[] = []
   for (let item = free.pop(); item !== undefined; item = free.pop()) {
-    nodes.push(item.node)
+    item.number = placed.length
+    placed.push(item)
     for (const dependent of item.dependents) if (--dependent.remaining === 0) free.push(dependent)
+    if (slices.due) await slices.next()
   }
   return {
-    nodes,
-    nameOf: ({ name }) => name,
-    durationOf: ({ startedAt, endedAt }) => Math.max(0, endedAt - startedAt),
-    dependenciesOf: (node) => dependenciesOf(node).map((item) => item.node),
+    count: placed.length,
+    nameOf: (node) => placed[node]!.node.name,
+    find: (name) => byName.get(name)?.number,
+    durationOf: (node) => {
+      const { startedAt, endedAt } = placed[node]!.node
+      return Math.max(0, endedAt - startedAt)
+    },
+    dependenciesOf: (node) => placed[node]!.dependencies.map(({ number }) => number),
   }
 }
 
@@ -77,7 +95,7 @@ function ranOf(all: readonly TimedNode[]): Ran<RanNode> {
  * The chain of dependencies that took longest, as {@link Scheduler.criticalPath} gives it for a run of this
  * process.
  *
- * *Cancellation*: none; the work is bounded by the number of nodes.
+ * *Cancellation*: none; the work is bounded by the number of nodes and yields to I/O.
  * @example
  * const { path } = await criticalPathOf([
  *   { name: 'a', after: [], startedAt: 0, endedAt: 10 },
@@ -85,24 +103,27 @@ function ranOf(all: readonly TimedNode[]): Ran<RanNode> {
  * ])
  * path // => [{ name: 'a', ms: 10 }, { name: 'b', ms: 20 }]
  */
-export function criticalPathOf(
+export async function criticalPathOf(
   nodes: readonly TimedNode[],
   clock: Clock = systemClock,
 ): Promise<CriticalPath> {
-  return longestPath(ranOf(nodes), clock)
+  const slices = new Slices(clock)
+  return longestPath(await ranOf(nodes, slices), slices)
 }
 
 /**
  * How long these nodes take with so many slots, in the order in which they started.
  *
- * *Cancellation*: none; the work is bounded by the number of nodes.
+ * *Cancellation*: none; the work is bounded by the number of nodes and yields to I/O.
  */
-export function forecastOf(
+export async function forecastOf(
   nodes: readonly TimedNode[],
   { concurrency }: { readonly concurrency: number },
   clock: Clock = systemClock,
 ): Promise<Forecast> {
-  const slot: Resource = { name: 'slot', capacity: concurrency, free: concurrency }
+  checkCount('concurrency', concurrency, 1, true)
+  const slot: Resource = { name: 'slot', capacity: concurrency, used: 0 }
   const lane: Claiming = { claims: [{ resource: slot, count: 1 }] }
-  return simulate(ranOf(nodes), () => lane, new Map([[slot, concurrency]]), clock)
+  const slices = new Slices(clock)
+  return simulate(await ranOf(nodes, slices), () => lane, new Map([[slot, concurrency]]), slices)
 }

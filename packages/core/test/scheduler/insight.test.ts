@@ -47,6 +47,46 @@ test('what if: more slots shorten the run down to the critical path, fewer lengt
   assert.equal((await scheduler.whatIf({ concurrency: 1 })).duration, 40)
 })
 
+test('what if: limits that no run could have are refused, not answered', async () => {
+  const clock = new VirtualClock()
+  const scheduler = new Scheduler({
+    resources: { upload: 4 },
+    kernel: { clock, random: systemRandom },
+  })
+  scheduler.add('heavy', { needs: { upload: 3 } })
+  await clock.runUntil(scheduler.run(() => undefined))
+  for (const concurrency of [0, NaN]) {
+    await assert.rejects(scheduler.whatIf({ concurrency }), { code: 'HDL_BAD_OPTION' })
+  }
+  await assert.rejects(scheduler.whatIf({ resources: { upload: 2 } }), {
+    code: 'HDL_WOULD_DEADLOCK',
+    message:
+      'A node that needs "upload" needs 3 permits but there are only 2: it could never start.',
+  })
+})
+
+test('the back-off of a node that was tried again counts; what never ran does not', async () => {
+  const clock = new VirtualClock()
+  const scheduler = new Scheduler({ retries: 1, kernel: { clock, random: seededRandom(1) } })
+  scheduler.add('a')
+  scheduler.add('flaky', { after: ['a'] })
+  scheduler.add('broken', { retries: 0 })
+  scheduler.add('never', { after: ['broken'] })
+  const result = await clock.runUntil(
+    scheduler.run((name, { attempt }) => {
+      if (name === 'broken' || (name === 'flaky' && attempt === 0)) throw new Error('no')
+    }),
+  )
+  const critical = await scheduler.criticalPath()
+  assert.equal(critical.length, result.duration, 'back-off counts as time the node took')
+  assert.deepEqual(
+    critical.path.map(({ name }) => name),
+    ['a', 'flaky'],
+  )
+  assert.equal(critical.slackOf('broken'), result.duration)
+  assert.equal(critical.slackOf('never'), undefined)
+})
+
 test('property: what-if with the real limits gives the real duration; without limits, the critical path', async () => {
   await fc.assert(
     fc.asyncProperty(
