@@ -207,14 +207,11 @@ function plainLimits(limits: SchedulerOptions): Readonly<Record<string, unknown>
 function execute({ node, place }: PlacedNode, context: JobContext & NodeContext): unknown {
   const { input } = node
   if (typeof input !== 'function') return place.run(node.job, input, context)
-  const made: unknown = input((dependency: NodeRef) => read(node, dependency, context))
+  const known = new Set(node.after)
+  const made: unknown = input((dependency: NodeRef) => {
+    if (known.has(dependency.name)) return context.resultOf(dependency.name)
+    throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node: node.name, dependency: dependency.name })
+  })
   if (!(made instanceof Promise)) return place.run(node.job, made, context)
   return made.then((value: unknown) => place.run(node.job, value, context))
-}
-
-function read(node: GraphNode, dependency: NodeRef, context: NodeContext): unknown {
-  if (!node.after.includes(dependency.name)) {
-    throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node: node.name, dependency: dependency.name })
-  }
-  return context.resultOf(dependency.name)
 }

@@ -18,6 +18,7 @@ import {
   whatIf,
   type CriticalPath,
   type Forecast,
+  type Past,
   type WhatIfOptions,
 } from './insight.ts'
 import { Lanes } from './lanes.ts'
@@ -438,16 +439,21 @@ export class Scheduler {
    * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
    */
   criticalPath(): Promise<CriticalPath> {
-    return criticalPath(this.#graph, this.#timeline, this.#clock)
+    return criticalPath(this.#past, this.#clock)
   }
 
   /**
    * How long this run would have taken with other limits, from its recorded durations.
    *
    * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
+   * @throws `HDL_BAD_OPTION`; `HDL_WOULD_DEADLOCK` when a node that ran needs more permits than that.
    */
   whatIf(limits: WhatIfOptions): Promise<Forecast> {
-    return whatIf(this.#graph, this.#timeline, this.#lanes.resources, limits, this.#clock)
+    return whatIf(this.#past, this.#lanes.resources, limits, this.#clock)
+  }
+
+  get #past(): Past {
+    return { graph: this.#graph, timeline: this.#timeline, nodes: this.#nodes }
   }
 
   stats(): SchedulerStats {
@@ -974,8 +980,8 @@ export class Scheduler {
       if (!this.#observers.wanted) return
       this.#emit({ type: 'log', at: this.#clock.now(), name, attempt, text })
     },
-    resultOf: (node, name) =>
-      this.#graph.of(node).find((dependency) => dependency.name === name)?.value,
+    dependenciesOf: (node) =>
+      new Map(this.#graph.of(node).map((dependency) => [dependency.name, dependency])),
   }
 
   #emit(event: RunEvent): void {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { isError } from '@heddle/core'
+import { Attempt } from '../../src/scheduler/attempt.ts'
+import { Lanes } from '../../src/scheduler/lanes.ts'
+import { Node } from '../../src/scheduler/node.ts'
 import { Bench } from './kit.ts'
 
 test('a shielded attempt is ended by its own promise alone: not by its timeout', async () => {
@@ -62,4 +65,23 @@ test('an attempt that was aborted already cannot be shielded', async () => {
   await bench.finish('a')
   const ended = await result
   assert.ok(isError(ended.failed.get('a'), 'HDL_TIMEOUT'))
+})
+
+test('a node that collects many results looks for its dependencies once', () => {
+  const lanes = new Lanes({ concurrency: 1, resources: {}, aging: 1 })
+  const limits = { retries: 0, timeout: 1 }
+  const lane = lanes.laneFor(undefined, undefined)
+  const known = Array.from({ length: 1_000 }, (_, i) => new Node(i, `n${i}`, lane, limits))
+  for (const node of known) node.value = node.index
+  let asked = 0
+  const attempt = new Attempt(new Node(1_000, 'sum', lane, limits), {
+    log: () => undefined,
+    dependenciesOf: () => {
+      asked++
+      return new Map(known.map((node) => [node.name, node]))
+    },
+  })
+  for (const { name, index } of known) assert.equal(attempt.resultOf(name), index)
+  assert.equal(attempt.resultOf('somebody else'), undefined)
+  assert.equal(asked, 1)
 })
