@@ -50,6 +50,7 @@ export function runsCommand(): Command {
     .addCommand(showCommand())
     .addCommand(timelineCommand())
     .addCommand(compareCommand())
+    .addCommand(exportCommand())
     .addHelpText(
       'after',
       help(
@@ -246,5 +247,40 @@ function compareCommand(): Command {
       const { showComparison } = await import('../runs/compare/compare.ts')
       const { failOnSlower, all = false } = flags
       await showComparison({ ...common(flags), a, b, failOnSlower, all })
+    })
+}
+
+interface ExportFlags extends CommonFlags {
+  readonly out?: string
+  readonly force?: boolean
+}
+
+function exportCommand(): Command {
+  const command = new Command('export')
+    .summary('turn a run into a test that plays it again')
+    .description(
+      'Turn a run into a test: the same graph, order, durations and outcomes, played on a virtual clock.\n' +
+        'Without --out the test goes to standard output.',
+    )
+    .argument('<run>', runArgument)
+    .option('-o, --out <file>', 'the file to write: .ts, .mts, .js or .mjs')
+    .option('--force', 'overwrite a file that is there')
+  return withCommon(command, 'one JSON object: { ok, run, kind, file } or, without --out, source')
+    .addHelpText(
+      'after',
+      help(
+        [
+          'heddle runs export last --out test/incident.test.ts',
+          'node --test test/incident.test.ts',
+        ],
+        {
+          0: 'the test was written',
+          2: 'there is no such run, the journal cannot be read, or the file cannot be written',
+        },
+      ),
+    )
+    .action(async (run: string, flags: ExportFlags) => {
+      const { exportRun } = await import('../runs/export/export.ts')
+      await exportRun({ ...common(flags), run, out: flags.out, force: flags.force ?? false })
     })
 }

@@ -17,14 +17,18 @@ export interface ListSettings extends LookSettings {
 
 /** *Cancellation*: none; it reads one list. */
 export function listRuns(settings: ListSettings): Promise<void> {
-  return look(settings, async ({ journal, tell, answer, ...surface }): Promise<ExitCode> => {
-    const runs = await select(journal, settings)
+  return look(settings, async (surface): Promise<ExitCode> => {
+    // One more than is shown tells whether there are more.
+    const found = await select(surface.journal, { ...settings, limit: settings.limit + 1 })
+    const runs = found.slice(0, settings.limit)
     if (surface.json) {
       const listed = runs.map((run) => ({ ...run, outcome: outcomeOf(run) }))
-      answer({ ok: true, journal: surface.address, runs: listed })
+      surface.answer({ ok: true, journal: surface.address, runs: listed })
       return exitCodes.ok
     }
-    tell(listLines(runs, settings, surface))
+    surface.tell(
+      listLines(runs, { state: settings.state, more: found.length > runs.length }, surface),
+    )
     return exitCodes.ok
   })
 }
@@ -54,7 +58,7 @@ const columns = [
 
 export function listLines(
   runs: readonly RunSummary[],
-  { state, limit }: Pick<ListSettings, 'state' | 'limit'>,
+  { state, more }: { readonly state: StateChoice | undefined; readonly more: boolean },
   surface: Surface,
 ): Line[] {
   if (runs.length === 0) {
@@ -74,9 +78,9 @@ export function listLines(
     // Not cut: it is there to be copied.
     lines.push([span(hint, 'cyan')])
   }
-  if (runs.length === limit) {
-    const more = `The newest ${limit}; --limit ${limit * 5} shows more.`
-    lines.push([span(more, 'dim')])
+  if (more) {
+    const { length } = runs
+    lines.push([span(`The newest ${length}; --limit ${length * 5} shows more.`, 'dim')])
   }
   return lines
 }

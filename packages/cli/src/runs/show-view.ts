@@ -67,7 +67,7 @@ function headerLines(input: ShowInput): Line[] {
   lines.push(field('run', span(`${record.id} in ${printable(address)}`)))
   const started = formatDateTime(record.startedAt)
   lines.push(field('started', span(started), span(`, ${formatAgo(now - record.startedAt)}`, 'dim')))
-  lines.push(field(record.endedAt === undefined ? 'so far' : 'took', span(tookText(record))))
+  lines.push(field(tookLabel(record), span(tookText(record))))
   const by = sessions.at(-1)?.by ?? record
   const where = span(`  (pid ${by.pid} on ${printable(by.host)})`, 'dim')
   lines.push(field('command', span(printable(by.command) || '?'), where))
@@ -83,6 +83,11 @@ function headerLines(input: ShowInput): Line[] {
   }
   if (!isPast) lines.push(field('rows', span(`${rows[0]} to ${rows[1]}`, 'dim')))
   return lines
+}
+
+function tookLabel({ state, endedAt }: RunRecord): string {
+  if (endedAt !== undefined) return 'took'
+  return state === 'interrupted' ? 'cut off after' : 'so far'
 }
 
 function tookText({ elapsed, sessions, startedAt, until }: RunRecord): string {

@@ -86,12 +86,12 @@ function nodeOf({ nodes }: RunRecord, name: string): NodeRecord {
 }
 
 /** Nothing but the value goes to standard output: it is for another program. */
-async function showValue(record: RunRecord, name: string, look: Look): Promise<ExitCode> {
+async function showValue(record: RunRecord, name: string, surface: Look): Promise<ExitCode> {
   const node = nodeOf(record, name)
   if (!node.hasValue) throw new HeddleError('HDL_NO_RESULT', { node: name, state: node.state })
-  const value = await look.journal.valueOf(record.id, name)
-  if (look.json)
-    look.print(`{"ok":true,"node":${JSON.stringify(name)},"value":${toJsonText(value)}}\n`)
-  else look.print(`${toJsonText(value, 2)}\n`)
+  const value = await surface.journal.valueOf(record.id, name)
+  if (surface.json)
+    surface.print(`{"ok":true,"node":${JSON.stringify(name)},"value":${toJsonText(value)}}\n`)
+  else surface.print(`${toJsonText(value, 2)}\n`)
   return exitCodes.ok
 }

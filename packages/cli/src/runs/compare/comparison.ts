@@ -1,4 +1,5 @@
 /** What is different between two runs. */
+import { isDeepStrictEqual } from 'node:util'
 import type { CriticalPath } from '@heddle/core'
 import {
   compareGraphs,
@@ -10,6 +11,7 @@ import {
 } from '@heddle/core/lowlevel'
 import { nodeWord, type NodeWord } from '../node-state.ts'
 import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { slotsOf } from '../slots.ts'
 import { timedNodes, type NodeRecord, type RunRecord } from '../record.ts'
 
 /** One number before and after. */
@@ -37,6 +39,12 @@ export interface OutcomeChange {
   readonly now: NodeWord
 }
 
+export interface LimitChange {
+  readonly limit: string
+  readonly before: unknown
+  readonly now: unknown
+}
+
 export interface Side {
   readonly record: RunRecord
   readonly outcome: RunOutcome
@@ -54,6 +62,8 @@ export interface Comparison {
   readonly same: number
   readonly graph: readonly GraphDifference[]
   readonly outcomes: readonly OutcomeChange[]
+  /** Limits of the run that are not the same. */
+  readonly limits: readonly LimitChange[]
 }
 
 /** Less than this is noise: both a share of the old time, and milliseconds. */
@@ -79,6 +89,7 @@ export async function compareRuns(before: RunRecord, now: RunRecord): Promise<Co
     same,
     graph: await compareGraphs(byName(before), now.nodes, systemKernel.clock),
     outcomes: outcomeChanges(before, now),
+    limits: limitChanges(before, now),
   }
 }
 
@@ -135,7 +146,7 @@ async function withEffects(
   before: RunRecord,
 ): Promise<NodeChange[]> {
   const nodes = timedNodes(before)
-  const limits = { concurrency: slotsOf(before) }
+  const limits = { concurrency: slotsOf(before.options) }
   const { duration } = await forecastOf(nodes, limits)
   const most = Math.min(mostEffects, Math.ceil(playedNodes / Math.max(1, nodes.length)))
   const bySize = changed.toSorted((x, y) => Math.abs(y.change) - Math.abs(x.change))
@@ -158,15 +169,6 @@ function lengthened(node: TimedNode, by: number): TimedNode {
   return node.endedAt === undefined ? node : { ...node, endedAt: node.endedAt + by }
 }
 
-const defaultSlots = 5
-
-/** The slots that the run had. Nodes that take no slot, or several, are not known to the journal. */
-function slotsOf({ options }: RunRecord): number {
-  const { concurrency } = options
-  if (concurrency === undefined) return defaultSlots
-  return typeof concurrency === 'number' ? concurrency : Infinity
-}
-
 function outcomeChanges(before: RunRecord, now: RunRecord): OutcomeChange[] {
   const old = new Map(before.nodes.map((node) => [node.name, nodeWord(node)]))
   const found: OutcomeChange[] = []
@@ -176,6 +178,13 @@ function outcomeChanges(before: RunRecord, now: RunRecord): OutcomeChange[] {
     if (was !== undefined && was !== is) found.push({ node: node.name, before: was, now: is })
   }
   return found
+}
+
+function limitChanges({ options: before }: RunRecord, { options: now }: RunRecord): LimitChange[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])]
+  return names
+    .filter((limit) => !isDeepStrictEqual(before[limit], now[limit]))
+    .map((limit) => ({ limit, before: before[limit], now: now[limit] }))
 }
 
 /** Whether the second run is worse: it took longer than allowed, or did not succeed as the first did. */

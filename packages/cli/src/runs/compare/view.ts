@@ -27,6 +27,7 @@ export function comparisonLines(comparison: Comparison, all: boolean, surface: L
     ...changes('FASTER', faster, all, surface),
     ...outcomes(comparison, all, surface),
     ...graph(comparison, all),
+    ...limits(comparison, surface),
     ...sameness(comparison),
   ]
 }
@@ -136,6 +137,18 @@ function graph({ graph: differences, a, b }: Comparison, all: boolean): Line[] {
       span(durationText(difference, a, b), 'dim'),
     ]),
     ...more(differences.length - shown.length),
+  ]
+}
+
+function limits({ limits: changed }: Comparison, { symbols }: Look): Line[] {
+  if (changed.length === 0) return []
+  const show = (value: unknown): string => printable(JSON.stringify(value) ?? 'the default')
+  return [
+    [],
+    [span('LIMITS', 'dim')],
+    ...changed.map(({ limit, before, now }): Line => {
+      return [span(`${printable(limit)}: ${show(before)} ${symbols.arrow} ${show(now)}`)]
+    }),
   ]
 }
 

@@ -16,10 +16,12 @@ const niceSteps = [
 export function axisOf(scale: Scale, marks: Marks): Line {
   const cells = Array.from({ length: scale.columns }, () => ' ')
   let free = 0
-  const label = (column: number, time: number): void => {
-    const text = `${marks.tick}${formatDuration(time)}`
-    if (column < free || column + text.length > scale.columns) return
-    for (const [i, character] of [...text].entries()) cells[column + i] = character
+  let lastText = ''
+  const label = (column: number, time: number, step: number): void => {
+    const text = `${marks.tick}${formatTick(time, step)}`
+    if (column < free || column + text.length > scale.columns || text === lastText) return
+    lastText = text
+    for (let i = 0; i < text.length; i++) cells[column + i] = text[i]!
     free = column + text.length + 1
   }
   const gaps = new Set(scale.gaps.map(({ column }) => column))
@@ -27,15 +29,21 @@ export function axisOf(scale: Scale, marks: Marks): Line {
   for (const [i, start] of starts.entries()) {
     const end = scale.gaps[i]?.column ?? scale.columns
     const from = scale.timeOf(start)
-    const perColumn = (scale.timeOf(start + 1) - from) / 1
+    const perColumn = scale.timeOf(start + 1) - from
     const step = niceSteps.find((each) => each >= perColumn * tickDistance) ?? niceSteps.at(-1)!
-    label(start, from)
+    label(start, from, step)
     for (let time = Math.ceil(from / step) * step; perColumn > 0; time += step) {
       const column = Math.round(scale.columnOf(time))
       if (column >= end || time > scale.timeOf(end)) break
-      if (time > from) label(column, time)
+      if (time > from) label(column, time, step)
     }
   }
   for (const column of gaps) if (cells[column] === ' ') cells[column] = marks.gap
   return [span(cells.join(''), 'dim')]
+}
+
+/** As fine as the ticks are: 12 s and 12 s beside each other would say nothing. */
+function formatTick(time: number, step: number): string {
+  const isFine = step < 1_000 && time >= 1_000 && time < 60_000
+  return isFine ? `${(time / 1_000).toFixed(step < 100 ? 2 : 1)} s` : formatDuration(time)
 }

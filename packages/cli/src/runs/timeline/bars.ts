@@ -3,7 +3,7 @@
  *
  * Invariants, quoted by the tests:
  *  B1  A bar has exactly as many characters as the scale has columns.
- *  B2  Every attempt is seen: it has at least one column.
+ *  B2  Every attempt is seen: it has at least one column, and that is not the column of a gap.
  *  B3  A column of a gap shows the gap, whatever waits there.
  */
 import { span, type Line, type Span, type Style } from '../../view/line.ts'
@@ -16,12 +16,13 @@ interface Cell {
   readonly style?: Style
 }
 
-/** From the first to before the last column of a span. */
+/** From the first to before the last column of a span. One that began where a gap begins was before it. */
 export function columnsOf(
   { from, to }: Pick<TimeSpan, 'from' | 'to'>,
   scale: Scale,
-): readonly [number, number] {
-  const first = Math.min(Math.floor(scale.columnOf(from)), scale.columns - 1)
+): readonly [first: number, end: number] {
+  const column = Math.min(Math.floor(scale.columnOf(from)), scale.columns - 1)
+  const first = scale.gaps.some((gap) => gap.column === column) ? column - 1 : column
   const end = Math.ceil(scale.columnOf(to))
   return [first, Math.min(scale.columns, Math.max(first + 1, end))]
 }

@@ -51,13 +51,13 @@ export function makeScale(length: number, idle: readonly Stretch[], columns: num
     columnOf: (time) => {
       const piece = pieces.find(({ to }) => time <= to) ?? last
       if (time <= piece.from) return piece.column
-      const share = Math.min(1, (time - piece.from) / (piece.to - piece.from))
-      return piece.column + share * piece.columns
+      const part = Math.min(1, (time - piece.from) / (piece.to - piece.from))
+      return piece.column + part * piece.columns
     },
     timeOf: (column) => {
       const piece = pieces.findLast((each) => each.column <= column) ?? pieces[0]!
-      const share = Math.min(1, (column - piece.column) / piece.columns)
-      return piece.from + share * (piece.to - piece.from)
+      const part = Math.min(1, (column - piece.column) / piece.columns)
+      return piece.from + part * (piece.to - piece.from)
     },
   }
 }

@@ -208,6 +208,8 @@ function wrap(parts: readonly string[], width: number, between: string): string[
   return lines
 }
 
+/** A number stays with its unit. */
 function wrapWords(text: string, width: number): Line[] {
-  return wrap(text.split(' '), width, ' ').map((line): Line => [span(line)])
+  const words = text.split(/ (?!(?:ms|s|min|h)\b)/)
+  return wrap(words, width, ' ').map((line): Line => [span(line)])
 }

@@ -1,0 +1,215 @@
+import { build, goOn, node, tell, told, withFolder, zero, type Row } from './kit.ts'
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Graph, job, startRun } from '@heddle/core'
+import { openJournal, seededRandom } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
+import {
+  queueTime,
+  readRecord,
+  runTime,
+  timedNodes,
+  type RunRecord,
+} from '../../src/runs/record.ts'
+
+const now = zero + 5_000
+
+function nodeOf(record: RunRecord, name: string): RunRecord['nodes'][number] {
+  return record.nodes.find((each) => each.name === name)!
+}
+
+test('attempts have their waiting, running and back-off time, outcome and error', async () => {
+  await using journal = await told(build)
+  const record = await readRecord(journal, '20261115-224501-k3f9q2', { now })
+  const lint = nodeOf(record, 'lint')
+  assert.deepEqual(lint.attempts, [
+    {
+      number: 1,
+      queuedAt: zero + 210,
+      startedAt: zero + 310,
+      endedAt: zero + 410,
+      outcome: 'failed',
+      error: { name: 'Error', message: 'busy' },
+    },
+    {
+      number: 2,
+      queuedAt: zero + 500,
+      startedAt: zero + 510,
+      endedAt: zero + 610,
+      outcome: 'succeeded',
+    },
+  ])
+  assert.equal(queueTime(lint, record.until), 110)
+  assert.equal(runTime(lint), 200)
+  assert.equal(lint.firstStartedAt, zero + 310)
+  assert.equal(record.elapsed, 1_010)
+  assert.deepEqual(record.log, [
+    { node: 'fetch', attempt: 0, at: zero + 10, text: 'reading 3 pages' },
+  ])
+  assert.deepEqual(nodeOf(record, 'notify').attempts, [])
+})
+
+test('R2: an attempt of a run that goes on lasts until now; a queue too', async () => {
+  await using journal = await told({
+    nodes: [node('a'), node('b')],
+    rows: [
+      [0, 'a', 'ready'],
+      [0, 'b', 'ready'],
+      [20, 'a', 'running'],
+    ],
+  })
+  const record = await readRecord(journal, '20261115-224501-k3f9q2', { now })
+  assert.equal(nodeOf(record, 'a').attempts[0]!.outcome, 'running')
+  assert.equal(runTime(nodeOf(record, 'a')), 4_980)
+  assert.equal(queueTime(nodeOf(record, 'b'), record.until), 5_000)
+  assert.equal(record.elapsed, 5_000)
+  assert.equal(timedNodes(record)[0]!.endedAt, undefined)
+})
+
+test('what was cut off ends with its session, and the time until the resume is nobody’s', () =>
+  withFolder(async (folder) => {
+    const address = `sqlite:${path.join(folder, 'runs.db')}`
+    const id = '20261115-224501-k3f9q2'
+    {
+      await using journal = await openJournal(address)
+      await tell(journal, {
+        nodes: [node('a'), node('b')],
+        rows: [
+          [0, 'a', 'ready'],
+          [0, 'b', 'ready'],
+          [10, 'a', 'running'],
+          [10, 'b', 'running'],
+          [60, 'b', 'succeeded'],
+        ],
+      })
+    }
+    {
+      await using journal = await openJournal(address, { readOnly: true })
+      const record = await readRecord(journal, id, { now })
+      assert.equal(record.state, 'interrupted')
+      assert.equal(record.elapsed, 60)
+      assert.deepEqual(
+        nodeOf(record, 'a').attempts.map(({ outcome, endedAt }) => [outcome, endedAt - zero]),
+        [['interrupted', 60]],
+      )
+    }
+    await using journal = await openJournal(address, {
+      kernel: {
+        clock: new VirtualClock({ wallTime: zero + 3_600_000 }),
+        random: seededRandom(1),
+      },
+    })
+    const writer = await journal.resumeRun(id, { pid: 2, host: 'loom', command: 'again' })
+    await goOn(writer, [
+      [3_600_000, 'a', 'ready'],
+      [3_600_010, 'a', 'running'],
+      [3_600_100, 'a', 'succeeded'],
+      [3_600_100, 'finished'],
+    ])
+    const record = await readRecord(journal, id, { now })
+    assert.equal(record.elapsed, 160)
+    assert.deepEqual(
+      record.sessions.map(({ by }) => by.pid),
+      [4711, 2],
+    )
+    const a = nodeOf(record, 'a')
+    assert.deepEqual(
+      a.attempts.map(({ outcome }) => outcome),
+      ['interrupted', 'succeeded'],
+    )
+    assert.equal(
+      a.firstStartedAt,
+      zero + 3_600_010,
+      'the critical path begins with the new attempt',
+    )
+  }))
+
+test('R1: attempts of real runs do not overlap; R3: a record up to a row is that of then', async () => {
+  const jobs = fc.array(
+    fc.record({
+      ms: fc.integer({ min: 0, max: 40 }),
+      fails: fc.integer({ min: 0, max: 3 }),
+      links: fc.array(fc.nat(), { maxLength: 2 }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      jobs,
+      fc.integer({ min: 1, max: 3 }),
+      fc.nat(),
+      async (plan, concurrency, cut) => {
+        const clock = new VirtualClock()
+        await using journal = await openJournal('memory')
+        const graph = new Graph()
+        for (const [i, { ms, fails, links }] of plan.entries()) {
+          const work = job({ name: `n${i}` }, async (_: unknown, { attempt }) => {
+            await new Promise<void>((done) => clock.setTimer(ms, done))
+            if (attempt < fails) throw new Error(`attempt ${attempt}`)
+          })
+          const after = [...new Set(i === 0 ? [] : links.map((link) => `n${link % i}`))]
+          graph.add(`n${i}`, work, { after })
+        }
+        const kernel = { clock, random: seededRandom(cut) }
+        const run = await startRun(graph, {
+          concurrency,
+          retries: 1,
+          retryBaseDelay: 20,
+          journal,
+          kernel,
+        })
+        await clock.runUntil(run.result)
+        const id = run.id!
+        const whole = await readRecord(journal, id, { now: clock.wallTime() })
+        for (const { attempts } of whole.nodes) {
+          let last = 0
+          for (const { queuedAt, startedAt, endedAt } of attempts) {
+            assert.ok(last <= queuedAt && queuedAt <= startedAt && startedAt <= endedAt)
+            last = endedAt
+          }
+        }
+
+        // The same rows again, up to one of them, and nothing after it.
+        const rows = await Array.fromAsync(journal.history(id))
+        const upTo = rows[2 + (cut % (rows.length - 2))]!
+        await using second = await openJournal('memory', { kernel })
+        const { options, pid, host, command, title, startedAt } = await journal.snapshot(id)
+        const writer = await second.openRun({
+          ...{ id, title, startedAt, pid, host, command, options },
+          nodes: rows.flatMap((row) => (row.kind === 'nodes' ? row.added : [])),
+        })
+        for (const row of rows.slice(2)) {
+          if (row.position > upTo.position) break
+          const { position: _position, ...transition } = row
+          if (row.kind === 'run') writer.setState(row.state, row.at)
+          else if (row.kind === 'node' && row.state === 'succeeded')
+            await writer.commit(row, undefined)
+          else if (transition.kind === 'node') writer.append(transition)
+        }
+        await writer.flush()
+        const moment = { position: upTo.position, at: upTo.at }
+        const past = await readRecord(journal, id, { now: upTo.at, upTo: moment })
+        const then = await readRecord(second, id, { now: upTo.at })
+        assert.deepEqual(past.nodes, then.nodes)
+        assert.deepEqual([past.elapsed, past.until], [then.elapsed, then.until])
+        assert.deepEqual(past.counts, then.counts)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+test('a clock that was set back makes no negative times', async () => {
+  const rows: Row[] = [
+    [100, 'a', 'ready'],
+    [50, 'a', 'running'],
+    [20, 'a', 'succeeded'],
+    [10, 'finished'],
+  ]
+  await using journal = await told({ nodes: [node('a')], rows })
+  const record = await readRecord(journal, '20261115-224501-k3f9q2', { now })
+  const a = nodeOf(record, 'a')
+  assert.ok(runTime(a) >= 0 && queueTime(a, record.until) >= 0 && record.elapsed >= 0)
+})
