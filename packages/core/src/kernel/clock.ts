@@ -1,9 +1,10 @@
 /**
- * The only file that touches the machine's time and its task queues.
+ * The machine's time and its task queues. Only `kernel/` touches them.
  *
  * Everything else takes a {@link Clock}, so a test can replace time by a virtual clock and an
- * explorer can drive the order of wake-ups. The lint configuration forbids `setTimeout`,
- * `setImmediate`, `Date` and `performance` outside `kernel/`.
+ * explorer can drive the order of wake-ups. A test forbids `setTimeout`, `queueMicrotask`, `Date.now`,
+ * `performance` and their like everywhere else. What is no part of the clock stands beside it:
+ * `beat.ts` measures this very loop, in `turn.ts` no time passes.
  */
 
 /** A timer that has not fired yet. Cancelling twice, or after it fired, is harmless. */

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from './clock.ts'
 import { IndexedHeap, type HeapItem } from './heap.ts'
+import { sliceBudget } from './slices.ts'
 
 /** Something that can fall due. The field is owned by {@link Deadlines}. */
 export interface Due extends HeapItem {
@@ -12,6 +13,8 @@ export interface Due extends HeapItem {
  * A native timer costs about 300 ns to set and clear; a heap entry costs about 40 ns. The timer is
  * not re-armed when the earliest deadline is removed: it fires early once, finds nothing due and
  * arms itself for the next one. So a run of short jobs under a ten-minute limit sets one timer.
+ *
+ * When very many fall due together they are told in slices, with a turn for everybody else between.
  */
 export class Deadlines<T extends Due> {
   readonly #heap = new IndexedHeap<T>((a, b) => a.dueAt < b.dueAt)
@@ -65,14 +68,20 @@ export class Deadlines<T extends Due> {
     this.#timer = undefined
     this.#armedFor = Infinity
     const now = this.#clock.now()
+    let told = 0
     for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
-      if (next.dueAt > now) {
-        // Native timers round to whole milliseconds and may fire a fraction early.
+      // Not due yet: native timers round to whole milliseconds and may fire a fraction early.
+      if (next.dueAt > now || this.#isSliceOver(++told, now)) {
         if (next.dueAt < this.#armedFor) this.#arm(next.dueAt)
         return
       }
       this.#heap.remove(next)
       this.#onDue(next)
     }
+  }
+
+  /** Reading the clock costs as much as telling one of them: it is looked at after every 64. */
+  #isSliceOver(told: number, since: number): boolean {
+    return (told & 63) === 0 && this.#clock.now() - since >= sliceBudget
   }
 }

@@ -173,3 +173,29 @@ test('any mix of set, move and delete fires exactly what is due, when it is due'
     { numRuns: 50 },
   )
 })
+
+test('very many that fall due together are told in slices, and others have their turn between', async () => {
+  const clock = new VirtualClock()
+  let spent = 0
+  const slow: Clock = {
+    now: () => clock.now() + spent,
+    wallTime: () => clock.wallTime(),
+    setTimer: (delay, callback) => clock.setTimer(delay, callback),
+    afterIo: (callback) => clock.afterIo(callback),
+  }
+  const told: number[] = []
+  const deadlines = new Deadlines<Item>(slow, ({ id }) => {
+    told.push(id)
+    spent += 0.1
+  })
+  for (let id = 0; id < 200; id++) deadlines.set(item(id), 10)
+  const between: number[] = []
+  clock.setTimer(10, () => between.push(told.length))
+  await clock.advance(10)
+  assert.deepEqual(
+    told.toSorted((a, b) => a - b),
+    Array.from({ length: 200 }, (_, id) => id),
+  )
+  assert.deepEqual(between, [63])
+  assert.deepEqual([deadlines.size, clock.pending], [0, 0])
+})
