@@ -618,6 +618,22 @@ test('has looks without reading and without counting as a use', async () => {
   assert.deepEqual(leftovers(bench), nothing)
 })
 
+test('what the tier said about a key counts until the key changes', async () => {
+  const bench = await openBench({ maxBytes: 1 })
+  const { cache, clock } = bench
+  const made = Promise.withResolvers<string>()
+  // As long as it runs, the state of the key is kept, and with it what the tier has said.
+  const computing = cache.getOrCompute('key', () => made.promise)
+  await clock.settle()
+  assert.equal(await cache.has('key'), false)
+  await cache.set('key', 'value')
+  assert.equal(await cache.has('key'), true)
+  made.resolve('late')
+  await computing
+  assert.equal(await cache.get('key'), 'value')
+  assert.deepEqual(leftovers(bench), nothing)
+})
+
 test('delete says whether there was something, also when only the tier knows', async () => {
   const { cache, tier } = await openCold({ cold: 'value' })
   tier.isHolding = false
