@@ -1,4 +1,5 @@
 import { HeddleError } from '../errors.ts'
+import { checkCount } from '../kernel/check.ts'
 import type { JournaledState, RunHolder, RunSummary } from './journal.ts'
 
 export interface RunsOptions {
@@ -6,7 +7,12 @@ export interface RunsOptions {
   readonly limit?: number
 }
 
-export const defaultRunLimit = 1000
+const defaultRunLimit = 1000
+
+/** How many runs to list. */
+export function runLimit({ limit = defaultRunLimit }: RunsOptions): number {
+  return checkCount('limit', limit, 0, true)
+}
 
 /** Whether there is nothing left to do. */
 export function allSucceeded(counts: RunSummary['counts']): boolean {

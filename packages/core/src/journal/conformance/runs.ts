@@ -166,6 +166,8 @@ export const runCases: readonly ConformanceCase[] = [
       assert.deepEqual(await ids({ state: 'finished' }), ['r9', 'r6', 'r3', 'r0'])
       assert.deepEqual(await ids({ state: 'interrupted', limit: 1 }), ['r11'])
       assert.deepEqual(await ids({ state: 'paused' }), [])
+      assert.deepEqual(await ids({ limit: 0 }), [])
+      await assert.rejects(journal.runs({ limit: -1 }), withCode('HDL_BAD_OPTION'))
     },
   },
   {

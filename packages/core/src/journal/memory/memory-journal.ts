@@ -20,7 +20,7 @@ import type {
   RunSummary,
   RunWriter,
 } from '../journal.ts'
-import { allSucceeded, defaultRunLimit, heldError, type RunsOptions } from '../summary.ts'
+import { allSucceeded, heldError, runLimit, type RunsOptions } from '../summary.ts'
 import { MemoryRun, type StoredValue } from './memory-run.ts'
 import { MemoryRunWriter } from './memory-writer.ts'
 
@@ -72,8 +72,9 @@ export class MemoryJournal implements Journal {
 
   async runs(options: RunsOptions = {}): Promise<readonly RunSummary[]> {
     const found: RunSummary[] = []
+    const limit = runLimit(options)
     for (const run of [...this.#runs.values()].reverse()) {
-      if (found.length >= (options.limit ?? defaultRunLimit)) break
+      if (found.length >= limit) break
       const summary = run.summary()
       if (options.state === undefined || options.state === summary.state) found.push(summary)
     }

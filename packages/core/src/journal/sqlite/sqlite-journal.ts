@@ -29,7 +29,7 @@ import type {
   RunWriter,
 } from '../journal.ts'
 import { runStateOf } from '../states.ts'
-import { allSucceeded, defaultRunLimit, heldError, type RunsOptions } from '../summary.ts'
+import { allSucceeded, heldError, runLimit, type RunsOptions } from '../summary.ts'
 import { lockName } from './file-names.ts'
 import type {
   Answer,
@@ -204,8 +204,7 @@ class SqliteJournal implements Journal {
   }
 
   async runs(options: RunsOptions = {}): Promise<readonly RunSummary[]> {
-    const { state, limit = defaultRunLimit } = options
-    return this.#ask({ type: 'runs', state, limit })
+    return this.#ask({ type: 'runs', state: options.state, limit: runLimit(options) })
   }
 
   async snapshot(id: string, options: { readonly upTo?: number } = {}): Promise<RunSnapshot> {
