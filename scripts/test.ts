@@ -17,6 +17,7 @@ import { root } from './tool.ts'
 const patterns = [
   'packages/*/test/**/*.test.ts',
   'bench/test/**/*.test.ts',
+  'chaos/test/**/*.test.ts',
   'examples/*/test/**/*.test.ts',
 ]
 

@@ -1,0 +1,64 @@
+/** Starts one life of a run and sees how it ends. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import type { LifePlan } from './child.ts'
+
+const program = path.join(import.meta.dirname, 'child.ts')
+
+/** Milliseconds after which a life that neither ends nor dies counts as hung. */
+const longestLife = 60_000
+
+export interface LifeOptions {
+  /** Killed from outside once it has acknowledged so many nodes. */
+  readonly killAfter?: number
+}
+
+export interface Life {
+  readonly pid: number
+  readonly end: 'killed' | 'finished' | 'failed' | 'hung'
+  /** Nodes whose success was told, in order. A resumed run tells of those it did not run, too. */
+  readonly acknowledged: readonly string[]
+  readonly stderr: string
+}
+
+export async function live(plan: LifePlan, options: LifeOptions = {}): Promise<Life> {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=heddle-source', program, JSON.stringify(plan)],
+    { stdio: ['ignore', 'inherit', 'pipe', 'pipe'] },
+  )
+  let isHung = false
+  const timer = setTimeout(() => {
+    isHung = true
+    child.kill('SIGKILL')
+  }, longestLife)
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
+  const stderr = readAll(child.stderr!)
+  const acknowledged: string[] = []
+  for await (const name of linesOf(child.stdio[3] as Readable)) {
+    acknowledged.push(name)
+    if (acknowledged.length === options.killAfter) child.kill('SIGKILL')
+  }
+  const [code, signal] = await exited
+  clearTimeout(timer)
+  const end = signal === 'SIGKILL' ? 'killed' : code === 0 ? 'finished' : 'failed'
+  return { pid: child.pid!, end: isHung ? 'hung' : end, acknowledged, stderr: await stderr }
+}
+
+/** Whole lines: what comes after the last one was cut off by the kill, and was not told. */
+async function* linesOf(stream: Readable): AsyncGenerator<string, void, undefined> {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const lines = (rest + String(chunk)).split('\n')
+    rest = lines.pop()!
+    yield* lines
+  }
+}
+
+async function readAll(stream: Readable): Promise<string> {
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8')) text += String(chunk)
+  return text
+}

@@ -1,0 +1,88 @@
+/**
+ * Crash tests of whole runs: `npm run test:chaos [-- --kills 200 --nodes 500 --seed N --streams 2]`.
+ *
+ * Processes that run a graph are killed with SIGKILL at random moments and resumed until they finish;
+ * then the scenarios of chaos/scenarios are played. `npm test` plays a short version of both.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { crashRuns } from '../chaos/crash/crash-runs.ts'
+import { scenarios } from '../chaos/scenarios/scenarios.ts'
+import { root } from './tool.ts'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    nodes: { type: 'string', default: '500' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+    streams: { type: 'string', default: String(Math.min(4, os.availableParallelism())) },
+  },
+})
+
+function count(option: keyof typeof values): number {
+  const value = Number(values[option])
+  if (Number.isInteger(value) && value >= 0) return value
+  console.error(`--${option} ${values[option]}: expected a whole number`)
+  process.exit(2)
+}
+
+// Hundreds of short processes: reading compiled code back saves most of their time.
+process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
+
+const kills = count('kills')
+const seed = count('seed')
+const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-chaos-'))
+console.log(`seed ${seed}: ${kills} kills, graphs of ${count('nodes')} nodes`)
+
+let killed = 0
+const started = performance.now()
+const report = await crashRuns({
+  folder,
+  seed,
+  kills,
+  nodes: count('nodes'),
+  streams: Math.max(1, count('streams')),
+  onLife: ({ end }) => {
+    if (end === 'killed' && ++killed % 20 === 0) console.log(`  ${killed} killed`)
+  },
+})
+const seconds = (performance.now() - started) / 1000
+
+const rows: readonly (readonly [string, number, expected?: number])[] = [
+  ['kills', report.kills, Math.max(kills, report.kills)],
+  ['resumes', report.resumes],
+  ['runs', report.runs],
+  ['nodes', report.nodes],
+  ['recorded successes', report.successes, report.nodes],
+  ['started again although finished', report.startedAgain, 0],
+  ['acknowledged but lost', report.lost, 0],
+  ['starts', report.starts],
+  ['side effects', report.effects, report.nodes + report.repeated],
+  ['… repeated: running at a kill', report.repeated],
+]
+let ok = report.problems.length === 0
+for (const [name, value, expected = value] of rows) {
+  const isRight = value === expected
+  ok &&= isRight
+  console.log(
+    `${name.padEnd(34)}${String(value).padStart(8)}${isRight ? '' : `  expected ${expected}`}`,
+  )
+}
+console.log(`${'seconds'.padEnd(34)}${seconds.toFixed(1).padStart(8)}`)
+for (const problem of report.problems.slice(0, 20)) console.log(`✖ ${problem}`)
+
+for (const { name, play } of scenarios) {
+  try {
+    const skipped = await play(folder)
+    console.log(skipped === undefined ? `✔ ${name}` : `﹣ ${name}: skipped, ${skipped}`)
+  } catch (error) {
+    ok = false
+    console.log(`✖ ${name}`, error)
+  }
+}
+
+if (ok) rmSync(folder, { recursive: true, force: true })
+else console.log(`What was left behind is in ${folder}. Play it again with --seed ${seed}.`)
+process.exitCode = ok ? 0 : 1
