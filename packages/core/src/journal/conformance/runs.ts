@@ -132,7 +132,11 @@ export const runCases: readonly ConformanceCase[] = [
       await assert.rejects(journal.resumeRun('done', someoneElse), withCode('HDL_RUN_ENDED'))
       await assert.rejects(journal.resumeRun('nobody', someoneElse), withCode('HDL_UNKNOWN_RUN'))
       for (const id of ['cancelled', 'failed', 'left']) {
-        const writer = await journal.resumeRun(id, someoneElse)
+        const both = [journal.resumeRun(id, someoneElse), journal.resumeRun(id, someoneElse)]
+        const [first, second] = await Promise.allSettled(both)
+        assert.ok(first?.status === 'fulfilled' && second?.status === 'rejected')
+        assert.ok(withCode('HDL_LOCKED')(second.reason))
+        const writer = first.value
         assert.equal(await stateOf(journal, id), 'running')
         await assert.rejects(journal.resumeRun(id, someoneElse), withCode('HDL_LOCKED'))
         const { endedAt, command, startedAt } = await journal.snapshot(id)
