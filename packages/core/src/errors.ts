@@ -387,7 +387,13 @@ export class HeddleError<C extends ErrorCode = ErrorCode> extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === 'object' && value !== null && brand in value
+    if (typeof value !== 'object' || value === null) return false
+    try {
+      return brand in value
+    } catch {
+      // A revoked proxy: anything can be thrown.
+      return false
+    }
   }
 }
 

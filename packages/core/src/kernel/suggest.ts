@@ -24,7 +24,9 @@ const longestSearch = 2_000
 /** The known name that was probably meant, if one is near enough. */
 export function suggest(wrong: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
-  let bestDistance = Math.max(1, Math.floor(wrong.length / 3)) + 1
+  // Any two names of one or two letters are near each other.
+  if (wrong.length < 3) return undefined
+  let bestDistance = Math.floor(wrong.length / 3) + 1
   let looked = 0
   for (const name of known) {
     if (++looked > longestSearch) break

@@ -1,9 +1,17 @@
 import type { Job, JobContext } from '../graph/job.ts'
 
+/** What a place is given for one attempt of a node. */
+export interface PlaceContext extends JobContext {
+  /** The job waits for the place, not for itself: its timeout stops. */
+  queued(): void
+  /** The job runs now: its timeout starts. */
+  started(): void
+}
+
 /**
  * Where jobs run. Users may implement it, for instance to send jobs to their own cluster; it must
  * settle soon after `context.signal` aborts.
  */
 export interface Place {
-  run(job: Job, input: unknown, context: JobContext): unknown
+  run(job: Job, input: unknown, context: PlaceContext): unknown
 }

@@ -1,21 +1,37 @@
-import type { Job, JobContext } from '../graph/job.ts'
+import type { Job } from '../graph/job.ts'
 import { ThreadPool } from '../threads/pool.ts'
-import type { Place } from './place.ts'
+import type { Place, PlaceContext } from './place.ts'
 
-/** Runs jobs in the threads of a pool. */
+let places = 0
+
+/**
+ * Runs jobs in the threads of a pool. A node that keeps ending threads is put in quarantine for this
+ * place, so the next run, with a place of its own, may try it again.
+ */
 export function threadPlace(pool: ThreadPool): Place {
+  const id = ++places
   return {
     run: (job, input, context) =>
-      pool.hasRoom ? runIn(pool, job, input, context) : runLater(pool, job, input, context),
+      pool.hasRoom
+        ? runIn(pool, job, input, context, `${id} ${context.name}`)
+        : runLater(pool, job, input, context, `${id} ${context.name}`),
   }
 }
 
-function runIn(pool: ThreadPool, job: Job, input: unknown, context: JobContext): Promise<unknown> {
+function runIn(
+  pool: ThreadPool,
+  job: Job,
+  input: unknown,
+  context: PlaceContext,
+  key: string,
+): Promise<unknown> {
   const { name, attempt, signal } = context
   const onLog = (text: string): void => context.log(text)
+  const onStart = (): void => context.started()
+  context.queued()
   return pool.run(
     { module: job.module!, job: job.name, input },
-    { name, attempt, signal, key: name, onLog },
+    { name, attempt, signal, key, onLog, onStart },
   )
 }
 
@@ -24,10 +40,12 @@ async function runLater(
   pool: ThreadPool,
   job: Job,
   input: unknown,
-  context: JobContext,
+  context: PlaceContext,
+  key: string,
 ): Promise<unknown> {
+  context.queued()
   while (!pool.hasRoom) await pool.waitRoom({ signal: context.signal })
-  return runIn(pool, job, input, context)
+  return runIn(pool, job, input, context, key)
 }
 
 let shared: ThreadPool | undefined

@@ -9,6 +9,7 @@ import { seededRandom, type Random } from '../kernel/random.ts'
 import type { VirtualClock } from '../kernel/virtual-clock.ts'
 import type { NodeContext } from '../scheduler/attempt.ts'
 import type { NodeState } from '../scheduler/node.ts'
+import { retryAfter } from '../scheduler/retry.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 
 /** One attempt of a node. Times are milliseconds since the replay's start. */
@@ -151,11 +152,8 @@ async function play(
   else await passed(clock, endsAt ?? 0)
   if (error === undefined) return value
   const { name = 'Error', message, code } = error
-  throw Object.assign(new Error(message), {
-    name,
-    ...(code !== undefined && { code }),
-    ...(retryIn !== undefined && { retryAfter: retryIn }),
-  })
+  const thrown = Object.assign(new Error(message), { name }, code === undefined ? {} : { code })
+  throw retryIn === undefined ? thrown : retryAfter(retryIn, thrown)
 }
 
 function passed(clock: VirtualClock, at: number): Promise<void> {

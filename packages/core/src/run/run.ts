@@ -1,13 +1,13 @@
 import { HeddleError, isError } from '../errors.ts'
 import type { Graph, GraphNode, NodeRef, OutputOf } from '../graph/graph.ts'
-import type { JobContext, PlaceName } from '../graph/job.ts'
+import type { PlaceName } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
 import { Slices } from '../kernel/slices.ts'
 import { loopPlace } from '../places/loop.ts'
 import type { Place } from '../places/place.ts'
 import { sharedThreadPlace } from '../places/thread.ts'
-import type { NodeContext } from '../scheduler/attempt.ts'
+import type { NodeContext, RunnerContext } from '../scheduler/attempt.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import { final } from '../scheduler/retry.ts'
 import { Scheduler, type SchedulerOptions } from '../scheduler/scheduler.ts'
@@ -51,9 +51,6 @@ export interface Run {
  * written.
  */
 export async function run(graph: Graph, options: RunOptions = {}): Promise<GraphResult> {
-  // A program and its thread jobs may share one file. A thread that imports the file to get at a job
-  // must not run the program again: there, this call simply never returns.
-  if (parkedInThread()) return new Promise(() => {})
   const started = await startRun(graph, options)
   return started.result
 }
@@ -65,6 +62,9 @@ export async function run(graph: Graph, options: RunOptions = {}): Promise<Graph
  * *Fairness*: none needed.
  */
 export async function startRun(graph: Graph, options: RunOptions = {}): Promise<Run> {
+  // A program and its thread jobs may share one file. A thread that imports the file to get at a job
+  // must not run the program again: there, this call simply never returns.
+  if (parkedInThread()) return new Promise(() => {})
   const { signal, places = {}, journal, resume, allowChanges, title, ...limits } = options
   const { clock } = options.kernel ?? systemKernel
   const nodes = await placeNodes(graph, places, clock)
@@ -78,7 +78,8 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     await session?.close()
     throw error
   }
-  const work = (name: string, context: NodeContext): unknown => {
+  const work = (name: string, given: NodeContext): unknown => {
+    const context = given as RunnerContext
     const outcome = execute(nodes.get(name)!, context)
     return session === undefined ? outcome : record(session, scheduler, context, outcome)
   }
@@ -110,9 +111,10 @@ async function placeNodes(
   clock: Clock,
 ): Promise<PlacedNodes> {
   const nodes = new Map<string, PlacedNode>()
+  const available = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
   const slices = new Slices(clock)
   for (const node of graph.nodes()) {
-    nodes.set(node.name, { node, place: placeFor(node, places) })
+    nodes.set(node.name, { node, place: placeFor(node, available) })
     if (slices.due) await slices.next()
   }
   return nodes
@@ -161,7 +163,7 @@ async function conclude(
 async function record(
   session: Session,
   scheduler: Scheduler,
-  context: NodeContext,
+  context: RunnerContext,
   outcome: unknown,
 ): Promise<unknown> {
   const value = await outcome
@@ -178,11 +180,9 @@ async function record(
 }
 
 function placeFor(node: GraphNode, places: Partial<Readonly<Record<PlaceName, Place>>>): Place {
-  const name = node.job.place
-  const given = places[name]
-  if (given !== undefined) return given
-  if (name === 'loop') return loopPlace
-  if (name === 'thread') return sharedThreadPlace()
+  const { place: name } = node.job
+  const place = places[name]
+  if (place !== undefined) return place
   throw new HeddleError('HDL_PLACE_UNAVAILABLE', { node: node.name, place: name })
 }
 
@@ -204,14 +204,10 @@ function plainLimits(limits: SchedulerOptions): Readonly<Record<string, unknown>
   return plain
 }
 
-function execute({ node, place }: PlacedNode, context: JobContext & NodeContext): unknown {
+function execute({ node, place }: PlacedNode, context: RunnerContext): unknown {
   const { input } = node
   if (typeof input !== 'function') return place.run(node.job, input, context)
-  const known = new Set(node.after)
-  const made: unknown = input((dependency: NodeRef) => {
-    if (known.has(dependency.name)) return context.resultOf(dependency.name)
-    throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node: node.name, dependency: dependency.name })
-  })
+  const made: unknown = input((dependency: NodeRef) => context.resultOf(dependency.name))
   if (!(made instanceof Promise)) return place.run(node.job, made, context)
   return made.then((value: unknown) => place.run(node.job, value, context))
 }

@@ -1,3 +1,4 @@
+import { HeddleError } from '../errors.ts'
 import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
 import type { Node } from './node.ts'
@@ -11,21 +12,37 @@ export interface NodeContext {
   readonly signal: AbortSignal
   /** Whether the signal has aborted, without the cost of making one. */
   readonly cancelled: boolean
-  /** What a dependency's callback returned. */
+  /**
+   * What a dependency's callback returned.
+   * @throws `HDL_NOT_A_DEPENDENCY`.
+   */
   resultOf(name: string): unknown
+  /** Tells observers something about this attempt. */
+  log(text: string): void
+}
+
+/**
+ * The context as the parts of Heddle see it that run jobs for the scheduler.
+ * Not for callbacks: a callback must not be able to make itself unstoppable.
+ */
+export interface RunnerContext extends NodeContext {
   /**
    * From here on neither a timeout nor a cancel ends the attempt, only its own promise does: for the
    * moment in which the outcome of finished work is recorded. False when it has been aborted already.
    */
   shield(): boolean
-  /** Tells observers something about this attempt. */
-  log(text: string): void
+  /** The work waits for something that is not its own, such as a thread: its timeout stops. */
+  queued(): void
+  /** It runs now: its timeout starts. */
+  started(): void
 }
 
 /** What attempts ask of the scheduler. */
 export interface AttemptHost {
   log(attempt: Attempt, text: string): void
   dependenciesOf(node: Node): ReadonlyMap<string, Node>
+  stopTimeout(attempt: Attempt): void
+  startTimeout(attempt: Attempt): void
 }
 
 /**
@@ -34,7 +51,7 @@ export interface AttemptHost {
  * It is context, list entry and deadline entry in one object: a run of a million short nodes then
  * allocates one object per attempt here, and an AbortController only for those who ask.
  */
-export class Attempt implements NodeContext, ListItem<Attempt>, Due {
+export class Attempt implements RunnerContext, ListItem<Attempt>, Due {
   readonly node: Node
   readonly attempt: number
   readonly #host: AttemptHost
@@ -87,7 +104,11 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   resultOf(name: string): unknown {
     // Once per attempt: a node that collects 10,000 results asks 10,000 times.
     this.#dependencies ??= this.#host.dependenciesOf(this.node)
-    return this.#dependencies.get(name)?.value
+    const dependency = this.#dependencies.get(name)
+    if (dependency === undefined) {
+      throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node: this.name, dependency: name })
+    }
+    return dependency.value
   }
 
   log(text: string): void {
@@ -97,6 +118,14 @@ export class Attempt implements NodeContext, ListItem<Attempt>, Due {
   shield(): boolean {
     this.#shielded = !this.#aborted
     return this.#shielded
+  }
+
+  queued(): void {
+    this.#host.stopTimeout(this)
+  }
+
+  started(): void {
+    this.#host.startTimeout(this)
   }
 
   /** The first reason stays: a job cancelled after its timeout has timed out. */

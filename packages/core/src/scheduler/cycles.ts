@@ -57,10 +57,13 @@ async function peel(
   const counts = new Map<Node, number>()
   const free: Node[] = []
   for (const node of left) {
-    const count = incoming(node).filter((other) => left.has(other)).length
+    let count = 0
+    for (const other of incoming(node)) {
+      if (left.has(other)) count++
+      if (slices.due) await slices.next()
+    }
     counts.set(node, count)
     if (count === 0) free.push(node)
-    if (slices.due) await slices.next()
   }
   for (let node = free.pop(); node !== undefined; node = free.pop()) {
     left.delete(node)
@@ -69,8 +72,8 @@ async function peel(
       if (count === undefined) continue
       counts.set(other, count - 1)
       if (count === 1) free.push(other)
+      if (slices.due) await slices.next()
     }
-    if (slices.due) await slices.next()
   }
 }
 

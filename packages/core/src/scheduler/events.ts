@@ -42,11 +42,11 @@ const runChannel = channel('heddle:run')
 /** Observers that cannot disturb the run (P12): each failing one is reported once. */
 export class Observers {
   /** Replaced, not changed: an observer may add or remove one while it is told. */
-  #observers: readonly Observer[]
+  #observers: readonly { readonly tell: Observer }[]
   readonly #reported = new WeakSet<Observer>()
 
   constructor(observers: readonly Observer[]) {
-    this.#observers = observers
+    this.#observers = observers.map((tell) => ({ tell }))
   }
 
   /** Whether anybody listens: callers make an event only then. */
@@ -55,16 +55,18 @@ export class Observers {
   }
 
   add(observer: Observer): Disposable {
-    this.#observers = [...this.#observers, observer]
+    // An entry of its own: the same function may be added twice.
+    const entry = { tell: observer }
+    this.#observers = [...this.#observers, entry]
     return {
       [Symbol.dispose]: () => {
-        this.#observers = this.#observers.filter((other) => other !== observer)
+        this.#observers = this.#observers.filter((other) => other !== entry)
       },
     }
   }
 
   emit(event: RunEvent): void {
-    for (const observer of this.#observers) {
+    for (const { tell: observer } of this.#observers) {
       try {
         const returned: unknown = observer(event)
         if (returned instanceof Promise) returned.catch((error) => this.#report(observer, error))

@@ -70,22 +70,27 @@ type Part<W extends Explanation['why']> = W extends unknown
   : never
 
 function explainDependencies(node: Node, view: View): Part<'dependencies'> {
-  const on = view.graph
-    .of(node)
-    .filter((dependency) => !dependency.ended)
-    .map((dependency) => ({
-      name: dependency.name,
-      state: dependency.stateName,
-      ...(dependency.state === running && {
-        ms: view.now - view.timeline.startedAt(dependency.index),
-      }),
-    }))
+  const on = [...unfinished(node, view.graph)].map((dependency) => ({
+    name: dependency.name,
+    state: dependency.stateName,
+    ...(dependency.state === running && {
+      ms: view.now - view.timeline.startedAt(dependency.index),
+    }),
+  }))
   const list = shortList(
     on.map(({ name, state, ms }) =>
       ms === undefined ? `"${name}" (${state})` : `"${name}" (running ${seconds(ms)})`,
     ),
   )
   return { why: 'dependencies', on, text: `waits for ${list}` }
+}
+
+/** What a node waits for; through a removed node, what that was waiting for. */
+function* unfinished(node: Node, graph: Dependencies): IterableIterator<Node> {
+  for (const dependency of graph.of(node)) {
+    if (!dependency.ended) yield dependency
+    else if (dependency.relays) yield* unfinished(dependency, graph)
+  }
 }
 
 function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'turn'> {

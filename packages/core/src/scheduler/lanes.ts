@@ -67,6 +67,9 @@ export interface LanesOptions {
  *     those: waiting for something scarce never keeps others from running (S38), and a heavy node is
  *     not starved by light ones.
  * I3  Among lanes that can start: lower (priority - waited / aging) first, then the older head.
+ *
+ * Known limit: a node that needs two contended resources may wait long, because only the one it lacks is
+ * held back for it. Holding back all it needs would leave slots idle.
  */
 export class Lanes {
   readonly #lanes: Lane[] = []
@@ -146,11 +149,19 @@ export class Lanes {
     return lane.shift()
   }
 
-  /** Changes how many permits there are. Permits in use stay in use until they come back. */
+  /**
+   * Changes how many permits there are. Permits in use stay in use until they come back.
+   * @throws `HDL_WOULD_DEADLOCK` when a node needs more.
+   */
   resize(name: string, capacity: number): void {
     const resource = this.#resource(name)
     const option = name === 'slot' ? 'concurrency' : `resources.${name}`
-    resource.capacity = checkCount(option, capacity, 1, true)
+    checkCount(option, capacity, 1, true)
+    for (const lane of this.#lanes) {
+      const claim = lane.claims.find((other) => other.resource === resource)
+      if (claim !== undefined) refuseImpossible(claim, capacity)
+    }
+    resource.capacity = capacity
   }
 
   /** Everything that is ready, in no particular order. */
@@ -200,13 +211,17 @@ export class Lanes {
   #claim(name: string, count: number): Claim {
     const resource = this.#resource(name)
     checkCount(`needs.${name}`, count, 0)
-    if (count > resource.capacity) {
-      throw new HeddleError('HDL_WOULD_DEADLOCK', {
-        what: `A node that needs "${name}"`,
-        needed: count,
-        capacity: resource.capacity,
-      })
-    }
-    return { resource, count }
+    const claim = { resource, count }
+    refuseImpossible(claim, resource.capacity)
+    return claim
   }
+}
+
+function refuseImpossible({ resource, count }: Claim, capacity: number): void {
+  if (count <= capacity) return
+  throw new HeddleError('HDL_WOULD_DEADLOCK', {
+    what: `A node that needs "${resource.name}"`,
+    needed: count,
+    capacity,
+  })
 }

@@ -71,6 +71,8 @@ export interface Trouble {
   blockedBy: Node | undefined
   /** Taken out while it ran: it ends with this attempt, whatever comes of it. */
   removed: boolean
+  /** Taken out before it ran: it passes on to its dependents what its dependencies come to. */
+  relays: boolean
 }
 
 export class Node implements ListItem<Node> {
@@ -117,9 +119,13 @@ export class Node implements ListItem<Node> {
     return this.#trouble?.removed ?? false
   }
 
+  get relays(): boolean {
+    return this.#trouble?.relays ?? false
+  }
+
   /** Made on first use. */
   get trouble(): Trouble {
-    return (this.#trouble ??= { errors: [], blockedBy: undefined, removed: false })
+    return (this.#trouble ??= { errors: [], blockedBy: undefined, removed: false, relays: false })
   }
 }
 

@@ -1,4 +1,5 @@
 import { HeddleError } from '../errors.ts'
+import { checkDuration } from '../kernel/check.ts'
 import type { Random } from '../kernel/random.ts'
 
 /** No back-off is longer than this, in milliseconds. */
@@ -9,7 +10,8 @@ const longestBackoff = 60_000
  * Drawing from the whole window spreads the retries of jobs that failed together.
  */
 export function backoff(attempt: number, base: number, random: Random): number {
-  return random.next() * Math.min(base * 2 ** attempt, longestBackoff)
+  // 2^1024 is Infinity, and 0 * Infinity is no number.
+  return random.next() * Math.min(base * 2 ** Math.min(attempt, 1_000), longestBackoff)
 }
 
 const finalErrors = new WeakSet<object>()
@@ -33,17 +35,28 @@ export function final<E extends Error>(error: E): E {
  * throw retryAfter(30_000, new Error('rate limited'))
  */
 export function retryAfter(milliseconds: number, cause?: unknown): HeddleError<'HDL_RETRY_AFTER'> {
+  if (checkDuration('retryAfter', milliseconds) === Infinity) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'retryAfter',
+      value: milliseconds,
+      expected: 'a finite number of milliseconds',
+    })
+  }
   return new HeddleError('HDL_RETRY_AFTER', { retryAfter: milliseconds }, { cause })
 }
 
 /** Whether a job that threw this should be tried again. */
 export function isRetryable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return true
-  return !finalErrors.has(error) && (error as { retryable?: unknown }).retryable !== false
+  try {
+    return !finalErrors.has(error) && (error as { retryable?: unknown }).retryable !== false
+  } catch {
+    // Reading a thrown value can throw: a getter, a revoked proxy.
+    return true
+  }
 }
 
-/** The delay that an error itself asks for. */
+/** The delay that one of our errors asks for. Others may well mean seconds by a field of that name. */
 export function requestedDelay(error: unknown): number | undefined {
-  const asked = (error as { retryAfter?: unknown } | null | undefined)?.retryAfter
-  return typeof asked === 'number' && asked >= 0 ? asked : undefined
+  return error instanceof HeddleError ? error.retryAfter : undefined
 }

@@ -1,13 +1,14 @@
 import { HeddleError, cancelled as cancelledError, type CancelSource } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
-import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
+import { AbortCallback } from '../kernel/abort.ts'
 import { soon, type Clock, type Timer } from '../kernel/clock.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { sliceBudget } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
+import { parkedInThread } from '../threads/inside.ts'
 import { Attempt, type AttemptHost, type NodeContext } from './attempt.ts'
 import { findCycle } from './cycles.ts'
 import { Dependencies, noEdge } from './dependencies.ts'
@@ -254,7 +255,10 @@ export class Scheduler {
             timeout: checkDuration('timeout', options.timeout ?? this.#limits.timeout),
           }
     const lane = this.#lanes.laneFor(options.needs, options.priority)
-    const after = options.after ?? none
+    const after = checkAfter(name, options.after)
+    if (this.#state !== 'idle' && after.includes(name)) {
+      throw new HeddleError('HDL_CYCLE', { path: [name, name] })
+    }
     if (this.#unknown === 'error' && this.#state !== 'idle') this.#refuseUnknown(name, after)
 
     const node = new Node(this.#nodes.size, name, lane, limits)
@@ -277,17 +281,23 @@ export class Scheduler {
    * Takes a node out of the run. False when it is unknown or has ended already.
    *
    * A node that has not started is skipped. A running one is aborted; it ends as cancelled when its
-   * callback settles. What happens to its dependents is decided now, by `dependents`.
+   * callback settles. What happens to its dependents is decided now, by `dependents`. It is too late, and
+   * false, for a node whose success is being recorded.
    */
   remove(name: string, options: RemoveOptions = {}): boolean {
     const node = this.#nodes.get(name)
-    if (node === undefined || node.ended) return false
-    const dependents = this.#graph.takeDependents(node)
-    node.trouble.removed = true
-    if (node.state === running) this.#abortRemoved(node)
-    else this.#skip(node, removed(node))
-    if (options.dependents === 'detach') this.#detach(node, dependents)
-    else this.#startWave(dependents, node)
+    if (node === undefined || node.ended || node.removed) return false
+    const attempt = node.state === running ? this.#attemptOf(node) : undefined
+    if (attempt?.shielded) return false
+    const detach = options.dependents === 'detach'
+    node.trouble.relays = detach && node.state === waiting
+    const dependents = node.relays ? noEdge : this.#graph.takeDependents(node)
+    if (attempt === undefined) this.#skip(node, removed(node))
+    else {
+      node.trouble.removed = true
+      this.#abort(attempt, removed(node))
+    }
+    this.#startWave(dependents, detach ? undefined : node)
     this.#pumpSoon()
     return true
   }
@@ -320,6 +330,15 @@ export class Scheduler {
     work: NodeFunction,
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<RunResult> {
+    // A thread that loads a program for one of its jobs must not run the program again.
+    if (parkedInThread()) return new Promise(() => {})
+    if (typeof work !== 'function') {
+      throw new HeddleError('HDL_BAD_OPTION', {
+        option: 'work',
+        value: work,
+        expected: 'a function that is called for each node',
+      })
+    }
     if (this.#settled !== undefined) throw new HeddleError('HDL_ALREADY_RUN', undefined)
     const settled = (this.#settled = Promise.withResolvers<RunResult>())
     this.#work = work
@@ -332,13 +351,9 @@ export class Scheduler {
     }
     if (this.#cancelCause !== undefined) this.#drain()
 
-    const outer = this.#obey(options.signal)
-    try {
-      this.#pump()
-      return await settled.promise
-    } finally {
-      outer[Symbol.dispose]()
-    }
+    using _outer = this.#obey(options.signal)
+    this.#pump()
+    return await settled.promise
   }
 
   /** Starts nothing new until resume(). What runs goes on, and so do its timeouts. */
@@ -517,7 +532,7 @@ export class Scheduler {
         throw this.#unknownDependency(nodes[0]!.name, name)
       }
       for (const node of nodes) {
-        this.#satisfy(node, this.#startedAt)
+        if (this.#graph.satisfy(node)) this.#onFree(node, this.#startedAt)
       }
     }
     this.#forward.clear()
@@ -549,18 +564,6 @@ export class Scheduler {
     }
   }
 
-  /** Dependents of a removed node wait for what the node itself was waiting for. */
-  #detach(node: Node, dependents: number): void {
-    const inherited = this.#graph.of(node).filter((dependency) => !dependency.ended)
-    const now = this.#clock.now()
-    for (let edge = dependents; edge !== noEdge; edge = this.#graph.following(edge)) {
-      const dependent = this.#graph.dependent(edge)
-      if (dependent.state !== waiting) continue
-      for (const dependency of inherited) this.#graph.connect(dependency, dependent)
-      this.#satisfy(dependent, now)
-    }
-  }
-
   #markDone(node: Node, value: unknown): void {
     move(node, succeeded)
     node.value = value
@@ -583,13 +586,13 @@ export class Scheduler {
 
   #satisfyEdge(edge: number, now: number): void {
     const freed = this.#graph.satisfyEdge(edge)
-    if (freed !== undefined && freed.state === waiting) this.#becomeReady(freed, now)
+    if (freed !== undefined) this.#onFree(freed, now)
   }
 
-  #satisfy(dependent: Node, now: number): void {
-    if (this.#graph.satisfy(dependent) && dependent.state === waiting) {
-      this.#becomeReady(dependent, now)
-    }
+  /** Nothing is left that a node waits for. */
+  #onFree(node: Node, now: number): void {
+    if (node.state === waiting) this.#becomeReady(node, now)
+    else if (node.relays) this.#release(node, now)
   }
 
   #startWave(edge: number, cause: Node | undefined): void {
@@ -615,6 +618,7 @@ export class Scheduler {
       }
       const dependent = this.#graph.dependent(edge)
       if (dependent.state === waiting) this.#block(dependent, cause)
+      else if (dependent.relays) this.#blockDependents(dependent, cause)
     }
     while (this.#skipCursor !== undefined) {
       const { done, value: node } = this.#skipCursor.next()
@@ -830,11 +834,9 @@ export class Scheduler {
     this.#pump()
   }
 
-  #abortRemoved(node: Node): void {
-    for (const attempt of this.#running) {
-      if (attempt.node !== node) continue
-      this.#abort(attempt, removed(node))
-    }
+  #attemptOf(node: Node): Attempt | undefined {
+    for (const attempt of this.#running) if (attempt.node === node) return attempt
+    return undefined
   }
 
   #drain(): void {
@@ -851,22 +853,17 @@ export class Scheduler {
   }
 
   /** Lets an outer signal cancel the run, until disposed. */
-  #obey(signal: AbortSignal | undefined): Disposable {
-    if (signal === undefined) return { [Symbol.dispose]: () => undefined }
-    const follower: AbortFollower = {
-      list: undefined,
-      previous: undefined,
-      next: undefined,
-      onAbort: (reason) => {
-        this.#cancelCause ??= cancelledError('The run', reason)
-        this.#drain()
-        this.#abortAll()
-        this.#pump()
-      },
+  #obey(signal: AbortSignal | undefined): Disposable | undefined {
+    if (signal === undefined) return undefined
+    const onAbort = (reason: unknown): void => {
+      this.#cancelCause ??= cancelledError('The run', reason)
+      this.#drain()
+      this.#abortAll()
+      this.#pump()
     }
-    if (signal.aborted) follower.onAbort(signal.reason)
-    else followAbort(signal, follower)
-    return { [Symbol.dispose]: () => unfollowAbort(signal, follower) }
+    if (!signal.aborted) return new AbortCallback(signal, onAbort)
+    onAbort(signal.reason)
+    return undefined
   }
 
   // ── Outcomes: exactly one of these per node ───────────────────────────────────────────────────
@@ -914,7 +911,7 @@ export class Scheduler {
     move(node, skipped)
     this.#result.skipped.push(node.name)
     this.#ended(node, now)
-    this.#blockDependents(node, node)
+    if (!node.relays) this.#blockDependents(node, node)
   }
 
   /** While draining, the skip pass reaches the dependents: they are skipped, not blocked. */
@@ -982,6 +979,18 @@ export class Scheduler {
     },
     dependenciesOf: (node) =>
       new Map(this.#graph.of(node).map((dependency) => [dependency.name, dependency])),
+    stopTimeout: (attempt) => {
+      attempt.armed = true
+      if (!attempt.cancelled) this.#timeouts.delete(attempt)
+    },
+    startTimeout: (attempt) => {
+      const { timeout } = attempt.node.limits
+      const isRunning = attempt.list !== undefined && !attempt.cancelled
+      attempt.armed = true
+      if (isRunning && timeout !== Infinity) {
+        this.#timeouts.set(attempt, this.#clock.now() + timeout)
+      }
+    },
   }
 
   #emit(event: RunEvent): void {
@@ -994,5 +1003,16 @@ function removed(node: Node): HeddleError<'HDL_CANCELLED'> {
     what: `"${node.name}"`,
     source: 'user',
     reason: 'removed from the run',
+  })
+}
+
+/** Before anything is changed: a wrong list must not leave half a node behind. */
+function checkAfter(node: string, after: readonly string[] | undefined): readonly string[] {
+  if (after === undefined) return none
+  if (Array.isArray(after) && after.every((name) => typeof name === 'string')) return after
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: `after of "${node}"`,
+    value: after,
+    expected: 'a list of names',
   })
 }

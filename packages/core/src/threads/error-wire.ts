@@ -88,12 +88,13 @@ export function encodeError(thrown: unknown, depth = 0): ErrorWire {
   // DOMException and others keep their code in a getter of the prototype.
   const code = read(thrown, 'code')
   if (!isOurs && code !== undefined && cloneable(code)) fields['code'] = code
-  const { cause } = thrown
+  const cause = read(thrown, 'cause')
   const errors = read(thrown, 'errors')
+  const stack = read(thrown, 'stack')
   return {
-    message: text(thrown.message),
-    name: text(thrown.name),
-    stack: typeof thrown.stack === 'string' ? thrown.stack : undefined,
+    message: text(read(thrown, 'message')),
+    name: text(read(thrown, 'name')),
+    stack: typeof stack === 'string' ? stack : undefined,
     base: baseOf(thrown),
     fields,
     ...(cause !== undefined && depth < deepest && { cause: encodeError(cause, depth + 1) }),

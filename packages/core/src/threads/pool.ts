@@ -36,7 +36,7 @@
  */
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits, Transferable } from 'node:worker_threads'
-import { HeddleError, cancelled, type CancelSource } from '../errors.ts'
+import { HeddleError, cancelled } from '../errors.ts'
 import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
@@ -72,6 +72,8 @@ export interface ThreadRunOptions {
   readonly attempt?: number | undefined
   /** Called with each line of `ctx.log()`, in order and before the result. What it throws is ignored. */
   readonly onLog?: ((text: string) => void) | undefined
+  /** Told when nothing is in front of the job in its thread any more: again, when it changes threads before that. */
+  readonly onStart?: (() => void) | undefined
   /** What is put in quarantine when it keeps ending threads. The job's name when absent. */
   readonly key?: string | undefined
   /** Moved into the thread instead of copied; empty for the caller afterwards. */
@@ -255,7 +257,16 @@ export class ThreadPool implements AsyncDisposable {
     if (parkedInThread()) return new Promise<O>(() => {})
     checkName('module', task.module)
     checkName('job', task.job)
-    const { signal, deadline, key = task.job, name, attempt = 0, transfer, onLog } = options
+    const {
+      signal,
+      deadline,
+      key = task.job,
+      name,
+      attempt = 0,
+      transfer,
+      onLog,
+      onStart,
+    } = options
     const what = `Job "${name ?? task.job}"`
     if (this.#closing !== undefined) return Promise.reject(closed())
     if (signal?.aborted) return Promise.reject(stopError(what, signal.reason))
@@ -264,7 +275,7 @@ export class ThreadPool implements AsyncDisposable {
     }
     const crashes = this.#quarantine.crashesOf(key)
     if (crashes !== undefined) {
-      return Promise.reject(new HeddleError('HDL_QUARANTINED', { job: key, crashes }))
+      return Promise.reject(new HeddleError('HDL_QUARANTINED', { job: name ?? task.job, crashes }))
     }
     if (!this.hasRoom) {
       this.#refused++
@@ -285,6 +296,7 @@ export class ThreadPool implements AsyncDisposable {
         reject,
       )
       admitted.onLog = onLog
+      admitted.onStart = onStart
       if (transfer !== undefined && transfer.length > 0) admitted.transfer = transfer
       if (deadline !== undefined && deadline !== Infinity) {
         admitted.deadline = deadline
@@ -640,7 +652,10 @@ export class ThreadPool implements AsyncDisposable {
     const refuse = (task: Task): void => {
       if (task.key !== key || task.isStopping) return
       if (task.thread?.revoke(task) ?? this.#queue.remove(task)) {
-        this.#fail(task, new HeddleError('HDL_QUARANTINED', { job: key, crashes }))
+        this.#fail(
+          task,
+          new HeddleError('HDL_QUARANTINED', { job: task.name ?? task.record.name, crashes }),
+        )
       }
     }
     for (const task of this.#queue) refuse(task)
@@ -777,8 +792,5 @@ function notCloneable(what: string, cause: string, error?: unknown): HeddleError
 
 /** What the task of an aborted signal rejects with. */
 function stopError(what: string, reason: unknown): unknown {
-  if (reason instanceof HeddleError) return reason
-  const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
-  const source: CancelSource = isTimeout ? 'deadline' : 'user'
-  return cancelled(what, reason, source)
+  return reason instanceof HeddleError ? reason : cancelled(what, reason)
 }

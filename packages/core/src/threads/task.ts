@@ -1,22 +1,11 @@
 import type { Transferable } from 'node:worker_threads'
-import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
+import { AbortCallback } from '../kernel/abort.ts'
 import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
 import { loadOf, wholeThread, type JobRecord } from './job-records.ts'
 import type { Ticket } from './slots.ts'
 import type { CarriedStreams } from './streams.ts'
 import type { Thread } from './thread.ts'
-
-class Follower implements AbortFollower {
-  list: object | undefined
-  previous: AbortFollower | undefined
-  next: AbortFollower | undefined
-  readonly onAbort: (reason: unknown) => void
-
-  constructor(onAbort: (reason: unknown) => void) {
-    this.onAbort = onAbort
-  }
-}
 
 /** One call of `run()`, from its admission to its one outcome. */
 export class Task implements ListItem<Task>, Due {
@@ -38,6 +27,8 @@ export class Task implements ListItem<Task>, Due {
 
   /** Told what the job says. */
   onLog: ((text: string) => void) | undefined
+  /** Told when nothing is in front of it in its thread any more. */
+  onStart: (() => void) | undefined
   input: unknown
   transfer: readonly Transferable[] | undefined
   streams: CarriedStreams | undefined
@@ -61,8 +52,7 @@ export class Task implements ListItem<Task>, Due {
   isKilling = false
   isSettled = false
 
-  #signal: AbortSignal | undefined
-  #follower: Follower | undefined
+  #followed: AbortCallback | undefined
 
   constructor(
     record: JobRecord,
@@ -97,22 +87,28 @@ export class Task implements ListItem<Task>, Due {
     return this.isPinned || this.returns > 0 ? wholeThread : loadOf(this.record)
   }
 
-  /** A listener that throws changes nothing here. */
   say(text: string): void {
+    this.#tell(() => this.onLog?.(text))
+  }
+
+  start(): void {
+    if (this.onStart !== undefined) this.#tell(this.onStart)
+  }
+
+  /** A listener that throws changes nothing here: it is the caller's own, and the caller is not on the stack. */
+  #tell(listener: () => void): void {
     try {
-      this.onLog?.(text)
+      listener()
     } catch {
-      // It is the caller's own, and the caller is not on the stack.
+      // As said above.
     }
   }
 
   follow(signal: AbortSignal, onAbort: (reason: unknown) => void): void {
-    this.#signal = signal
-    this.#follower = new Follower(onAbort)
-    followAbort(signal, this.#follower)
+    this.#followed = new AbortCallback(signal, onAbort)
   }
 
   unfollow(): void {
-    if (this.#signal !== undefined) unfollowAbort(this.#signal, this.#follower!)
+    this.#followed?.[Symbol.dispose]()
   }
 }

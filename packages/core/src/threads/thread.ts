@@ -62,6 +62,7 @@ const entry = new URL(
 export class Thread {
   readonly id: number
   readonly tasks = new LinkedList<Task>()
+  #front: Task | undefined
   state: 'starting' | 'ready' | 'ending' | 'ended' = 'starting'
   /** Takes no more tasks: it is ending, or ends after the job that runs. */
   isRetiring = false
@@ -153,6 +154,7 @@ export class Thread {
     this.load += task.load
     this.tasks.push(task)
     this.#outbox.push(task)
+    this.#noteFront()
   }
 
   /** Takes a task back. False when the thread has started it, or when it can be sent only once. */
@@ -320,11 +322,20 @@ export class Thread {
     this.#forget(task)
   }
 
+  /** T2: the first of the tasks is the one that runs, or is next to. */
+  #noteFront(): void {
+    const { first } = this.tasks
+    if (first === this.#front) return
+    this.#front = first
+    first?.start()
+  }
+
   #forget(task: Task): void {
     this.#bySlot[slotOf(task.ticket)] = undefined
     this.tasks.remove(task)
     task.thread = undefined
     this.load -= task.load
+    this.#noteFront()
     if (this.tasks.size > 0) return
     // Sums of fractions drift.
     this.load = 0

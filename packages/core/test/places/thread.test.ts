@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Graph, run, type RunEvent } from '@heddle/core'
+import { Graph, run, startRun, type RunEvent } from '@heddle/core'
+import { seededRandom } from '../../src/kernel/random.ts'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { threadPlace } from '../../src/places/thread.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
-import { exits, says, square } from '../run/fixtures/jobs.ts'
+import { exits, says, square, waitsForFlag } from '../run/fixtures/jobs.ts'
 
 test('a run with more slots than the pool has room waits instead of being refused', async () => {
   await using pool = new ThreadPool({ threads: 1, maxQueue: 1 })
@@ -30,14 +32,43 @@ test('what a job says in a thread reaches the observers, with its name and attem
   )
 })
 
-test('a job that ends its thread is put in quarantine by node, not for all nodes of the job', async () => {
+test('a node that keeps ending its thread is put in quarantine, for this run', async () => {
   await using pool = new ThreadPool({ threads: 1, crashLimit: 2 })
-  const places = { thread: threadPlace(pool) }
   const g = new Graph()
   g.add('poison', exits)
-  for (let i = 0; i < 2; i++) await run(g, { places })
-  assert.match(String((await run(g, { places })).failed.get('poison')), /not started again/)
-  const other = new Graph()
-  other.add('other', exits)
-  assert.match(String((await run(other, { places })).failed.get('other')), /ended: /)
+  const options = { retries: 5, retryBaseDelay: 0 }
+  const first = await run(g, { ...options, places: { thread: threadPlace(pool) } })
+  assert.match(String(first.failed.get('poison')), /"poison" has ended 2 threads in a row/)
+  assert.equal(first.errors.get('poison')?.length, 3, 'the refusal is final')
+  const next = await run(g, { places: { thread: threadPlace(pool) } })
+  assert.match(String(next.failed.get('poison')), /ended: /, 'the next run may try it again')
+})
+
+test('the timeout of a thread job starts when the job does, not while it waits for a thread', async () => {
+  await using pool = new ThreadPool({ threads: 1 })
+  const flags = [0, 1].map(() => new Int32Array(new SharedArrayBuffer(4)))
+  const clock = new VirtualClock()
+  const g = new Graph()
+  for (const [n, flag] of flags.entries())
+    g.add(`n${n}`, waitsForFlag, { input: flag, timeout: 500 })
+  const { scheduler, result } = await startRun(g, {
+    concurrency: 2,
+    kernel: { clock, random: seededRandom(1) },
+    places: { thread: threadPlace(pool) },
+  })
+  const ended = (name: string): Promise<void> =>
+    new Promise((done) => {
+      scheduler.observe((event) => {
+        if (event.type === 'node' && event.name === name && event.state === 'succeeded') done()
+      })
+    })
+  const firstEnded = ended('n0')
+  await clock.advance(499)
+  Atomics.store(flags[0]!, 0, 1)
+  Atomics.notify(flags[0]!, 0)
+  await firstEnded
+  await clock.advance(499)
+  Atomics.store(flags[1]!, 0, 1)
+  Atomics.notify(flags[1]!, 0)
+  assert.equal((await result).ok, true)
 })

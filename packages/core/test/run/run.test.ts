@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Graph, HeddleError, isError, job, run, startRun } from '@heddle/core'
+import { runCommand } from '../../src/processes/command.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import { threadPlace } from '../../src/places/thread.ts'
 import {
@@ -106,4 +108,10 @@ test('a node may set its own limits over those of its job', async () => {
   g.add('a', flaky, { retries: 0 })
   await run(g, { retries: 9 })
   assert.equal(calls, 1)
+})
+
+test('a program and its thread jobs in one file: the program runs once', async () => {
+  const file = fileURLToPath(new URL('./fixtures/one-file.ts', import.meta.url))
+  const { stdout } = await runCommand(process.execPath, ['--conditions=heddle-source', file])
+  assert.equal(stdout, 'callback in thread 0\neffect in thread 0\n8\n')
 })

@@ -1,0 +1,159 @@
+// One test for each defect that somebody found by trying to break the scheduler.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { HeddleError, isError } from '../../src/errors.ts'
+import {
+  backoff,
+  final,
+  isRetryable,
+  requestedDelay,
+  retryAfter,
+} from '../../src/scheduler/retry.ts'
+import { Scheduler } from '../../src/scheduler/scheduler.ts'
+import { Bench, recorder } from './kit.ts'
+
+test('lowering concurrency from Infinity keeps the new cap', async () => {
+  const b = new Bench({ concurrency: Infinity }).add({ a: [], b: [], c: [] })
+  const run = b.scheduler.run(b.work)
+  await b.clock.settle()
+  b.scheduler.concurrency = 1
+  b.add({ d: [], e: [] })
+  for (const name of ['a', 'b']) await b.finish(name)
+  assert.deepEqual(b.started, ['a', 'b', 'c'])
+  await b.finish('c')
+  assert.deepEqual(b.started, ['a', 'b', 'c', 'd'])
+  await b.finish('d')
+  await b.finish('e')
+  await run
+})
+
+test('a thrown value whose properties throw is an error like any other', async () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const hostile = [
+    proxy,
+    {
+      get retryable(): boolean {
+        throw new Error('x')
+      },
+    },
+  ]
+  for (const thrown of hostile) {
+    const b = new Bench({ retries: 1, retryBaseDelay: 0 }).add({ a: [] })
+    const r = await b.clock.runUntil(
+      b.scheduler.run(() => {
+        throw thrown
+      }),
+    )
+    assert.equal(r.errors.get('a')?.length, 2)
+  }
+})
+
+test('retryAfter takes a finite duration, and only our own errors are asked for one', () => {
+  for (const wrong of [Infinity, NaN, -1]) {
+    assert.throws(
+      () => retryAfter(wrong),
+      (error) => isError(error, 'HDL_BAD_OPTION'),
+    )
+  }
+  const http = Object.assign(new Error('429'), { retryAfter: 30 })
+  assert.equal(requestedDelay(http), undefined, 'it may well mean seconds')
+  assert.equal(isRetryable(final(http)), false)
+})
+
+test('a resource cannot be lowered below what a node needs', async () => {
+  const b = new Bench({ resources: { gpu: 4 }, keepOpen: true })
+  b.scheduler.add('big', { needs: { gpu: 3 } })
+  assert.throws(
+    () => b.scheduler.resize('gpu', 2),
+    (error) => isError(error, 'HDL_WOULD_DEADLOCK'),
+  )
+  b.scheduler.resize('gpu', 3)
+})
+
+test('back-off stays a number after a thousand attempts', () => {
+  assert.equal(backoff(5_000, 0, { next: () => 1 }), 0)
+  assert.equal(backoff(5_000, 1, { next: () => 1 }), 60_000)
+})
+
+test('a wrong `after` is refused before anything has changed', async () => {
+  const s = new Scheduler()
+  for (const after of [5, 'core', [{ name: 'core' }]]) {
+    assert.throws(
+      () => s.add('b', { after: after as never }),
+      (error) => isError(error, 'HDL_BAD_OPTION'),
+    )
+  }
+  const { calls, work } = recorder()
+  await s.run(work)
+  assert.deepEqual(calls, [])
+})
+
+test('a node added while running that depends on itself is a cycle', async () => {
+  const b = new Bench({ keepOpen: true })
+  const run = b.scheduler.run(b.work)
+  assert.throws(
+    () => b.scheduler.add('x', { after: ['x'] }),
+    (error) => isError(error, 'HDL_CYCLE'),
+  )
+  b.scheduler.close()
+  assert.equal((await run).ok, true)
+})
+
+test('detach before the run: dependents also wait for what is added later', async () => {
+  const b = new Bench()
+  b.add({ b: ['a'], c: ['b'] })
+  b.scheduler.remove('b', { dependents: 'detach' })
+  b.add({ a: [] })
+  const run = b.scheduler.run(b.work)
+  await b.clock.settle()
+  assert.deepEqual(b.started, ['a'])
+  await b.finish('a')
+  assert.deepEqual(b.started, ['a', 'c'])
+  await b.finish('c')
+  assert.deepEqual((await run).skipped, ['b'])
+})
+
+test('detach: a failure before the removed node blocks what is behind it', async () => {
+  const b = new Bench().add({ a: [], b: ['a'], c: ['b'] })
+  const run = b.scheduler.run(b.work)
+  await b.clock.settle()
+  b.scheduler.remove('b', { dependents: 'detach' })
+  assert.equal(b.scheduler.explain('c').text, 'waits for "a" (running 0 ms)')
+  await b.fail('a')
+  const r = await run
+  assert.deepEqual([...r.blocked], [['c', 'a']])
+})
+
+test('detaching a hub of 2,000 dependencies and 2,000 dependents makes no edge between them', async () => {
+  const b = new Bench({ concurrency: Infinity })
+  const before = Array.from({ length: 2_000 }, (_, i) => `in${i}`)
+  for (const name of before) b.scheduler.add(name)
+  b.scheduler.add('hub', { after: before })
+  for (let i = 0; i < 2_000; i++) b.scheduler.add(`out${i}`, { after: ['hub'] })
+  b.scheduler.remove('hub', { dependents: 'detach' })
+  let started = 0
+  const r = await b.scheduler.run(async (name) => {
+    started++
+    if (name.startsWith('out')) assert.ok(started > 2_000)
+  })
+  assert.equal(r.succeeded.length, 4_000)
+})
+
+test('the same observer twice: disposing of one leaves the other', async () => {
+  const b = new Bench()
+  let told = 0
+  const count = (): void => void told++
+  const first = b.scheduler.observe(count)
+  b.scheduler.observe(count)
+  first[Symbol.dispose]()
+  b.scheduler.add('a')
+  assert.equal(told, 1)
+})
+
+test('run() without a function is refused', async () => {
+  await assert.rejects(
+    new Scheduler().run(undefined as never),
+    (error) => error instanceof HeddleError,
+  )
+})
