@@ -125,9 +125,11 @@ function nodeTable({ record, criticalPath, surface }: ShowInput, all: boolean): 
     .filter((node) => shown.has(node))
     .map((node) => nodeCells(node, record, critical.has(node.name), surface))
   const lines = table(columns, rows, surface)
-  const more = record.nodes.length - shown.size
-  if (more > 0) {
-    const text = `  and ${plural(more, 'more job')} without failures, none longer than these; --all shows them`
+  const hidden = record.nodes.filter((node) => !shown.has(node))
+  if (hidden.length > 0) {
+    const bad = hidden.filter(isTrouble).length
+    const troubled = bad === 0 ? '' : `, ${formatCount(bad)} of them with failures`
+    const text = `  and ${plural(hidden.length, 'more job')}${troubled}; --all shows them`
     lines.push([span(text, 'dim')])
   }
   return lines

@@ -80,13 +80,13 @@ export async function goOn(writer: RunWriter, rows: readonly Row[]): Promise<voi
     }
     const [, name, state, more] = row
     if (state === 'log') {
-      writer.log({ node: name, attempt: 0, at, text: more as string })
+      writer.log({ node: name, attempt: 0, at, text: more })
       continue
     }
-    const { attempt = 0, error, delay, blockedBy, value } = (more ?? {}) as Extra
+    const { attempt = 0, error, delay, blockedBy, value } = more ?? {}
     const transition = {
       node: name,
-      state: state as NodeState,
+      state,
       attempt,
       at,
       ...(error !== undefined && { error: errorOf(error) }),
@@ -159,14 +159,14 @@ export function text(lines: readonly Line[]): string {
   return lines.map(textOf).join('\n')
 }
 
-/** A text as it is written in a test: without the first line break and the indentation. */
+/** A text as it is written in a test: two columns to the right of the end of the template. */
 export function picture(strings: TemplateStringsArray): string {
-  const lines = strings.raw[0]!.split('\n').slice(1, -1)
-  const indents = lines
-    .filter((line) => line.trim() !== '')
-    .map((line) => /^ */.exec(line)![0].length)
-  const indent = Math.min(...indents)
-  return lines.map((line) => line.slice(indent)).join('\n')
+  const lines = strings.raw[0]!.split('\n')
+  const indent = lines.pop()!.length + 2
+  return lines
+    .slice(1)
+    .map((line) => line.slice(indent))
+    .join('\n')
 }
 
 /** A folder that is gone afterwards. */

@@ -177,7 +177,13 @@ test('R1: attempts of real runs do not overlap; R3: a record up to a row is that
         await using second = await openJournal('memory', { kernel })
         const { options, pid, host, command, title, startedAt } = await journal.snapshot(id)
         const writer = await second.openRun({
-          ...{ id, title, startedAt, pid, host, command, options },
+          id,
+          title,
+          startedAt,
+          pid,
+          host,
+          command,
+          options,
           nodes: rows.flatMap((row) => (row.kind === 'nodes' ? row.added : [])),
         })
         for (const row of rows.slice(2)) {

@@ -107,17 +107,18 @@ export async function replayRun(run: RecordedRun, options: ReplayOptions): Promi
   })
   for (const node of run.nodes) if (node.addedAt === undefined) add(scheduler, node)
   let missing = later.length
-  for (const node of later) {
+  const timers = later.map((node) =>
     clock.setTimer(node.addedAt!, () => {
       add(scheduler, node)
       if (--missing === 0) scheduler.close()
-    })
-  }
+    }),
+  )
   for (const { at, action } of run.controls ?? []) {
-    clock.setTimer(at, () => {
+    const act = (): void => {
       if (action === 'abort') scheduler.cancel({ abort: true })
       else scheduler[action]()
-    })
+    }
+    timers.push(clock.setTimer(at, act))
   }
   const playing = scheduler.run((name, context) => play(nodes.get(name)!, context, clock))
   if (run.cutAt === undefined) await clock.runUntil(playing)
@@ -132,12 +133,14 @@ export async function replayRun(run: RecordedRun, options: ReplayOptions): Promi
     scheduler.close()
     await clock.runUntil(playing)
   }
+  // What was done to the run when it had ended changes nothing.
+  for (const timer of timers) timer.cancel()
   return replay
 }
 
 function add(scheduler: Scheduler, node: RecordedNode): void {
   const { name, after = [], attempts = [], done = false, value } = node
-  const retries = Math.max(0, attempts.length - 1)
+  const retries = attempts.filter(({ retryIn }) => retryIn !== undefined).length
   scheduler.add(name, { after, retries, ...(done && { done, value }) })
 }
 

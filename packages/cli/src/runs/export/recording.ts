@@ -12,6 +12,9 @@
  *   free  all nodes are there from the start, and the scheduler starts them as it will
  *   held  each node is added when it started. For runs whose order was made by something that the journal
  *         does not keep: priorities, resources, a limit that was changed on the way
+ *
+ * Known limit: a held recording cannot say that a node was ready to be tried again and waited for a slot
+ * when the run was cancelled. Whoever makes a recording plays it to see whether it is true.
  */
 import { slotsOf } from '../slots.ts'
 import type { HistoryEntry, NodeSnapshot, RunSnapshot } from '@heddle/core/lowlevel'
@@ -104,7 +107,10 @@ function inOrderOfEffect(
 interface OpenNode {
   readonly attempts: Writable<RecordedAttempt>[]
   isRunning: boolean
-  /** Of the first start, or of an end without one. */
+  /**
+   * When it is added to a held recording: at its first start, or where it was blocked. Undefined for what
+   * was never started and never will be: it is left out.
+   */
   addedAt: number | undefined
   failedAt: number | undefined
 }
@@ -118,6 +124,7 @@ class RecordingBuilder {
   readonly #ends: string[] = []
   readonly #controls: Control[] = []
   #isPaused = false
+  #isCancelled = false
   #isAborted = false
   #last = 0
 
@@ -139,7 +146,6 @@ class RecordingBuilder {
     for (const { name, after, state } of snapshot.nodes) {
       const own = this.#nodes.get(name)
       const isDone = own === undefined && state === 'succeeded'
-      // Nothing has happened to it: a node that is added when it starts is not added at all.
       if (isHeld && !isDone && own?.addedAt === undefined) continue
       states.set(name, state)
       nodes.push({
@@ -165,7 +171,9 @@ class RecordingBuilder {
       this.#controls.push({ at, action: isPaused ? 'pause' : 'resume' })
       this.#isPaused = isPaused
     }
-    if (state === 'draining') this.#controls.push({ at, action: 'cancel' })
+    if (state !== 'draining') return
+    this.#isCancelled = true
+    this.#controls.push({ at, action: 'cancel' })
   }
 
   #move(row: NodeRow, at: number): void {
@@ -214,7 +222,7 @@ class RecordingBuilder {
   }
 
   #end(node: OpenNode, { node: name, state, error }: NodeRow, at: number): void {
-    node.addedAt ??= at
+    if (state === 'blocked' && !this.#isCancelled) node.addedAt ??= at
     if (!node.isRunning) return
     node.isRunning = false
     this.#ends.push(name)

@@ -4,22 +4,23 @@ import type { Marks } from '../marks.ts'
 import type { Scale } from './scale.ts'
 
 /** Columns from one tick to the next, at least. */
-const tickDistance = 12
+const tickDistance = 9
 
 /** Milliseconds, as people count them. */
 const niceSteps = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000,
-  300_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 28_800_000, 86_400_000,
+  1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1_000, 2_000, 2_500, 5_000, 10_000, 20_000, 30_000,
+  60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000,
+  28_800_000, 86_400_000,
 ]
 
-/** Times since the start of the run, above the bars. Exactly as wide as the scale. */
+/** Times since the start of the run, above the bars. Not wider than the scale. */
 export function axisOf(scale: Scale, marks: Marks): Line {
   const cells = Array.from({ length: scale.columns }, () => ' ')
   let free = 0
   let lastText = ''
-  const label = (column: number, time: number, step: number): void => {
+  const label = (column: number, end: number, time: number, step: number): void => {
     const text = `${marks.tick}${formatTick(time, step)}`
-    if (column < free || column + text.length > scale.columns || text === lastText) return
+    if (column < free || column + text.length > end || text === lastText) return
     lastText = text
     for (let i = 0; i < text.length; i++) cells[column + i] = text[i]!
     free = column + text.length + 1
@@ -31,15 +32,15 @@ export function axisOf(scale: Scale, marks: Marks): Line {
     const from = scale.timeOf(start)
     const perColumn = scale.timeOf(start + 1) - from
     const step = niceSteps.find((each) => each >= perColumn * tickDistance) ?? niceSteps.at(-1)!
-    label(start, from, step)
+    label(start, end, from, step)
     for (let time = Math.ceil(from / step) * step; perColumn > 0; time += step) {
       const column = Math.round(scale.columnOf(time))
       if (column >= end || time > scale.timeOf(end)) break
-      if (time > from) label(column, time, step)
+      if (time > from) label(column, end, time, step)
     }
   }
   for (const column of gaps) if (cells[column] === ' ') cells[column] = marks.gap
-  return [span(cells.join(''), 'dim')]
+  return [span(cells.join('').trimEnd(), 'dim')]
 }
 
 /** As fine as the ticks are: 12 s and 12 s beside each other would say nothing. */

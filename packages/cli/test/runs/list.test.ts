@@ -1,0 +1,69 @@
+import { plainSurface, surfaceOf, text, picture, zero } from './kit.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RunSummary } from '@heddle/core/lowlevel'
+import { listLines } from '../../src/runs/list.ts'
+
+function summary(more: Partial<RunSummary>): RunSummary {
+  return {
+    id: '20261115-224501-k3f9q2',
+    title: 'build.ts',
+    startedAt: zero,
+    state: 'finished',
+    pid: 1,
+    host: 'loom',
+    command: 'heddle run build.ts -c 2',
+    counts: { succeeded: 8 },
+    ...more,
+  }
+}
+
+const runs = [
+  summary({
+    id: '20261115-224812-zz7w1b',
+    startedAt: zero + 191_000,
+    state: 'running',
+    counts: { running: 2, waiting: 6 },
+  }),
+  summary({ endedAt: zero + 3_400 }),
+  summary({
+    endedAt: zero + 12_000,
+    title: 'nightly \u001b[31mreport',
+    counts: { succeeded: 5, failed: 1, blocked: 2 },
+  }),
+  summary({
+    state: 'interrupted',
+    startedAt: zero - 90_000_000,
+    counts: { succeeded: 5, running: 3 },
+  }),
+]
+
+test('newest first, and an interrupted run comes with the command that goes on with it', () => {
+  assert.equal(
+    text(listLines(runs, { state: undefined, more: true }, surfaceOf())),
+    picture`
+      RUN                     TITLE           STATE          STARTED                               TOOK  JOBS
+      20261115-224812-zz7w1b  build.ts        ● running      2026-11-15 22:48:12  9 s ago    9 s so far  2 running, 6 waiting
+      20261115-224501-k3f9q2  build.ts        ✓ succeeded    2026-11-15 22:45:01  3 min ago       3.4 s  8 done
+      20261115-224501-k3f9q2  nightly report  ✗ failed       2026-11-15 22:45:01  3 min ago        12 s  1 failed, 2 blocked, 5 done
+      20261115-224501-k3f9q2  build.ts        ! interrupted  2026-11-14 21:45:01  1 day ago           ?  3 running, 5 done
+                              go on with: heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
+      The newest 4; --limit 20 shows more.
+    `,
+  )
+})
+
+test('a narrow terminal cuts the table, not what is to be copied', () => {
+  const lines = text(
+    listLines(runs, { state: undefined, more: false }, { ...plainSurface, columns: 60 }),
+  ).split('\n')
+  assert.equal(lines.filter((line) => line.length > 60).length, 1)
+  assert.match(lines.at(-1)!, /--resume 20261115-224501-k3f9q2$/)
+})
+
+test('an empty list says so', () => {
+  const empty = (state: 'failed' | undefined): string =>
+    text(listLines([], { state, more: false }, surfaceOf()))
+  assert.equal(empty(undefined), 'There is no run in sqlite:runs.db.')
+  assert.equal(empty('failed'), 'There is no run that is failed in sqlite:runs.db.')
+})
