@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
 import { WaiterList } from '../kernel/waiters.ts'
-import type { Encoder } from './codec/encoder.ts'
+import type { Encoder } from '../codec/encoder.ts'
 import type { Entry } from './entry.ts'
 import type { TierMeta } from './tier.ts'
 

@@ -1,5 +1,5 @@
-import { Encoder } from '../cache/codec/encoder.ts'
-import { decodeSliced, encodeSliced, stepBudget } from '../cache/codec/sliced.ts'
+import { Encoder } from '../codec/encoder.ts'
+import { decodeSliced, encodeSliced, stepBudget } from '../codec/sliced.ts'
 import { HeddleError, describe, isError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 

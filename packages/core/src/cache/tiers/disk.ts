@@ -19,7 +19,7 @@ import { HeddleError, describe } from '../../errors.ts'
 import { checkCount, checkName } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
-import { formatVersion } from '../codec/tags.ts'
+import { formatVersion } from '../../codec/tags.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../tier.ts'
 import {
   maxRowBytes,

@@ -12,7 +12,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { FileWriter, readFile } from '../../cache/tiers/disk/large-values.ts'
+import { FileWriter, readFile } from '../../files/large-values.ts'
 import { syncFolder } from '../../files/replace.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { Semaphore } from '../../sync/semaphore.ts'

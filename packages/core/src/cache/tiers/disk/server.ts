@@ -9,7 +9,7 @@ import { HeddleError, describe } from '../../../errors.ts'
 import type { HeldLock } from '../../../files/exclusive-lock.ts'
 import type { TierEntry } from '../../tier.ts'
 import { openHome } from './home.ts'
-import { FileWriter, readFile } from './large-values.ts'
+import { FileWriter, readFile } from '../../../files/large-values.ts'
 import {
   transferFrom,
   type AnswerValue,

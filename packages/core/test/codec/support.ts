@@ -1,5 +1,5 @@
-import { Decoder } from '../../../src/cache/codec/decoder.ts'
-import { Encoder } from '../../../src/cache/codec/encoder.ts'
+import { Decoder } from '../../src/codec/decoder.ts'
+import { Encoder } from '../../src/codec/encoder.ts'
 
 /** All of a value, in steps of this size. */
 export function encode(

@@ -1,4 +1,4 @@
-import { HeddleError } from '../../errors.ts'
+import { HeddleError } from '../errors.ts'
 import { binaryKinds, copyLength, smallInt, Tag } from './tags.ts'
 
 /** As for writing: see the encoder. Making objects costs more than looking at them. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Encoder } from '../../../src/cache/codec/encoder.ts'
-import { decodeSliced, encodeSliced } from '../../../src/cache/codec/sliced.ts'
-import type { Clock } from '../../../src/kernel/clock.ts'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { Encoder } from '../../src/codec/encoder.ts'
+import { decodeSliced, encodeSliced } from '../../src/codec/sliced.ts'
+import type { Clock } from '../../src/kernel/clock.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import { encode } from './support.ts'
 
 /** Time passes with every look at it, so that the number of slices does not depend on the machine. */

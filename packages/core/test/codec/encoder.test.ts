@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Decoder } from '../../../src/cache/codec/decoder.ts'
-import { Encoder } from '../../../src/cache/codec/encoder.ts'
+import { Decoder } from '../../src/codec/decoder.ts'
+import { Encoder } from '../../src/codec/encoder.ts'
 import { decode, encode } from './support.ts'
 
 test('plain data comes back as it was', () => {

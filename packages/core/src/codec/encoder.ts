@@ -1,4 +1,4 @@
-import { HeddleError } from '../../errors.ts'
+import { HeddleError } from '../errors.ts'
 import {
   binaryKinds,
   copyLength,

@@ -1,5 +1,5 @@
-import type { Clock } from '../../kernel/clock.ts'
-import { Slices } from '../../kernel/slices.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Slices } from '../kernel/slices.ts'
 import { Decoder } from './decoder.ts'
 import type { Encoder } from './encoder.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Tag } from '../../../src/cache/codec/tags.ts'
+import { Tag } from '../../src/codec/tags.ts'
 import { decode, encode } from './support.ts'
 
 const damaged = {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '../../../files/replace.ts'
+import { syncFolder } from './replace.ts'
 
 /** Bytes read in one go: hashing them takes about 1 ms, in which rows wait. */
 const readLength = 2 ** 20
