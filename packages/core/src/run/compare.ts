@@ -30,7 +30,11 @@ export async function headersOf(graph: Graph, clock: Clock): Promise<NodeHeader[
   return headers
 }
 
-/** What changed from `before` to `now`. Moving a job to another place changes nothing that was computed. */
+/**
+ * What changed from `before` to `now`. Moving a job to another place changes nothing that was computed.
+ *
+ * *Cancellation*: none; the work is bounded by the size of the graphs and yields to I/O.
+ */
 export async function compareGraphs(
   before: ReadonlyMap<string, NodeHeader>,
   now: readonly NodeHeader[],
