@@ -46,10 +46,11 @@ async function measure(
 
     meter.start()
     const start = performance.now()
-    const figures = await play(() => builds.push(performance.now() - start))
+    const work = await play(() => builds.push(performance.now() - start))
     const elapsed = performance.now() - start
     gaps.push(meter.stop())
-    if (typeof figures === 'object') {
+    if (typeof work === 'function') {
+      const figures = work()
       values.push(figures.value)
       for (const [name, value] of Object.entries(figures.also)) (also[name] ??= []).push(value)
     } else {

@@ -8,9 +8,12 @@
  * resolves when all operations have ended. A round that first describes its work calls `built`
  * when the description is complete; the time until then is in the result and told as `buildMs`.
  */
-export type Round = (built: () => void) => Promise<void | Figures>
+export type Round = (built: () => void) => Promise<void | (() => Figures)>
 
-/** What a round measured itself, where its size divided by its time is not the figure. */
+/**
+ * What a round measured itself, where its size divided by its time is not the figure. Worked out after
+ * the round: the loop is not watched any more.
+ */
 export interface Figures {
   /** In the unit of the row. */
   readonly value: number
@@ -129,6 +132,8 @@ export interface RowResult {
   readonly floor?: number
   /** Ours against the floor, oriented like `ratio`. */
   readonly floorRatio?: number
+  /** Median over rounds of the longest gap of the floor's loop: what the machine itself does to a loop. */
+  readonly floorLoopGapMs?: number
   /** Median over rounds of the longest gap of the loop during the round. */
   readonly loopGapMs: number | null
   /** The longest gap of all rounds. */

@@ -103,8 +103,8 @@ function summarize(
   const better = measure === 'rate' ? 'more' : 'less'
   const valueOf = (tally: Tally) => over(tally, pick, median)
   const withRole = (role: Role) => tallies.filter(({ entrant }) => entrant.role === role)
-  const table = (role: Role, pick: (tally: Tally) => number | null) =>
-    Object.fromEntries(withRole(role).map((tally) => [tally.name, pick(tally)]))
+  const table = (role: Role, figureOf: (tally: Tally) => number | null) =>
+    Object.fromEntries(withRole(role).map((tally) => [tally.name, figureOf(tally)]))
 
   const ours = withRole('ours')[0]
   if (ours === undefined) throw new Error(`row ${row.name} has no entrant of ours`)
@@ -117,6 +117,7 @@ function summarize(
   const build = buildOf(ours)
   const floorTally = withRole('floor')[0]
   const floor = floorTally === undefined ? null : valueOf(floorTally)
+  const floorGap = floorTally === undefined ? null : gapOf(floorTally)
   return {
     name,
     ours: value,
@@ -125,6 +126,7 @@ function summarize(
     ratio: value === null || rival === undefined ? null : round(ratioOf(value, rival, better)),
     ...(floor !== null && { floor }),
     ...(floor !== null && value !== null && { floorRatio: round(ratioOf(value, floor, better)) }),
+    ...(floorGap !== null && { floorLoopGapMs: floorGap }),
     loopGapMs: gapOf(ours),
     loopGapWorstMs: over(
       ours,

@@ -54,5 +54,6 @@ export async function playInChild(
 /** The line that names the error, not the whole stack. */
 function lastLines(errors: string): string {
   const lines = errors.split('\n').filter((line) => line.trim() !== '')
-  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1) ?? 'no message'
+  const line = lines.find((each) => /^\w*Error\b/.test(each)) ?? lines.at(-1) ?? 'no message'
+  return line.slice(0, 300)
 }

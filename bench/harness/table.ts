@@ -47,7 +47,9 @@ function renderRow(result: RowResult): string {
     build: null,
   })
   for (const [label, value] of Object.entries(result.variants)) lines.push(bare(label, value))
-  if (result.floor !== undefined) lines.push(bare('floor', result.floor))
+  if (result.floor !== undefined) {
+    lines.push({ ...bare('floor', result.floor), gap: result.floorLoopGapMs ?? null })
+  }
 
   const worth = ({ value }: Line) =>
     value === null ? -Infinity : better === 'more' ? value : -value

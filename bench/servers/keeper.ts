@@ -95,9 +95,8 @@ async function startServer(plan: ServerPlan): Promise<void> {
   try {
     await Promise.race([waitLine([child.stdout!, child.stderr!], new RegExp(plan.ready)), broken])
   } catch (error) {
-    throw new Error(`${name} did not start: ${error instanceof Error ? error.message : error}`, {
-      cause: error,
-    })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${name} did not start: ${reason}`, { cause: error })
   } finally {
     clearTimeout(tooLate)
   }

@@ -42,8 +42,13 @@ export function startPostgres(keeper: Keeper): Promise<string> {
         {
           file: initdb,
           args: [
-            ...['--pgdata', data, '--username', user, '--pwfile', path.join(own, 'password')],
-            ...['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'],
+            `--pgdata=${data}`,
+            `--username=${user}`,
+            `--pwfile=${path.join(own, 'password')}`,
+            '--auth=scram-sha-256',
+            '--encoding=UTF8',
+            '--locale=C',
+            '--no-sync',
           ],
         },
       ],

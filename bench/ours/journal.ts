@@ -1,0 +1,29 @@
+/** Ours in the journal rows: a run's writer on a file, as `run()` uses it. */
+import { newRunId, openJournal } from '@heddle/core/lowlevel'
+import type { OpenLedger } from '../suites/journal/contract.ts'
+
+const states = ['ready', 'running', 'succeeded'] as const
+
+/** What a node returns: kept with its success. */
+const result = 1
+
+export const ledger: OpenLedger = async (file, durability) => {
+  const journal = await openJournal(`sqlite:${file}`, { durability })
+  const writer = await journal.openRun({
+    id: newRunId(),
+    title: 'bench',
+    startedAt: Date.now(),
+    pid: process.pid,
+    host: 'localhost',
+    command: 'bench',
+    options: {},
+    nodes: [],
+  })
+  return {
+    commit: (node, step) =>
+      writer.commit(
+        { node, state: states[step], attempt: 0, at: Date.now() },
+        step === 2 ? result : undefined,
+      ),
+  }
+}

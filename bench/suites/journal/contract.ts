@@ -1,0 +1,42 @@
+/** What takes part in the rows of the journal: ours, the floor, and libraries that keep jobs. */
+
+/**
+ * What an acknowledged transition survives. Everyone is set to the nearest that it has:
+ *
+ * | | `fsync`: power loss | `process`: kill -9 of the program |
+ * |---|---|---|
+ * | ours, SQLite libraries | `synchronous=FULL` | `synchronous=NORMAL` |
+ * | Redis | `appendfsync always` | `appendfsync everysec` |
+ * | PostgreSQL | `synchronous_commit=on` | `synchronous_commit=off` |
+ */
+export type Durability = 'fsync' | 'process'
+
+/**
+ * Makes one step in the life of a node durable. Step 0: ready, 1: running, 2: succeeded.
+ * Resolves when it is.
+ */
+export interface Ledger {
+  commit(node: string, step: 0 | 1 | 2): Promise<void>
+}
+
+export type OpenLedger = (file: string, durability: Durability) => Promise<Ledger>
+
+/** What a library that keeps jobs is told when it is opened. Jobs are numbers. */
+export interface QueueOptions {
+  readonly durability: Durability
+  /** Jobs that may run at once. */
+  readonly concurrency: number
+  /** The job itself. The library calls it once for each, when the job is durably taken. */
+  readonly run: (job: number) => void
+  /** Called when it is durable that the job has succeeded. */
+  readonly onDone: (job: number) => void
+}
+
+export interface JobQueue {
+  /** Durable changes that the library makes in the life of one job. */
+  readonly transitions: number
+  /** Resolves when all of them are durably added. */
+  add(jobs: readonly number[]): Promise<unknown>
+}
+
+export type OpenQueue = (options: QueueOptions) => Promise<JobQueue>

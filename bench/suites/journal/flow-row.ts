@@ -1,0 +1,65 @@
+import path from 'node:path'
+import type { Contender, Entrant, Row } from '../../harness/row.ts'
+import { random } from '../engine/shapes.ts'
+import { flowConcurrency, flowNodes } from './conditions.ts'
+import type { Durability } from './contract.ts'
+import { openQueueFlow, playOnLedger, type PlayFlow } from './flow.ts'
+import { peers } from './peers.ts'
+import { workFolder } from './work-folder.ts'
+
+function flowContender(play: PlayFlow): Contender {
+  return {
+    prepare(size) {
+      const shape = random(size)
+      return () => play(shape)
+    },
+  }
+}
+
+const ours = () => import('../../ours/journaled-run.ts')
+
+/** A graph from end to end: three random earlier nodes each. */
+export function flowRow(durability: Durability): Row {
+  const entrants: Record<string, Entrant> = {
+    heddle: {
+      role: 'ours',
+      load: async () => {
+        const { openFlow } = await ours()
+        return flowContender(await openFlow(path.join(await workFolder(), 'runs.db'), durability))
+      },
+    },
+    'heddle without journal': {
+      role: 'variant',
+      load: async () => flowContender((await ours()).plainFlow),
+    },
+    floor: {
+      role: 'floor',
+      load: async () => {
+        const { ledger } = await import('./floor.ts')
+        const opened = await ledger(path.join(await workFolder(), 'floor.db'), durability)
+        return flowContender((shape) => playOnLedger(shape, opened))
+      },
+    },
+  }
+  for (const [name, { open, needs }] of Object.entries(peers)) {
+    entrants[name] = {
+      role: 'peer',
+      needs: needs[durability],
+      children: 2,
+      load: async () =>
+        flowContender(await openQueueFlow(await open(), durability, flowConcurrency)),
+    }
+  }
+  return {
+    name: `${durability}, graph of ${flowNodes}`,
+    measure: 'rate',
+    unit: 'nodes/s',
+    size: flowNodes,
+    quickSize: 50,
+    warmUps: 2,
+    warmUpSize: flowNodes,
+    rounds: 3,
+    children: 3,
+    entrants,
+  }
+}

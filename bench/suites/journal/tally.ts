@@ -1,0 +1,41 @@
+import type { Figures } from '../../harness/row.ts'
+
+/** Times that are kept: enough for a p99, few enough to cost nothing. */
+const keptTimes = 100_000
+
+/** Counts what was acknowledged in a round that lasts for a time. */
+export class Tally {
+  readonly #start = performance.now()
+  readonly #end: number
+  readonly #times = new Float64Array(keptTimes)
+  #last = this.#start
+  #count = 0
+  #calls = 0
+
+  constructor(milliseconds: number) {
+    this.#end = this.#start + milliseconds
+  }
+
+  /** No more work is to be started. What is under way still counts, and so does its time. */
+  get isOver(): boolean {
+    return this.#last >= this.#end
+  }
+
+  /** So many changes are durable now; the wait for them began at `since`. */
+  acknowledge(changes: number, since: number): void {
+    this.#last = performance.now()
+    this.#count += changes
+    // The first ones are overwritten when there are more.
+    this.#times[this.#calls++ % keptTimes] = this.#last - since
+  }
+
+  /** Changes per second until the last of them, and the time that one of them took, in microseconds. */
+  figures(): Figures {
+    const sorted = this.#times.subarray(0, this.#calls).toSorted()
+    const at = (share: number): number => (sorted[Math.floor(sorted.length * share)] ?? 0) * 1000
+    return {
+      value: (this.#count / (this.#last - this.#start)) * 1000,
+      also: { p50: at(0.5), p99: at(0.99) },
+    }
+  }
+}
