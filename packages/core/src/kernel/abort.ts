@@ -53,3 +53,22 @@ export function followAbort(signal: AbortSignal, follower: AbortFollower): void 
 export function unfollowAbort(signal: AbortSignal, follower: AbortFollower): void {
   if (follower.list !== undefined) hubs.get(signal)?.leave(follower)
 }
+
+/** Calls back once when the signal aborts, unless it is disposed before. The signal must not be aborted yet. */
+export class AbortCallback implements AbortFollower, Disposable {
+  list: object | undefined
+  previous: AbortFollower | undefined
+  next: AbortFollower | undefined
+  readonly onAbort: (reason: unknown) => void
+  readonly #signal: AbortSignal
+
+  constructor(signal: AbortSignal, onAbort: (reason: unknown) => void) {
+    this.#signal = signal
+    this.onAbort = onAbort
+    followAbort(signal, this)
+  }
+
+  [Symbol.dispose](): void {
+    unfollowAbort(this.#signal, this)
+  }
+}

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { HeddleError, cancelled } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
-import type { Timer } from '../kernel/clock.ts'
+import { checkDuration } from '../kernel/check.ts'
+import type { Clock, Timer } from '../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { Tail } from './tail.ts'
 
@@ -11,7 +12,7 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Ends the command: SIGTERM to its process group, then SIGKILL after `grace`. */
   readonly signal?: AbortSignal
-  /** Milliseconds between the two. Default 5,000. */
+  /** Milliseconds between the two, and how long output is waited for after the process has ended. Default 5,000. */
   readonly grace?: number
   /** Bytes kept of each output: the last ones. Default 64 KiB. */
   readonly keep?: number
@@ -29,16 +30,20 @@ export interface CommandResult {
  * The group matters: a build tool's children go with it when a job times out, so a second attempt
  * never runs beside the first (R3). A command that fails is an error, with the end of what it said (R1).
  *
+ * A process that the command leaves behind may hold its output open. What it says later than `grace`
+ * after the command's end is not waited for.
+ *
  * *Cancellation*: the promise rejects only after the process has ended.
  * *Fairness*: none needed; every call has its own process.
- * @throws `HDL_COMMAND_FAILED` when it cannot be started or ends with anything but 0; the signal's reason when aborted.
+ * @throws `HDL_COMMAND_FAILED` when it cannot be started or ends with anything but 0; `HDL_CANCELLED` when aborted.
  */
 export async function runCommand(
   file: string,
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<CommandResult> {
-  const { signal, grace = 5_000, keep = 65_536, kernel = systemKernel } = options
+  const { signal, keep = 65_536, kernel = systemKernel } = options
+  const grace = checkDuration('grace', options.grace ?? 5_000)
   const command = [file, ...args].join(' ')
   if (signal?.aborted) throw cancelled(command, signal.reason)
 
@@ -57,10 +62,11 @@ export async function runCommand(
   const ended = new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('close', (code, killedBy) => {
-      resolve(code === 0 ? undefined : `exit code ${code ?? killedBy}`)
+      if (code === 0) resolve(undefined)
+      else resolve(code === null ? `ended by ${killedBy}` : `exit code ${code}`)
     })
   })
-  const stopper = new Stopper(child.pid, grace, kernel)
+  const stopper = new Stopper(child, grace, kernel.clock)
   if (signal !== undefined) followAbort(signal, stopper)
   const problem = await ended
   if (signal !== undefined) unfollowAbort(signal, stopper)
@@ -74,35 +80,60 @@ export async function runCommand(
   return { stdout: stdout.text, stderr: stderr.text }
 }
 
-/** First asks, then ends, a process group. */
+/**
+ * Sees to it that a command ends (law 3).
+ *
+ *   aborted ──SIGTERM──▶ grace ──SIGKILL──▶ grace ──▶ its output is closed
+ *   exited ────────────────────────────────▶ grace ──▶ its output is closed
+ */
 class Stopper implements AbortFollower {
   list: object | undefined
   previous: AbortFollower | undefined
   next: AbortFollower | undefined
-  readonly #pid: number | undefined
+  readonly #child: ChildProcess
   readonly #grace: number
-  readonly #kernel: Kernel
+  readonly #clock: Clock
   #timer: Timer | undefined
+  #isStopping = false
 
-  constructor(pid: number | undefined, grace: number, kernel: Kernel) {
-    this.#pid = pid
+  constructor(child: ChildProcess, grace: number, clock: Clock) {
+    this.#child = child
     this.#grace = grace
-    this.#kernel = kernel
+    this.#clock = clock
+    child.once('exit', () => {
+      if (!this.#isStopping) this.#after(() => this.#closeOutput())
+    })
   }
 
   onAbort(): void {
+    this.#isStopping = true
     this.#kill('SIGTERM')
-    this.#timer = this.#kernel.clock.setTimer(this.#grace, () => this.#kill('SIGKILL'))
+    this.#after(() => {
+      this.#kill('SIGKILL')
+      this.#after(() => this.#closeOutput())
+    })
   }
 
   done(): void {
     this.#timer?.cancel()
   }
 
+  #after(action: () => void): void {
+    this.#timer?.cancel()
+    this.#timer = this.#clock.setTimer(this.#grace, action)
+  }
+
+  /** Somebody outside of the group holds it: nothing else can end the wait. */
+  #closeOutput(): void {
+    this.#child.stdout?.destroy()
+    this.#child.stderr?.destroy()
+  }
+
   #kill(signal: NodeJS.Signals): void {
-    if (this.#pid === undefined) return
+    const { pid } = this.#child
+    if (pid === undefined) return
     try {
-      process.kill(process.platform === 'win32' ? this.#pid : -this.#pid, signal)
+      process.kill(process.platform === 'win32' ? pid : -pid, signal)
     } catch (error) {
       // It ended between the check and the kill: that is what we wanted.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error

@@ -24,7 +24,7 @@
  * Known limit: what an abandoned child does later is not reported.
  */
 import { HeddleError, cancelled, describe, isError, type CancelSource } from '../errors.ts'
-import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
+import { AbortCallback } from '../kernel/abort.ts'
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
@@ -80,17 +80,6 @@ interface Task {
 
 const ignore = (): void => {}
 
-class OuterSignal implements AbortFollower {
-  list: object | undefined
-  previous: AbortFollower | undefined
-  next: AbortFollower | undefined
-  readonly onAbort: (reason: unknown) => void
-
-  constructor(onAbort: (reason: unknown) => void) {
-    this.onAbort = onAbort
-  }
-}
-
 /** Made by {@link openScope}. */
 export class Scope implements AsyncDisposable {
   readonly #what: string
@@ -102,7 +91,7 @@ export class Scope implements AsyncDisposable {
   readonly #errors: unknown[] = []
   readonly #known = new WeakSet<object>()
   readonly #end = Promise.withResolvers<void>()
-  readonly #outer: { readonly signal: AbortSignal; readonly follower: AbortFollower } | undefined
+  readonly #outer: AbortCallback | undefined
   readonly #deadlineTimer: Timer | undefined
   #graceTimer: Timer | undefined
   #started = 0
@@ -124,9 +113,7 @@ export class Scope implements AsyncDisposable {
       return
     }
     if (signal !== undefined) {
-      const follower = new OuterSignal((reason) => this.#onOuterAbort(reason))
-      this.#outer = { signal, follower }
-      followAbort(signal, follower)
+      this.#outer = new AbortCallback(signal, (reason) => this.#onOuterAbort(reason))
     }
     if (deadline !== Infinity) {
       this.#deadlineTimer = this.#clock.setTimer(deadline, () => this.#onDeadline(deadline))
@@ -390,7 +377,7 @@ export class Scope implements AsyncDisposable {
     if (!this.#joining || this.#ended || this.#children.size + this.#shielded.size > 0) return
     this.#ended = true
     this.#deadlineTimer?.cancel()
-    if (this.#outer !== undefined) unfollowAbort(this.#outer.signal, this.#outer.follower)
+    this.#outer?.[Symbol.dispose]()
     const [first] = this.#errors
     if (this.#errors.length > 0) {
       this.#end.reject(

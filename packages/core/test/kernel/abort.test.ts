@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import { followAbort, unfollowAbort, type AbortFollower } from '../../src/kernel/abort.ts'
+import {
+  AbortCallback,
+  followAbort,
+  unfollowAbort,
+  type AbortFollower,
+} from '../../src/kernel/abort.ts'
 
 class Recorder implements AbortFollower {
   list: object | undefined
@@ -83,4 +88,17 @@ test('a follower may come back after it left', () => {
   followAbort(controller.signal, follower)
   controller.abort()
   assert.equal(told, 1)
+})
+
+test('a callback is called once, and not at all after it was disposed', () => {
+  const controller = new AbortController()
+  const told: unknown[] = []
+  const kept = new AbortCallback(controller.signal, (reason) => told.push(reason))
+  {
+    using _left = new AbortCallback(controller.signal, () => assert.fail('it has left'))
+  }
+  controller.abort('why')
+  kept[Symbol.dispose]()
+  assert.deepEqual(told, ['why'])
+  assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
 })

@@ -73,3 +73,27 @@ test('a command that ignores SIGTERM is killed after the grace', async () => {
   timers[0]!()
   await assert.rejects(running, (error) => isError(error, 'HDL_CANCELLED'))
 })
+
+test('a process that was left behind and holds the output open does not hold up the command', async () => {
+  const daemon = 'process.send("there"); setTimeout(() => {}, 60_000)'
+  // In a group of its own, so that nothing of ours ends it: the test does.
+  const parent = `
+    const options = { stdio: ['ignore', 1, 2, 'ipc'], detached: true }
+    const daemon = require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(daemon)}], options)
+    daemon.once('message', () => {
+      console.log(daemon.pid)
+      daemon.disconnect()
+      daemon.unref()
+    })`
+  const { stdout } = await runCommand(...node(parent), { grace: 50 })
+  const pid = Number(stdout)
+  assert.ok(pid > 0)
+  process.kill(pid, 'SIGKILL')
+})
+
+test('a command that was ended by a signal says so', async () => {
+  await assert.rejects(runCommand(...node('process.kill(process.pid, "SIGKILL")')), {
+    code: 'HDL_COMMAND_FAILED',
+    message: /failed: ended by SIGKILL$/,
+  })
+})

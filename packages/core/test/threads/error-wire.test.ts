@@ -102,3 +102,18 @@ test('a message becomes part of a sentence', () => {
   assert.equal(clause(new Error('It is closed.')), 'It is closed')
   assert.equal(clause('plain'), 'plain')
 })
+
+test('an error whose fields throw when they are read costs only those fields', () => {
+  const hostile = new TypeError('fine')
+  for (const key of ['cause', 'name', 'stack', 'code']) {
+    Object.defineProperty(hostile, key, {
+      enumerable: true,
+      get: () => {
+        throw new Error(`${key} cannot be read`)
+      },
+    })
+  }
+  const arrived = decodeError(encodeError(hostile)) as Error
+  assert.ok(arrived instanceof TypeError)
+  assert.equal(arrived.message, 'fine')
+})
