@@ -70,7 +70,7 @@ type Part<W extends Explanation['why']> = W extends unknown
   : never
 
 function explainDependencies(node: Node, view: View): Part<'dependencies'> {
-  const on = [...unfinished(node, view.graph)].map((dependency) => ({
+  const on = unfinished(node, view.graph).map((dependency) => ({
     name: dependency.name,
     state: dependency.stateName,
     ...(dependency.state === running && {
@@ -86,11 +86,20 @@ function explainDependencies(node: Node, view: View): Part<'dependencies'> {
 }
 
 /** What a node waits for; through a removed node, what that was waiting for. */
-function* unfinished(node: Node, graph: Dependencies): IterableIterator<Node> {
-  for (const dependency of graph.of(node)) {
-    if (!dependency.ended) yield dependency
-    else if (dependency.relays) yield* unfinished(dependency, graph)
+function unfinished(node: Node, graph: Dependencies): Node[] {
+  const found = new Set<Node>()
+  const seen = new Set<Node>()
+  const left = [node]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    for (const dependency of graph.of(next)) {
+      if (!dependency.ended) found.add(dependency)
+      else if (dependency.relays && !seen.has(dependency)) {
+        seen.add(dependency)
+        left.push(dependency)
+      }
+    }
   }
+  return [...found]
 }
 
 function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'turn'> {

@@ -592,7 +592,8 @@ export class Scheduler {
   /** Nothing is left that a node waits for. */
   #onFree(node: Node, now: number): void {
     if (node.state === waiting) this.#becomeReady(node, now)
-    else if (node.relays) this.#release(node, now)
+    // As a wave, however few they are: a long chain of removed nodes must not become a deep recursion.
+    else if (node.relays) this.#startWave(this.#graph.takeDependents(node), undefined)
   }
 
   #startWave(edge: number, cause: Node | undefined): void {

@@ -125,6 +125,24 @@ test('detach: a failure before the removed node blocks what is behind it', async
   assert.deepEqual([...r.blocked], [['c', 'a']])
 })
 
+test('detaching a chain of 50,000 nodes is no deep recursion, neither to explain nor to run', async () => {
+  const scheduler = new Scheduler()
+  const { calls, work } = recorder()
+  const size = 50_000
+  for (let i = 0; i < size; i++) scheduler.add(`n${i}`, i === 0 ? {} : { after: [`n${i - 1}`] })
+  for (let i = 1; i < size - 1; i++) scheduler.remove(`n${i}`, { dependents: 'detach' })
+  assert.equal(scheduler.explain(`n${size - 1}`).text, 'waits for "n0" (ready)')
+  assert.equal((await scheduler.run(work)).ok, true)
+  assert.deepEqual(calls, ['n0', `n${size - 1}`])
+})
+
+test('explain names what is behind removed diamonds once', () => {
+  const b = new Bench().add({ a: [], l1: ['a'], r1: ['a'], l2: ['l1', 'r1'], r2: ['l1', 'r1'] })
+  b.add({ end: ['l2', 'r2'] })
+  for (const name of ['l1', 'r1', 'l2', 'r2']) b.scheduler.remove(name, { dependents: 'detach' })
+  assert.equal(b.scheduler.explain('end').text, 'waits for "a" (ready)')
+})
+
 test('detaching a hub of 2,000 dependencies and 2,000 dependents makes no edge between them', async () => {
   const b = new Bench({ concurrency: Infinity })
   const before = Array.from({ length: 2_000 }, (_, i) => `in${i}`)

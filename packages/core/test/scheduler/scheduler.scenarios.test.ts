@@ -807,24 +807,6 @@ test('concurrency can be raised and lowered while running', async () => {
   await run
 })
 
-test('I3 lowering an unlimited concurrency counts what runs already', async () => {
-  const b = new Bench({ concurrency: Infinity }).add({
-    a: [],
-    b: [],
-    c: [],
-    d: ['a'],
-    e: ['b'],
-    f: ['c'],
-  })
-  const run = b.scheduler.run(b.work)
-  await b.clock.settle()
-  b.scheduler.concurrency = 1
-  for (const name of ['a', 'b', 'c']) await b.finish(name)
-  assert.deepEqual(b.started, ['a', 'b', 'c', 'd'])
-  for (const name of ['d', 'e', 'f']) await b.finish(name)
-  assert.equal((await run).ok, true)
-})
-
 test('I6 nothing is left after a run with retries, timeouts and a cancel', async () => {
   const b = new Bench({ concurrency: 2, retries: 3, timeout: 100 }).add({
     a: [],
