@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import { parseCount, parseJournal } from '../run/settings.ts'
-import { parsePoint, type Point } from '../runs/at.ts'
 import { stateChoices, type StateChoice } from '../runs/outcome.ts'
+import { parsePoint, type Point } from '../runs/point.ts'
 
 interface CommonFlags {
   readonly journal?: string
@@ -69,6 +69,14 @@ export function runsCommand(): Command {
     )
 }
 
+async function refuseWord(word: string, { parent }: Command): Promise<never> {
+  const { suggest } = await import('@heddle/core/lowlevel')
+  const names = parent!.commands.map((command) => command.name())
+  const suggestion = suggest(word, names)
+  const hint = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`
+  return parent!.error(`error: unknown command '${word}'${hint}`)
+}
+
 interface ListFlags extends CommonFlags {
   readonly state?: StateChoice
   readonly limit: number
@@ -76,6 +84,9 @@ interface ListFlags extends CommonFlags {
 
 function listCommand(): Command {
   const command = new Command('list')
+    .usage('[options]')
+    // As the default it is given what was meant as another command.
+    .argument('[word...]')
     .summary('list the runs of a journal, newest first (the default)')
     .description(
       'List the runs of a journal, newest first. One that was interrupted comes with the command\n' +
@@ -98,7 +109,8 @@ function listCommand(): Command {
         },
       ),
     )
-    .action(async (flags: ListFlags) => {
+    .action(async (words: readonly string[], flags: ListFlags, own: Command) => {
+      if (words[0] !== undefined) await refuseWord(words[0], own)
       const { listRuns } = await import('../runs/list.ts')
       await listRuns({ ...common(flags), state: flags.state, limit: flags.limit })
     })

@@ -4,11 +4,12 @@ import { criticalPathOf, suggest } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findRun } from './find-run.ts'
 import { historyLines, readHistory } from './history.ts'
-import { momentOf, type Point } from './at.ts'
+import { momentOf } from './at.ts'
 import { toJsonText } from './json-value.ts'
 import { look, type Look, type LookSettings } from './look.ts'
 import { nodeLines } from './node-view.ts'
 import { outcomeOf } from './outcome.ts'
+import type { Point } from './point.ts'
 import {
   queueTime,
   readRecord,

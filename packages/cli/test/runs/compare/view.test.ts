@@ -7,7 +7,7 @@ import { readRecord, type RunRecord } from '../../../src/runs/record.ts'
 
 async function recordOf(story: Story): Promise<RunRecord> {
   await using journal = await told(story)
-  return readRecord(journal, '20261115-224501-k3f9q2', { now: zero })
+  return await readRecord(journal, '20261115-224501-k3f9q2', { now: zero })
 }
 
 const repaired: Story = {

@@ -20,7 +20,7 @@ async function recordingOf(journal: Journal, id: string, kind: RecordingKind): P
 
 async function recorded(story: Story, kind: RecordingKind): Promise<Recording> {
   await using journal = await told(story)
-  return recordingOf(journal, '20261115-224501-k3f9q2', kind)
+  return await recordingOf(journal, '20261115-224501-k3f9q2', kind)
 }
 
 async function checkReplay({ run, starts, ends, states }: Recording): Promise<void> {

@@ -1,4 +1,3 @@
-import '../kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
