@@ -1,9 +1,9 @@
 /**
  * Runs the tests: `npm test [-- file-part… --test-name-pattern=regex]`.
  *
- * Every file runs in a process of its own. One process for all would be faster (30 small files:
- * 0.2 s instead of 2.2 s on two cores), but a file that leaves a thread, a signal handler or a
- * listener behind would then fail another file, and the one at fault would look innocent.
+ * Every file runs in a process of its own. One process for all would be several times faster, but a
+ * file that leaves a thread, a signal handler or a listener behind would then fail another file, and
+ * the one at fault would look innocent (docs/decisions/0082).
  */
 import { globSync } from 'node:fs'
 import os from 'node:os'
@@ -41,7 +41,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// Test processes are short: reading compiled code back saves a quarter of their time.
+// Test processes are short: most of their time is compiling what the last one has compiled.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
 
 const started = performance.now()

@@ -146,7 +146,7 @@ export const errorTable = {
   HDL_NOT_HELD: entry(
     false,
     (p: { what: string }) => `${p.what} is not held by the caller.`,
-    'Release only what you acquired, once.',
+    'Use it only between taking it and giving it back.',
   ),
   HDL_WOULD_DEADLOCK: entry(
     false,

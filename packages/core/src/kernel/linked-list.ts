@@ -7,7 +7,7 @@ export interface ListItem<T> {
 
 /**
  * Doubly linked list through the items themselves: push, shift and removal from the middle are
- * O(1) and allocate nothing. This is the queue that `asyncio.Queue` lacks (seed 000, problem 2).
+ * O(1) and allocate nothing. An array, or asyncio's queue, cannot give up an item in the middle.
  */
 export class LinkedList<T extends ListItem<T>> {
   #first: T | undefined

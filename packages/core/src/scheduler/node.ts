@@ -131,7 +131,7 @@ export class Node implements ListItem<Node> {
 
 /**
  * The only place where a node changes its state.
- * A second completion is not a legal move (seed 000, problem 8): it throws instead of counting twice.
+ * A second completion is not a legal move: it throws instead of counting twice.
  */
 export function move(node: Node, state: number): void {
   if ((legalMoves[node.state]! & (1 << state)) === 0) {

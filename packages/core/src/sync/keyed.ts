@@ -5,10 +5,10 @@
  *
  *  K1  A key has an entry exactly while somebody holds its lock or waits for it.
  *
- * Why it matters (seed 003): in the cache described there the leaving user removed the lock while
- * others could still be waiting on it. The next caller made a new one, and two locks guarded one
- * key. Here removal and "nobody holds or waits" are the same step: the lock itself tells when it
- * falls idle, and it cannot be idle while somebody waits (M2, R3).
+ * Why it matters: in a cache that served as a warning (see shared.ts) the leaving user removed the
+ * lock while others could still be waiting on it. The next caller made a new one, and two locks
+ * guarded one key. Here removal and "nobody holds or waits" are the same step: the lock itself tells
+ * when it falls idle, and it cannot be idle while somebody waits (M2, R3).
  */
 import { cancelled } from '../errors.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'

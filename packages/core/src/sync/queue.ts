@@ -15,7 +15,7 @@
  *  Q6  After `close()` nobody waits: what is queued can be taken, then takers get `HDL_CLOSED`.
  *
  * Prior art: asyncio.Queue has no remove, and its `join()` hangs when one `task_done()` is missed,
- * which cancellation makes easy (seed 000, problems 2 to 4). Here `take()` gives a ticket that is
+ * which cancellation makes easy. Here `take()` gives a ticket that is
  * finished by `using`, however the block ends.
  *
  * Known limits: waiting putters are let in by order of arrival, whatever the priority of their item;

@@ -25,7 +25,7 @@
  *  H6  Each error of a close is told once: to the lease whose disposal waits for that close,
  *      otherwise to `onCloseError`, otherwise by `close()`.
  *
- * Prior art: tractor's `maybe_open_context`, whose race seed 003 takes apart. There the value, the
+ * Prior art: tractor's `maybe_open_context`, as it was before its race was found. There the value, the
  * resource and the lock of a key lived in three maps with different lifetimes; a user who came while
  * the resource was closing made a new lock, found the value gone and the resource still there. Here
  * that user finds the slot in state `closing` and waits in it (H1, H4).
