@@ -16,12 +16,14 @@
  */
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
+import module from 'node:module'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const least = [24, 11]
 const condition = '--conditions=heddle-source'
-const folder = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+const self = fileURLToPath(import.meta.url)
+const folder = path.dirname(path.dirname(self))
 const source = path.join(folder, 'src', 'main.ts')
 const isCheckout = fs.existsSync(source)
 const main = isCheckout ? source : path.join(folder, 'dist', 'main.js')
@@ -98,10 +100,14 @@ const node = suits ? process.execPath : pinnedNode()
 if (node === undefined) {
   refuse()
 } else if (suits && (!isCheckout || hasCondition())) {
+  // Most of a start is compiling what was compiled the last time too. Threads take the setting from the
+  // environment; they need it where types have to be stripped.
+  const cache = module.enableCompileCache?.()
+  if (isCheckout && cache?.directory) process.env.NODE_COMPILE_CACHE ??= cache.directory
   await import(pathToFileURL(main).href)
 } else {
   const flags = isCheckout && !hasCondition() ? [condition] : []
-  const args = [...process.execArgv, ...flags, main, ...process.argv.slice(2)]
+  const args = [...process.execArgv, ...flags, self, ...process.argv.slice(2)]
   const canReplace = process.platform !== 'win32' && typeof process.execve === 'function'
   if (canReplace) process.execve(node, [node, ...args], process.env)
   else startChild(node, args)

@@ -94,6 +94,8 @@ export class LiveReporter implements Reporter {
     this.#model.apply(event)
     this.#estimate.apply(event)
     if (event.type === 'log') this.#print(this.#logLines(event.name, event.text))
+    // After a pause or a cancel every answer is another one.
+    if (event.type === 'state') this.#explainedAt = -Infinity
     this.#request()
   }
 

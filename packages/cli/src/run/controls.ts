@@ -41,7 +41,7 @@ interface Asker {
 }
 
 const askers = {
-  q: { by: 'the key q', source: 'user', mayExit: false },
+  q: { by: 'key q', source: 'user', mayExit: false },
   'ctrl-c': { by: 'Ctrl+C', source: 'user', mayExit: true },
   SIGINT: { by: 'SIGINT', source: 'user', mayExit: true },
   SIGTERM: { by: 'SIGTERM', source: 'shutdown', mayExit: false },
@@ -127,7 +127,7 @@ export class Controls implements Disposable {
     this.#reporter?.notice(
       abort
         ? `aborting ${running} (${by}); Ctrl+C ends the process at once`
-        : `cancelling (${by}): ${running} may finish, the rest is skipped; q or Ctrl+C aborts`,
+        : `cancelling (${by}): ${running} may finish, the rest is skipped; again: abort`,
     )
   }
 

@@ -30,7 +30,7 @@ import { openRunJournal } from './journal.ts'
 import { loadGraph } from './load-graph.ts'
 import { pickRun } from './pick-run.ts'
 import { resumeCommand } from './resume-command.ts'
-import type { RunSettings } from './settings.ts'
+import { titleOf, type RunSettings } from './settings.ts'
 
 /** Milliseconds of a loop gap that is worth telling. */
 const gapThreshold = 50
@@ -100,9 +100,14 @@ class RunSession {
     await this.#conclude(result)
   }
 
+  get #title(): string {
+    return this.#settings.title ?? titleOf(this.#settings.file)
+  }
+
   async #runToEnd(): Promise<GraphResult> {
     const { file, args, concurrency, retries, timeout, allowChanges } = this.#settings
-    const { title = file, resume } = this.#settings
+    const { resume } = this.#settings
+    const title = this.#title
     const graph = await loadGraph(file, args)
     this.#watch.onGap((gap) => this.#onGap(gap))
     void this.#watch.start()
@@ -175,10 +180,9 @@ class RunSession {
     void this.#watch.stop()
     const gap = this.#worstGap
     const criticalPath = await this.#run!.scheduler.criticalPath()
-    const { title = this.#settings.file } = this.#settings
     this.#tell(
       summaryLines({
-        title,
+        title: this.#title,
         result,
         criticalPath,
         longestGap: Math.max(longest, gap?.ms ?? 0),
@@ -257,8 +261,7 @@ class RunSession {
 
   /** What to type to go on with the run, if it can be gone on with. */
   #resumeCommand(): string | undefined {
-    const id = this.#run?.id
-    if (id === undefined || this.#settings.journal === 'memory') return undefined
-    return resumeCommand(id, this.#settings)
+    if (this.#journal === undefined || this.#settings.journal === 'memory') return undefined
+    return resumeCommand(this.#run?.id, this.#settings)
   }
 }

@@ -8,13 +8,13 @@ export function quote(word: string): string {
   return plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** What to type to go on with a run. */
+/** What to type to go on with a run, or with the last one where its id is not known. */
 export function resumeCommand(
-  run: string,
+  run: string | undefined,
   { file, journal = defaultJournal, args }: Pick<RunSettings, 'file' | 'journal' | 'args'>,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
-  const words = ['heddle', 'run', file, '--resume', run]
+  const words = ['heddle', 'run', file, '--resume', ...(run === undefined ? [] : [run])]
   // Started through npx, it is probably not on the path.
   if (env['npm_command'] === 'exec') words.unshift('npx')
   if (journal !== defaultJournal) words.push('--journal', journal)

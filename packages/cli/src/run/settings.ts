@@ -1,4 +1,5 @@
 /** The options of `heddle run`, checked. */
+import path from 'node:path'
 import { InvalidArgumentError } from 'commander'
 
 export interface RunSettings {
@@ -44,4 +45,11 @@ export function parseDuration(text: string): number {
 export function parseJournal(text: string): string {
   if (text === 'memory' || /^sqlite:.+/.test(text)) return text
   throw new InvalidArgumentError('Expected sqlite:FILE or memory.')
+}
+
+/** What a run is called when nobody says: its file, the same one however it was typed. */
+export function titleOf(file: string, folder: string = process.cwd()): string {
+  const resolved = path.resolve(folder, file)
+  const relative = path.relative(folder, resolved)
+  return relative.startsWith('..') ? resolved : relative.split(path.sep).join('/')
 }

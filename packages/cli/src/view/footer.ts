@@ -34,12 +34,12 @@ export function keysLine(model: RunModel, ui: UiState): Line {
 }
 
 const help: readonly (readonly [key: string, meaning: string])[] = [
-  ['p r', 'pause and resume: what runs goes on, nothing new starts (also SIGUSR1, SIGUSR2)'],
-  ['q', 'cancel: what runs may finish, the rest is skipped; again: abort what runs'],
+  ['p r', 'pause, resume: what runs goes on, nothing new starts (SIGUSR1, SIGUSR2)'],
+  ['q', 'cancel: what runs may finish, the rest is skipped; again: abort'],
   ['Ctrl+C', 'as q; a third time ends the process at once'],
   ['Ctrl+Z', 'stop the process; fg goes on'],
   ['f', 'show all, only active, or only failed jobs'],
-  ['w a', 'the window of what matters now, or every job (arrows, page, home, end)'],
+  ['w a', 'what matters now, or every job (arrows, page, home, end)'],
   ['l', 'what jobs said, and back'],
   ['?', 'this help, and back'],
 ]

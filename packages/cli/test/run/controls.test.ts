@@ -35,7 +35,7 @@ test('C1: cancel, abort, and a third Ctrl+C ends the process; q never does', () 
   using _ = controls
   for (const key of ['q', 'ctrl-c', 'q', 'ctrl-c']) controls.press(key)
   assert.deepEqual(happened, [
-    'cancel user the key q',
+    'cancel user key q',
     'notice cancelling',
     'abort user Ctrl+C',
     'notice aborting',

@@ -6,6 +6,7 @@ const settings = { file: 'build.ts', journal: undefined, args: [] }
 
 test('the command is what was typed, with the run', () => {
   assert.equal(resumeCommand('r1', settings, {}), 'heddle run build.ts --resume r1')
+  assert.equal(resumeCommand(undefined, settings, {}), 'heddle run build.ts --resume')
   assert.equal(
     resumeCommand('r1', settings, { npm_command: 'exec' }),
     'npx heddle run build.ts --resume r1',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { parseCount, parseDuration, parseJournal } from '../../src/run/settings.ts'
+import { parseCount, parseDuration, parseJournal, titleOf } from '../../src/run/settings.ts'
 
 test('counts', () => {
   assert.equal(parseCount(1)('8'), 8)
@@ -28,4 +28,12 @@ test('journals', () => {
   assert.equal(parseJournal('sqlite:a/b.db'), 'sqlite:a/b.db')
   for (const text of ['runs.db', 'sqlite:', 'postgres://x', ''])
     assert.throws(() => parseJournal(text), /sqlite:FILE/, text)
+})
+
+test('a title is the same however the file was typed', () => {
+  const titles = ['a/b.ts', './a/b.ts', '/w/a/b.ts', 'x/../a/b.ts'].map((file) =>
+    titleOf(file, '/w'),
+  )
+  assert.deepEqual(new Set(titles), new Set(['a/b.ts']))
+  assert.equal(titleOf('../b.ts', '/w'), '/b.ts')
 })

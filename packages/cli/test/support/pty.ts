@@ -29,7 +29,7 @@ export class Pty implements Disposable {
 
   constructor(script: string, { columns = 80, rows = 24, cwd, env }: PtyOptions) {
     this.emulator = new Emulator(columns, rows)
-    const relay = path.join(import.meta.dirname, 'pty.py')
+    const relay = path.join(import.meta.dirname, 'in-terminal.py')
     this.#process = spawn(
       'python3',
       [relay, String(columns), String(rows), 'bash', '--norc', '-c', script],

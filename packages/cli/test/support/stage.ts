@@ -12,6 +12,7 @@ export class Stage implements AsyncDisposable {
   readonly folder: string = mkdtempSync(path.join(os.tmpdir(), 'heddle-cli-'))
   readonly #server: Server
   readonly #jobs = new Map<string, Socket>()
+  readonly #pids = new Map<string, number>()
   /** Every start, in order. */
   readonly starts: string[] = []
   #wake = Promise.withResolvers<void>()
@@ -21,9 +22,15 @@ export class Stage implements AsyncDisposable {
     server.on('connection', (socket) => {
       socket.setEncoding('utf8')
       socket.on('error', () => {})
-      socket.once('data', (name: string) => {
+      socket.once('data', (hello: string) => {
+        const { name, pid } = JSON.parse(hello) as { name: string; pid: number }
         this.starts.push(name)
+        this.#pids.set(name, pid)
         this.#jobs.set(name, socket)
+        // A process that was killed takes its jobs with it.
+        socket.once('close', () => {
+          if (this.#jobs.get(name) === socket) this.#jobs.delete(name)
+        })
         this.#wake.resolve()
         this.#wake = Promise.withResolvers()
       })
@@ -48,6 +55,24 @@ export class Stage implements AsyncDisposable {
   /** Waits until a job of this name has started. */
   async started(name: string): Promise<void> {
     while (!this.#jobs.has(name)) await this.#wake.promise
+  }
+
+  /** The process in which a job has started. */
+  pidOf(name: string): number {
+    return this.#pids.get(name)!
+  }
+
+  /** Waits until a process has ended. */
+  async gone(pid: number): Promise<void> {
+    // There is no event for the end of a process that is not our child.
+    for (;;) {
+      try {
+        process.kill(pid, 0)
+      } catch {
+        return
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
   }
 
   /** Waits until the job has started, then lets it end: with an error if one is given. */
