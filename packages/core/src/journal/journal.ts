@@ -228,6 +228,12 @@ export interface Journal extends AsyncDisposable {
    */
   valueOf(id: string, node: string): Promise<unknown>
   /**
+   * What nodes returned, in the order in which they succeeded; of one that succeeded again the last
+   * counts. Reads a page at a time: for many results it is far cheaper than asking for each.
+   * @throws `HDL_UNKNOWN_RUN`.
+   */
+  results(id: string): AsyncIterable<readonly [node: string, value: unknown]>
+  /**
    * Writes what is pending and lets go of the store. Calling it again is harmless. Runs that have not
    * ended are interrupted.
    * @throws what made the journal fail, unless somebody has been told already.

@@ -23,10 +23,7 @@ import type {
 } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
-import { compareGraphs, describeDifference, isSameHeader } from './compare.ts'
-
-/** Results that are read back at once: more would only fill the queue of the journal's thread. */
-const readsAtOnce = 64
+import { compareGraphs, describeDifference, isSameHeader, type GraphDifference } from './compare.ts'
 
 /** Differences that are spelled out in the error. */
 const toldDifferences = 20
@@ -80,15 +77,12 @@ export async function continueRun(
   }
   const before = await byName(run.nodes, clock)
   const differences = await compareGraphs(before, headers, clock)
-  if (differences.length > 0 && !options.allowChanges) {
-    const told = differences.slice(0, toldDifferences).map(describeDifference)
-    const more = differences.length - told.length
-    if (more > 0) told.push(`and ${more} more differences`)
-    throw new HeddleError('HDL_GRAPH_CHANGED', { run: run.id, differences: told })
-  }
+  if (differences.length > 0 && !options.allowChanges) throw graphChanged(run.id, differences)
   const changed = new Set(differences.map(({ node }) => node))
+  const results = new Map<string, unknown>()
+  for await (const [node, value] of journal.results(run.id)) results.set(node, value)
   /** A result stands only as long as everything it was computed from stands. */
-  const standing = new Set<string>()
+  const finished = new Map<string, unknown>()
   const fallen: string[] = []
   const announced: NodeHeader[] = []
   const slices = new Slices(clock)
@@ -97,8 +91,10 @@ export async function continueRun(
     const was = before.get(name)
     if (was === undefined || !isSameHeader(was, header)) announced.push(header)
     if (was?.state === 'succeeded') {
-      const stands = !changed.has(name) && after.every((dependency) => standing.has(dependency))
-      if (stands) standing.add(name)
+      // A success without its result is what a damaged page can leave of one.
+      const isKnown = results.has(name) && !changed.has(name)
+      const stands = isKnown && after.every((dependency) => finished.has(dependency))
+      if (stands) finished.set(name, results.get(name))
       else fallen.push(name)
     }
     if (slices.due) await slices.next()
@@ -108,9 +104,16 @@ export async function continueRun(
   )
   const changes: Changes = { fallen, removed, headers: announced }
   return {
-    finished: await readValues(journal, run.id, [...standing]),
+    finished,
     announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
   }
+}
+
+function graphChanged(run: string, all: readonly GraphDifference[]): HeddleError {
+  const differences = all.slice(0, toldDifferences).map(describeDifference)
+  const more = all.length - differences.length
+  if (more > 0) differences.push(`and ${more} more differences`)
+  return new HeddleError('HDL_GRAPH_CHANGED', { run, differences })
 }
 
 interface Changes {
@@ -144,18 +147,4 @@ async function byName(
     if (slices.due) await slices.next()
   }
   return found
-}
-
-async function readValues(
-  journal: Journal,
-  run: string,
-  nodes: readonly string[],
-): Promise<ReadonlyMap<string, unknown>> {
-  const finished = new Map<string, unknown>()
-  for (let i = 0; i < nodes.length; i += readsAtOnce) {
-    const names = nodes.slice(i, i + readsAtOnce)
-    const values = await Promise.all(names.map((name) => journal.valueOf(run, name)))
-    for (const [k, name] of names.entries()) finished.set(name, values[k])
-  }
-  return finished
 }

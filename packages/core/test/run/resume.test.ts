@@ -288,6 +288,23 @@ test('a run that is not there is told, by name and by "the last"', async (t) => 
   }
 })
 
+test('a success whose result was lost is made again, and what was made from it', async (t) => {
+  const journal = await journals['memory']!(t)
+  const nodes = { a: [], b: ['a'], c: ['b'], x: [], last: ['c', 'x'] }
+  const first = new CountedGraph().add(nodes)
+  first.failing.add('last')
+  const { run: id } = await run(first.graph, { journal })
+  const results = journal.results.bind(journal)
+  journal.results = async function* (of) {
+    for await (const each of results(of)) if (each[0] !== 'b') yield each
+  }
+  const second = new CountedGraph().add(nodes)
+  const ended = await run(second.graph, { journal, resume: id! })
+  assert.equal(ended.ok, true)
+  assert.deepEqual(new Set(ended.reused), new Set(['a', 'x']))
+  assert.deepEqual(second.calls, ['b', 'c', 'last'])
+})
+
 test('a job that moved to another place has not changed', async (t) => {
   const journal = await journals['memory']!(t)
   const module = import.meta.url

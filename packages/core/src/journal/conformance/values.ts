@@ -123,6 +123,28 @@ export const valueCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: 'all results, in the order of the successes',
+    async run(store) {
+      await using journal = await store.open()
+      const names = Object.keys(plain)
+      const writer = await openRun(journal, 'r', ...names)
+      assert.deepEqual(await Array.fromAsync(journal.results('r')), [])
+      await writer.commit(step('text', 'succeeded'), 'an earlier one')
+      for (const [name, value] of Object.entries(plain)) {
+        await writer.commit(step(name, 'succeeded'), value)
+      }
+      writer.append(step('null', 'failed'))
+      await writer.flush()
+      const other = await openRun(journal, 'other', 'a')
+      await other.commit(step('a', 'succeeded'), 'of another run')
+
+      const [earlier, ...rest] = await Array.fromAsync(journal.results('r'))
+      assert.deepEqual(earlier, ['text', 'an earlier one'])
+      assert.deepEqual(rest, Object.entries(plain))
+      await assert.rejects(Array.fromAsync(journal.results('none')), withCode('HDL_UNKNOWN_RUN'))
+    },
+  },
+  {
     title: 'what was handed in is kept as it was: later changes of the caller are not history',
     async run(store) {
       await using journal = await store.open()

@@ -127,6 +127,12 @@ export class MemoryJournal implements Journal {
     throw new HeddleError('HDL_NO_RESULT', { node, state })
   }
 
+  async *results(id: string): AsyncGenerator<readonly [string, unknown], void, undefined> {
+    for (const [node, stored] of this.#find(id).results()) {
+      yield [node, await this.#decode(stored, node)]
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     for (const { writer } of this.#runs.values()) await writer?.[Symbol.asyncDispose]()

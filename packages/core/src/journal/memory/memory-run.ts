@@ -69,6 +69,14 @@ export class MemoryRun {
     return this.#values.has(position)
   }
 
+  /** All results, in order. Those that come meanwhile are not part of it. */
+  results(): (readonly [node: string, value: StoredValue])[] {
+    return this.entries.flatMap((entry) => {
+      const value = this.#values.get(entry.position)
+      return entry.kind === 'node' && value !== undefined ? [[entry.node, value] as const] : []
+    })
+  }
+
   /** What a node returned the last time it succeeded. */
   valueOf(node: string): StoredValue | undefined {
     return this.#values.get(this.#positions.get(node) ?? -1)

@@ -114,6 +114,7 @@ export type ReaderQuestion =
   | { readonly type: 'nodes'; readonly snapshot: number }
   | { readonly type: 'history'; readonly run: string; readonly from: number }
   | { readonly type: 'value'; readonly run: string; readonly node: string }
+  | { readonly type: 'results'; readonly run: string; readonly from: number }
   | { readonly type: 'close' }
 
 /** A snapshot without its nodes, which follow page by page. */
@@ -126,6 +127,12 @@ export interface SnapshotHead {
 /** Bytes, or the name of the file that holds them. */
 export type StoredResult = Uint8Array<ArrayBuffer> | string
 
+export interface NodeResult {
+  readonly position: number
+  readonly node: string
+  readonly value: StoredResult
+}
+
 export interface ReaderAnswers {
   readonly open: undefined
   readonly runs: readonly RunSummary[]
@@ -136,6 +143,8 @@ export interface ReaderAnswers {
   /** Empty when there are no more. */
   readonly history: readonly HistoryEntry[]
   readonly value: StoredResult
+  /** Empty when there are no more. */
+  readonly results: readonly NodeResult[]
   readonly close: undefined
 }
 

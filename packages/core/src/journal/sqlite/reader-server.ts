@@ -53,6 +53,8 @@ export class ReaderServer {
         return reader.history(question.run, question.from)
       case 'value':
         return reader.value(question.run, question.node)
+      case 'results':
+        return reader.results(question.run, question.from)
       case 'close':
         this.#database?.close()
         return undefined

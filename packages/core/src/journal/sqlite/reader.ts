@@ -10,7 +10,7 @@ import { CountFold, RunFold, type Counts } from '../fold.ts'
 import type { HistoryEntry, JournaledState, NodeSnapshot, RunSummary } from '../journal.ts'
 import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { isHeld } from './lock-probe.ts'
-import type { ReaderData, SnapshotHead, StoredResult } from './messages.ts'
+import type { NodeResult, ReaderData, SnapshotHead, StoredResult } from './messages.ts'
 import { entryOf, historyColumns, nodesOf, type HistoryRow } from './rows.ts'
 import { Remembered } from './remembered.ts'
 import { Kind } from './schema.ts'
@@ -18,6 +18,10 @@ import { Kind } from './schema.ts'
 /** Rows of a history that travel together: about 1 ms on the loop. */
 const historyPage = 512
 const historyText = 512 * 1024
+
+/** Results that travel together. */
+const resultsPage = 512
+const resultsBytes = 512 * 1024
 
 /** Nodes of a snapshot that travel together. */
 const nodesPage = 512
@@ -143,6 +147,24 @@ export class JournalReader {
     )
     if (found !== undefined) return found.value
     throw new HeddleError('HDL_NO_RESULT', { node, state: this.#stateOfNode(run, node) })
+  }
+
+  results(id: string, from: number): NodeResult[] {
+    const { run } = this.#find(id)
+    const page: NodeResult[] = []
+    let bytes = 0
+    const rows = this.#database
+      .prepare(
+        `SELECT position, node, value FROM history JOIN result USING (position)
+        WHERE run = ? AND position > ? AND kind = ${Kind.success} ORDER BY position LIMIT ?`,
+      )
+      .iterate(run, from, resultsPage)
+    for (const row of rows as unknown as Iterable<NodeResult>) {
+      page.push(row)
+      bytes += row.value.length
+      if (bytes > resultsBytes) break
+    }
+    return page
   }
 
   /** Where the last success of a node is. The successes of a run are read once, then remembered. */

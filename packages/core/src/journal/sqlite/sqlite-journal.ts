@@ -38,6 +38,7 @@ import type {
   ReaderData,
   ReaderQuestion,
   RunChange,
+  StoredResult,
   WriterAnswers,
   WriterData,
   WriterQuestion,
@@ -235,7 +236,21 @@ class SqliteJournal implements Journal {
   }
 
   async valueOf(id: string, node: string): Promise<unknown> {
-    const stored = await this.#ask({ type: 'value', run: id, node })
+    return this.#decode(node, await this.#ask({ type: 'value', run: id, node }))
+  }
+
+  async *results(id: string): AsyncGenerator<readonly [string, unknown], void, undefined> {
+    for (let from = 0; ;) {
+      const page = await this.#ask({ type: 'results', run: id, from })
+      if (page.length === 0) return
+      for (const { node, value } of page) {
+        yield [node, await this.#decode(node, value)]
+      }
+      from = page.at(-1)!.position
+    }
+  }
+
+  async #decode(node: string, stored: StoredResult): Promise<unknown> {
     const bytes = typeof stored === 'string' ? await this.#values.read(stored) : stored
     if (bytes === undefined) {
       throw unreadable(node, this.address, `its file ${String(stored)} is damaged or gone`)
