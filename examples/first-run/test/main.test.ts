@@ -1,28 +1,56 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
 const main = path.join(import.meta.dirname, '../main.ts')
-const { status, stdout, stderr } = spawnSync(process.execPath, [main], { encoding: 'utf8' })
 
-test('the sample runs to its end, with one retry, and says what decided its length', () => {
-  assert.deepEqual([status, stderr], [0, ''])
-  const lines = stdout.split('\n').map((line) => line.replace(/^ +[\d.]+ s {2}/, ''))
-  const count = (start: string): number => lines.filter((line) => line.startsWith(start)).length
-  assert.deepEqual(
-    [count('start '), count('done '), count('retry '), count('failed ')],
-    [9, 8, 1, 0],
+/** Runs the sample in an empty folder, with fewer stations than it has. */
+function start(t: TestContext, ...args: readonly string[]): string {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-sample-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--conditions=heddle-source', main, ...args],
+    { cwd: folder, encoding: 'utf8' },
   )
-  assert.match(stdout, /8 of 8 jobs succeeded/)
-  assert.match(stdout, /critical path, .*: download \w+ → smooth \w+ → compare → publish\n/)
-  assert.match(stdout, /the longest time the loop was not free: \d+ ms\n$/)
+  assert.deepEqual([status, stderr], [0, ''], stdout)
+  return stdout
+}
+
+/** Lines of the run by their first word: `done`, `running`, … */
+function linesOf(output: string, word: string): string[] {
+  return output.split('\n').filter((line) => line.slice(9).startsWith(`${word} `))
+}
+
+test('the sample runs to its end, with one retry, and says what decided its length', (t) => {
+  const output = start(t, '--', '3')
+  assert.equal(linesOf(output, 'done').length, 8)
+  assert.equal(linesOf(output, 'retry').length, 1)
+  assert.equal(linesOf(output, 'failed').length, 0)
+  assert.match(output, /8 succeeded/)
+  assert.match(output, /critical path .*: download .* → smooth .* → compare .* → publish/)
+  for (const station of ['Tromsø', 'Oslo', 'Riga']) {
+    const downloaded = output.indexOf(`done      download ${station}`)
+    const smoothing = output.indexOf(`running   smooth ${station} (thread)`)
+    assert.ok(downloaded >= 0 && downloaded < smoothing, output)
+  }
+  assert.match(output, /npm start -- --kill-demo/)
 })
 
-test('each job starts after its own dependencies, and smoothing runs in threads', () => {
-  for (const station of ['north', 'south', 'west']) {
-    const downloaded = stdout.indexOf(`done    download ${station}`)
-    const smoothing = stdout.indexOf(`start   smooth ${station} (thread)`)
-    assert.ok(downloaded >= 0 && downloaded < smoothing, stdout)
-  }
+test('--kill-demo: the run that was killed goes on, and nothing that was done is done again', (t) => {
+  const output = start(t, '--kill-demo', '--', '6')
+  const [before, after] = output.split('npx heddle runs\n') as [string, string]
+  assert.ok(linesOf(before, 'done').length >= 9, output)
+  assert.match(after, /! interrupted/)
+  const done = linesOf(before, 'done').map((line) => /done +(.*) in /.exec(line)![1]!)
+  const again = linesOf(after, 'running').map((line) => /running +(.*) \(/.exec(line)![1]!)
+  assert.deepEqual(
+    done.filter((name) => again.includes(name)),
+    [],
+  )
+  assert.match(after, /14 succeeded, \d+ of them by an earlier run/)
+  assert.match(after, /had finished before the kill\. Of these 0 ran again/)
 })
