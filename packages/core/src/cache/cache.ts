@@ -34,7 +34,7 @@
  * anybody. Values up to 128 KiB are encoded, that is copied, when they are set; larger ones while
  * they are written. Readers share one object.
  *
- * Prior art: the write-behind cache of seed 004, whose tombstones sat in the LRU, whose sets and
+ * Prior art: the write-behind cache of an inference service, whose tombstones sat in the LRU, whose sets and
  * deletes reached the disk in any order, and whose one lock covered all keys (G16 to G24).
  *
  * Known limits: one process per tier. A change of a key from inside its own transaction waits for
