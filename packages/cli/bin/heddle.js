@@ -63,11 +63,11 @@ function hasTerminal() {
 }
 
 /** B2 and B3 by hand. */
-function startChild(node, args) {
+function startChild(node, args, env) {
   // The program ends when this pipe does: see src/lifeline.ts.
   const child = spawn(node, args, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    env: { ...process.env, HEDDLE_LIFELINE: '3' },
+    env: { ...env, HEDDLE_LIFELINE: '3' },
   })
   const signals = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGQUIT']
   // A second SIGINT would turn a polite stop into an abort.
@@ -96,7 +96,10 @@ function refuse() {
 }
 
 const suits = isRecentEnough(process.versions.node)
-const node = suits ? process.execPath : pinnedNode()
+// A second launcher takes what it has got: looking for a better Node again would never end.
+const isSecond = process.env.HEDDLE_LAUNCHED === '1'
+delete process.env.HEDDLE_LAUNCHED
+const node = suits ? process.execPath : isSecond ? undefined : pinnedNode()
 if (node === undefined) {
   refuse()
 } else if (suits && (!isCheckout || hasCondition())) {
@@ -109,6 +112,7 @@ if (node === undefined) {
   const flags = isCheckout && !hasCondition() ? [condition] : []
   const args = [...process.execArgv, ...flags, self, ...process.argv.slice(2)]
   const canReplace = process.platform !== 'win32' && typeof process.execve === 'function'
-  if (canReplace) process.execve(node, [node, ...args], process.env)
-  else startChild(node, args)
+  const env = { ...process.env, HEDDLE_LAUNCHED: '1' }
+  if (canReplace) process.execve(node, [node, ...args], env)
+  else startChild(node, args, env)
 }

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import os from 'node:os'
+import { test } from 'node:test'
+import { runProgram, type Program } from './support/program.ts'
+
+const cwd = os.tmpdir()
+const run = (...args: string[]): Promise<Program & { readonly code: number | string }> =>
+  runProgram(args, { cwd })
+
+test('--help lists every command, --version the version; both end with 0', async () => {
+  const help = await run('--help')
+  assert.equal(help.code, 0)
+  for (const command of ['run', 'runs', 'doctor'])
+    assert.match(help.stdout, new RegExp(`^ {2}${command} `, 'm'))
+  const version = await run('--version')
+  assert.deepEqual([version.code, /^\d+\.\d+\.\d+\n$/.test(version.stdout)], [0, true])
+})
+
+for (const command of ['run', 'runs list', 'doctor']) {
+  test(`${command} --help has an example and the exit codes, and tells of --json`, async () => {
+    const words = command.split(' ')
+    const ways =
+      words.length === 1
+        ? [
+            [command, '--help'],
+            ['help', command],
+          ]
+        : [[...words, '--help']]
+    for (const args of ways) {
+      const { code, stdout, stderr } = await run(...args)
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /Examples?:\n {2}\$ heddle /)
+      assert.match(stdout, /Exit codes:\n {2}0 /)
+      assert.match(stdout, /--json/)
+    }
+  })
+}
+
+test('no command prints the help and ends with 2', async () => {
+  const { code, stderr } = await run()
+  assert.equal(code, 2)
+  assert.match(stderr, /Usage: heddle/)
+})
+
+test('an unknown command or option gets a suggestion and ends with 2', async () => {
+  const command = await run('rnu')
+  assert.deepEqual([command.code, command.stdout], [2, ''])
+  assert.match(command.stderr, /unknown command 'rnu'[^]*Did you mean (one of )?.*run/)
+  const option = await run('doctor', '--jsno')
+  assert.equal(option.code, 2)
+  assert.match(option.stderr, /Did you mean --json\?[^]*heddle doctor --help/)
+  const extra = await run('doctor', 'me')
+  assert.equal(extra.code, 2)
+  assert.match(extra.stderr, /too many arguments/)
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { HeddleError } from '@heddle/core'
+import { errorLines } from '../../src/output/report-error.ts'
+import { textOf } from '../../src/view/line.ts'
+
+const show = (error: unknown, context?: string): string[] => errorLines(error, context).map(textOf)
+
+test('our errors: what happened, what to do, the code', () => {
+  assert.deepEqual(show(new HeddleError('HDL_CLOSED', { what: 'It' })), [
+    'heddle: It is closed.',
+    '        Your code closed it: do not use it afterwards. [HDL_CLOSED]',
+  ])
+})
+
+test('an error of a module: the line it is about, and the help of an error of ours inside', () => {
+  const cause = Object.assign(new SyntaxError('Expression expected'), {
+    stack: '/w/a.ts:2\nexport default [\n^^^^^^\n\nSyntaxError: Expression expected',
+  })
+  const lines = show(
+    new HeddleError(
+      'HDL_LOAD_FAILED',
+      { file: 'a.ts', action: 'be imported', cause: 'x' },
+      { cause },
+    ),
+  )
+  assert.deepEqual(lines.slice(1, 3), ['          export default [', '          ^^^^^^'])
+  const inner = new HeddleError('HDL_THREAD_MODULE', { job: 'crunch' })
+  const outer = show(
+    new HeddleError(
+      'HDL_LOAD_FAILED',
+      { file: 'a.ts', action: 'be imported', cause: 'x' },
+      { cause: inner },
+    ),
+  )
+  assert.ok(outer.some((line) => line.includes('Add `module: import.meta.url`')))
+})
+
+test('errors of others come with their stack; what they say cannot break the terminal', () => {
+  const [first, ...rest] = show(new TypeError('no\u001b[2J'), 'it ended: ')
+  assert.equal(first, 'heddle: it ended: TypeError: no')
+  assert.match(rest[0]!, /^ {8}at .*report-error\.test\.ts/)
+  assert.deepEqual(show('text\nmore'), ['heddle: text', '        more'])
+})
