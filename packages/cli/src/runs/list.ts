@@ -7,7 +7,7 @@ import { printable, truncate } from '../view/text.ts'
 import { look, type LookSettings, type Surface } from './look.ts'
 import { countsText, outcomeOf, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
 import { resumeHint } from './resume-hint.ts'
-import { table } from './table.ts'
+import { table, type Column } from './table.ts'
 import { formatAgo, formatDateTime } from './times.ts'
 
 export interface ListSettings extends LookSettings {
@@ -46,15 +46,42 @@ async function select(
 }
 
 const longestTitle = 32
-const columns = [
-  { title: 'RUN' },
-  { title: 'TITLE' },
-  { title: 'STATE' },
-  { title: 'STARTED' },
-  { title: '' },
-  { title: 'TOOK', align: 'right' },
-  { title: 'JOBS' },
-] as const
+/** In less columns the time of day is left out: the id has it too, in UTC. */
+const wideEnough = 110
+
+interface ListColumn extends Column {
+  cell(run: RunSummary, surface: Surface): Line
+}
+
+const columns: readonly ListColumn[] = [
+  { title: 'RUN', cell: ({ id }) => [span(id)] },
+  {
+    title: 'TITLE',
+    cell: ({ title }, { symbols }) => {
+      return [span(truncate(printable(title), longestTitle, symbols.ellipsis), 'bold')]
+    },
+  },
+  {
+    title: 'STATE',
+    cell: (run, { symbols }) => {
+      const outcome = outcomeOf(run)
+      return [span(`${outcomeSymbol(outcome, symbols)} ${outcome}`, outcomeStyles[outcome])]
+    },
+  },
+  { title: 'STARTED', cell: ({ startedAt }) => [span(formatDateTime(startedAt))] },
+  { title: '', cell: ({ startedAt }, { now }) => [span(formatAgo(now - startedAt), 'dim')] },
+  { title: 'TOOK', align: 'right', cell: (run, { now }) => [span(took(run, now))] },
+  { title: 'JOBS', cell: ({ counts }) => [span(countsText(counts))] },
+]
+
+const timeOfDay = columns.findIndex(({ title }) => title === 'STARTED')
+
+function columnsFor({ columns: room = Infinity }: Surface): readonly ListColumn[] {
+  if (room >= wideEnough) return columns
+  return columns
+    .filter((_, i) => i !== timeOfDay)
+    .map((column, i) => (i === timeOfDay ? { ...column, title: 'STARTED' } : column))
+}
 
 export function listLines(
   runs: readonly RunSummary[],
@@ -65,9 +92,10 @@ export function listLines(
     const which = state === undefined ? '' : ` that is ${state}`
     return [[span(`There is no run${which} in ${surface.address}.`)]]
   }
+  const shown = columnsFor(surface)
   const [head = [], ...rows] = table(
-    columns,
-    runs.map((run) => cells(run, surface)),
+    shown,
+    runs.map((run) => shown.map((column) => column.cell(run, surface))),
     surface,
   )
   const lines: Line[] = [head]
@@ -85,22 +113,9 @@ export function listLines(
   return lines
 }
 
-function cells(run: RunSummary, { symbols, now }: Surface): Line[] {
-  const outcome = outcomeOf(run)
-  return [
-    [span(run.id)],
-    [span(truncate(printable(run.title), longestTitle, symbols.ellipsis), 'bold')],
-    [span(`${outcomeSymbol(outcome, symbols)} ${outcome}`, outcomeStyles[outcome])],
-    [span(formatDateTime(run.startedAt))],
-    [span(formatAgo(now - run.startedAt), 'dim')],
-    [span(took(run, now))],
-    [span(countsText(run.counts))],
-  ]
-}
-
-/** Of one that was interrupted nobody knows it. */
+/** Of one that was interrupted nobody knows it, of one that goes on nobody knows it yet. */
 function took({ state, startedAt, endedAt }: RunSummary, now: number): string {
   if (state === 'interrupted') return '?'
   if (endedAt !== undefined) return formatDuration(endedAt - startedAt)
-  return `${formatAge(now - startedAt)} so far`
+  return `> ${formatAge(now - startedAt)}`
 }

@@ -141,7 +141,10 @@ test('compare: 0, unless --fail-on-slower finds the second run worse', async () 
     runs('compare', ids[0]!, ids[1]!, '--json', '--fail-on-slower', '100000'),
   ])
   assert.deepEqual([text.code, worse.code, better.code, json.code], [0, 1, 0, 1])
-  assert.match(text.stdout, /OUTCOME\ncheck: succeeded → failed\nreport: succeeded → blocked\n/)
+  assert.match(
+    text.stdout,
+    /OUTCOME\ncheck: succeeded in \d+ ms → failed in \d+ ms\nreport: succeeded in \d+ ms → blocked\n/,
+  )
   const { ok, a, outcomes } = result(json) as {
     ok: boolean
     a: { run: string }

@@ -52,7 +52,7 @@ export interface Story extends Partial<RunHeader> {
 
 const holder = { pid: 4711, host: 'loom', command: 'heddle run build.ts -c 2' }
 
-export function errorOf(error: string | ErrorRecord): ErrorRecord {
+function errorOf(error: string | ErrorRecord): ErrorRecord {
   return typeof error === 'string' ? { name: 'Error', message: error } : error
 }
 

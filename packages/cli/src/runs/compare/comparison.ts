@@ -37,6 +37,8 @@ export interface OutcomeChange {
   readonly node: string
   readonly before: NodeWord
   readonly now: NodeWord
+  /** Milliseconds from its first start to its end; null where it did not run to an end. */
+  readonly durations: readonly [before: number | null, now: number | null]
 }
 
 export interface LimitChange {
@@ -133,11 +135,17 @@ function durationChanges(
 
 function durations(record: RunRecord): Map<string, number> {
   const found = new Map<string, number>()
-  for (const { name, state, firstStartedAt, endedAt } of record.nodes) {
-    if (state !== 'succeeded' || firstStartedAt === undefined || endedAt === undefined) continue
-    found.set(name, Math.max(0, endedAt - firstStartedAt))
+  for (const node of record.nodes) {
+    const ms = durationOf(node)
+    if (node.state === 'succeeded' && ms !== null) found.set(node.name, ms)
   }
   return found
+}
+
+/** From the first start to the end. */
+export function durationOf({ firstStartedAt, endedAt }: NodeRecord): number | null {
+  if (firstStartedAt === undefined || endedAt === undefined) return null
+  return Math.max(0, endedAt - firstStartedAt)
 }
 
 /** Plays the first run once for each change, largest first. */
@@ -170,12 +178,17 @@ function lengthened(node: TimedNode, by: number): TimedNode {
 }
 
 function outcomeChanges(before: RunRecord, now: RunRecord): OutcomeChange[] {
-  const old = new Map(before.nodes.map((node) => [node.name, nodeWord(node)]))
+  const old = byName(before)
   const found: OutcomeChange[] = []
   for (const node of now.nodes) {
     const was = old.get(node.name)
-    const is = nodeWord(node)
-    if (was !== undefined && was !== is) found.push({ node: node.name, before: was, now: is })
+    if (was === undefined || nodeWord(was) === nodeWord(node)) continue
+    found.push({
+      node: node.name,
+      before: nodeWord(was),
+      now: nodeWord(node),
+      durations: [durationOf(was), durationOf(node)],
+    })
   }
   return found
 }

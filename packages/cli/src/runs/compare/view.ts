@@ -8,7 +8,14 @@ import { nodeStyle } from '../node-state.ts'
 import { outcomeStyles, outcomeSymbol } from '../outcome.ts'
 import { table } from '../table.ts'
 import { formatDateTime } from '../times.ts'
-import { noise, type Change, type Comparison, type NodeChange, type Side } from './comparison.ts'
+import {
+  durationOf,
+  noise,
+  type Change,
+  type Comparison,
+  type NodeChange,
+  type Side,
+} from './comparison.ts'
 
 type Look = Pick<Surface, 'symbols' | 'columns'>
 
@@ -119,11 +126,17 @@ function outcomes({ outcomes: changed }: Comparison, all: boolean, { symbols }: 
     ...shown.map((each): Line => [
       span(`${printable(each.node)}: `),
       span(each.before, nodeStyle(each.before)),
+      span(tookText(each.durations[0]), 'dim'),
       span(` ${symbols.arrow} `),
       span(each.now, nodeStyle(each.now)),
+      span(tookText(each.durations[1]), 'dim'),
     ]),
     ...more(changed.length - shown.length),
   ]
+}
+
+function tookText(ms: number | null): string {
+  return ms === null ? '' : ` in ${formatDuration(ms)}`
 }
 
 function graph({ graph: differences, a, b }: Comparison, all: boolean): Line[] {
@@ -156,9 +169,9 @@ function limits({ limits: changed }: Comparison, { symbols }: Look): Line[] {
 function durationText({ kind, node }: GraphDifference, a: Side, b: Side): string {
   if (kind !== 'added' && kind !== 'removed') return ''
   const { nodes } = (kind === 'added' ? b : a).record
-  const { firstStartedAt, endedAt } = nodes.find(({ name }) => name === node) ?? {}
-  if (firstStartedAt === undefined || endedAt === undefined) return ''
-  return `, ${formatDuration(endedAt - firstStartedAt)}`
+  const found = nodes.find(({ name }) => name === node)
+  const ms = found === undefined ? null : durationOf(found)
+  return ms === null ? '' : `, ${formatDuration(ms)}`
 }
 
 function sameness({ same, nodes }: Comparison): Line[] {

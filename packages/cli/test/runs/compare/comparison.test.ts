@@ -16,7 +16,7 @@ async function compared(before: Story, now: Story): Promise<Comparison> {
 /** Nodes that run one after the other or side by side: name, start, end, after. */
 type Plan = readonly (readonly [name: string, from: number, to: number, ...after: string[]])[]
 
-export function ran(plan: Plan, more: Partial<Story> = {}): Story {
+function ran(plan: Plan, more: Partial<Story> = {}): Story {
   const rows = plan.flatMap(([name, from, to]): Row[] => [
     [from, name, 'ready'],
     [from, name, 'running'],
@@ -100,8 +100,8 @@ test('a job of another outcome has no duration to compare', async () => {
   const { nodes, outcomes } = await compared(good, bad)
   assert.deepEqual(nodes, [])
   assert.deepEqual(outcomes, [
-    { node: 'a', before: 'succeeded', now: 'failed' },
-    { node: 'b', before: 'succeeded', now: 'blocked' },
+    { node: 'a', before: 'succeeded', now: 'failed', durations: [100, 900] },
+    { node: 'b', before: 'succeeded', now: 'blocked', durations: [100, null] },
   ])
 })
 

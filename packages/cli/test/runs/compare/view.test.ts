@@ -51,8 +51,8 @@ test('two runs side by side', async () => {
       lint    300 ms  100 ms  -200 ms  -67 %          none
 
       OUTCOME
-      upload: failed → succeeded
-      notify: blocked → succeeded
+      upload: failed in 300 ms → succeeded in 130 ms
+      notify: blocked → succeeded in 10 ms
 
       GRAPH
       "notify" now needs "lint"
