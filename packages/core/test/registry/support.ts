@@ -1,12 +1,4 @@
-export {
-  codeOf,
-  gate,
-  listenersOf,
-  testKernel,
-  turn,
-  watch,
-  withCode,
-} from '../sync/support.ts'
+export { codeOf, gate, listenersOf, testKernel, turn, watch, withCode } from '../sync/support.ts'
 
 /** All orders in which the steps of several actors can interleave, each keeping its own order. */
 export function* interleavings(steps: readonly number[]): Generator<number[]> {
