@@ -70,7 +70,7 @@ export function runCommand({ rest }: CommandContext): Command {
     .action(async (file: string | undefined, flags: RunFlags, command: Command) => {
       // `--resume build.ts`: the file is not the id of a run.
       const swallowed = file === undefined && typeof flags.resume === 'string'
-      const named = swallowed ? (flags.resume as string) : file
+      const named = swallowed ? flags.resume : file
       if (named === undefined) command.error("error: missing required argument 'file'")
       const { executeRun } = await import('../run/execute.ts')
       await executeRun({

@@ -29,14 +29,15 @@ export async function examine({ json, journal }: ExamineOptions): Promise<boolea
     platform: process.platform,
     isTerminal: stdout.isTTY,
   }
-  const checks = await Promise.all([
+  const size = stdout.isTTY ? ([stdout.columns, stdout.rows] as const) : undefined
+  const checks = [
     checkNode(),
-    checkSqlite(),
-    checkThreads(),
-    checkLoopWatch(),
-    checkTerminal(surroundings, stdout.isTTY ? [stdout.columns, stdout.rows] : undefined),
-    ...(journal === undefined ? [] : [checkJournal(journal)]),
-  ])
+    await checkSqlite(),
+    await checkThreads(),
+    await checkLoopWatch(),
+    checkTerminal(surroundings, size),
+    ...(journal === undefined ? [] : [await checkJournal(journal)]),
+  ]
   const ok = checks.every((check) => check.ok)
   const out = new Output(stdout)
   if (json) {

@@ -32,10 +32,10 @@ export function summaryLines(input: SummaryInput): Line[] {
   return [
     [],
     headline(input),
-    ...failures(input),
-    ...blocked(input),
-    ...names(input, 'cancelled', 'stopped'),
-    ...figures(input),
+    ...failedLines(input),
+    ...blockedLines(input),
+    ...stoppedLines(input),
+    ...figureLines(input),
   ]
 }
 
@@ -63,7 +63,7 @@ function headline({ title, result, symbols }: SummaryInput): Line {
   ]
 }
 
-function failures({ result, symbols }: SummaryInput): Line[] {
+function failedLines({ result, symbols }: SummaryInput): Line[] {
   const lines: Line[] = []
   for (const [name, error] of [...result.failed].slice(0, failuresShown)) {
     const errors = result.errors.get(name) ?? [error]
@@ -116,7 +116,7 @@ function userFrames(error: Error): string[] {
     .map((line) => printable(shortenPaths(line.trim().replace(/^at (async )?/, ''))))
 }
 
-function blocked({ result, symbols }: SummaryInput): Line[] {
+function blockedLines({ result, symbols }: SummaryInput): Line[] {
   const byCause = new Map<string, string[]>()
   for (const [name, cause] of result.blocked) {
     const list = byCause.get(cause)
@@ -133,16 +133,11 @@ function blocked({ result, symbols }: SummaryInput): Line[] {
   return lines.length === 0 ? [] : [[], ...lines]
 }
 
-function names({ result, symbols }: SummaryInput, list: 'cancelled', word: string): Line[] {
-  if (result[list].length === 0) return []
-  return [
-    [],
-    [
-      span(`  ${symbols.states[list]} `, stateStyles[list]),
-      span(`${plural(result[list].length, 'job')} ${word}: `),
-      span(shortList(result[list]), 'dim'),
-    ],
-  ]
+function stoppedLines({ result: { cancelled }, symbols }: SummaryInput): Line[] {
+  if (cancelled.length === 0) return []
+  const mark = span(`  ${symbols.states.cancelled} `, stateStyles.cancelled)
+  const count = span(`${plural(cancelled.length, 'job')} stopped: `)
+  return [[], [mark, count, span(shortList(cancelled), 'dim')]]
 }
 
 function shortList(list: readonly string[]): string {
@@ -151,7 +146,7 @@ function shortList(list: readonly string[]): string {
   return more > 0 ? `${shown} and ${formatCount(more)} more` : shown
 }
 
-function figures(input: SummaryInput): Line[] {
+function figureLines(input: SummaryInput): Line[] {
   const { criticalPath, longestGap, gap, result, journal, resume } = input
   const lines: Line[] = []
   const add = (label: string, ...text: Span[]): void => {

@@ -87,7 +87,10 @@ class RunSession {
   #reserveStdout(): ConstructorParameters<typeof Output>[0] {
     const { stdout } = process
     const captured = capture(stdout, this.#err.write)
-    return { write: captured.write, on: (event, listener) => stdout.on(event, listener) }
+    return {
+      write: (text, callback) => captured.write(text, callback),
+      on: (event, listener) => stdout.on(event, listener),
+    }
   }
 
   async execute(): Promise<void> {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { openJournal, type Journal } from '@heddle/core/lowlevel'
 
 /** Where runs are recorded when nothing else is said: in the current folder, out of sight of git. */
-export const defaultFolder = '.heddle'
+const defaultFolder = '.heddle'
 export const defaultJournal = `sqlite:${defaultFolder}/runs.db`
 
 /**

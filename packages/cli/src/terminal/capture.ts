@@ -27,6 +27,7 @@ export function capture(stream: CapturedStream, onText: (text: string) => void):
   const original = stream.write
   const write: Capture['write'] = (text, callback) =>
     original.call(stream, text, undefined, callback)
+  const wasOwn = Object.hasOwn(stream, 'write')
   const decoder = new StringDecoder('utf8')
   let rest = ''
 
@@ -54,7 +55,10 @@ export function capture(stream: CapturedStream, onText: (text: string) => void):
     write,
     [Symbol.dispose]: () => {
       // Somebody may have put their own capture over ours: then it stays and still reaches us.
-      if (stream.write === replacement) stream.write = original
+      if (stream.write === replacement) {
+        if (wasOwn) stream.write = original
+        else Reflect.deleteProperty(stream, 'write')
+      }
       if (rest !== '') onText(rest)
       rest = ''
     },

@@ -26,7 +26,7 @@ function open(attached = true): { controls: Controls; happened: string[] } {
     press: (key: string) => happened.push(`press ${key}`) > 0,
     resume: () => happened.push('redraw'),
   } as unknown as Reporter
-  if (attached) controls.attach(scheduler as unknown as Parameters<Controls['attach']>[0], reporter)
+  if (attached) controls.attach(scheduler, reporter)
   return { controls, happened }
 }
 

@@ -15,7 +15,7 @@ type Fake = Partial<RunSnapshot> & { readonly id: string }
 function journalOf(runs: readonly Fake[]): Parameters<typeof earlierDurations>[0] {
   return {
     runs: async () => runs as readonly RunSummary[],
-    snapshot: async (id) => runs.find((run) => run.id === id) as RunSnapshot,
+    snapshot: async (id) => runs.find((one) => one.id === id) as RunSnapshot,
   }
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import { Graph, HeddleError, isError } from '@heddle/core'
+import { Graph, isError, type HeddleError } from '@heddle/core'
 import { loadGraph } from '../../src/run/load-graph.ts'
 import { fixture } from '../support/program.ts'
 
