@@ -65,6 +65,7 @@ export interface RunRecord extends Omit<RunSnapshot, 'nodes'> {
   readonly until: number
   /** The first and the last row of the run, whatever the record leaves out. */
   readonly rows: readonly [first: number, last: number]
+  /** Empty unless it was asked for. */
   readonly log: readonly LogLine[]
 }
 
@@ -73,6 +74,8 @@ export interface RecordOptions {
   readonly upTo?: Moment
   /** Wall time: for what runs. */
   readonly now: number
+  /** Whether the log is wanted: it may be most of a run. Default false. */
+  readonly log?: boolean
 }
 
 /**
@@ -84,10 +87,10 @@ export interface RecordOptions {
 export async function readRecord(
   journal: Pick<Journal, 'snapshot' | 'history'>,
   id: string,
-  { upTo, now }: RecordOptions,
+  { upTo, now, log = false }: RecordOptions,
 ): Promise<RunRecord> {
   const snapshot = await journal.snapshot(id, upTo && { upTo: upTo.position })
-  const builder = new RecordBuilder()
+  const builder = new RecordBuilder(log)
   let last = snapshot.position
   let first: number | undefined
   for await (const entry of journal.history(id)) {
@@ -116,7 +119,12 @@ class RecordBuilder {
   readonly #nodes = new Map<string, OpenNode>()
   readonly #sessions: Writable<SessionRecord>[] = []
   readonly #log: LogLine[] = []
+  readonly #wantsLog: boolean
   #lastAt = 0
+
+  constructor(wantsLog: boolean) {
+    this.#wantsLog = wantsLog
+  }
 
   add(entry: HistoryEntry): void {
     switch (entry.kind) {
@@ -127,6 +135,7 @@ class RecordBuilder {
         this.#move(entry)
         break
       case 'log': {
+        if (!this.#wantsLog) break
         const { node, attempt, at, text } = entry
         this.#log.push({ node, attempt, at, text })
         break

@@ -39,6 +39,7 @@ export function showRun(settings: ShowSettings): Promise<void> {
     const upTo = settings.at === undefined ? undefined : await momentOf(journal, found, settings.at)
     const record = await readRecord(journal, found.id, {
       now: surface.now,
+      log: settings.logs || settings.node !== undefined,
       ...(upTo !== undefined && { upTo }),
     })
     if (settings.value !== undefined) return showValue(record, settings.value, surface)

@@ -22,7 +22,7 @@ function nodeOf(record: RunRecord, name: string): RunRecord['nodes'][number] {
 
 test('attempts have their waiting, running and back-off time, outcome and error', async () => {
   await using journal = await told(build)
-  const record = await readRecord(journal, '20261115-224501-k3f9q2', { now })
+  const record = await readRecord(journal, '20261115-224501-k3f9q2', { now, log: true })
   const lint = nodeOf(record, 'lint')
   assert.deepEqual(lint.attempts, [
     {

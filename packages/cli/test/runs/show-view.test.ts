@@ -27,7 +27,7 @@ async function inputOf(
   const rows = await Array.fromAsync(journal.history(id))
   const position = rows.findLast((row) => row.at <= zero + (at ?? Infinity))!.position
   const upTo = at === undefined ? {} : { upTo: { position, at: zero + at } }
-  const record = await readRecord(journal, id, { now, ...upTo })
+  const record = await readRecord(journal, id, { now, log: true, ...upTo })
   const criticalPath = await criticalPathOf(timedNodes(record))
   return { record, criticalPath, isPast: at !== undefined, surface: surfaceOf(), ...more }
 }
