@@ -58,6 +58,7 @@ export async function cutOff(
   into: Journal,
 ): Promise<string> {
   const history = await historyOf(from, run)
+  const results = await Array.fromAsync(from.results(run))
   const { title, startedAt, pid, host, command, options } = await from.snapshot(run)
   const id = `${run}-${rows}`
   const start = history.findIndex(({ kind }) => kind === 'run') + 1
@@ -81,7 +82,7 @@ export async function cutOff(
         writer.log(row)
         break
       case 'node':
-        if (row.state === 'succeeded') await writer.commit(row, await from.valueOf(run, row.node))
+        if (row.state === 'succeeded') await writer.commit(row, results.shift()![1])
         else writer.append(row)
     }
   }
@@ -95,7 +96,7 @@ export class CountedGraph {
   readonly calls: string[] = []
   readonly failing = new Set<string>()
 
-  /** `{ b: ['a'] }`: b after a. Each returns `name(results of its dependencies)`. */
+  /** `{ b: ['a'] }`: b after a. Each returns `job name(results of its dependencies)`. */
   add(nodes: Readonly<Record<string, readonly string[]>>): this {
     for (const [name, after] of Object.entries(nodes)) this.addNode(name, after)
     return this
@@ -105,7 +106,7 @@ export class CountedGraph {
     const call = job({ name: jobName }, async (inputs: readonly string[]) => {
       this.calls.push(name)
       if (this.failing.has(name)) throw new Error(`${name} broke`)
-      return `${name}(${inputs.join(' ')})`
+      return `${jobName} ${name}(${inputs.join(' ')})`
     })
     const dependencies = after.map((dependency): NodeRef<string> => ({ name: dependency }))
     return this.graph.add(name, call, {
