@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import test from 'node:test'
 import { Graph, isError, job, run } from '@heddle/core'
@@ -76,8 +77,22 @@ test('a session that could not be opened leaves nothing open', async (t) => {
   await (await openSession(graph, { journal: address, limits }, systemKernel)).close()
 })
 
-test('a program without a journal does not load one', async () => {
-  const { graph } = new CountedGraph().add({ a: [] })
-  const result = await run(graph)
-  assert.equal(result.run, undefined)
+test('a program without a journal does not load SQLite', (t) => {
+  const program = `
+    import { Graph, job, run } from '@heddle/core'
+    const graph = new Graph()
+    graph.add('a', job({ name: 'a' }, () => 1))
+    const loaded = () => process.moduleLoadList.some((name) => name.includes('sqlite'))
+    const { run: id } = await run(graph)
+    const before = loaded()
+    await run(graph, { journal: 'sqlite:' + process.argv[1] })
+    console.log(id, before, loaded())
+  `
+  const file = path.join(temporaryFolder(t), 'runs.db')
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--conditions=heddle-source', '--input-type=module', '-e', program, file],
+    { cwd: import.meta.dirname, encoding: 'utf8' },
+  )
+  assert.deepEqual([stdout, stderr], ['undefined false true\n', ''])
 })
