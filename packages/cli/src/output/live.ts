@@ -42,12 +42,21 @@ export interface LiveOptions {
   readonly terminal: Terminal
   /** Standard errors, when they go to the same terminal. */
   readonly errors?: Pick<NodeJS.WriteStream, 'write'> | undefined
+  /** Whether keys are heard. */
+  readonly keys: boolean
   readonly symbols: Symbols
+  /** The view is gone; the run goes on without it. */
+  readonly onFailure: (error: unknown) => void
 }
+
+/** For terminals that do not know their size. */
+const usualSize = { columns: 80, rows: 24 }
 
 export class LiveReporter implements Reporter {
   readonly #plan: RunPlan
   readonly #symbols: Symbols
+  readonly #keys: boolean
+  readonly #onFailure: (error: unknown) => void
   readonly #terminal: Terminal
   readonly #screen: Screen
   readonly #captures: Capture[]
@@ -69,6 +78,8 @@ export class LiveReporter implements Reporter {
   constructor(plan: RunPlan, options: LiveOptions) {
     this.#plan = plan
     this.#symbols = options.symbols
+    this.#keys = options.keys
+    this.#onFailure = options.onFailure
     this.#terminal = options.terminal
     this.#model = new RunModel(plan.graph, plan)
     this.#estimate = new Estimate(plan.graph, plan)
@@ -79,10 +90,10 @@ export class LiveReporter implements Reporter {
     }
     this.#screen = new Screen({
       get columns() {
-        return options.terminal.columns
+        return options.terminal.columns || usualSize.columns
       },
       get rows() {
-        return options.terminal.rows
+        return options.terminal.rows || usualSize.rows
       },
       write: (text) => out.write(text),
     })
@@ -181,6 +192,16 @@ export class LiveReporter implements Reporter {
   readonly #draw = (): void => {
     this.#frameTimer = undefined
     if (this.#state !== 'shown') return
+    try {
+      this.#drawFrame()
+    } catch (error) {
+      // What is for looking at must not end what is looked at (P12).
+      this[Symbol.dispose]()
+      this.#onFailure(error)
+    }
+  }
+
+  #drawFrame(): void {
     const now = this.#plan.clock.now()
     this.#drawnAt = now
     this.#explain(now)
@@ -194,6 +215,7 @@ export class LiveReporter implements Reporter {
       waiting: this.#waiting.filter(({ row }) => row.state === 'waiting' || row.state === 'ready'),
       gap: this.#gap,
       notice: this.#notice,
+      keys: this.#keys,
       symbols: this.#symbols,
     })
     const above = this.#pending

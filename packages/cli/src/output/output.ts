@@ -3,7 +3,15 @@
  *
  * The reader of a pipe may leave (`| head`), a terminal may be closed. The run goes on: what it prints
  * is not what it is for. From then on nothing is written, and nobody is told.
+ *
+ * With a clock, what is written in one turn of the loop becomes one write: a file takes 6 µs for each,
+ * on the loop, and 100,000 short jobs print 200,000 lines.
  */
+import type { Clock } from '@heddle/core/lowlevel'
+
+/** Characters that are not kept back until the turn is over. */
+const largestBatch = 65_536
+
 export interface OutputStream {
   write(text: string, callback?: (error?: Error | null) => void): boolean
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -11,10 +19,13 @@ export interface OutputStream {
 
 export class Output {
   readonly #stream: OutputStream
+  readonly #clock: Clock | undefined
   #gone = false
+  #pending = ''
 
-  constructor(stream: OutputStream) {
+  constructor(stream: OutputStream, clock?: Clock) {
     this.#stream = stream
+    this.#clock = clock
     stream.on('error', () => (this.#gone = true))
   }
 
@@ -24,7 +35,19 @@ export class Output {
   }
 
   readonly write = (text: string): void => {
-    if (!this.#gone) this.#stream.write(text)
+    if (this.#gone) return
+    if (this.#clock === undefined) return void this.#stream.write(text)
+    if (this.#pending === '') this.#clock.afterIo(this.drain)
+    this.#pending += text
+    if (this.#pending.length >= largestBatch) this.drain()
+  }
+
+  /** Hands on what was kept back, now: others are about to write, or the process ends. */
+  readonly drain = (): void => {
+    if (this.#pending === '' || this.#gone) return
+    const text = this.#pending
+    this.#pending = ''
+    this.#stream.write(text)
   }
 
   line(text: string): void {
@@ -37,6 +60,7 @@ export class Output {
    * *Cancellation*: none; it ends when the reader has read or has left.
    */
   flush(): Promise<void> {
+    this.drain()
     if (this.#gone) return Promise.resolve()
     return new Promise((resolve) => {
       this.#stream.on('error', () => resolve())

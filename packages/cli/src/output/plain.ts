@@ -32,6 +32,7 @@ export class PlainReporter implements Reporter {
   readonly #model: RunModel
   readonly #estimate: Estimate
   #timer: Timer | undefined
+  #saidAt = 0
 
   constructor(out: Output, plan: RunPlan) {
     this.#out = out
@@ -73,14 +74,21 @@ export class PlainReporter implements Reporter {
   #say(word: string, text: string): void {
     const { clock } = this.#plan
     this.#out.line(`${formatTime(clock.wallTime())} ${word.padEnd(9)} ${text}`)
-    this.#timer?.cancel()
-    this.#timer =
-      this.#model.endedAt === undefined ? clock.setTimer(patience, this.#showProgress) : undefined
+    this.#saidAt = clock.now()
+    // One timer that looks when something was said last, instead of one per line.
+    this.#timer ??= clock.setTimer(patience, this.#breakSilence)
   }
 
-  readonly #showProgress = (): void => {
+  readonly #breakSilence = (): void => {
+    const { clock } = this.#plan
+    this.#timer = undefined
+    const silence = clock.now() - this.#saidAt
+    if (silence < patience) this.#timer = clock.setTimer(patience - silence, this.#breakSilence)
+    else this.#sayProgress(clock.now())
+  }
+
+  #sayProgress(now: number): void {
     const { total, ended, counts } = this.#model
-    const now = this.#plan.clock.now()
     const remaining = this.#estimate.remaining(now)
     const left = remaining === undefined ? '' : `, about ${formatAge(remaining)} left`
     const active = [...this.#model.in('running')]
@@ -90,7 +98,7 @@ export class PlainReporter implements Reporter {
       counts.running > active.length ? `, and ${counts.running - active.length} more` : ''
     const running = active.length === 0 ? 'nothing running' : `running: ${active.join(', ')}${more}`
     this.#say('progress', `${formatCount(ended)} of ${formatCount(total)} ended; ${running}${left}`)
-  };
+  }
 
   *#describe(event: RunEvent, before: string): Iterable<readonly [word: string, text: string]> {
     switch (event.type) {

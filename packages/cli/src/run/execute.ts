@@ -8,20 +8,21 @@
  * The process is ended when the run is: what a job has left open (a pool of connections, an abandoned
  * attempt) would keep it alive for ever.
  */
-import { startRun, type GraphResult, type Run, type RunEvent } from '@heddle/core'
+import { isError, startRun, type GraphResult, type Run, type RunEvent } from '@heddle/core'
 import { LoopWatch, systemKernel, type LoopGap } from '@heddle/core/lowlevel'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { describeGap, shortenPaths } from '../output/gap.ts'
 import { JsonReporter, jsonResult } from '../output/json.ts'
 import { LiveReporter } from '../output/live.ts'
-import { Output } from '../output/output.ts'
+import { Output, type OutputStream } from '../output/output.ts'
 import { PlainReporter } from '../output/plain.ts'
 import { errorLines } from '../output/report-error.ts'
 import type { Reporter, RunPlan } from '../output/reporter.ts'
 import { summaryLines } from '../output/summary.ts'
 import { chooseView, type ViewChoice } from '../terminal/capabilities.ts'
-import { capture } from '../terminal/capture.ts'
+import { beforeWrites, capture } from '../terminal/capture.ts'
+import { formatError } from '../view/format.ts'
 import { paint, type Line } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { Controls } from './controls.ts'
@@ -71,7 +72,7 @@ class RunSession {
     )
     this.#symbols = this.#choice.unicode ? unicodeSymbols : asciiSymbols
     this.#err = new Output(process.stderr)
-    this.#out = new Output(settings.json ? this.#reserveStdout() : process.stdout)
+    this.#out = this.#openStdout()
     this.#controls = new Controls({
       clock: this.#clock,
       exit: (code) => process.exit(code),
@@ -83,13 +84,26 @@ class RunSession {
     process.on('uncaughtException', this.#onCrash)
   }
 
-  /** With --json standard output belongs to the events: what jobs print goes to the errors. */
-  #reserveStdout(): ConstructorParameters<typeof Output>[0] {
+  #openStdout(): Output {
     const { stdout } = process
-    const captured = capture(stdout, this.#err.write)
-    return {
-      write: (text, callback) => captured.write(text, callback),
-      on: (event, listener) => stdout.on(event, listener),
+    switch (this.#choice.mode) {
+      case 'live':
+        return new Output(stdout)
+      case 'plain': {
+        const out = new Output(stdout, this.#clock)
+        // What jobs print comes after the lines that were written before it.
+        beforeWrites(stdout, out.drain)
+        return out
+      }
+      case 'json': {
+        // Standard output belongs to the events: what jobs print goes to the errors.
+        const captured = capture(stdout, this.#err.write)
+        const reserved: OutputStream = {
+          write: (text, callback) => captured.write(text, callback),
+          on: (event, listener) => stdout.on(event, listener),
+        }
+        return new Output(reserved, this.#clock)
+      }
     }
   }
 
@@ -113,7 +127,6 @@ class RunSession {
     const title = this.#title
     const graph = await loadGraph(file, args)
     this.#watch.onGap((gap) => this.#onGap(gap))
-    void this.#watch.start()
     await using journal = await openRunJournal(this.#settings.journal)
     this.#journal = shortenPaths(journal.address)
     const durations = await earlierDurations(journal, title)
@@ -153,15 +166,29 @@ class RunSession {
       case 'plain':
         return new PlainReporter(this.#out, plan)
       case 'live': {
-        const errors = process.stderr.isTTY ? process.stderr : undefined
-        return new LiveReporter(plan, { terminal: process.stdout, errors, symbols: this.#symbols })
+        const { stdin, stdout, stderr } = process
+        return new LiveReporter(plan, {
+          terminal: stdout,
+          errors: stderr.isTTY ? stderr : undefined,
+          keys: stdin.isTTY,
+          symbols: this.#symbols,
+          onFailure: (error) =>
+            this.#err.line(`heddle: the live view failed, the run goes on: ${formatError(error)}`),
+        })
       }
     }
   }
 
   #observe(event: RunEvent, reporter: Reporter): void {
-    if (event.type === 'start') this.#phase = 'running'
-    if (event.type === 'complete') this.#phase = 'ended'
+    if (event.type === 'start') {
+      this.#phase = 'running'
+      // From here on: while a large graph is being read nothing else waits for the loop.
+      void this.#watch.start()
+    }
+    if (event.type === 'complete') {
+      void this.#watch.stop()
+      this.#phase = 'ended'
+    }
     reporter.observe(event)
   }
 
@@ -180,7 +207,6 @@ class RunSession {
   async #conclude(result: GraphResult): Promise<void> {
     this.#leaveTerminal()
     const { longest } = this.#watch.stats()
-    void this.#watch.stop()
     const gap = this.#worstGap
     const criticalPath = await this.#run!.scheduler.criticalPath()
     this.#tell(
@@ -208,6 +234,11 @@ class RunSession {
     this.#phase = 'ended'
     this.#leaveTerminal()
     this.#tellError(error)
+    if (isError(error, 'HDL_LOCKED')) {
+      this.#err.line(
+        '        Two runs at once need two journals: --journal sqlite:OTHER.db or memory.',
+      )
+    }
     await this.#exit(code)
   }
 
@@ -240,11 +271,13 @@ class RunSession {
   /** The process ends, for whatever reason: law 5 and the terminal are kept. */
   readonly #onExit = (): void => {
     this.#leaveTerminal()
+    this.#out.drain()
     if (this.#phase !== 'running') return
     if (process.exitCode === undefined || process.exitCode === 0)
       process.exitCode = exitCodes.failed
     this.#phase = 'ended'
     this.#tellError('the process was ended (process.exit) before the run was over')
+    this.#out.drain()
     this.#hintResume()
   }
 

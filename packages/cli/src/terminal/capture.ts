@@ -14,6 +14,29 @@ export interface CapturedStream {
   write: NodeJS.WriteStream['write']
 }
 
+/** Calls `before` ahead of every write to a stream, until disposed. */
+export function beforeWrites(stream: CapturedStream, before: () => void): Disposable {
+  const wasOwn = Object.hasOwn(stream, 'write')
+  const original = stream.write.bind(stream)
+  const replacement = ((...args: Parameters<typeof original>) => {
+    before()
+    return original(...args)
+  }) as typeof stream.write
+  stream.write = replacement
+  return { [Symbol.dispose]: () => putBack(stream, replacement, wasOwn ? original : undefined) }
+}
+
+/** Somebody may have put their own function over ours: then it stays, and still reaches us. */
+function putBack(
+  stream: CapturedStream,
+  ours: CapturedStream['write'],
+  original: CapturedStream['write'] | undefined,
+): void {
+  if (stream.write !== ours) return
+  if (original !== undefined) stream.write = original
+  else Reflect.deleteProperty(stream, 'write')
+}
+
 /** A line that has not ended by then is handed on as it is. */
 const longestLine = 65_536
 
@@ -54,11 +77,7 @@ export function capture(stream: CapturedStream, onText: (text: string) => void):
   return {
     write,
     [Symbol.dispose]: () => {
-      // Somebody may have put their own capture over ours: then it stays and still reaches us.
-      if (stream.write === replacement) {
-        if (wasOwn) stream.write = original
-        else Reflect.deleteProperty(stream, 'write')
-      }
+      putBack(stream, replacement, wasOwn ? original : undefined)
       if (rest !== '') onText(rest)
       rest = ''
     },

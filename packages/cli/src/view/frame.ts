@@ -23,11 +23,11 @@ export function frame(model: RunModel, ui: UiState, viewport: Viewport): Line[] 
   const essential: Line[] = [barLine(model, viewport), countsLine(model, viewport)]
   const title = titleLine(model, viewport)
   const notices = [gapLine(viewport), noticeLine(viewport)].filter((line) => line !== undefined)
-  const keys = keysLine(model, ui)
+  const keys = viewport.keys ? [keysLine(model, ui)] : []
 
   // A terminal of few rows keeps what cannot be asked for in another way.
   const top = height >= 3 ? [title, ...essential] : essential
-  const bottom = height >= 6 ? [...notices, keys] : []
+  const bottom = height >= 6 ? [...notices, ...keys] : []
   const room = Math.max(0, height - top.length - bottom.length)
   const lines = [...top, ...body(model, ui, viewport, room), ...bottom]
   return lines

@@ -29,5 +29,7 @@ export interface Viewport {
   readonly gap: GapNotice | undefined
   /** What was asked for last: how a cancel goes on. */
   readonly notice: string | undefined
+  /** Whether keys are heard. */
+  readonly keys: boolean
   readonly symbols: Symbols
 }

@@ -42,7 +42,9 @@ function open(specs: string[] = ['a', 'b:a']): {
   const reporter = new LiveReporter(planOf(specs, {}, clock), {
     terminal,
     errors,
+    keys: true,
     symbols: unicodeSymbols,
+    onFailure: (error) => assert.fail(String(error)),
   })
   return { clock, terminal, errors, reporter, shown: () => terminal.emulator.everything.join('\n') }
 }
@@ -205,5 +207,45 @@ test('a resize redraws; disposing leaves no timer, no listener and no capture be
   assert.equal(clock.pending, 0)
   assert.equal(terminal.listenerCount('resize'), 0)
   assert.ok(!Object.hasOwn(terminal, 'write'))
+  assert.equal(terminal.emulator.cursorVisible, true)
+})
+
+test('a terminal that does not know its size gets the usual one', async () => {
+  const clock = new VirtualClock()
+  const terminal = new Fake(80, 24)
+  const unsized = new Proxy(terminal, {
+    get: (target, key) =>
+      key === 'columns' || key === 'rows' ? 0 : Reflect.get(target, key, target),
+  })
+  using _ = new LiveReporter(planOf(['a'], {}, clock), {
+    terminal: unsized,
+    keys: false,
+    symbols: unicodeSymbols,
+    onFailure: (error) => assert.fail(String(error)),
+  })
+  await clock.advance(1_000)
+  assert.match(terminal.emulator.screen[0]!, /^nightly\.ts/)
+  assert.doesNotMatch(terminal.emulator.screen.join(), /p pause|q cancel/, 'no keys are offered')
+})
+
+test('P12 a view that fails gives the terminal back and lets the run go on', async () => {
+  const clock = new VirtualClock()
+  const terminal = new Fake()
+  const failures: unknown[] = []
+  const reporter = new LiveReporter(planOf(['a'], {}, clock), {
+    terminal,
+    keys: false,
+    symbols: new Proxy(unicodeSymbols, {
+      get: () => {
+        throw new Error('no symbols')
+      },
+    }),
+    onFailure: (error) => failures.push(error),
+  })
+  reporter.observe({ type: 'state', at: 0, state: 'running' })
+  await clock.advance(5_000)
+  reporter.observe(node('a', 'running'))
+  await clock.advance(5_000)
+  assert.deepEqual(failures.map(String), ['Error: no symbols'])
   assert.equal(terminal.emulator.cursorVisible, true)
 })

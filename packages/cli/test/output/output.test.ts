@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { VirtualClock } from '@heddle/core/testing'
 import { Output } from '../../src/output/output.ts'
 
 test('when the reader has left nothing is written any more, and nobody is told', async () => {
@@ -31,4 +32,30 @@ test('flush ends also when the reader leaves meanwhile', async () => {
   const flushed = output.flush()
   for (const listener of listeners) listener(new Error('EPIPE'))
   await flushed
+})
+
+test('with a clock, what is written in one turn is one write; drain() does not wait for its end', async () => {
+  const written: string[] = []
+  const clock = new VirtualClock()
+  const output = new Output(
+    { write: (text, done) => (written.push(text), done?.(), true), on: () => {} },
+    clock,
+  )
+  output.line('one')
+  output.line('two')
+  assert.equal(written.length, 0)
+  await clock.settle()
+  assert.deepEqual(written, ['one\ntwo\n'])
+  output.line('three')
+  output.drain()
+  output.drain()
+  assert.deepEqual(written.slice(1), ['three\n'])
+  output.line('four')
+  await output.flush()
+  assert.deepEqual(written.slice(2), ['four\n', ''])
+  output.write('x'.repeat(70_000))
+  assert.deepEqual(
+    written.slice(4).map((text) => text.length),
+    [70_000],
+  )
 })

@@ -190,6 +190,7 @@ test('a second run in the same folder is told who holds the journal', async () =
   const second = await runProgram(['run', fixture('mixed.ts')], options)
   assert.equal(second.code, 2)
   assert.match(second.stderr, new RegExp(`runs\\.db.* is held by .*${first.process.pid}`))
+  assert.match(second.stderr, /Two runs at once need two journals/)
   await stage.finish('a')
   assert.equal(await first.ended(), 0)
 })

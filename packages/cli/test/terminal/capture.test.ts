@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import test from 'node:test'
-import { capture, type CapturedStream } from '../../src/terminal/capture.ts'
+import { beforeWrites, capture, type CapturedStream } from '../../src/terminal/capture.ts'
 
 function open(): { stream: PassThrough & CapturedStream; texts: string[]; passed: () => string } {
   const stream = new PassThrough() as PassThrough & CapturedStream
@@ -63,4 +63,18 @@ test('a capture that somebody put over ours stays', () => {
   stream.write = theirs
   ours[Symbol.dispose]()
   assert.equal(stream.write, theirs)
+})
+
+test('beforeWrites is called ahead of every write, and leaves the stream as it was', async () => {
+  const { stream, passed } = open()
+  const order: string[] = []
+  const hooked = beforeWrites(stream, () => order.push(passed()))
+  stream.write('a')
+  stream.write('b')
+  hooked[Symbol.dispose]()
+  stream.write('c')
+  await new Promise((resolve) => stream.end(resolve))
+  assert.equal(passed(), 'abc')
+  assert.equal(order.length, 2)
+  assert.ok(!Object.hasOwn(stream, 'write'))
 })

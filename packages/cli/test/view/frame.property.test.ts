@@ -108,6 +108,7 @@ const scene = fc.record({
   gap: fc.option(fc.record({ ms: fc.nat(1e5), blame: text.map(printable) }), { nil: undefined }),
   notice: fc.option(text.map(printable), { nil: undefined }),
   isAscii: fc.boolean(),
+  keys: fc.boolean(),
   waiting: fc.array(text.map(printable), { maxLength: 6 }),
 })
 
@@ -123,6 +124,7 @@ test('V1, V2, V3: no frame is wider or higher than the terminal, whatever happen
         waiting: s.waiting.map((why, i) => ({ row: model.rows[i % model.total]!, text: why })),
         gap: s.gap,
         notice: s.notice,
+        keys: s.keys,
         symbols: s.isAscii ? asciiSymbols : unicodeSymbols,
       }
       const lines = frame(model, s.ui, viewport)

@@ -17,6 +17,7 @@ const viewport: Viewport = {
   waiting: [],
   gap: undefined,
   notice: undefined,
+  keys: true,
   symbols: unicodeSymbols,
 }
 
