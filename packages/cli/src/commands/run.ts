@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { CommandContext } from '../main.ts'
-import { parseCount, parseDuration, parseJournal } from '../run/settings.ts'
+import { defaultLimits, parseCount, parseDuration, parseJournal } from '../run/settings.ts'
 
 interface RunFlags {
   readonly concurrency: number
@@ -19,7 +19,7 @@ interface RunFlags {
 export function runCommand({ rest }: CommandContext): Command {
   return new Command('run')
     .description(
-      'Run the graph that a module exports: its default export is a Graph, or an (async) function that\n' +
+      'Run the graph that a module exports: its default export is a Graph, or an (async) function that ' +
         'returns one and is called with an array of the arguments after `--`.',
     )
     .usage('<file.ts> [options] [-- arguments of the module]')
@@ -27,7 +27,7 @@ export function runCommand({ rest }: CommandContext): Command {
     .addOption(
       new Option('-c, --concurrency <n>', 'how many jobs run at once')
         .argParser(parseCount(1))
-        .default(5),
+        .default(defaultLimits.concurrency),
     )
     .addOption(
       new Option(
@@ -40,12 +40,12 @@ export function runCommand({ rest }: CommandContext): Command {
     .addOption(
       new Option('-r, --retries <n>', 'how often a failed attempt is tried again')
         .argParser(parseCount(0))
-        .default(0),
+        .default(defaultLimits.retries),
     )
     .addOption(
       new Option('-t, --timeout <ms>', 'how long one attempt may take; also 90s, 5min, Infinity')
         .argParser(parseDuration)
-        .default(600_000),
+        .default(defaultLimits.timeout),
     )
     .option('--title <text>', 'what the run is called in lists (default: the file)')
     .option('--json', 'one JSON object per event and line; the last line is the result')

@@ -20,6 +20,9 @@ export interface RunSettings {
   readonly color: boolean
 }
 
+/** What holds when nothing is said: the values of the engine. */
+export const defaultLimits = { concurrency: 5, retries: 0, timeout: 600_000 } as const
+
 /** A whole number of at least `least`, or Infinity. */
 export function parseCount(least: number): (text: string) => number {
   return (text) => {

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { quote, resumeCommand } from '../../src/run/resume-command.ts'
+import { defaultLimits, type RunSettings } from '../../src/run/settings.ts'
 
-const settings = { file: 'build.ts', journal: undefined, args: [] }
+const settings: RunSettings = {
+  file: 'build.ts',
+  args: [],
+  title: undefined,
+  ...defaultLimits,
+  journal: undefined,
+  resume: undefined,
+  allowChanges: false,
+  json: false,
+  color: true,
+}
 
 test('the command is what was typed, with the run', () => {
   assert.equal(resumeCommand('r1', settings, {}), 'heddle run build.ts --resume r1')
@@ -11,13 +22,20 @@ test('the command is what was typed, with the run', () => {
     resumeCommand('r1', settings, { npm_command: 'exec' }),
     'npx heddle run build.ts --resume r1',
   )
+  const other: RunSettings = {
+    ...settings,
+    file: 'my build.ts',
+    concurrency: Infinity,
+    retries: 2,
+    timeout: 5,
+    title: 'nightly',
+    journal: 'sqlite:x.db',
+    args: ['--month', "it's"],
+  }
   assert.equal(
-    resumeCommand(
-      'r1',
-      { file: 'my build.ts', journal: 'sqlite:x.db', args: ['--month', "it's"] },
-      {},
-    ),
-    `heddle run 'my build.ts' --resume r1 --journal sqlite:x.db -- --month 'it'\\''s'`,
+    resumeCommand('r1', other, {}),
+    `heddle run 'my build.ts' --concurrency Infinity --retries 2 --timeout 5 --title nightly` +
+      ` --journal sqlite:x.db --resume r1 -- --month 'it'\\''s'`,
   )
 })
 
