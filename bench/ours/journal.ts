@@ -1,6 +1,6 @@
 /** Ours in the journal rows: a run's writer on a file, as `run()` uses it. */
 import { newRunId, openJournal } from '@heddle/core/lowlevel'
-import type { OpenLedger } from '../suites/journal/contract.ts'
+import type { OpenLedger, Step } from '../suites/journal/contract.ts'
 
 const states = ['ready', 'running', 'succeeded'] as const
 
@@ -19,11 +19,11 @@ export const ledger: OpenLedger = async (file, durability) => {
     options: {},
     nodes: [],
   })
+  const transition = (node: string, step: Step) =>
+    ({ node, state: states[step], attempt: 0, at: Date.now() }) as const
   return {
-    commit: (node, step) =>
-      writer.commit(
-        { node, state: states[step], attempt: 0, at: Date.now() },
-        step === 2 ? result : undefined,
-      ),
+    append: (node, step) => writer.append(transition(node, step)),
+    commit: (node, step) => writer.commit(transition(node, step), step === 2 ? result : undefined),
+    [Symbol.asyncDispose]: () => journal.close(),
   }
 }

@@ -23,9 +23,15 @@ async function play(shape: Shape, options: RunOptions): Promise<void> {
 }
 
 /** The journal is open before: the servers of the peers are up, too. */
-export async function openFlow(file: string, durability: Durability): Promise<PlayFlow> {
+export async function openFlow(
+  file: string,
+  durability: Durability,
+): Promise<AsyncDisposable & { readonly play: PlayFlow }> {
   const journal = await openJournal(`sqlite:${file}`, { durability })
-  return (shape) => play(shape, { journal })
+  return {
+    play: (shape) => play(shape, { journal }),
+    [Symbol.asyncDispose]: () => journal.close(),
+  }
 }
 
 export const plainFlow: PlayFlow = (shape) => play(shape, {})

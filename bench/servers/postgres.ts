@@ -6,9 +6,6 @@ import { serverIdentity } from './identity.ts'
 import type { Keeper } from './keep.ts'
 import { portsTried } from './ports-tried.ts'
 
-/** Debian's package. */
-export const postgresPackage = 'postgresql'
-
 const user = 'bench'
 
 /** Written out although they are the defaults: the rows are about them. */

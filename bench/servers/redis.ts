@@ -6,11 +6,8 @@ import { serverIdentity } from './identity.ts'
 import type { Keeper } from './keep.ts'
 import { portsTried } from './ports-tried.ts'
 
-/** How often Redis has its log of commands written to the disk: twice a second is not on offer. */
+/** When Redis has its log of commands written to the disk. It is always given to the system at once. */
 export type AppendFsync = 'everysec' | 'always'
-
-/** Debian's package. */
-export const redisPackage = 'redis-server'
 
 /** Starts Redis on the loopback. Resolves with its address. */
 export function startRedis(keeper: Keeper, appendFsync: AppendFsync): Promise<string> {

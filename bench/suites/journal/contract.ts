@@ -11,12 +11,15 @@
  */
 export type Durability = 'fsync' | 'process'
 
-/**
- * Makes one step in the life of a node durable. Step 0: ready, 1: running, 2: succeeded.
- * Resolves when it is.
- */
-export interface Ledger {
-  commit(node: string, step: 0 | 1 | 2): Promise<void>
+/** A step in the life of a node: ready, running, succeeded. */
+export type Step = 0 | 1 | 2
+
+/** Makes the steps of nodes durable. */
+export interface Ledger extends AsyncDisposable {
+  /** Resolves when the step is durable, and with it all that were handed in before. */
+  commit(node: string, step: Step): Promise<void>
+  /** Does not wait: the step is durable with the next that is committed. */
+  append(node: string, step: Step): void
 }
 
 export type OpenLedger = (file: string, durability: Durability) => Promise<Ledger>

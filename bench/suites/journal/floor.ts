@@ -8,7 +8,7 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { OpenLedger } from './contract.ts'
+import type { OpenLedger, Step } from './contract.ts'
 
 export const ledger: OpenLedger = async (file, durability) => {
   const worker = new Worker(new URL('floor-thread.ts', import.meta.url), {
@@ -27,11 +27,18 @@ export const ledger: OpenLedger = async (file, durability) => {
   worker.on('message', (messages: number) => {
     for (const { resolve } of sent.splice(0, messages)) resolve()
   })
+  const append = (node: string, step: Step): void => {
+    if (rows.length === 0) process.nextTick(send)
+    rows.push(node, step, Date.now())
+  }
   return {
+    append,
     commit(node, step) {
-      if (rows.length === 0) process.nextTick(send)
-      rows.push(node, step, Date.now())
+      append(node, step)
       return waiting.promise
+    },
+    [Symbol.asyncDispose]: async () => {
+      await worker.terminate()
     },
   }
 }

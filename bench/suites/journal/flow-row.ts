@@ -25,7 +25,8 @@ export function flowRow(durability: Durability): Row {
       role: 'ours',
       load: async () => {
         const { openFlow } = await ours()
-        return flowContender(await openFlow(path.join(await workFolder(), 'runs.db'), durability))
+        const { play } = await openFlow(path.join(await workFolder(), 'runs.db'), durability)
+        return flowContender(play)
       },
     },
     'heddle without journal': {
@@ -41,11 +42,13 @@ export function flowRow(durability: Durability): Row {
       },
     },
   }
-  for (const [name, { open, needs }] of Object.entries(peers)) {
+  for (const [name, { open, needs, children }] of Object.entries(peers)) {
     entrants[name] = {
       role: 'peer',
       needs: needs[durability],
-      children: 2,
+      children,
+      rounds: 2,
+      warmUpSize: 100,
       load: async () =>
         flowContender(await openQueueFlow(await open(), durability, flowConcurrency)),
     }
@@ -58,8 +61,8 @@ export function flowRow(durability: Durability): Row {
     quickSize: 50,
     warmUps: 2,
     warmUpSize: flowNodes,
-    rounds: 3,
-    children: 3,
+    rounds: 5,
+    children: 4,
     entrants,
   }
 }

@@ -107,8 +107,8 @@ export async function playOnLedger(shape: Shape, ledger: Ledger): Promise<void> 
   const missing = new Missing(shape)
   const run = async (node: number): Promise<void> => {
     const name = shape.names[node]!
-    void ledger.commit(name, 0)
-    void ledger.commit(name, 1)
+    ledger.append(name, 0)
+    ledger.append(name, 1)
     await ledger.commit(name, 2)
     await Promise.all(missing.after(node).map(run))
   }

@@ -1,32 +1,53 @@
 import path from 'node:path'
 import type { Contender } from '../../harness/row.ts'
-import type { Durability, OpenLedger } from './contract.ts'
+import type { Durability, Ledger, OpenLedger } from './contract.ts'
 import { workFolder } from './work-folder.ts'
 import { Tally } from './tally.ts'
 
-/** Keeps `inFlight` commits on their way. Each lane takes one node after the other through its life. */
+/**
+ * How a node is taken through its life:
+ *
+ * - `each`: every step is waited for, so as many steps are on their way as nodes;
+ * - `last`: only its success is, as in a run. The other steps are durable with it.
+ */
+export type Waits = 'each' | 'last'
+
+/** Keeps `inFlight` nodes on their way. Each lane takes one after the other. */
 export async function ledgerContender(
   open: OpenLedger,
   durability: Durability,
   inFlight: number,
+  waits: Waits,
 ): Promise<Contender> {
   const ledger = await open(path.join(await workFolder(), 'journal.db'), durability)
+  const takeThrough = waits === 'each' ? stepByStep : atOnce
   let nodes = 0
   return {
     prepare: (milliseconds) => async () => {
       const tally = new Tally(milliseconds)
       const lane = async (): Promise<void> => {
         while (!tally.isOver) {
-          const node = `node ${nodes++}`
-          for (const step of [0, 1, 2] as const) {
-            const since = performance.now()
-            await ledger.commit(node, step)
-            tally.acknowledge(1, since)
-          }
+          await takeThrough(ledger, `node ${nodes++}`, tally)
         }
       }
       await Promise.all(Array.from({ length: inFlight }, lane))
       return () => tally.figures()
     },
   }
+}
+
+async function stepByStep(ledger: Ledger, node: string, tally: Tally): Promise<void> {
+  for (const step of [0, 1, 2] as const) {
+    const since = performance.now()
+    await ledger.commit(node, step)
+    tally.acknowledge(1, since)
+  }
+}
+
+async function atOnce(ledger: Ledger, node: string, tally: Tally): Promise<void> {
+  const since = performance.now()
+  ledger.append(node, 0)
+  ledger.append(node, 1)
+  await ledger.commit(node, 2)
+  tally.acknowledge(3, since)
 }

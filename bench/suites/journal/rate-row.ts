@@ -1,33 +1,33 @@
 import type { Entrant, Row } from '../../harness/row.ts'
 import { timedInFlight } from './conditions.ts'
 import type { Durability } from './contract.ts'
-import { ledgerContender } from './ledger-contender.ts'
+import { ledgerContender, type Waits } from './ledger-contender.ts'
 import { peers } from './peers.ts'
 import { queueContender } from './queue-contender.ts'
 
 /** How many changes become durable in a second when so many are under way at once. */
 export function rateRow(durability: Durability, inFlight: number): Row {
+  const ours = async (waits: Waits) => {
+    const { ledger } = await import('../../ours/journal.ts')
+    return ledgerContender(ledger, durability, inFlight, waits)
+  }
   const entrants: Record<string, Entrant> = {
-    heddle: {
-      role: 'ours',
-      load: async () => {
-        const { ledger } = await import('../../ours/journal.ts')
-        return ledgerContender(ledger, durability, inFlight)
-      },
-    },
+    heddle: { role: 'ours', load: () => ours('each') },
+    'heddle as in a run': { role: 'variant', load: () => ours('last'), children: 2 },
     floor: {
       role: 'floor',
       load: async () => {
         const { ledger } = await import('./floor.ts')
-        return ledgerContender(ledger, durability, inFlight)
+        return ledgerContender(ledger, durability, inFlight, 'each')
       },
     },
   }
-  for (const [name, { open, needs }] of Object.entries(peers)) {
+  for (const [name, { open, needs, children }] of Object.entries(peers)) {
     entrants[name] = {
       role: 'peer',
       needs: needs[durability],
-      children: 2,
+      children,
+      rounds: 3,
       load: async () => queueContender(await open(), durability, inFlight),
     }
   }
@@ -35,12 +35,12 @@ export function rateRow(durability: Durability, inFlight: number): Row {
     name: `${durability}, ${inFlight} in flight`,
     measure: 'rate',
     unit: 'transitions/s',
-    size: 600,
+    size: 250,
     quickSize: 100,
-    warmUps: 1,
-    warmUpSize: 300,
-    rounds: 2,
-    children: 3,
+    warmUps: 2,
+    warmUpSize: 250,
+    rounds: 5,
+    children: 4,
     entrants,
     ...(timedInFlight.includes(inFlight) && {
       also: [

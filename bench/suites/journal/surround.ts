@@ -1,19 +1,17 @@
 /** What is around the journal suite: a folder on a real disk, installed peers, servers. */
 import { statfs } from 'node:fs/promises'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'
-import { findProgram } from '../../servers/find.ts'
-import { installPackages, obstacle } from '../../servers/install.ts'
 import { openKeeper, type Keeper } from '../../servers/keep.ts'
-import { postgresPackage, startPostgres } from '../../servers/postgres.ts'
-import { redisPackage, startRedis } from '../../servers/redis.ts'
+import { startPostgres } from '../../servers/postgres.ts'
+import { provideServers, type Server } from '../../servers/provide.ts'
+import { startRedis } from '../../servers/redis.ts'
 import { installPeers } from './install-peers.ts'
 import { needs, postgresVariable, redisVariable } from './needs.ts'
 import { folderVariable } from './work-folder.ts'
 
 interface ServerNeed {
   readonly need: string
-  readonly program: 'redis-server' | 'postgres'
-  readonly package: string
+  readonly server: Server
   readonly variable: string
   readonly start: (keeper: Keeper) => Promise<string>
 }
@@ -21,22 +19,19 @@ interface ServerNeed {
 const servers: readonly ServerNeed[] = [
   {
     need: needs.redisAlways,
-    program: 'redis-server',
-    package: redisPackage,
+    server: 'redis-server',
     variable: redisVariable.fsync,
     start: (keeper) => startRedis(keeper, 'always'),
   },
   {
     need: needs.redisEverysec,
-    program: 'redis-server',
-    package: redisPackage,
+    server: 'redis-server',
     variable: redisVariable.process,
     start: (keeper) => startRedis(keeper, 'everysec'),
   },
   {
     need: needs.postgres,
-    program: 'postgres',
-    package: postgresPackage,
+    server: 'postgres',
     variable: postgresVariable,
     start: startPostgres,
   },
@@ -47,59 +42,33 @@ export async function surround(
   options: SurroundOptions,
 ): Promise<Surroundings> {
   const missing = new Map<string, string>()
-  const environment: Record<string, string> = {}
+  if (wanted.has(needs.peers)) {
+    const reason = await installPeers(options)
+    if (reason !== undefined) missing.set(needs.peers, reason)
+  }
+  // Without the libraries nobody would talk to the servers.
+  const used = missing.has(needs.peers) ? [] : servers.filter(({ need }) => wanted.has(need))
+  const absent = await provideServers([...new Set(used.map(({ server }) => server))], options)
   const keeper = await openKeeper()
-  try {
-    environment[folderVariable] = keeper.folder
-    if (wanted.has(needs.peers)) {
-      const reason = await installPeers(options)
-      if (reason !== undefined) missing.set(needs.peers, reason)
+  const environment: Record<string, string> = { [folderVariable]: keeper.folder }
+  for (const { need, server, variable, start } of used) {
+    const reason = absent.get(server)
+    if (reason !== undefined) {
+      missing.set(need, reason)
+      continue
     }
-    // Without the libraries nobody would talk to the servers.
-    const used = missing.has(needs.peers) ? [] : servers.filter(({ need }) => wanted.has(need))
-    await installMissing(used, missing, options)
-    for (const { need, program, variable, start } of used) {
-      if (missing.has(need)) continue
-      options.onProgress(`starting ${need}`)
-      try {
-        environment[variable] = await start(keeper)
-      } catch (error) {
-        missing.set(need, error instanceof Error ? error.message : `${program}: ${String(error)}`)
-      }
-    }
-    const notes = (await isInMemory(keeper.folder)) ? [inMemoryNote(keeper.folder)] : []
-    return {
-      environment,
-      missing,
-      notes,
-      [Symbol.asyncDispose]: () => keeper[Symbol.asyncDispose](),
-    }
-  } catch (error) {
-    await keeper[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
-async function installMissing(
-  used: readonly ServerNeed[],
-  missing: Map<string, string>,
-  { install, onProgress }: SurroundOptions,
-): Promise<void> {
-  const absent = () => used.filter(({ program }) => findProgram(program) === undefined)
-  const packages = [...new Set(absent().map((server) => server.package))]
-  if (packages.length === 0) return
-  let hindrance = install ? obstacle() : undefined
-  if (install && hindrance === undefined) {
-    onProgress(`installing ${packages.join(', ')} with apt-get`)
+    options.onProgress(`starting ${need}`)
     try {
-      await installPackages(packages)
+      environment[variable] = await start(keeper)
     } catch (error) {
-      hindrance = error instanceof Error ? error.message : String(error)
+      missing.set(need, error instanceof Error ? error.message : String(error))
     }
   }
-  for (const { need, program, package: name } of absent()) {
-    const help = `install Debian's package ${name}, or run as root with --install`
-    missing.set(need, `${program} is not on this machine (${hindrance ?? help})`)
+  return {
+    environment,
+    missing,
+    notes: (await isInMemory(keeper.folder)) ? [inMemoryNote(keeper.folder)] : [],
+    [Symbol.asyncDispose]: () => keeper[Symbol.asyncDispose](),
   }
 }
 
