@@ -110,7 +110,10 @@ function userFrames(error: Error): string[] {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
   return frames
     .filter(
-      (line) => !/node:|[/\\]@?heddle[/\\]|[/\\]packages[/\\]core[/\\](src|dist)[/\\]/.test(line),
+      (line) =>
+        !/node:|[/\\]node_modules[/\\]@?heddle[/\\]|[/\\]packages[/\\](cli|core)[/\\](src|dist)[/\\]/.test(
+          line,
+        ),
     )
     .slice(0, framesShown)
     .map((line) => printable(shortenPaths(line.trim().replace(/^at (async )?/, ''))))
