@@ -22,20 +22,27 @@ export function obstacle(): string | undefined {
 
 /** Installs Debian packages. Rejects with the end of what apt-get said. */
 export async function installPackages(names: readonly string[]): Promise<void> {
-  const isPolicyOurs = !existsSync(policyFile)
+  using _policy = forbidStarts()
+  await aptGet(['update'])
+  await aptGet(['install', '--yes', '--no-install-recommends', ...names])
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Tells packages not to start their servers, until disposed of. An existing policy stays as it is. */
+function forbidStarts(): Disposable {
+  if (existsSync(policyFile)) return { [Symbol.dispose]: () => {} }
   const withdraw = (): void => rmSync(policyFile, { force: true })
-  if (isPolicyOurs) {
-    writeFileSync(policyFile, policy, { mode: 0o755 })
-    process.once('exit', withdraw)
-  }
-  try {
-    await aptGet(['update'])
-    await aptGet(['install', '--yes', '--no-install-recommends', ...names])
-  } finally {
-    if (isPolicyOurs) {
+  const stop = (): void => process.exit(1)
+  writeFileSync(policyFile, policy, { mode: 0o755 })
+  process.once('exit', withdraw)
+  for (const signal of signals) process.once(signal, stop)
+  return {
+    [Symbol.dispose]: () => {
+      for (const signal of signals) process.removeListener(signal, stop)
       process.removeListener('exit', withdraw)
       withdraw()
-    }
+    },
   }
 }
 

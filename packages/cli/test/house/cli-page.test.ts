@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { runProgram } from '../support/program.ts'
+
+const page = readFileSync(
+  path.resolve(import.meta.dirname, '../../../../docs/reference/cli.md'),
+  'utf8',
+)
+
+async function helpOf(command: string): Promise<string> {
+  const { stdout } = await runProgram([...command.split(' ').filter(Boolean), '--help'], { cwd: os.tmpdir() })
+  return stdout
+}
+
+/** `-c, --concurrency <n>`, as the help and the page write it. */
+function optionsIn(text: string): string[] {
+  const found = text.matchAll(/^ {2}((?:-\w, )?--[\w-]+(?: [<[][\w ]+[>\]])?)/gm)
+  return Array.from(found, ([, option]) => option!).filter((option) => option !== '-h, --help')
+}
+
+const commands = [
+  'run',
+  'doctor',
+  ...['list', 'show', 'timeline', 'compare', 'export'].map((name) => `runs ${name}`),
+]
+
+for (const command of commands) {
+  test(`docs/reference/cli.md has every option of heddle ${command}`, async () => {
+    const options = optionsIn(await helpOf(command))
+    assert.ok(options.length > 0)
+    for (const option of options)
+      assert.ok(page.includes(`\`${option}\``) || page.includes(`[${option}]`), option)
+  })
+}
+
+test('docs/reference/cli.md has every command, and no option that does not exist', async () => {
+  const helps = await Promise.all(commands.map(helpOf))
+  const known = new Set(helps.flatMap(optionsIn).map((option) => /--[\w-]+/.exec(option)![0]))
+  const named = page.matchAll(/`(?:-\w, )?(--[\w-]+)/g)
+  for (const [, option] of named) assert.ok(known.has(option!) || option === '--help', option)
+  const [, listed] = /Commands:\n([^]*?)\n\n/.exec(await helpOf('')) ?? []
+  const names = Array.from(listed!.matchAll(/^ {2}(\w+) /gm), ([, name]) => name!)
+  for (const name of names)
+    assert.ok(name === 'help' || page.includes(`\n## heddle ${name}\n`), name)
+})
