@@ -11,6 +11,9 @@ type HardLine = string[]
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const sequence = /\u001b\[([?\d;]*)([A-Za-z])/y
+/** What a pipe may cut anywhere: the beginning of a sequence at the end of a piece. */
+// oxlint-disable-next-line no-control-regex -- see above
+const begun = /\u001b(?:\[[?\d;]*)?$/
 
 export class Emulator {
   columns: number
@@ -26,14 +29,18 @@ export class Emulator {
   #row = 0
   #column = 0
   #top = 0
+  #begun = ''
 
   constructor(columns: number, rows: number) {
     this.columns = columns
     this.rows = rows
   }
 
-  write(text: string): true {
+  write(piece: string): true {
     this.writes++
+    let text = this.#begun + piece
+    this.#begun = begun.exec(text)?.[0] ?? ''
+    text = text.slice(0, text.length - this.#begun.length)
     let at = 0
     while (at < text.length) {
       sequence.lastIndex = at
@@ -45,12 +52,12 @@ export class Emulator {
       }
       const next = text.slice(at).search(/[\u001b\r\n]/)
       const end = next < 0 ? text.length : at + Math.max(next, 1)
-      const piece = text.slice(at, end)
-      if (piece === '\r') this.#column = 0
-      else if (piece === '\n') this.#lineFeed()
-      else if (piece.startsWith('\u001b'))
+      const plain = text.slice(at, end)
+      if (plain === '\r') this.#column = 0
+      else if (plain === '\n') this.#lineFeed()
+      else if (plain.startsWith('\u001b'))
         throw new Error(`Unknown sequence ${JSON.stringify(text.slice(at, at + 10))}`)
-      else this.#print(piece)
+      else this.#print(plain)
       at = end
     }
     return true

@@ -1,0 +1,96 @@
+/**
+ * The nouns that all folders of this package share: what a workspace holds, what is planned, what
+ * is uploaded, and how it ended.
+ */
+
+export type Ecosystem = 'npm' | 'python'
+
+/** A dependency on another package of the same workspace. */
+export interface InternalDependency {
+  readonly name: string
+  /** Where the manifest lists it: `dependencies`, `peerDependencies`, `project.dependencies`, … */
+  readonly group: string
+  /** As written: `workspace:^`, `^1.0.0`, `[extra]>=1; python_version < "4"`. */
+  readonly range: string
+}
+
+export interface WorkspacePackage {
+  readonly name: string
+  readonly version: string
+  readonly ecosystem: Ecosystem
+  /** Absolute. */
+  readonly folder: string
+  /** Absolute: package.json or pyproject.toml. */
+  readonly manifestFile: string
+  /** The manifest as read. */
+  readonly manifest: Readonly<Record<string, unknown>>
+  /** Never published. */
+  readonly isPrivate: boolean
+  readonly dependencies: readonly InternalDependency[]
+}
+
+export interface Workspace {
+  /** Absolute. */
+  readonly root: string
+  readonly tool: 'npm' | 'pnpm' | 'yarn' | 'bun' | 'uv' | 'single'
+  /** By name. */
+  readonly packages: ReadonlyMap<string, WorkspacePackage>
+  /** Versions that `catalog:` and `catalog:name` mean; the default catalog is called `default`. */
+  readonly catalogs: ReadonlyMap<string, ReadonlyMap<string, string>>
+}
+
+export type PlanStatus = 'included' | 'unchanged' | 'private' | 'excluded'
+
+export interface PlannedPackage {
+  readonly package: WorkspacePackage
+  /** The version that will be published, or the one it stays at. */
+  readonly version: string
+  readonly status: PlanStatus
+  /** Why, for people: `feat: add x`, `depends on @a/core`, `"private": true`. */
+  readonly reason: string
+  /** Included packages whose release must be there first, sorted. */
+  readonly after: readonly string[]
+  /** For reading only: 0 needs nothing of this release. */
+  readonly level: number
+  /** The dist-tag: `latest`, or the name of the prerelease. */
+  readonly tag: string
+}
+
+export interface ReleasePlan {
+  readonly workspace: Workspace
+  readonly source: 'manifests' | 'changesets' | 'publish-plan' | 'commits'
+  /** All packages of the workspace, by name. */
+  readonly packages: ReadonlyMap<string, PlannedPackage>
+}
+
+/** One file that is uploaded. An npm package has one, a Python package a wheel and an sdist. */
+export interface Artifact {
+  /** Absolute. */
+  readonly file: string
+  readonly size: number
+  /** `sha512-…`, as `dist.integrity` of the npm registry. */
+  readonly integrity: string
+  /** Hexadecimal, as npm's old `dist.shasum`. */
+  readonly sha1: string
+  /** Hexadecimal, as PyPI's `digests.sha256`. */
+  readonly sha256: string
+}
+
+export interface PackedPackage {
+  readonly name: string
+  readonly version: string
+  readonly ecosystem: Ecosystem
+  readonly artifacts: readonly Artifact[]
+  /** The manifest inside the archive: no `workspace:`, `catalog:`, `link:` or `file:`. */
+  readonly manifest: Readonly<Record<string, unknown>>
+}
+
+/** How the release of one package ended, as the registry says. */
+export type ReleaseOutcome =
+  | 'published'
+  | 'already-published'
+  | 'accepted-not-visible'
+  | 'failed'
+  | 'blocked'
+  | 'conflict'
+  | 'skipped'

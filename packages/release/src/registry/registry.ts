@@ -1,0 +1,52 @@
+/**
+ * A registry as the stages see it. Reads are retried inside; an upload is tried once per call, and
+ * whoever calls it reads before and after: only the registry knows what it holds.
+ */
+import type { WaitOptions } from '@heddle/core/lowlevel'
+import type { Ecosystem, PackedPackage } from '../model.ts'
+
+/** One version as the registry holds it. */
+export interface VersionOnRegistry {
+  readonly version: string
+  /**
+   * Hashes by file name: `sha512-…` for npm, `sha256-…` for PyPI. For npm there is one entry.
+   */
+  readonly integrity: ReadonlyMap<string, string>
+  /** Where the files are. */
+  readonly urls: readonly string[]
+  readonly deprecated?: string
+}
+
+/** What it means for {@link PackedPackage} that a version is, or is not, there. */
+export type Standing =
+  | { readonly is: 'absent' }
+  /** Everything is there with our hashes. */
+  | { readonly is: 'ours'; readonly found: VersionOnRegistry }
+  /** Some files are there with our hashes, some are missing (PyPI). */
+  | { readonly is: 'partial'; readonly missing: readonly string[] }
+  /** Something else has been published under this name and version. */
+  | { readonly is: 'different'; readonly expected: string; readonly found: string }
+
+export interface UploadOptions extends WaitOptions {
+  readonly tag: string
+  readonly access?: 'public' | 'restricted'
+  /** A one-time password, where the account needs one. */
+  readonly otp?: string
+  /** Hand in for approval instead of publishing, where the registry can. */
+  readonly stage?: boolean
+}
+
+export interface Registry {
+  readonly ecosystem: Ecosystem
+  readonly url: string
+  read(name: string, version: string, wait?: WaitOptions): Promise<VersionOnRegistry | undefined>
+  compare(packed: PackedPackage, wait?: WaitOptions): Promise<Standing>
+  /** One try. What went wrong is classified: see `error-class.ts`. */
+  upload(packed: PackedPackage, options: UploadOptions): Promise<void>
+  /** Empty where the registry has no tags. */
+  tags(name: string, wait?: WaitOptions): Promise<ReadonlyMap<string, string>>
+  setTag(name: string, tag: string, version: string | undefined, wait?: WaitOptions): Promise<void>
+  /** An empty message takes the deprecation back. */
+  deprecate(name: string, version: string, message: string, wait?: WaitOptions): Promise<void>
+  close(): Promise<void>
+}
