@@ -1,0 +1,65 @@
+/**
+ * What goes into an analysis and what comes out of it.
+ *
+ * `analyze()` reads the files once, lowers them, and hands the same program to every part: the race
+ * rules, the blocking rules, the inventory. Files are always analysed together, because summaries
+ * need the callees; which findings are shown is decided afterwards, by targets and reports.
+ */
+import type { Finding } from './finding.ts'
+import type { Program } from './ir/program.ts'
+
+export interface AnalyzeOptions {
+  /** Absolute. Paths in findings are relative to it. */
+  readonly root: string
+  /** Absolute paths of the files of the program, in any order. */
+  readonly files: readonly string[]
+  /** `auto` uses the compiler that is installed next to the code, when there is one. */
+  readonly types: 'auto' | 'none'
+  /** Only these (`H101`, `B102`); absent is all. */
+  readonly rules?: readonly string[]
+  /** Text that is newer than the file on disk: an open editor, standard input. By absolute path. */
+  readonly overlays?: ReadonlyMap<string, string>
+  readonly signal?: AbortSignal
+}
+
+/** Something that made the analysis less than complete. */
+export interface Diagnostic {
+  readonly kind:
+    | 'parse-error'
+    | 'unreadable'
+    | 'types-lost'
+    | 'too-large'
+    | 'function-too-complex'
+    | 'rule-failed'
+  /** Relative to the root; absent when it concerns the whole program. */
+  readonly file?: string
+  readonly line?: number
+  readonly message: string
+  /** The file (or the function) was left out, so the result is incomplete: exit code 3. */
+  readonly isIncomplete: boolean
+}
+
+export interface AnalysisStats {
+  readonly files: number
+  readonly lines: number
+  readonly functions: number
+  /** Which compiler answered. */
+  readonly types: 'typescript-7' | 'typescript-6' | 'none'
+  readonly ms: {
+    readonly parse: number
+    readonly lower: number
+    readonly types: number
+    readonly summaries: number
+    readonly rules: number
+    readonly total: number
+  }
+}
+
+export interface Analysis {
+  /** Sorted by file, line and rule. Fingerprints are assigned. */
+  readonly findings: readonly Finding[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly stats: AnalysisStats
+  /** For the inventory and for everyone who asks what calls what. */
+  readonly program: Program
+}
