@@ -12,6 +12,8 @@ export const findingClasses = [
   'missing-guard',
   'atomicity-gap',
   'blocking',
+  // About a comment that suppresses findings, not about the code.
+  'suppression',
 ] as const
 
 export type FindingClass = (typeof findingClasses)[number]
