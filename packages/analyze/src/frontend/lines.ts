@@ -4,16 +4,18 @@ export interface Position {
   readonly column: number
 }
 
-/** Offsets at which lines begin, with a first line at 0. `\n`, `\r\n` and a lone `\r` end a line. */
+/** Ends of lines as JavaScript and its editors count them. */
+const lineEnd = /\r\n|[\n\r\u2028\u2029]/g
+const rareEnd = /\r(?!\n)|[\u2028\u2029]/
+
+/** Offsets at which lines begin; the first is 0. */
 export function lineStarts(text: string): Uint32Array {
   const starts = [0]
-  if (hasLoneReturn(text)) {
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at)
-      if (code === 10 || (code === 13 && text.charCodeAt(at + 1) !== 10)) starts.push(at + 1)
-    }
+  if (rareEnd.test(text)) {
+    for (const match of text.matchAll(lineEnd)) starts.push(match.index + match[0].length)
   } else {
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1))
+      starts.push(at + 1)
   }
   return Uint32Array.from(starts)
 }
@@ -28,11 +30,4 @@ export function positionIn(starts: Uint32Array, offset: number): Position {
     else high = middle - 1
   }
   return { line: low + 1, column: Math.max(0, offset - (starts[low] ?? 0)) + 1 }
-}
-
-function hasLoneReturn(text: string): boolean {
-  for (let at = text.indexOf('\r'); at !== -1; at = text.indexOf('\r', at + 1)) {
-    if (text.charCodeAt(at + 1) !== 10) return true
-  }
-  return false
 }
