@@ -36,6 +36,12 @@ const show = (value: unknown): string =>
 const didYouMean = (suggestion: string | undefined): string =>
   suggestion === undefined ? '' : ` Did you mean ${quote(suggestion)}?`
 
+/** The whole way of a long cycle is in the details; a message must fit on a screen. */
+const shortPath = (path: readonly string[]): string =>
+  path.length <= 12
+    ? path.join(' → ')
+    : [...path.slice(0, 6), `… ${path.length - 10} more …`, ...path.slice(-4)].join(' → ')
+
 export const errorTable = {
   // Arguments and graphs: found before anything runs.
   HDL_BAD_OPTION: entry(
@@ -46,7 +52,7 @@ export const errorTable = {
   ),
   HDL_CYCLE: entry(
     false,
-    (p: { path: readonly string[] }) => `The graph has a cycle: ${p.path.join(' → ')}.`,
+    (p: { path: readonly string[] }) => `The graph has a cycle: ${shortPath(p.path)}.`,
     'Remove one of these dependencies, or split a job so that the loop opens.',
   ),
   HDL_UNKNOWN_DEPENDENCY: entry(
@@ -197,8 +203,8 @@ export const errorTable = {
   // Threads.
   HDL_THREAD_MODULE: entry(
     false,
-    (p: { job: string }) => `Job ${quote(p.job)} runs in a thread but has no \`module\`.`,
-    'Add `module: import.meta.url`, so that the thread can load the job.',
+    (p: { job: string }) => `Job ${quote(p.job)} leaves the loop but has no \`module\`.`,
+    'Add `module: import.meta.url`, so that a thread or another machine can load the job.',
   ),
   HDL_THREAD_IMPORT: entry(
     false,
@@ -225,9 +231,9 @@ export const errorTable = {
   ),
   HDL_NOT_CLONEABLE: entry(
     false,
-    (p: { what: string; cause: string }) =>
-      `${p.what} cannot be sent to another thread: ${p.cause}.`,
-    'Send plain data: no functions, class instances with private state, or open handles.',
+    (p: { what: string; cause: string; action?: string }) =>
+      `${p.what} cannot ${p.action ?? 'be sent to another thread'}: ${p.cause}.`,
+    'Use plain data: no functions, class instances with private state, or open handles.',
   ),
   HDL_LOOP_BLOCKED: entry(
     false,
@@ -339,6 +345,18 @@ export const errorTable = {
       `${p.path} was edited while it was changed temporarily; the original is kept in ${p.kept}.`,
     'Merge the two files by hand, then delete the kept one.',
   ),
+
+  // Analysis.
+  HDL_NO_SUCH_SOURCE: entry(
+    false,
+    (p: { path: string }) => `There is nothing to analyse at ${quote(p.path)}.`,
+    'Name a file, a folder or a glob that has TypeScript or JavaScript files, from the current folder.',
+  ),
+  HDL_BAD_TARGET: entry(
+    false,
+    (p: { target: string; problem: string }) => `${quote(p.target)} ${p.problem}.`,
+    'Write `file.ts`, `file.ts:120-180`, `file.ts#function`, `-` or a folder.',
+  ),
 } as const
 
 /** Every code, for `switch` and for matching `error.code`. */
@@ -417,6 +435,20 @@ export function cancelled(
   // The stack of who cancelled is in the cause. A second one costs 6 µs, and one signal may end
   // 100,000 waits at once: 0.12 s without it, 0.74 s with it.
   return withoutStack(() => new HeddleError('HDL_CANCELLED', details, { cause }))
+}
+
+/** Why something was ended, as an error. One of ours says more than a wrapper would. */
+export function reasonError(what: string, reason: unknown): HeddleError {
+  return reason instanceof HeddleError ? reason : cancelled(what, reason)
+}
+
+/** Reads a field of somebody else's error, which may be a getter that throws. */
+export function readField(from: object, key: string): unknown {
+  try {
+    return (from as Record<string, unknown>)[key]
+  } catch {
+    return undefined
+  }
 }
 
 /**

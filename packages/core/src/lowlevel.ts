@@ -1,3 +1,4 @@
+export { cancelled, describe } from './errors.ts'
 export { systemClock, type Clock, type Timer } from './kernel/clock.ts'
 export { systemRandom, seededRandom, type Random } from './kernel/random.ts'
 export { systemKernel, type Kernel } from './kernel/kernel.ts'
@@ -174,8 +175,9 @@ export type {
 export { openJournal, type OpenJournalOptions } from './journal/open.ts'
 export { newRunId } from './journal/run-id.ts'
 
-// run/: how two graphs differ.
+// run/: how two graphs differ, which runs can be gone on with.
 export { compareGraphs, describeDifference, type GraphDifference } from './run/compare.ts'
+export { hasWorkLeft } from './run/resume.ts'
 
 // scheduler/: what a recorded run says about itself.
 export { criticalPathOf, forecastOf, type TimedNode } from './scheduler/recorded.ts'

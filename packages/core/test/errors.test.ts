@@ -6,6 +6,8 @@ import {
   describe,
   errorTable,
   isError,
+  readField,
+  reasonError,
   type ErrorCode,
 } from '../src/errors.ts'
 
@@ -121,4 +123,22 @@ test('describe() finds words for whatever was thrown', () => {
   assert.equal(describe(undefined), 'undefined')
   assert.equal(describe(Symbol('s')), 'Symbol(s)')
   assert.equal(describe(Object.create(null)), '[object]')
+})
+
+test('a Heddle error passes unchanged as a reason, anything else becomes a cancellation', () => {
+  const gone = new HeddleError('HDL_GONE', { what: 'It' })
+  assert.equal(reasonError('The request', gone), gone)
+  const error = reasonError('The request', 'not needed')
+  assert.equal(error.code, 'HDL_CANCELLED')
+  assert.match(error.message, /The request.*not needed/)
+})
+
+test('a field whose getter throws is read as undefined', () => {
+  const error = Object.defineProperty(new Error('x'), 'code', {
+    get: () => {
+      throw new Error('no')
+    },
+  })
+  assert.equal(readField(error, 'code'), undefined)
+  assert.equal(readField(error, 'message'), 'x')
 })

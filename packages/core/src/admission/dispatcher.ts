@@ -29,7 +29,7 @@
  * service. The grace is the compromise, and `unresponsive` counts how often it was needed.
  */
 
-import { HeddleError } from '../errors.ts'
+import { HeddleError, reasonError } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
 import { checkDuration, checkName } from '../kernel/check.ts'
@@ -38,7 +38,7 @@ import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { sliceBudget } from '../kernel/slices.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { checkPriority } from '../sync/priority.ts'
-import { outcomeOf, reasonError, type Outcome, type OutcomeCounts } from '../registry/outcomes.ts'
+import { noOutcomes, outcomeOf, type Outcome, type OutcomeCounts } from '../registry/outcomes.ts'
 import { Pools, type Holding, type PoolOptions, type PoolStats } from './pools.ts'
 import {
   AdmissionQueue,
@@ -246,15 +246,7 @@ export class Dispatcher {
   readonly #settled: WaiterList<void>
   /** Everything that holds a seat: queued, running or stopping. */
   readonly #tasks = new Set<TaskNode>()
-  readonly #counts: Record<Outcome, number> = {
-    success: 0,
-    error: 0,
-    timeout: 0,
-    disconnected: 0,
-    superseded: 0,
-    cancelled: 0,
-    rejected: 0,
-  }
+  readonly #counts = noOutcomes()
   readonly #core: Core
   #submitted = 0
   #stopping = 0

@@ -449,8 +449,7 @@ export class AdmissionQueue<T> {
    * *Fairness*: all who wait are told at once.
    */
   waitEmpty(options: WaitOptions = {}): Promise<void> {
-    if (this.used === 0) return Promise.resolve()
-    return this.#empty.wait(`${this.name} empty`, options)
+    return this.#empty.waitUnless(this.used === 0, undefined, `${this.name} empty`, options)
   }
 
   stats(): AdmissionStats {

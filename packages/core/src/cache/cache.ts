@@ -536,7 +536,8 @@ export class Cache<V = unknown> implements AsyncDisposable {
   #encode(key: string, value: V): Encoded {
     if (value === undefined) {
       const cause = 'undefined stands for "there is none"'
-      throw new HeddleError('HDL_NOT_CLONEABLE', { what: `The value of "${key}"`, cause })
+      const what = `The value of "${key}"`
+      throw new HeddleError('HDL_NOT_CLONEABLE', { what, action: 'be stored', cause })
     }
     const encoder = new Encoder(key, value, this.#limits.maxValueBytes)
     const body = encoder.step(stepBudget) ? encoder.takeWhole() : undefined

@@ -451,6 +451,7 @@ export class Encoder {
     const where = path.join('') || 'it'
     return new HeddleError('HDL_NOT_CLONEABLE', {
       what: `The value of "${this.#what}"`,
+      action: 'be stored',
       cause: `${where} ${problem}`,
     })
   }

@@ -20,7 +20,8 @@ const supported = 'memory, sqlite:FILE, or the path of a file that ends in .db o
  * *Fairness*: none needed: of those who open it for writing one gets it, the others are refused.
  *
  * @throws `HDL_LOCKED` when another process writes to it; `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`,
- * `HDL_STORE_FAILED` when the file cannot be used; `HDL_BAD_OPTION` for an address of another kind.
+ * `HDL_STORE_FAILED` when the file cannot be used; `HDL_NO_JOURNAL` when one that is only read has no tables
+ * yet; `HDL_BAD_OPTION` for an address of another kind.
  * @example
  * await using journal = await openJournal('memory')
  * await journal.runs() // => []

@@ -11,6 +11,9 @@ export interface WaitOptions {
   readonly deadline?: number | undefined
 }
 
+/** A bound for those who set none: a quarter of a gigabyte of callers that nobody wakes (law 4). */
+export const mostWaiters = 1_000_000
+
 /** The last error made for a reason. */
 const told = new WeakMap<object, HeddleError<'HDL_CANCELLED'>>()
 
@@ -136,7 +139,7 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
    */
   onLeave: (() => void) | undefined
 
-  constructor(clock: Clock, limit = Infinity) {
+  constructor(clock: Clock, limit = mostWaiters) {
     super()
     this.#clock = clock
     this.#limit = limit
@@ -160,6 +163,16 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
       this.push(waiter)
       if (signal !== undefined || deadline !== undefined) waiter.arm(this.#clock, options)
     })
+  }
+
+  /**
+   * As wait(), for a state that may have been reached already. A caller whose signal has aborted is
+   * told so even then: what it does next would be for nobody.
+   */
+  waitUnless(reached: boolean, value: T, what: string, options: WaitOptions = {}): Promise<T> {
+    const { signal } = options
+    if (!reached) return this.wait(what, options)
+    return signal?.aborted ? Promise.reject(cancelled(what, signal.reason)) : Promise.resolve(value)
   }
 
   /** Wakes the caller that has waited longest. False when nobody is left to wake. */

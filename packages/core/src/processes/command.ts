@@ -12,6 +12,8 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Ends the command: SIGTERM to its process group, then SIGKILL after `grace`. */
   readonly signal?: AbortSignal
+  /** Milliseconds after which it is ended in the same way. No limit when absent. */
+  readonly deadline?: number
   /** Milliseconds between the two, and how long output is waited for after the process has ended. Default 5,000. */
   readonly grace?: number
   /** Bytes kept of each output: the last ones. Default 64 KiB. */
@@ -35,7 +37,8 @@ export interface CommandResult {
  *
  * *Cancellation*: the promise rejects only after the process has ended.
  * *Fairness*: none needed; every call has its own process.
- * @throws `HDL_COMMAND_FAILED` when it cannot be started or ends with anything but 0; `HDL_CANCELLED` when aborted.
+ * @throws `HDL_COMMAND_FAILED` when it cannot be started or ends with anything but 0; `HDL_CANCELLED` when aborted;
+ * `HDL_TIMEOUT` when the deadline has passed.
  */
 export async function runCommand(
   file: string,
@@ -44,6 +47,7 @@ export async function runCommand(
 ): Promise<CommandResult> {
   const { signal, keep = 65_536, kernel = systemKernel } = options
   const grace = checkDuration('grace', options.grace ?? 5_000)
+  const deadline = checkDuration('deadline', options.deadline ?? Infinity)
   const command = [file, ...args].join(' ')
   if (signal?.aborted) throw cancelled(command, signal.reason)
 
@@ -68,10 +72,18 @@ export async function runCommand(
   })
   const stopper = new Stopper(child, grace, kernel.clock)
   if (signal !== undefined) followAbort(signal, stopper)
+  let isLate = false
+  const onDeadline = (): void => {
+    isLate = true
+    stopper.onAbort()
+  }
+  const timer = deadline === Infinity ? undefined : kernel.clock.setTimer(deadline, onDeadline)
   const problem = await ended
+  timer?.cancel()
   if (signal !== undefined) unfollowAbort(signal, stopper)
   stopper.done()
 
+  if (isLate) throw new HeddleError('HDL_TIMEOUT', { what: command, limit: deadline })
   if (signal?.aborted) throw cancelled(command, signal.reason)
   if (problem !== undefined) {
     const said = stderr.text.trim() || stdout.text.trim()

@@ -227,8 +227,7 @@ export class Flights<K, V> {
    * *Fairness*: all who wait are told at once.
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {
-    if (this.#running === 0) return Promise.resolve()
-    return this.#idle.wait(`${this.#name} idle`, options)
+    return this.#idle.waitUnless(this.#running === 0, undefined, `${this.#name} idle`, options)
   }
 
   stats(): FlightsStats {

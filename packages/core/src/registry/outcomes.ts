@@ -1,4 +1,4 @@
-import { HeddleError, cancelled } from '../errors.ts'
+import { HeddleError } from '../errors.ts'
 
 /** How a request can end: exactly one of these, counted. */
 export const outcomes = [
@@ -14,6 +14,19 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number]
 
 export type OutcomeCounts = Readonly<Record<Outcome, number>>
+
+/** A counter for each. */
+export function noOutcomes(): Record<Outcome, number> {
+  return {
+    success: 0,
+    error: 0,
+    timeout: 0,
+    disconnected: 0,
+    superseded: 0,
+    cancelled: 0,
+    rejected: 0,
+  }
+}
 
 /**
  * The outcome that an error stands for. A worker that skips a stale job, or that was refused by a
@@ -42,9 +55,4 @@ function outcomeOfSource(source: string): Outcome {
   if (source === 'deadline') return 'timeout'
   if (source === 'superseded') return 'superseded'
   return 'cancelled'
-}
-
-/** Why something was ended, as an error. One of ours says more than a wrapper would. */
-export function reasonError(what: string, reason: unknown): HeddleError {
-  return reason instanceof HeddleError ? reason : cancelled(what, reason)
 }

@@ -34,7 +34,7 @@
  * Known limit: `gone()` and `cancelRequest` run abort listeners synchronously, as AbortSignal does.
  */
 
-import { HeddleError, cancelled, describe, isError, withoutStack } from '../errors.ts'
+import { HeddleError, cancelled, describe, isError, reasonError, withoutStack } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
 import { checkCount, checkName } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
@@ -42,7 +42,7 @@ import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { AbandonPolicy } from './flights.ts'
-import { outcomeOf, reasonError, type Outcome, type OutcomeCounts } from './outcomes.ts'
+import { noOutcomes, outcomeOf, type Outcome, type OutcomeCounts } from './outcomes.ts'
 import type { SlotTicket } from './slots.ts'
 
 /** A result that was there already. Wrapped, so that `undefined` can be a result. */
@@ -248,15 +248,7 @@ export class Registry<V> {
   readonly #idleKeys = new LinkedList<Key<V>>()
   readonly #deadlines: Deadlines<Entry<V>>
   readonly #core: RegistryCore<V>
-  readonly #counts: Record<Outcome, number> = {
-    success: 0,
-    error: 0,
-    timeout: 0,
-    disconnected: 0,
-    superseded: 0,
-    cancelled: 0,
-    rejected: 0,
-  }
+  readonly #counts = noOutcomes()
   #active = 0
   #activeKeys = 0
   #submitted = 0

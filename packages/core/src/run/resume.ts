@@ -29,10 +29,10 @@ import { compareGraphs, describeDifference, isSameHeader, type GraphDifference }
 const toldDifferences = 20
 
 /**
- * Whether there is something left to do, and nobody doing it. A node that was skipped in a run which was
+ * Whether a run has something left to do, and nobody doing it. A node that was skipped in a run which was
  * not cancelled was taken out of it on purpose.
  */
-function isOpen({ state, counts }: RunSummary): boolean {
+export function hasWorkLeft({ state, counts }: Pick<RunSummary, 'state' | 'counts'>): boolean {
   if (state === 'interrupted' || state === 'cancelled') return true
   const { succeeded: _succeeded, skipped: _skipped, ...others } = counts
   return state === 'finished' && Object.values(others).some((count) => count > 0)
@@ -44,7 +44,7 @@ function isOpen({ state, counts }: RunSummary): boolean {
  */
 export async function findRun(journal: Journal, which: string | true): Promise<RunSnapshot> {
   if (which !== true) return journal.snapshot(which)
-  const last = (await journal.runs()).find(isOpen)
+  const last = (await journal.runs()).find(hasWorkLeft)
   if (last === undefined) {
     throw new HeddleError('HDL_UNKNOWN_RUN', { run: 'unfinished', address: journal.address })
   }

@@ -4,6 +4,7 @@ import type { PlaceName } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
 import { Slices } from '../kernel/slices.ts'
+import { afterReactions } from '../kernel/turn.ts'
 import { loopPlace } from '../places/loop.ts'
 import type { Place } from '../places/place.ts'
 import { sharedThreadPlace } from '../places/thread.ts'
@@ -18,6 +19,8 @@ export interface RunOptions
   extends Omit<SchedulerOptions, 'unknown' | 'allowCycles' | 'keepOpen'>, JournalOptions {
   /** Aborting it cancels the run at once. */
   readonly signal?: AbortSignal
+  /** Milliseconds from its start after which the run is cancelled. No limit when absent. */
+  readonly deadline?: number
   /** Other places than this process's loop and its shared thread pool. */
   readonly places?: Partial<Readonly<Record<PlaceName, Place>>>
 }
@@ -44,7 +47,8 @@ export interface Run {
 /**
  * Runs a graph to its end. Resolves also when jobs failed: look at `ok`.
  *
- * *Cancellation*: aborting `signal` cancels the run; the promise still resolves, with `ok: false`.
+ * *Cancellation*: aborting `signal`, or `deadline` running out, cancels the run; the promise still
+ * resolves, with `ok: false`.
  * *Fairness*: first ready, first started, within a priority.
  * @throws `HDL_PLACE_UNAVAILABLE` before anything has started; with a journal also `HDL_LOCKED`,
  * `HDL_UNKNOWN_RUN`, `HDL_RUN_FINISHED`, `HDL_GRAPH_CHANGED`, and `HDL_STORE_FAILED` when it cannot be
@@ -58,6 +62,9 @@ export async function run(graph: Graph, options: RunOptions = {}): Promise<Graph
 /**
  * Starts a graph and gives control over the run.
  *
+ * Nothing has started when it resolves: the first nodes start as soon as the code that was waiting for it
+ * gives the loop back. So the id is known, and the run can be paused, before there is anything to see.
+ *
  * *Cancellation*: waits only for the journal to open; cancel the run through `signal` or its scheduler.
  * *Fairness*: none needed.
  */
@@ -65,16 +72,19 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   // A program and its thread jobs may share one file. A thread that imports the file to get at a job
   // must not run the program again: there, this call simply never returns.
   if (parkedInThread()) return new Promise(() => {})
-  const { signal, places = {}, journal, resume, allowChanges, title, ...limits } = options
+  const { signal, deadline, places = {}, journal, resume, allowChanges, title, ...limits } = options
   const { clock } = options.kernel ?? systemKernel
   const nodes = await placeNodes(graph, places, clock)
   const scheduler = new Scheduler(limits)
-  const session = await connect(graph, options, plainLimits(limits))
+  const recorded = plainLimits(limits)
+  // What add() would refuse is found before the journal has anything of the run.
+  if (journal !== undefined) await checkLimits(nodes, recorded, clock)
+  const session = await connect(graph, options, recorded)
   if (session !== undefined) scheduler.observe(session.recorder.observe)
   try {
     await addNodes(scheduler, nodes, session, clock)
   } catch (error) {
-    // A limit of a node is wrong. The journal must not stay locked for that.
+    // The journal must not stay locked for that.
     await session?.close()
     throw error
   }
@@ -83,7 +93,9 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     const outcome = execute(nodes.get(name)!, context)
     return session === undefined ? outcome : record(session, scheduler, context, outcome)
   }
-  const running = scheduler.run(work, signal === undefined ? {} : { signal })
+  const running = new Promise<void>(afterReactions).then(() =>
+    scheduler.run(work, { signal, deadline }),
+  )
   return { id: session?.runId, scheduler, result: conclude(running, session) }
 }
 
@@ -118,6 +130,20 @@ async function placeNodes(
     if (slices.due) await slices.next()
   }
   return nodes
+}
+
+async function checkLimits(
+  nodes: PlacedNodes,
+  limits: SchedulerOptions,
+  clock: Clock,
+): Promise<void> {
+  const trial = new Scheduler(limits)
+  const slices = new Slices(clock)
+  for (const { node } of nodes.values()) {
+    const own = { ...limitsOf(node.job), ...limitsOf(node.options) }
+    if (Object.keys(own).length > 0) trial.add(node.name, own)
+    if (slices.due) await slices.next()
+  }
 }
 
 async function addNodes(
@@ -199,7 +225,7 @@ function limitsOf({ retries, timeout, needs, priority }: Limits): Limits {
 }
 
 /** The limits as the journal keeps them: without functions and clocks. */
-function plainLimits(limits: SchedulerOptions): Readonly<Record<string, unknown>> {
+function plainLimits(limits: SchedulerOptions): Omit<SchedulerOptions, 'kernel' | 'observer'> {
   const { kernel: _kernel, observer: _observer, ...plain } = limits
   return plain
 }

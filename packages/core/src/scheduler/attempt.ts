@@ -101,7 +101,17 @@ export class Attempt implements RunnerContext, ListItem<Attempt>, Due {
     return this.#controller.signal
   }
 
-  resultOf(name: string): unknown {
+  // The next two can be taken out of the context (`{ log }`), like functions. Getters, because two
+  // closures per attempt would cost more than the rest of it.
+  get resultOf(): (name: string) => unknown {
+    return (name) => this.#resultOf(name)
+  }
+
+  get log(): (text: string) => void {
+    return (text) => this.#host.log(this, text)
+  }
+
+  #resultOf(name: string): unknown {
     // Once per attempt: a node that collects 10,000 results asks 10,000 times.
     this.#dependencies ??= this.#host.dependenciesOf(this.node)
     const dependency = this.#dependencies.get(name)
@@ -109,10 +119,6 @@ export class Attempt implements RunnerContext, ListItem<Attempt>, Due {
       throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node: this.name, dependency: name })
     }
     return dependency.value
-  }
-
-  log(text: string): void {
-    this.#host.log(this, text)
   }
 
   shield(): boolean {

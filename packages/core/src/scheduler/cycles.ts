@@ -1,5 +1,4 @@
-import type { Clock } from '../kernel/clock.ts'
-import { Slices } from '../kernel/slices.ts'
+import type { Slices } from '../kernel/slices.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Node } from './node.ts'
 
@@ -17,8 +16,7 @@ export interface Cycle {
  * Nodes that do not depend on a cycle are peeled off from the front, then those on which no cycle
  * depends from the back. What is left is cycles.
  */
-export async function findCycle(graph: Dependencies, clock: Clock): Promise<Cycle | undefined> {
-  const slices = new Slices(clock)
+export async function findCycle(graph: Dependencies, slices: Slices): Promise<Cycle | undefined> {
   const left = new Set<Node>()
   const dependents = new Map<Node, Node[]>()
   for (const node of graph.nodes) {

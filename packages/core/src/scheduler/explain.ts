@@ -16,11 +16,14 @@ export type Explanation = {
   | { readonly why: 'running'; readonly ms: number }
   | {
       readonly why: 'dependencies'
+      /** At most a hundred of them. */
       readonly on: readonly {
         readonly name: string
         readonly state: NodeState
         readonly ms?: number
       }[]
+      /** How many there are. */
+      readonly total: number
     }
   | { readonly why: 'back-off'; readonly ms: number; readonly attempt: number }
   | { readonly why: 'run-state'; readonly run: RunState }
@@ -45,6 +48,8 @@ interface View {
 
 /** Dependencies and holders named in the text; the rest is counted. */
 const named = 3
+/** Dependencies in an answer: a node may have 100,000, and a live view asks on the loop. */
+const listed = 100
 
 export function explainNode(node: Node, view: View): Explanation {
   const base = { name: node.name, state: node.stateName }
@@ -70,23 +75,32 @@ type Part<W extends Explanation['why']> = W extends unknown
   : never
 
 function explainDependencies(node: Node, view: View): Part<'dependencies'> {
-  const on = unfinished(node, view.graph).map((dependency) => ({
+  const open = unfinished(node, view.graph)
+  // Nobody is kept from naming a dependency twice.
+  const start = open.slice(0, listed)
+  const distinct = [...new Set(start)]
+  const total = open.length - start.length + distinct.length
+  const on = distinct.map((dependency) => ({
     name: dependency.name,
     state: dependency.stateName,
     ...(dependency.state === running && {
       ms: view.now - view.timeline.startedAt(dependency.index),
     }),
   }))
-  const list = shortList(
-    on.map(({ name, state, ms }) =>
+  const first = on
+    .slice(0, named)
+    .map(({ name, state, ms }) =>
       ms === undefined ? `"${name}" (${state})` : `"${name}" (running ${seconds(ms)})`,
-    ),
-  )
-  return { why: 'dependencies', on, text: `waits for ${list}` }
+    )
+  return { why: 'dependencies', on, total, text: `waits for ${shortList(first, total)}` }
 }
 
 /** What a node waits for; through a removed node, what that was waiting for. */
 function unfinished(node: Node, graph: Dependencies): Node[] {
+  const direct = graph.of(node)
+  if (!direct.some((dependency) => dependency.ended && dependency.relays)) {
+    return direct.filter((dependency) => !dependency.ended)
+  }
   const found = new Set<Node>()
   const seen = new Set<Node>()
   const left = [node]
@@ -113,18 +127,19 @@ function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 't
     for (const { node: other } of view.running) {
       if (other.lane.claims.some((claim) => claim.resource === missing)) holders.push(other.name)
     }
-    const text = `waits for "${missing.name}" (${missing.capacity}), held by ${shortList(holders.map((name) => `"${name}"`))}`
+    const first = holders.slice(0, named).map((name) => `"${name}"`)
+    const text = `waits for "${missing.name}" (${missing.capacity}), held by ${shortList(first, holders.length)}`
     return { why: 'permits', resource: missing.name, capacity: missing.capacity, holders, text }
   }
-  let ahead = 0
-  for (const other of view.lanes) if (other.readyOrder < node.readyOrder) ahead++
+  const ahead = view.lanes.countBefore(node)
   return { why: 'turn', ahead, text: `is next, ${ahead} before it` }
 }
 
-function shortList(items: readonly string[]): string {
-  const more = items.length - named
-  if (more <= 0) return items.join(', ') || 'nobody'
-  return `${items.slice(0, named).join(', ')} and ${more} more`
+/** The first ones of `total`. */
+function shortList(first: readonly string[], total: number): string {
+  const more = total - first.length
+  const list = first.join(', ') || 'nobody'
+  return more > 0 ? `${list} and ${more} more` : list
 }
 
 function seconds(ms: number): string {

@@ -164,9 +164,16 @@ export class Lanes {
     resource.capacity = capacity
   }
 
-  /** Everything that is ready, in no particular order. */
-  *[Symbol.iterator](): IterableIterator<Node> {
-    for (const lane of this.#lanes) yield* lane
+  /** How many nodes became ready before this one and have not started. */
+  countBefore({ readyOrder }: Node): number {
+    let before = 0
+    for (const lane of this.#lanes) {
+      for (const other of lane) {
+        if (other.readyOrder >= readyOrder) break
+        before++
+      }
+    }
+    return before
   }
 
   #only(): Lane | undefined {

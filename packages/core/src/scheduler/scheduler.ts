@@ -6,8 +6,9 @@ import { soon, type Clock, type Timer } from '../kernel/clock.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
-import { sliceBudget } from '../kernel/slices.ts'
+import { Slices, sliceBudget } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
+import type { WaitOptions } from '../kernel/waiters.ts'
 import { parkedInThread } from '../threads/inside.ts'
 import { Attempt, type AttemptHost, type NodeContext } from './attempt.ts'
 import { findCycle } from './cycles.ts'
@@ -212,6 +213,8 @@ export class Scheduler {
   #cancelCause: HeddleError<'HDL_CANCELLED'> | undefined
   #graceTimer: Timer | undefined
   #skipCursor: Iterator<Node> | undefined
+  /** Attempts that are still to be told of a hard cancel, the next one last. */
+  #toAbort: Attempt[] = []
 
   constructor(options: SchedulerOptions = {}) {
     this.#kernel = options.kernel ?? systemKernel
@@ -256,10 +259,10 @@ export class Scheduler {
           }
     const lane = this.#lanes.laneFor(options.needs, options.priority)
     const after = checkAfter(name, options.after)
-    if (this.#state !== 'idle' && after.includes(name)) {
+    if (this.#hasStarted && after.includes(name)) {
       throw new HeddleError('HDL_CYCLE', { path: [name, name] })
     }
-    if (this.#unknown === 'error' && this.#state !== 'idle') this.#refuseUnknown(name, after)
+    if (this.#hasStarted && this.#unknown === 'error') this.#refuseUnknown(name, after)
 
     const node = new Node(this.#nodes.size, name, lane, limits)
     this.#nodes.set(name, node)
@@ -315,7 +318,8 @@ export class Scheduler {
    *
    * Resolves when every node has ended, also when some failed: look at `ok`.
    *
-   * *Cancellation*: aborting `signal` is a hard cancel(); the promise still resolves, with `ok: false`.
+   * *Cancellation*: aborting `signal`, or `deadline` running out, is a hard cancel(); the promise still
+   * resolves, with `ok: false`.
    * *Fairness*: first ready, first started, within a priority; waiting raises the priority.
    * @throws `HDL_CYCLE`, `HDL_UNKNOWN_DEPENDENCY` (with `unknown: 'error'`) before anything has started,
    * `HDL_ALREADY_RUN` the second time.
@@ -328,7 +332,7 @@ export class Scheduler {
    */
   async run(
     work: NodeFunction,
-    options: { readonly signal?: AbortSignal } = {},
+    { signal, deadline = Infinity }: WaitOptions = {},
   ): Promise<RunResult> {
     // A thread that loads a program for one of its jobs must not run the program again.
     if (parkedInThread()) return new Promise(() => {})
@@ -339,19 +343,24 @@ export class Scheduler {
         expected: 'a function that is called for each node',
       })
     }
-    if (this.#settled !== undefined) throw new HeddleError('HDL_ALREADY_RUN', undefined)
+    checkDuration('deadline', deadline)
+    if (this.#hasStarted) throw new HeddleError('HDL_ALREADY_RUN', undefined)
     const settled = (this.#settled = Promise.withResolvers<RunResult>())
     this.#work = work
     this.#startedAt = this.#clock.now()
-    this.#settleForward()
-    if (this.#hadForward) await this.#refuseCycles()
+    if (this.#hadForward) {
+      const slices = new Slices(this.#clock)
+      await this.#settleForward(slices)
+      await this.#refuseCycles(slices)
+    }
     this.#setState(this.#paused ? 'paused' : 'running')
     if (this.#observers.wanted) {
       this.#emit({ type: 'start', at: this.#clock.now(), nodes: this.#nodes.size })
     }
     if (this.#cancelCause !== undefined) this.#drain()
 
-    using _outer = this.#obey(options.signal)
+    using _outer = this.#obey(signal)
+    using _end = this.#endAfter(deadline)
     this.#pump()
     return await settled.promise
   }
@@ -495,7 +504,7 @@ export class Scheduler {
     for (const name of names) {
       const dependency = this.#nodes.get(name)
       if (dependency === undefined || dependency === node) {
-        if (this.#state === 'idle' && this.#settled === undefined) this.#expect(name, node)
+        if (!this.#hasStarted) this.#expect(name, node)
         continue
       }
       this.#graph.connect(dependency, node)
@@ -526,16 +535,18 @@ export class Scheduler {
   }
 
   /** What is still missing when the run starts is ignored or refused. */
-  #settleForward(): void {
+  async #settleForward(slices: Slices): Promise<void> {
     for (const [name, nodes] of this.#forward) {
       if (this.#unknown === 'error') {
         throw this.#unknownDependency(nodes[0]!.name, name)
       }
+      // Before the first wait: a node of that name that is added meanwhile is no dependency any more.
+      this.#forward.delete(name)
       for (const node of nodes) {
         if (this.#graph.satisfy(node)) this.#onFree(node, this.#startedAt)
+        if (slices.due) await slices.next()
       }
     }
-    this.#forward.clear()
   }
 
   #refuseUnknown(name: string, after: readonly string[]): void {
@@ -552,8 +563,8 @@ export class Scheduler {
   }
 
   /** Only names used before they were added can close a cycle, so most runs never come here. */
-  async #refuseCycles(): Promise<void> {
-    const cycle = await findCycle(this.#graph, this.#clock)
+  async #refuseCycles(slices: Slices): Promise<void> {
+    const cycle = await findCycle(this.#graph, slices)
     if (cycle === undefined) return
     const error = new HeddleError('HDL_CYCLE', { path: cycle.path })
     if (!this.#allowCycles) throw error
@@ -602,9 +613,15 @@ export class Scheduler {
 
   /** Works on the waves until none is left or the slice is over. True when all is done. */
   #spread(): boolean {
-    if (this.#waves.length === 0 && this.#skipCursor === undefined) return true
+    if (this.#waves.length === 0 && this.#skipCursor === undefined && this.#toAbort.length === 0) {
+      return true
+    }
     let steps = 0
     let now = this.#clock.now()
+    for (let next = this.#toAbort.pop(); next !== undefined; next = this.#toAbort.pop()) {
+      if (next.list !== undefined) this.#abort(next, this.#cancelCause!)
+      if ((++steps & 15) === 0 && this.#sliceIsOver((now = this.#clock.now()))) return false
+    }
     for (let wave = this.#waves.at(-1); wave !== undefined; wave = this.#waves.at(-1)) {
       if ((++steps & 63) === 0 && this.#sliceIsOver((now = this.#clock.now()))) return false
       const { edge, cause } = wave
@@ -634,6 +651,11 @@ export class Scheduler {
 
   get #dispatching(): boolean {
     return this.#state === 'running'
+  }
+
+  /** From the call of run() on, also while it still looks for cycles: names are final. */
+  get #hasStarted(): boolean {
+    return this.#settled !== undefined
   }
 
   get #isEnding(): boolean {
@@ -844,13 +866,17 @@ export class Scheduler {
     if (this.#isEnding) return
     this.#setState('draining')
     this.#skipCursor = this.#nodes.values()
-    this.#graceTimer = this.#clock.setTimer(this.#cancelGrace, () => this.#abortAll())
+    this.#graceTimer = this.#clock.setTimer(this.#cancelGrace, () => {
+      this.#abortAll()
+      this.#pump()
+    })
   }
 
+  /** Who calls this pumps: they are told in slices, because a hundred thousand listeners take long. */
   #abortAll(): void {
     this.#graceTimer?.cancel()
     this.#graceTimer = undefined
-    for (const attempt of this.#running) this.#abort(attempt, this.#cancelCause!)
+    this.#toAbort = [...this.#running].reverse()
   }
 
   /** Lets an outer signal cancel the run, until disposed. */
@@ -865,6 +891,16 @@ export class Scheduler {
     if (!signal.aborted) return new AbortCallback(signal, onAbort)
     onAbort(signal.reason)
     return undefined
+  }
+
+  /** Cancels the run when it has lasted too long, until disposed. */
+  #endAfter(deadline: number): Disposable | undefined {
+    if (deadline === Infinity) return undefined
+    const reason = `not finished after ${deadline} ms`
+    const timer = this.#clock.setTimer(deadline, () =>
+      this.cancel({ source: 'deadline', reason, abort: true }),
+    )
+    return { [Symbol.dispose]: () => timer.cancel() }
   }
 
   // ── Outcomes: exactly one of these per node ───────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 import { checkCount } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { mostWaiters } from '../kernel/waiters.ts'
 
 /** Accepted by the constructor of every primitive. */
 export interface SyncOptions {
@@ -7,7 +8,7 @@ export interface SyncOptions {
   readonly name?: string | undefined
   /**
    * How many callers may wait at a time; one more is refused with `HDL_TOO_MANY_WAITERS`.
-   * No limit when absent: then whoever calls is responsible for the bound.
+   * Default 1,000,000: a leak is told before memory runs out. Servers set less.
    */
   readonly maxWaiters?: number | undefined
   /** Time and randomness. Real ones when absent. */
@@ -25,6 +26,6 @@ export function basics(kind: string, options: SyncOptions): Basics {
   return {
     what: options.name === undefined ? kind : `${kind} "${options.name}"`,
     kernel: options.kernel ?? systemKernel,
-    maxWaiters: checkCount('maxWaiters', options.maxWaiters ?? Infinity, 0, true),
+    maxWaiters: checkCount('maxWaiters', options.maxWaiters ?? mostWaiters, 0, true),
   }
 }

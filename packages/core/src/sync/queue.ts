@@ -321,9 +321,7 @@ export class Queue<T> {
    * *Fairness*: everybody is woken at the first idle moment, in order of arrival.
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {
-    const { signal } = options
-    if (signal?.aborted) return Promise.reject(cancelled(this.#what, signal.reason))
-    return this.#isIdle ? Promise.resolve() : this.#idle.wait(`${this.#what} (idle)`, options)
+    return this.#idle.waitUnless(this.#isIdle, undefined, `${this.#what} (idle)`, options)
   }
 
   stats(): QueueStats {

@@ -42,8 +42,9 @@ export class ThreadContext implements JobContext {
     return this.#controller.signal
   }
 
-  log(text: string): void {
-    this.#host.log(this.ticket, text)
+  /** A getter, so that `{ log }` can be taken out of the context. */
+  get log(): (text: string) => void {
+    return (text) => this.#host.log(this.ticket, text)
   }
 
   abort(reason: unknown): void {

@@ -1,4 +1,4 @@
-import { HeddleError, describe, errorTable, type ErrorCode } from '../errors.ts'
+import { HeddleError, describe, errorTable, readField, type ErrorCode } from '../errors.ts'
 
 /**
  * Errors on their way between threads.
@@ -57,15 +57,6 @@ function baseOf(error: Error): string {
   return 'Error'
 }
 
-/** Reads a field of somebody else's object, which may be a getter that throws. */
-function read(from: object, key: string): unknown {
-  try {
-    return (from as Record<string, unknown>)[key]
-  } catch {
-    return undefined
-  }
-}
-
 const text = (value: unknown): string => {
   try {
     return String(value)
@@ -82,18 +73,18 @@ export function encodeError(thrown: unknown, depth = 0): ErrorWire {
   const fields: Record<string, unknown> = {}
   for (const key of Object.keys(thrown)) {
     if (separate.has(key) || (isOurs && heddleFields.has(key))) continue
-    const value = read(thrown, key)
+    const value = readField(thrown, key)
     if (cloneable(value)) fields[key] = value
   }
   // DOMException and others keep their code in a getter of the prototype.
-  const code = read(thrown, 'code')
+  const code = readField(thrown, 'code')
   if (!isOurs && code !== undefined && cloneable(code)) fields['code'] = code
-  const cause = read(thrown, 'cause')
-  const errors = read(thrown, 'errors')
-  const stack = read(thrown, 'stack')
+  const cause = readField(thrown, 'cause')
+  const errors = readField(thrown, 'errors')
+  const stack = readField(thrown, 'stack')
   return {
-    message: text(read(thrown, 'message')),
-    name: text(read(thrown, 'name')),
+    message: text(readField(thrown, 'message')),
+    name: text(readField(thrown, 'name')),
     stack: typeof stack === 'string' ? stack : undefined,
     base: baseOf(thrown),
     fields,

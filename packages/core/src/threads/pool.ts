@@ -36,7 +36,7 @@
  */
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits, Transferable } from 'node:worker_threads'
-import { HeddleError, cancelled } from '../errors.ts'
+import { HeddleError, reasonError } from '../errors.ts'
 import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
@@ -269,7 +269,7 @@ export class ThreadPool implements AsyncDisposable {
     } = options
     const what = `Job "${name ?? task.job}"`
     if (this.#closing !== undefined) return Promise.reject(closed())
-    if (signal?.aborted) return Promise.reject(stopError(what, signal.reason))
+    if (signal?.aborted) return Promise.reject(reasonError(what, signal.reason))
     if (deadline !== undefined && !(checkDuration('deadline', deadline) > 0)) {
       return Promise.reject(new HeddleError('HDL_TIMEOUT', { what, limit: deadline }))
     }
@@ -303,7 +303,7 @@ export class ThreadPool implements AsyncDisposable {
         this.#deadlines.set(admitted, this.#clock.now() + deadline)
       }
       if (signal !== undefined) {
-        admitted.follow(signal, (reason) => this.#stop(admitted, stopError(what, reason)))
+        admitted.follow(signal, (reason) => this.#stop(admitted, reasonError(what, reason)))
       }
       this.#unsettled++
       this.#place(admitted)
@@ -327,8 +327,8 @@ export class ThreadPool implements AsyncDisposable {
    */
   waitRoom(options: WaitOptions = {}): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(closed())
-    if (this.hasRoom && this.#roomWaiters.size === 0) return Promise.resolve()
-    return this.#roomWaiters.wait('Room in the thread pool', options)
+    const isNext = this.hasRoom && this.#roomWaiters.size === 0
+    return this.#roomWaiters.waitUnless(isNext, undefined, 'Room in the thread pool', options)
   }
 
   /**
@@ -340,8 +340,8 @@ export class ThreadPool implements AsyncDisposable {
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(closed())
-    if (this.#unsettled === 0) return Promise.resolve()
-    return this.#idleWaiters.wait('The thread pool to become idle', options)
+    const what = 'The thread pool to become idle'
+    return this.#idleWaiters.waitUnless(this.#unsettled === 0, undefined, what, options)
   }
 
   /** Lets a key in quarantine start again. False when it had not ended a thread. */
@@ -788,9 +788,4 @@ function closed(): HeddleError {
 
 function notCloneable(what: string, cause: string, error?: unknown): HeddleError {
   return new HeddleError('HDL_NOT_CLONEABLE', { what, cause }, { cause: error })
-}
-
-/** What the task of an aborted signal rejects with. */
-function stopError(what: string, reason: unknown): unknown {
-  return reason instanceof HeddleError ? reason : cancelled(what, reason)
 }

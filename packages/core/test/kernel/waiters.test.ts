@@ -142,6 +142,19 @@ test('nothing is parked for a signal that has aborted or a deadline that has pas
   assert.deepEqual([list.size, clock.pending], [0, 0])
 })
 
+test('waitUnless() parks nobody when the state is reached, and tells an aborted caller even then', async () => {
+  const list = new WaiterList<string>(new VirtualClock())
+  assert.equal(await list.waitUnless(true, 'now', 'idle'), 'now')
+  await assert.rejects(
+    list.waitUnless(true, 'now', 'idle', { signal: AbortSignal.abort(new Error('gone')) }),
+    (error) => isError(error, 'HDL_CANCELLED'),
+  )
+  const later = list.waitUnless(false, 'now', 'idle')
+  assert.equal(list.size, 1)
+  list.wakeAll('later')
+  assert.equal(await later, 'later')
+})
+
 test('an infinite deadline sets no timer', () => {
   const clock = new VirtualClock()
   const list = new WaiterList<number>(clock)

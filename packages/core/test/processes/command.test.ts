@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import test from 'node:test'
 import { isError } from '../../src/errors.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { runCommand } from '../../src/processes/command.ts'
 
 const node = (code: string): [string, string[]] => [process.execPath, ['-e', code]]
@@ -96,4 +98,26 @@ test('a command that was ended by a signal says so', async () => {
     code: 'HDL_COMMAND_FAILED',
     message: /failed: ended by SIGKILL$/,
   })
+})
+
+test('a command that outlives its deadline is ended, and says how long it had', async () => {
+  const clock = new VirtualClock()
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const running = runCommand(
+    ...node(`require('node:net').connect(${port}, '127.0.0.1').on('error', () => {})`),
+    { deadline: 1_000, kernel: { clock, random: systemRandom } },
+  )
+  running.catch(() => undefined)
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  socket.on('error', () => undefined)
+  await clock.advance(1_000)
+  await assert.rejects(
+    running,
+    (error) => isError(error, 'HDL_TIMEOUT') && /1,?000/.test(error.message),
+  )
+  assert.equal(clock.pending, 0)
+  socket.destroy()
+  server.close()
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError, type CancelSource } from '../../src/errors.ts'
-import { outcomeOf, reasonError } from '../../src/registry/outcomes.ts'
+import { outcomeOf } from '../../src/registry/outcomes.ts'
 
 const cancelledBy = (source: CancelSource): HeddleError =>
   new HeddleError('HDL_CANCELLED', { what: 'It', source })
@@ -23,12 +23,4 @@ test('an error says which outcome it stands for', () => {
     [cancelledBy('superseded'), 'superseded'],
   ] as const
   for (const [error, outcome] of cases) assert.equal(outcomeOf(error), outcome, String(error))
-})
-
-test('a Heddle error passes unchanged as a reason, anything else becomes a cancellation', () => {
-  const gone = new HeddleError('HDL_GONE', { what: 'It' })
-  assert.equal(reasonError('The request', gone), gone)
-  const error = reasonError('The request', 'not needed')
-  assert.equal(error.code, 'HDL_CANCELLED')
-  assert.match(error.message, /The request.*not needed/)
 })

@@ -44,3 +44,33 @@ test('explain names the exact blocker at every stage', async () => {
   assert.equal(b.scheduler.explain('queued').text, 'succeeded')
   await run
 })
+
+test('explain lists a hundred dependencies of many, and counts all', () => {
+  const names = Array.from({ length: 250 }, (_, i) => `n${i}`)
+  const b = new Bench().add(Object.fromEntries(names.map((name) => [name, []])))
+  b.add({ end: names })
+  const end = b.scheduler.explain('end')
+  assert.equal(end.text, 'waits for "n0" (ready), "n1" (ready), "n2" (ready) and 247 more')
+  assert.ok(end.why === 'dependencies' && end.on.length === 100 && end.total === 250)
+})
+
+test('explain counts what is before a node, over all priorities', async () => {
+  const b = new Bench({ concurrency: 1 })
+  b.scheduler.add('a')
+  b.scheduler.add('low', { priority: 3 })
+  b.scheduler.add('b')
+  b.scheduler.add('c')
+  const texts: string[] = []
+  await b.scheduler.run((name) => {
+    if (name !== 'a') return
+    // Slots are free, and nothing has been started in them yet.
+    b.scheduler.concurrency = 2
+    for (const other of ['low', 'b', 'c']) texts.push(b.scheduler.explain(other).text)
+  })
+  assert.deepEqual(texts, ['is next, 0 before it', 'is next, 1 before it', 'is next, 2 before it'])
+})
+
+test('explain names a dependency once that was given twice', () => {
+  const b = new Bench().add({ a: [], b: ['a', 'a'] })
+  assert.equal(b.scheduler.explain('b').text, 'waits for "a" (ready)')
+})

@@ -175,3 +175,61 @@ test('run() without a function is refused', async () => {
     (error) => error instanceof HeddleError,
   )
 })
+
+test('`unknown: error` also holds while run() looks for cycles', async () => {
+  const b = new Bench({ unknown: 'error' }).add({ b: ['a'], a: [] })
+  const run = b.scheduler.run(b.work)
+  assert.throws(
+    () => b.scheduler.add('c', { after: ['ghost'] }),
+    (error) => isError(error, 'HDL_UNKNOWN_DEPENDENCY'),
+  )
+  assert.throws(
+    () => b.scheduler.add('d', { after: ['d'] }),
+    (error) => isError(error, 'HDL_CYCLE'),
+  )
+  await b.clock.settle()
+  await b.finish('a')
+  await b.finish('b')
+  assert.deepEqual((await run).succeeded, ['a', 'b'])
+})
+
+test('a name that comes while those that never came are settled is one outcome, not a lost node', async () => {
+  const b = new Bench().add({ x: ['late'], y: ['never'] })
+  const run = b.scheduler.run(b.work)
+  b.scheduler.add('late')
+  await b.clock.settle()
+  for (const name of ['x', 'y', 'late']) if (b.started.includes(name)) await b.finish(name)
+  for (const name of ['x', 'y', 'late'])
+    if (b.scheduler.stateOf(name) === 'running') await b.finish(name)
+  assert.deepEqual((await run).succeeded.toSorted(), ['late', 'x', 'y'])
+})
+
+test('a cycle of 50,000 nodes has a message that fits on a screen, and its whole way in the details', async () => {
+  const s = new Scheduler()
+  for (let i = 0; i < 50_000; i++) s.add(`n${i}`, { after: [`n${(i + 1) % 50_000}`] })
+  await assert.rejects(s.run(recorder().work), (error) => {
+    assert.ok(isError(error, 'HDL_CYCLE'))
+    assert.match(error.message, /n0 → n1 → .* … 49991 more … → .* → n0\.$/)
+    assert.ok(error.message.length < 300)
+    assert.equal(error.details.path.length, 50_001)
+    return true
+  })
+})
+
+test('log and resultOf can be taken out of the context', async () => {
+  const lines: string[] = []
+  const s = new Scheduler({
+    observer: (event) => {
+      if (event.type === 'log') lines.push(event.text)
+    },
+  })
+  s.add('a')
+  s.add('b', { after: ['a'] })
+  const r = await s.run((name, { log, resultOf }) => {
+    if (name === 'a') return 1
+    log(`a gave ${String(resultOf('a'))}`)
+    return undefined
+  })
+  assert.equal(r.ok, true)
+  assert.deepEqual(lines, ['a gave 1'])
+})

@@ -400,6 +400,35 @@ test('32 a signal that is aborted already: nothing starts', async () => {
   assert.deepEqual(r.skipped, ['a'])
 })
 
+test('a run that lasts longer than its deadline is cancelled, and says so', async () => {
+  const b = new Bench({ concurrency: 1 }).add({ a: [], b: [] })
+  const run = b.scheduler.run(b.work, { deadline: 500 })
+  await b.clock.settle()
+  b.obeySignal('a')
+  await b.clock.advance(499)
+  assert.equal(b.contexts.get('a')!.cancelled, false)
+  await b.clock.advance(1)
+  const r = await run
+  assert.equal(r.ok, false)
+  assert.deepEqual(r.cancelled, ['a'])
+  assert.deepEqual(r.skipped, ['b'])
+  const [error] = r.errors.get('a')!
+  assert.ok(isError(error, 'HDL_CANCELLED'))
+  assert.equal(error.details.source, 'deadline')
+  assert.match(error.message, /500 ms/)
+  assert.equal(b.clock.pending, 0)
+})
+
+test('a deadline leaves no timer behind when the run ends before it; a wrong one is refused', async () => {
+  const b = new Bench().add({ a: [] })
+  const run = b.scheduler.run(b.work, { deadline: 500 })
+  await b.clock.settle()
+  await b.finish('a')
+  assert.equal((await run).ok, true)
+  assert.equal(b.clock.pending, 0)
+  await assert.rejects(new Scheduler().run(b.work, { deadline: -1 }), code('HDL_BAD_OPTION'))
+})
+
 test('cancel before run: everything is skipped', async () => {
   const b = new Bench().add({ a: [], b: ['a'] })
   b.scheduler.cancel()
@@ -417,7 +446,7 @@ test('a cancelled run with nothing left over is still not ok', async () => {
   assert.equal((await run).ok, false)
 })
 
-test('34 to 36 add while running: no dependency, a pending one, a finished one', async () => {
+test('34, 35, 36 add while running: no dependency, a pending one, a finished one', async () => {
   const b = new Bench().add({ a: [], hold: [] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()

@@ -63,7 +63,7 @@ test('seed 000 problem 4: cancelling in the middle of a job does not leave the e
   assert.deepEqual(r.skipped, ['c'])
 })
 
-test('seed 000 problem 8: double completion is an illegal move, also between success and block', () => {
+test('seed 000 problem 8, scenario 15: double completion is an illegal move, also between success and block', () => {
   const lane = new Lanes({ concurrency: 1, resources: {}, aging: 1 }).laneFor(undefined, undefined)
   const node = new Node(0, 'a', lane, { retries: 0, timeout: 1 })
   for (const state of [ready, running, succeeded]) move(node, state)

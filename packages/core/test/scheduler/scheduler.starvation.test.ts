@@ -79,3 +79,41 @@ test('I7 starvation guard: also while 20,000 waiting nodes are skipped', async (
   const turn = await longestTurn(cancel, async () => undefined)
   assert.ok(turn <= bound, `a turn lasted ${turn} ms`)
 })
+
+test('I7 starvation guard: also while 20,000 running nodes are told of a hard cancel', async () => {
+  const clock = new WorkClock()
+  const kernel = { clock, random: systemRandom }
+  const s = new Scheduler({ concurrency: Infinity, kernel })
+  flat(s)
+  let started = 0
+  let told = 0
+  const run = s.run(
+    (_name, { signal }) =>
+      new Promise<void>((_resolve, reject) => {
+        started++
+        signal.addEventListener('abort', () => {
+          told++
+          reject(signal.reason as Error)
+        })
+        if (started < 20_000) return
+        clock.afterIo(() => {
+          clock.longestTurn = 0
+          s.cancel({ abort: true })
+        })
+      }),
+  )
+  const { cancelled } = await run
+  assert.equal(told, 20_000)
+  assert.equal(cancelled.length, 20_000)
+  // Those who are told end in the same turn.
+  assert.ok(clock.longestTurn <= 2 * bound, `a turn lasted ${clock.longestTurn} ms`)
+})
+
+test('I7 starvation guard: also while 20,000 names that never came are taken as satisfied', async () => {
+  const ghosts = (s: Scheduler): void => {
+    for (let i = 0; i < 20_000; i++) s.add(`n${i}`, { after: [`ghost${i}`] })
+  }
+  const turn = await longestTurn(ghosts, async () => undefined)
+  // The first nodes start in the turn in which the last names are settled.
+  assert.ok(turn <= 2 * bound, `a turn lasted ${turn} ms`)
+})

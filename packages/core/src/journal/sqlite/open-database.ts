@@ -2,12 +2,13 @@
 /**
  * Opening a file: what it must be before anything is read from it or written to it.
  *
- *   no file ──▶ made                           (for writing)
+ *   no file, or one without tables ──▶ made    (for writing)
  *   a database of ours, older ──▶ migrated     (for writing)
  *   … of this version ──▶ opened
  *   … newer ──▶ HDL_JOURNAL_NEWER
  *   … damaged, or not a database ──▶ HDL_JOURNAL_DAMAGED, with what can be read of it
  *   of another program ──▶ HDL_STORE_FAILED
+ *   without tables ──▶ HDL_NO_JOURNAL          (for reading: whoever made it was killed, or is about to)
  */
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -68,6 +69,7 @@ export function openForReading(file: string, checked: boolean): DatabaseSync {
     const database = openReadOnly(file)
     try {
       if (checked) return database
+      if (isEmpty(database)) throw new HeddleError('HDL_NO_JOURNAL', { path: file })
       checkContent(database, file)
       const version = versionOf(database)
       if (version < schemaVersion) {

@@ -230,7 +230,7 @@ export class Outbox {
 
   waitRoom(what: string, options: WaitOptions): Promise<void> {
     if (this.#failure !== undefined) return this.durable()
-    return this.hasRoom ? Promise.resolve() : this.#room.wait(what, options)
+    return this.#room.waitUnless(this.hasRoom, undefined, what, options)
   }
 
   /** Everything up to this batch is durable. */

@@ -73,13 +73,22 @@ test('S81 what is not a database is refused, however short, and is not changed',
   assert.equal(existsSync(`${file}.saved.db`), false)
 })
 
-test('an empty file is a journal that was killed before its first word: it is used', async () => {
+test('a file without tables is a journal that was killed before its first word: it is used', async () => {
   await using folder = await newFolder()
-  const file = path.join(folder.path, 'x.db')
-  await writeFile(file, '')
-  await writeRuns(file, 1, 1)
-  await using journal = await openJournal(file, { readOnly: true })
-  assert.equal((await journal.runs()).length, 1)
+  const empty = path.join(folder.path, 'empty.db')
+  await writeFile(empty, '')
+  const bare = path.join(folder.path, 'bare.db')
+  {
+    using database = new DatabaseSync(bare)
+    database.exec('PRAGMA journal_mode = WAL')
+  }
+  for (const file of [empty, bare]) {
+    const reading = await refusal(openJournal(file, { readOnly: true }))
+    assert.equal(reading.code, 'HDL_NO_JOURNAL', 'it has nothing to show, and is nobody else’s')
+    await writeRuns(file, 1, 1)
+    await using journal = await openJournal(file, { readOnly: true })
+    assert.equal((await journal.runs()).length, 1)
+  }
 })
 
 test('S81 a truncated file is reported with what can be read', async () => {
