@@ -105,7 +105,7 @@ test('a thread job without its module is told where it is defined', async () => 
   const message = await failing(fixture('no-module.ts'), 'HDL_LOAD_FAILED')
   assert.match(
     message,
-    /Job "crunch" runs in a thread but has no `module`\. \(.*no-module\.ts:\d+:\d+\)$/,
+    /Job "crunch" leaves the loop but has no `module`\. \(.*no-module\.ts:\d+:\d+\)$/,
   )
 })
 
