@@ -357,6 +357,104 @@ export const errorTable = {
     (p: { target: string; problem: string }) => `${quote(p.target)} ${p.problem}.`,
     'Write `file.ts`, `file.ts:120-180`, `file.ts#function`, `-` or a folder.',
   ),
+  HDL_MODEL_INVALID: entry(
+    false,
+    (p: { file: string; at: string; problem: string }) =>
+      `The model file ${p.file} cannot be used: ${p.at === '' ? 'it' : p.at} ${p.problem}.`,
+    'Correct the file; docs/guide/models.md describes every field.',
+  ),
+  HDL_MODEL_UNREADABLE: entry(
+    false,
+    (p: { file: string; cause: string }) => `The model file ${p.file} cannot be read: ${p.cause}.`,
+    'Check the path in `models` of the configuration; it is relative to the configuration file.',
+  ),
+  HDL_ANALYZE_CONFIG: entry(
+    false,
+    (p: { file: string; problem: string; suggestion?: string | undefined }) =>
+      `${p.file} ${p.problem}.${didYouMean(p.suggestion)}`,
+    'Repair the settings of the analysis; docs/guide/analyze.md lists them all.',
+  ),
+  HDL_BASELINE_INVALID: entry(
+    false,
+    (p: { file: string; problem: string }) => `The baseline ${p.file} ${p.problem}.`,
+    'Restore it from version control, or write a new one with `heddle analyze --write-baseline`.',
+  ),
+  HDL_UNKNOWN_RULE: entry(
+    false,
+    (p: { rule: string; suggestion?: string | undefined }) =>
+      `There is no rule ${quote(p.rule)}.${didYouMean(p.suggestion)}`,
+    'List the rules with `heddle analyze --explain`.',
+  ),
+
+  // Release: manifests and archives.
+  HDL_LOCAL_RANGE: entry(
+    false,
+    (p: { package: string; group: string; dependency: string; range: string; problem: string }) =>
+      `${p.package}: ${quote(p.dependency)} in ${p.group} is ${quote(p.range)}, which nobody else can install: ${p.problem}.`,
+    'Correct the range, or publish what it leads to. Nothing has been uploaded.',
+  ),
+  HDL_BAD_MANIFEST: entry(
+    false,
+    (p: { file: string; problem: string }) => `${p.file} cannot be used: ${p.problem}.`,
+    'Repair the manifest; it has not been changed.',
+  ),
+  HDL_PACK_FAILED: entry(
+    false,
+    (p: { package: string; problem: string }) => `${p.package} could not be packed: ${p.problem}.`,
+    'Repair the package and pack it again; nothing was left behind and nothing has been uploaded.',
+  ),
+
+  // Release: registries.
+  HDL_REGISTRY_UNAVAILABLE: entry(
+    true,
+    (p: {
+      registry: string
+      action: string
+      problem: string
+      /** Whether the registry may have done it all the same. */
+      outcome: 'not-done' | 'unknown'
+      tries: number
+      retryAfter?: number | undefined
+    }) =>
+      `${p.action} at ${p.registry} failed${p.tries > 1 ? ` ${p.tries} times` : ''}: ${p.problem}.`,
+    'Run the release again later: what the registry has by then is found and not uploaded twice.',
+  ),
+  HDL_REGISTRY_RATE: entry(
+    true,
+    (p: { registry: string; action: string; tries: number; retryAfter: number }) =>
+      `${p.registry} wants fewer requests: ${p.action} was refused${p.tries > 1 ? ` ${p.tries} times` : ''}, again in ${Math.ceil(p.retryAfter / 1000)} s.`,
+    'Run the release again later, with a smaller `--concurrency`.',
+  ),
+  HDL_REGISTRY_AUTH: entry(
+    false,
+    (p: { registry: string; action: string; status: number; said: string; hint: string }) =>
+      `${p.registry} refused ${p.action} (status ${p.status}${p.said === '' ? '' : `: ${p.said}`}). ${p.hint}`,
+    'Correct the rights or the token, then run the release again.',
+  ),
+  HDL_VERSION_CONFLICT: entry(
+    false,
+    (p: { package: string; version: string; registry: string; expected: string; found: string }) =>
+      `${p.package}@${p.version} is on ${p.registry} with other content: expected ${p.expected}, found ${p.found}.`,
+    'A published version never changes: release the package under a new version.',
+  ),
+  HDL_PACKAGE_REFUSED: entry(
+    false,
+    (p: { registry: string; action: string; status: number; said: string }) =>
+      `${p.registry} refused the content of ${p.action} (status ${p.status}${p.said === '' ? '' : `: ${p.said}`}).`,
+    'Correct the package: the same upload would be refused again.',
+  ),
+  HDL_REGISTRY_UNSUPPORTED: entry(
+    false,
+    (p: { registry: string; feature: string; instead: string }) =>
+      `${p.registry} has no ${p.feature}. ${p.instead}`,
+    'Leave the option out for this registry, or do it by hand.',
+  ),
+  HDL_ARTIFACT_CHANGED: entry(
+    false,
+    (p: { file: string; expected: string; found: string }) =>
+      `${p.file} is not what was packed: expected ${p.expected}, found ${p.found}.`,
+    'Do not touch the packed files while they are released; pack again.',
+  ),
 } as const
 
 /** Every code, for `switch` and for matching `error.code`. */

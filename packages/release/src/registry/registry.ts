@@ -34,6 +34,34 @@ export interface UploadOptions extends WaitOptions {
   readonly otp?: string
   /** Hand in for approval instead of publishing, where the registry can. */
   readonly stage?: boolean
+  /** Only these files, by name: what a partial standing says is missing. All when absent. */
+  readonly files?: readonly string[]
+  /** A Sigstore bundle that was made before, so that a second try does not sign again. */
+  readonly provenanceFile?: string
+}
+
+/** What the registry said about an upload that it took. */
+export interface UploadAnswer {
+  /** The name of the staged version, where it was handed in for approval. */
+  readonly stageId?: string
+}
+
+/** A version that waits for approval. */
+export interface StagedVersion {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly tag?: string
+  /** `sha512-…`, where the registry tells it. */
+  readonly integrity?: string
+}
+
+/** Two-phase publishing, where a registry has it. */
+export interface Stages {
+  /** What waits for approval: all, or the versions of one package. */
+  list(name?: string, wait?: WaitOptions): Promise<readonly StagedVersion[]>
+  approve(id: string, options?: WaitOptions & { readonly otp?: string }): Promise<void>
+  reject(id: string, options?: WaitOptions & { readonly otp?: string }): Promise<void>
 }
 
 export interface Registry {
@@ -42,11 +70,13 @@ export interface Registry {
   read(name: string, version: string, wait?: WaitOptions): Promise<VersionOnRegistry | undefined>
   compare(packed: PackedPackage, wait?: WaitOptions): Promise<Standing>
   /** One try. What went wrong is classified: see `error-class.ts`. */
-  upload(packed: PackedPackage, options: UploadOptions): Promise<void>
+  upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer>
   /** Empty where the registry has no tags. */
   tags(name: string, wait?: WaitOptions): Promise<ReadonlyMap<string, string>>
   setTag(name: string, tag: string, version: string | undefined, wait?: WaitOptions): Promise<void>
   /** An empty message takes the deprecation back. */
   deprecate(name: string, version: string, message: string, wait?: WaitOptions): Promise<void>
+  /** Absent where the kind of registry knows no staging. */
+  readonly stages?: Stages
   close(): Promise<void>
 }

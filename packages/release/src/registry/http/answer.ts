@@ -1,0 +1,26 @@
+import { HeddleError } from '@heddle/core'
+import type { HttpAnswer } from './request.ts'
+
+/** A page of a proxy that claims success is no answer of the registry. */
+export async function parseAnswer<T>(
+  answer: HttpAnswer,
+  registry: string,
+  read: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await read()
+  } catch (cause) {
+    if (cause instanceof HeddleError) throw cause
+    throw new HeddleError(
+      'HDL_REGISTRY_UNAVAILABLE',
+      {
+        registry,
+        action: 'reading the answer',
+        problem: `status ${answer.status} without JSON`,
+        outcome: 'not-done',
+        tries: 1,
+      },
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,70 @@
+import { HeddleError, isError } from '@heddle/core'
+import type { WaitOptions } from '@heddle/core/lowlevel'
+import { classOf, classPolicies, failureOf, type Asked } from '../error-class.ts'
+import { Patience } from '../wait.ts'
+import { defaultBackoff, jitter, type Backoff } from './backoff.ts'
+import type { HttpClient } from './client.ts'
+import { actionOf, isRead, type HttpAnswer, type HttpRequest } from './request.ts'
+
+export interface RetryOptions extends WaitOptions {
+  /** How often it is tried, the first time included. Default 4. */
+  readonly tries?: number
+  readonly backoff?: Backoff
+}
+
+/** Answers that another try may change. Others are answers: a 404 is what a read wants to know. */
+const again = new Set([429, 500, 502, 503, 504])
+
+/**
+ * Sends a request until there is an answer that another try would not change.
+ *
+ * Only what is idempotent is sent twice; anything else is sent once, and its error says whether it
+ * may have happened (N4). Connections that fail in whatever way are tried again (N3). Between tries
+ * it waits as long as the registry asks for, else with full jitter; after the last one it does not
+ * wait (N1). The error is that of the last try, with all of them in `errors` (N2).
+ *
+ * *Cancellation*: ends the request or the wait between two of them.
+ * *Fairness*: each try takes its place behind those who wait for a connection.
+ * @throws `HDL_REGISTRY_UNAVAILABLE` or `HDL_REGISTRY_RATE` when the last try failed too.
+ * @example
+ * const answer = await requestWithRetry(http, { method: 'GET', url }, { tries: 4, signal })
+ */
+export async function requestWithRetry(
+  http: HttpClient,
+  request: HttpRequest,
+  options: RetryOptions = {},
+): Promise<HttpAnswer> {
+  const { kernel } = http
+  const { backoff = defaultBackoff } = options
+  const write = !isRead(request)
+  const tries = request.idempotent === true || !write ? (options.tries ?? 4) : 1
+  const asked: Asked = { registry: new URL(request.url).origin, action: actionOf(request), write }
+  const patience = new Patience(asked.action, kernel, options)
+  const errors: unknown[] = []
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const answer = await http.send(request, patience.options)
+      if (!again.has(answer.status)) return answer
+      throw failureOf(answer, asked, kernel.clock.wallTime())
+    } catch (error) {
+      const kind = classOf(error)
+      if (kind === undefined || !classPolicies[kind].again) throw error
+      errors.push(error)
+      if (attempt + 1 >= tries) throw last(errors)
+      // The client has made everybody wait already.
+      if (kind === 'rate') continue
+      const asksFor = error instanceof HeddleError ? error.retryAfter : undefined
+      await patience.sleep(asksFor ?? jitter(attempt, kernel.random, backoff))
+    }
+  }
+}
+
+/** The last error, with the number of tries and all that went before. */
+function last(errors: readonly unknown[]): unknown {
+  const cause = errors.at(-1)
+  const tries = errors.length
+  if (isError(cause, 'HDL_REGISTRY_UNAVAILABLE') || isError(cause, 'HDL_REGISTRY_RATE')) {
+    return new HeddleError(cause.code, { ...cause.details, tries } as never, { cause, errors })
+  }
+  return cause
+}

@@ -1,0 +1,348 @@
+import { HeddleError, isError } from '@heddle/core'
+import { systemKernel, ThreadPool, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import type { PackedPackage } from '../../model.ts'
+import { converge } from '../converge.ts'
+import { failureOf, type Asked } from '../error-class.ts'
+import { parseAnswer } from '../http/answer.ts'
+import { HttpClient } from '../http/client.ts'
+import type { HttpAnswer, HttpRequest } from '../http/request.ts'
+import { requestWithRetry } from '../http/retry.ts'
+import type {
+  Registry,
+  Stages,
+  Standing,
+  UploadAnswer,
+  UploadOptions,
+  VersionOnRegistry,
+} from '../registry.ts'
+import type { NpmConfig } from './npmrc.ts'
+import { PackumentReader, readVersionDocument } from './packument.ts'
+import { readProvenance } from './provenance.ts'
+import { publishDocument } from './publish-document.ts'
+import { readmeOf } from './readme.ts'
+import { NpmStages } from './stages.ts'
+import { packageUrl, stagePackageUrl, tagsUrl, versionUrl } from './urls.ts'
+
+export interface NpmRegistryOptions {
+  readonly url: string
+  /** Sent as a bearer token, to this registry only. */
+  readonly token?: string
+  /** Where the token is looked for when none is given: see {@link readNpmConfig}. */
+  readonly config?: NpmConfig
+  /**
+   * What a read asks for. `version`: the document of one version, which is small. `packument`: the
+   * one that installers read, which is large and, behind a cache, older. Default `version`, except
+   * where the registry turns out not to have it.
+   */
+  readonly reads?: 'version' | 'packument'
+  /** Shared by all registries of a release. One of its own when absent. */
+  readonly http?: HttpClient
+  /** Milliseconds without progress after which an upload is given up. Default 2 minutes. */
+  readonly uploadTimeout?: number
+  readonly kernel?: Kernel
+}
+
+const abbreviated = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*'
+/** The largest packuments of the public registry have about 100 MB. */
+const largestPackument = 256 * 1024 * 1024
+
+/**
+ * A registry that speaks the protocol of npm.
+ *
+ * @example
+ * const registry = npmRegistry({ url: 'http://127.0.0.1:4873', token: 'secret' })
+ * const standing = await registry.compare(packed)
+ */
+export function npmRegistry(options: NpmRegistryOptions): NpmRegistry {
+  return new NpmRegistry(options)
+}
+
+export class NpmRegistry implements Registry {
+  readonly ecosystem = 'npm'
+  readonly url: string
+  readonly stages: Stages
+  readonly #http: HttpClient
+  readonly #ownsHttp: boolean
+  readonly #kernel: Kernel
+  readonly #authorization: string | undefined
+  readonly #uploadTimeout: number
+  readonly #packuments: PackumentReader
+  #threads: ThreadPool | undefined
+  #reads: 'version' | 'packument' | 'unknown'
+
+  constructor(options: NpmRegistryOptions) {
+    // Credentials in the address would be printed with it.
+    const { href } = new URL(packageUrl(options.url, ''))
+    this.url = href
+    this.#kernel = options.kernel ?? options.http?.kernel ?? systemKernel
+    this.#http = options.http ?? new HttpClient({ kernel: this.#kernel })
+    this.#ownsHttp = options.http === undefined
+    this.#authorization =
+      options.token === undefined
+        ? options.config?.authorizationFor(href)
+        : `Bearer ${options.token}`
+    this.#uploadTimeout = options.uploadTimeout ?? 120_000
+    this.#reads = options.reads === 'packument' ? 'packument' : 'unknown'
+    this.#packuments = new PackumentReader(() => (this.#threads ??= new ThreadPool({ threads: 1 })))
+    this.stages = new NpmStages({
+      url: href,
+      kernel: this.#kernel,
+      get: (request, wait) => this.#get(request, wait),
+      write: (request, wait, otp) => this.#write(request, wait, otp),
+    })
+  }
+
+  /**
+   * One version as the registry holds it; undefined when it has none.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async read(
+    name: string,
+    version: string,
+    wait: WaitOptions = {},
+  ): Promise<VersionOnRegistry | undefined> {
+    if (this.#reads !== 'packument') {
+      const answer = await this.#get(
+        {
+          method: 'GET',
+          url: versionUrl(this.url, name, version),
+          action: `GET ${name}@${version}`,
+        },
+        wait,
+      )
+      if (answer.status === 200) {
+        this.#reads = 'version'
+        return parseAnswer(answer, this.url, () => readVersionDocument(answer.body, version))
+      }
+      // A registry without this kind of document says "not found" for whatever it has.
+      if (this.#reads === 'version') return undefined
+    }
+    const found = await this.#readPackument(name, version, wait)
+    if (found !== undefined) this.#reads = 'packument'
+    return found
+  }
+
+  /**
+   * Whether the registry holds what was packed, by SHA-512.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async compare(packed: PackedPackage, wait: WaitOptions = {}): Promise<Standing> {
+    const found = await this.read(packed.name, packed.version, wait)
+    if (found === undefined) return { is: 'absent' }
+    const artifact = packed.artifacts[0]!
+    const [hash = 'no hash'] = found.integrity.values()
+    const expected = hash.startsWith('sha1-') ? `sha1-${artifact.sha1}` : artifact.integrity
+    return hash === expected ? { is: 'ours', found } : { is: 'different', expected, found: hash }
+  }
+
+  /**
+   * Sends the version, once. A version that must be approved first is handed in with `stage`.
+   *
+   * *Cancellation*: ends the upload; the registry may have taken it. Read before another one.
+   * *Fairness*: waits in line for a connection.
+   * @throws what `error-class.ts` lists; `HDL_REGISTRY_UNSUPPORTED` where there is no staging.
+   */
+  async upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer> {
+    const { name, version, manifest } = packed
+    const { tag, access, otp, stage = false, provenanceFile } = options
+    const configured = (
+      manifest['publishConfig'] as { access?: 'public' | 'restricted' } | undefined
+    )?.access
+    const document = publishDocument(packed, {
+      registry: this.url,
+      tag,
+      access: access ?? configured,
+      readme: await readmeOf(packed),
+      provenance:
+        provenanceFile === undefined ? undefined : await readProvenance(provenanceFile, packed),
+    })
+    const request: HttpRequest = {
+      method: stage ? 'POST' : 'PUT',
+      url: stage ? stagePackageUrl(this.url, name) : packageUrl(this.url, name),
+      action: `${stage ? 'staging' : 'PUT'} ${name}@${version}`,
+      headers: { 'content-type': 'application/json', 'content-length': String(document.length) },
+      body: document.body,
+      timeout: this.#uploadTimeout,
+    }
+    const hash = packed.artifacts[0]!.integrity
+    try {
+      const answer = await this.#write(request, options, otp, { package: name, version, hash })
+      return stage ? { stageId: stageIdOf(answer) } : {}
+    } catch (error) {
+      if (stage && isError(error, 'HDL_REGISTRY_AUTH') && error.details.status === 404) {
+        // "Not found" has two meanings here; who has no staging has no list either.
+        await this.stages.list(name, options)
+      }
+      throw error
+    }
+  }
+
+  /**
+   * Tags and the versions they stand for.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async tags(name: string, wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
+    const answer = await this.#get(
+      { method: 'GET', url: tagsUrl(this.url, name), action: `GET tags of ${name}` },
+      wait,
+    )
+    if (answer.status !== 200) return new Map()
+    const tags = await parseAnswer(
+      answer,
+      this.url,
+      () => JSON.parse(answer.body.toString()) as object,
+    )
+    return new Map(Object.entries(tags))
+  }
+
+  /**
+   * Moves a tag to a version, or takes it away when there is none.
+   *
+   * *Cancellation*: the tag may have moved.
+   * *Fairness*: waits in line for a connection.
+   */
+  async setTag(
+    name: string,
+    tag: string,
+    version: string | undefined,
+    wait: WaitOptions = {},
+  ): Promise<void> {
+    const action = version === undefined ? `DELETE tag ${tag} of ${name}` : `PUT ${name}@${tag}`
+    const url = tagsUrl(this.url, name, tag)
+    await converge(
+      {
+        what: action,
+        kernel: this.#kernel,
+        isDone: async (inside) => (await this.tags(name, inside)).get(tag) === version,
+        write: async (inside) => {
+          const headers = { 'content-type': 'application/json' }
+          await this.#write(
+            version === undefined
+              ? { method: 'DELETE', url, action }
+              : { method: 'PUT', url, action, headers, body: JSON.stringify(version) },
+            inside,
+          )
+        },
+      },
+      wait,
+    )
+  }
+
+  /**
+   * Marks a version as not to be used, with a message; an empty one takes it back.
+   *
+   * *Cancellation*: it may have been done.
+   * *Fairness*: waits in line for a connection.
+   */
+  async deprecate(
+    name: string,
+    version: string,
+    message: string,
+    wait: WaitOptions = {},
+  ): Promise<void> {
+    const url = packageUrl(this.url, name)
+    const action = `deprecating ${name}@${version}`
+    let changed: string | undefined
+    await converge(
+      {
+        what: action,
+        kernel: this.#kernel,
+        isDone: async (inside) => {
+          const answer = await this.#get(
+            { method: 'GET', url: `${url}?write=true`, action, maxBytes: largestPackument },
+            inside,
+          )
+          if (answer.status !== 200) throw this.#failure(answer, { method: 'PUT', url, action })
+          changed = await this.#packuments.withDeprecation(answer.body, version, message, inside)
+          return changed === undefined
+        },
+        write: async (inside) => {
+          const headers = { 'content-type': 'application/json' }
+          await this.#write({ method: 'PUT', url, action, headers, body: changed! }, inside)
+        },
+      },
+      wait,
+    )
+  }
+
+  /**
+   * Ends what this registry opened: its thread, and its connections unless they are shared.
+   *
+   * *Cancellation*: none.
+   */
+  async close(): Promise<void> {
+    await Promise.all([this.#threads?.close(), this.#ownsHttp ? this.#http.close() : undefined])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #readPackument(
+    name: string,
+    version: string,
+    wait: WaitOptions,
+  ): Promise<VersionOnRegistry | undefined> {
+    const answer = await this.#get(
+      {
+        method: 'GET',
+        url: packageUrl(this.url, name),
+        action: `GET ${name}`,
+        headers: { accept: abbreviated },
+        maxBytes: largestPackument,
+      },
+      wait,
+    )
+    if (answer.status !== 200) return undefined
+    return parseAnswer(answer, this.url, () => this.#packuments.version(answer.body, version, wait))
+  }
+
+  /** A success, or "not found". */
+  async #get(request: HttpRequest, wait: WaitOptions): Promise<HttpAnswer> {
+    const headers = { accept: 'application/json', 'cache-control': 'no-cache', ...request.headers }
+    const sent = { ...request, headers: this.#authorized(headers) }
+    const answer = await requestWithRetry(this.#http, sent, wait)
+    const { status } = answer
+    if (status === 200 || status === 404 || status === 405 || status === 410) return answer
+    throw this.#failure(answer, request)
+  }
+
+  /** One try; only a success is returned. */
+  async #write(
+    request: HttpRequest,
+    wait: WaitOptions,
+    otp?: string,
+    version?: Asked['version'],
+  ): Promise<HttpAnswer> {
+    const headers = { ...request.headers, ...(otp === undefined ? {} : { 'npm-otp': otp }) }
+    const answer = await this.#http.send({ ...request, headers: this.#authorized(headers) }, wait)
+    if (answer.status >= 200 && answer.status < 300) return answer
+    throw this.#failure(answer, request, version)
+  }
+
+  #authorized(headers: Readonly<Record<string, string>>): Record<string, string> {
+    const authorization = this.#authorization
+    const base = { 'user-agent': 'heddle-release', ...headers }
+    return authorization === undefined ? base : { ...base, authorization }
+  }
+
+  #failure(answer: HttpAnswer, request: HttpRequest, version?: Asked['version']): HeddleError {
+    const asked: Asked = {
+      registry: this.url,
+      action: request.action ?? request.method,
+      write: request.method !== 'GET',
+      ...(version === undefined ? {} : { version }),
+    }
+    return failureOf(answer, asked, this.#kernel.clock.wallTime())
+  }
+}
+
+function stageIdOf(answer: HttpAnswer): string {
+  return (JSON.parse(answer.body.toString()) as { stageId: string }).stageId
+}

@@ -1,0 +1,120 @@
+/**
+ * What is read from a packument, the document with all versions of a package.
+ *
+ * A popular package has thousands of versions and a document of several megabytes. Parsing one blocks
+ * the loop for tens of milliseconds, so large ones are parsed in a thread and only the answer comes back.
+ */
+import { job } from '@heddle/core'
+import type { ThreadPool, WaitOptions } from '@heddle/core/lowlevel'
+import type { VersionOnRegistry } from '../registry.ts'
+
+interface VersionDocument {
+  readonly version?: string
+  readonly deprecated?: string
+  readonly dist?: {
+    readonly tarball?: string
+    readonly integrity?: string
+    readonly shasum?: string
+  }
+}
+
+interface Packument {
+  readonly versions?: Record<string, VersionDocument>
+}
+
+/** Parsing takes about 10 ms a megabyte. */
+const largestOnLoop = 256 * 1024
+
+/** One version out of a packument; null when it has none of this number. */
+const pickVersion = job(
+  { name: 'pick-version', place: 'thread', module: import.meta.url },
+  ({ body, version }: { body: Uint8Array; version: string }): VersionDocument | null =>
+    pick(body, version),
+)
+
+/** The packument with a deprecation set or taken back; null when that changes nothing. */
+const deprecateVersion = job(
+  { name: 'deprecate-version', place: 'thread', module: import.meta.url },
+  (input: { body: Uint8Array; version: string; message: string }): string | null =>
+    deprecate(input.body, input.version, input.message),
+)
+
+function parse(body: Uint8Array): Packument {
+  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Packument
+}
+
+function pick(body: Uint8Array, version: string): VersionDocument | null {
+  return parse(body).versions?.[version] ?? null
+}
+
+function deprecate(body: Uint8Array, version: string, message: string): string | null {
+  const packument = parse(body)
+  const found = packument.versions?.[version] as { deprecated?: string } | undefined
+  if (found === undefined || (found.deprecated ?? '') === message) return null
+  found.deprecated = message
+  return JSON.stringify(packument)
+}
+
+/** Does it here or, when it is large, in a thread. */
+export class PackumentReader {
+  readonly #threads: () => ThreadPool
+
+  constructor(threads: () => ThreadPool) {
+    this.#threads = threads
+  }
+
+  async version(
+    body: Buffer,
+    version: string,
+    wait: WaitOptions,
+  ): Promise<VersionOnRegistry | undefined> {
+    const found =
+      body.length <= largestOnLoop
+        ? pick(body, version)
+        : ((await this.#threads().run(
+            { module: import.meta.url, job: pickVersion.name, input: { body, version } },
+            wait,
+          )) as VersionDocument | null)
+    return found === null ? undefined : versionOf(found, version)
+  }
+
+  /** Undefined when nothing would change. */
+  async withDeprecation(
+    body: Buffer,
+    version: string,
+    message: string,
+    wait: WaitOptions,
+  ): Promise<string | undefined> {
+    const changed =
+      body.length <= largestOnLoop
+        ? deprecate(body, version, message)
+        : ((await this.#threads().run(
+            {
+              module: import.meta.url,
+              job: deprecateVersion.name,
+              input: { body, version, message },
+            },
+            wait,
+          )) as string | null)
+    return changed ?? undefined
+  }
+}
+
+/** A document of one version, as `GET /name/version` gives it. */
+export function readVersionDocument(body: Buffer, version: string): VersionOnRegistry {
+  return versionOf(JSON.parse(body.toString()) as VersionDocument, version)
+}
+
+/** Old versions, and some registries, have only SHA-1. */
+function versionOf(document: VersionDocument, version: string): VersionOnRegistry {
+  const { tarball = '', integrity = '', shasum } = document.dist ?? {}
+  const strongest = integrity.split(/\s+/).find((hash) => hash.startsWith('sha512-'))
+  const hash = strongest ?? (shasum === undefined ? integrity : `sha1-${shasum}`)
+  const { deprecated } = document
+  return {
+    version: document.version ?? version,
+    integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hash]]),
+    urls: tarball === '' ? [] : [tarball],
+    ...(deprecated === undefined || deprecated === '' ? {} : { deprecated }),
+  }
+}

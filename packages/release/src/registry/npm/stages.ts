@@ -1,0 +1,113 @@
+import { HeddleError } from '@heddle/core'
+import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import { converge } from '../converge.ts'
+import type { HttpAnswer, HttpRequest } from '../http/request.ts'
+import type { StagedVersion, Stages } from '../registry.ts'
+import { stagedUrl, stageListUrl } from './urls.ts'
+
+interface StagesOptions {
+  readonly url: string
+  readonly kernel: Kernel
+  readonly get: (request: HttpRequest, wait: WaitOptions) => Promise<HttpAnswer>
+  readonly write: (request: HttpRequest, wait: WaitOptions, otp?: string) => Promise<HttpAnswer>
+}
+
+type Decision = WaitOptions & { readonly otp?: string }
+
+interface StagePage {
+  readonly total?: number
+  readonly items?: readonly {
+    readonly id?: string
+    readonly stageId?: string
+    readonly packageName?: string
+    readonly name?: string
+    readonly version: string
+    readonly tag?: string
+    readonly integrity?: string
+    readonly dist?: { readonly integrity?: string }
+  }[]
+}
+
+const perPage = 100
+
+/** Staged publishing of npm: versions that are handed in and become public when somebody approves them. */
+export class NpmStages implements Stages {
+  readonly #options: StagesOptions
+
+  constructor(options: StagesOptions) {
+    this.#options = options
+  }
+
+  /** @throws `HDL_REGISTRY_UNSUPPORTED` when the registry knows nothing of stages. */
+  async list(name?: string, wait: WaitOptions = {}): Promise<readonly StagedVersion[]> {
+    const { url, get } = this.#options
+    const all: StagedVersion[] = []
+    for (let page = 0; ; page++) {
+      const answer = await get(
+        {
+          method: 'GET',
+          url: stageListUrl(url, page, perPage, name),
+          action: 'GET staged versions',
+        },
+        wait,
+      )
+      const { items, total } = answer.status === 200 ? pageOf(answer) : {}
+      if (items === undefined) throw unsupported(url)
+      for (const item of items) {
+        const { id, stageId, packageName, name: itemName, version, tag, integrity, dist } = item
+        const hash = integrity ?? dist?.integrity
+        all.push({
+          id: id ?? stageId ?? '',
+          name: packageName ?? itemName ?? '',
+          version,
+          ...(tag === undefined ? {} : { tag }),
+          ...(hash === undefined ? {} : { integrity: hash }),
+        })
+      }
+      if (items.length < perPage || all.length >= (total ?? Infinity)) return all
+    }
+  }
+
+  /** What is no longer listed after a lost answer has been decided: a read tells how. */
+  async approve(id: string, options: Decision = {}): Promise<void> {
+    const url = stagedUrl(this.#options.url, id, 'approve')
+    await this.#decide(id, { method: 'POST', url, action: `approving stage ${id}` }, options)
+  }
+
+  async reject(id: string, options: Decision = {}): Promise<void> {
+    const url = stagedUrl(this.#options.url, id)
+    await this.#decide(id, { method: 'DELETE', url, action: `rejecting stage ${id}` }, options)
+  }
+
+  async #decide(id: string, request: HttpRequest, options: Decision): Promise<void> {
+    const { kernel, write } = this.#options
+    await converge(
+      {
+        what: request.action!,
+        kernel,
+        writeFirst: true,
+        isDone: async (wait) => !(await this.list(undefined, wait)).some((each) => each.id === id),
+        write: async (wait) => void (await write(request, wait, options.otp)),
+      },
+      options,
+    )
+  }
+}
+
+/** A registry without stages may take the address for the name of a package, and answer with that. */
+function pageOf(answer: HttpAnswer): StagePage {
+  try {
+    return JSON.parse(answer.body.toString()) as StagePage
+  } catch {
+    return {}
+  }
+}
+
+function unsupported(registry: string): HeddleError {
+  return new HeddleError('HDL_REGISTRY_UNSUPPORTED', {
+    registry,
+    feature: 'staged publishing',
+    instead:
+      'Publish under another tag first (`--tag next`), and move `latest` when everything is there.',
+  })
+}

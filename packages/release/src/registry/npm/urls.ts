@@ -1,0 +1,50 @@
+/** Addresses on an npm registry. `base` may have a path and may or may not end with a slash. */
+
+/** `@scope/name` is one segment of the path: registries want its slash encoded. */
+function escaped(name: string): string {
+  return name.replace('/', '%2f')
+}
+
+function join(base: string, path: string): string {
+  const url = new URL(base)
+  url.username = ''
+  url.password = ''
+  url.search = ''
+  url.hash = ''
+  return `${url.href.replace(/\/+$/, '')}/${path}`
+}
+
+export function packageUrl(base: string, name: string): string {
+  return join(base, escaped(name))
+}
+
+export function versionUrl(base: string, name: string, version: string): string {
+  return join(base, `${escaped(name)}/${encodeURIComponent(version)}`)
+}
+
+/** Where clients are told to fetch the archive. Here the slash of a scope is a slash. */
+export function archiveUrl(base: string, of: { name: string; version: string }): string {
+  return join(base, `${of.name}/-/${of.name}-${of.version}.tgz`)
+}
+
+/** Of all tags, or of one. */
+export function tagsUrl(base: string, name: string, tag?: string): string {
+  const all = join(base, `-/package/${escaped(name)}/dist-tags`)
+  return tag === undefined ? all : `${all}/${encodeURIComponent(tag)}`
+}
+
+/** Where a version is handed in for approval. */
+export function stagePackageUrl(base: string, name: string): string {
+  return join(base, `-/stage/package/${escaped(name)}`)
+}
+
+export function stageListUrl(base: string, page: number, perPage: number, name?: string): string {
+  const query = new URLSearchParams({ page: String(page), perPage: String(perPage) })
+  if (name !== undefined) query.set('package', name)
+  return join(base, `-/stage?${query}`)
+}
+
+export function stagedUrl(base: string, id: string, action?: 'approve'): string {
+  const staged = join(base, `-/stage/${encodeURIComponent(id)}`)
+  return action === undefined ? staged : `${staged}/${action}`
+}

@@ -1,0 +1,274 @@
+import path from 'node:path'
+import { HeddleError } from '@heddle/core'
+import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import type { Artifact, PackedPackage } from '../../model.ts'
+import { failureOf, type Asked } from '../error-class.ts'
+import { parseAnswer } from '../http/answer.ts'
+import { HttpClient } from '../http/client.ts'
+import type { HttpAnswer } from '../http/request.ts'
+import { requestWithRetry } from '../http/retry.ts'
+import type {
+  Registry,
+  Standing,
+  UploadAnswer,
+  UploadOptions,
+  VersionOnRegistry,
+} from '../registry.ts'
+import { fileTypeOf, readCoreMetadata, type FormField } from './core-metadata.ts'
+import { multipartBody } from './multipart.ts'
+
+export interface PypiRegistryOptions {
+  /** Where it is read: `https://pypi.org`. */
+  readonly url: string
+  /** Where files are sent. Default: PyPI's own for PyPI, else `legacy/` under `url`. */
+  readonly uploadUrl?: string
+  /** An API token. It is sent to `uploadUrl` only. */
+  readonly token?: string
+  /** Shared by all registries of a release. One of its own when absent. */
+  readonly http?: HttpClient
+  /** Milliseconds without progress after which an upload is given up. Default 2 minutes. */
+  readonly uploadTimeout?: number
+  readonly kernel?: Kernel
+}
+
+interface ReleaseDocument {
+  readonly info?: { readonly yanked?: boolean; readonly yanked_reason?: string | null }
+  readonly urls?: readonly {
+    readonly filename: string
+    readonly url: string
+    readonly digests: { readonly sha256: string }
+  }[]
+}
+
+/**
+ * A registry that speaks the protocols of PyPI.
+ *
+ * @example
+ * const registry = pypiRegistry({ url: 'https://test.pypi.org', token: 'pypi-secret' })
+ */
+export function pypiRegistry(options: PypiRegistryOptions): PypiRegistry {
+  return new PypiRegistry(options)
+}
+
+export class PypiRegistry implements Registry {
+  readonly ecosystem = 'python'
+  readonly url: string
+  readonly #uploadUrl: string
+  readonly #authorization: string | undefined
+  readonly #http: HttpClient
+  readonly #ownsHttp: boolean
+  readonly #kernel: Kernel
+  readonly #uploadTimeout: number
+
+  constructor(options: PypiRegistryOptions) {
+    const url = new URL(options.url)
+    url.username = ''
+    url.password = ''
+    this.url = url.href.replace(/\/*$/, '/')
+    this.#uploadUrl = options.uploadUrl ?? uploadUrlOf(this.url)
+    const { token } = options
+    this.#authorization =
+      token === undefined
+        ? undefined
+        : `Basic ${Buffer.from(`__token__:${token}`).toString('base64')}`
+    this.#kernel = options.kernel ?? options.http?.kernel ?? systemKernel
+    this.#http = options.http ?? new HttpClient({ kernel: this.#kernel })
+    this.#ownsHttp = options.http === undefined
+    this.#uploadTimeout = options.uploadTimeout ?? 120_000
+  }
+
+  /**
+   * One version as the registry holds it; undefined when it has none.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async read(
+    name: string,
+    version: string,
+    wait: WaitOptions = {},
+  ): Promise<VersionOnRegistry | undefined> {
+    const action = `GET ${name} ${version}`
+    const page = `${normalName(name)}/${encodeURIComponent(version)}/json`
+    const answer = await requestWithRetry(
+      this.#http,
+      {
+        method: 'GET',
+        url: `${this.url}pypi/${page}`,
+        action,
+        headers: { accept: 'application/json', 'cache-control': 'no-cache' },
+      },
+      wait,
+    )
+    if (answer.status === 404 || answer.status === 410) return undefined
+    if (answer.status !== 200) throw this.#failure(answer, action, false)
+    const { urls = [], info } = await parseAnswer(
+      answer,
+      this.url,
+      () => JSON.parse(answer.body.toString()) as ReleaseDocument,
+    )
+    return {
+      version,
+      integrity: new Map(
+        urls.map(({ filename, digests }) => [filename, `sha256-${digests.sha256}`]),
+      ),
+      urls: urls.map(({ url }) => url),
+      ...(info?.yanked === true ? { deprecated: info.yanked_reason ?? 'yanked' } : {}),
+    }
+  }
+
+  /**
+   * Whether the registry holds the files that were packed, by SHA-256. Files of the version that we
+   * did not make (wheels for other machines) are not our business.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async compare(packed: PackedPackage, wait: WaitOptions = {}): Promise<Standing> {
+    const found = await this.read(packed.name, packed.version, wait)
+    if (found === undefined) return { is: 'absent' }
+    const missing: string[] = []
+    for (const { file, sha256 } of packed.artifacts) {
+      const name = path.basename(file)
+      const hash = found.integrity.get(name)
+      const expected = `sha256-${sha256}`
+      if (hash === undefined) missing.push(name)
+      else if (hash !== expected) {
+        return { is: 'different', expected: `${name} ${expected}`, found: hash }
+      }
+    }
+    if (missing.length === 0) return { is: 'ours', found }
+    return missing.length === packed.artifacts.length
+      ? { is: 'absent' }
+      : { is: 'partial', missing }
+  }
+
+  /**
+   * Sends the files one after the other, each once; those in `files` only, when it is given.
+   *
+   * *Cancellation*: ends the upload; some files may be there. Read before another one.
+   * *Fairness*: waits in line for a connection.
+   */
+  async upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer> {
+    if (options.stage === true) throw this.#unsupported('staged publishing', 'Publish directly.')
+    for (const artifact of packed.artifacts) {
+      const name = path.basename(artifact.file)
+      if (options.files?.includes(name) === false) continue
+      await this.#send(packed, artifact, name, options)
+    }
+    return {}
+  }
+
+  /** PyPI has no tags: the highest version is the one that is installed. */
+  async tags(): Promise<ReadonlyMap<string, string>> {
+    return new Map()
+  }
+
+  /** @throws `HDL_REGISTRY_UNSUPPORTED` always. */
+  async setTag(): Promise<void> {
+    throw this.#unsupported('tags', 'The highest version that is no prerelease is installed.')
+  }
+
+  /** @throws `HDL_REGISTRY_UNSUPPORTED` always: it can be done on its pages only. */
+  async deprecate(name: string, version: string): Promise<void> {
+    const page = `${this.url}manage/project/${normalName(name)}/release/${version}/`
+    throw this.#unsupported(
+      'way for programs to take a version back',
+      `Yank ${name} ${version} by hand on ${page}.`,
+    )
+  }
+
+  /**
+   * Ends its connections, unless they are shared.
+   *
+   * *Cancellation*: none.
+   */
+  async close(): Promise<void> {
+    if (this.#ownsHttp) await this.#http.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #send(
+    packed: PackedPackage,
+    artifact: Artifact,
+    fileName: string,
+    wait: WaitOptions,
+  ): Promise<void> {
+    const action = `POST ${fileName}`
+    const form = multipartBody(await formOf(packed, artifact, fileName), 'content', artifact)
+    const authorization = this.#authorization
+    const answer = await this.#http.send(
+      {
+        method: 'POST',
+        url: this.#uploadUrl,
+        action,
+        headers: {
+          'content-type': form.contentType,
+          'content-length': String(form.length),
+          ...(authorization === undefined ? {} : { authorization }),
+        },
+        body: form.body,
+        timeout: this.#uploadTimeout,
+      },
+      wait,
+    )
+    if (answer.status >= 200 && answer.status < 300) return
+    const { name, version } = packed
+    throw this.#failure(answer, action, true, {
+      package: name,
+      version,
+      hash: `sha256-${artifact.sha256}`,
+    })
+  }
+
+  #failure(
+    answer: HttpAnswer,
+    action: string,
+    write: boolean,
+    version?: Asked['version'],
+  ): HeddleError {
+    const registry = write ? this.#uploadUrl : this.url
+    const asked: Asked = { registry, action, write, ...(version === undefined ? {} : { version }) }
+    return failureOf(answer, asked, this.#kernel.clock.wallTime())
+  }
+
+  #unsupported(feature: string, instead: string): HeddleError {
+    return new HeddleError('HDL_REGISTRY_UNSUPPORTED', { registry: this.url, feature, instead })
+  }
+}
+
+async function formOf(
+  packed: PackedPackage,
+  artifact: Artifact,
+  fileName: string,
+): Promise<readonly FormField[]> {
+  const { filetype, pyversion } = fileTypeOf(fileName)
+  const metadata = await readCoreMetadata(artifact)
+  const has = new Set(metadata.map(([name]) => name))
+  const required: readonly FormField[] = [
+    ['metadata_version', '2.1'],
+    ['name', packed.name],
+    ['version', packed.version],
+  ]
+  return [
+    [':action', 'file_upload'],
+    ['protocol_version', '1'],
+    ['filetype', filetype],
+    ['pyversion', pyversion],
+    ['sha256_digest', artifact.sha256],
+    ...required.filter(([name]) => !has.has(name)),
+    ...metadata,
+  ]
+}
+
+/** As addresses want it: lower case, and one dash for any run of dashes, dots and underscores. */
+export function normalName(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_.]+/g, '-')
+}
+
+function uploadUrlOf(url: string): string {
+  return new URL(url).host === 'pypi.org' ? 'https://upload.pypi.org/legacy/' : `${url}legacy/`
+}

@@ -1,0 +1,68 @@
+import { HeddleError } from '@heddle/core'
+import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
+import type { PackedPackage } from '../model.ts'
+import { converge } from './converge.ts'
+import type { Registry, StagedVersion, UploadOptions } from './registry.ts'
+
+export interface StageOptions extends Omit<UploadOptions, 'files' | 'stage'> {
+  readonly kernel?: Kernel
+}
+
+export type StageResult =
+  | { readonly is: 'staged'; readonly staged: StagedVersion }
+  | { readonly is: 'already-published' }
+
+/**
+ * Hands a version in for approval, unless it is handed in or published already.
+ *
+ * *Cancellation*: it may have been handed in; asking again finds it.
+ * *Fairness*: nothing is held between two requests.
+ * @throws `HDL_REGISTRY_UNSUPPORTED` where there is no staging; `HDL_VERSION_CONFLICT` when other
+ * content is published or staged under this version.
+ */
+export async function stageOnce(
+  registry: Registry,
+  packed: PackedPackage,
+  options: StageOptions,
+): Promise<StageResult> {
+  const { name, version } = packed
+  const { kernel = systemKernel, ...upload } = options
+  const { stages, url } = registry
+  if (stages === undefined) {
+    throw new HeddleError('HDL_REGISTRY_UNSUPPORTED', {
+      registry: url,
+      feature: 'staged publishing',
+      instead: 'Publish directly.',
+    })
+  }
+  const expected = packed.artifacts[0]!.integrity
+  const refuse = (found: string): never => {
+    const details = { package: name, version, registry: url, expected, found }
+    throw new HeddleError('HDL_VERSION_CONFLICT', details)
+  }
+  const standing = await registry.compare(packed, options)
+  if (standing.is === 'ours') return { is: 'already-published' }
+  if (standing.is === 'different') refuse(standing.found)
+
+  let staged: StagedVersion | undefined
+  await converge(
+    {
+      what: `staging ${name}@${version}`,
+      kernel,
+      isDone: async (wait) => {
+        const all = await stages.list(name, wait)
+        staged = all.find((each) => each.name === name && each.version === version)
+        if (staged?.integrity !== undefined && staged.integrity !== expected) {
+          refuse(`${staged.integrity}, which waits for approval`)
+        }
+        return staged !== undefined
+      },
+      write: async (wait) => {
+        const { stageId } = await registry.upload(packed, { ...upload, ...wait, stage: true })
+        staged = { id: stageId!, name, version, tag: options.tag, integrity: expected }
+      },
+    },
+    options,
+  )
+  return { is: 'staged', staged: staged! }
+}
