@@ -42,6 +42,11 @@ const shortPath = (path: readonly string[]): string =>
     ? path.join(' → ')
     : [...path.slice(0, 6), `… ${path.length - 10} more …`, ...path.slice(-4)].join(' → ')
 
+/** One stays in its sentence; several get a line each. */
+function list<T>(items: readonly T[], show: (item: T) => string): string {
+  return items.length === 1 ? show(items[0]!) : items.map((item) => `\n  ${show(item)}`).join('')
+}
+
 export const errorTable = {
   // Arguments and graphs: found before anything runs.
   HDL_BAD_OPTION: entry(
@@ -384,6 +389,52 @@ export const errorTable = {
     (p: { rule: string; suggestion?: string | undefined }) =>
       `There is no rule ${quote(p.rule)}.${didYouMean(p.suggestion)}`,
     'List the rules with `heddle analyze --explain`.',
+  ),
+
+  // Release: workspace and plan.
+  HDL_NO_WORKSPACE: entry(
+    false,
+    (p: { folder: string }) =>
+      `${p.folder} belongs to no package: neither it nor a folder above has a package.json or pyproject.toml.`,
+    'Run the command inside of the repository that is to be released.',
+  ),
+  HDL_WORKSPACE_INVALID: entry(
+    false,
+    (p: {
+      root: string
+      problems: readonly {
+        readonly file: string
+        readonly line?: number | undefined
+        readonly problem: string
+        readonly todo: string
+      }[]
+    }) =>
+      `${p.root} cannot be released: ${list(p.problems, ({ file, line, problem, todo }) => `${file}${line === undefined ? '' : `:${line}`}: ${problem}. ${todo}`)}`,
+    'Repair these files; all that is wrong with them is listed, and nothing has been done.',
+  ),
+  HDL_PACKAGE_CYCLE: entry(
+    false,
+    (p: { cycles: readonly (readonly string[])[] }) =>
+      `Packages need each other in a circle, so none of them can be released first: ${list(p.cycles, (path) => path.join(' → '))}`,
+    'Turn one of these dependencies into a peerDependency or a devDependency, or move what both need to a package of its own.',
+  ),
+  HDL_PLAN_INVALID: entry(
+    false,
+    (p: {
+      problems: readonly {
+        readonly package: string
+        readonly dependency: string
+        readonly problem: string
+      }[]
+    }) =>
+      `The plan would release what nobody can install: ${list(p.problems, ({ problem }) => `${problem}.`)}`,
+    'Release the missing packages too, or correct the ranges; nothing has been uploaded.',
+  ),
+  HDL_HISTORY_CUT: entry(
+    false,
+    (p: { packages: readonly string[] }) =>
+      `This is a shallow clone that ends before the last release of ${p.packages.join(', ')}: their changes cannot be counted.`,
+    'Run `git fetch --unshallow --tags`; in GitHub Actions check out with `fetch-depth: 0`.',
   ),
 
   // Release: manifests and archives.

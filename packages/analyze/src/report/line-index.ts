@@ -1,32 +1,21 @@
 import type { SourceSpan } from '../finding.ts'
+import { lineStarts } from '../frontend/lines.ts'
 
-/** The lines that editors count: U+2028 and U+2029 end a line of JavaScript as well. */
-const lineEnd = /\r\n|[\n\r\u2028\u2029]/g
-
-/** The lines of a text, found once. */
+/** The lines of a text, found once. A byte order mark counts for nothing, as in every position. */
 export class LineIndex {
   readonly #text: string
-  /** Where each line begins and where its text ends. */
-  readonly #lines: (readonly [start: number, end: number])[] = []
+  readonly #starts: Uint32Array
 
   constructor(text: string) {
-    this.#text = text
-    let start = 0
-    for (const match of text.matchAll(lineEnd)) {
-      this.#lines.push([start, match.index])
-      start = match.index + match[0].length
-    }
-    this.#lines.push([start, text.length])
+    this.#text = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+    this.#starts = lineStarts(this.#text)
   }
 
-  get count(): number {
-    return this.#lines.length
-  }
-
-  /** The text of a line, counted from 1; empty where there is none. */
+  /** The text of a line, counted from 1, without its end; empty where there is none. */
   line(number: number): string {
-    const found = this.#lines[number - 1]
-    return found === undefined ? '' : this.#text.slice(found[0], found[1])
+    const start = this.#starts[number - 1]
+    if (start === undefined) return ''
+    return this.#text.slice(start, this.#starts[number]).replace(/[\r\n]+$/, '')
   }
 
   /** The text that a span covers. */
@@ -38,7 +27,7 @@ export class LineIndex {
   }
 
   #offset(line: number, column: number): number {
-    const found = this.#lines[line - 1]
-    return found === undefined ? this.#text.length : Math.min(found[0] + column - 1, found[1])
+    const start = this.#starts[line - 1]
+    return start === undefined ? this.#text.length : start + column - 1
   }
 }

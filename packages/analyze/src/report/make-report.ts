@@ -1,0 +1,95 @@
+/**
+ * From an analysis to what is shown: settings of rules, targets, suppressions, baseline, level, in this
+ * order. The order matters: a suppression of a finding that is below the level is not unused, and an
+ * entry of the baseline that is below it is not fixed.
+ */
+import type { Analysis } from '../analysis.ts'
+import { compareWithBaseline, nextBaseline, type Baseline } from '../baseline/baseline.ts'
+import type { RuleSetting } from '../config/config.ts'
+import { levels, type Finding, type Level } from '../finding.ts'
+import { applySuppressions } from '../suppress/apply.ts'
+import type { FixedFinding, Report } from './report.ts'
+
+export interface ReportOptions {
+  /** Whether a finding is in what was asked for. */
+  isWanted(finding: Finding): boolean
+  /** Whether all of a file was asked for: what is not found there is not there. */
+  isWhole(file: string): boolean
+  /** Whether a file that the program does not have is still on disk. */
+  exists(file: string): boolean
+  readonly rules: Readonly<Record<string, RuleSetting>>
+  /** Findings below it are not shown. */
+  readonly level: Level
+  /** Findings below it are not written to the baseline: they never fail. */
+  readonly failLevel: Level
+  readonly baseline: Baseline | undefined
+  /** `2026-11-16`, by UTC. */
+  readonly today: string
+}
+
+export interface MadeReport {
+  readonly report: Report
+  /** What `--write-baseline` writes. */
+  readonly baseline: Baseline
+}
+
+export function makeReport(analysis: Analysis, options: ReportOptions): MadeReport {
+  const { program, diagnostics, stats } = analysis
+  const { rules, level, failLevel, baseline } = options
+  const texts = new Map(program.files.map(({ path, parsed }) => [path, parsed.text]))
+  const read = (file: string): string | undefined => texts.get(file)
+  const broken = new Set(diagnostics.filter((each) => each.isIncomplete).map(({ file }) => file))
+  const isAnalysed = (file: string): boolean =>
+    texts.has(file) && !broken.has(file) && options.isWhole(file)
+
+  const wanted = analysis.findings
+    .flatMap((finding) => withSetting(finding, rules[finding.rule]))
+    .filter((finding) => options.isWanted(finding))
+  const { findings, suppressed, problems } = applySuppressions(wanted, {
+    files: [...texts.keys()].filter((file) => options.isWhole(file)),
+    read,
+    today: options.today,
+    couldReport: (rule, file) =>
+      rules[rule] !== 'off' && stats.types !== 'none' && !broken.has(undefined) && isAnalysed(file),
+  })
+  const all = [
+    ...findings,
+    ...problems.flatMap((problem) => withSetting(problem, rules[problem.rule])),
+  ].toSorted(byPlace)
+
+  const wasLookedAt = ({ file, rule }: FixedFinding): boolean =>
+    rules[rule] !== 'off' && (texts.has(file) ? isAnalysed(file) : !options.exists(file))
+  const compared = compareWithBaseline(all, baseline, wasLookedAt)
+  const shown = compared.findings.filter(({ finding }) => isAtLeast(finding, level))
+  return {
+    report: {
+      findings: shown,
+      suppressed,
+      fixed: compared.fixed,
+      diagnostics,
+      stats,
+      belowLevel: compared.findings.length - shown.length,
+      hasBaseline: baseline !== undefined,
+      read,
+    },
+    baseline: nextBaseline(
+      all.filter((finding) => isAtLeast(finding, failLevel)),
+      baseline,
+      wasLookedAt,
+    ),
+  }
+}
+
+export function isAtLeast(finding: Finding, level: Level): boolean {
+  return levels.indexOf(finding.level) >= levels.indexOf(level)
+}
+
+function withSetting(finding: Finding, setting: RuleSetting | undefined): Finding[] {
+  if (setting === undefined) return [finding]
+  return setting === 'off' ? [] : [{ ...finding, level: setting }]
+}
+
+function byPlace(a: Finding, b: Finding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1
+  return a.line - b.line || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0)
+}

@@ -1,0 +1,217 @@
+/**
+ * The structured concurrency analysis as a document: shared state, checkpoints, race trace,
+ * classification, fixes. One section for each finding.
+ *
+ * Code and names come from the analysed program: what would end a table cell, a code span or a fence is
+ * escaped, so that a document says what the program says and nothing else.
+ */
+import type { ReadText } from '../baseline/fingerprint.ts'
+import type { Finding, Fix, SharedState, SourceSpan } from '../finding.ts'
+import { LineIndex } from './line-index.ts'
+import { countLevels, type Report } from './report.ts'
+import { accessNames, classWords, count, stepsOf } from './words.ts'
+
+export function markdownReport(report: Report): string {
+  const shown = report.findings.filter(({ state }) => state === 'new')
+  const sections = shown.map(({ finding }) => findingSection(finding, report.read))
+  return `${[...sections, closing(report)].join('\n\n')}\n`
+}
+
+/** Code in a line of text. */
+export function code(text: string): string {
+  const flat = text.replace(/\s+/g, ' ')
+  const longest = Math.max(0, ...Array.from(flat.matchAll(/`+/g), ([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  const room = flat.startsWith('`') || flat.endsWith('`') ? ' ' : ''
+  return `${fence}${room}${flat}${room}${fence}`
+}
+
+/** Text in a cell of a table. */
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replace(/\s+/g, ' ')
+}
+
+function fenced(lines: readonly string[], language = ''): string[] {
+  const longest = Math.max(0, ...lines.map((line) => /^\s*(`{3,})/.exec(line)?.[1]?.length ?? 0))
+  const fence = '`'.repeat(Math.max(3, longest + 1))
+  return [fence + language, ...lines, fence]
+}
+
+/** The five parts of one finding. */
+export function findingSection(finding: Finding, read: ReadText): string {
+  const { file, function: name, rule, level, message, fingerprint } = finding
+  const target = name === '' ? file : `${file}#${name}`
+  return [
+    `## Concurrency analysis: ${code(target)}`,
+    '',
+    `**${rule}** (${level}) at ${code(`${file}:${finding.line}`)}: ${message}`,
+    '',
+    `Fingerprint ${code(fingerprint)}.`,
+    '',
+    '### Shared state',
+    '',
+    ...sharedTable(finding),
+    '',
+    '### Checkpoints',
+    '',
+    ...checkpointList(finding, read),
+    '',
+    '### Race trace',
+    '',
+    ...raceTrace(finding),
+    '',
+    '### Classification',
+    '',
+    ...classification(finding),
+    '',
+    '### Fixes',
+    ...finding.fixes.flatMap((fix, i) => ['', ...fixSection(fix, i + 1, finding.trace.length > 0)]),
+  ].join('\n')
+}
+
+function sharedTable({ shared, file }: Finding): string[] {
+  if (shared.length === 0) return ['None: this is not about shared state.']
+  const rows = shared.map((state) => sharedRow(state, file))
+  return ['| State | Scope | Writers | Readers | Guard |', '|---|---|---|---|---|', ...rows]
+}
+
+function sharedRow({ name, scope, writers, readers, guard }: SharedState, file: string): string {
+  const list = (accesses: SharedState['writers']): string =>
+    accessNames(accesses, file)
+      .map((text) => cell(code(text)))
+      .join(', ') || '-'
+  const cells = [
+    cell(code(name)),
+    scope,
+    list(writers),
+    list(readers),
+    guard === undefined ? 'UNGUARDED' : cell(guard),
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+/** What the arrow behind each line says. */
+const checkpointWords = {
+  await: 'CHECKPOINT',
+  'for-await': 'CHECKPOINT (each round)',
+  yield: 'SUSPEND (the caller runs)',
+  continuation: 'CHECKPOINT (the rest runs later)',
+  dispose: 'CHECKPOINT (at the end of the block)',
+  call: 'CHECKPOINT (inside the call)',
+} as const
+
+interface CheckpointRow {
+  readonly span: SourceSpan
+  readonly says: string
+}
+
+function checkpointList(finding: Finding, read: ReadText): string[] {
+  const { checkSpan, actSpan, checkpoints } = finding
+  const isRace = finding.class !== 'blocking' && finding.class !== 'suppression'
+  const rows: CheckpointRow[] = checkpoints.map(({ span, kind, note }) => ({
+    span,
+    says: note === '' ? checkpointWords[kind] : `${checkpointWords[kind]}: ${note}`,
+  }))
+  if (isRace) rows.push({ span: checkSpan, says: '(not a checkpoint: the check)' })
+  if (isRace) rows.push({ span: actSpan, says: '(not a checkpoint: the act)' })
+  if (rows.length === 0) return ['None.']
+  const lines = new Map<string, LineIndex>()
+  const textOf = ({ file, line }: SourceSpan): string => {
+    if (!lines.has(file)) lines.set(file, new LineIndex(read(file) ?? ''))
+    return shorten(lines.get(file)!.line(line).trim())
+  }
+  const sorted = rows.toSorted((a, b) => byPlace(finding.file, a.span, b.span))
+  const labels = sorted.map(({ span }) => {
+    const place = span.file === finding.file ? `L${span.line}` : `${span.file} L${span.line}`
+    return `${place}: ${textOf(span)}`
+  })
+  const width = Math.max(...labels.map((label) => label.length))
+  return fenced(sorted.map(({ says }, i) => `${labels[i]!.padEnd(width)}  ← ${says}`))
+}
+
+/** Lines of code in a list; minified code has no short ones. */
+const longestCode = 80
+
+function shorten(text: string): string {
+  return text.length <= longestCode ? text : `${text.slice(0, longestCode - 1)}…`
+}
+
+/** The file of the finding first. */
+function byPlace(main: string, a: SourceSpan, b: SourceSpan): number {
+  if (a.file !== b.file)
+    return a.file === main ? -1 : b.file === main ? 1 : a.file < b.file ? -1 : 1
+  return a.line - b.line || a.column - b.column
+}
+
+function raceTrace({ trace, window, evidence, file }: Finding): string[] {
+  if (trace.length === 0) return ['None: no other task is needed.']
+  const digits = String(trace.length).length
+  const steps = trace.map(({ task, text, span, isCheckpoint }, i) => {
+    const place = span.file === file ? `L${span.line}` : `${span.file}:${span.line}`
+    const end = isCheckpoint === true ? ' → CHECKPOINT' : ''
+    return `[Task ${task}] ${String(i + 1).padStart(digits)}. ${text.replace(/\s+/g, ' ')} (${place})${end}`
+  })
+  const lines = fenced(steps)
+  if (window !== undefined) lines.push('', `**Race window:** ${stepsOf(window)}.`)
+  if (evidence.length > 0) lines.push('', ...evidence.map((text) => `- ${text}`))
+  return lines
+}
+
+function classification({ class: kind, rule }: Finding): string[] {
+  const { title, definition } = classWords[kind]
+  return [`**${title}**: ${definition}. (${rule})`]
+}
+
+function fixSection(fix: Fix, n: number, hasSteps: boolean): string[] {
+  const { title, sketch, closes, tradeoffs, risk, effort } = fix
+  const how = hasSteps
+    ? `${stepsOf(closes)} can no longer be interleaved.`
+    : 'there is no window: no other task is needed.'
+  return [
+    `#### ${n}. ${title} [${effort}]`,
+    '',
+    '- **Sketch**:',
+    '',
+    ...fenced(sketch.split('\n'), 'ts').map((line) => (line === '' ? '' : `  ${line}`)),
+    '',
+    `- **How it closes the window**: ${how}`,
+    `- **Tradeoffs**: ${tradeoffs}`,
+    `- **Risk**: ${risk}`,
+  ]
+}
+
+function closing(report: Report): string {
+  const { findings, suppressed, fixed, diagnostics, stats } = report
+  const fresh = findings.filter(({ state }) => state === 'new')
+  const counts = countLevels(fresh)
+  const read = `${count(stats.files, 'file')}, ${count(stats.lines, 'line')}`
+  const lines = [
+    '---',
+    '',
+    fresh.length === 0
+      ? `No findings in ${read}.`
+      : `${count(counts.error, 'error')}, ${count(counts.warning, 'warning')}, ${count(counts.note, 'note')} in ${read}.`,
+  ]
+  if (findings.length > fresh.length)
+    lines.push('', `In the baseline: ${findings.length - fresh.length}.`)
+  if (suppressed.length > 0) {
+    lines.push('', 'Suppressed in the source:', '')
+    for (const { finding, reason } of suppressed)
+      lines.push(`- ${finding.rule} at ${code(`${finding.file}:${finding.line}`)}: ${reason}`)
+  }
+  if (fixed.length > 0) {
+    lines.push('', 'Of the baseline, and no longer found:', '')
+    for (const { rule, file, function: name } of fixed)
+      lines.push(`- ${rule} in ${code(`${file}#${name}`)}`)
+  }
+  const missing = diagnostics.filter((diagnostic) => diagnostic.isIncomplete)
+  if (missing.length > 0) {
+    lines.push('', 'Left out:', '')
+    for (const { file, line, message } of missing) {
+      const place =
+        file === undefined ? '' : `${code(line === undefined ? file : `${file}:${line}`)}: `
+      lines.push(`- ${place}${message}`)
+    }
+  }
+  return lines.join('\n')
+}

@@ -1,0 +1,53 @@
+/** What every format is made from: the findings after baseline, suppressions and level. */
+import type { AnalysisStats, Diagnostic } from '../analysis.ts'
+import type { ReadText } from '../baseline/fingerprint.ts'
+import type { Finding, Level } from '../finding.ts'
+
+/** A finding and what the baseline says about it: `new` also where there is no baseline. */
+export interface ReportedFinding {
+  readonly finding: Finding
+  readonly state: 'new' | 'known'
+}
+
+/** A finding that a comment in the source answers. */
+export interface SuppressedFinding {
+  readonly finding: Finding
+  readonly reason: string
+}
+
+/** Of the baseline, and no longer found. */
+export interface FixedFinding {
+  readonly fingerprint: string
+  readonly rule: string
+  readonly file: string
+  readonly function: string
+  readonly message: string
+}
+
+export interface Report {
+  /** At or above the level, by file, line and rule. */
+  readonly findings: readonly ReportedFinding[]
+  readonly suppressed: readonly SuppressedFinding[]
+  readonly fixed: readonly FixedFinding[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly stats: AnalysisStats
+  /** How many were left out because their level is below the threshold. */
+  readonly belowLevel: number
+  /** Whether findings are told apart by a baseline. */
+  readonly hasBaseline: boolean
+  /** For code frames. */
+  readonly read: ReadText
+}
+
+export type LevelCounts = Readonly<Record<Level, number>>
+
+export function countLevels(findings: readonly ReportedFinding[]): LevelCounts {
+  const counts = { error: 0, warning: 0, note: 0 }
+  for (const { finding } of findings) counts[finding.level]++
+  return counts
+}
+
+/** Whether something was left out of the analysis: what was not found may still be there. */
+export function isIncomplete({ diagnostics }: Report): boolean {
+  return diagnostics.some((diagnostic) => diagnostic.isIncomplete)
+}

@@ -1,0 +1,180 @@
+/**
+ * Takes out the findings that comments accept, and finds the comments that are not what they seem.
+ *
+ * I1. A directive holds for one line: that of the comment, or the next line of code.
+ * I2. Only a directive with a reason, a rule that exists and a day that is not over suppresses.
+ * I3. A directive is called unused only where its rule could have reported.
+ */
+import { withFingerprints, type ReadText, type UnnamedFinding } from '../baseline/fingerprint.ts'
+import { rulePage } from '../explain/pages.ts'
+import { suggestRule } from '../explain/suggest.ts'
+import type { Finding, Fix } from '../finding.ts'
+import type { SuppressedFinding } from '../report/report.ts'
+import { directivesIn, type PlacedDirective } from './comments.ts'
+import { isExpired } from './directive.ts'
+
+export interface SuppressOptions {
+  /** The files that were looked at, by the paths that findings use. */
+  readonly files: readonly string[]
+  readonly read: ReadText
+  /** `2026-11-16`, by UTC. */
+  readonly today: string
+  /** Whether a rule could have reported at this line: it was on, with types, in a file that was read. */
+  couldReport(rule: string, file: string, line: number): boolean
+}
+
+export interface SuppressResult {
+  readonly findings: readonly Finding[]
+  readonly suppressed: readonly SuppressedFinding[]
+  /** About the comments. They cannot be suppressed. */
+  readonly problems: readonly Finding[]
+}
+
+export function applySuppressions(
+  findings: readonly Finding[],
+  options: SuppressOptions,
+): SuppressResult {
+  const { files, read, today } = options
+  const active = new Map<string, Entry[]>()
+  const entries: Entry[] = []
+  const problems: UnnamedFinding[] = []
+  for (const file of files) {
+    const text = read(file)
+    if (text === undefined) continue
+    for (const directive of directivesIn(file, text)) {
+      problems.push(...problemsOf(directive, today))
+      if (!holds(directive, today)) continue
+      for (const rule of directive.rules) {
+        const id = rulePage(rule)?.id
+        if (id === undefined) continue
+        const entry: Entry = { rule: id, directive, isUsed: false }
+        entries.push(entry)
+        const own = active.get(file)
+        if (own === undefined) active.set(file, [entry])
+        else own.push(entry)
+      }
+    }
+  }
+  const left: Finding[] = []
+  const suppressed: SuppressedFinding[] = []
+  for (const finding of findings) {
+    const entry = active.get(finding.file)?.find((each) => covers(each, finding))
+    if (entry === undefined) {
+      left.push(finding)
+      continue
+    }
+    entry.isUsed = true
+    suppressed.push({ finding, reason: entry.directive.reason })
+  }
+  for (const { rule, directive, isUsed } of entries) {
+    const { file, line } = directive.span
+    if (!isUsed && options.couldReport(rule, file, line)) problems.push(unused(rule, directive))
+  }
+  return { findings: left, suppressed, problems: withFingerprints(problems, read) }
+}
+
+interface Entry {
+  readonly rule: string
+  readonly directive: PlacedDirective
+  isUsed: boolean
+}
+
+/** At the line an editor shows the finding at, or at its check or its act. */
+function covers({ rule, directive }: Entry, finding: Finding): boolean {
+  if (rule !== finding.rule) return false
+  const lines = [finding.line]
+  if (finding.checkSpan.file === finding.file) lines.push(finding.checkSpan.line)
+  if (finding.actSpan.file === finding.file) lines.push(finding.actSpan.line)
+  return lines.some((line) => directive.lines.includes(line))
+}
+
+function holds({ reason, until, badUntil }: PlacedDirective, today: string): boolean {
+  if (reason === '' || badUntil !== undefined) return false
+  return until === undefined || !isExpired(until, today)
+}
+
+function problemsOf(directive: PlacedDirective, today: string): UnnamedFinding[] {
+  const { rules, reason, until, badUntil } = directive
+  const found: UnnamedFinding[] = []
+  const named = rules.join(', ')
+  if (reason === '')
+    found.push(
+      problem('S104', directive, `\`heddle-ignore ${named}\` has no reason`, 'Write the reason', [
+        `// heddle-ignore ${named || 'H101'} -- why it cannot go wrong here`,
+      ]),
+    )
+  if (until !== undefined && isExpired(until, today))
+    found.push(
+      problem(
+        'S102',
+        directive,
+        `\`heddle-ignore ${named}\` held until ${until}`,
+        'Give it a new date',
+        [`// heddle-ignore ${named} -- ${reason} [until=YYYY-MM-DD]`],
+      ),
+    )
+  if (badUntil !== undefined)
+    found.push(
+      problem('S102', directive, `\`until=${badUntil}\` is not a day`, 'Write the day', [
+        `// heddle-ignore ${named} -- ${reason} [until=2027-01-31]`,
+      ]),
+    )
+  const unknown = rules.filter((rule) => rulePage(rule) === undefined)
+  if (rules.length === 0) unknown.push('')
+  for (const rule of unknown) {
+    const meant = suggestRule(rule)
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+    const message =
+      rule === '' ? '`heddle-ignore` names no rule' : `There is no rule \`${rule}\`${hint}`
+    found.push(
+      problem('S103', directive, message, 'Name a rule', [
+        `// heddle-ignore ${meant ?? 'H101'} -- ${reason || 'why it cannot go wrong here'}`,
+      ]),
+    )
+  }
+  return found
+}
+
+function unused(rule: string, directive: PlacedDirective): UnnamedFinding {
+  const message = `\`heddle-ignore ${rule}\` suppresses nothing: ${rule} reports nothing here`
+  return problem('S101', directive, message, 'Move it to the line of the finding', [
+    `// heddle-ignore ${rule} -- ${directive.reason}`,
+  ])
+}
+
+function problem(
+  rule: string,
+  { span, rules }: PlacedDirective,
+  message: string,
+  title: string,
+  sketch: readonly string[],
+): UnnamedFinding {
+  const remove: Fix = {
+    title: 'Remove the comment',
+    sketch: '// (no comment)',
+    closes: [1, 1],
+    tradeoffs: 'What it suppressed, if anything, is reported again.',
+    risk: 'low',
+    effort: 'simple',
+  }
+  const repair: Fix = { ...remove, title, sketch: sketch.join('\n'), tradeoffs: 'None.' }
+  return {
+    rule,
+    class: 'suppression',
+    level: rulePage(rule)!.level,
+    message,
+    file: span.file,
+    function: '',
+    line: span.line,
+    check: span.line,
+    act: span.line,
+    checkSpan: span,
+    actSpan: span,
+    shared: [],
+    checkpoints: [],
+    trace: [],
+    evidence: [],
+    fixes: [repair, remove],
+    key: rules.join(','),
+  }
+}
