@@ -12,7 +12,8 @@ interface Task {
 if (isMainThread) {
   const options = JSON.parse(process.argv[2] ?? '{}') as ParserOptions
   const task: Task = { text: readFileSync(0, 'utf8'), options }
-  new Worker(new URL(import.meta.url), { workerData: task })
+  const thread = new Worker(new URL(import.meta.url), { workerData: task })
+  thread.once('error', () => (process.exitCode = 1))
 } else {
   const { text, options } = workerData as Task
   parseSync('probe', text, options)

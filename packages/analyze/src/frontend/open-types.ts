@@ -1,0 +1,124 @@
+/**
+ * The best compiler that works.
+ *
+ *   TypeScript 7 or 6 of the analysed code ─▶ ours ─▶ none
+ *
+ * When one cannot be started, crashes or does not answer, that is told once and the next one takes
+ * over, for the rest of the questions. Answers that were given stay valid: they are facts about the
+ * same text.
+ */
+import { describe } from '@heddle/core/lowlevel'
+import type { TypeFacts, TypeSource } from './types.ts'
+import type { ClassicModule } from './types/classic-api.ts'
+import { findCompilers } from './types/find-compiler.ts'
+import type { FoundCompiler } from './types/find-compiler.ts'
+import type { NativeModule } from './types/native-api.ts'
+import { noTypes } from './types/none.ts'
+import { TypeScript6 } from './types/typescript-6.ts'
+import { TypeScript7 } from './types/typescript-7.ts'
+
+export interface TypesOptions {
+  /** Absolute: where the analysed code's own compiler is looked for. */
+  readonly root: string
+  /** Absolute paths of the files that will be asked about. */
+  readonly files: readonly string[]
+  /** Text that is newer than the file on disk, by absolute path. */
+  readonly overlays?: ReadonlyMap<string, string>
+  /** Types are lost, or fewer than asked for: why. */
+  readonly onProblem: (message: string) => void
+  /** Milliseconds a single question may take before the compiler is given up. Default 30,000. */
+  readonly requestLimit?: number
+  /** Compilers to try, best first. Default: those that are installed. */
+  readonly compilers?: readonly FoundCompiler[]
+}
+
+/** Opens the compiler that is installed with the analysed code, or ours, or none. Never throws. */
+export function openTypes(options: TypesOptions): TypeSource {
+  return new FallingTypes(options)
+}
+
+class FallingTypes implements TypeSource {
+  readonly #options: TypesOptions
+  readonly #compilers: FoundCompiler[]
+  readonly #changed = new Map<string, string>()
+  #source: TypeSource = noTypes
+
+  constructor(options: TypesOptions) {
+    this.#options = options
+    this.#compilers = [...(options.compilers ?? findCompilers(options.root))]
+    if (this.#compilers.length === 0)
+      options.onProblem('No compiler is installed: types are not used.')
+    this.#next()
+  }
+
+  get kind(): TypeSource['kind'] {
+    return this.#source.kind
+  }
+
+  factsAt(file: string, positions: readonly number[]): readonly (TypeFacts | undefined)[] {
+    for (;;) {
+      try {
+        return this.#source.factsAt(file, positions)
+      } catch (error) {
+        this.#giveUp(error)
+      }
+    }
+  }
+
+  update(changed: ReadonlyMap<string, string>): void {
+    for (const [file, text] of changed) this.#changed.set(file, text)
+    try {
+      this.#source.update(changed)
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  close(): void {
+    this.#source.close()
+    this.#source = noTypes
+  }
+
+  #giveUp(error: unknown): void {
+    this.#options.onProblem(`The compiler (${this.#source.kind}) failed: ${describe(error)}`)
+    closeQuietly(this.#source)
+    this.#next()
+  }
+
+  /** The next compiler that starts; in the end `noTypes`, which never fails. */
+  #next(): void {
+    this.#source = noTypes
+    for (
+      let found = this.#compilers.shift();
+      found !== undefined;
+      found = this.#compilers.shift()
+    ) {
+      try {
+        this.#source = this.#open(found)
+        return
+      } catch (error) {
+        const { version, folder } = found
+        this.#options.onProblem(
+          `TypeScript ${version} in ${folder} cannot be used: ${describe(error)}`,
+        )
+      }
+    }
+  }
+
+  #open(compiler: FoundCompiler): TypeSource {
+    const { root, files, onProblem, requestLimit = 30_000 } = this.#options
+    const overlays = new Map([...(this.#options.overlays ?? []), ...this.#changed])
+    const module = compiler.load()
+    return compiler.kind === 'typescript-7'
+      ? new TypeScript7(module as NativeModule, { root, files, overlays, onProblem, requestLimit })
+      : new TypeScript6(module as ClassicModule, { files, overlays, onProblem })
+  }
+}
+
+function closeQuietly(source: TypeSource): void {
+  try {
+    source.close()
+  } catch {
+    // It has failed before: that is told already.
+  }
+}

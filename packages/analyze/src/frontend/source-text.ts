@@ -1,0 +1,94 @@
+/**
+ * The text of a file, or why there is none.
+ *
+ * A file may be deleted, replaced by a folder or made unreadable between being found and being read;
+ * it may be a video (`.ts` is also a container format) or a bundle. Each costs a message, never the
+ * rest of the analysis.
+ */
+import { isUtf8 } from 'node:buffer'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { describe } from '@heddle/core/lowlevel'
+
+export interface SourceText {
+  readonly text: string
+  /** Something to tell although the file was read. */
+  readonly warning?: string
+}
+
+/** Why a file was left out. */
+export interface NoSource {
+  readonly reason: 'unreadable' | 'too-large' | 'generated'
+  readonly message: string
+}
+
+/** Above this a file is data or a bundle: nobody edits it, and its tree would fill the memory. */
+export const maximumBytes: number = 8 * 1024 * 1024
+
+/** Reads a file. Never throws. */
+export function readSource(file: string): SourceText | NoSource {
+  let bytes: Buffer | NoSource
+  try {
+    bytes = readBytes(file)
+  } catch (error) {
+    return { reason: 'unreadable', message: `It cannot be read: ${describe(error)}` }
+  }
+  return 'reason' in bytes ? bytes : toSource(bytes)
+}
+
+function readBytes(file: string): Buffer | NoSource {
+  // A pipe that replaced the file would block the open until somebody writes.
+  const handle = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const stats = fstatSync(handle)
+    if (!stats.isFile()) return { reason: 'unreadable', message: 'It is not a file.' }
+    if (stats.size > maximumBytes) return tooLarge(stats.size)
+    return readAll(handle, stats.size)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Reads to the end, which may have moved since the size was asked for, but not past the maximum. */
+function readAll(handle: number, size: number): Buffer | NoSource {
+  let buffer = Buffer.allocUnsafe(size + 1)
+  let length = 0
+  for (;;) {
+    const count = readSync(handle, buffer, length, buffer.length - length, null)
+    if (count === 0) return buffer.subarray(0, length)
+    length += count
+    if (length > maximumBytes) return tooLarge(length)
+    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(length)])
+  }
+}
+
+function tooLarge(bytes: number): NoSource {
+  const limit = (maximumBytes / 1024 / 1024).toFixed(0)
+  return {
+    reason: 'too-large',
+    message: `It has ${(bytes / 1024 / 1024).toFixed(1)} MiB; files above ${limit} MiB are left out.`,
+  }
+}
+
+function toSource(bytes: Buffer): SourceText | NoSource {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { text: bytes.toString('utf16le') }
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) {
+    return { text: new TextDecoder('utf-16be').decode(bytes) }
+  }
+  if (bytes.subarray(0, 8_192).includes(0)) {
+    return { reason: 'unreadable', message: 'It is not text: it has NUL bytes.' }
+  }
+  const text = bytes.toString('utf8')
+  if (isMinified(text)) {
+    return { reason: 'generated', message: 'It is minified; analyse its source instead.' }
+  }
+  if (isUtf8(bytes)) return { text }
+  return { text, warning: 'It is not valid UTF-8: what cannot be decoded is read as U+FFFD.' }
+}
+
+/** More than 200 characters a line on average, in a file that is too long to be one table. */
+function isMinified(text: string): boolean {
+  if (text.length < 50_000) return false
+  let lines = 1
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++
+  return text.length / lines > 200
+}

@@ -1,0 +1,15 @@
+/** Names that the compiler makes up for what has none, such as `__type` and `__function`. */
+const invented = /^__(?!#)|^default$|^export=$|^"/
+
+/** The name of a symbol as people write it; undefined when nobody wrote one. */
+export function writtenName(name: string): string | undefined {
+  // A private name carries the number of its class.
+  const own = /^__#\d+@(#.+)$/.exec(name)?.[1]
+  if (own !== undefined) return own
+  return name === '' || invented.test(name) ? undefined : name
+}
+
+/** Types that are thenable by what they are; others are asked for a `then`. */
+export function isPromiseName(name: string): boolean {
+  return name === 'Promise' || name === 'PromiseLike'
+}

@@ -1,0 +1,117 @@
+/**
+ * The part of TypeScript 7's own interface that we use, as we use it.
+ *
+ * Version 7.0 has it under `typescript/unstable/sync`, 7.1 under `typescript/sync` with snapshots
+ * that are made from one another. Declared here and not imported: the compiler is whichever one the
+ * analysed code has, and this is all that is asked of it.
+ */
+
+export interface NativeSymbol {
+  readonly id: number
+  readonly name: string
+  readonly flags: number
+  readonly declarations: readonly { readonly path: string }[]
+  getParent(): NativeSymbol | undefined
+}
+
+export interface NativeType {
+  readonly id: number
+  readonly flags: number
+  getSymbol(): NativeSymbol | undefined
+  getAliasSymbol(): NativeSymbol | undefined
+  /** Of a union or an intersection. */
+  getTypes(): readonly NativeType[] | undefined
+}
+
+type NativeSignature = object
+
+export interface NativeChecker {
+  getSymbolAtPosition(
+    file: string,
+    positions: readonly number[],
+  ): readonly (NativeSymbol | undefined)[]
+  getTypeAtPosition(file: string, positions: readonly number[]): readonly (NativeType | undefined)[]
+  getAliasedSymbol(symbol: NativeSymbol): NativeSymbol | undefined
+  getPropertyOfType(type: NativeType, name: string): NativeSymbol | undefined
+  getSignaturesOfType(type: NativeType, kind: number): readonly NativeSignature[]
+  getReturnTypeOfSignature(signature: NativeSignature): NativeType | undefined
+  typeToString(type: NativeType): string
+}
+
+export interface NativeProject {
+  readonly configFileName: string
+  readonly checker: NativeChecker
+  readonly program: { getSourceFileNames(): readonly string[] }
+}
+
+export interface NativeSnapshot {
+  getProjects(): readonly NativeProject[]
+  getDefaultProjectForFile(file: string): NativeProject | undefined
+  /** Since 7.1. */
+  update?(params: object): NativeSnapshot
+  dispose(): void
+}
+
+interface NativeApi {
+  /** 7.0 */
+  updateSnapshot(params: object): NativeSnapshot
+  /** Since 7.1. */
+  createSnapshot?(params: object): NativeSnapshot
+  close(): void
+  /** Not public: only to end a compiler that hangs. */
+  readonly client?: { readonly channel?: { readonly child?: { readonly pid?: number } } }
+}
+
+export interface NativeModule {
+  readonly API: new (options: object) => NativeApi
+  readonly SymbolFlags: Readonly<Record<string, number>>
+  readonly TypeFlags: Readonly<Record<string, number>>
+  readonly SignatureKind: Readonly<Record<string, number>>
+}
+
+export interface SnapshotChange {
+  readonly openProjects?: readonly string[]
+  readonly openFiles?: readonly string[]
+  readonly changed?: readonly string[]
+}
+
+/** One compiler process. */
+export class NativeSession {
+  readonly #api: NativeApi
+  #snapshot: NativeSnapshot | undefined
+
+  /** @param overlays Text that is newer than the file on disk. */
+  constructor(module: NativeModule, cwd: string, overlays: ReadonlyMap<string, string>) {
+    const fs = {
+      readFile: (file: string) => overlays.get(file),
+      fileExists: (file: string) => overlays.has(file) || undefined,
+    }
+    this.#api = new module.API(overlays.size === 0 ? { cwd } : { cwd, fs })
+  }
+
+  /** Of the compiler, when it can be told. */
+  get pid(): number | undefined {
+    return this.#api.client?.channel?.child?.pid
+  }
+
+  /** Objects of earlier snapshots must no longer be used. */
+  change({ changed, ...opened }: SnapshotChange): NativeSnapshot {
+    const before = this.#snapshot
+    const isNew = this.#api.createSnapshot !== undefined
+    const params = {
+      ...opened,
+      ...(changed === undefined
+        ? {}
+        : { [isNew ? 'fileNotifications' : 'fileChanges']: { changed } }),
+    }
+    if (!isNew) this.#snapshot = this.#api.updateSnapshot(params)
+    else this.#snapshot = before?.update?.(params) ?? this.#api.createSnapshot?.(params)
+    before?.dispose()
+    if (this.#snapshot === undefined) throw new TypeError('The compiler made no snapshot.')
+    return this.#snapshot
+  }
+
+  close(): void {
+    this.#api.close()
+  }
+}

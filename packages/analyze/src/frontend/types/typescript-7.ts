@@ -1,0 +1,142 @@
+/**
+ * Types from TypeScript 7, whose checker runs in a process of its own.
+ *
+ * A file belongs to the project of the nearest tsconfig that includes it; files that none includes
+ * are opened one by one, which gives them the project an editor would give them.
+ *
+ * I1. Throws when the compiler does not answer any more; then it must not be asked again.
+ * I2. A request ends: after its limit the compiler is killed.
+ */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe } from '@heddle/core/lowlevel'
+import type { TypeFacts, TypeSource } from '../types.ts'
+import { NativeSession } from './native-api.ts'
+import type { NativeModule, NativeSnapshot } from './native-api.ts'
+import { Flags, NativeFacts } from './native-facts.ts'
+import { NearestTsconfig } from './nearest-tsconfig.ts'
+import { RequestLimit } from './request-limit.ts'
+
+export interface NativeOptions {
+  readonly root: string
+  readonly files: readonly string[]
+  readonly overlays: ReadonlyMap<string, string>
+  /** Something less than asked: a project that cannot be opened. */
+  readonly onProblem: (message: string) => void
+  /** Milliseconds after which the compiler is taken to hang. */
+  readonly requestLimit: number
+}
+
+export class TypeScript7 implements TypeSource {
+  readonly kind = 'typescript-7'
+  readonly #module: NativeModule
+  readonly #options: NativeOptions
+  readonly #flags: Flags
+  readonly #overlays: Map<string, string>
+  readonly #spelling: ReadonlyMap<string, string>
+  #session: NativeSession
+  #limit: RequestLimit | undefined
+  #facts: ReadonlyMap<string, NativeFacts> = new Map()
+
+  constructor(module: NativeModule, options: NativeOptions) {
+    this.#module = module
+    this.#options = options
+    this.#flags = new Flags(module)
+    this.#overlays = new Map(options.overlays)
+    this.#spelling = new Map(options.files.map((file) => [file.toLowerCase(), file]))
+    this.#session = this.#start()
+  }
+
+  factsAt(file: string, positions: readonly number[]): readonly (TypeFacts | undefined)[] {
+    const facts = this.#facts.get(file)
+    if (facts === undefined || positions.length === 0) return positions.map(() => undefined)
+    return this.#limited(() => facts.factsAt(file, positions))
+  }
+
+  update(changed: ReadonlyMap<string, string>): void {
+    const isOnDisk = [...changed].every(
+      ([file, text]) => this.#overlays.get(file) === text || isTextOf(file, text),
+    )
+    for (const [file, text] of changed) {
+      if (!isOnDisk || this.#overlays.has(file)) this.#overlays.set(file, text)
+    }
+    if (isOnDisk) {
+      const files = [...changed.keys()]
+      this.#limited(() => this.#assign(this.#session.change({ changed: files })))
+    } else {
+      this.close()
+      this.#session = this.#start()
+    }
+  }
+
+  close(): void {
+    this.#limit?.close()
+    this.#session.close()
+  }
+
+  #start(): NativeSession {
+    const { root, requestLimit } = this.#options
+    const session = new NativeSession(this.#module, root, this.#overlays)
+    this.#session = session
+    this.#limit =
+      session.pid === undefined ? undefined : new RequestLimit(session.pid, requestLimit)
+    this.#limited(() => this.#open(session))
+    return session
+  }
+
+  #open(session: NativeSession): void {
+    const { files } = this.#options
+    const nearest = new NearestTsconfig()
+    const configs = new Set(files.flatMap((file) => nearest.of(file) ?? []))
+    for (const config of configs) this.#tryChange(session, config, [config], [])
+    const alone = files.filter((file) => !this.#facts.has(file))
+    if (alone.length > 0)
+      this.#tryChange(session, `${alone.length} files without a tsconfig`, [], alone)
+  }
+
+  /** A broken project costs its types; a compiler that has ended is told by the next request. */
+  #tryChange(
+    session: NativeSession,
+    what: string,
+    openProjects: readonly string[],
+    openFiles: readonly string[],
+  ): void {
+    try {
+      this.#assign(session.change({ openProjects, openFiles }))
+    } catch (error) {
+      this.#options.onProblem(`The compiler cannot open ${what}: ${describe(error)}`)
+    }
+  }
+
+  /** Gives every file the facts of the project that is nearest to it. */
+  #assign(snapshot: NativeSnapshot): void {
+    const wanted = new Set(this.#options.files)
+    const nearest = new Map<string, number>()
+    const assigned = new Map<string, NativeFacts>()
+    for (const project of snapshot.getProjects()) {
+      const facts = new NativeFacts(project.checker, this.#flags, this.#spelling)
+      const folder = path.dirname(project.configFileName) + path.sep
+      for (const name of project.program.getSourceFileNames()) {
+        const file = wanted.has(name) ? name : this.#spelling.get(name.toLowerCase())
+        if (file === undefined) continue
+        const nearness = file.startsWith(folder) ? folder.length : 0
+        if (nearness < (nearest.get(file) ?? -1)) continue
+        nearest.set(file, nearness)
+        assigned.set(file, facts)
+      }
+    }
+    this.#facts = assigned
+  }
+
+  #limited<T>(request: () => T): T {
+    return this.#limit === undefined ? request() : this.#limit.watch(request)
+  }
+}
+
+function isTextOf(file: string, text: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '') === text
+  } catch {
+    return false
+  }
+}
