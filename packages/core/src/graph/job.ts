@@ -18,7 +18,7 @@ export interface JobContext {
    */
   readonly cancelled: boolean
   /** Says something about this attempt: shown by `heddle run`, kept in the journal. */
-  log(text: string): void
+  readonly log: (text: string) => void
 }
 
 export type JobFunction<I, O> = (input: I, context: JobContext) => O | Promise<O>

@@ -16,9 +16,9 @@ export interface NodeContext {
    * What a dependency's callback returned.
    * @throws `HDL_NOT_A_DEPENDENCY`.
    */
-  resultOf(name: string): unknown
+  readonly resultOf: (name: string) => unknown
   /** Tells observers something about this attempt. */
-  log(text: string): void
+  readonly log: (text: string) => void
 }
 
 /**

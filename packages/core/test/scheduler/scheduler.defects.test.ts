@@ -42,6 +42,7 @@ test('a thrown value whose properties throw is an error like any other', async (
     const b = new Bench({ retries: 1, retryBaseDelay: 0 }).add({ a: [] })
     const r = await b.clock.runUntil(
       b.scheduler.run(() => {
+        // oxlint-disable-next-line typescript/only-throw-error -- what people throw
         throw thrown
       }),
     )
