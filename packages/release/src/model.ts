@@ -12,6 +12,8 @@ export interface InternalDependency {
   readonly group: string
   /** As written: `workspace:^`, `^1.0.0`, `[extra]>=1; python_version < "4"`. */
   readonly range: string
+  /** The name that the manifest lists, where it is another one: `"core": "npm:@acme/core@^1"`. */
+  readonly alias?: string
 }
 
 export interface WorkspacePackage {
@@ -54,6 +56,8 @@ export interface PlannedPackage {
   readonly level: number
   /** The dist-tag: `latest`, or the name of the prerelease. */
   readonly tag: string
+  /** Who may see it, where the plan or the manifest says so. */
+  readonly access?: 'public' | 'restricted'
 }
 
 export interface ReleasePlan {
@@ -61,6 +65,8 @@ export interface ReleasePlan {
   readonly source: 'manifests' | 'changesets' | 'publish-plan' | 'commits'
   /** All packages of the workspace, by name. */
   readonly packages: ReadonlyMap<string, PlannedPackage>
+  /** What whoever releases should know, as sentences. */
+  readonly warnings?: readonly string[]
 }
 
 /** One file that is uploaded. An npm package has one, a Python package a wheel and an sdist. */
