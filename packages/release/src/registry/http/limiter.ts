@@ -124,7 +124,7 @@ export class AdaptiveLimiter {
     )
     this.#cutAt = now
     this.#cuts++
-    this.#next = this.#heldUntil
+    this.#next = Math.max(this.#heldUntil, this.#lastStart + this.#gap)
   }
 
   stats(): LimiterStats {

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HeddleError, isError } from '@heddle/core'
+import { HttpClient } from '../../../src/registry/http/client.ts'
+import { requestWithRetry } from '../../../src/registry/http/retry.ts'
+import { startStub, type StubServer } from '../../support/servers.ts'
+import { inVirtualTime, largest, virtualKernel } from '../../support/virtual-time.ts'
+
+/** Runs requests against a stub in virtual time, and says how long they took there. */
+async function timed<T>(
+  stub: StubServer,
+  ask: (http: HttpClient) => Promise<T>,
+): Promise<{ value?: T; error?: unknown; took: number }> {
+  const kernel = virtualKernel(largest)
+  await using http = new HttpClient({ kernel })
+  // Time stands still while a request is on its way: those that wait for their turn do not count.
+  const busy = (): boolean => stub.active() > 0
+  const settled = await inVirtualTime(
+    kernel.clock,
+    busy,
+    ask(http).then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    ),
+    10,
+  )
+  return { ...settled, took: kernel.clock.now() }
+}
+
+const failing =
+  (...statuses: number[]) =>
+  (_: unknown, response: import('node:http').ServerResponse, call: number): void => {
+    response.writeHead(statuses[call - 1] ?? 200).end(`answer ${call}`)
+  }
+
+test('scenario 85: 200 is one call, 404 is an answer', async () => {
+  await using stub = await startStub(failing(200, 404))
+  await using http = new HttpClient()
+  const first = await requestWithRetry(http, { method: 'GET', url: `${stub.url}/a` })
+  const second = await requestWithRetry(http, { method: 'GET', url: `${stub.url}/b` })
+  assert.equal(first.body.toString(), 'answer 1')
+  assert.equal(second.status, 404)
+  assert.equal(stub.calls.length, 2)
+})
+
+test('scenario 85: 503, then 200 are two calls', async () => {
+  await using stub = await startStub(failing(503))
+  const { value, took } = await timed(stub, (http) =>
+    requestWithRetry(http, { method: 'GET', url: stub.url }),
+  )
+  assert.equal(value?.status, 200)
+  assert.equal(stub.calls.length, 2)
+  assert.ok(took >= 500 && took < 700, `waited ${took} ms`)
+})
+
+test('scenario 85, N1, N2: an error after the last try, without a wait after it, with its history', async () => {
+  await using stub = await startStub(failing(500, 502, 504, 503))
+  const { error, took } = await timed(stub, (http) =>
+    requestWithRetry(http, { method: 'GET', url: `${stub.url}/x` }),
+  )
+  assert.ok(isError(error, 'HDL_REGISTRY_UNAVAILABLE'))
+  assert.equal(stub.calls.length, 4)
+  assert.match(error.message, /failed 4 times: status 503/, 'the last cause')
+  const history = error.errors!.map((each) => /status (\d+)/.exec((each as Error).message)?.[1])
+  assert.deepEqual(history, ['500', '502', '504', '503'])
+  assert.ok(took >= 3500 && took < 4000, `0.5 + 1 + 2 s and no more, waited ${took} ms`)
+})
+
+test('N3: all that can happen to a connection is tried again', async () => {
+  await using stub = await startStub((request, response, call) => {
+    if (call === 1) request.socket.destroy()
+    else if (call === 2) request.socket.end('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhalf')
+    else if (call === 3) request.socket.end('nonsense\r\n\r\n')
+    else response.end('fine')
+  })
+  const { value } = await timed(stub, (http) =>
+    requestWithRetry(http, { method: 'GET', url: stub.url }),
+  )
+  assert.equal(value?.body.toString(), 'fine')
+  assert.equal(stub.calls.length, 4)
+})
+
+test('N3: a server that says nothing is given up and asked again', async () => {
+  await using stub = await startStub((_, response, call) => {
+    if (call > 1) response.end('fine')
+  })
+  const kernel = virtualKernel()
+  await using http = new HttpClient({ kernel })
+  const asked = requestWithRetry(http, { method: 'GET', url: stub.url, timeout: 2000 })
+  while (stub.active() === 0) await new Promise((done) => setTimeout(done, 1))
+  await kernel.clock.advance(2000)
+  const answer = await inVirtualTime(kernel.clock, () => stub.active() > 0, asked)
+  assert.equal(answer.body.toString(), 'fine')
+  assert.equal(stub.calls.length, 2)
+})
+
+test('N3: nobody listens', async () => {
+  const gone = await startStub(() => {})
+  await gone[Symbol.asyncDispose]()
+  const kernel = virtualKernel()
+  await using http = new HttpClient({ kernel })
+  const asked = requestWithRetry(http, { method: 'GET', url: gone.url })
+  const error = await inVirtualTime(
+    kernel.clock,
+    () => false,
+    asked.catch((thrown: unknown) => thrown),
+  )
+  assert.ok(isError(error, 'HDL_REGISTRY_UNAVAILABLE'))
+  assert.match(error.message, /ECONNREFUSED/)
+  assert.equal(error.details.tries, 4)
+  assert.equal(error.details.outcome, 'not-done')
+})
+
+test('N4: what is not idempotent is sent once, and the error says that it may have happened', async () => {
+  await using stub = await startStub((request) => void request.socket.destroy())
+  await using http = new HttpClient()
+  for (const method of ['POST', 'PUT'] as const) {
+    const asked = requestWithRetry(http, { method, url: stub.url, body: 'x' })
+    await assert.rejects(
+      asked,
+      (error) => isError(error, 'HDL_REGISTRY_UNAVAILABLE') && error.details.outcome === 'unknown',
+    )
+  }
+  assert.equal(stub.calls.length, 2)
+})
+
+test('N4: what is said to be idempotent is sent again, with its body made anew', async () => {
+  const bodies: string[] = []
+  await using stub = await startStub(async (request, response, call) => {
+    let text = ''
+    for await (const piece of request) text += String(piece)
+    bodies.push(text)
+    response.writeHead(call === 1 ? 502 : 201).end()
+  })
+  const body = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('one ')
+    yield Buffer.from('two')
+  }
+  const { value } = await timed(stub, (http) =>
+    requestWithRetry(http, { method: 'PUT', url: stub.url, body, idempotent: true }),
+  )
+  assert.equal(value?.status, 201)
+  assert.deepEqual(bodies, ['one two', 'one two'])
+})
+
+for (const [kind, header] of [
+  ['seconds', '7'],
+  // The virtual clock starts there.
+  ['a date', 'Thu, 01 Jan 2026 00:00:07 GMT'],
+] as const) {
+  test(`scenario 87: 429 with Retry-After as ${kind} is waited for`, async () => {
+    await using stub = await startStub((_, response, call) => {
+      if (call === 1) response.writeHead(429, { 'retry-after': header }).end()
+      else response.end('fine')
+    })
+    const { value, took } = await timed(stub, (http) =>
+      requestWithRetry(http, { method: 'GET', url: stub.url }),
+    )
+    assert.equal(value?.body.toString(), 'fine')
+    assert.ok(took >= 7000 && took < 7500, `waited ${took} ms`)
+  })
+}
+
+test('scenario 87: the whole run slows down, and gets faster again', async () => {
+  let isRefusing = true
+  await using stub = await startStub((_, response) => {
+    if (isRefusing) response.writeHead(429, { 'retry-after': '30' }).end()
+    else response.end('fine')
+    isRefusing = false
+  })
+  const kernel = virtualKernel()
+  await using http = new HttpClient({ kernel })
+  const get = (): Promise<unknown> => requestWithRetry(http, { method: 'GET', url: stub.url })
+  const busy = (): boolean => stub.active() > 0
+  const refused = get()
+  while (stub.active() > 0 || stub.calls.length === 0) {
+    await new Promise((done) => setTimeout(done, 1))
+  }
+  const { origin } = new URL(stub.url)
+  while (http.stats().get(origin)!.pace.state !== 'held') {
+    await new Promise((done) => setTimeout(done, 1))
+  }
+  const others = Array.from({ length: 60 }, get)
+  await kernel.clock.advance(29_000)
+  assert.equal(stub.calls.length, 1, 'nobody asks while the registry wants to be left alone')
+  await inVirtualTime(kernel.clock, busy, Promise.all([refused, ...others]))
+  assert.equal(stub.calls.length, 62)
+  const took = kernel.clock.now() - 30_000
+  assert.ok(took > 3000, `62 requests at 10 to 20 a second took ${took} ms`)
+  assert.equal(http.stats().get(origin)!.pace.state, 'free')
+})
+
+test('503 with Retry-After is waited for by who asked', async () => {
+  await using stub = await startStub((_, response, call) => {
+    if (call === 1) response.writeHead(503, { 'retry-after': '3' }).end()
+    else response.end('fine')
+  })
+  const { took } = await timed(stub, (http) =>
+    requestWithRetry(http, { method: 'GET', url: stub.url }),
+  )
+  assert.ok(took >= 3000 && took < 3500, `waited ${took} ms`)
+})
+
+test('a signal ends the wait between two tries, a deadline before it begins', async () => {
+  await using stub = await startStub(failing(503, 503, 503, 503, 503))
+  const abort = new AbortController()
+  const kernel = virtualKernel(largest)
+  await using http = new HttpClient({ kernel })
+  const asked = requestWithRetry(http, { method: 'GET', url: stub.url }, { signal: abort.signal })
+  while (stub.calls.length === 0 || http.stats().get(stub.url)!.inFlight > 0) {
+    await new Promise((done) => setTimeout(done, 1))
+  }
+  abort.abort(new Error('enough'))
+  await assert.rejects(asked, (error) => isError(error, 'HDL_CANCELLED'))
+  const calls = stub.calls.length
+  const hurried = requestWithRetry(http, { method: 'GET', url: stub.url }, { deadline: 400 })
+  await assert.rejects(hurried, (error) => isError(error, 'HDL_TIMEOUT'))
+  assert.equal(stub.calls.length, calls + 1)
+  assert.equal(kernel.clock.pending, 0)
+})
+
+test('what is neither an answer nor a lost connection passes', async () => {
+  await using stub = await startStub((_, response) => void response.end('x'.repeat(2000)))
+  await using http = new HttpClient()
+  const asked = requestWithRetry(http, { method: 'GET', url: stub.url, maxBytes: 1000 })
+  await assert.rejects(asked, (error) => {
+    assert.ok(error instanceof HeddleError)
+    return error.code === 'HDL_VALUE_TOO_LARGE'
+  })
+  assert.equal(stub.calls.length, 1)
+})
