@@ -5,7 +5,9 @@
  * shorter than all of it shared by the slots. The larger of the two is the estimate. Without them: as
  * long for each remaining node as it took for each that has ended.
  *
- * All sums are kept up to date event by event, so that asking costs only the nodes under way.
+ * All sums are kept up to date event by event, so that asking costs only the nodes under way. Of those that
+ * have not started, the one with the longest chain is all that counts: it is the first in a list that is
+ * ordered once.
  */
 import type { Graph, RunEvent } from '@heddle/core'
 
@@ -22,6 +24,7 @@ interface Forecast {
   /** Itself and the longest chain after it. */
   readonly tail: number
   startedAt: number | undefined
+  ended: boolean
 }
 
 const endStates = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancelled'])
@@ -29,8 +32,11 @@ const endStates = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancell
 export class Estimate {
   readonly #forecasts: Map<string, Forecast> | undefined
   readonly #concurrency: number
-  /** Ready, running and retrying nodes: every other one that is left comes after one of them. */
-  readonly #front = new Set<Forecast>()
+  /** Started and not ended. */
+  readonly #underWay = new Set<Forecast>()
+  /** All of them, the longest chain first; those before `#next` have started or ended. */
+  readonly #byTail: readonly Forecast[]
+  #next = 0
   #left: number
   /** Milliseconds of work in all nodes that have not ended. */
   #work = 0
@@ -42,7 +48,8 @@ export class Estimate {
     this.#concurrency = options.concurrency
     this.#left = graph.size
     this.#forecasts = forecast(graph, options.durations ?? new Map())
-    for (const { own } of this.#forecasts?.values() ?? []) this.#work += own
+    this.#byTail = [...(this.#forecasts?.values() ?? [])].sort((a, b) => b.tail - a.tail)
+    for (const { own } of this.#byTail) this.#work += own
   }
 
   apply(event: RunEvent): void {
@@ -53,11 +60,12 @@ export class Estimate {
       this.#left--
       if (this.#startedAt !== undefined) this.#ended++
       if (entry === undefined) return
-      this.#front.delete(entry)
+      entry.ended = true
+      this.#underWay.delete(entry)
       this.#work -= entry.own
-    } else if (entry !== undefined) {
-      this.#front.add(entry)
-      if (event.state === 'running') entry.startedAt ??= event.at
+    } else if (entry !== undefined && event.state === 'running') {
+      entry.startedAt ??= event.at
+      this.#underWay.add(entry)
     }
   }
 
@@ -71,15 +79,26 @@ export class Estimate {
 
   #fromHistory(now: number): number {
     let work = this.#work
-    let chain = 0
-    for (const { own, tail, startedAt } of this.#front) {
-      const done = startedAt === undefined ? 0 : Math.min(own, now - startedAt)
+    let chain = this.#longestUnstarted()
+    for (const { own, tail, startedAt } of this.#underWay) {
+      const done = Math.min(own, now - startedAt!)
       work -= done
       chain = Math.max(chain, tail - done)
     }
     const slots = Math.max(1, Math.min(this.#concurrency, this.#left))
     return Math.max(0, chain, work / slots)
   }
+
+  /** A node's chain is longer than that of everything after it, so whether it is ready does not matter. */
+  #longestUnstarted(): number {
+    const all = this.#byTail
+    while (this.#next < all.length && hasStarted(all[this.#next]!)) this.#next++
+    return all[this.#next]?.tail ?? 0
+  }
+}
+
+function hasStarted({ startedAt, ended }: Forecast): boolean {
+  return startedAt !== undefined || ended
 }
 
 /** A node that no earlier run knows is taken for an average one. Undefined when they know none of them. */
@@ -105,7 +124,7 @@ function forecast(
     for (const dependency of dependencies) {
       if (tail > (after.get(dependency) ?? 0)) after.set(dependency, tail)
     }
-    forecasts.push([name, { own, tail, startedAt: undefined }])
+    forecasts.push([name, { own, tail, startedAt: undefined, ended: false }])
   }
   return new Map(forecasts)
 }

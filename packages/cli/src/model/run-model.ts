@@ -6,12 +6,13 @@
  *
  * Invariants, quoted by the tests:
  *  M1  The counts of all states add up to the number of nodes, after every event.
- *  M2  Each node is in the list of its state and in no other.
+ *  M2  A node under way, or with an unhappy end, is in the list of its state and in no other.
  *  M3  Lists that are kept for looking back (recent, trouble, log) are bounded.
  */
 import type { Graph, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
 import { printable, printableLines } from '../view/text.ts'
 import { formatError } from '../view/format.ts'
+import { Backlog } from './backlog.ts'
 import { Ring } from './ring.ts'
 
 /** One node as it stands. Times are on the clock's monotonic scale. */
@@ -56,6 +57,13 @@ export interface ModelOptions {
 
 export type Counts = Record<NodeState, number>
 
+/**
+ * States of which the nodes are shown one by one. For the others there is no list: one of 100,000 entries
+ * costs a pause of milliseconds each time it grows.
+ */
+const listedStates = ['running', 'retrying', 'failed', 'blocked', 'cancelled'] as const
+export type ListedState = (typeof listedStates)[number]
+
 /** How much is kept for looking back. */
 const outcomesKept = 30
 const logKept = 200
@@ -75,18 +83,11 @@ export class RunModel {
   version = 0
   readonly #rows: NodeRow[] = []
   readonly #byName = new Map<string, NodeRow>()
-  readonly #byState: Readonly<Record<Exclude<NodeState, 'waiting'>, Set<NodeRow>>> = {
-    ready: new Set(),
-    running: new Set(),
-    retrying: new Set(),
-    succeeded: new Set(),
-    failed: new Set(),
-    blocked: new Set(),
-    skipped: new Set(),
-    cancelled: new Set(),
-  }
-  /** All rows before it have left the state `waiting`. */
-  #firstWaiting = 0
+  readonly #lists: ReadonlyMap<NodeState, Set<NodeRow>> = new Map(
+    listedStates.map((state) => [state, new Set()]),
+  )
+  readonly #ready = new Backlog<NodeRow>(({ state }) => state === 'ready')
+  readonly #waiting: Backlog<NodeRow>
 
   constructor(graph: Graph, options: ModelOptions) {
     this.title = printable(options.title)
@@ -109,6 +110,7 @@ export class RunModel {
       this.#rows.push(row)
       this.#byName.set(name, row)
     }
+    this.#waiting = new Backlog(({ state }) => state === 'waiting', this.#rows)
     this.counts = {
       waiting: this.#rows.length,
       ready: 0,
@@ -138,8 +140,8 @@ export class RunModel {
   }
 
   /** Nodes of one state, in the order in which they came into it. */
-  in(state: Exclude<NodeState, 'waiting'>): ReadonlySet<NodeRow> {
-    return this.#byState[state]
+  in(state: ListedState): ReadonlySet<NodeRow> {
+    return this.#lists.get(state)!
   }
 
   /** The row of a node, by its name in the graph. */
@@ -152,22 +154,12 @@ export class RunModel {
    * graph order. Each group gets half of the limit, and what the other one leaves.
    */
   upcoming(limit: number): NodeRow[] {
-    const ready = first(this.#byState.ready, limit)
-    const waiting = this.#firstWaitingRows(limit)
+    const ready = this.#ready.first(limit)
+    const waiting = this.#waiting.first(limit)
     const half = Math.ceil(limit / 2)
     const readyShare = Math.max(half, limit - waiting.length)
     const shown = ready.slice(0, readyShare)
     return [...shown, ...waiting.slice(0, limit - shown.length)]
-  }
-
-  #firstWaitingRows(limit: number): NodeRow[] {
-    const rows = this.#rows
-    const isWaiting = (row: NodeRow): boolean => row.state === 'waiting'
-    let at = this.#firstWaiting
-    while (at < rows.length && !isWaiting(rows[at]!)) at++
-    this.#firstWaiting = at
-    // Rows in between may be in any state. A frame must not walk through all of them.
-    return first(rows.slice(at, at + 500).filter(isWaiting), limit)
   }
 
   apply(event: RunEvent): void {
@@ -201,15 +193,19 @@ export class RunModel {
     const { state, at } = event
     this.counts[row.state]--
     this.counts[state]++
-    if (row.state !== 'waiting') this.#byState[row.state].delete(row)
-    if (state !== 'waiting') this.#byState[state].add(row)
+    this.#lists.get(row.state)?.delete(row)
+    this.#lists.get(state)?.add(row)
     row.state = state
     row.attempt = event.attempt
     row.retryAt = event.delay === undefined ? undefined : at + event.delay
     if (event.error !== undefined) row.problem = printableLines(formatError(event.error)).join(' ')
     switch (state) {
       case 'waiting':
+        this.#waiting.push(row)
+        break
       case 'ready':
+        this.#ready.push(row)
+        break
       case 'retrying':
         break
       case 'running':
@@ -241,8 +237,4 @@ export class RunModel {
     const row = cause === undefined ? undefined : this.#byName.get(cause)
     if (row !== undefined) row.blocks++
   }
-}
-
-function first<T>(items: Iterable<T>, limit: number): T[] {
-  return Iterator.from(items).take(limit).toArray()
 }

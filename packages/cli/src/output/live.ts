@@ -98,7 +98,9 @@ export class LiveReporter implements Reporter {
       write: (text) => out.write(text),
     })
     options.terminal.on('resize', this.#request)
-    this.#tick()
+    this.#tickTimer = plan.clock.setTimer(tickPause, this.#tick)
+    // Now, and not with the first event: the first frame of a process takes ten times as long as the next.
+    this.#draw()
   }
 
   observe(event: RunEvent): void {

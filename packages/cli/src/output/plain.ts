@@ -57,7 +57,7 @@ export class PlainReporter implements Reporter {
   }
 
   gap(gap: LoopGap): void {
-    this.#say('loop gap', `${formatDuration(gap.ms)}: ${describeGap(gap)}`)
+    this.#say('loop', `stood still for ${formatDuration(gap.ms)}: ${describeGap(gap)}`)
   }
 
   press(): boolean {

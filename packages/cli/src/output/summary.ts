@@ -12,8 +12,9 @@ export interface SummaryInput {
   readonly title: string
   readonly result: GraphResult
   readonly criticalPath: CriticalPath
-  /** Longest gap of the event loop in milliseconds, and who caused it, where that is known. */
+  /** Longest gap of the event loop in milliseconds. */
   readonly longestGap: number
+  /** The same, and who caused it, where it was long enough to be looked at. */
   readonly gap: GapNotice | undefined
   /** Where the run is recorded, if anywhere. */
   readonly journal: string | undefined
@@ -158,8 +159,13 @@ function figureLines(input: SummaryInput): Line[] {
   if (criticalPath.path.length > 0) {
     add('critical path', span(`${formatDuration(criticalPath.length)}: ${pathText(input)}`))
   }
-  const blame = gap === undefined ? '' : `: ${gap.blame}`
-  add('event loop', span(`longest gap ${formatDuration(longestGap)}${blame}`))
+  if (gap === undefined) {
+    const longest = formatDuration(Math.max(1, longestGap))
+    add('event loop', span(`stayed free: nothing held it up for longer than ${longest}`))
+  } else {
+    add('event loop', span(`stood still for ${formatDuration(gap.ms)}: ${gap.blame}`))
+    add('', span("meanwhile nothing else went on; place: 'thread' takes such work off it", 'dim'))
+  }
   if (result.run !== undefined) add('run', span(`${result.run} in ${journal ?? 'memory'}`))
   if (resume !== undefined) add('go on with', span(resume, 'bold'))
   return [[], ...lines]

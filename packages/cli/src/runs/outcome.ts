@@ -1,6 +1,6 @@
 /** How a run ended, in one word: `finished` in the journal means only that nothing is left to do. */
 import type { NodeState } from '@heddle/core'
-import type { JournaledState, RunSummary } from '@heddle/core/lowlevel'
+import { hasWorkLeft, type JournaledState, type RunSummary } from '@heddle/core/lowlevel'
 import { formatCount } from '../view/format.ts'
 import type { Style } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
@@ -21,10 +21,9 @@ export const stateChoices = [
 
 export type StateChoice = (typeof stateChoices)[number]
 
-export function outcomeOf({ state, counts }: Pick<RunSummary, 'state' | 'counts'>): RunOutcome {
-  if (state !== 'finished') return state
-  const isGood = Object.entries(counts).every(([of, count]) => of === 'succeeded' || count === 0)
-  return isGood ? 'succeeded' : 'failed'
+export function outcomeOf(run: Pick<RunSummary, 'state' | 'counts'>): RunOutcome {
+  if (run.state !== 'finished') return run.state
+  return hasWorkLeft(run) ? 'failed' : 'succeeded'
 }
 
 /** Whether there is something left to do that `--resume` does. */

@@ -127,7 +127,7 @@ test('why nodes wait is asked for the next ones, not more often than needed', as
     explain: (name: string) => (asked++, { why: 'dependencies', text: `waits, says ${name}` }),
   }
   reporter.started({ scheduler } as unknown as Run)
-  await clock.advance(0)
+  await clock.advance(80)
   assert.match(shown(), /○ a {2}waits, says a\n○ b {2}waits, says b\n○ c {2}waits, says c/)
   assert.equal(asked, 3)
   for (let i = 0; i < 20; i++) {
@@ -148,7 +148,7 @@ test('slots that are taken are not listed: they are what runs', async () => {
     explain: () => ({ why: 'permits', resource: 'slot', capacity: 5, holders: [], text: 'x' }),
   }
   reporter.started({ scheduler } as unknown as Run)
-  await clock.advance(0)
+  await clock.advance(80)
   assert.match(shown(), /ready; all 5 slots are taken/)
   reporter[Symbol.dispose]()
 })
@@ -168,7 +168,7 @@ test('the longest gap of the loop stays on the screen', async () => {
   const gap = { startedAt: 0, label: 'job "slow"', stack: [], certain: true }
   reporter.gap({ ...gap, ms: 300 })
   reporter.gap({ ...gap, ms: 90, label: 'job "fast"' })
-  await clock.advance(0)
+  await clock.advance(80)
   assert.match(shown(), /stood still for 300 ms: job "slow"/)
   reporter[Symbol.dispose]()
 })

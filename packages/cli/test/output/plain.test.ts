@@ -52,7 +52,7 @@ test('one line per event that matters, without escape sequences', () => {
     'running   c (loop)',
     'done      c in 12 s',
     'note      cancelling (SIGTERM)',
-    'loop gap  212 ms: job "a"',
+    'loop      stood still for 212 ms: job "a"',
   ])
 })
 

@@ -73,8 +73,9 @@ test('failures come with the errors of all attempts, where they were thrown and 
       '  ⊘ 10 jobs blocked by "bad": behind 0, behind 1, behind 2, behind 3, behind 4, behind 5, behind 6, behind 7 and 2 more',
     ),
   )
-  assert.match(lines.at(-3)!, /^ {2}critical path .*: bad /)
-  assert.equal(lines.at(-2), '  event loop    longest gap 60 ms: job "x"')
+  assert.match(lines.at(-4)!, /^ {2}critical path .*: bad /)
+  assert.equal(lines.at(-3), '  event loop    stood still for 60 ms: job "x"')
+  assert.match(lines.at(-2)!, /place: 'thread' takes such work off it/)
   assert.equal(lines.at(-1), '  go on with    heddle run x.ts --resume r1')
 })
 
@@ -85,7 +86,9 @@ test('a good run is short; a cancelled one is never good', async () => {
     job({ name: 'a' }, () => 1),
   )
   const good = await (await startRun(g)).result
-  assert.match(summarize(good)[1]!, /^✓ nightly\.ts: 1 succeeded in /)
+  const lines = summarize(good)
+  assert.match(lines[1]!, /^✓ nightly\.ts: 1 succeeded in /)
+  assert.equal(lines.at(-1), '  event loop    stayed free: nothing held it up for longer than 3 ms')
   const run = await startRun(g, { signal: AbortSignal.abort() })
   const cancelled = summarize(await run.result)
   assert.match(cancelled[1]!, /^⊗ nightly\.ts: cancelled: /)

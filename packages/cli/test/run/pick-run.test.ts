@@ -26,6 +26,15 @@ test('--resume takes the newest run of this title with something left to do', as
     ),
     '1',
   )
+  const trimmed = { ...done, counts: { succeeded: 3, skipped: 1 } }
+  assert.equal(
+    await pickRun(
+      journalOf({ ...trimmed, id: '2' }, { id: '1', title: 'x', state: 'interrupted', counts: {} }),
+      'x',
+    ),
+    '1',
+    'a node that was taken out on purpose is not left to do',
+  )
   await assert.rejects(pickRun(journalOf({ ...done, id: '1' }), 'x'), (error) =>
     isError(error, 'HDL_UNKNOWN_RUN'),
   )

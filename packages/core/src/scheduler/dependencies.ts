@@ -91,7 +91,7 @@ export class Dependencies {
   }
 
   isFree(node: Node): boolean {
-    return this.#records[node.index * nodeSize + remaining] === 0
+    return this.remaining(node) === 0
   }
 
   /** Takes away the list of those who wait for a node: nobody can be told twice. */
@@ -110,11 +110,16 @@ export class Dependencies {
     return this.#edges[edge + nextOut]!
   }
 
-  /** What a node was told to wait for, in that order. */
-  of(node: Node): Node[] {
+  /** How much a node still waits for. */
+  remaining(node: Node): number {
+    return this.#records[node.index * nodeSize + remaining]!
+  }
+
+  /** What a node was told to wait for, in that order: the first `limit` of them. */
+  of(node: Node, limit = Infinity): Node[] {
     const found: Node[] = []
     let edge = this.#records[node.index * nodeSize + firstIn]!
-    for (; edge !== noEdge; edge = this.#edges[edge + nextIn]!) {
+    for (; edge !== noEdge && found.length < limit; edge = this.#edges[edge + nextIn]!) {
       found.push(this.nodes[this.#edges[edge + from]!]!)
     }
     return found

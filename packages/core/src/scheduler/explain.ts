@@ -48,8 +48,10 @@ interface View {
 
 /** Dependencies and holders named in the text; the rest is counted. */
 const named = 3
-/** Dependencies in an answer: a node may have 100,000, and a live view asks on the loop. */
+/** Dependencies in an answer. */
 const listed = 100
+/** Dependencies that are looked at: a node may have 200,000, and a live view asks on the loop. */
+const lookedAt = 2_000
 
 export function explainNode(node: Node, view: View): Explanation {
   const base = { name: node.name, state: node.stateName }
@@ -75,12 +77,8 @@ type Part<W extends Explanation['why']> = W extends unknown
   : never
 
 function explainDependencies(node: Node, view: View): Part<'dependencies'> {
-  const open = unfinished(node, view.graph)
-  // Nobody is kept from naming a dependency twice.
-  const start = open.slice(0, listed)
-  const distinct = [...new Set(start)]
-  const total = open.length - start.length + distinct.length
-  const on = distinct.map((dependency) => ({
+  const { open, total } = unfinished(node, view.graph)
+  const on = open.map((dependency) => ({
     name: dependency.name,
     state: dependency.stateName,
     ...(dependency.state === running && {
@@ -92,14 +90,22 @@ function explainDependencies(node: Node, view: View): Part<'dependencies'> {
     .map(({ name, state, ms }) =>
       ms === undefined ? `"${name}" (${state})` : `"${name}" (running ${seconds(ms)})`,
     )
-  return { why: 'dependencies', on, total, text: `waits for ${shortList(first, total)}` }
+  const list = first.length === 0 ? `${total} others` : shortList(first, total)
+  return { why: 'dependencies', on, total, text: `waits for ${list}` }
+}
+
+interface Unfinished {
+  /** At most `listed`. */
+  readonly open: readonly Node[]
+  readonly total: number
 }
 
 /** What a node waits for; through a removed node, what that was waiting for. */
-function unfinished(node: Node, graph: Dependencies): Node[] {
-  const direct = graph.of(node)
-  if (!direct.some((dependency) => dependency.ended && dependency.relays)) {
-    return direct.filter((dependency) => !dependency.ended)
+function unfinished(node: Node, graph: Dependencies): Unfinished {
+  const direct = graph.of(node, lookedAt)
+  if (direct.length === lookedAt) {
+    const open = direct.filter((dependency) => !dependency.ended)
+    return { open: open.slice(0, listed), total: graph.remaining(node) }
   }
   const found = new Set<Node>()
   const seen = new Set<Node>()
@@ -113,7 +119,7 @@ function unfinished(node: Node, graph: Dependencies): Node[] {
       }
     }
   }
-  return [...found]
+  return { open: Iterator.from(found).take(listed).toArray(), total: found.size }
 }
 
 function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'turn'> {

@@ -1,9 +1,10 @@
 import { HeddleError, cancelled as cancelledError, type CancelSource } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
-import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
+import { checkCount, checkDuration, checkName, checkOptions } from '../kernel/check.ts'
 import { AbortCallback } from '../kernel/abort.ts'
 import { soon, type Clock, type Timer } from '../kernel/clock.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
+import { keepAlive } from '../kernel/keep-alive.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { Slices, sliceBudget } from '../kernel/slices.ts'
@@ -104,6 +105,22 @@ export interface SchedulerOptions {
   readonly observer?: Observer
   readonly kernel?: Kernel
 }
+
+const optionNames = Object.keys({
+  concurrency: 1,
+  retries: 1,
+  retryBaseDelay: 1,
+  timeout: 1,
+  resources: 1,
+  aging: 1,
+  unknown: 1,
+  allowCycles: 1,
+  keepOpen: 1,
+  cancelGrace: 1,
+  abortGrace: 1,
+  observer: 1,
+  kernel: 1,
+} satisfies Record<keyof SchedulerOptions, 1>)
 
 export interface AddOptions {
   /** Names that must succeed first. They may be added later, as long as the run has not started. */
@@ -212,11 +229,13 @@ export class Scheduler {
   #yielding = false
   #cancelCause: HeddleError<'HDL_CANCELLED'> | undefined
   #graceTimer: Timer | undefined
+  #hold: Disposable | undefined
   #skipCursor: Iterator<Node> | undefined
   /** Attempts that are still to be told of a hard cancel, the next one last. */
   #toAbort: Attempt[] = []
 
   constructor(options: SchedulerOptions = {}) {
+    checkOptions(options, optionNames)
     this.#kernel = options.kernel ?? systemKernel
     this.#clock = this.#kernel.clock
     this.#limits = {
@@ -308,6 +327,7 @@ export class Scheduler {
   /** With `keepOpen`: no more nodes will come, the run may end. */
   close(): void {
     this.#open = false
+    this.#updateHold()
     this.#finishIfDone()
   }
 
@@ -993,7 +1013,18 @@ export class Scheduler {
 
   #setState(state: RunState): void {
     this.#state = state
+    this.#updateHold()
     if (this.#observers.wanted) this.#emit({ type: 'state', at: this.#clock.now(), state })
+  }
+
+  /** A run that is paused or kept open waits for a call from outside, which must find the process alive. */
+  #updateHold(): void {
+    const waits = this.#state === 'paused' || (this.#open && this.#state === 'running')
+    if (waits) this.#hold ??= keepAlive()
+    else {
+      this.#hold?.[Symbol.dispose]()
+      this.#hold = undefined
+    }
   }
 
   #emitNode(

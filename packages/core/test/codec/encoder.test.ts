@@ -106,7 +106,7 @@ test('code, classes, shared memory and cycles are refused, with their place', ()
   for (const [value, message] of refused) {
     assert.throws(() => encode(value), { code: 'HDL_NOT_CLONEABLE', message })
   }
-  assert.throws(() => encode([() => 1]), { message: /^The value of "key" cannot be sent/ })
+  assert.throws(() => encode([() => 1]), { message: /^The value of "key" cannot be stored/ })
 })
 
 test('depth is no limit', () => {

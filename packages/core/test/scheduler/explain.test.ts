@@ -54,6 +54,20 @@ test('explain lists a hundred dependencies of many, and counts all', () => {
   assert.ok(end.why === 'dependencies' && end.on.length === 100 && end.total === 250)
 })
 
+test('explain looks at the first thousands of dependencies, and counts all', async () => {
+  const names = Array.from({ length: 5_000 }, (_, i) => `n${i}`)
+  const b = new Bench({ concurrency: 1 }).add(Object.fromEntries(names.map((name) => [name, []])))
+  b.add({ end: names })
+  const texts: string[] = []
+  await b.scheduler.run((name) => {
+    if (name === 'n1' || name === 'n3000') texts.push(b.scheduler.explain('end').text)
+  })
+  assert.deepEqual(texts, [
+    'waits for "n1" (running 0 ms), "n2" (ready), "n3" (ready) and 4996 more',
+    'waits for 2000 others',
+  ])
+})
+
 test('explain counts what is before a node, over all priorities', async () => {
   const b = new Bench({ concurrency: 1 })
   b.scheduler.add('a')

@@ -1,0 +1,40 @@
+/**
+ * What came into a state, in that order, of which only the first few are ever asked for.
+ *
+ * Entries are not taken out when they leave the state: they are dropped when a look meets them. Each is
+ * dropped once, so a look costs what has happened since the last one, and not what is waiting. A `Set` that
+ * loses its first entries walks over their places at every look, and grows by copying all of itself.
+ */
+export class Backlog<T> {
+  readonly #belongs: (entry: T) => boolean
+  #entries: T[]
+  /** Those before it were dropped. */
+  #head = 0
+
+  constructor(belongs: (entry: T) => boolean, entries: readonly T[] = []) {
+    this.#belongs = belongs
+    this.#entries = [...entries]
+  }
+
+  push(entry: T): void {
+    this.#entries.push(entry)
+  }
+
+  /** The first `limit` that still belong here, each once. */
+  first(limit: number): T[] {
+    const entries = this.#entries
+    const found: T[] = []
+    let at = this.#head
+    for (; at < entries.length && found.length < limit; at++) {
+      const entry = entries[at]!
+      if (this.#belongs(entry) && !found.includes(entry)) found.push(entry)
+    }
+    this.#head = at - found.length
+    for (const [i, entry] of found.entries()) entries[this.#head + i] = entry
+    if (this.#head > entries.length / 2) {
+      this.#entries = entries.slice(this.#head)
+      this.#head = 0
+    }
+    return found
+  }
+}

@@ -1,0 +1,11 @@
+/** Longer than any process lives, and still a delay that Node can keep. */
+const longest = 2 ** 31 - 1
+
+/**
+ * Keeps the process alive until disposed: for waiting for somebody from outside, such as a signal, whose
+ * listener alone does not. It is no part of the clock: nothing ever happens.
+ */
+export function keepAlive(): Disposable {
+  const native = setInterval(() => undefined, longest)
+  return { [Symbol.dispose]: () => clearInterval(native) }
+}
