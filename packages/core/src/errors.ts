@@ -55,6 +55,12 @@ export const errorTable = {
       `Option ${quote(p.option)} is ${show(p.value)}, expected ${p.expected}.`,
     'Correct the option where the object is created.',
   ),
+  HDL_UNKNOWN_OPTION: entry(
+    false,
+    (p: { option: string; suggestion?: string | undefined }) =>
+      `There is no option ${quote(p.option)}.${didYouMean(p.suggestion)}`,
+    'Correct its name or leave it out; as it is, it would have no effect.',
+  ),
   HDL_CYCLE: entry(
     false,
     (p: { path: readonly string[] }) => `The graph has a cycle: ${shortPath(p.path)}.`,

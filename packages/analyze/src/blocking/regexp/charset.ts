@@ -1,0 +1,168 @@
+/**
+ * Sets of characters, as sorted ranges: `[first, last, first, last, …]`, both ends included.
+ *
+ * The values are UTF-16 units for patterns without `u` and `v`, and code points with them.
+ */
+
+export type CharSet = readonly number[]
+
+export const lastUnit = 0xffff
+export const lastCodePoint = 0x10ffff
+
+export const emptySet: CharSet = []
+
+/** Ranges in any order, overlapping or not. */
+export function charSet(ranges: readonly (readonly [number, number])[]): CharSet {
+  const sorted = ranges.toSorted((a, b) => a[0] - b[0])
+  const out: number[] = []
+  for (const [first, last] of sorted) {
+    const end = out.at(-1)
+    if (end !== undefined && first <= end + 1) {
+      if (last > end) out[out.length - 1] = last
+    } else {
+      out.push(first, last)
+    }
+  }
+  return out
+}
+
+export function* rangesOf(set: CharSet): Generator<readonly [number, number]> {
+  for (let i = 0; i < set.length; i += 2) yield [set[i] as number, set[i + 1] as number]
+}
+
+export function union(sets: readonly CharSet[]): CharSet {
+  return charSet(sets.flatMap((set) => [...rangesOf(set)]))
+}
+
+export function complement(set: CharSet, last: number): CharSet {
+  const out: number[] = []
+  let next = 0
+  for (const [first, end] of rangesOf(set)) {
+    if (first > last) break
+    if (first > next) out.push(next, first - 1)
+    next = end + 1
+  }
+  if (next <= last) out.push(next, last)
+  return out
+}
+
+export function intersection(a: CharSet, b: CharSet): CharSet {
+  const out: number[] = []
+  let i = 0
+  let j = 0
+  while (i < a.length && j < b.length) {
+    const first = Math.max(a[i] as number, b[j] as number)
+    const last = Math.min(a[i + 1] as number, b[j + 1] as number)
+    if (first <= last) out.push(first, last)
+    if ((a[i + 1] as number) < (b[j + 1] as number)) i += 2
+    else j += 2
+  }
+  return out
+}
+
+export function contains(set: CharSet, value: number): boolean {
+  let low = 0
+  let high = set.length / 2 - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    if (value < (set[2 * middle] as number)) high = middle - 1
+    else if (value > (set[2 * middle + 1] as number)) low = middle + 1
+    else return true
+  }
+  return false
+}
+
+const range = (first: string, last: string): readonly [number, number] => [
+  first.charCodeAt(0),
+  last.charCodeAt(0),
+]
+
+export const digits: CharSet = charSet([range('0', '9')])
+export const wordCharacters: CharSet = charSet([
+  range('0', '9'),
+  range('A', 'Z'),
+  range('_', '_'),
+  range('a', 'z'),
+])
+export const lineEnds: CharSet = charSet([
+  range('\n', '\n'),
+  range('\r', '\r'),
+  range('\u2028', '\u2029'),
+])
+export const spaces: CharSet = charSet([
+  [9, 13],
+  [0x20, 0x20],
+  [0xa0, 0xa0],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
+  [0xfeff, 0xfeff],
+])
+
+/** As a pattern with `i` compares: by the upper-case form, where that is one unit long. */
+export function canonical(value: number): number {
+  const text = String.fromCodePoint(value)
+  const upper = text.toUpperCase()
+  if (upper.length !== text.length) return value
+  const code = upper.codePointAt(0) as number
+  return value >= 128 && code < 128 ? value : code
+}
+
+let caseGroups: readonly (readonly number[])[] | undefined
+
+function groupsByCase(): readonly (readonly number[])[] {
+  if (caseGroups !== undefined) return caseGroups
+  const byUpper = new Map<number, number[]>()
+  for (let value = 0; value <= lastUnit; value += 1) {
+    if (value >= 0xd800 && value <= 0xdfff) continue
+    const upper = canonical(value)
+    if (upper === value) continue
+    const group = byUpper.get(upper)
+    if (group === undefined) byUpper.set(upper, [upper, value])
+    else group.push(value)
+  }
+  caseGroups = [...byUpper.values()]
+  return caseGroups
+}
+
+/** With everything that `i` lets the set match too. */
+export function withBothCases(set: CharSet): CharSet {
+  const added: [number, number][] = []
+  for (const group of groupsByCase()) {
+    if (group.some((value) => contains(set, value))) {
+      for (const value of group) added.push([value, value])
+    }
+  }
+  return added.length === 0 ? set : charSet([...rangesOf(set), ...added])
+}
+
+const byProperty = new Map<string, CharSet>()
+let everyCharacter: string | undefined
+
+/** What V8 says `\p{…}` is: asked once per property, over one text that holds every character. */
+export function unicodeProperty(name: string): CharSet {
+  const known = byProperty.get(name)
+  if (known !== undefined) return known
+  if (everyCharacter === undefined) {
+    const pieces: string[] = []
+    for (let value = 0; value <= lastCodePoint; value += 1) {
+      if (value < 0xd800 || value > 0xdfff) pieces.push(String.fromCodePoint(value))
+    }
+    everyCharacter = pieces.join('')
+  }
+  const ranges: [number, number][] = []
+  for (const run of everyCharacter.matchAll(new RegExp(`\\p{${name}}+`, 'gu'))) {
+    const first = run[0].codePointAt(0) as number
+    const lastPair = run[0].slice(-2).codePointAt(0) as number
+    const last = lastPair > lastUnit ? lastPair : run[0].charCodeAt(run[0].length - 1)
+    // The text leaves out surrogates, so that one run may span the hole they leave.
+    if (first < 0xd800 && last > 0xdfff) ranges.push([first, 0xd7ff], [0xe000, last])
+    else ranges.push([first, last])
+  }
+  const set = charSet(ranges)
+  byProperty.set(name, set)
+  return set
+}
