@@ -1,4 +1,5 @@
 import { HeddleError } from '../errors.ts'
+import { suggest } from './suggest.ts'
 
 /** Checks of options, so that a mistake is told where it is made and not after an hour of waiting. */
 
@@ -27,4 +28,15 @@ export function checkDuration(option: string, value: number): number {
 export function checkName(option: string, value: string): string {
   if (typeof value !== 'string' || value === '') refuse(option, value, 'a non-empty string')
   return value
+}
+
+/** An object with no other keys than these: a misspelt option would be a default without a word. */
+export function checkOptions(options: object, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) {
+    refuse('options', options, 'an object with options, or nothing')
+  }
+  for (const option of Object.keys(options)) {
+    if (known.includes(option)) continue
+    throw new HeddleError('HDL_UNKNOWN_OPTION', { option, suggestion: suggest(option, known) })
+  }
 }

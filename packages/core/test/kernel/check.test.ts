@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkCount, checkDuration, checkName } from '../../src/kernel/check.ts'
+import { checkCount, checkDuration, checkName, checkOptions } from '../../src/kernel/check.ts'
 
 const refuses = (action: () => unknown, message: string): void => {
   assert.throws(action, { code: 'HDL_BAD_OPTION', message, retryable: false })
@@ -52,5 +52,19 @@ test('checkName() takes non-empty strings and shows what it got', () => {
   refuses(
     () => checkName('name', Object.create(null) as never),
     'Option "name" is [object], expected a non-empty string.',
+  )
+})
+
+test('checkOptions() takes known names only, and suggests one', () => {
+  const known = ['concurrency', 'retries']
+  checkOptions({}, known)
+  checkOptions({ retries: 1 }, known)
+  assert.throws(() => checkOptions({ concurency: 8 }, known), {
+    code: 'HDL_UNKNOWN_OPTION',
+    message: 'There is no option "concurency". Did you mean "concurrency"?',
+  })
+  refuses(
+    () => checkOptions(null as never, known),
+    'Option "options" is null, expected an object with options, or nothing.',
   )
 })

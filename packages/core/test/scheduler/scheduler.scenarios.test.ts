@@ -87,7 +87,7 @@ test('7 no level lockstep: C starts when A ends, although B still runs', async (
   assert.deepEqual((await run).succeeded, ['A', 'C', 'B'])
 })
 
-test('8 and 9 a failure blocks what depends on it, and the blocked are reported with the cause', async () => {
+test('8 and 9 a failure blocks what depends on it, and the blocked are reported with the cause (P15)', async () => {
   const b = new Bench().add({ a: [], b: ['a'], c: ['b'], d: ['c'] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -146,7 +146,7 @@ test('13 a node that depends on itself is a cycle', async () => {
   await assert.rejects(s.run(recorder().work), /a → a/)
 })
 
-test('14 partial cycle: with allowCycles the rest runs and the members fail', async () => {
+test('14 partial cycle: with allowCycles the rest runs and the members fail (P11)', async () => {
   const s = new Scheduler({ allowCycles: true })
   s.add('x')
   s.add('b', { after: ['c'] })
@@ -201,7 +201,7 @@ test('19 no retry by default', async () => {
   assert.deepEqual(b.started, ['a'])
 })
 
-test('22 back-off frees the slot', async () => {
+test('22 back-off frees the slot (P16)', async () => {
   const b = new Bench({ concurrency: 1, retries: 1 }).add({ a: [], b: [] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -380,7 +380,7 @@ test('31 hard cancel: the grace running out aborts, and a deaf callback is aband
   assert.equal(b.clock.pending, 0)
 })
 
-test('32 outer abort: the run settles as cancelled, with who and why', async () => {
+test('32 outer abort: the run settles as cancelled, with who and why (P17)', async () => {
   const b = new Bench().add({ a: [], b: ['a'] })
   const controller = new AbortController()
   const run = b.scheduler.run(b.work, { signal: controller.signal })
@@ -491,7 +491,7 @@ test('38 add twice: false', () => {
   assert.equal(s.add('x', { after: ['y'] }), false)
 })
 
-test('39 and 40 add on a failed, blocked or removed dependency: blocked at once, never called', async () => {
+test('39 and 40 add on a failed, blocked or removed dependency: blocked at once, never called (P6, P7)', async () => {
   const b = new Bench({ keepOpen: true }).add({ a: [], b: ['a'], gone: [] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -538,7 +538,7 @@ test('44 remove: false for unknown and ended nodes', async () => {
   await run
 })
 
-test('45 remove a queued node: skipped, never called', async () => {
+test('45 remove a queued node: skipped once, never called (P5)', async () => {
   const b = new Bench({ concurrency: 1 }).add({ a: [], b: [] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -674,10 +674,11 @@ test('52 an observer that throws, or rejects, changes nothing and is reported on
   }
 })
 
-test('53 bad arguments are refused at once with what was expected', async () => {
+test('53 bad arguments, and a second run, are refused at once with what was expected (P10, P18)', async () => {
   for (const concurrency of [0, -1, NaN, 1.5, '5' as unknown as number]) {
     assert.throws(() => new Scheduler({ concurrency }), code('HDL_BAD_OPTION'))
   }
+  assert.throws(() => new Scheduler({ concurency: 5 } as object), code('HDL_UNKNOWN_OPTION'))
   assert.throws(() => new Scheduler({ retries: -1 }), code('HDL_BAD_OPTION'))
   assert.throws(() => new Scheduler({ timeout: NaN }), code('HDL_BAD_OPTION'))
   assert.throws(() => new Scheduler().add(''), code('HDL_BAD_OPTION'))
