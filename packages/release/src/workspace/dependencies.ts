@@ -1,0 +1,99 @@
+/** Which dependencies of a package mean packages of the same workspace. */
+import path from 'node:path'
+import { dependencyGroups, isFields } from '../manifest/local-range.ts'
+import { normalName, parseRequirement } from '../manifest/requirement.ts'
+import type { InternalDependency, WorkspacePackage } from '../model.ts'
+import { requirementLists } from './python-package.ts'
+
+/** Finds packages by what a manifest says of them. */
+export class PackageIndex {
+  readonly #byName = new Map<string, WorkspacePackage>()
+  readonly #byFolder = new Map<string, WorkspacePackage>()
+  readonly #root: string
+
+  constructor(root: string, packages: Iterable<WorkspacePackage>) {
+    this.#root = root
+    for (const found of packages) {
+      this.#byName.set(`${found.ecosystem} ${found.name}`, found)
+      if (found.ecosystem === 'npm') this.#byFolder.set(found.folder, found)
+    }
+  }
+
+  named(ecosystem: string, name: string): WorkspacePackage | undefined {
+    return this.#byName.get(`${ecosystem} ${name}`)
+  }
+
+  /** Relative to the package, or as Yarn has it to the workspace. */
+  inFolder(from: string, folder: string): WorkspacePackage | undefined {
+    return (
+      this.#byFolder.get(path.resolve(from, folder)) ??
+      this.#byFolder.get(path.resolve(this.#root, folder))
+    )
+  }
+}
+
+/** The package with those of its dependencies that the workspace has, in the order of the manifest. */
+export function withDependencies(of: WorkspacePackage, index: PackageIndex): WorkspacePackage {
+  const dependencies =
+    of.ecosystem === 'npm' ? npmDependencies(of, index) : pythonDependencies(of, index)
+  return { ...of, dependencies }
+}
+
+function npmDependencies(of: WorkspacePackage, index: PackageIndex): InternalDependency[] {
+  const found: InternalDependency[] = []
+  for (const group of dependencyGroups) {
+    const listed = of.manifest[group]
+    if (!isFields(listed)) continue
+    for (const [key, range] of Object.entries(listed)) {
+      if (typeof range !== 'string') continue
+      const target = npmTarget(of, key, range, index)
+      if (target === undefined) continue
+      found.push({
+        name: target.name,
+        group,
+        range,
+        ...(target.name === key ? {} : { alias: key }),
+      })
+    }
+  }
+  return found
+}
+
+const aliased = /^(?:npm|workspace):(?<name>(?:@[^/@]+\/)?[^/@:]+)@/
+const folder = /^(?:(?:link|file|portal|workspace):)?(?<path>\.{1,2}(?:\/.*)?|\/.*)$/
+/** Yarn: `workspace:packages/core`. */
+const folderOfWorkspace = /^workspace:(?<path>[^@^~*\s]+\/.+)$/
+
+/** What `key: range` means: another name, a folder, or the name that stands there. */
+function npmTarget(
+  of: WorkspacePackage,
+  key: string,
+  range: string,
+  index: PackageIndex,
+): WorkspacePackage | undefined {
+  const name = aliased.exec(range)?.groups?.['name']
+  if (name !== undefined) return index.named('npm', name)
+  const place = (
+    folder.exec(range) ??
+    folderOfWorkspace.exec(range) ??
+    /^(?:link|file|portal):(?<path>.+)$/.exec(range)
+  )?.groups?.['path']
+  if (place !== undefined) return index.inFolder(of.folder, place)
+  return index.named('npm', key)
+}
+
+function pythonDependencies(of: WorkspacePackage, index: PackageIndex): InternalDependency[] {
+  const found: InternalDependency[] = []
+  for (const { group, requirements } of requirementLists(of.manifest)) {
+    for (const text of requirements) {
+      const requirement = typeof text === 'string' ? parseRequirement(text) : undefined
+      if (requirement === undefined) continue
+      const target = index.named('python', normalName(requirement.name))
+      // `all = ["core[fast]"]` in core itself collects its own extras.
+      if (target === undefined || target.name === of.name) continue
+      const { extras, range, marker } = requirement
+      found.push({ name: target.name, group, range: `${extras}${range}${marker}` })
+    }
+  }
+  return found
+}

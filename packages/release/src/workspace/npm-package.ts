@@ -1,0 +1,100 @@
+import path from 'node:path'
+import semver from 'semver'
+import { dependencyGroups, isFields } from '../manifest/local-range.ts'
+import type { WorkspacePackage } from '../model.ts'
+import type { Document } from './documents.ts'
+import type { Problems } from './problems.ts'
+
+/** Old names with capitals are still published under them. */
+const validName = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/i
+
+/**
+ * A package.json as a package, without its dependencies yet.
+ *
+ * Undefined for one that nobody can refer to and that is not released: a private folder without a
+ * name, or the root of a workspace, which often is no package at all.
+ */
+export function npmPackage(
+  document: Document,
+  isRoot: boolean,
+  problems: Problems,
+): WorkspacePackage | undefined {
+  const { file, fields } = document
+  const { name, version } = fields
+  const isPrivate = Boolean(fields['private'])
+  const refuse = (key: string, problem: string, todo: string): void => {
+    problems.add({ file, line: document.lineOf(key), problem, todo })
+  }
+  const before = problems.count
+  if (name === undefined || name === '') {
+    if (isPrivate || isRoot) return undefined
+    refuse(
+      'name',
+      'it has no "name"',
+      'Add one, or `"private": true` if it is not to be published.',
+    )
+  } else if (typeof name !== 'string') {
+    refuse('name', '"name" is no text', 'Put the name in quotes.')
+  } else if (!isPrivate && (!validName.test(name) || name.length > 214)) {
+    refuse(
+      'name',
+      `"name" is ${JSON.stringify(name)}, which no registry accepts`,
+      'Use small letters, digits, dashes and dots, at most 214 of them.',
+    )
+  }
+  const isUnversioned = version === undefined || version === ''
+  if (isUnversioned && !isPrivate && !isRoot) {
+    refuse(
+      'version',
+      'it has no "version"',
+      'Add one, such as "0.1.0", or `"private": true` if it is not to be published.',
+    )
+  } else if (!isUnversioned && !isVersion(version)) {
+    refuse(
+      'version',
+      `"version" is ${JSON.stringify(version)}, which is no semantic version`,
+      'Write three numbers, such as "1.2.3" or "1.2.3-rc.0".',
+    )
+  }
+  checkRanges(document, problems)
+  if (problems.count > before) return undefined
+  return {
+    name: name as string,
+    version: isUnversioned ? '0.0.0' : (version as string),
+    ecosystem: 'npm',
+    folder: path.dirname(file),
+    manifestFile: file,
+    manifest: fields,
+    // The root of a workspace that was given a name and no version has just forgotten to say so.
+    isPrivate: isPrivate || isUnversioned,
+    dependencies: [],
+  }
+}
+
+/** Without the `v` and the spaces that the library forgives. */
+function isVersion(version: unknown): boolean {
+  return typeof version === 'string' && /^\d/.test(version) && semver.valid(version) !== null
+}
+
+function checkRanges(document: Document, problems: Problems): void {
+  for (const group of dependencyGroups) {
+    const listed = document.fields[group]
+    if (listed === undefined) continue
+    const refuse = (problem: string, ...keys: readonly string[]): void => {
+      problems.add({
+        file: document.file,
+        line: document.lineOf(group, ...keys),
+        problem,
+        todo: 'Write names on the left and ranges in quotes on the right.',
+      })
+    }
+    if (!isFields(listed)) {
+      refuse(`"${group}" is no table of ranges`)
+      continue
+    }
+    for (const [dependency, range] of Object.entries(listed)) {
+      if (typeof range !== 'string')
+        refuse(`the range of "${dependency}" in "${group}" is no text`, dependency)
+    }
+  }
+}

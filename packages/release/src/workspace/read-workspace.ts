@@ -1,0 +1,160 @@
+/**
+ * From a folder to the packages of its workspace.
+ *
+ *   folder ──up──▶ root ──patterns──▶ folders ──manifests──▶ packages ──names──▶ dependencies
+ *
+ *  W1  Everything that is wrong is told at once, with file and line.
+ *  W2  What is read does not depend on the order in which the disk answers.
+ *  W3  A package belongs to the nearest workspace that lists it. One that no workspace lists stands
+ *      alone, also inside of the folder of a workspace.
+ *  W4  Names are unique. They are so across ecosystems too: people say "release core".
+ *
+ * Why our own reader: see docs/decisions/0200.
+ */
+import { access, realpath } from 'node:fs/promises'
+import path from 'node:path'
+import { HeddleError } from '@heddle/core'
+import { cancelled } from '@heddle/core/lowlevel'
+import type { Ecosystem, Workspace, WorkspacePackage } from '../model.ts'
+import { isWorkspaceRoot, readDefinition, type Definition } from './definition.ts'
+import { PackageIndex, withDependencies } from './dependencies.ts'
+import { readDocument } from './documents.ts'
+import { mapLimited, readsAtOnce } from './limited.ts'
+import { findMembers } from './members.ts'
+import { npmPackage } from './npm-package.ts'
+import { pythonPackage } from './python-package.ts'
+import { Problems, compareText } from './problems.ts'
+
+export interface ReadWorkspaceOptions {
+  readonly signal?: AbortSignal
+  /** Only packages of these. All when absent. */
+  readonly ecosystems?: readonly Ecosystem[]
+}
+
+/**
+ * Reads the workspace that a folder belongs to: npm, pnpm, Yarn, Bun, uv, or a package alone.
+ *
+ * *Cancellation*: nothing is left behind; files that are being read are read to their end.
+ * *Fairness*: manifests are read in their order, 16 at a time.
+ *
+ * @throws `HDL_NO_WORKSPACE` when neither the folder nor one above it has a manifest;
+ * `HDL_WORKSPACE_INVALID` with all that is wrong in the manifests.
+ *
+ * @example
+ * const workspace = await readWorkspace(process.cwd(), { signal })
+ * workspace.tool // 'pnpm'
+ * workspace.packages.get('@acme/core')?.version
+ */
+export async function readWorkspace(
+  folder: string,
+  options: ReadWorkspaceOptions = {},
+): Promise<Workspace> {
+  const { signal } = options
+  const start = await realpath(folder).catch(() => {
+    throw new HeddleError('HDL_NO_WORKSPACE', { folder: path.resolve(folder) })
+  })
+  let standalone: string | undefined
+  for (const candidate of await foldersAbove(start)) {
+    if (signal?.aborted) throw cancelled('Reading the workspace', signal.reason)
+    const problems = new Problems(candidate)
+    const definition = await readDefinition(candidate, problems)
+    if (definition === undefined) continue
+    if (definition.members.length === 0) {
+      standalone ??= candidate
+      continue
+    }
+    const members = await memberFiles(definition, signal)
+    if (standalone === undefined || members.some((file) => path.dirname(file) === standalone)) {
+      return readPackages(definition, members, problems, options)
+    }
+  }
+  if (standalone === undefined) throw new HeddleError('HDL_NO_WORKSPACE', { folder: start })
+  const problems = new Problems(standalone)
+  const alone = (await readDefinition(standalone, problems))!
+  return readPackages(alone, [], problems, options)
+}
+
+/** From the folder up to the root of the repository: what is above that is somebody else's. */
+async function foldersAbove(start: string): Promise<string[]> {
+  const folders = [start]
+  for (;;) {
+    const last = folders.at(-1)!
+    const above = path.dirname(last)
+    const isRepository = await access(path.join(last, '.git')).then(
+      () => true,
+      () => false,
+    )
+    if (isRepository || above === last) return folders
+    folders.push(above)
+  }
+}
+
+async function memberFiles(
+  { root, members }: Definition,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const files: string[] = []
+  for (const patterns of members) {
+    const folders = await findMembers(root, patterns, isWorkspaceRoot, signal)
+    files.push(...folders.map((found) => path.join(found, patterns.manifest)))
+  }
+  return files
+}
+
+async function readPackages(
+  definition: Definition,
+  files: readonly string[],
+  problems: Problems,
+  { signal, ecosystems = ['npm', 'python'] }: ReadWorkspaceOptions,
+): Promise<Workspace> {
+  const { root, tool, catalogs, packageJson, pyproject } = definition
+  const isRoot = tool !== 'single'
+  const read = await mapLimited(
+    files,
+    readsAtOnce,
+    async (file) => readDocument(file, problems),
+    signal,
+  )
+  const found: (WorkspacePackage | undefined)[] = [
+    packageJson && npmPackage(packageJson, isRoot, problems),
+    pyproject && pythonPackage(pyproject, isRoot || packageJson !== undefined, problems),
+  ]
+  for (const document of read) {
+    if (document === undefined) continue
+    const isNpm = path.basename(document.file) === 'package.json'
+    found.push(
+      isNpm ? npmPackage(document, false, problems) : pythonPackage(document, false, problems),
+    )
+  }
+  const packages = found
+    .filter((each) => each !== undefined)
+    .filter(({ ecosystem }) => ecosystems.includes(ecosystem))
+  checkNames(root, packages, problems)
+  problems.throwIfAny()
+
+  const index = new PackageIndex(root, packages)
+  const sorted = packages.toSorted((a, b) => compareText(a.name, b.name))
+  return {
+    root,
+    tool,
+    packages: new Map(sorted.map((each) => [each.name, withDependencies(each, index)])),
+    catalogs,
+  }
+}
+
+function checkNames(root: string, packages: readonly WorkspacePackage[], problems: Problems): void {
+  const seen = new Map<string, WorkspacePackage>()
+  for (const found of packages) {
+    const first = seen.get(found.name)
+    if (first === undefined) {
+      seen.set(found.name, found)
+      continue
+    }
+    const todo =
+      first.ecosystem === found.ecosystem
+        ? 'Give one of them another name.'
+        : 'Release one ecosystem at a time, or give one of them another name.'
+    const problem = `the name "${found.name}" is taken by ${path.relative(root, first.manifestFile)}`
+    problems.add({ file: found.manifestFile, problem, todo })
+  }
+}
