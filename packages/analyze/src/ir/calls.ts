@@ -1,0 +1,447 @@
+/**
+ * Calls: what is called, with which functions, and where those functions run.
+ *
+ * The order inside one call: object, arguments, effects on a container, the call itself, callbacks
+ * that run before it returns. Callbacks that run later are entered from where this region ends.
+ */
+import type { CallExpression, Expression, NewExpression, Node } from 'oxc-parser'
+import { roleOf, startsMany } from './callbacks.ts'
+import { containerEffects } from './containers.ts'
+import { lowerHelper } from './downlevel.ts'
+import { lowerExpression } from './expressions.ts'
+import { lowerExternalEffect } from './externals.ts'
+import { guardOf } from './guard-calls.ts'
+import type { HostLowering } from './host.ts'
+import { inlineInto } from './inline.ts'
+import { isFunctionNode, keyName, unwrap } from './nodes.ts'
+import type { AnyFunction } from './nodes.ts'
+import type { Callee, CallbackRole, CallSite, FunctionUnit } from './program.ts'
+import { combine, derived, unknown } from './values.ts'
+import type { Value } from './values.ts'
+
+interface Target {
+  readonly callee: Callee
+  readonly object: Value
+  readonly name: string
+  readonly objectText: string
+}
+
+export function lowerCall(cx: HostLowering, node: CallExpression, isAwaited = false): Value {
+  let callee = unwrap(node.callee)
+  if (callee.type === 'SequenceExpression') callee = unwrap(callee.expressions.at(-1)!)
+  const helped = lowerHelper(cx, node, callee)
+  if (helped !== undefined) return helped
+  if (callee.type === 'MemberExpression') {
+    const name = keyName(callee.property, callee.computed)
+    const object = unwrap(callee.object)
+    if (name === 'then' || name === 'catch' || name === 'finally')
+      return lowerContinuation(cx, node, object, name)
+    if (name === 'call' || name === 'apply') {
+      if (object.type === 'MemberExpression' || object.type === 'Identifier')
+        return lowerCallOf(cx, node, object, node.arguments.slice(1), isAwaited)
+    }
+    if (name === 'bind') {
+      const value = lowerExpression(cx, object)
+      for (const one of node.arguments) lowerArgument(cx, one)
+      return { ...value }
+    }
+    if (object.type === 'Identifier' && object.name === 'Promise' && name !== undefined)
+      return lowerPromiseStatic(cx, node)
+  }
+  if (isFunctionNode(callee)) return lowerImmediate(cx, node, callee)
+  return lowerCallOf(cx, node, callee, node.arguments, isAwaited)
+}
+
+function lowerArgument(cx: HostLowering, node: Node): Value {
+  return lowerExpression(cx, (node.type === 'SpreadElement' ? node.argument : node) as Expression)
+}
+
+function lowerCallOf(
+  cx: HostLowering,
+  node: CallExpression,
+  callee: Expression,
+  args: readonly Node[],
+  isAwaited: boolean,
+): Value {
+  const target = lowerCallee(cx, callee)
+  const { values, functions } = lowerArguments(cx, args)
+  const site = newSite(cx, node, target, values, false)
+  for (const value of values) for (const call of value.calls ?? []) call.isJoined = true
+  const effect =
+    containerEffects(cx, target.object, target.name, args, values, isAwaited, node) ??
+    lowerExternalEffect(cx, callee, target.name, args, isAwaited, node)
+  const guard = guardOf(cx, target, args, values)
+  const span = { owner: cx.unit, start: node.start, end: node.end }
+  if (guard?.op === 'release') cx.emit({ ...guard, op: 'release', ...span })
+  emitCall(cx, site, target.object)
+  const role = (index: number): CallbackRole =>
+    guard?.op === 'scoped' && index === functions.at(-1)?.index
+      ? 'guarded'
+      : roleOf(target.name, target.objectText, values[0]?.literal === 'string')
+  let result: Value = resultOf(site, target.object, values, effect)
+  for (const one of functions) {
+    const use = { ...one, role: role(one.index) }
+    result = runCallback(cx, site, use, result, guard?.op === 'scoped' ? guard : undefined)
+  }
+  if (guard?.op === 'acquire') cx.emit({ ...guard, op: 'acquire', ...span })
+  return result
+}
+
+function resultOf(site: CallSite, object: Value, values: readonly Value[], effect?: Value): Value {
+  let reads = effect ?? (object.reads === undefined ? unknown : { reads: object.reads })
+  if (effect === undefined)
+    for (const value of values)
+      if (value.reads !== undefined) reads = combine(reads, { reads: value.reads })
+  return { ...reads, calls: [site] }
+}
+
+function emitCall(cx: HostLowering, site: CallSite, object: Value): void {
+  const read = object.reads?.[0]
+  if (read !== undefined && read.location === object.location) read.use ??= site
+  cx.emit(site)
+  cx.unit.calls.push(site)
+  cx.mayThrow()
+}
+
+interface InlineFunction {
+  readonly index: number
+  readonly node: AnyFunction
+}
+
+function lowerArguments(
+  cx: HostLowering,
+  args: readonly Node[],
+): { values: Value[]; functions: InlineFunction[] } {
+  const values: Value[] = []
+  const functions: InlineFunction[] = []
+  for (const [index, arg] of args.entries()) {
+    const inner = arg.type === 'SpreadElement' ? arg.argument : (arg as Expression)
+    if (isFunctionNode(inner)) {
+      functions.push({ index, node: inner })
+      values.push(unknown)
+    } else values.push(lowerExpression(cx, inner))
+  }
+  return { values, functions }
+}
+
+function lowerCallee(cx: HostLowering, callee: Expression): Target {
+  if (callee.type === 'Identifier') {
+    const binding = cx.scope.find(callee.name)
+    // A name that is assigned again and again is also a shared location that is read here.
+    const object =
+      binding !== undefined && binding.assignments > 1 ? lowerExpression(cx, callee) : unknown
+    return {
+      callee: { kind: 'name', name: callee.name, scope: cx.scope, path: [] },
+      object: object.unit === undefined ? object : unknown,
+      name: callee.name,
+      objectText: '',
+    }
+  }
+  if (callee.type === 'Super')
+    return { callee: { kind: 'unknown' }, object: unknown, name: 'super', objectText: '' }
+  if (callee.type !== 'MemberExpression') {
+    const value = lowerExpression(cx, callee)
+    const found: Callee =
+      value.unit === undefined ? { kind: 'unknown' } : { kind: 'unit', unit: value.unit }
+    return { callee: found, object: value, name: '', objectText: '' }
+  }
+  return lowerMemberCallee(cx, callee)
+}
+
+function lowerMemberCallee(
+  cx: HostLowering,
+  callee: Extract<Expression, { type: 'MemberExpression' }>,
+): Target {
+  const name = keyName(callee.property, callee.computed) ?? ''
+  const { text } = cx.file.file.parsed
+  const inner = unwrap(callee.object)
+  const objectText = text.slice(Math.max(inner.start, inner.end - 24), inner.end)
+  if (inner.type === 'Super') {
+    const owner = cx.frame.thisValue.instanceOf
+    const found: Callee =
+      owner === undefined
+        ? { kind: 'unknown' }
+        : { kind: 'method', class: owner, path: [name], isSuper: true }
+    return { callee: found, object: unknown, name, objectText }
+  }
+  const path = namePath(callee)
+  const root = path === undefined ? undefined : cx.scope.find(path[0]!)
+  if (
+    path !== undefined &&
+    (root === undefined ||
+      root.kind === 'import' ||
+      root.class !== undefined ||
+      root.module !== undefined)
+  ) {
+    return {
+      callee: { kind: 'name', name: path[0]!, scope: cx.scope, path: path.slice(1) },
+      object: unknown,
+      name,
+      objectText,
+    }
+  }
+  const object = lowerExpression(cx, callee.object)
+  if (callee.computed) lowerExpression(cx, callee.property as Expression)
+  const found: Callee =
+    object.instanceOf !== undefined && name !== ''
+      ? { kind: 'method', class: object.instanceOf, path: [name], isSuper: false }
+      : { kind: 'member', receiver: object, name }
+  return { callee: found, object, name, objectText }
+}
+
+/** `a.b.c` as names, when it is nothing else. */
+function namePath(node: Expression): string[] | undefined {
+  const names: string[] = []
+  let at: Expression = node
+  while (at.type === 'MemberExpression') {
+    const name = keyName(at.property, at.computed)
+    if (name === undefined) return undefined
+    names.push(name)
+    at = unwrap(at.object)
+  }
+  if (at.type !== 'Identifier') return undefined
+  names.push(at.name)
+  return names.reverse()
+}
+
+export function newSite(
+  cx: HostLowering,
+  node: { readonly start: number; readonly end: number },
+  target: Pick<Target, 'callee' | 'object' | 'name'>,
+  args: readonly Value[],
+  isNew: boolean,
+): CallSite {
+  return {
+    op: 'call',
+    owner: cx.unit,
+    start: node.start,
+    end: node.end,
+    callee: target.callee,
+    name: target.name,
+    receiver: target.object.location,
+    args,
+    isNew,
+    isJoined: false,
+    isAwaited: false,
+    isReturned: false,
+    isFloating: false,
+    isDetached: false,
+    callbacks: [],
+    checks: [],
+    targets: [],
+    isGuess: false,
+    external: undefined,
+  }
+}
+
+interface Use extends InlineFunction {
+  readonly role: CallbackRole
+}
+
+function callbackUnit(cx: HostLowering, node: AnyFunction, role: CallbackRole): FunctionUnit {
+  const unit = cx.file.unitOf(node, cx.unit, {
+    name: node.id?.name,
+    kind: 'callback',
+    visibility: 'local',
+  })
+  unit.host = cx.host
+  unit.role = role
+  return unit
+}
+
+/** Lowers a function that is written as an argument into this graph. */
+function runCallback(
+  cx: HostLowering,
+  site: CallSite,
+  use: Use,
+  result: Value,
+  guard: { readonly guard: string; readonly key: string | undefined } | undefined,
+): Value {
+  const isMany = use.role === 'sync' && use.node.async && startsMany(site.name)
+  const role = isMany ? 'sync-async' : use.role
+  const unit = callbackUnit(cx, use.node, role)
+  site.callbacks.push({ index: use.index, unit, role })
+  if (role === 'sync') {
+    const before = cx.current
+    const entry = cx.inLoop(() => cx.block())
+    const after = cx.block()
+    cx.link(before, entry)
+    cx.link(before, after)
+    cx.current = entry
+    cx.inLoop(() => inlineInto(cx, unit, use.node, after, cx.frame.handler))
+    cx.current = after
+    return result
+  }
+  if (role === 'sync-async') {
+    const before = cx.current
+    const entry = cx.inLoop(() => cx.block())
+    const after = cx.block()
+    const end = cx.block()
+    cx.link(before, entry)
+    cx.link(before, after)
+    cx.current = entry
+    cx.inLoop(() => inlineInto(cx, unit, use.node, end, undefined))
+    cx.current = after
+    return { ...result, tail: end, isTailOptional: true }
+  }
+  const entry = cx.laterEntry()
+  const before = cx.current
+  const end = cx.block()
+  cx.current = entry
+  const joins = role === 'later' ? [site] : []
+  cx.suspend('continuation', site.start, Math.min(site.end, use.node.start), joins)
+  const span = { owner: cx.unit, start: site.start, end: use.node.start }
+  if (guard !== undefined) cx.emit({ op: 'acquire', ...guard, isScoped: true, ...span })
+  inlineInto(cx, unit, use.node, end, undefined)
+  if (guard !== undefined) {
+    cx.current = end
+    cx.emit({ op: 'release', ...guard, isScoped: true, ...span })
+    const released = cx.advance()
+    cx.current = before
+    return { ...result, tail: released }
+  }
+  cx.current = before
+  return role === 'later' ? { ...result, tail: end, isTailOptional: true } : result
+}
+
+/** `p.then(f, g)`: f runs when p is settled, and what hangs on the result runs after f. */
+function lowerContinuation(
+  cx: HostLowering,
+  node: CallExpression,
+  objectNode: Expression,
+  name: 'then' | 'catch' | 'finally',
+): Value {
+  const object = lowerExpression(cx, objectNode)
+  const { values, functions } = lowerArguments(cx, node.arguments)
+  const joins = object.isAwaited === true ? [] : (object.calls ?? [])
+  for (const call of joins) {
+    call.isJoined = true
+    if (name === 'catch') call.isDetached = true
+  }
+  const site = newSite(
+    cx,
+    node,
+    { callee: { kind: 'unknown' }, object: unknown, name },
+    values,
+    false,
+  )
+  cx.unit.calls.push(site)
+  const entry = object.tail === undefined ? cx.laterEntry() : cx.block()
+  if (object.tail !== undefined) cx.link(object.tail, entry)
+  const before = cx.current
+  cx.current = entry
+  cx.suspend('continuation', node.start, node.end, joins)
+  const settled = cx.current
+  const end = cx.block()
+  if (name !== 'then' || functions.length + values.length > 1) cx.link(settled, end)
+  for (const one of functions) {
+    const unit = callbackUnit(cx, one.node, 'later')
+    site.callbacks.push({ index: one.index, unit, role: 'later' })
+    cx.current = settled
+    cx.advance()
+    inlineInto(cx, unit, one.node, end, undefined, one.index === 0 ? derived(object) : unknown)
+  }
+  if (functions.length === 0) {
+    cx.current = settled
+    callByReference(cx, node, values)
+    cx.link(cx.current, end)
+  }
+  cx.current = before
+  return { tail: end, ...(object.reads !== undefined && { reads: object.reads }) }
+}
+
+/** `.then(this.load)`: the function is called when we get here. */
+function callByReference(cx: HostLowering, node: CallExpression, values: readonly Value[]): void {
+  for (const value of values) {
+    const { unit, location } = value
+    const callee: Callee | undefined =
+      unit !== undefined
+        ? { kind: 'unit', unit }
+        : location?.scope === 'instance' && location.class !== undefined && location.depth === 1
+          ? { kind: 'method', class: location.class, path: [location.field], isSuper: false }
+          : undefined
+    if (callee === undefined) continue
+    const name = unit?.name ?? location?.field ?? ''
+    const site = newSite(cx, node, { callee, object: unknown, name }, [], false)
+    cx.emit(site)
+    cx.unit.calls.push(site)
+    site.isJoined = true
+    cx.suspend('call', node.start, node.end, [site])
+  }
+}
+
+/** `Promise.all([...])` and its relatives settle with what they are given. */
+function lowerPromiseStatic(cx: HostLowering, node: CallExpression): Value {
+  let all = unknown
+  let tail: Value['tail']
+  for (const arg of node.arguments) {
+    const value = lowerArgument(cx, arg)
+    all = combine(all, value)
+    tail ??= value.tail
+  }
+  for (const call of all.calls ?? []) call.isJoined = true
+  return {
+    ...(all.calls !== undefined && { calls: all.calls }),
+    ...(tail !== undefined && { tail, isTailOptional: true }),
+    fresh: 'promise',
+  }
+}
+
+/** `(async () => { … })()`. */
+function lowerImmediate(cx: HostLowering, node: CallExpression, fn: AnyFunction): Value {
+  for (const arg of node.arguments) if (!isFunctionNode(arg)) lowerArgument(cx, arg)
+  const unit = callbackUnit(cx, fn, 'sync')
+  const end = cx.block()
+  if (!fn.async) {
+    cx.advance()
+    const result = inlineInto(cx, unit, fn, end, cx.frame.handler)
+    cx.current = end
+    return result
+  }
+  const before = cx.current
+  const after = cx.block()
+  cx.link(before, after)
+  cx.advance()
+  inlineInto(cx, unit, fn, end, undefined)
+  cx.current = after
+  return { tail: end }
+}
+
+export function lowerNew(cx: HostLowering, node: NewExpression): Value {
+  const callee = unwrap(node.callee)
+  const { values, functions } = lowerArguments(cx, node.arguments)
+  const path = namePath(callee)
+  const name = path?.at(-1) ?? ''
+  const executor = functions[0]
+  if (name === 'Promise' && executor !== undefined) {
+    const unit = callbackUnit(cx, executor.node, 'sync')
+    const end = cx.block()
+    cx.advance()
+    if (executor.node.async) {
+      const before = cx.current
+      inlineInto(cx, unit, executor.node, end, undefined)
+      cx.current = before
+      cx.advance()
+    } else {
+      inlineInto(cx, unit, executor.node, end, cx.frame.handler)
+      cx.current = end
+    }
+    return { fresh: 'promise' }
+  }
+  const target =
+    path === undefined
+      ? { callee: { kind: 'unknown' } as const, object: unknown, name }
+      : {
+          callee: { kind: 'name', name: path[0]!, scope: cx.scope, path: path.slice(1) } as const,
+          object: unknown,
+          name,
+        }
+  const site = newSite(cx, node, target, values, true)
+  emitCall(cx, site, unknown)
+  for (const one of functions) runCallback(cx, site, { ...one, role: 'event' }, unknown, undefined)
+  const isContainer = /^(?:Map|Set|WeakMap|WeakSet|Array)$/.test(name)
+  return {
+    fresh: isContainer && values.length === 0 ? 'empty' : 'object',
+    ...(path !== undefined && { constructed: { name: path.join('.'), scope: cx.scope } }),
+  }
+}

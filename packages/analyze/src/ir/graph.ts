@@ -1,0 +1,144 @@
+/**
+ * The control flow graph of a host, cut at suspensions.
+ *
+ * A block is a run of events without a branch. A suspension is always the last event of its block, so
+ * a maximal set of blocks that are connected without leaving a suspending block is an *atomic region*:
+ * nobody else runs while a task is in it.
+ *
+ * Continuations are part of the graph. A callback that runs later is entered from every place where
+ * the region that hands it over can end (it cannot run before that), and its first event is a
+ * suspension. So "checked here, written in the callback" is an ordinary path.
+ *
+ * I1. A suspension is the last event of its block.
+ * I2. Every `return` has its own exit block, so an early return leads nowhere else.
+ * I3. A block that can throw has an edge to its handler.
+ */
+import type { Location } from './locations.ts'
+import type { CallSite, FunctionUnit, Suspension } from './program.ts'
+import type { Value } from './values.ts'
+
+/**
+ * What a write does to a location:
+ * `set` a value · `fill` an entry of a container · `rmw` from its own old value · `reset` to empty ·
+ * `null` to absent · `drop` an entry · `append` to a list.
+ */
+export type WriteKind = 'set' | 'fill' | 'rmw' | 'reset' | 'null' | 'drop' | 'append'
+
+/** A branch that a read decides. */
+export interface Check {
+  readonly branch: Branch
+  /** Where it goes on when the location is there; absent when the condition does not say. */
+  readonly whenPresent: Block | undefined
+  readonly whenAbsent: Block | undefined
+  /** Compared with another value of the program: an identity or generation check. */
+  readonly isIdentity: boolean
+  readonly start: number
+  readonly end: number
+}
+
+/** A condition with its two outcomes; `a && b` has one branch and several checks. */
+export interface Branch {
+  readonly whenTrue: Block
+  readonly whenFalse: Block
+  /** Blocks that belong to the evaluation of the condition. */
+  readonly blocks: Block[]
+  readonly isLoop: boolean
+  readonly start: number
+  readonly end: number
+}
+
+export interface Access {
+  readonly op: 'read' | 'write'
+  readonly location: Location
+  readonly owner: FunctionUnit
+  readonly start: number
+  readonly end: number
+  readonly kind: WriteKind | undefined
+  /** What is written. */
+  readonly value: Value | undefined
+  /** The branches a read decides, filled as the condition is met. */
+  readonly checks: Check[]
+  /** In a constructor, a field initialiser or at the top of a module: nobody else is there yet. */
+  readonly isInitial: boolean
+  /** Read to call something on it (`this.socket.write()`), which uses what it holds. */
+  use: CallSite | undefined
+  /** Written with `x!`. */
+  isAsserted: boolean
+}
+
+/** A guard is taken or given back. */
+export interface GuardEvent {
+  readonly op: 'acquire' | 'release'
+  /** Same text, same guard. */
+  readonly guard: string
+  /** The key of the guard where there is one: `lock.acquire(key, …)`. */
+  readonly key: string | undefined
+  readonly owner: FunctionUnit
+  readonly start: number
+  readonly end: number
+  /** Released by the callee itself, whatever happens. */
+  readonly isScoped: boolean
+}
+
+export type Event = Access | Suspension | CallSite | GuardEvent
+
+export class Block {
+  readonly id: number
+  readonly events: Event[] = []
+  readonly next: Block[] = []
+  /** Inside a `finally` or `catch`: 0 none, 1 catch, 2 finally. */
+  readonly cleanup: 0 | 1 | 2
+  readonly isLoopBody: boolean
+  branch: Branch | undefined
+
+  constructor(id: number, cleanup: 0 | 1 | 2, isLoopBody: boolean) {
+    this.id = id
+    this.cleanup = cleanup
+    this.isLoopBody = isLoopBody
+  }
+}
+
+/** A callback that is entered once the region around `from` has ended. */
+export interface Fork {
+  readonly from: Block
+  readonly to: Block
+}
+
+export interface Graph {
+  readonly entry: Block
+  readonly blocks: readonly Block[]
+  /** Some path of it (callbacks included) suspends. */
+  readonly suspends: boolean
+  /** It was cut short because it is too large or nested too deeply. */
+  readonly isTruncated: boolean
+}
+
+const maxForkWalk = 2_000
+
+/** Joins later callbacks to the ends of the regions that hand them over. */
+export function connectForks(blocks: readonly Block[], forks: readonly Fork[]): void {
+  if (forks.length === 0) return
+  const extra: [Block, Block][] = []
+  const seen = new Uint32Array(blocks.length)
+  let mark = 0
+  for (const fork of forks) {
+    mark++
+    const stack: Block[] = [fork.from]
+    seen[fork.from.id] = mark
+    let steps = 0
+    while (stack.length > 0 && steps++ < maxForkWalk) {
+      const block = stack.pop()!
+      const last = block.events.at(-1)
+      if (last?.op === 'suspend' || block.next.length === 0) {
+        extra.push([block, fork.to])
+        continue
+      }
+      for (const next of block.next) {
+        if (seen[next.id] === mark) continue
+        seen[next.id] = mark
+        stack.push(next)
+      }
+    }
+  }
+  for (const [from, to] of extra) if (!from.next.includes(to)) from.next.push(to)
+}

@@ -1,0 +1,99 @@
+/**
+ * Calls that take or give back a guard, or run a function under one.
+ *
+ * By what the object was constructed from where that is known, else by the names of method and
+ * object together: `this.mutex.acquire()` is a lock, `pool.acquire()` is not.
+ */
+import type { Expression, Node } from 'oxc-parser'
+import { keyNumber } from './expressions.ts'
+import type { HostLowering } from './host.ts'
+import type { Value } from './values.ts'
+
+export interface GuardCall {
+  readonly op: 'acquire' | 'release' | 'scoped'
+  readonly guard: string
+  readonly key: string | undefined
+  readonly isScoped: boolean
+}
+
+const lockObject =
+  /(?:lock|mutex|semaphore|sem|latch|monitor|critical|serial|limit|navigator\.locks|locks|redlock|queue)\w*(?:\(\))?$/i
+const queueObject = /(?:queue|limit|serial|lane|executor)\w*$/i
+const scopedNames = new Set([
+  'runExclusive',
+  'withLock',
+  'runLocked',
+  'synchronized',
+  'request',
+  'run',
+  'use',
+  'using',
+  'lock',
+  'acquire',
+  'withReadLock',
+  'withWriteLock',
+  'serialize',
+  'exclusive',
+  'critical',
+])
+const acquireNames = new Set(['acquire', 'lock', 'wait', 'enter', 'acquireAsync', 'lockAsync'])
+const releaseNames = new Set(['release', 'unlock', 'leave', 'exit'])
+
+interface Target {
+  readonly object: Value
+  readonly name: string
+  readonly objectText: string
+}
+
+export function guardOf(
+  cx: HostLowering,
+  target: Target,
+  args: readonly Node[],
+  values: readonly Value[],
+): GuardCall | undefined {
+  const { name, object, objectText } = target
+  const hasFunction = args.some(
+    (arg) => arg.type === 'ArrowFunctionExpression' || arg.type === 'FunctionExpression',
+  )
+  if (objectText === '') return undefined
+  const guard = object.location?.key ?? objectText
+  const key =
+    args[0] !== undefined &&
+    args[0].type !== 'SpreadElement' &&
+    values[0]?.unit === undefined &&
+    !isFunction(args[0])
+      ? keyNumber(cx, args[0] as Expression)
+      : undefined
+  if (
+    name === 'runExclusive' ||
+    (scopedNames.has(name) && hasFunction && lockObject.test(objectText))
+  )
+    return hasFunction ? { op: 'scoped', guard, key, isScoped: true } : undefined
+  if (
+    (name === 'add' || name === 'push' || name === 'enqueue' || name === 'schedule') &&
+    hasFunction &&
+    isSerialQueue(cx, object, objectText)
+  )
+    return { op: 'scoped', guard, key: undefined, isScoped: true }
+  if (hasFunction || !lockObject.test(objectText) || queueObject.test(objectText)) return undefined
+  if (acquireNames.has(name)) return { op: 'acquire', guard, key, isScoped: false }
+  if (releaseNames.has(name)) return { op: 'release', guard, key, isScoped: false }
+  return undefined
+}
+
+function isFunction(node: Node): boolean {
+  return node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression'
+}
+
+/** `new PQueue({ concurrency: 1 })`, found in the text of the file: it is written down once. */
+function isSerialQueue(cx: HostLowering, object: Value, objectText: string): boolean {
+  if (!queueObject.test(objectText)) return false
+  const name = object.location?.field ?? objectText
+  const plain = name.replace(/^#/, '').replace(/[^\w$]/g, '')
+  if (plain === '') return false
+  const { text } = cx.file.file.parsed
+  const at = text.search(
+    new RegExp(`${plain}\\s*[:=][^;\\n]*new\\s+\\w*Queue\\w*\\(\\s*\\{[^}]*concurrency:\\s*1\\b`),
+  )
+  return at !== -1
+}

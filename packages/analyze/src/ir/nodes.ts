@@ -1,0 +1,87 @@
+/** Small questions to the tree that every part of the lowering asks. */
+import type { ArrowFunctionExpression, Expression, Function, Node } from 'oxc-parser'
+
+export type AnyNode = Node
+export type AnyFunction = Function | ArrowFunctionExpression
+
+/** Without what changes nothing at run time: `x!`, `x as T`, `x satisfies T`, `<T>x`, `(a?.b)`. */
+export function unwrap(node: Expression): Expression {
+  let at: Expression = node
+  for (;;) {
+    switch (at.type) {
+      case 'TSNonNullExpression':
+      case 'TSAsExpression':
+      case 'TSSatisfiesExpression':
+      case 'TSTypeAssertion':
+      case 'TSInstantiationExpression':
+      case 'ParenthesizedExpression':
+      case 'ChainExpression':
+        at = at.expression
+        break
+      default:
+        return at
+    }
+  }
+}
+
+export function isFunctionNode(node: Node): node is AnyFunction {
+  return node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression'
+}
+
+/** The name of a property key that is written down; undefined when it is computed at run time. */
+export function keyName(key: Node, computed: boolean): string | undefined {
+  switch (key.type) {
+    case 'Identifier':
+      return computed ? undefined : key.name
+    case 'PrivateIdentifier':
+      return `#${key.name}`
+    case 'Literal':
+      return typeof key.value === 'string' || typeof key.value === 'number'
+        ? String(key.value)
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+/** `x` of `x`, `this` of `this`; the name of a simple thing. */
+export function simpleName(node: Node | null | undefined): string | undefined {
+  return node?.type === 'Identifier' ? node.name : undefined
+}
+
+/** The name of the type in an annotation: `Map` of `Map<string, X>`; of unions, the one that is no null. */
+export function typeNameOf(annotation: Node | null | undefined): string | undefined {
+  let at: Node | null | undefined = annotation
+  for (;;) {
+    switch (at?.type) {
+      case 'TSTypeAnnotation':
+        at = at.typeAnnotation
+        break
+      case 'TSTypeReference': {
+        const name: Node = at.typeName
+        return name.type === 'Identifier'
+          ? name.name
+          : name.type === 'TSQualifiedName'
+            ? name.right.name
+            : undefined
+      }
+      case 'TSUnionType': {
+        const named = at.types.filter((type) => type.type === 'TSTypeReference')
+        if (named.length !== 1) return undefined
+        at = named[0]
+        break
+      }
+      case 'TSArrayType':
+      case 'TSTupleType':
+        return 'Array'
+      case 'TSBooleanKeyword':
+        return 'boolean'
+      case 'TSNumberKeyword':
+        return 'number'
+      case 'TSStringKeyword':
+        return 'string'
+      default:
+        return undefined
+    }
+  }
+}

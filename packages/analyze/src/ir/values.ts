@@ -1,0 +1,96 @@
+/**
+ * What is known about the result of an expression.
+ *
+ * Not a domain of numbers and strings but of origins: which shared locations it was read from, which
+ * calls it is the promise of, which function it is. That is what rules ask: "does this branch depend
+ * on a read of L", "is what is stored here a promise", "was this computed from a snapshot of L".
+ */
+import type { Access, Block } from './graph.ts'
+import type { Location } from './locations.ts'
+import type { CallSite, ClassUnit, FunctionUnit, NameInScope } from './program.ts'
+
+export type LiteralKind = 'null' | 'false' | 'true' | 'number' | 'string' | 'zero'
+
+export interface Value {
+  /** It is (an alias of) what is stored there. */
+  readonly location?: Location
+  /** Reads it was computed from. */
+  readonly reads?: readonly Access[]
+  /** It is the promise (or the awaited result) of these calls. */
+  readonly calls?: readonly CallSite[]
+  /** Where the continuations hung on it end. */
+  readonly tail?: Block
+  /** It may also settle without having gone through the tail. */
+  readonly isTailOptional?: boolean
+  readonly unit?: FunctionUnit
+  /** `this`, or an object literal with methods: fields of it are fields of the class. */
+  readonly instanceOf?: ClassUnit
+  readonly literal?: LiteralKind
+  /** Made here: nobody else has it yet. */
+  readonly fresh?: 'object' | 'empty' | 'promise'
+  /** It is this class, not an object of it. */
+  readonly classRef?: ClassUnit
+  /** `new X(…)`. */
+  readonly constructed?: NameInScope
+  /** It went through an `await`, so it is not a promise any more. */
+  readonly isAwaited?: boolean
+  /** Elements of an array literal, or fields of an object literal. */
+  readonly parts?: readonly Value[]
+}
+
+export const unknown: Value = Object.freeze({})
+
+const maxReads = 8
+
+/** Of both: what a value computed from two others depends on. */
+export function combine(a: Value, b: Value): Value {
+  if (a === unknown) return derived(b)
+  if (b === unknown) return derived(a)
+  const reads = union(a.reads, b.reads)
+  const calls = union(a.calls, b.calls)
+  if (reads === undefined && calls === undefined) return unknown
+  return {
+    ...(reads !== undefined && { reads }),
+    ...(calls !== undefined && { calls }),
+    ...((a.isAwaited ?? b.isAwaited) === true && { isAwaited: true }),
+  }
+}
+
+/** Computed from it, but no longer it. */
+export function derived(value: Value): Value {
+  if (value.reads === undefined && value.calls === undefined) return unknown
+  return {
+    ...(value.reads !== undefined && { reads: value.reads }),
+    ...(value.calls !== undefined && { calls: value.calls }),
+    ...(value.isAwaited === true && { isAwaited: true }),
+  }
+}
+
+/** One of both, for `a ?? b`, `c ? a : b` and variables that are assigned more than once. */
+export function either(a: Value, b: Value): Value {
+  if (a === unknown || a === b) return b
+  if (b === unknown) return a
+  const joined = combine(a, b)
+  return {
+    ...joined,
+    ...(a.location !== undefined && a.location === b.location && { location: a.location }),
+    ...(a.instanceOf !== undefined &&
+      a.instanceOf === b.instanceOf && { instanceOf: a.instanceOf }),
+    ...((a.tail ?? b.tail) !== undefined && { tail: a.tail ?? b.tail! }),
+    ...((a.constructed ?? b.constructed) !== undefined && {
+      constructed: a.constructed ?? b.constructed!,
+    }),
+  }
+}
+
+function union<T>(
+  a: readonly T[] | undefined,
+  b: readonly T[] | undefined,
+): readonly T[] | undefined {
+  if (a === undefined || a.length === 0) return b
+  if (b === undefined || b.length === 0) return a
+  if (a.length >= maxReads) return a
+  const both = new Set(a)
+  for (const one of b) if (both.size < maxReads) both.add(one)
+  return both.size === a.length ? a : [...both]
+}
