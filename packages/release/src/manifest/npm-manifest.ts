@@ -1,0 +1,107 @@
+import semver from 'semver'
+import { HeddleError } from '@heddle/core'
+import type { PlannedPackage, ReleasePlan } from '../model.ts'
+import {
+  dependencyGroups,
+  isFields,
+  localRangeError,
+  localRangesIn,
+  throwFirst,
+  type Fields,
+} from './local-range.ts'
+import { RangeResolver } from './resolve-range.ts'
+
+export interface ReleaseManifestOptions {
+  /**
+   * `keep` (default): resolved like all others, because tools read them, though nobody installs
+   * them. `omit`: left out of the archive.
+   */
+  readonly devDependencies?: 'keep' | 'omit'
+}
+
+/** Fields that `publishConfig` may replace, the same ones as for pnpm. */
+const replaceable = new Set([
+  'bin',
+  'browser',
+  'cpu',
+  'engines',
+  'es2015',
+  'esnext',
+  'exports',
+  'imports',
+  'libc',
+  'main',
+  'module',
+  'os',
+  'type',
+  'types',
+  'typesVersions',
+  'typings',
+  'umd:main',
+  'unpkg',
+])
+
+/** With the fields of `publishConfig` in their place; what is left there is for the registry client. */
+function withPublishConfig(manifest: Fields): Record<string, unknown> {
+  const { publishConfig } = manifest
+  if (!isFields(publishConfig)) return { ...manifest }
+  const entries = Object.entries(publishConfig)
+  const replaced = entries.filter(([key]) => replaceable.has(key))
+  const rest = entries.filter(([key]) => !replaceable.has(key))
+  const released: Record<string, unknown> = { ...manifest, ...Object.fromEntries(replaced) }
+  if (rest.length > 0) released['publishConfig'] = Object.fromEntries(rest)
+  else delete released['publishConfig']
+  return released
+}
+
+function checkIdentity(planned: PlannedPackage, manifest: Fields): void {
+  const { name, isPrivate } = planned.package
+  let problem: string | undefined
+  if (isPrivate) problem = 'it is private'
+  else if (semver.valid(planned.version) === null) problem = `"${planned.version}" is no version`
+  else if (manifest['name'] !== name) problem = `its manifest is called ${String(manifest['name'])}`
+  if (problem !== undefined) throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
+}
+
+/**
+ * The manifest that goes into the archive: the one of the package with the planned version, the
+ * fields of `publishConfig` in place, and every range as others can install it (the table is in
+ * resolve-range.ts). Keys keep their order; everything else is as it was.
+ *
+ * @throws `HDL_LOCAL_RANGE` naming package, group and range; `errors` has all of them.
+ */
+export function releaseManifest(
+  planned: PlannedPackage,
+  plan: ReleasePlan,
+  options: ReleaseManifestOptions = {},
+): Fields {
+  const manifest = withPublishConfig(planned.package.manifest)
+  checkIdentity(planned, manifest)
+  manifest['version'] = planned.version
+  if (options.devDependencies === 'omit') delete manifest['devDependencies']
+
+  const resolver = new RangeResolver(planned.package, plan)
+  const errors: HeddleError<'HDL_LOCAL_RANGE'>[] = []
+  for (const group of dependencyGroups) {
+    const listed = manifest[group]
+    if (!isFields(listed)) continue
+    const resolved: Record<string, unknown> = { ...listed }
+    for (const [dependency, range] of Object.entries(listed)) {
+      if (typeof range !== 'string') continue
+      try {
+        resolved[dependency] = resolver.resolve({ group, dependency, range })
+      } catch (error) {
+        if (!(error instanceof HeddleError && error.code === 'HDL_LOCAL_RANGE')) throw error
+        errors.push(error as HeddleError<'HDL_LOCAL_RANGE'>)
+      }
+    }
+    manifest[group] = resolved
+  }
+  if (errors.length === 0) {
+    for (const listed of localRangesIn(manifest)) {
+      errors.push(localRangeError(planned.package.name, listed, 'it was not resolved'))
+    }
+  }
+  throwFirst(errors)
+  return manifest
+}

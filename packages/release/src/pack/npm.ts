@@ -1,0 +1,155 @@
+/**
+ * Packing for npm, from a manifest in memory: nothing in the work tree is touched.
+ *
+ *   manifest ──▶ file list ──▶ tar ──▶ gzip ──▶ file + hashes ──▶ read back
+ *      │ local ranges left                                            │ local ranges left
+ *      ▼                                                              ▼
+ *   HDL_LOCAL_RANGE, nothing written                     HDL_LOCAL_RANGE, the file is removed
+ *
+ * Invariants, quoted by the tests:
+ *  K1  The same files and plan give the same bytes, whenever and wherever they are packed with the
+ *      same version of Node: fixed dates, owners and modes, sorted, a fixed header of gzip.
+ *  K2  No file of the work tree is written, created or removed.
+ *  K3  What the returned manifest says is what the archive holds: it was read back.
+ *  K4  The archive is never whole in memory, and no step holds the loop for longer than a piece.
+ *  K5  A failed or cancelled call leaves nothing in the folder.
+ *
+ * Known limit: compressed bytes are zlib's, and another version of Node may bring another zlib. Who
+ * goes on with a release on another machine should use the same version of Node.
+ */
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { HeddleError } from '@heddle/core'
+import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import { checkNoLocalRanges, isFields, type Fields } from '../manifest/local-range.ts'
+import { formatLike, parseJsonManifest, readManifest } from '../manifest/manifest-text.ts'
+import { releaseManifest, type ReleaseManifestOptions } from '../manifest/npm-manifest.ts'
+import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
+import type { ArchiveEntry } from './archive-entry.ts'
+import { filesToPack } from './file-list.ts'
+import { Limit } from './limit.ts'
+import { readTarball } from './read-tarball.ts'
+import { tarGzip } from './tar.ts'
+import { writeArtifact } from './write-artifact.ts'
+
+export interface PackOptions extends WaitOptions {
+  /** Where the archives go; made when absent. Outside of the packages, or they would be packed. */
+  readonly folder: string
+  readonly kernel?: Kernel
+}
+
+export interface PackNpmOptions extends PackOptions, ReleaseManifestOptions {}
+
+/** Unlike npm's, names that differ give files that differ: `@a/b` and `a-b` are two packages. */
+export function tarballName(name: string, version: string): string {
+  return `${name.replace('/', '+')}-${version}.tgz`
+}
+
+/** `publishConfig.directory`: a build has put what is published, with its manifest, in there. */
+async function sourceOf(planned: PlannedPackage): Promise<PlannedPackage> {
+  const { publishConfig } = planned.package.manifest
+  const directory = isFields(publishConfig) ? publishConfig['directory'] : undefined
+  if (typeof directory !== 'string') return planned
+  const folder = path.resolve(planned.package.folder, directory)
+  const manifestFile = path.join(folder, 'package.json')
+  const manifest = parseJsonManifest(manifestFile, await readManifest(manifestFile))
+  return { ...planned, package: { ...planned.package, folder, manifestFile, manifest } }
+}
+
+/** The manifest of the package, and those of the packages that it bundles. */
+const manifestPath = /^package\/(?:(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+\/)?package\.json$/
+
+/** What the archive holds, read back (K3). */
+async function proveContent(
+  planned: PlannedPackage,
+  file: string,
+  entries: readonly ArchiveEntry[],
+  manifest: Fields,
+): Promise<void> {
+  const { name } = planned.package
+  const found = await readTarball(file, manifestPath)
+  const manifests = Array.from(found.texts, ([place, text]): [string, Fields] => [
+    place,
+    parseJsonManifest(`${file}: ${place}`, text),
+  ])
+  const own = manifests.find(([place]) => place === 'package/package.json')?.[1]
+  const isSame =
+    isDeepStrictEqual(
+      found.files,
+      entries.map((entry) => entry.path),
+    ) && isDeepStrictEqual(own, manifest)
+  if (!isSame) {
+    const problem = `${file} does not hold what was written to it`
+    throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
+  }
+  for (const [place, bundled] of manifests) {
+    if (bundled === own) checkNoLocalRanges(name, bundled)
+    // Nobody installs what a bundled package was developed with.
+    else {
+      const { dependencies, optionalDependencies, peerDependencies } = bundled
+      checkNoLocalRanges(`${name} (${place})`, {
+        dependencies,
+        optionalDependencies,
+        peerDependencies,
+      })
+    }
+  }
+}
+
+/**
+ * Packs a package as `npm pack` would, with the manifest that {@link releaseManifest} gives.
+ *
+ * Scripts are not run: see `runScript`.
+ *
+ * *Cancellation*: ends between two pieces; nothing is left in the folder.
+ * *Fairness*: does not apply; calls are independent.
+ *
+ * @throws `HDL_LOCAL_RANGE` before anything is written; `HDL_PACK_FAILED`; `HDL_STORE_FAILED`.
+ */
+export async function packNpm(
+  planned: PlannedPackage,
+  plan: ReleasePlan,
+  options: PackNpmOptions,
+): Promise<PackedPackage> {
+  const { kernel = systemKernel } = options
+  const { name } = planned.package
+  using limit = new Limit(`Packing ${name}`, options, kernel)
+  const source = await sourceOf(planned)
+  const manifest = releaseManifest(source, plan, options)
+  const style = await readManifest(source.package.manifestFile)
+  const { root, packages } = plan.workspace
+  const bundledManifest = (folder: string): string | undefined => {
+    const bundled = [...plan.packages.values()].find((other) => other.package.folder === folder)
+    if (bundled === undefined) return undefined
+    // Taken along, a private package may be one of those that are never published.
+    const published = { ...bundled, package: { ...bundled.package, isPrivate: false } }
+    return JSON.stringify(releaseManifest(published, plan, options), undefined, 2)
+  }
+  const files = await filesToPack({
+    name,
+    folder: source.package.folder,
+    manifest,
+    root,
+    workspaces: Array.from(packages.values(), (other) => other.folder),
+    bundledManifest,
+  })
+  limit.check()
+  // First, where those who read a stream find it soonest.
+  const own: ArchiveEntry = {
+    path: 'package/package.json',
+    isExecutable: false,
+    content: Buffer.from(formatLike(manifest, style)),
+  }
+  const entries = [own, ...files]
+  const file = path.resolve(options.folder, tarballName(name, planned.version))
+  const artifact = await writeArtifact(file, tarGzip(entries), limit, kernel)
+  try {
+    await proveContent(planned, file, entries, manifest)
+    limit.check()
+  } catch (error) {
+    await rm(file, { force: true })
+    throw error
+  }
+  return { name, version: planned.version, ecosystem: 'npm', artifacts: [artifact], manifest }
+}

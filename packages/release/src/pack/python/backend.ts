@@ -1,0 +1,95 @@
+/** Building through the project's own backend, in a copy of its folder: the tree stays untouched. */
+import { createReadStream } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { HeddleError } from '@heddle/core'
+import { runCommand, type Kernel } from '@heddle/core/lowlevel'
+import { pythonVersion } from '../../manifest/requirement.ts'
+import type { Artifact } from '../../model.ts'
+import { entryDate } from '../archive-entry.ts'
+import type { Limit } from '../limit.ts'
+import { writeArtifact } from '../write-artifact.ts'
+import type { PythonSource } from './own-builder.ts'
+import { sourceFiles } from './source-files.ts'
+
+export type PythonBuilder = 'uv' | 'build'
+
+const commands: Readonly<
+  Record<PythonBuilder, (source: string, out: string) => [string, ...string[]]>
+> = {
+  // Sources of a workspace mean nothing in a copy, and are no part of what is released.
+  uv: (source, out) => ['uv', 'build', '--no-sources', '--sdist', '--wheel', '-o', out, source],
+  build: (source, out) => ['python3', '-m', 'build', '--sdist', '--wheel', '-o', out, source],
+}
+
+const probes: Readonly<Record<PythonBuilder, [string, ...string[]]>> = {
+  uv: ['uv', '--version'],
+  build: ['python3', '-m', 'build', '--version'],
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Undefined when neither is installed. */
+export async function findBuilder(env: Env, limit: Limit): Promise<PythonBuilder | undefined> {
+  for (const builder of ['uv', 'build'] as const) {
+    const [file, ...args] = probes[builder]
+    try {
+      await runCommand(file, args, { env, signal: limit.signal })
+      return builder
+    } catch {
+      limit.check()
+    }
+  }
+  return undefined
+}
+
+/** So that backends give equal bytes for equal files, and versions from git where there is no git. */
+function buildEnv(env: Env, version: string): Env {
+  return {
+    ...env,
+    SOURCE_DATE_EPOCH: String(entryDate.getTime() / 1000),
+    PYTHONHASHSEED: '0',
+    SETUPTOOLS_SCM_PRETEND_VERSION: version,
+    PDM_BUILD_SCM_VERSION: version,
+  }
+}
+
+/**
+ * @throws `HDL_COMMAND_FAILED` with the end of what the backend said; `HDL_PACK_FAILED` when it made
+ * no wheel or no sdist.
+ */
+export async function* buildByBackend(
+  builder: PythonBuilder,
+  source: PythonSource,
+  options: { readonly folder: string; readonly version: string; readonly env: Env },
+  limit: Limit,
+  kernel: Kernel,
+): AsyncGenerator<Artifact> {
+  const copy = await mkdtemp(path.join(os.tmpdir(), 'heddle-pack-'))
+  try {
+    const tree = path.join(copy, 'source')
+    const out = path.join(copy, 'dist')
+    await mkdir(out)
+    for (const file of await sourceFiles(source.folder, limit.signal)) {
+      limit.check()
+      await cp(path.join(source.folder, file), path.join(tree, file))
+    }
+    await writeFile(path.join(tree, 'pyproject.toml'), source.text)
+    const [file, ...args] = commands[builder](tree, out)
+    const env = buildEnv(options.env, pythonVersion(options.version))
+    await runCommand(file, args, { cwd: tree, env, signal: limit.signal, kernel })
+    const made = (await readdir(out)).filter((name) => /\.whl$|\.tar\.gz$/.test(name)).sort()
+    for (const kind of ['.whl', '.tar.gz']) {
+      if (made.some((name) => name.endsWith(kind))) continue
+      const problem = `${file} made no ${kind} (found: ${made.join(', ') || 'nothing'})`
+      throw new HeddleError('HDL_PACK_FAILED', { package: source.name, problem })
+    }
+    for (const name of made) {
+      const pieces = createReadStream(path.join(out, name)) as AsyncIterable<Uint8Array>
+      yield await writeArtifact(path.join(options.folder, name), pieces, limit, kernel)
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,43 @@
+import { open } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { inflateRaw } from 'node:zlib'
+
+const inflate = promisify(inflateRaw)
+/** The end of the directory stands at most this far before the end of the file. */
+const endSize = 22 + 65_535
+
+async function readAt(
+  handle: {
+    read: (buffer: Buffer, at: number, size: number, position: number) => Promise<unknown>
+  },
+  position: number,
+  size: number,
+): Promise<Buffer> {
+  const buffer = Buffer.alloc(size)
+  await handle.read(buffer, 0, size, position)
+  return buffer
+}
+
+/** Reads one file of a zip archive: the first whose name fits. Undefined when there is none. */
+export async function readFromZip(file: string, wanted: RegExp): Promise<string | undefined> {
+  await using handle = await open(file, 'r')
+  const { size } = await handle.stat()
+  const tail = await readAt(handle, Math.max(0, size - endSize), Math.min(size, endSize))
+  const end = tail.lastIndexOf('PK\u0005\u0006', undefined, 'latin1')
+  if (end < 0) return undefined
+  const directory = await readAt(handle, tail.readUInt32LE(end + 16), tail.readUInt32LE(end + 12))
+  for (let at = 0; at + 46 <= directory.length;) {
+    const nameLength = directory.readUInt16LE(at + 28)
+    const name = directory.toString('utf8', at + 46, at + 46 + nameLength)
+    if (wanted.test(name)) {
+      const start = directory.readUInt32LE(at + 42)
+      const header = await readAt(handle, start, 30)
+      const from = start + 30 + header.readUInt16LE(26) + header.readUInt16LE(28)
+      const bytes = await readAt(handle, from, directory.readUInt32LE(at + 20))
+      const isPlain = directory.readUInt16LE(at + 10) === 0
+      return (isPlain ? bytes : await inflate(bytes)).toString('utf8')
+    }
+    at += 46 + nameLength + directory.readUInt16LE(at + 30) + directory.readUInt16LE(at + 32)
+  }
+  return undefined
+}

@@ -1,0 +1,40 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { runCommand } from '@heddle/core/lowlevel'
+
+/** Left by tools and never part of a release. */
+const leftovers =
+  /(?:^|\/)(?:__pycache__|\.git|\.hg|\.svn|\.venv|venv|node_modules|\.tox|\.nox|\.mypy_cache|\.pytest_cache|\.ruff_cache|[^/]*\.egg-info|\.DS_Store)(?:\/|$)|\.py[co]$/
+/** What a build leaves in the package's own folder. */
+const buildFolders = /^(?:dist|build)\//
+
+/** More than any list of files needs; what is longer is looked for without git. */
+const longestList = 64 * 1024 * 1024
+
+async function listedByGit(folder: string, signal: AbortSignal): Promise<string[] | undefined> {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', '.']
+  try {
+    const { stdout } = await runCommand('git', args, { cwd: folder, keep: longestList, signal })
+    return stdout.split('\0').filter((name) => name !== '')
+  } catch {
+    signal.throwIfAborted()
+    return undefined
+  }
+}
+
+/**
+ * Files of a Python package, sorted, relative to its folder and with `/`. Those that git ignores are
+ * left out, where there is git. Deleted files that git still lists are not there either.
+ */
+export async function sourceFiles(folder: string, signal: AbortSignal): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const present = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .map((file) => file.split(path.sep).join('/'))
+    .filter((file) => !leftovers.test(file) && !buildFolders.test(file))
+  const listed = await listedByGit(folder, signal)
+  const known = listed === undefined ? undefined : new Set(listed)
+  // By code units: the same on every machine.
+  return present.filter((file) => known?.has(file) ?? true).sort()
+}

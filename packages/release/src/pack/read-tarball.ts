@@ -1,0 +1,45 @@
+/** Reading back what was packed: the proof is in the archive, not in what we meant to write. */
+import { createReadStream } from 'node:fs'
+import { createGunzip } from 'node:zlib'
+import { Parser, type ReadEntry } from 'tar'
+import { through } from './pieces.ts'
+
+export interface TarballContent {
+  /** Inside the archive, in its order. */
+  readonly files: readonly string[]
+  /** What the wanted files contain, by path. */
+  readonly texts: ReadonlyMap<string, string>
+}
+
+async function textOf(entry: ReadEntry): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of entry) pieces.push(piece)
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+/** Decompressed by Node's threads; only the wanted files are in memory. */
+export async function readTarball(file: string, wanted: RegExp): Promise<TarballContent> {
+  const files: string[] = []
+  const texts: Promise<[path: string, text: string]>[] = []
+  const parser = new Parser({
+    strict: true,
+    onReadEntry: (entry) => {
+      files.push(entry.path)
+      if (wanted.test(entry.path)) {
+        texts.push(textOf(entry).then((text): [string, string] => [entry.path, text]))
+      } else entry.resume()
+    },
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  parser.on('end', resolve)
+  parser.on('error', reject)
+  // Told below, when all pieces are through.
+  promise.catch(() => undefined)
+  for await (const piece of through(createReadStream(file), createGunzip())) {
+    if (parser.write(piece)) continue
+    await Promise.race([promise, new Promise<void>((go) => parser.once('drain', go))])
+  }
+  parser.end()
+  await promise
+  return { files, texts: new Map(await Promise.all(texts)) }
+}
