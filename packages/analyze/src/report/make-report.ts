@@ -4,6 +4,8 @@
  * entry of the baseline that is below it is not fixed.
  */
 import type { Analysis } from '../analysis.ts'
+import type { LineRange } from '../frontend/targets/git-changes.ts'
+import type { FileUnit } from '../ir/program.ts'
 import { compareWithBaseline, nextBaseline, type Baseline } from '../baseline/baseline.ts'
 import type { RuleSetting } from '../config/config.ts'
 import { levels, type Finding, type Level } from '../finding.ts'
@@ -11,8 +13,8 @@ import { applySuppressions } from '../suppress/apply.ts'
 import type { FixedFinding, Report } from './report.ts'
 
 export interface ReportOptions {
-  /** Whether a finding is in what was asked for. */
-  isWanted(finding: Finding): boolean
+  /** Whether a finding is in what was asked for; `extent` are the lines of its function. */
+  isWanted(finding: Finding, extent?: LineRange): boolean
   /** Whether all of a file was asked for: what is not found there is not there. */
   isWhole(file: string): boolean
   /** Whether a file that the program does not have is still on disk. */
@@ -36,17 +38,20 @@ export interface MadeReport {
 export function makeReport(analysis: Analysis, options: ReportOptions): MadeReport {
   const { program, diagnostics, stats } = analysis
   const { rules, level, failLevel, baseline } = options
-  const texts = new Map(program.files.map(({ path, parsed }) => [path, parsed.text]))
-  const read = (file: string): string | undefined => texts.get(file)
+  const files = new Map(program.files.map((file) => [file.path, file]))
+  const read = (file: string): string | undefined => files.get(file)?.parsed.text
   const broken = new Set(diagnostics.filter((each) => each.isIncomplete).map(({ file }) => file))
   const isAnalysed = (file: string): boolean =>
-    texts.has(file) && !broken.has(file) && options.isWhole(file)
+    files.has(file) && !broken.has(file) && options.isWhole(file)
+
+  const isWanted = (finding: Finding): boolean =>
+    options.isWanted(finding, extentOf(finding, files.get(finding.file)))
 
   const wanted = analysis.findings
     .flatMap((finding) => withSetting(finding, rules[finding.rule]))
-    .filter((finding) => options.isWanted(finding))
+    .filter(isWanted)
   const { findings, suppressed, problems } = applySuppressions(wanted, {
-    files: [...texts.keys()].filter((file) => options.isWhole(file)),
+    files: [...files.keys()],
     read,
     today: options.today,
     couldReport: (rule, file) =>
@@ -54,11 +59,11 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
   })
   const all = [
     ...findings,
-    ...problems.flatMap((problem) => withSetting(problem, rules[problem.rule])),
+    ...problems.filter(isWanted).flatMap((problem) => withSetting(problem, rules[problem.rule])),
   ].toSorted(byPlace)
 
   const wasLookedAt = ({ file, rule }: FixedFinding): boolean =>
-    rules[rule] !== 'off' && (texts.has(file) ? isAnalysed(file) : !options.exists(file))
+    rules[rule] !== 'off' && (files.has(file) ? isAnalysed(file) : !options.exists(file))
   const compared = compareWithBaseline(all, baseline, wasLookedAt)
   const shown = compared.findings.filter(({ finding }) => isAtLeast(finding, level))
   return {
@@ -87,6 +92,23 @@ export function isAtLeast(finding: Finding, level: Level): boolean {
 function withSetting(finding: Finding, setting: RuleSetting | undefined): Finding[] {
   if (setting === undefined) return [finding]
   return setting === 'off' ? [] : [{ ...finding, level: setting }]
+}
+
+/** The lines of the innermost function of that name around the finding. */
+function extentOf(
+  { line, function: name }: Finding,
+  file: FileUnit | undefined,
+): LineRange | undefined {
+  if (file === undefined) return undefined
+  const { parsed } = file
+  let best: LineRange | undefined
+  for (const unit of file.units) {
+    if (unit.name !== name && unit.namedAs !== name) continue
+    const extent: LineRange = [parsed.lineAt(unit.start).line, parsed.lineAt(unit.end).line]
+    if (line < extent[0] || line > extent[1]) continue
+    if (best === undefined || extent[1] - extent[0] < best[1] - best[0]) best = extent
+  }
+  return best
 }
 
 function byPlace(a: Finding, b: Finding): number {

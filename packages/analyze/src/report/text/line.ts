@@ -11,9 +11,9 @@ export type Line = readonly Span[]
 
 /** How the terminal counts. Source text is untrusted: all of it goes through `printable`. */
 export interface Measure {
-  printable(text: string): string
-  widthOf(text: string): number
-  truncate(text: string, columns: number): string
+  readonly printable: (text: string) => string
+  readonly widthOf: (text: string) => number
+  readonly truncate: (text: string, columns: number) => string
 }
 
 export interface TextOptions {
