@@ -1,0 +1,134 @@
+/** `.changeset/config.json`: the part of it that decides on versions. */
+import path from 'node:path'
+import picomatch from 'picomatch'
+import { isFields } from '../../manifest/local-range.ts'
+import type { Workspace } from '../../model.ts'
+import { readDocument, type Document } from '../../workspace/documents.ts'
+import type { Problems } from '../../workspace/problems.ts'
+
+export interface ChangesetsConfig {
+  /** Groups that always have the same version and are released together. */
+  readonly fixed: readonly (readonly string[])[]
+  /** Groups whose released members get the same version. */
+  readonly linked: readonly (readonly string[])[]
+  readonly ignore: ReadonlySet<string>
+  /** Whether dependents are released each time, or only when their range no longer fits. */
+  readonly updateInternalDependents: 'always' | 'out-of-range'
+  /** Whether private packages get versions. */
+  readonly versionsPrivate: boolean
+  /** What a minor or major release does to those who have the package as a peer. */
+  readonly peers: 'major' | 'major-when-out-of-range' | 'patch-when-out-of-range'
+  /** Whether ranges without `workspace:` are somebody else's business. */
+  readonly workspaceProtocolOnly: boolean
+  readonly access: 'public' | 'restricted' | undefined
+}
+
+/**
+ * Version 3 no longer makes a peer's release a major one, and leaves private packages alone.
+ * The schema that a config names says which version wrote it: 4 belongs to Changesets 3.
+ */
+function isVersion2(config: Document): boolean {
+  const [, major] = /@changesets\/config@(\d+)/.exec(String(config.fields['$schema'])) ?? []
+  return major !== undefined && Number(major) < 4
+}
+
+/** *Cancellation*: none; one small file is read. */
+export async function readConfig(
+  workspace: Workspace,
+  problems: Problems,
+): Promise<ChangesetsConfig> {
+  const file = path.join(workspace.root, '.changeset', 'config.json')
+  const config = (await readDocument(file, problems)) ?? {
+    file,
+    fields: {},
+    lineOf: () => undefined,
+  }
+  const { access, privatePackages } = config.fields
+  const isOld = isVersion2(config)
+  const unsafe = config.fields['___experimentalUnsafeOptions_WILL_CHANGE_IN_PATCH']
+  const experimental = isFields(unsafe) ? unsafe : {}
+  const fixed = groups('fixed', config, workspace, problems)
+  const linked = groups('linked', config, workspace, problems)
+  refuseOverlaps([...fixed, ...linked], config, problems)
+  return {
+    fixed,
+    linked,
+    ignore: new Set(names('ignore', config.fields['ignore'], config, workspace, problems)),
+    updateInternalDependents:
+      experimental['updateInternalDependents'] === 'always' ? 'always' : 'out-of-range',
+    versionsPrivate: isFields(privatePackages)
+      ? Boolean(privatePackages['version'] ?? isOld)
+      : Boolean(privatePackages ?? isOld),
+    peers: peerRule(isOld, experimental['onlyUpdatePeerDependentsWhenOutOfRange'] === true),
+    workspaceProtocolOnly: config.fields['bumpVersionsWithWorkspaceProtocolOnly'] === true,
+    access: access === 'public' || access === 'restricted' ? access : undefined,
+  }
+}
+
+function peerRule(isOld: boolean, isOnlyOutOfRange: boolean): ChangesetsConfig['peers'] {
+  if (!isOld) return 'patch-when-out-of-range'
+  return isOnlyOutOfRange ? 'major-when-out-of-range' : 'major'
+}
+
+function groups(
+  key: 'fixed' | 'linked',
+  config: Document,
+  workspace: Workspace,
+  problems: Problems,
+): string[][] {
+  const listed = config.fields[key] ?? []
+  if (Array.isArray(listed))
+    return listed.map((group) => names(key, group, config, workspace, problems))
+  problems.add({
+    file: config.file,
+    line: config.lineOf(key),
+    problem: `\`${key}\` is no list`,
+    todo: 'Write a list of lists of names.',
+  })
+  return []
+}
+
+/** Names and patterns of names, as names. */
+function names(
+  key: string,
+  listed: unknown,
+  config: Document,
+  workspace: Workspace,
+  problems: Problems,
+): string[] {
+  const refuse = (problem: string, todo: string): void => {
+    problems.add({ file: config.file, line: config.lineOf(key), problem, todo })
+  }
+  if (listed === undefined) return []
+  if (!Array.isArray(listed) || !listed.every((pattern) => typeof pattern === 'string')) {
+    refuse(`\`${key}\` is no list of names`, 'Write the names of packages in quotes.')
+    return []
+  }
+  const all = [...workspace.packages.keys()]
+  for (const pattern of listed) {
+    const matches = picomatch(pattern)
+    if (!all.some((name) => matches(name)))
+      refuse(`"${pattern}" in \`${key}\` matches no package`, 'Correct the name or take it out.')
+  }
+  if (listed.length === 0) return []
+  const matches = picomatch(listed)
+  return all.filter((name) => matches(name))
+}
+
+function refuseOverlaps(
+  all: readonly (readonly string[])[],
+  config: Document,
+  problems: Problems,
+): void {
+  const seen = new Set<string>()
+  for (const name of all.flat()) {
+    if (seen.has(name)) {
+      problems.add({
+        file: config.file,
+        problem: `"${name}" is in several groups of \`fixed\` and \`linked\``,
+        todo: 'Leave it in one of them: it cannot have two versions.',
+      })
+    }
+    seen.add(name)
+  }
+}

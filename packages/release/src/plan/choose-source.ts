@@ -1,0 +1,43 @@
+import { access } from 'node:fs/promises'
+import path from 'node:path'
+import type { ReleasePlan, Workspace } from '../model.ts'
+import { Problems } from '../workspace/problems.ts'
+import type { PlanOptions } from './assemble.ts'
+import { readIntents } from './changesets/intents.ts'
+import { planFromChangesets } from './from-changesets.ts'
+import { planFromManifests } from './from-manifests.ts'
+import { planFromFile } from './publish-plan.ts'
+
+/** The file that Changesets is told to write its plan to, in its own documentation. */
+export const publishPlanFile = 'publish-plan.json'
+
+/**
+ * The plan of whatever is prepared in the workspace: a `publish-plan.json`; changesets that no
+ * version was made of yet; else the versions in the manifests. Commits are never taken unasked:
+ * every repository has some.
+ *
+ * *Cancellation*: nothing is left behind.
+ * *Fairness*: files are read in the order of their names.
+ *
+ * @throws as the planner that is chosen
+ */
+export async function planAsPrepared(
+  workspace: Workspace,
+  options: PlanOptions = {},
+): Promise<ReleasePlan> {
+  const file = path.join(workspace.root, publishPlanFile)
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) return planFromFile(workspace, file, options)
+  // What is wrong in these files is said by the planner.
+  const { intents, pre } = await readIntents(
+    workspace,
+    new Problems(workspace.root),
+    options.signal,
+  )
+  const isOpen =
+    intents.some(({ isUsed }) => !isUsed) || (pre?.mode === 'exit' && intents.length > 0)
+  return isOpen ? planFromChangesets(workspace, options) : planFromManifests(workspace, options)
+}

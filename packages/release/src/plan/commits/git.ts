@@ -1,0 +1,176 @@
+/** What the planner asks Git. Every question is a command that is waited for and checked. */
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { HeddleError, isError } from '@heddle/core'
+import { runCommand, type Kernel } from '@heddle/core/lowlevel'
+import { mapLimited } from '../../workspace/limited.ts'
+
+export interface Commit {
+  readonly hash: string
+  readonly parents: readonly string[]
+  /** Whole, not only the first line (V2). */
+  readonly message: string
+  /** From the root of the workspace, with `/`. A merge has what it brought to its first parent. */
+  readonly files: readonly string[]
+}
+
+export interface Tag {
+  readonly name: string
+  /** The commit, also where the tag is an object of its own. */
+  readonly commit: string
+}
+
+export interface GitOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly kernel?: Kernel | undefined
+}
+
+/** Commits in one answer: some 100 KB, so that no answer takes the loop for long. */
+const pageSize = 256
+const pagesAtOnce = 4
+/** Bytes of one answer. One commit may change very many files. */
+const longestAnswer = 256 * 2 ** 20
+
+export class Git {
+  readonly #folder: string
+  readonly #options: GitOptions
+
+  constructor(folder: string, options: GitOptions) {
+    this.#folder = folder
+    this.#options = options
+  }
+
+  /** Tags that the current commit contains. A release of another branch is none of its past. */
+  async tags(): Promise<Tag[]> {
+    const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'
+    const lines = await this.#lines('for-each-ref', '--merged=HEAD', format, 'refs/tags')
+    return lines.map((line) => {
+      const [name, object, target] = line.split('\0')
+      return { name: name!, commit: target === '' ? object! : target! }
+    })
+  }
+
+  /** The commit that a name of the user means. */
+  async resolve(name: string): Promise<string> {
+    try {
+      return (
+        await this.#run('rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`)
+      ).trim()
+    } catch (error) {
+      if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+      throw new HeddleError('HDL_BAD_OPTION', {
+        option: 'since',
+        value: name,
+        expected: 'a commit, branch or tag of this repository',
+      })
+    }
+  }
+
+  /** Hashes from the newest on, children before parents: all branches that were merged (V1). */
+  async hashes(since: readonly string[]): Promise<string[]> {
+    return this.#lines(
+      'rev-list',
+      '--topo-order',
+      'HEAD',
+      ...since.map((commit) => `^${commit}`),
+      '--',
+    )
+  }
+
+  /** The newest commits that all of these contain. */
+  async commonAncestors(commits: readonly string[]): Promise<string[]> {
+    try {
+      return await this.#lines('merge-base', '--all', '--octopus', ...commits)
+    } catch (error) {
+      // Exit code 1 without a word: they have nothing in common.
+      if (isError(error, 'HDL_COMMAND_FAILED') && error.details.said === '') return []
+      throw error
+    }
+  }
+
+  /** Commits whose parents are missing in a shallow clone; empty for a whole one. */
+  async cutAt(): Promise<ReadonlySet<string>> {
+    const file = (await this.#run('rev-parse', '--git-path', 'shallow')).trim()
+    const text = await readFile(path.resolve(this.#folder, file), 'utf8').catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return ''
+        throw error
+      },
+    )
+    return new Set(text.split('\n').filter((line) => line !== ''))
+  }
+
+  /** In the order of the hashes. */
+  async commits(hashes: readonly string[]): Promise<Commit[]> {
+    const prefix = (await this.#run('rev-parse', '--show-prefix')).replace(/\n$/, '')
+    const pages: string[][] = []
+    for (let start = 0; start < hashes.length; start += pageSize)
+      pages.push(hashes.slice(start, start + pageSize))
+    const { signal } = this.#options
+    return (
+      await mapLimited(pages, pagesAtOnce, async (page) => this.#page(page, prefix), signal)
+    ).flat()
+  }
+
+  async #page(hashes: readonly string[], prefix: string): Promise<Commit[]> {
+    const text = await this.#run(
+      'log',
+      '--no-walk=unsorted',
+      '--no-show-signature',
+      '--no-color',
+      '--no-renames',
+      '--no-ext-diff',
+      '--no-relative',
+      '--diff-merges=first-parent',
+      '--name-only',
+      '-z',
+      // A message cannot hold the character 0, so it separates whatever people write.
+      '--format=%x00%H%x00%P%x00%B',
+      ...hashes,
+      '--',
+    )
+    return parsePage(text, prefix)
+  }
+
+  async #lines(...args: readonly string[]): Promise<string[]> {
+    return (await this.#run(...args)).split('\n').filter((line) => line !== '')
+  }
+
+  async #run(...args: readonly string[]): Promise<string> {
+    const { signal, kernel } = this.#options
+    const { stdout } = await runCommand(
+      'git',
+      ['--no-pager', '-c', 'core.quotePath=false', ...args],
+      {
+        cwd: this.#folder,
+        env: { ...process.env, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' },
+        keep: longestAnswer,
+        ...(signal === undefined ? {} : { signal }),
+        ...(kernel === undefined ? {} : { kernel }),
+      },
+    )
+    return stdout
+  }
+}
+
+/** An empty field, hash, parents, message, then files up to the next empty field. */
+function parsePage(text: string, prefix: string): Commit[] {
+  const fields = text.split('\0')
+  const commits: Commit[] = []
+  let at = 0
+  while (at + 3 < fields.length) {
+    const [hash, parents, message] = fields.slice(at + 1, at + 4)
+    const files: string[] = []
+    for (at += 4; at < fields.length && fields[at] !== ''; at++) {
+      const file = fields[at]!.replace(/^\n/, '')
+      if (file.startsWith(prefix)) files.push(file.slice(prefix.length))
+    }
+    commits.push({
+      hash: hash!,
+      parents: parents!.split(' ').filter((parent) => parent !== ''),
+      message: message!,
+      files,
+    })
+  }
+  return commits
+}

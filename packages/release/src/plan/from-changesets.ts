@@ -1,0 +1,61 @@
+import { cancelled } from '@heddle/core/lowlevel'
+import type { ReleasePlan, Workspace } from '../model.ts'
+import { Problems } from '../workspace/problems.ts'
+import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
+import { readConfig } from './changesets/config.ts'
+import { readIntents, type Intent } from './changesets/intents.ts'
+import { ChangesetReleases } from './changesets/releases.ts'
+
+/**
+ * The versions that `changeset version` would write, without writing them: from `.changeset/*.md`
+ * and the config beside them, with `fixed`, `linked`, `ignore`, prereleases and dependents.
+ *
+ * Changesets knows npm only: Python packages of the workspace stay as they are.
+ *
+ * *Cancellation*: nothing is left behind.
+ * *Fairness*: files are read in the order of their names.
+ *
+ * @throws `HDL_WORKSPACE_INVALID` with everything that is wrong in these files;
+ * `HDL_PACKAGE_CYCLE`, `HDL_PLAN_INVALID`, `HDL_BAD_OPTION`
+ */
+export async function planFromChangesets(
+  workspace: Workspace,
+  options: PlanOptions = {},
+): Promise<ReleasePlan> {
+  const { signal } = options
+  if (signal?.aborted) throw cancelled('Reading the changesets', signal.reason)
+  const problems = new Problems(workspace.root)
+  const config = await readConfig(workspace, problems)
+  const { intents, pre } = await readIntents(workspace, problems, signal)
+  const releases = new ChangesetReleases(workspace, config, pre)
+  for (const intent of intents) refuseMixed(intent, workspace, releases, problems)
+  problems.throwIfAny()
+
+  const decisions = new Map<string, Decision>()
+  for (const { name, version } of workspace.packages.values()) {
+    const reason = config.ignore.has(name) ? 'ignored by the changesets config' : 'no changeset'
+    decisions.set(name, { version, isReleased: false, reason })
+  }
+  for (const { name, version, reason } of releases.from(intents)) {
+    const tag = pre?.mode === 'pre' ? pre.tag : undefined
+    decisions.set(name, { version, isReleased: true, reason, tag, access: config.access })
+  }
+  return assemblePlan(workspace, 'changesets', decisions, options)
+}
+
+/** An intent is used up as a whole, so the part for ignored packages would be lost. */
+function refuseMixed(
+  { file, bumps }: Intent,
+  { packages }: Workspace,
+  releases: ChangesetReleases,
+  problems: Problems,
+): void {
+  const names = [...bumps.keys()]
+  const skipped = names.filter((name) => releases.isSkipped(packages.get(name)!))
+  if (skipped.length === 0 || skipped.length === names.length) return
+  problems.add({
+    file,
+    problem: `it names ${skipped.map((name) => `"${name}"`).join(', ')}, which is not released, beside packages that are`,
+    todo: 'Split it into two files.',
+  })
+}

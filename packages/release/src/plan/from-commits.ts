@@ -1,0 +1,258 @@
+/**
+ * A thin planner for conventional commits.
+ *
+ *   tags ──▶ last release of each package ──▶ commits since ──▶ what counts ──▶ bump ──▶ dependents
+ *
+ *  P1  All commits count, also those of merged branches, with their whole message (V1, V2).
+ *  P2  They are counted from the last release that the current commit contains (V4).
+ *  P3  A commit counts for the packages whose files it changes.
+ *  P4  Whoever needs a released package, directly or not, is released too, as a patch at least.
+ *  P5  In a shallow clone a plan is made only if what is missing cannot change it.
+ *
+ * It is not meant to replace a versioning tool: no changelogs, no commits, no tags are made.
+ */
+import { HeddleError } from '@heddle/core'
+import type { Kernel } from '@heddle/core/lowlevel'
+import type { ReleasePlan, Workspace, WorkspacePackage } from '../model.ts'
+import { mapLimited } from '../workspace/limited.ts'
+import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
+import { bumpOf } from './commits/conventional.ts'
+import { Git } from './commits/git.ts'
+import { History, type EffectiveChange } from './commits/history.ts'
+import { fileOwners } from './commits/owners.ts'
+import { ReleaseTags, type LastRelease } from './commits/releases-of.ts'
+import { neededDependencies } from './release-order.ts'
+import {
+  biggerBump,
+  compareVersions,
+  firstVersion,
+  isInitialDevelopment,
+  nextVersion,
+  prereleaseName,
+  type Bump,
+} from './versions.ts'
+
+export interface CommitPlanOptions extends PlanOptions {
+  /** Make prereleases of this name: `rc` gives `1.3.0-rc.0`, then `1.3.0-rc.1`. */
+  readonly prerelease?: string
+  /** Let a breaking change of 0.x make 1.0.0. Otherwise it makes the next 0.x. */
+  readonly majorOnZero?: boolean
+  /** `synchronised`: all packages get the same version. Default `independent`. */
+  readonly mode?: 'independent' | 'synchronised'
+  /** Where to count from for packages that were never tagged. */
+  readonly since?: string
+  readonly kernel?: Kernel
+}
+
+interface Draft {
+  readonly package: WorkspacePackage
+  readonly last: LastRelease
+  bump: Bump
+  reason: string
+}
+
+/** How many ranges Git is asked for at the same time. */
+const rangesAtOnce = 4
+
+/**
+ * Plans the versions from the history of the repository.
+ *
+ * Last releases are the tags `name@version`; also `v1.2.3` for a package alone or in
+ * `synchronised` mode.
+ *
+ * *Cancellation*: commands that run are ended, nothing is left behind.
+ * *Fairness*: Git is asked a few questions at a time, in the order of names.
+ *
+ * @throws `HDL_HISTORY_CUT` in a shallow clone that is too short; `HDL_COMMAND_FAILED` without a
+ * repository; `HDL_PACKAGE_CYCLE`, `HDL_PLAN_INVALID`, `HDL_BAD_OPTION`
+ */
+export async function planFromCommits(
+  workspace: Workspace,
+  options: CommitPlanOptions = {},
+): Promise<ReleasePlan> {
+  const { prerelease, mode = 'independent', since, signal, kernel } = options
+  checkOptions(options)
+  const git = new Git(workspace.root, { signal, kernel })
+  const isShared = mode === 'synchronised' || workspace.tool === 'single'
+  const tags = new ReleaseTags(await git.tags())
+  const start = since === undefined ? undefined : await git.resolve(since)
+  const drafts = new Map<string, Draft>()
+  for (const each of workspace.packages.values()) {
+    if (each.isPrivate) continue
+    const last = tags.lastOf(each, isShared, prerelease !== undefined)
+    drafts.set(each.name, { package: each, last, bump: 'none', reason: 'no changes' })
+  }
+  const changes = await changesSince(git, workspace, [...drafts.values()], start, signal)
+  for (const draft of drafts.values())
+    count(draft, changes.get(draft.package.name) ?? [], start, options)
+  if (mode === 'synchronised') level(drafts)
+  else spread(workspace, drafts)
+
+  const all = [...drafts.values()]
+  const shared = mode === 'synchronised' ? highest(all) : undefined
+  const areNew = shared !== undefined && all.every(isAsWritten)
+  const decisions = new Map<string, Decision>()
+  for (const draft of all) {
+    const { package: each, last, bump, reason } = draft
+    const current = shared?.get(each.ecosystem) ?? last.current
+    const isNew = start === undefined && (shared === undefined ? isAsWritten(draft) : areNew)
+    const version = isNew
+      ? firstVersion(each.ecosystem, current, prerelease)
+      : nextVersion(each.ecosystem, current, bump, prerelease)
+    decisions.set(each.name, { version, isReleased: bump !== 'none', reason, tag: prerelease })
+  }
+  return assemblePlan(workspace, 'commits', decisions, options, all.flatMap(missingTag))
+}
+
+/** Somebody raised the version without a tag: it is not known what it holds. */
+function missingTag({ package: { name, ecosystem, version }, last: { base } }: Draft): string[] {
+  const tagged = base === undefined ? undefined : /(?:@|^v?)(\d[^@]*)$/.exec(base.name)?.[1]
+  if (tagged === undefined || compareVersions(ecosystem, version, tagged) <= 0) return []
+  if (prereleaseName(ecosystem, version) !== undefined) return []
+  return [
+    `${name} is at ${version}, which was not tagged; its changes are counted from ${base!.name}.`,
+  ]
+}
+
+function checkOptions({ prerelease, mode = 'independent' }: CommitPlanOptions): void {
+  if (prerelease !== undefined && !/^[a-z][a-z-]*$/i.test(prerelease)) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'prerelease',
+      value: prerelease,
+      expected: 'a name of letters, such as "rc"',
+    })
+  }
+  if (mode !== 'independent' && mode !== 'synchronised') {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'mode',
+      value: mode,
+      expected: '"independent" or "synchronised"',
+    })
+  }
+}
+
+/** Packages that were released together share one range. */
+async function changesSince(
+  git: Git,
+  workspace: Workspace,
+  drafts: readonly Draft[],
+  start: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, EffectiveChange[]>> {
+  const byBase = new Map<string | undefined, string[]>()
+  for (const { package: each, last } of drafts) {
+    const base = last.base?.commit ?? (last.isFirst ? start : undefined)
+    const list = byBase.get(base)
+    if (list === undefined) byBase.set(base, [each.name])
+    else list.push(each.name)
+  }
+  const bases = [...byBase.keys()]
+  const known = bases.filter((base) => base !== undefined)
+  const common =
+    known.length === bases.length && known.length > 0 ? await git.commonAncestors(known) : []
+  const ranges = await mapLimited(
+    bases,
+    rangesAtOnce,
+    async (base) => new Set(await git.hashes(base === undefined ? [] : [base])),
+    signal,
+  )
+  await refuseCut(git, ranges, [...byBase.values()])
+  const history = new History(await git.commits(await git.hashes(common)))
+  const owners = fileOwners(workspace)
+  const found = new Map<string, EffectiveChange[]>()
+  for (const [index, names] of [...byBase.values()].entries()) {
+    const changes = history.changes((hash) => ranges[index]!.has(hash), owners)
+    for (const name of names) found.set(name, changes.get(name) ?? [])
+  }
+  return found
+}
+
+/** P5: a range that ends where the clone was cut has an unknown part. */
+async function refuseCut(
+  git: Git,
+  ranges: readonly ReadonlySet<string>[],
+  names: readonly string[][],
+): Promise<void> {
+  const cut = await git.cutAt()
+  const affected = names
+    .filter((_, index) => [...cut].some((hash) => ranges[index]!.has(hash)))
+    .flat()
+  if (affected.length > 0) throw new HeddleError('HDL_HISTORY_CUT', { packages: affected })
+}
+
+function count(
+  draft: Draft,
+  changes: readonly EffectiveChange[],
+  start: string | undefined,
+  options: CommitPlanOptions,
+): void {
+  const { last } = draft
+  let titles = 0
+  for (const { change, title } of changes) {
+    const bump = bumpOf(change, isInitialDevelopment(last.current), options.majorOnZero ?? false)
+    titles++
+    if (biggerBump(draft.bump, bump) === draft.bump) continue
+    draft.bump = bump
+    draft.reason = title
+  }
+  if (titles > 1) draft.reason += ` (and ${titles - 1} more)`
+  if (!last.isFirst || start !== undefined) return
+  draft.bump = biggerBump(draft.bump, 'patch')
+  draft.reason = `first release: no tag ${draft.package.name}@… in the history`
+}
+
+/** P4 */
+function spread(workspace: Workspace, drafts: ReadonlyMap<string, Draft>): void {
+  const dependents = new Map<string, string[]>()
+  for (const each of workspace.packages.values()) {
+    for (const { name } of neededDependencies(each))
+      dependents.set(name, [...(dependents.get(name) ?? []), each.name])
+  }
+  const open = [...drafts.values()]
+    .filter(({ bump }) => bump !== 'none')
+    .map(({ package: { name } }) => name)
+  // A list gives what is added during the walk, too.
+  for (const name of open) {
+    for (const dependent of dependents.get(name) ?? []) {
+      const draft = drafts.get(dependent)
+      if (draft === undefined || draft.bump !== 'none') continue
+      draft.bump = 'patch'
+      draft.reason = `depends on ${name}`
+      open.push(dependent)
+    }
+  }
+}
+
+/** All get the biggest change of any. */
+function level(drafts: ReadonlyMap<string, Draft>): void {
+  const all = [...drafts.values()]
+  const bump = all.reduce<Bump>((biggest, draft) => biggerBump(biggest, draft.bump), 'none')
+  const cause = all.find((draft) => draft.bump === bump)
+  for (const draft of all) {
+    if (draft.bump === 'none' && bump !== 'none')
+      draft.reason = `together with ${cause!.package.name}`
+    draft.bump = bump
+  }
+}
+
+/** The highest version of each ecosystem: all packages go on from there. */
+function highest(drafts: readonly Draft[]): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const {
+    package: { ecosystem },
+    last: { current },
+  } of drafts) {
+    const known = found.get(ecosystem)
+    if (known === undefined || compareVersions(ecosystem, current, known) > 0)
+      found.set(ecosystem, current)
+  }
+  return found
+}
+
+/**
+ * The version that somebody wrote into a new manifest is the one that they want to start with;
+ * 0.0.0 is what tools write when nobody did.
+ */
+function isAsWritten({ package: { ecosystem, version }, last }: Draft): boolean {
+  return last.isFirst && compareVersions(ecosystem, version, '0.0.0') !== 0
+}

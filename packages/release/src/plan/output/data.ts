@@ -1,0 +1,73 @@
+/** The plan for programs. */
+import path from 'node:path'
+import type { Ecosystem, PlanStatus, ReleasePlan, Workspace } from '../../model.ts'
+import { inReleaseOrder } from './order.ts'
+
+export interface PlanJson {
+  /** Of this format. Fields may be added without changing it. */
+  readonly version: 1
+  readonly source: ReleasePlan['source']
+  readonly tool: Workspace['tool']
+  readonly packages: readonly PlanJsonPackage[]
+  readonly warnings: readonly string[]
+}
+
+export interface PlanJsonPackage {
+  readonly name: string
+  readonly ecosystem: Ecosystem
+  /** From the root of the workspace, with `/`; `.` for the root. */
+  readonly folder: string
+  readonly current: string
+  readonly version: string
+  readonly status: PlanStatus
+  readonly reason: string
+  readonly tag: string
+  readonly level: number
+  readonly after: readonly string[]
+}
+
+/** Plain data in the order of the release: nothing of the machine it was made on. */
+export function planJson(plan: ReleasePlan): PlanJson {
+  const { workspace, source, warnings = [] } = plan
+  const packages = inReleaseOrder(plan).map(
+    ({ package: each, version, status, reason, tag, level, after }): PlanJsonPackage => ({
+      name: each.name,
+      ecosystem: each.ecosystem,
+      folder: path.relative(workspace.root, each.folder).split(path.sep).join('/') || '.',
+      current: each.version,
+      version,
+      status,
+      reason,
+      tag,
+      level,
+      after,
+    }),
+  )
+  return { version: 1, source, tool: workspace.tool, packages, warnings }
+}
+
+/** One line for each package, for spreadsheets. */
+export function planCsv(plan: ReleasePlan): string {
+  const head = [
+    'name',
+    'ecosystem',
+    'folder',
+    'current',
+    'version',
+    'status',
+    'tag',
+    'level',
+    'after',
+    'reason',
+  ] as const
+  const rows = planJson(plan).packages.map((each) =>
+    head.map((key) => quoted(key === 'after' ? each.after.join(' ') : String(each[key]))).join(','),
+  )
+  return [head.join(','), ...rows, ''].join('\r\n')
+}
+
+function quoted(text: string): string {
+  // A spreadsheet takes a text that starts like this for a formula and would run it.
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^@[\w.~-]+\/[\w.~-]+$/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
