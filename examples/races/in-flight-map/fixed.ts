@@ -1,0 +1,26 @@
+/** Loads texts; those who ask for the same one meanwhile share the request. */
+export class Texts {
+  readonly #fetch: (name: string) => Promise<string>
+  readonly #running = new Map<string, Promise<string>>()
+
+  constructor(fetch: (name: string) => Promise<string>) {
+    this.#fetch = fetch
+  }
+
+  load(name: string): Promise<string> {
+    const known = this.#running.get(name)
+    if (known !== undefined) return known
+    const request = this.#fetch(name)
+    this.#running.set(name, request)
+    void request.finally(() => {
+      // Only its own entry: another request may have taken the place.
+      if (this.#running.get(name) === request) this.#running.delete(name)
+    })
+    return request
+  }
+
+  /** The text has changed: whoever asks from now on gets the new one. */
+  invalidate(name: string): void {
+    this.#running.delete(name)
+  }
+}

@@ -1,0 +1,31 @@
+export interface Change {
+  readonly id: number
+}
+
+/** Copies changes from a server, every second. */
+export class Sync {
+  readonly #fetch: (after: number) => Promise<readonly Change[]>
+  readonly #store: (changes: readonly Change[]) => Promise<void>
+  #last = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(
+    fetch: (after: number) => Promise<readonly Change[]>,
+    store: (changes: readonly Change[]) => Promise<void>,
+  ) {
+    this.#fetch = fetch
+    this.#store = store
+  }
+
+  start(): void {
+    this.#timer = setInterval(async () => {
+      const changes = await this.#fetch(this.#last)
+      await this.#store(changes)
+      this.#last = changes.at(-1)?.id ?? this.#last
+    }, 1_000)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}

@@ -1,0 +1,22 @@
+import { EventEmitter } from 'node:events'
+
+/** Sells a limited number of tickets and tells others about it, when it is true. */
+export class Tickets extends EventEmitter {
+  #left: number
+
+  constructor(left: number) {
+    super()
+    this.#left = left
+  }
+
+  get left(): number {
+    return this.#left
+  }
+
+  sell(): boolean {
+    if (this.#left === 0) return false
+    this.#left = this.#left - 1
+    this.emit('sold')
+    return true
+  }
+}
