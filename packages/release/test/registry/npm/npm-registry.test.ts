@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { inspect } from 'node:util'
+import { HeddleError, isError } from '@heddle/core'
+import { NpmConfig } from '../../../src/registry/npm/npmrc.ts'
+import { npmRegistry } from '../../../src/registry/npm/npm-registry.ts'
+import { startFaultProxy } from '../../../src/testing/fault-proxy.ts'
+import { startVerdaccio, type Verdaccio } from '../../../src/testing/verdaccio.ts'
+import { packNpm, scratch } from '../../support/packed.ts'
+import { startStub } from '../../support/servers.ts'
+
+let verdaccio: Verdaccio
+let temporary: Awaited<ReturnType<typeof scratch>>
+before(async () => {
+  verdaccio = await startVerdaccio()
+  temporary = await scratch()
+})
+after(async () => {
+  await verdaccio.close()
+  await temporary[Symbol.asyncDispose]()
+})
+
+const latest = { tag: 'latest' }
+
+test('a version goes up and comes back: hashes, bytes, readme, tag', async () => {
+  await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
+  const packed = await packNpm(
+    temporary.folder,
+    '@round/trip',
+    '1.0.0',
+    {},
+    { 'README.md': '# Hi' },
+  )
+  assert.deepEqual(await registry.compare(packed), { is: 'absent' })
+  assert.equal(await registry.read('@round/trip', '1.0.0'), undefined)
+  await registry.upload(packed, { tag: 'next' })
+  const standing = await registry.compare(packed)
+  assert.ok(standing.is === 'ours')
+  assert.deepEqual([...standing.found.integrity.values()], [packed.artifacts[0]!.integrity])
+  const archive = Buffer.from(await (await fetch(standing.found.urls[0]!)).arrayBuffer())
+  assert.equal(archive.length, packed.artifacts[0]!.size)
+  assert.equal((await registry.tags('@round/trip')).get('next'), '1.0.0')
+  const packument = (await (await fetch(`${verdaccio.url}/@round%2ftrip`)).json()) as {
+    versions: Record<string, { readme?: string }>
+  }
+  assert.match(JSON.stringify(packument), /# Hi/)
+})
+
+test('N-PM: other content under the same version is told by SHA-512, scoped names included', async () => {
+  await using registry = npmRegistry({ url: `${verdaccio.url}/`, token: 'anybody' })
+  const first = await packNpm(temporary.folder, '@s/taken', '1.0.0')
+  await registry.upload(first, latest)
+  const second = await packNpm(temporary.folder, '@s/taken', '1.0.0', {}, { 'other.js': '' })
+  assert.deepEqual(await registry.compare(second), {
+    is: 'different',
+    expected: second.artifacts[0]!.integrity,
+    found: first.artifacts[0]!.integrity,
+  })
+  await assert.rejects(registry.upload(second, latest), (error) =>
+    isError(error, 'HDL_VERSION_CONFLICT'),
+  )
+})
+
+test('a registry that knows only SHA-1 is compared by that', async () => {
+  const packed = await packNpm(temporary.folder, 'old', '1.0.0')
+  const { sha1 } = packed.artifacts[0]!
+  let shasum = sha1
+  await using stub = await startStub((_, response) => {
+    const dist = { shasum, tarball: 'http://r.example/old/-/old-1.0.0.tgz' }
+    response.end(JSON.stringify({ version: '1.0.0', dist }))
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  assert.equal((await registry.compare(packed)).is, 'ours')
+  shasum = '0'.repeat(40)
+  assert.equal((await registry.compare(packed)).is, 'different')
+})
+
+test('scenario 92: a registry under a path', async () => {
+  await using stub = await startStub((_, response) => void response.writeHead(404).end('{}'))
+  await using registry = npmRegistry({ url: `${stub.url}/deep/path/` })
+  await registry.read('@a/b', '1.0.0')
+  assert.deepEqual(
+    stub.calls.map((call) => call.path),
+    ['/deep/path/@a%2fb/1.0.0', '/deep/path/@a%2fb'],
+  )
+  assert.equal(registry.url, `${stub.url}/deep/path/`)
+})
+
+test('a registry without documents of single versions is read by its packuments', async () => {
+  const packed = await packNpm(temporary.folder, 'whole', '1.0.0')
+  const { integrity } = packed.artifacts[0]!
+  const dist = { integrity: `sha1-xx ${integrity}`, tarball: 'http://r.example/-/whole-1.0.0.tgz' }
+  await using stub = await startStub((request, response) => {
+    if (request.url !== '/whole') response.writeHead(404).end('{}')
+    else response.end(JSON.stringify({ versions: { '1.0.0': { version: '1.0.0', dist } } }))
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  assert.equal((await registry.compare(packed)).is, 'ours')
+  assert.equal((await registry.compare(packed)).is, 'ours')
+  assert.deepEqual(
+    stub.calls.map((call) => call.path),
+    ['/whole/1.0.0', '/whole', '/whole'],
+    'it is asked for only once',
+  )
+})
+
+test('a large packument is read in a thread', async () => {
+  const packed = await packNpm(temporary.folder, 'huge', '1.0.0')
+  const { integrity } = packed.artifacts[0]!
+  const versions: Record<string, object> = {}
+  for (let i = 0; i < 3000; i++)
+    versions[`0.0.${i}`] = { dist: { integrity: `sha512-${i}` }, x: 'y'.repeat(300) }
+  versions['1.0.0'] = { version: '1.0.0', dist: { integrity }, deprecated: 'no' }
+  const body = JSON.stringify({ versions })
+  assert.ok(body.length > 1_000_000)
+  const puts: string[] = []
+  await using stub = await startStub(async (request, response) => {
+    let text = ''
+    for await (const piece of request) text += String(piece)
+    if (request.method === 'PUT') puts.push(text)
+    response.end(body)
+  })
+  await using registry = npmRegistry({ url: stub.url, reads: 'packument' })
+  const standing = await registry.compare(packed)
+  assert.ok(standing.is === 'ours')
+  assert.equal(standing.found.deprecated, 'no')
+  await registry.deprecate('huge', '1.0.0', 'very much no')
+  assert.equal(puts.length, 1)
+  assert.match(puts[0]!, /"deprecated":"very much no"/)
+})
+
+test('a page that claims success is no answer', async () => {
+  await using stub = await startStub((_, response) => void response.end('<html>Log in</html>'))
+  await using registry = npmRegistry({ url: stub.url })
+  await assert.rejects(registry.read('a', '1.0.0'), (error) =>
+    isError(error, 'HDL_REGISTRY_UNAVAILABLE'),
+  )
+})
+
+test('N-PM: reads that are refused are errors and not "absent"', async () => {
+  for (const [status, code] of [
+    [401, 'HDL_REGISTRY_AUTH'],
+    [403, 'HDL_REGISTRY_AUTH'],
+    [400, 'HDL_PACKAGE_REFUSED'],
+  ] as const) {
+    await using stub = await startStub((_, response) => void response.writeHead(status).end())
+    await using registry = npmRegistry({ url: stub.url })
+    await assert.rejects(registry.read('a', '1.0.0'), (error) => isError(error, code))
+    assert.equal(stub.calls.length, 1)
+  }
+})
+
+test('tags are set, moved, taken away, and that twice', async () => {
+  await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
+  for (const version of ['1.0.0', '2.0.0']) {
+    await registry.upload(await packNpm(temporary.folder, 'tagged', version), latest)
+  }
+  await registry.setTag('tagged', 'stable', '1.0.0')
+  await registry.setTag('tagged', 'latest', '1.0.0')
+  await registry.setTag('tagged', 'latest', '1.0.0')
+  assert.deepEqual(Object.fromEntries(await registry.tags('tagged')), {
+    latest: '1.0.0',
+    stable: '1.0.0',
+  })
+  await registry.setTag('tagged', 'stable', undefined)
+  await registry.setTag('tagged', 'stable', undefined)
+  assert.deepEqual(Object.fromEntries(await registry.tags('tagged')), { latest: '1.0.0' })
+  assert.equal((await registry.tags('no-such-package')).size, 0)
+})
+
+test('a version is deprecated, and that is taken back', async () => {
+  await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
+  await registry.upload(await packNpm(temporary.folder, 'dated', '1.0.0'), latest)
+  await registry.deprecate('dated', '1.0.0', 'use 2')
+  assert.equal((await registry.read('dated', '1.0.0'))?.deprecated, 'use 2')
+  await registry.deprecate('dated', '1.0.0', 'use 2')
+  await registry.deprecate('dated', '1.0.0', '')
+  assert.equal((await registry.read('dated', '1.0.0'))?.deprecated, undefined)
+  await assert.rejects(registry.deprecate('no-such-package', '1.0.0', 'x'), (error) =>
+    isError(error, 'HDL_REGISTRY_AUTH'),
+  )
+})
+
+test('a tag and a deprecation survive a lost answer and a write that met another', async () => {
+  await using proxy = await startFaultProxy({ target: verdaccio.url })
+  await using registry = npmRegistry({ url: proxy.url, token: 'anybody' })
+  await registry.upload(await packNpm(temporary.folder, 'unlucky', '1.0.0'), latest)
+  const body = { error: 'Failed to save packument' }
+  proxy.rules.add({ method: 'PUT', path: 'dist-tags', status: 409, body, times: 1 })
+  await registry.setTag('unlucky', 'next', '1.0.0')
+  assert.equal((await registry.tags('unlucky')).get('next'), '1.0.0')
+  proxy.rules.add({ method: 'PUT', package: 'unlucky', cut: 'before-answer', times: 1 })
+  await registry.deprecate('unlucky', '1.0.0', 'gone')
+  assert.equal((await registry.read('unlucky', '1.0.0'))?.deprecated, 'gone')
+  const puts = proxy.log.filter(({ method, path: at }) => method === 'PUT' && at === '/unlucky')
+  assert.equal(puts.length, 2, 'the upload and one deprecation')
+})
+
+test('the token goes to its registry, and into no message', async () => {
+  await using stub = await startStub((_, response) => {
+    response.writeHead(403).end('{"error":"forbidden"}')
+  })
+  const { host } = new URL(stub.url)
+  const config = new NpmConfig(new Map([[`//${host}/:_authToken`, 'hush-hush']]))
+  await using registry = npmRegistry({ url: stub.url, config })
+  const packed = await packNpm(temporary.folder, 'quiet', '1.0.0')
+  await assert.rejects(registry.upload(packed, latest), (error) => {
+    assert.doesNotMatch(inspect(error, { depth: 9 }), /hush-hush/)
+    return isError(error, 'HDL_REGISTRY_AUTH')
+  })
+  assert.equal(stub.calls[0]?.headers.authorization, 'Bearer hush-hush')
+  assert.doesNotMatch(inspect(registry, { depth: 9 }), /hush-hush/)
+})
+
+test('a one-time password is sent along', async () => {
+  await using stub = await startStub((request, response) => {
+    request.resume().on('end', () => response.writeHead(201).end('{}'))
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  const packed = await packNpm(temporary.folder, 'otp', '1.0.0')
+  await registry.upload(packed, { ...latest, otp: '123456' })
+  assert.equal(stub.calls[0]?.headers['npm-otp'], '123456')
+})
+
+test('a signal ends an upload while its body is on the way', async () => {
+  const arrived = Promise.withResolvers<void>()
+  await using stub = await startStub(
+    (request) => void request.once('data', () => arrived.resolve()),
+  )
+  await using registry = npmRegistry({ url: stub.url })
+  // Incompressible, so that it does not fit into the buffers of a socket.
+  const noise = randomBytes(12_000_000).toString('base64')
+  const packed = await packNpm(temporary.folder, 'long', '1.0.0', {}, { 'noise.txt': noise })
+  const abort = new AbortController()
+  const upload = registry.upload(packed, { ...latest, signal: abort.signal })
+  await arrived.promise
+  abort.abort(new Error('enough'))
+  await assert.rejects(upload, (error) => isError(error, 'HDL_CANCELLED'))
+})
+
+test('a provenance bundle is passed on, if it is one of this archive', async () => {
+  const bodies: string[] = []
+  await using stub = await startStub(async (request, response) => {
+    let text = ''
+    for await (const piece of request) text += String(piece)
+    bodies.push(text)
+    response.writeHead(201).end('{}')
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  const packed = await packNpm(temporary.folder, '@signed/one', '1.0.0')
+  const { integrity } = packed.artifacts[0]!
+  const sha512 = Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex')
+  const write = async (subject: unknown): Promise<string> => {
+    const payload = Buffer.from(JSON.stringify({ subject })).toString('base64')
+    const mediaType = 'application/vnd.dev.sigstore.bundle.v0.3+json'
+    const file = path.join(temporary.folder, 'bundle.json')
+    await writeFile(file, JSON.stringify({ mediaType, dsseEnvelope: { payload } }))
+    return file
+  }
+  const name = 'pkg:npm/%40signed/one@1.0.0'
+  const right = await write([{ name, digest: { sha512 } }])
+  await registry.upload(packed, { ...latest, provenanceFile: right })
+  const sent = JSON.parse(bodies[0]!) as { _attachments: Record<string, { data: string }> }
+  assert.match(sent._attachments['@signed/one-1.0.0.sigstore']!.data, /dsseEnvelope/)
+  for (const subject of [
+    [{ name, digest: { sha512: '00' } }],
+    [{ name: 'pkg:npm/other@1.0.0', digest: { sha512 } }],
+    [],
+    undefined,
+  ]) {
+    const provenanceFile = await write(subject)
+    await assert.rejects(registry.upload(packed, { ...latest, provenanceFile }), (error) =>
+      isError(error, 'HDL_BAD_OPTION'),
+    )
+  }
+  const provenanceFile = path.join(temporary.folder, 'no-such-file')
+  await assert.rejects(
+    registry.upload(packed, { ...latest, provenanceFile }),
+    (error) => error instanceof HeddleError && error.code === 'HDL_BAD_OPTION',
+  )
+  assert.equal(bodies.length, 1)
+})
+
+test('staging: a registry without it says so, and nothing is published', async () => {
+  await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
+  const packed = await packNpm(temporary.folder, 'unstaged', '1.0.0')
+  await assert.rejects(registry.upload(packed, { ...latest, stage: true }), (error) =>
+    isError(error, 'HDL_REGISTRY_UNSUPPORTED'),
+  )
+  await assert.rejects(registry.stages.list(), (error) =>
+    isError(error, 'HDL_REGISTRY_UNSUPPORTED'),
+  )
+  assert.equal((await registry.compare(packed)).is, 'absent')
+})
