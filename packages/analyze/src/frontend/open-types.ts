@@ -81,7 +81,7 @@ class FallingTypes implements TypeSource {
 
   #giveUp(error: unknown): void {
     this.#options.onProblem(`The compiler (${this.#source.kind}) failed: ${describe(error)}`)
-    closeQuietly(this.#source)
+    this.#source.close()
     this.#next()
   }
 
@@ -112,13 +112,5 @@ class FallingTypes implements TypeSource {
     return compiler.kind === 'typescript-7'
       ? new TypeScript7(module as NativeModule, { root, files, overlays, onProblem, requestLimit })
       : new TypeScript6(module as ClassicModule, { files, overlays, onProblem })
-  }
-}
-
-function closeQuietly(source: TypeSource): void {
-  try {
-    source.close()
-  } catch {
-    // It has failed before: that is told already.
   }
 }

@@ -67,6 +67,12 @@ export interface ClassicModule {
     existing?: object,
     file?: string,
   ): { readonly options: object; readonly fileNames: readonly string[] }
+  createSourceFile(
+    file: string,
+    text: string,
+    languageVersionOrOptions: unknown,
+    setParentNodes: boolean,
+  ): ClassicSourceFile
   createCompilerHost(options: object, setParentNodes?: boolean): ClassicHost
   createProgram(options: {
     readonly rootNames: readonly string[]

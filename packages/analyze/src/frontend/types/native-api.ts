@@ -111,7 +111,22 @@ export class NativeSession {
     return this.#snapshot
   }
 
+  /**
+   * Asked to end, the compiler writes that it was cancelled to our error output, and one that hangs
+   * would not end: it is killed.
+   */
   close(): void {
-    this.#api.close()
+    quietly(() => this.pid !== undefined && process.kill(this.pid, 'SIGKILL'))
+    quietly(() => this.#snapshot?.dispose())
+    quietly(() => this.#api.close())
+  }
+}
+
+/** What has failed before, or is over already, need not end well. */
+function quietly(action: () => unknown): void {
+  try {
+    action()
+  } catch {
+    // See above.
   }
 }

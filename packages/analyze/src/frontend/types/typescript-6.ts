@@ -101,7 +101,12 @@ export class TypeScript6 implements TypeSource {
       readFile: (file) => this.#overlays.get(file) ?? inner.readFile(file),
       fileExists: (file) => this.#overlays.has(file) || inner.fileExists(file),
       getSourceFile: (file, ...rest) => {
-        const source = this.#sources.get(file) ?? inner.getSourceFile(file, ...rest)
+        const overlay = this.#overlays.get(file)
+        const source =
+          this.#sources.get(file) ??
+          (overlay === undefined
+            ? inner.getSourceFile(file, ...rest)
+            : this.#module.createSourceFile(file, overlay, rest[0], true))
         if (source !== undefined) this.#sources.set(file, source)
         return source
       },

@@ -94,7 +94,7 @@ export class TypeScript7 implements TypeSource {
       this.#tryChange(session, `${alone.length} files without a tsconfig`, [], alone)
   }
 
-  /** A broken project costs its types; a compiler that has ended is told by the next request. */
+  /** A broken project costs its types; one more request tells it from a compiler that has ended. */
   #tryChange(
     session: NativeSession,
     what: string,
@@ -104,6 +104,7 @@ export class TypeScript7 implements TypeSource {
     try {
       this.#assign(session.change({ openProjects, openFiles }))
     } catch (error) {
+      session.change({})
       this.#options.onProblem(`The compiler cannot open ${what}: ${describe(error)}`)
     }
   }

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openTypes } from '../../../src/frontend/open-types.ts'
+import { findCompilers } from '../../../src/frontend/types/find-compiler.ts'
+import type { NativeModule } from '../../../src/frontend/types/native-api.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const here = path.dirname(fileURLToPath(import.meta.url))
+const [compiler] = findCompilers(here)
+assert.ok(compiler?.kind === 'typescript-7')
+const real = compiler.load() as NativeModule
+
+/** The same compiler, except that a signal is sent to its process before the first question. */
+function interrupted(signal: NodeJS.Signals): NativeModule {
+  let isSent = false
+  return {
+    ...real,
+    SymbolFlags: real.SymbolFlags,
+    TypeFlags: real.TypeFlags,
+    SignatureKind: real.SignatureKind,
+    API: class extends real.API {
+      override updateSnapshot(
+        params: object,
+      ): ReturnType<InstanceType<NativeModule['API']>['updateSnapshot']> {
+        const snapshot = super.updateSnapshot(params)
+        const pid = this.client?.channel?.child?.pid
+        assert.ok(pid !== undefined)
+        if (!isSent) process.kill(pid, signal)
+        isSent = true
+        return snapshot
+      }
+    },
+  }
+}
+
+for (const [what, signal] of [
+  ['dies', 'SIGKILL'],
+  ['hangs', 'SIGSTOP'],
+] as const) {
+  test(`I2: a compiler that ${what} is given up, told, and the rest goes on without types`, (t) => {
+    const root = tempFolder(t, { 'a.ts': 'const m = new Map(); m.clear()', 'tsconfig.json': '{}' })
+    const file = path.join(root, 'a.ts')
+    const problems: string[] = []
+    const types = openTypes({
+      root,
+      files: [file],
+      onProblem: (message) => problems.push(message),
+      requestLimit: 500,
+      compilers: [{ ...compiler, load: () => interrupted(signal) }],
+    })
+    t.after(() => types.close())
+    assert.deepEqual(types.factsAt(file, [23]), [undefined])
+    assert.equal(types.kind, 'none')
+    assert.ok(problems.length > 0)
+    assert.deepEqual(types.factsAt(file, [23]), [undefined])
+  })
+}
