@@ -12,9 +12,9 @@ export interface SummaryInput {
   readonly title: string
   readonly result: GraphResult
   readonly criticalPath: CriticalPath
-  /** Longest gap of the event loop in milliseconds. */
+  /** No gap of the event loop was longer than this, in milliseconds. */
   readonly longestGap: number
-  /** The same, and who caused it, where it was long enough to be looked at. */
+  /** The longest that was worth telling, and who caused it. */
   readonly gap: GapNotice | undefined
   /** Where the run is recorded, if anywhere. */
   readonly journal: string | undefined
@@ -160,7 +160,7 @@ function figureLines(input: SummaryInput): Line[] {
     add('critical path', span(`${formatDuration(criticalPath.length)}: ${pathText(input)}`))
   }
   if (gap === undefined) {
-    const longest = formatDuration(Math.max(1, longestGap))
+    const longest = formatDuration(longestGap)
     add('event loop', span(`stayed free: nothing held it up for longer than ${longest}`))
   } else {
     add('event loop', span(`stood still for ${formatDuration(gap.ms)}: ${gap.blame}`))

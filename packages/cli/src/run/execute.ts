@@ -33,8 +33,9 @@ import { pickRun } from './pick-run.ts'
 import { resumeCommand } from './resume-command.ts'
 import { titleOf, type RunSettings } from './settings.ts'
 
-/** Milliseconds of a loop gap that is worth telling. */
+/** Milliseconds of a loop gap that is worth telling, and between two looks at the loop. */
 const gapThreshold = 50
+const gapInterval = 10
 /** Milliseconds that a reader has to take the last lines. */
 const flushLimit = 2_000
 
@@ -54,7 +55,7 @@ class RunSession {
   readonly #symbols: Symbols
   readonly #clock = systemKernel.clock
   readonly #controls: Controls
-  readonly #watch = new LoopWatch({ threshold: gapThreshold })
+  readonly #watch = new LoopWatch({ threshold: gapThreshold, interval: gapInterval })
   readonly #out: Output
   readonly #err: Output
   #phase: 'loading' | 'running' | 'ended' = 'loading'
@@ -208,13 +209,15 @@ class RunSession {
     this.#leaveTerminal()
     const { longest } = this.#watch.stats()
     const gap = this.#worstGap
+    // Of a short one it is known how late the next look was, not when it began.
+    const longestGap = longest < gapInterval ? longest + gapInterval : longest
     const criticalPath = await this.#run!.scheduler.criticalPath()
     this.#tell(
       summaryLines({
         title: this.#title,
         result,
         criticalPath,
-        longestGap: Math.max(longest, gap?.ms ?? 0),
+        longestGap,
         gap: gap && { ms: gap.ms, blame: describeGap(gap) },
         journal: this.#journal,
         resume: result.ok ? undefined : this.#resumeCommand(),

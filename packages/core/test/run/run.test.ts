@@ -67,6 +67,29 @@ test('cancelling a run stops a thread job that only looks at ctx.cancelled', asy
   assert.deepEqual(ended.skipped, ['behind'])
 })
 
+test('nothing has started when startRun() resolves: the run can be paused before its first node', async () => {
+  const g = new Graph()
+  let calls = 0
+  g.add(
+    'a',
+    job({ name: 'a' }, () => calls++),
+  )
+  const states: string[] = []
+  const { id, scheduler, result } = await startRun(g, {
+    journal: 'memory',
+    observer: (event) => {
+      if (event.type === 'state') states.push(event.state)
+    },
+  })
+  assert.match(id!, /^\d{8}-/)
+  assert.deepEqual([states, calls], [[], 0])
+  scheduler.pause()
+  await new Promise(setImmediate)
+  assert.deepEqual([states, calls], [['paused'], 0])
+  scheduler.resume()
+  assert.deepEqual((await result).succeeded, ['a'])
+})
+
 test('a place that the run does not have is told before anything starts', async () => {
   const g = new Graph()
   let called = 0
