@@ -4,7 +4,7 @@
  * Ten errors and ten warnings are shown for a step; the rest is only in the log.
  */
 import type { Level } from '../finding.ts'
-import type { Report } from './report.ts'
+import { shownFindings, type Report } from './report.ts'
 import { stepsOf } from './words.ts'
 
 const commands: Readonly<Record<Level, string>> = {
@@ -36,8 +36,7 @@ function command(
 
 export function githubReport(report: Report): string[] {
   const lines: string[] = []
-  for (const { finding, state } of report.findings) {
-    if (state === 'known') continue
+  for (const finding of shownFindings(report)) {
     const { file, function: name, rule, message, window, trace, fixes } = finding
     const from = Math.min(finding.check, finding.act)
     const to = Math.max(finding.check, finding.act)

@@ -39,7 +39,7 @@ export function jsonReport(report: Report): JsonReport {
     fixed,
     diagnostics,
     summary: {
-      ...countLevels(findings),
+      ...countLevels(findings.map(({ finding }) => finding)),
       new: findings.length - known,
       known,
       suppressed: suppressed.length,

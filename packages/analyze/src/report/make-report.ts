@@ -25,6 +25,7 @@ export interface ReportOptions {
   /** Findings below it are not written to the baseline: they never fail. */
   readonly failLevel: Level
   readonly baseline: Baseline | undefined
+  readonly showsKnown: boolean
   /** `2026-11-16`, by UTC. */
   readonly today: string
 }
@@ -75,6 +76,7 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
       stats,
       belowLevel: compared.findings.length - shown.length,
       hasBaseline: baseline !== undefined,
+      showsKnown: options.showsKnown,
       read,
     },
     baseline: nextBaseline(

@@ -8,12 +8,11 @@
 import type { ReadText } from '../baseline/fingerprint.ts'
 import type { Finding, Fix, SharedState, SourceSpan } from '../finding.ts'
 import { LineIndex } from './line-index.ts'
-import { countLevels, type Report } from './report.ts'
+import { countLevels, shownFindings, type Report } from './report.ts'
 import { accessNames, classWords, count, stepsOf } from './words.ts'
 
 export function markdownReport(report: Report): string {
-  const shown = report.findings.filter(({ state }) => state === 'new')
-  const sections = shown.map(({ finding }) => findingSection(finding, report.read))
+  const sections = shownFindings(report).map((finding) => findingSection(finding, report.read))
   return `${[...sections, closing(report)].join('\n\n')}\n`
 }
 
@@ -182,18 +181,18 @@ function fixSection(fix: Fix, n: number, hasSteps: boolean): string[] {
 
 function closing(report: Report): string {
   const { findings, suppressed, fixed, diagnostics, stats } = report
-  const fresh = findings.filter(({ state }) => state === 'new')
-  const counts = countLevels(fresh)
+  const shown = shownFindings(report)
+  const counts = countLevels(shown)
   const read = `${count(stats.files, 'file')}, ${count(stats.lines, 'line')}`
   const lines = [
     '---',
     '',
-    fresh.length === 0
+    shown.length === 0
       ? `No findings in ${read}.`
       : `${count(counts.error, 'error')}, ${count(counts.warning, 'warning')}, ${count(counts.note, 'note')} in ${read}.`,
   ]
-  if (findings.length > fresh.length)
-    lines.push('', `In the baseline: ${findings.length - fresh.length}.`)
+  const known = findings.filter(({ state }) => state === 'known').length
+  if (known > 0) lines.push('', `In the baseline: ${known}.`)
   if (suppressed.length > 0) {
     lines.push('', 'Suppressed in the source:', '')
     for (const { finding, reason } of suppressed)

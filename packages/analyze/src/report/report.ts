@@ -35,15 +35,22 @@ export interface Report {
   readonly belowLevel: number
   /** Whether findings are told apart by a baseline. */
   readonly hasBaseline: boolean
+  /** Whether people want to see what is in the baseline as well. Programs always get it. */
+  readonly showsKnown: boolean
   /** For code frames. */
   readonly read: ReadText
 }
 
+/** What people are shown. */
+export function shownFindings({ findings, showsKnown }: Report): Finding[] {
+  return findings.filter(({ state }) => showsKnown || state === 'new').map(({ finding }) => finding)
+}
+
 export type LevelCounts = Readonly<Record<Level, number>>
 
-export function countLevels(findings: readonly ReportedFinding[]): LevelCounts {
+export function countLevels(findings: readonly Finding[]): LevelCounts {
   const counts = { error: 0, warning: 0, note: 0 }
-  for (const { finding } of findings) counts[finding.level]++
+  for (const { level } of findings) counts[level]++
   return counts
 }
 

@@ -144,20 +144,25 @@ function unused(rule: string, directive: PlacedDirective): UnnamedFinding {
 
 function problem(
   rule: string,
-  { span, rules }: PlacedDirective,
+  { span, rules, reason }: PlacedDirective,
   message: string,
   title: string,
   sketch: readonly string[],
 ): UnnamedFinding {
   const remove: Fix = {
     title: 'Remove the comment',
-    sketch: '// (no comment)',
+    sketch: `- // heddle-ignore ${rules.join(', ')}${reason === '' ? '' : ` -- ${reason}`}`,
     closes: [1, 1],
     tradeoffs: 'What it suppressed, if anything, is reported again.',
     risk: 'low',
     effort: 'simple',
   }
-  const repair: Fix = { ...remove, title, sketch: sketch.join('\n'), tradeoffs: 'None.' }
+  const repair: Fix = {
+    ...remove,
+    title,
+    sketch: sketch.join('\n'),
+    tradeoffs: 'It has to be true.',
+  }
   return {
     rule,
     class: 'suppression',

@@ -45,6 +45,7 @@ function make(
     level: 'warning',
     failLevel: 'warning',
     baseline: undefined,
+    showsKnown: false,
     today: '2026-11-16',
     ...options,
   })

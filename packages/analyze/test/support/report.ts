@@ -22,6 +22,7 @@ export function sampleReport(
     },
     belowLevel: 0,
     hasBaseline: false,
+    showsKnown: false,
     read: (file) => (file === sampleFile ? sampleText : undefined),
     ...changes,
   }

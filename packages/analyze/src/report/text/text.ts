@@ -1,17 +1,15 @@
 /** The report for people: every finding, then what was left out, then one line with the counts. */
 import type { Diagnostic } from '../../analysis.ts'
-import { levels } from '../../finding.ts'
-import { countLevels, isIncomplete, type Report } from '../report.ts'
+import { levels, type Finding } from '../../finding.ts'
+import { countLevels, isIncomplete, shownFindings, type Report } from '../report.ts'
 import { count } from '../words.ts'
 import { findingLines, levelStyles } from './finding.ts'
 import { labelled, span, type Line, type Span, type TextOptions } from './line.ts'
 
 export function textReport(report: Report, options: TextOptions): Line[] {
   const lines: Line[] = []
-  for (const { finding, state } of report.findings) {
-    if (state === 'known') continue
-    lines.push(...findingLines(finding, report.read, options), [])
-  }
+  const shown = shownFindings(report)
+  for (const finding of shown) lines.push(...findingLines(finding, report.read, options), [])
   for (const diagnostic of report.diagnostics) lines.push(...diagnosticLines(diagnostic, options))
   for (const { rule, file, function: name, fingerprint } of report.fixed) {
     const text = `${rule} in ${file} (${name}), ${fingerprint}`
@@ -20,7 +18,7 @@ export function textReport(report: Report, options: TextOptions): Line[] {
   if (report.fixed.length > 0)
     lines.push([span('       Take them out of the baseline with --write-baseline.', 'dim')])
   if (report.diagnostics.length + report.fixed.length > 0) lines.push([])
-  return [...lines, ...summaryLines(report)]
+  return [...lines, ...summaryLines(report), ...explainLines(shown)]
 }
 
 function diagnosticLines(diagnostic: Diagnostic, options: TextOptions): Line[] {
@@ -33,15 +31,15 @@ function diagnosticLines(diagnostic: Diagnostic, options: TextOptions): Line[] {
 /** What was found, and how much was read how fast. */
 export function summaryLines(report: Report): Line[] {
   const { findings, suppressed, fixed, belowLevel, hasBaseline } = report
-  const fresh = findings.filter(({ state }) => state === 'new')
-  const counts = countLevels(fresh)
+  const counts = countLevels(shownFindings(report))
+  const known = findings.filter(({ state }) => state === 'known').length
   const parts: Span[][] = levels
     .toReversed()
     .filter((level) => counts[level] > 0)
     .map((level) => [span(count(counts[level], level), levelStyles[level])])
-  if (parts.length === 0) parts.push([span(hasBaseline ? 'nothing new' : 'no findings', 'green')])
+  if (parts.length === 0) parts.push([span(known > 0 ? 'nothing new' : 'no findings', 'green')])
   const aside = [
-    hasBaseline && `${findings.length - fresh.length} in the baseline`,
+    hasBaseline && `${known} in the baseline`,
     fixed.length > 0 && `${fixed.length} fixed`,
     suppressed.length > 0 && `${suppressed.length} suppressed`,
     belowLevel > 0 && `${belowLevel} below the level`,
@@ -53,6 +51,16 @@ export function summaryLines(report: Report): Line[] {
   if (isIncomplete(report))
     lines.push([span('incomplete: something was left out, see above; more may be there', 'red')])
   return lines
+}
+
+/** Rules that are named in the hint. */
+const mostRules = 3
+
+function explainLines(findings: readonly Finding[]): Line[] {
+  const rules = [...new Set(findings.map(({ rule }) => rule))].slice(0, mostRules)
+  if (rules.length === 0) return []
+  const commands = rules.map((rule) => `heddle analyze --explain ${rule}`).join(', ')
+  return [[span(`More about ${rules.length === 1 ? 'it' : 'them'}: ${commands}`, 'dim')]]
 }
 
 function sizeText({ stats }: Report): string {

@@ -12,10 +12,10 @@ test('the last line has the counts, the size and the speed', () => {
   const findings = (['error', 'warning', 'warning', 'note'] as const).map((level) =>
     sampleFinding(sampleText, { level }),
   )
-  assert.equal(
-    text({}, findings).split('\n').at(-1),
+  assert.deepEqual(text({}, findings).split('\n').slice(-2), [
     '1 error, 2 warnings, 1 note in 1 file, 17 lines, 0.01 s, 3,400 lines/s',
-  )
+    'More about it: heddle analyze --explain H101',
+  ])
   assert.match(text({}, []), /^no findings in 1 file, 17 lines/)
 })
 
@@ -33,6 +33,13 @@ test('what is known is counted, not shown; what is fixed is told with what to do
       '       Take them out of the baseline with --write-baseline.\n\n' +
       'nothing new (1 in the baseline, 1 fixed, 1 suppressed, 3 below the level) in 1 file, 17 lines, 0.01 s, 3,400 lines/s',
   )
+})
+
+test('what is known is shown to who asks for it', () => {
+  const findings = [{ finding: sampleFinding(), state: 'known' }] as const
+  const report = text({ findings, hasBaseline: true, showsKnown: true })
+  assert.match(report, /^error\[H101\]/)
+  assert.match(report, /\n1 error \(1 in the baseline\) in/)
 })
 
 test('what was left out is said, at the end as well', () => {
