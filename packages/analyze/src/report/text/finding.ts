@@ -119,7 +119,7 @@ function notes(finding: Finding, indent: string, options: TextOptions): Line[] {
   }
   if (finding.shared.length > 0) {
     note('shared state', '')
-    lines.push(...sharedTable(finding, indent, options))
+    lines.push(...sharedLines(finding, indent, options))
   }
   if (finding.trace.length > 0) {
     note('trace', '')
@@ -131,8 +131,21 @@ function notes(finding: Finding, indent: string, options: TextOptions): Line[] {
   return lines
 }
 
-function sharedTable(finding: Finding, indent: string, options: TextOptions): Line[] {
+function sharedLines(finding: Finding, indent: string, options: TextOptions): Line[] {
   const { measure, isTerminal, columns } = options
+  const rows = sharedTable(finding, options).map((line) => trimmed([span(`${indent}  `), ...line]))
+  const widest = Math.max(...rows.map((line) => widthOfLine(line, measure)))
+  return isTerminal && widest > columns ? sharedList(finding, indent, options) : rows
+}
+
+function guardSpan({ guard }: SharedState, { level }: Finding, { measure }: TextOptions): Span {
+  return guard === undefined
+    ? span('UNGUARDED', levelStyles[level])
+    : span(measure.printable(guard))
+}
+
+function sharedTable(finding: Finding, options: TextOptions): Line[] {
+  const { measure } = options
   const cell = (texts: readonly string[], style?: Style): Span[] =>
     texts.map((text) => span(measure.printable(text), style))
   const names = (accesses: SharedState['writers']): Span[] =>
@@ -140,26 +153,34 @@ function sharedTable(finding: Finding, indent: string, options: TextOptions): Li
   const header = ['State', 'Scope', 'Writers', 'Readers', 'Guard'].map((title) =>
     cell([title], 'dim'),
   )
-  const rows = finding.shared.map(({ name, scope, writers, readers, guard }) => [
-    cell([name]),
-    cell([scope]),
-    names(writers),
-    names(readers),
-    guard === undefined ? cell(['UNGUARDED'], levelStyles[finding.level]) : cell([guard]),
+  const rows = finding.shared.map((state) => [
+    cell([state.name]),
+    cell([state.scope]),
+    names(state.writers),
+    names(state.readers),
+    [guardSpan(state, finding, options)],
   ])
-  return table([header, ...rows], measure).map((line) => {
-    const whole: Line = [span(`${indent}  `), ...line]
-    return isTerminal ? cutTo(whole, columns, measure) : trimmed(whole)
-  })
+  return table([header, ...rows], measure)
 }
 
-function cutTo(line: Line, columns: number, measure: TextOptions['measure']): Line {
-  let room = columns
-  return line.map((piece) => {
-    const text = measure.truncate(piece.text, Math.max(0, room))
-    room -= measure.widthOf(text)
-    return { ...piece, text }
-  })
+/** The same for terminals in which the table has no room: nothing is cut off. */
+function sharedList(finding: Finding, indent: string, options: TextOptions): Line[] {
+  const lines: Line[] = []
+  for (const state of finding.shared) {
+    lines.push(...labelled(span(`${indent}  `), `${state.name} (${state.scope})`, options))
+    lines.push([span(`${indent}    `), guardSpan(state, finding, options)])
+    const list = (label: string, accesses: SharedState['writers']): void => {
+      const names = firstFew(accessNames(accesses, finding.file), mostNames).join(', ')
+      if (names !== '') lines.push(...labelled(span(`${indent}    ${label} `), names, options))
+    }
+    list('written by', state.writers)
+    list('read by', state.readers)
+  }
+  return lines
+}
+
+function widthOfLine(line: Line, { widthOf }: TextOptions['measure']): number {
+  return line.reduce((sum, { text }) => sum + widthOf(text), 0)
 }
 
 /** Without spaces at the end. */

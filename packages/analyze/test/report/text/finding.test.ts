@@ -60,6 +60,15 @@ test('in a narrow terminal nothing is wider than it, but for sketches: they are 
   }
 })
 
+test('where the table has no room it is a list, with nothing left out', () => {
+  const options = { ...plainText, columns: 70, isTerminal: true }
+  const text = textOf(findingLines(sampleFinding(), read, options))
+  assert.match(
+    text,
+    /= shared state:\n {5}Client\.#session \(instance\)\n {7}UNGUARDED\n {7}written by Client\.connect:14\n {7}read by Client\.connect:12\n/,
+  )
+})
+
 test('without Unicode there is none', () => {
   const text = textOf(findingLines(sampleFinding(), read, { ...plainText, unicode: false }))
   assert.match(text, /= window: steps 2-5/)
