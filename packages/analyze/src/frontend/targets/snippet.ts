@@ -14,7 +14,7 @@ export interface Snippet {
 export function snippetOf(text: string, root: string, exists: (file: string) => boolean): Snippet {
   const wrapped = `class Snippet { ${text}\n}`
   const candidates = [text, wrapped].flatMap((candidate) =>
-    ['.ts', '.tsx', '.js'].map((extension) => ({ text: candidate, extension })),
+    ['.ts', '.tsx'].map((extension) => ({ text: candidate, extension })),
   )
   const readable = candidates.find(
     (one) => parseSource(`snippet${one.extension}`, one.text).errors.length === 0,
