@@ -1,0 +1,127 @@
+/**
+ * The whole analysis: read, parse, lower, link, summarise, ask the rules.
+ *
+ * Reading and parsing yield to the loop now and then, so an editor or a server that hosts this stays
+ * alive, and a signal can end it between files.
+ */
+import path from 'node:path'
+import { systemKernel } from '@heddle/core/lowlevel'
+import type { Clock, Kernel } from '@heddle/core/lowlevel'
+import type { Analysis, AnalyzeOptions, Diagnostic } from './analysis.ts'
+import { withFingerprints } from './baseline/fingerprint.ts'
+import type { UnnamedFinding } from './baseline/fingerprint.ts'
+import { parseSource } from './frontend/parse.ts'
+import type { ParsedFile } from './frontend/parse.ts'
+import { Resolver } from './frontend/resolve/resolve.ts'
+import { readSource } from './frontend/source-text.ts'
+import { buildProgram } from './ir/build.ts'
+import { Model } from './rules/model.ts'
+import { runRules } from './rules/index.ts'
+import { summarise } from './summaries/summary.ts'
+
+const filesPerTurn = 50
+
+/**
+ * Analyses files together.
+ *
+ * @remarks *Cancellation*: the signal is looked at between files and between phases; nothing is left
+ * behind. *Fairness*: it yields to the loop every few files.
+ */
+export async function analyze(
+  options: AnalyzeOptions,
+  kernel: Kernel = systemKernel,
+): Promise<Analysis> {
+  const { clock } = kernel
+  const started = clock.now()
+  const diagnostics: Diagnostic[] = []
+  const parsed = await parseAll(options, diagnostics, clock)
+  const parsedAt = clock.now()
+  const resolver = new Resolver(parsed.map((one) => one.file))
+  const built = buildProgram({
+    root: options.root,
+    files: parsed,
+    resolve(fromFile, specifier) {
+      const target = resolver.resolveImport(fromFile, specifier)
+      return target.kind === 'file' ? target.file : undefined
+    },
+  })
+  diagnostics.push(...built.diagnostics)
+  const loweredAt = clock.now()
+  const { program } = built
+  options.signal?.throwIfAborted()
+  const summaries = summarise(program.units)
+  const summarisedAt = clock.now()
+  const model = new Model(program, summaries)
+  const results = runRules(model, options.rules)
+  diagnostics.push(...results.diagnostics)
+  const texts = new Map(program.files.map((file) => [file.path, file.parsed.text]))
+  const findings = withFingerprints(sorted(results.findings), (file) => texts.get(file))
+  const ended = clock.now()
+  return {
+    findings,
+    diagnostics,
+    program,
+    stats: {
+      files: parsed.length,
+      lines: parsed.reduce((sum, one) => sum + one.lineAt(one.text.length).line, 0),
+      functions: program.units.length,
+      types: 'none',
+      ms: {
+        parse: parsedAt - started,
+        lower: loweredAt - parsedAt,
+        types: 0,
+        summaries: summarisedAt - loweredAt,
+        rules: ended - summarisedAt,
+        total: ended - started,
+      },
+    },
+  }
+}
+
+async function parseAll(
+  options: AnalyzeOptions,
+  diagnostics: Diagnostic[],
+  clock: Clock,
+): Promise<ParsedFile[]> {
+  const parsed: ParsedFile[] = []
+  for (const [index, file] of [...options.files].sort().entries()) {
+    if (index % filesPerTurn === filesPerTurn - 1)
+      await new Promise<void>((resolve) => clock.afterIo(resolve))
+    options.signal?.throwIfAborted()
+    const relative = path.relative(options.root, file).replaceAll('\\', '/')
+    const overlay = options.overlays?.get(file)
+    const source = overlay === undefined ? readSource(file) : { text: overlay }
+    if ('reason' in source) {
+      const kind = source.reason === 'too-large' ? 'too-large' : 'unreadable'
+      diagnostics.push({
+        kind,
+        file: relative,
+        message: source.message,
+        isIncomplete: source.reason !== 'generated',
+      })
+      continue
+    }
+    const one = parseSource(file, source.text)
+    const [error] = one.errors
+    if (error !== undefined) {
+      diagnostics.push({
+        kind: 'parse-error',
+        file: relative,
+        line: one.lineAt(error.start).line,
+        message: error.message,
+        isIncomplete: true,
+      })
+    }
+    parsed.push(one)
+  }
+  return parsed
+}
+
+function sorted(findings: readonly UnnamedFinding[]): UnnamedFinding[] {
+  return [...findings].sort(
+    (a, b) =>
+      (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) ||
+      a.line - b.line ||
+      (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0),
+  )
+}

@@ -1,0 +1,54 @@
+/** Finds the places where async code races or blocks the event loop. */
+export { analyze } from './analyze.ts'
+export type { Analysis, AnalysisStats, AnalyzeOptions, Diagnostic } from './analysis.ts'
+export { findingClasses, levels } from './finding.ts'
+export type {
+  Checkpoint,
+  Finding,
+  FindingClass,
+  Fix,
+  Level,
+  ScheduleConstraint,
+  SharedAccess,
+  SharedState,
+  SourceSpan,
+  TraceStep,
+} from './finding.ts'
+
+// frontend/targets/: what was asked for.
+export { selectTargets, type Selection, type SelectOptions } from './frontend/targets/select.ts'
+
+// config/: the settings of a project.
+export {
+  configName,
+  failOnChoices,
+  type Config,
+  type FailOn,
+  type RuleSetting,
+} from './config/config.ts'
+export { loadConfig, type LoadedConfig } from './config/load.ts'
+
+// baseline/: findings that were there before.
+export {
+  baselineName,
+  formatBaseline,
+  parseBaseline,
+  type Baseline,
+  type BaselineEntry,
+} from './baseline/baseline.ts'
+
+// report/: what was found, for people and for programs.
+export { isAtLeast, makeReport, type MadeReport, type ReportOptions } from './report/make-report.ts'
+export { isIncomplete, type Report, type ReportedFinding } from './report/report.ts'
+export { githubReport } from './report/github.ts'
+export { jsonReport, type JsonReport } from './report/json.ts'
+export { findingSection, markdownReport } from './report/markdown.ts'
+export { sarifReport, type SarifOptions } from './report/sarif.ts'
+export { summaryLines, textReport } from './report/text/text.ts'
+export type { Line, Measure, Span, TextOptions } from './report/text/line.ts'
+export { count } from './report/words.ts'
+
+// explain/: the pages of the rules.
+export { rulePage, rulePages, type RulePage } from './explain/pages.ts'
+export { suggestRule } from './explain/suggest.ts'
+export { pageLines, pageList } from './explain/text.ts'

@@ -1,0 +1,310 @@
+/**
+ * Templates of repairs, as maintainers really used them on races of each kind.
+ *
+ * `steps` is the range of the trace that can no longer interleave, counted from 1.
+ */
+import type { Fix } from '../finding.ts'
+
+type Steps = readonly [first: number, last: number]
+
+export function singleFlight(field: string, work: string, closes: Steps): Fix {
+  return {
+    title: 'Share one running operation',
+    sketch: `this.pending ??= ${work}.finally(() => { this.pending = undefined })\nreturn this.pending   // ${field} is filled by the one that runs`,
+    closes,
+    tradeoffs:
+      'All callers get the same result, also the same error; options of later callers are ignored.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function reserveFirst(field: string, closes: Steps): Fix {
+  return {
+    title: `Set ${field} before the first suspension`,
+    sketch: `if (taken) return\n${field} = …          // in the same region as the check\ntry { await work() } catch (error) { /* give it back */ throw error }`,
+    closes,
+    tradeoffs: 'Readers see a value that is not ready yet; a failure has to take it back.',
+    risk: 'medium',
+    effort: 'simple',
+  }
+}
+
+export function recheck(field: string, closes: Steps): Fix {
+  return {
+    title: `Check ${field} again after the suspension`,
+    sketch: `await work()\nif (/* ${field} has changed */) return   // and undo what was made\n${field} = …`,
+    closes,
+    tradeoffs:
+      'The work may be done twice; only one result is kept, and the other has to be disposed of.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function mutex(field: string, closes: Steps): Fix {
+  return {
+    title: `Guard ${field} with a mutex`,
+    sketch: 'await this.mutex.runExclusive(async () => {\n  // check, wait, write\n})',
+    closes,
+    tradeoffs: 'Callers wait for each other; every other access has to take the same mutex.',
+    risk: 'medium',
+    effort: 'moderate',
+  }
+}
+
+export function identityCheck(field: string, closes: Steps): Fix {
+  return {
+    title: `Touch ${field} only while it is still this operation's`,
+    sketch: `const mine = (${field} = start())\nawait mine\nif (${field} === mine) ${field} = undefined`,
+    closes,
+    tradeoffs: 'The operation that was superseded must clean up after itself.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function generation(field: string, closes: Steps): Fix {
+  return {
+    title: 'Number the operations',
+    sketch: `const mine = ++this.generation\nawait work()\nif (mine !== this.generation) return   // a newer one owns ${field}`,
+    closes,
+    tradeoffs: 'Results of superseded operations are thrown away.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function awaitIt(call: string, closes: Steps): Fix {
+  return {
+    title: 'Wait for it',
+    sketch: `await ${call}`,
+    closes,
+    tradeoffs: 'The caller takes longer, and gets its errors.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function keepPromise(call: string, closes: Steps): Fix {
+  return {
+    title: 'Keep the promise and wait where the result matters',
+    sketch: `this.saving = ${call}\n// where it is read:\nawait this.saving`,
+    closes,
+    tradeoffs: 'Every reader has to wait for it; its errors need an owner.',
+    risk: 'medium',
+    effort: 'moderate',
+  }
+}
+
+export function registerFirst(registry: string, closes: Steps): Fix {
+  return {
+    title: `Register in ${registry} before the first suspension`,
+    sketch: `${registry}.add(resource)\ntry { await prepare(resource) } catch (error) { ${registry}.delete(resource); throw error }`,
+    closes,
+    tradeoffs: 'Whoever walks the registry meets entries that are not ready.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function closedCheck(registry: string, closes: Steps): Fix {
+  return {
+    title: 'Look after the suspension whether it was closed meanwhile',
+    sketch: `await prepare(resource)\nif (this.closed) { await resource.close(); return }\n${registry}.add(resource)`,
+    closes,
+    tradeoffs: 'Needs a flag that close() sets before it walks the registry.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function subscribeFirst(closes: Steps): Fix {
+  return {
+    title: 'Subscribe first, then look',
+    sketch: 'const done = once(emitter, "done")\nif (await isDone()) return\nawait done',
+    closes,
+    tradeoffs: 'The listener has to be removed on every way out.',
+    risk: 'low',
+    effort: 'moderate',
+  }
+}
+
+export function pollOnce(closes: Steps): Fix {
+  return {
+    title: 'Look once more after subscribing',
+    sketch: 'emitter.once("done", finish)\nif (await isDone()) finish()',
+    closes,
+    tradeoffs: 'finish() may be called twice and must be idempotent.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function inFinally(field: string, closes: Steps): Fix {
+  return {
+    title: `Give ${field} back in finally`,
+    sketch: `try {\n  await work()\n} finally {\n  ${field} = false\n}`,
+    closes,
+    tradeoffs: 'None; make sure that only the one that took it gives it back.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function scoped(closes: Steps): Fix {
+  return {
+    title: 'Use the form that releases by itself',
+    sketch: 'await lock.runExclusive(() => work())',
+    closes,
+    tradeoffs: 'What follows inside has to be a function.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function noOverlap(call: string, closes: Steps): Fix {
+  return {
+    title: 'Start the next one when this one has ended',
+    sketch: `const tick = async () => {\n  try { await ${call} } finally { timer = setTimeout(tick, interval) }\n}`,
+    closes,
+    tradeoffs: 'The period is measured from the end of the work, not from its start.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function inFlightFlag(call: string, closes: Steps): Fix {
+  return {
+    title: 'Skip a round while one is running',
+    sketch: `if (this.running) return\nthis.running = true\ntry { await ${call} } finally { this.running = false }`,
+    closes,
+    tradeoffs: 'Triggers that come while it runs are lost; run once more if they matter.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function readLate(field: string, closes: Steps): Fix {
+  return {
+    title: `Read ${field} after the suspension`,
+    sketch: `const change = await compute()\n${field} = ${field} + change   // read and write in one region`,
+    closes,
+    tradeoffs: 'The work cannot depend on the old value.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function swapAtOnce(field: string, closes: Steps): Fix {
+  return {
+    title: `Build the new value aside and swap ${field} once`,
+    sketch: `const next = await build()\n${field} = next   // nobody sees it empty`,
+    closes,
+    tradeoffs: 'Old and new are in memory at the same time.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function oneRegion(first: string, second: string, closes: Steps): Fix {
+  return {
+    title: `Change ${first} and ${second} in one region`,
+    sketch: `await work()\n${first} = …\n${second} = …   // nothing is awaited between them`,
+    closes,
+    tradeoffs: 'Both change later (or earlier) than one of them does now.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function exclusiveCreate(closes: Steps): Fix {
+  return {
+    title: 'Let the store decide: create exclusively and handle the conflict',
+    sketch:
+      'try { await create(key, value, { flag: "wx" }) } catch (error) { if (!isConflict(error)) throw error }',
+    closes,
+    tradeoffs: 'Needs a store with exclusive creation, a unique index or compare-and-set.',
+    risk: 'low',
+    effort: 'moderate',
+  }
+}
+
+export function transaction(closes: Steps): Fix {
+  return {
+    title: 'Check and change in one transaction',
+    sketch:
+      'await store.transaction(async (tx) => {\n  if (await tx.get(key)) return\n  await tx.set(key, value)\n})',
+    closes,
+    tradeoffs: 'Slower, may have to be repeated on conflict.',
+    risk: 'medium',
+    effort: 'moderate',
+  }
+}
+
+export function bounded(closes: Steps): Fix {
+  return {
+    title: 'Bound the wait',
+    sketch: 'await Promise.race([drained, timeout(5_000)])\n// or: pass a signal that ends it',
+    closes,
+    tradeoffs: 'After the limit the rest is torn down by force.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function waitForState(closes: Steps): Fix {
+  return {
+    title: 'Wait for the state, not for time',
+    sketch: 'await once(server, "listening")   // or poll the condition until a deadline',
+    closes,
+    tradeoffs: 'Needs an event or a condition that can be asked for.',
+    risk: 'low',
+    effort: 'moderate',
+  }
+}
+
+export function sameKey(closes: Steps): Fix {
+  return {
+    title: 'Guard and state by the same key',
+    sketch: 'const key = keyOf(request)\nawait locks.acquire(key, () => state.set(key, …))',
+    closes,
+    tradeoffs: 'A coarser guard serialises more than needed.',
+    risk: 'low',
+    effort: 'moderate',
+  }
+}
+
+export function keepGuard(closes: Steps): Fix {
+  return {
+    title: 'Remove a guard only when nobody holds it or waits for it',
+    sketch: 'release()\nif (!lock.isLocked() && locks.get(key) === lock) locks.delete(key)',
+    closes,
+    tradeoffs: 'The registry keeps busy guards a little longer.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function copyFirst(field: string, closes: Steps): Fix {
+  return {
+    title: `Hand ${field} over as it is now`,
+    sketch: `const snapshot = ${field}\nstart(snapshot)\n${field} = next`,
+    closes,
+    tradeoffs: 'The started work does not see later changes, which is usually what is wanted.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function ownSession(closes: Steps): Fix {
+  return {
+    title: 'Give every operation its own session',
+    sketch:
+      'const session = await pool.acquire()\ntry { await session.use(db); await session.query(sql) } finally { session.release() }',
+    closes,
+    tradeoffs: 'More sessions are open at the same time.',
+    risk: 'low',
+    effort: 'moderate',
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * H101 check-then-act: a location is checked, a suspension follows, and then it is written as if the
+ * check still held. Two tasks that both pass the check both act.
+ *
+ * Not reported: what was taken before the suspension (a reservation), what is checked again after it,
+ * what a lock, a promise chain or a serial caller protects, and functions that only run at start-up.
+ */
+import type { Level } from '../finding.ts'
+import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { targetsOf } from '../summaries/order.ts'
+import { ask, found, reachable, stop } from '../summaries/paths.ts'
+import { isStore } from '../summaries/summary.ts'
+import type { Draft, Place, Step } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, recheck, reserveFirst, singleFlight } from './fixes.ts'
+import { hasStrongReach, overlapOf } from './model.ts'
+import type { Host, Located, Model } from './model.ts'
+import { isShared } from './shared.ts'
+
+export interface Window {
+  readonly check: Located
+  /** Where in the host the act is: the write itself, or the call that leads to it. */
+  readonly act: Access | CallSite | Suspension
+  readonly actBlock: Block
+  /** The write, wherever it is. */
+  readonly write: Access
+  readonly suspensions: readonly Suspension[]
+  readonly branch: Branch
+}
+
+const fresh = 0
+const stale = 1
+
+export function h101(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends) continue
+    for (const [location, accesses] of host.accesses) {
+      if (!isShared(location, host.unit) || location.scope === 'external') continue
+      const window = closest(windowsOf(model, host, location, accesses))
+      if (window === undefined) continue
+      if (
+        model.guardOver(host.unit, window.suspensions[0], window.check, guardEnd(window)) !==
+        undefined
+      )
+        continue
+      const draft = describe(host.unit, location, window)
+      if (draft !== undefined) drafts.push(draft)
+    }
+  }
+  return drafts
+}
+
+function guardEnd(window: Window): { block: Block; event: Access | Suspension } {
+  const event = window.act.op === 'call' ? window.suspensions[0]! : window.act
+  return { block: window.actBlock, event }
+}
+
+/** Of several checks before the same write, the last one is the one that people read. */
+function closest(windows: readonly Window[]): Window | undefined {
+  let best: Window | undefined
+  for (const window of windows) {
+    if (best === undefined) best = window
+    else if (
+      window.write.owner === window.check.access.owner &&
+      window.check.access.start > best.check.access.start
+    )
+      best = window
+  }
+  return best
+}
+
+export function windowsOf(
+  model: Model,
+  host: Host,
+  location: Location,
+  accesses: readonly Located[],
+): Window[] {
+  const windows: Window[] = []
+  for (const check of accesses) {
+    if (check.access.op !== 'read' || check.access.checks.length === 0) continue
+    for (const one of check.access.checks) {
+      if (one.isIdentity) continue
+      const window = windowFrom(model, host.graph, location, check, one.branch, one.whenPresent)
+      if (window !== undefined) {
+        windows.push(window)
+        break
+      }
+    }
+    if (windows.length >= 8) break
+  }
+  return windows
+}
+
+function windowFrom(
+  model: Model,
+  graph: Graph,
+  location: Location,
+  check: Located,
+  branch: Branch,
+  whenPresent: Block | undefined,
+): Window | undefined {
+  let write: Access | undefined
+  const effectsOf = (site: CallSite, phase: 'before' | 'after') => {
+    for (const target of targetsOf(site)) {
+      const effects = model.summaries(target)[phase].get(location)
+      if (effects !== undefined) return effects
+    }
+    return undefined
+  }
+  const answer = ask(graph, check, {
+    states: 2,
+    start: fresh,
+    step(event: Event, state: number): number {
+      switch (event.op) {
+        case 'read':
+          if (state !== stale || event.checks.length === 0) return state
+          if (event.location.canonical === location) return stop
+          return event.checks.some((one) => one.isIdentity) ? stop : state
+        case 'write':
+          if (event.location.canonical !== location) return state
+          if (state === fresh) return isStore(event) ? stop : state
+          if (!isStore(event) || event.kind === 'append') return stop
+          write = event
+          return found
+        case 'call': {
+          const effects = effectsOf(event, 'before')
+          if (effects === undefined) return state
+          if (state === fresh) return effects.store === undefined ? state : stop
+          if (effects.check !== undefined) return stop
+          if (effects.store === undefined) return state
+          write = effects.store.access
+          return found
+        }
+        case 'suspend':
+          for (const site of event.joins) {
+            const effects = effectsOf(site, 'after')
+            if (effects?.store === undefined) continue
+            if (isRechecked(model, effects.store.access)) continue
+            write = effects.store.access
+            return found
+          }
+          return stale
+        default:
+          return state
+      }
+    },
+    cross(from, to, state) {
+      if (from.branch !== branch) return state
+      return to === whenPresent ? stop : state
+    },
+  })
+  if (answer?.event === undefined || write === undefined) return undefined
+  const act = answer.event
+  if (act.op !== 'write' && act.op !== 'call' && act.op !== 'suspend') return undefined
+  if (!dependsOn(graph, branch, answer.block)) return undefined
+  const suspensions = act.op === 'suspend' ? [...answer.suspensions, act] : answer.suspensions
+  return { check, act, actBlock: answer.block, write, suspensions, branch }
+}
+
+/** Whether a block runs because of one outcome of a branch and not of the other. */
+export function dependsOn(graph: Graph, branch: Branch, block: Block): boolean {
+  const barred = new Set(branch.blocks)
+  const yes = branch.whenTrue === block || reachable(graph, branch.whenTrue, barred)[block.id] === 1
+  const no =
+    branch.whenFalse === block || reachable(graph, branch.whenFalse, barred)[block.id] === 1
+  return yes !== no
+}
+
+/** The callee looks again in the region in which it writes. */
+export function isRechecked(model: Model, write: Access): boolean {
+  const { graph } = write.owner.host
+  if (graph === undefined) return false
+  const location = write.location.canonical
+  for (const { access, block, index } of model.accessesOf(location)) {
+    if (
+      access.op !== 'read' ||
+      access.checks.length === 0 ||
+      access.owner.host !== write.owner.host
+    )
+      continue
+    const answer = ask(
+      graph,
+      { block, index },
+      {
+        states: 1,
+        start: 0,
+        step: (event) => (event === write ? found : event.op === 'suspend' ? stop : 0),
+      },
+    )
+    if (answer !== undefined) return true
+  }
+  return false
+}
+
+const handleCall =
+  /^(?:create|connect|open|listen|spawn|fork|start|launch|acquire|subscribe|register|login|refresh|authori[sz]e|authenticate|init|setup|boot|install|mount|attach|join|reserve|allocate|enqueue|schedule|insert|send)/i
+const flagName =
+  /(?:^|[._#])(?:is|has|was)?(?:running|started|starting|initiali[sz]ed|initiali[sz]ing|connected|connecting|ready|open|opened|opening|loaded|loading|busy|active|closed|closing|pending|locked|registered|installed|setup|done|finished|processing|refreshing|syncing)$/i
+
+function describe(unit: FunctionUnit, location: Location, window: Window): Draft | undefined {
+  const { check, write, suspensions } = window
+  const suspension = suspensions[0]
+  if (suspension === undefined) return undefined
+  const overlap = overlapOf(check.access.owner) ?? overlapOf(unit)
+  const act: Place = window.act
+  const isInCallee = write.owner.host !== unit
+  const name = location.name
+  const kind = kindOfState(location, write)
+  const level = levelOf(kind, unit, overlap !== undefined, location)
+  const checkText = textOf(checkPlace(check))
+  const steps: Step[] = [
+    { task: 'A', text: `checks \`${checkText}\`: ${name} is not there yet`, at: check.access },
+    { task: 'A', text: `waits: \`${textOf(suspension)}\``, at: suspension, isCheckpoint: true },
+    {
+      task: 'B',
+      text: `checks \`${checkText}\` too: still not there, so it goes the same way`,
+      at: check.access,
+    },
+    {
+      task: 'B',
+      text: `waits as well: \`${textOf(suspension)}\``,
+      at: suspension,
+      isCheckpoint: true,
+    },
+    { task: 'A', text: `goes on and writes ${name}: \`${textOf(write)}\``, at: write },
+    { task: 'B', text: `goes on and writes ${name} again: ${consequence(kind)}`, at: write },
+  ]
+  return {
+    rule: 'H101',
+    class: 'toctou',
+    level,
+    message: `${unit.namedAs} checks ${name}, waits, and then writes it${isInCallee ? ` (in ${write.owner.namedAs})` : ''}: two calls that overlap both pass the check, ${consequence(kind)}`,
+    locations: [location],
+    check: check.access,
+    act: isInCallee ? act : write,
+    suspensions,
+    conflict: write,
+    steps,
+    window: [1, 4],
+    evidence: [
+      overlap === undefined
+        ? 'it runs at start-up only'
+        : `may overlap with itself: ${overlap.text}`,
+      `no guard is held from the check to the write`,
+    ],
+    fixes:
+      kind === 'flag'
+        ? [reserveFirst(name, [2, 4]), mutex(name, [1, 5]), recheck(name, [5, 6])]
+        : [singleFlight(name, `this.load()`, [2, 4]), recheck(name, [5, 6]), mutex(name, [1, 5])],
+  }
+}
+
+function checkPlace(check: Located): Place {
+  const [first] = check.access.checks
+  return first === undefined
+    ? check.access
+    : { owner: check.access.owner, start: first.start, end: first.end }
+}
+
+type StateKind = 'flag' | 'handle' | 'counter' | 'value' | 'entry'
+
+function kindOfState(location: Location, write: Access): StateKind {
+  const { value } = write
+  if (write.kind === 'rmw') return 'counter'
+  if (value?.literal === 'true' || (flagName.test(location.field) && value?.literal !== undefined))
+    return 'flag'
+  if (value?.constructed !== undefined) return 'handle'
+  if (value?.calls?.some((site) => handleCall.test(site.name.replace(/^[_#]+/, ''))) === true)
+    return 'handle'
+  if (location.scope === 'entry') return 'entry'
+  return 'value'
+}
+
+function levelOf(
+  kind: StateKind,
+  unit: FunctionUnit,
+  canOverlap: boolean,
+  location: Location,
+): Level {
+  if (!canOverlap) return 'note'
+  if (location.scope === 'parameter' || kind === 'value') return 'note'
+  return hasStrongReach(unit) && kind !== 'entry' ? 'error' : 'warning'
+}
+
+function consequence(kind: StateKind): string {
+  switch (kind) {
+    case 'flag':
+      return 'the work is done twice at the same time'
+    case 'handle':
+      return 'the first one is replaced and leaks'
+    case 'counter':
+      return 'the limit is passed'
+    case 'entry':
+      return 'the entry of the first one is lost'
+    case 'value':
+      return 'the work is done twice and the last one wins'
+  }
+}
