@@ -125,7 +125,7 @@ test('property O1, O2, O4: order respects dependencies, circles are real, shuffl
       }
       const shuffled = packages.toSorted(() => (chance.next().value! % 3) - 1)
       const again = releaseOrder(shuffled)
-      assert.deepEqual([...again.after].toSorted(), [...order.after].toSorted())
+      assert.deepEqual(Object.fromEntries(again.after), Object.fromEntries(order.after))
       assert.deepEqual(Object.fromEntries(again.levels), Object.fromEntries(order.levels))
     }),
     { numRuns: 500 },

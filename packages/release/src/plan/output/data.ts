@@ -61,13 +61,19 @@ export function planCsv(plan: ReleasePlan): string {
     'reason',
   ] as const
   const rows = planJson(plan).packages.map((each) =>
-    head.map((key) => quoted(key === 'after' ? each.after.join(' ') : String(each[key]))).join(','),
+    head.map((key) => quoted(cell(each, key))).join(','),
   )
   return [head.join(','), ...rows, ''].join('\r\n')
 }
 
+function cell(each: PlanJsonPackage, key: keyof PlanJsonPackage): string {
+  if (key === 'after') return each.after.join(' ')
+  // A spreadsheet takes a text that starts like this for a formula, and this one is anybody's.
+  return key === 'reason' && /^[=+\-@\t\r]/.test(each.reason)
+    ? `'${each.reason}`
+    : String(each[key])
+}
+
 function quoted(text: string): string {
-  // A spreadsheet takes a text that starts like this for a formula and would run it.
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^@[\w.~-]+\/[\w.~-]+$/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Commit } from '../../../src/plan/commits/git.ts'
+import { History } from '../../../src/plan/commits/history.ts'
+
+const hashOf = (i: number): string => i.toString(16).padStart(40, '0')
+
+interface Feature {
+  readonly commit: number
+  isInEffect: boolean
+  /** The commit that changed that last. */
+  last: number
+}
+
+/**
+ * A straight history: each step adds a feature, or turns one off or on again by a revert that Git
+ * could make: of the feature itself while it is in effect, or of the last commit that turned it.
+ */
+function play(steps: readonly { readonly choice: number; readonly isRevert: boolean }[]): {
+  commits: Commit[]
+  inEffect: string[]
+} {
+  const commits: Commit[] = []
+  const features: Feature[] = []
+  for (const [i, { choice, isRevert }] of steps.entries()) {
+    let message = `feat: ${i}`
+    if (isRevert && features.length > 0) {
+      const feature = features[choice % features.length]!
+      const isDirect = feature.isInEffect && choice % 2 === 0
+      message = `Revert "something"\n\nThis reverts commit ${hashOf(isDirect ? feature.commit : feature.last)}.`
+      Object.assign(feature, { isInEffect: !feature.isInEffect, last: i })
+    } else {
+      features.push({ commit: i, isInEffect: true, last: i })
+    }
+    const parents = i === 0 ? [] : [hashOf(i - 1)]
+    commits.unshift({ hash: hashOf(i), parents, message, files: ['p/x'] })
+  }
+  const inEffect = features
+    .filter(({ isInEffect }) => isInEffect)
+    .map(({ commit }) => `feat: ${commit}`)
+  return { commits, inEffect }
+}
+
+test('property H1: what is left is what is in effect, however often it was taken back and brought back', () => {
+  const steps = fc.array(fc.record({ choice: fc.nat(), isRevert: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 20,
+  })
+  fc.assert(
+    fc.property(steps, (played) => {
+      const { commits, inEffect } = play(played)
+      const changes = new History(commits).changes(
+        () => true,
+        () => ['p'],
+      )
+      const titles = (changes.get('p') ?? []).map(({ title }) => title)
+      assert.deepEqual(titles.toSorted(), inEffect.toSorted())
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+/** Any graph of commits: each has one or two parents among the earlier ones. */
+const graph = fc
+  .array(fc.tuple(fc.nat(), fc.option(fc.nat(), { nil: undefined })), {
+    minLength: 2,
+    maxLength: 14,
+  })
+  .map((choices) => {
+    const parents = choices.map(([first, second], i): number[] =>
+      i === 0 ? [] : [...new Set([first % i, ...(second === undefined ? [] : [second % i])])],
+    )
+    return parents
+  })
+
+function ancestors(parents: readonly (readonly number[])[], start: number): Set<number> {
+  const found = new Set([start])
+  for (const i of found) for (const parent of parents[i]!) found.add(parent)
+  return found
+}
+
+test('property H2: taking back a merge leaves exactly what the merge did not bring', () => {
+  fc.assert(
+    fc.property(graph, (parents) => {
+      const merge = parents.findLastIndex((list) => list.length === 2)
+      if (merge === -1) return
+      const [mainline] = parents[merge]!
+      const kept = ancestors(parents, mainline!)
+      const brought = new Set([...ancestors(parents, merge)].filter((i) => !kept.has(i)))
+      const message = `Revert "x"\n\nThis reverts commit ${hashOf(merge)}, reversing\nchanges made to ${hashOf(mainline!)}.`
+      const last = parents.length
+      const commits = parents.map((list, i): Commit => ({
+        hash: hashOf(i),
+        parents: list.map(hashOf),
+        message: list.length === 2 ? 'Merge branch x' : `feat: ${i}`,
+        files: ['p/x'],
+      }))
+      commits.push({ hash: hashOf(last), parents: [hashOf(last - 1)], message, files: ['p/x'] })
+      const changes = new History(commits.toReversed()).changes(
+        () => true,
+        () => ['p'],
+      )
+      const expected = parents
+        .map((list, i) => ({ list, i }))
+        .filter(({ list, i }) => list.length < 2 && !brought.has(i))
+        .map(({ i }) => `feat: ${i}`)
+      assert.deepEqual(
+        (changes.get('p') ?? []).map(({ title }) => title).toSorted(),
+        expected.toSorted(),
+      )
+    }),
+    { numRuns: 1_000 },
+  )
+})
