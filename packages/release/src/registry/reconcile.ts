@@ -25,7 +25,8 @@
  *  R3  It ends well only if the registry took an upload of ours, or a read found our hashes, or the
  *      registry says that it has the version after an upload of ours that may have happened.
  *  R4  There is no upload after one that was refused for good, nor once the version has been seen.
- *  R5  No more than `tries` uploads.
+ *  R5  No more than `tries` uploads, those not counted that were refused for their rate: of these there
+ *      are no more than a dozen.
  *  R6  Other content under our version is always a conflict.
  *  R7  The error is that of the last upload; `errors` has all of them.
  *
@@ -41,12 +42,12 @@ import { HeddleError, isError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../model.ts'
 import { classOf, classPolicies, mayHaveHappened } from './error-class.ts'
-import { defaultBackoff, jitter, type Backoff } from './http/backoff.ts'
+import { defaultBackoff, jitter, mostRefusals, type Backoff } from './http/backoff.ts'
 import type { Registry, Standing, UploadOptions } from './registry.ts'
 import { Patience } from './wait.ts'
 
 export interface PublishOptions extends Omit<UploadOptions, 'files' | 'stage'> {
-  /** Uploads, at most. Default 4. */
+  /** Uploads, at most, those not counted that were refused for their rate. Default 4. */
   readonly tries?: number
   readonly backoff?: Backoff
   /** Milliseconds for which absence is no proof after an upload that may have happened. Default 60 s. */
@@ -104,6 +105,7 @@ class Publication {
   readonly #settle: number
   readonly #errors: unknown[] = []
   #uploads = 0
+  #refusals = 0
   /** Whether an upload of ours may have happened. Never false again. */
   #perhapsDone: boolean
 
@@ -136,8 +138,7 @@ class Publication {
       if (standing.is === 'ours') return this.#found()
       if (claimsToHaveIt && this.#perhapsDone) return this.#end('accepted-not-visible')
       if (!classPolicies[kind].again) throw this.#failed(error)
-      if (this.#uploads >= (this.#options.tries ?? 4)) throw this.#failed(error)
-
+      if (this.#isLastTry(kind === 'rate')) throw this.#failed(error)
       // The client holds everybody back after a refused rate: this one's read waits there too.
       if (kind !== 'rate') await this.#patience.sleep(this.#delay(error))
       standing = await this.#look(0)
@@ -202,10 +203,16 @@ class Publication {
     }
   }
 
+  /** Refused rates have a limit of their own: they are about the run and not about this upload. */
+  #isLastTry(isRefusedRate: boolean): boolean {
+    if (isRefusedRate) return ++this.#refusals >= mostRefusals
+    return this.#uploads - this.#refusals >= (this.#options.tries ?? 4)
+  }
+
   #delay(error: unknown): number {
     const asksFor = error instanceof HeddleError ? error.retryAfter : undefined
     const { backoff = defaultBackoff } = this.#options
-    return asksFor ?? jitter(this.#uploads - 1, this.#kernel.random, backoff)
+    return asksFor ?? jitter(this.#uploads - this.#refusals - 1, this.#kernel.random, backoff)
   }
 
   #found(): PublishResult {

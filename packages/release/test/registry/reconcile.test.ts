@@ -138,10 +138,10 @@ test('an upload that an earlier run began is looked for before there is another 
 })
 
 test('R5, R7: after the last try the error has its history', async () => {
-  const fates = ['busy', 'rate', 'not-connected', 'busy', 'busy'] as const
+  const fates = ['busy', 'rate', 'not-connected', 'busy', 'busy', 'busy'] as const
   const { error, registry } = await publish({ fates })
   assert.ok(isError(error, 'HDL_REGISTRY_UNAVAILABLE'))
-  assert.equal(error.details.tries, 4)
+  assert.equal(error.details.tries, 5, 'four, and one that was refused for its rate')
   assert.deepEqual(
     error.errors?.map((each) => (each as HeddleError).code),
     [
@@ -149,11 +149,15 @@ test('R5, R7: after the last try the error has its history', async () => {
       'HDL_REGISTRY_RATE',
       'HDL_REGISTRY_UNAVAILABLE',
       'HDL_REGISTRY_UNAVAILABLE',
+      'HDL_REGISTRY_UNAVAILABLE',
     ],
   )
   assert.equal(registry.accepted, 0)
   const uploads = registry.history.filter(({ what }) => what === 'upload')
-  assert.equal(uploads.length, 4)
+  assert.equal(uploads.length, 5)
+  const refused = await publish({ fates: Array.from({ length: 99 }, () => 'rate' as const) })
+  assert.ok(isError(refused.error, 'HDL_REGISTRY_RATE'))
+  assert.equal(refused.registry.history.filter(({ what }) => what === 'upload').length, 12)
 })
 
 test('reads that fail for a time do not end the look for a lost answer', async () => {

@@ -10,6 +10,12 @@ export interface Backoff {
 
 export const defaultBackoff: Backoff = { base: 500, cap: 60_000 }
 
+/**
+ * How often a request is refused for its rate before that is an error. It is more than other tries:
+ * the pace of all has to be found, and each refusal makes it slower.
+ */
+export const mostRefusals = 12
+
 /** A registry may ask for hours. Nobody is served by a release that sleeps through the night. */
 const longestRetryAfter = 300_000
 

@@ -32,7 +32,7 @@ export interface LimiterOptions {
   readonly firstGap?: number
   /** The slowest pace. Default 10 s. */
   readonly longestGap?: number
-  /** Starts per second that each success adds to the pace. Default 0.25. */
+  /** Starts per second by which the pace grows in a second of successes. Default 0.25. */
   readonly step?: number
   /** Starts per second from which on there is no pace any more. Default 20. */
   readonly freeAt?: number
@@ -105,7 +105,9 @@ export class AdaptiveLimiter {
   succeeded(): void {
     this.#refusedInARow = 0
     if (this.#gap === 0) return
-    const perSecond = 1000 / this.#gap + this.#step
+    const before = 1000 / this.#gap
+    // A slow pace grows by a tenth: one success in ten seconds says little.
+    const perSecond = before + Math.min((this.#step * this.#gap) / 1000, before / 10)
     this.#gap = perSecond >= this.#freeAt ? 0 : 1000 / perSecond
   }
 

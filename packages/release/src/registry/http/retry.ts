@@ -2,7 +2,7 @@ import { HeddleError, isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import { classOf, classPolicies, failureOf, type Asked } from '../error-class.ts'
 import { Patience } from '../wait.ts'
-import { defaultBackoff, jitter, type Backoff } from './backoff.ts'
+import { defaultBackoff, jitter, mostRefusals, type Backoff } from './backoff.ts'
 import type { HttpClient } from './client.ts'
 import { actionOf, isRead, type HttpAnswer, type HttpRequest } from './request.ts'
 
@@ -21,7 +21,8 @@ const again = new Set([429, 500, 502, 503, 504])
  * Only what is idempotent is sent twice; anything else is sent once, and its error says whether it
  * may have happened (N4). Connections that fail in whatever way are tried again (N3). Between tries
  * it waits as long as the registry asks for, else with full jitter; after the last one it does not
- * wait (N1). The error is that of the last try, with all of them in `errors` (N2).
+ * wait (N1). A refused rate is waited for by everybody and does not count as a try of this request,
+ * up to a limit. The error is that of the last try, with all of them in `errors` (N2).
  *
  * *Cancellation*: ends the request or the wait between two of them.
  * *Fairness*: each try takes its place behind those who wait for a connection.
@@ -41,7 +42,8 @@ export async function requestWithRetry(
   const asked: Asked = { registry: new URL(request.url).origin, action: actionOf(request), write }
   const patience = new Patience(asked.action, kernel, options)
   const errors: unknown[] = []
-  for (let attempt = 0; ; attempt++) {
+  let refusals = 0
+  for (;;) {
     try {
       const answer = await http.send(request, patience.options)
       if (!again.has(answer.status)) return answer
@@ -50,11 +52,12 @@ export async function requestWithRetry(
       const kind = classOf(error)
       if (kind === undefined || !classPolicies[kind].again) throw error
       errors.push(error)
-      if (attempt + 1 >= tries) throw last(errors)
       // The client has made everybody wait already.
-      if (kind === 'rate') continue
+      if (kind === 'rate' && tries > 1 && ++refusals < mostRefusals) continue
+      const attempt = errors.length - refusals
+      if (kind === 'rate' || attempt >= tries) throw last(errors)
       const asksFor = error instanceof HeddleError ? error.retryAfter : undefined
-      await patience.sleep(asksFor ?? jitter(attempt, kernel.random, backoff))
+      await patience.sleep(asksFor ?? jitter(attempt - 1, kernel.random, backoff))
     }
   }
 }

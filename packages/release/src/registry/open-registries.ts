@@ -1,0 +1,63 @@
+/** From settings to registries: one client for the whole release, one registry for each address. */
+import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
+import type { PlannedPackage } from '../model.ts'
+import { HttpClient } from './http/client.ts'
+import { npmRegistry } from './npm/npm-registry.ts'
+import { readNpmConfig } from './npm/npmrc.ts'
+import { pypiRegistry } from './pypi/pypi-registry.ts'
+import type { Registry } from './registry.ts'
+
+export interface OpenRegistriesOptions {
+  /** The workspace, whose `.npmrc` counts. */
+  readonly folder: string
+  /** For all npm packages, whatever the settings and manifests say. */
+  readonly npm?: string
+  /** For all Python packages. */
+  readonly pypi?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly kernel?: Kernel
+}
+
+export interface Registries extends AsyncDisposable {
+  registryOf(planned: Pick<PlannedPackage, 'package'>): Registry
+}
+
+const publicPypi = 'https://pypi.org/'
+
+/**
+ * Opens registries as packages ask for them.
+ *
+ * *Cancellation*: none; it reads two small files.
+ */
+export async function openRegistries(options: OpenRegistriesOptions): Promise<Registries> {
+  const { folder, kernel = systemKernel, env = process.env } = options
+  const config = await readNpmConfig({ folder, env })
+  const http = new HttpClient({ kernel })
+  const open = new Map<string, Registry>()
+  const at = (url: string, make: () => Registry): Registry => {
+    let registry = open.get(url)
+    if (registry === undefined) open.set(url, (registry = make()))
+    return registry
+  }
+  return {
+    registryOf: ({ package: { name, ecosystem, manifest } }) => {
+      if (ecosystem === 'python') {
+        const url = options.pypi ?? publicPypi
+        const token = env['PYPI_TOKEN']
+        return at(url, () => pypiRegistry({ url, http, ...(token !== undefined && { token }) }))
+      }
+      const url = options.npm ?? ownRegistry(manifest) ?? config.registryFor(name)
+      return at(url, () => npmRegistry({ url, config, http, kernel }))
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const registry of open.values()) await registry.close()
+      await http.close()
+    },
+  }
+}
+
+function ownRegistry({ publishConfig }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof publishConfig !== 'object' || publishConfig === null) return undefined
+  const { registry } = publishConfig as { readonly registry?: unknown }
+  return typeof registry === 'string' ? registry : undefined
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isError } from '@heddle/core'
+import { HttpClient } from '../../src/registry/http/client.ts'
+import { npmRegistry } from '../../src/registry/npm/npm-registry.ts'
+import { waitVisible } from '../../src/registry/visible.ts'
+import { ModelRegistry, paperPackage } from '../support/model-registry.ts'
+import { startStub } from '../support/servers.ts'
+import { virtualKernel } from '../support/virtual-time.ts'
+
+const half = { next: () => 0.5 }
+
+test('scenario 94: visible immediately', async () => {
+  const kernel = virtualKernel(half)
+  const registry = new ModelRegistry({ kernel, fates: [], other: { at: 0, hash: 'sha512-ours' } })
+  const seen = await kernel.clock.runUntil(waitVisible(registry, paperPackage(), { kernel }))
+  assert.ok(seen.is === 'visible')
+  assert.deepEqual([...seen.found.integrity.values()], ['sha512-ours'])
+  assert.equal(registry.history.length, 1)
+})
+
+test('scenario 94: never visible is said after the budget of 30 minutes', async () => {
+  const kernel = virtualKernel(half)
+  const registry = new ModelRegistry({ kernel, fates: [] })
+  const looks: number[] = []
+  const work = waitVisible(registry, paperPackage(), {
+    kernel,
+    onLook: (_, waited) => looks.push(waited),
+  })
+  const seen = await kernel.clock.runUntil(work)
+  assert.equal(seen.is, 'accepted-not-visible')
+  assert.ok(seen.waited >= 1_800_000 && seen.waited < 1_801_000, `${seen.waited}`)
+  const gaps = looks.slice(1).map((at, i) => Math.round((at - looks[i]! - 5) / 10) * 10)
+  assert.deepEqual(gaps.slice(0, 5), [1000, 1500, 2250, 3380, 5060], 'the gap grows by half')
+  assert.equal(gaps[20], 30_000, 'up to 30 s')
+  assert.ok(looks.length < 80, `${looks.length} looks`)
+  assert.equal(kernel.clock.pending, 0)
+})
+
+test('scenario 94: the last look is at the end of the budget', async () => {
+  const kernel = virtualKernel(half)
+  const other = { at: 0, hash: 'sha512-ours' }
+  const registry = new ModelRegistry({ kernel, fates: [], other, visibleAfter: 599_990 })
+  const work = waitVisible(registry, paperPackage(), { kernel, budget: 600_000 })
+  assert.equal((await kernel.clock.runUntil(work)).is, 'visible')
+})
+
+test('other content that turns up is a conflict', async () => {
+  const kernel = virtualKernel(half)
+  const other = { at: 0, hash: 'sha512-theirs' }
+  const registry = new ModelRegistry({ kernel, fates: [], other, visibleAfter: 60_000 })
+  const work = waitVisible(registry, paperPackage(), { kernel })
+  await assert.rejects(kernel.clock.runUntil(work), (error) =>
+    isError(error, 'HDL_VERSION_CONFLICT'),
+  )
+})
+
+test('looks that fail for a time do not end it, and the last failure is told', async () => {
+  const kernel = virtualKernel(half)
+  const failingReads = new Set([0, 1, 2, 3])
+  const other = { at: 0, hash: 'sha512-ours' }
+  const registry = new ModelRegistry({ kernel, fates: [], other, failingReads })
+  const work = waitVisible(registry, paperPackage(), { kernel })
+  assert.equal((await kernel.clock.runUntil(work)).is, 'visible')
+  const broken = new ModelRegistry({ kernel, fates: [], failingReads: new Set(Array(99).keys()) })
+  const seen = await kernel.clock.runUntil(
+    waitVisible(broken, paperPackage(), { kernel, budget: 10_000 }),
+  )
+  assert.ok(seen.is === 'accepted-not-visible')
+  assert.ok(isError(seen.error, 'HDL_REGISTRY_UNAVAILABLE'))
+})
+
+test('N-PM: a look that is refused ends it: waiting does not change that', async () => {
+  await using stub = await startStub((_, response) => void response.writeHead(401).end())
+  await using registry = npmRegistry({ url: stub.url })
+  await assert.rejects(waitVisible(registry, paperPackage()), (error) =>
+    isError(error, 'HDL_REGISTRY_AUTH'),
+  )
+  assert.equal(stub.calls.length, 1)
+})
+
+test('a signal ends it at once, a deadline is not the budget', async () => {
+  const kernel = virtualKernel(half)
+  const registry = new ModelRegistry({ kernel, fates: [] })
+  const abort = new AbortController()
+  const work = waitVisible(registry, paperPackage(), { kernel, signal: abort.signal })
+  const failed = assert.rejects(work, (error) => isError(error, 'HDL_CANCELLED'))
+  await kernel.clock.advance(10_000)
+  abort.abort(new Error('enough'))
+  await failed
+  const hurried = waitVisible(registry, paperPackage(), { kernel, deadline: 10_000 })
+  await assert.rejects(kernel.clock.runUntil(hurried), (error) => isError(error, 'HDL_TIMEOUT'))
+  assert.equal(kernel.clock.pending, 0)
+})
+
+test('scenario 93, 94: 500 packages wait at once over 10 sockets, and hold none between looks', async () => {
+  let isVisible = false
+  const integrity = 'sha512-ours'
+  const tarball = 'http://r.example/a.tgz'
+  await using stub = await startStub((_, response) => {
+    if (isVisible) response.end(JSON.stringify({ version: '1.0.0', dist: { integrity, tarball } }))
+    else response.writeHead(404).end('{}')
+  })
+  const kernel = virtualKernel()
+  await using http = new HttpClient({ kernel })
+  await using registry = npmRegistry({ url: stub.url, http, kernel })
+  const all = Promise.all(
+    Array.from({ length: 500 }, (_, i) =>
+      waitVisible(registry, { ...paperPackage(), name: `p${i}` }, { kernel }),
+    ),
+  )
+  const inFlight = (): number => http.stats().get(stub.url)?.inFlight ?? 0
+  const waiting = (): number => http.stats().get(stub.url)?.waiting ?? 0
+  const idle = async (): Promise<void> => {
+    while (inFlight() + waiting() > 0 || stub.calls.length < 500) {
+      await new Promise((done) => setTimeout(done, 1))
+    }
+  }
+  await idle()
+  assert.equal(inFlight(), 0, 'between two looks nothing is held')
+  isVisible = true
+  await kernel.clock.advance(1500)
+  const seen = await all
+  assert.ok(seen.every(({ is }) => is === 'visible'))
+  assert.ok(stub.mostSockets() <= 10, `${stub.mostSockets()} sockets`)
+})
