@@ -25,7 +25,7 @@ export interface OpenedEntry {
 }
 
 /** By code units: the same on every machine, whatever its language. */
-export function byPath(a: ArchiveEntry, b: ArchiveEntry): number {
+export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
 }
 

@@ -1,11 +1,18 @@
-/** Which files of a package go into its archive: the rules are npm's, by its own package. */
+/**
+ * Which files of a package go into its archive: the rules are npm's, by its own package.
+ *
+ * That package matches every name with every pattern in one go: 100 ms of the processor for 500
+ * files. So it runs in a thread (law 2).
+ */
 import { lstat } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import packlist from 'npm-packlist'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, job, type Job } from '@heddle/core'
+import { ThreadPool } from '@heddle/core/lowlevel'
 import { isFields, type Fields } from '../manifest/local-range.ts'
 import { bundleOf, type BundledPackage } from './bundled.ts'
-import { byPath, type ArchiveEntry } from './archive-entry.ts'
+import { byPath } from './archive-entry.ts'
 
 export interface FileListOptions {
   readonly name: string
@@ -16,8 +23,16 @@ export interface FileListOptions {
   readonly root: string
   /** The folders of all packages of the workspace. */
   readonly workspaces: readonly string[]
-  /** The manifest that a bundled package gets when it is one of the workspace. */
-  readonly bundledManifest: (folder: string) => string | undefined
+}
+
+/** A file of the package, or of a package that it bundles. */
+export interface ListedFile {
+  /** Inside the archive, below `package/`. */
+  readonly path: string
+  readonly file: string
+  readonly isExecutable: boolean
+  /** The bundled package whose manifest this is: its folder, without symbolic links. */
+  readonly manifestOf?: string
 }
 
 function checkInside({ name, manifest }: FileListOptions): void {
@@ -53,34 +68,43 @@ function archivePath(
   return { path: path.posix.join(owner.location, inside), owner }
 }
 
+/** Made for the thread; called by {@link filesToPack}. */
+export const listFiles: Job<FileListOptions, ListedFile[]> = job(
+  { name: 'list the files of a package', place: 'thread', module: import.meta.url },
+  async (options: FileListOptions): Promise<ListedFile[]> => {
+    checkInside(options)
+    const { root, packages } = await bundleOf(options.name, options.folder, options.manifest)
+    const listed = await packlist(root, {
+      path: root.path,
+      prefix: options.root,
+      workspaces: [...options.workspaces],
+    })
+    const isBin = executables(options.manifest)
+    const files = new Map<string, ListedFile>()
+    for (const relative of listed) {
+      const file = path.resolve(root.path, relative)
+      const { path: place, owner } = archivePath(root, packages, relative)
+      if (place === 'package.json') continue
+      const isManifest = place === path.posix.join(owner.location, 'package.json')
+      // What is not marked as executable on Windows is so elsewhere only by chance.
+      const isExecutable = isBin.has(place) || ((await lstat(file)).mode & 0o100) !== 0
+      const entry = { path: place, file, isExecutable }
+      files.set(place, isManifest ? { ...entry, manifestOf: owner.folder } : entry)
+    }
+    return [...files.values()].sort(byPath)
+  },
+)
+
+let threads: ThreadPool | undefined
+
 /**
- * The entries below `package/`, sorted, without the package's own manifest.
+ * The files below `package/`, sorted, without the package's own manifest.
  *
  * @throws `HDL_PACK_FAILED`
  */
-export async function filesToPack(options: FileListOptions): Promise<ArchiveEntry[]> {
-  checkInside(options)
-  const { root, packages } = await bundleOf(options.name, options.folder, options.manifest)
-  const listed = await packlist(root, {
-    path: root.path,
-    prefix: options.root,
-    workspaces: [...options.workspaces],
-  })
-  const isBin = executables(options.manifest)
-  const entries = new Map<string, ArchiveEntry>()
-  for (const relative of listed) {
-    const file = path.resolve(root.path, relative)
-    const { path: place, owner } = archivePath(root, packages, relative)
-    if (place === 'package.json') continue
-    const isManifest = place === path.posix.join(owner.location, 'package.json')
-    const manifest = isManifest ? options.bundledManifest(owner.folder) : undefined
-    // What is not marked as executable on Windows is so elsewhere only by chance.
-    const isExecutable = isBin.has(place) || ((await lstat(file)).mode & 0o100) !== 0
-    entries.set(place, {
-      path: `package/${place}`,
-      isExecutable,
-      content: manifest === undefined ? { file } : Buffer.from(manifest),
-    })
-  }
-  return [...entries.values()].sort(byPath)
+export function filesToPack(options: FileListOptions, signal: AbortSignal): Promise<ListedFile[]> {
+  // Idle threads do not keep the process alive.
+  threads ??= new ThreadPool({ threads: Math.min(2, availableParallelism()) })
+  const { name: jobName } = listFiles
+  return threads.run({ module: import.meta.url, job: jobName, input: options }, { signal })
 }

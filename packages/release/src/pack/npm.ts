@@ -27,7 +27,7 @@ import { formatLike, parseJsonManifest, readManifest } from '../manifest/manifes
 import { releaseManifest, type ReleaseManifestOptions } from '../manifest/npm-manifest.ts'
 import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
-import { filesToPack } from './file-list.ts'
+import { filesToPack, type ListedFile } from './file-list.ts'
 import { Limit } from './limit.ts'
 import { readTarball } from './read-tarball.ts'
 import { tarGzip } from './tar.ts'
@@ -97,6 +97,23 @@ async function proveContent(
   }
 }
 
+/** A bundled package of the workspace comes with the manifest of its release. */
+function entryFor(
+  listed: ListedFile,
+  plan: ReleasePlan,
+  options: ReleaseManifestOptions,
+): ArchiveEntry {
+  const { file, isExecutable, manifestOf } = listed
+  const entry = { path: `package/${listed.path}`, isExecutable, content: { file } }
+  const all = [...plan.packages.values()]
+  const bundled = manifestOf && all.find((other) => other.package.folder === manifestOf)
+  if (!bundled) return entry
+  // Taken along, it may be one of those that are never published.
+  const published = { ...bundled, package: { ...bundled.package, isPrivate: false } }
+  const text = JSON.stringify(releaseManifest(published, plan, options), undefined, 2)
+  return { ...entry, content: Buffer.from(text) }
+}
+
 /**
  * Packs a package as `npm pack` would, with the manifest that {@link releaseManifest} gives.
  *
@@ -119,20 +136,17 @@ export async function packNpm(
   const manifest = releaseManifest(source, plan, options)
   const style = await readManifest(source.package.manifestFile)
   const { root, packages } = plan.workspace
-  const bundledManifest = (folder: string): string | undefined => {
-    const bundled = [...plan.packages.values()].find((other) => other.package.folder === folder)
-    if (bundled === undefined) return undefined
-    // Taken along, a private package may be one of those that are never published.
-    const published = { ...bundled, package: { ...bundled.package, isPrivate: false } }
-    return JSON.stringify(releaseManifest(published, plan, options), undefined, 2)
-  }
-  const files = await filesToPack({
-    name,
-    folder: source.package.folder,
-    manifest,
-    root,
-    workspaces: Array.from(packages.values(), (other) => other.folder),
-    bundledManifest,
+  const files = await filesToPack(
+    {
+      name,
+      folder: source.package.folder,
+      manifest,
+      root,
+      workspaces: Array.from(packages.values(), (other) => other.folder),
+    },
+    limit.signal,
+  ).catch((error: unknown) => {
+    throw limit.error(error)
   })
   limit.check()
   // First, where those who read a stream find it soonest.
@@ -141,7 +155,7 @@ export async function packNpm(
     isExecutable: false,
     content: Buffer.from(formatLike(manifest, style)),
   }
-  const entries = [own, ...files]
+  const entries = [own, ...files.map((listed) => entryFor(listed, plan, options))]
   const file = path.resolve(options.folder, tarballName(name, planned.version))
   const artifact = await writeArtifact(file, tarGzip(entries), limit, kernel)
   try {

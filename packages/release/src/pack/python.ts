@@ -45,6 +45,11 @@ import { readTarball } from './read-tarball.ts'
 export interface PackPythonOptions extends PackOptions {
   /** Who builds. When absent: `uv` if it is installed, else `build`, else our own builder. */
   readonly builder?: PythonBuilder | 'own'
+  /**
+   * Whether the backend is installed for this build alone, as its project asks (default), or is the
+   * one that is installed already, without a network.
+   */
+  readonly isolated?: boolean
   /** The environment of the build; the one of this process when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -108,7 +113,7 @@ export async function packPython(
   plan: ReleasePlan,
   options: PackPythonOptions,
 ): Promise<PackedPackage> {
-  const { kernel = systemKernel, env = process.env } = options
+  const { kernel = systemKernel, env = process.env, isolated = true } = options
   const { name, folder, manifestFile } = planned.package
   using limit = new Limit(`Packing ${name}`, options, kernel)
   const before = await readManifest(manifestFile)
@@ -124,7 +129,7 @@ export async function packPython(
     const built =
       builder === 'own'
         ? buildItself(source, out, limit, kernel)
-        : buildByBackend(builder, source, { folder: out, version, env }, limit, kernel)
+        : buildByBackend(builder, source, { folder: out, version, env, isolated }, limit, kernel)
     for await (const artifact of built) {
       artifacts.push(artifact)
       await proveArchive(planned, plan, artifact.file)

@@ -15,15 +15,37 @@ import { sourceFiles } from './source-files.ts'
 
 export type PythonBuilder = 'uv' | 'build'
 
+type Command = [file: string, ...args: string[]]
+
 const commands: Readonly<
-  Record<PythonBuilder, (source: string, out: string) => [string, ...string[]]>
+  Record<PythonBuilder, (source: string, out: string, isolated: boolean) => Command>
 > = {
-  // Sources of a workspace mean nothing in a copy, and are no part of what is released.
-  uv: (source, out) => ['uv', 'build', '--no-sources', '--sdist', '--wheel', '-o', out, source],
-  build: (source, out) => ['python3', '-m', 'build', '--sdist', '--wheel', '-o', out, source],
+  uv: (source, out, isolated) => [
+    'uv',
+    'build',
+    // Sources of a workspace mean nothing in a copy, and are no part of what is released.
+    '--no-sources',
+    ...(isolated ? [] : ['--no-build-isolation']),
+    '--sdist',
+    '--wheel',
+    '-o',
+    out,
+    source,
+  ],
+  build: (source, out, isolated) => [
+    'python3',
+    '-m',
+    'build',
+    ...(isolated ? [] : ['--no-isolation']),
+    '--sdist',
+    '--wheel',
+    '-o',
+    out,
+    source,
+  ],
 }
 
-const probes: Readonly<Record<PythonBuilder, [string, ...string[]]>> = {
+const probes: Readonly<Record<PythonBuilder, Command>> = {
   uv: ['uv', '--version'],
   build: ['python3', '-m', 'build', '--version'],
 }
@@ -55,6 +77,13 @@ function buildEnv(env: Env, version: string): Env {
   }
 }
 
+export interface BackendOptions {
+  readonly folder: string
+  readonly version: string
+  readonly env: Env
+  readonly isolated: boolean
+}
+
 /**
  * @throws `HDL_COMMAND_FAILED` with the end of what the backend said; `HDL_PACK_FAILED` when it made
  * no wheel or no sdist.
@@ -62,7 +91,7 @@ function buildEnv(env: Env, version: string): Env {
 export async function* buildByBackend(
   builder: PythonBuilder,
   source: PythonSource,
-  options: { readonly folder: string; readonly version: string; readonly env: Env },
+  options: BackendOptions,
   limit: Limit,
   kernel: Kernel,
 ): AsyncGenerator<Artifact> {
@@ -76,7 +105,7 @@ export async function* buildByBackend(
       await cp(path.join(source.folder, file), path.join(tree, file))
     }
     await writeFile(path.join(tree, 'pyproject.toml'), source.text)
-    const [file, ...args] = commands[builder](tree, out)
+    const [file, ...args] = commands[builder](tree, out, options.isolated)
     const env = buildEnv(options.env, pythonVersion(options.version))
     await runCommand(file, args, { cwd: tree, env, signal: limit.signal, kernel })
     const made = (await readdir(out)).filter((name) => /\.whl$|\.tar\.gz$/.test(name)).sort()
