@@ -3,12 +3,19 @@
  *
  *   loading ──▶ running ──▶ ended ──▶ exit
  *      │           ├─ process.exit() or uncaught error of a job ──▶ exit, never with code 0
- *      └── could not start ──▶ exit 2
+ *      └── could not start, or never ends ──▶ exit 2
  *
  * The process is ended when the run is: what a job has left open (a pool of connections, an abandoned
  * attempt) would keep it alive for ever.
  */
-import { isError, startRun, type GraphResult, type Run, type RunEvent } from '@heddle/core'
+import {
+  HeddleError,
+  isError,
+  startRun,
+  type GraphResult,
+  type Run,
+  type RunEvent,
+} from '@heddle/core'
 import { LoopWatch, systemKernel, type LoopGap } from '@heddle/core/lowlevel'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
@@ -76,12 +83,17 @@ class RunSession {
     this.#out = this.#openStdout()
     this.#controls = new Controls({
       clock: this.#clock,
-      exit: (code) => process.exit(code),
+      exit: (code) => {
+        // Before the start there is nothing to be told of: it was asked for.
+        if (this.#phase === 'loading') this.#phase = 'ended'
+        process.exit(code)
+      },
       // The time in which the process was stopped is no gap of its loop.
       onSuspend: () => void this.#watch.stop(),
       onContinue: () => void this.#watch.start(),
     })
     process.on('exit', this.#onExit)
+    process.on('beforeExit', this.#onIdle)
     process.on('uncaughtException', this.#onCrash)
   }
 
@@ -242,6 +254,7 @@ class RunSession {
         '        Two runs at once need two journals: --journal sqlite:OTHER.db or memory.',
       )
     }
+    if (code === exitCodes.failed) this.#hintResume()
     await this.#exit(code)
   }
 
@@ -272,16 +285,33 @@ class RunSession {
   }
 
   /** The process ends, for whatever reason: law 5 and the terminal are kept. */
-  readonly #onExit = (): void => {
+  readonly #onExit = (code: number): void => {
     this.#leaveTerminal()
     this.#out.drain()
-    if (this.#phase !== 'running') return
-    if (process.exitCode === undefined || process.exitCode === 0)
-      process.exitCode = exitCodes.failed
+    const phase = this.#phase
     this.#phase = 'ended'
-    this.#tellError('the process was ended (process.exit) before the run was over')
+    if (phase === 'loading') {
+      process.exitCode = exitCodes.usage
+      this.#tellError(this.#notLoaded(`it ended the process (process.exit) with code ${code}`))
+    }
+    if (phase === 'running') {
+      if (code === 0) process.exitCode = exitCodes.failed
+      this.#tellError('the process was ended (process.exit) before the run was over')
+      this.#hintResume()
+    }
     this.#out.drain()
-    this.#hintResume()
+  }
+
+  /** Nothing is left in this process that could go on. */
+  readonly #onIdle = (): void => {
+    const never = 'it waits for something that never happens'
+    if (this.#phase === 'loading') void this.#abandon(this.#notLoaded(never))
+    if (this.#phase === 'running') void this.#abandon(`the run cannot go on: ${never}`)
+  }
+
+  #notLoaded(cause: string): HeddleError {
+    const { file } = this.#settings
+    return new HeddleError('HDL_LOAD_FAILED', { file, action: 'be loaded', cause })
   }
 
   readonly #onCrash = (error: unknown): void => {

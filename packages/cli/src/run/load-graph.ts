@@ -9,7 +9,8 @@ import { locate } from './location.ts'
 const extensions = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs']
 
 /**
- * The graph of a module: its default export, or what that returns when called with `args`.
+ * The graph of a module: its default export, or what that returns when called with `args`; both may be
+ * promises.
  *
  * *Cancellation*: none; an import cannot be stopped.
  * @throws `HDL_NO_MODULE`, `HDL_LOAD_FAILED`, `HDL_NOT_A_GRAPH`.
@@ -18,7 +19,7 @@ export async function loadGraph(file: string, args: readonly string[]): Promise<
   const resolved = path.resolve(file)
   await checkFile(file, resolved)
   const loaded = await attempt(file, 'be imported', () => import(pathToFileURL(resolved).href))
-  const exported: unknown = loaded['default']
+  const exported: unknown = await attempt(file, 'make its graph', () => loaded['default'])
   if (typeof exported !== 'function') return checkGraph(file, exported, describeExports(loaded))
   const made: unknown = await attempt(file, 'make its graph', () =>
     (exported as (args: readonly string[]) => unknown)(args),

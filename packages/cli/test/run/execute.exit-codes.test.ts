@@ -51,6 +51,16 @@ for (const [what, args, message] of [
     [fixture('no-module.ts')],
     /no-module\.ts:\d+:\d+\)[^]*Add `module: import\.meta\.url`/,
   ],
+  [
+    'a module that never ends to load',
+    [fixture('never-loads.ts')],
+    /^heddle: .*never-loads\.ts could not be loaded: it waits for something that never happens/,
+  ],
+  [
+    'a module that ends the process',
+    [fixture('exits-on-import.ts')],
+    /exits-on-import\.ts could not be loaded: it ended the process \(process\.exit\) with code 0/,
+  ],
   ['a cycle', [fixture('cycle.ts'), ...memory], /The graph has a cycle: .*→.*→/],
   [
     'a run that is not in the journal',
@@ -208,4 +218,15 @@ test('a reader that leaves does not end the run, and is not told', async () => {
   assert.equal(await program.ended(), 0)
   assert.doesNotMatch(program.stderr, /EPIPE|at /)
   assert.match(program.stderr, /2 succeeded/)
+})
+
+test('1 when nothing is left that could end the run, with how to go on', async () => {
+  const { code, objects, stderr } = await runProgram(
+    ['run', fixture('never-ends.ts'), '--json', '--journal', 'sqlite:stuck.db'],
+    { cwd },
+  )
+  assert.equal(code, 1)
+  assert.equal(objects.at(-1)!['ok'], false)
+  assert.match(stderr, /the run cannot go on: it waits for something that never happens/)
+  assert.match(stderr, /Go on with: heddle run .* --resume \d{8}-/)
 })

@@ -43,6 +43,10 @@ test('a default export that is a graph, or a function that returns one, also lat
   assert.deepEqual((globalThis as { seen?: unknown }).seen, ['--month', '10'])
   const plain = write('plain.cjs', `module.exports = ${other}`)
   assert.equal((await loadGraph(plain, [])).size, 0)
+  const promised = write('promised.ts', `export default Promise.resolve(${other})`)
+  assert.equal((await loadGraph(promised, [])).size, 0)
+  const broken = write('broken.ts', `export default Promise.reject(new Error('no database'))`)
+  assert.match(await failing(broken, 'HDL_LOAD_FAILED'), /could not make its graph: no database/)
 })
 
 test('a file that is missing, a folder, or no module', async () => {

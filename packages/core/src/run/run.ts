@@ -11,7 +11,7 @@ import { sharedThreadPlace } from '../places/thread.ts'
 import type { NodeContext, RunnerContext } from '../scheduler/attempt.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import { final } from '../scheduler/retry.ts'
-import { Scheduler, type SchedulerOptions } from '../scheduler/scheduler.ts'
+import { Scheduler, type AddOptions, type SchedulerOptions } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
 import type { JournalOptions, Session } from './session.ts'
 
@@ -141,7 +141,7 @@ async function checkLimits(
   const slices = new Slices(clock)
   for (const { node } of nodes.values()) {
     const own = { ...limitsOf(node.job), ...limitsOf(node.options) }
-    if (Object.keys(own).length > 0) trial.add(node.name, own)
+    if (Object.keys(own).length > 0) addNode(trial, node.name, own)
     if (slices.due) await slices.next()
   }
 }
@@ -158,8 +158,23 @@ async function addNodes(
     const done = session?.finished.has(name)
       ? { done: true, value: session.finished.get(name) }
       : undefined
-    scheduler.add(name, { ...limitsOf(job), ...limitsOf(node.options), ...done, after })
+    addNode(scheduler, name, { ...limitsOf(job), ...limitsOf(node.options), ...done, after })
     if (slices.due) await slices.next()
+  }
+}
+
+/** A wrong limit is told with the node that has it. */
+function addNode(scheduler: Scheduler, name: string, options: AddOptions): void {
+  try {
+    scheduler.add(name, options)
+  } catch (error) {
+    if (!isError(error, 'HDL_BAD_OPTION')) throw error
+    const { option, value, expected } = error.details
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: `${option} of ${name}`,
+      value,
+      expected,
+    })
   }
 }
 
