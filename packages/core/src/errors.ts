@@ -506,6 +506,18 @@ export const errorTable = {
       `${p.registry} has no ${p.feature}. ${p.instead}`,
     'Leave the option out for this registry, or do it by hand.',
   ),
+  HDL_NOT_VISIBLE: entry(
+    true,
+    (p: { package: string; version: string; registry: string; waited: number }) =>
+      `${p.registry} took ${p.package}@${p.version} and does not show it after ${Math.round(p.waited / 1000)} s.`,
+    'Run the release again later: it goes on from here and uploads nothing twice.',
+  ),
+  HDL_NOT_INSTALLABLE: entry(
+    false,
+    (p: { package: string; version: string; registry: string; problem: string }) =>
+      `${p.package}@${p.version} cannot be installed from ${p.registry}: ${p.problem}.`,
+    'It is published. Look at it with `npm view`, and publish a repaired version.',
+  ),
   HDL_ARTIFACT_CHANGED: entry(
     false,
     (p: { file: string; expected: string; found: string }) =>

@@ -1,0 +1,85 @@
+/** What a release asks Git for, and the tags it makes. Outside of a repository there are none. */
+import { isError } from '@heddle/core'
+import { runCommand, type WaitOptions } from '@heddle/core/lowlevel'
+
+export class Repository {
+  readonly #root: string
+  /** The commit that is released. */
+  readonly head: string
+
+  private constructor(root: string, head: string) {
+    this.#root = root
+    this.head = head
+  }
+
+  /** Undefined outside of a repository, and in one without a commit. */
+  static async open(root: string, wait: WaitOptions = {}): Promise<Repository | undefined> {
+    try {
+      const head = await git(root, ['rev-parse', '--verify', 'HEAD^{commit}'], wait)
+      return new Repository(root, head.trim())
+    } catch (error) {
+      if (isError(error, 'HDL_COMMAND_FAILED')) return undefined
+      throw error
+    }
+  }
+
+  /** Files that differ from the commit, as Git prints them. */
+  async changes(wait: WaitOptions = {}): Promise<string[]> {
+    const text = await git(this.#root, ['status', '--porcelain', '--untracked-files=no'], wait)
+    return text.split('\n').filter((line) => line !== '')
+  }
+
+  /** Tags by name, with the commit each stands for. */
+  async tags(wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
+    const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'
+    const text = await git(this.#root, ['for-each-ref', format, 'refs/tags'], wait)
+    const tags = new Map<string, string>()
+    for (const line of text.split('\n')) {
+      const [name, object, target] = line.split('\0')
+      if (object !== undefined) tags.set(name!, target === '' ? object : target!)
+    }
+    return tags
+  }
+
+  /**
+   * Makes a tag on the released commit, unless there is one of that name.
+   *
+   * Whether the existing one stands for the same commit is not asked: a release that is finished on a
+   * later commit keeps the tags it has.
+   */
+  async tag(name: string, message: string, wait: WaitOptions = {}): Promise<'made' | 'there'> {
+    try {
+      const args = ['tag', '--annotate', '--no-sign', '--message', message, name, this.head]
+      await git(this.#root, args, wait)
+      return 'made'
+    } catch (error) {
+      if (isError(error, 'HDL_COMMAND_FAILED') && (await this.tags(wait)).has(name)) return 'there'
+      throw error
+    }
+  }
+
+  /** Sends tags to a remote, all in one request. */
+  async push(remote: string, tags: readonly string[], wait: WaitOptions = {}): Promise<void> {
+    const refs = tags.map((tag) => `refs/tags/${tag}`)
+    await git(this.#root, ['push', remote, ...refs], wait)
+  }
+}
+
+/** More than any repository has to say here. */
+const longestAnswer = 64 * 2 ** 20
+
+async function git(root: string, args: readonly string[], wait: WaitOptions): Promise<string> {
+  const { signal, deadline } = wait
+  const { stdout } = await runCommand('git', args, {
+    cwd: root,
+    keep: longestAnswer,
+    ...(signal !== undefined && { signal }),
+    ...(deadline !== undefined && { deadline }),
+  })
+  return stdout
+}
+
+/** `core@1.2.0`; in a workspace of one package `v1.2.0`. */
+export function tagName(name: string, version: string, isOnly: boolean): string {
+  return isOnly ? `v${version}` : `${name}@${version}`
+}

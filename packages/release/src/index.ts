@@ -1,0 +1,48 @@
+export type {
+  Artifact,
+  Ecosystem,
+  InternalDependency,
+  PackedPackage,
+  PlannedPackage,
+  PlanStatus,
+  ReleaseOutcome,
+  ReleasePlan,
+  Workspace,
+  WorkspacePackage,
+} from './model.ts'
+
+// workspace/: what there is.
+export { readWorkspace } from './workspace/read-workspace.ts'
+
+// plan/: what is to be released.
+export type { PlanOptions } from './plan/assemble.ts'
+export { checkPlan, requireInstallable, type PlanFinding } from './plan/check-plan.ts'
+export { planAsPrepared } from './plan/choose-source.ts'
+export { planFromChangesets } from './plan/from-changesets.ts'
+export { planFromCommits } from './plan/from-commits.ts'
+export { planFromManifests } from './plan/from-manifests.ts'
+export { planFromFile } from './plan/publish-plan.ts'
+export { planCsv, planJson } from './plan/output/data.ts'
+export { planMermaid } from './plan/output/mermaid.ts'
+export { planLevels } from './plan/output/order.ts'
+export { planTable } from './plan/output/table.ts'
+
+// manifest/, pack/, pin/: what is uploaded.
+export { releaseManifest } from './manifest/npm-manifest.ts'
+export { packNpm, type PackNpmOptions } from './pack/npm.ts'
+export { packPython, type PackPythonOptions } from './pack/python.ts'
+export { pinInPlace, type PinnedManifests } from './pin/pin-in-place.ts'
+
+// registry/: where it goes.
+export { npmRegistry, type NpmRegistryOptions } from './registry/npm/npm-registry.ts'
+export { openRegistries, type Registries } from './registry/open-registries.ts'
+export { pypiRegistry, type PypiRegistryOptions } from './registry/pypi/pypi-registry.ts'
+export { publishOnce, type PublishOptions, type PublishResult } from './registry/reconcile.ts'
+export type { Registry, Standing, VersionOnRegistry } from './registry/registry.ts'
+export { waitVisible, type Visibility, type VisibleOptions } from './registry/visible.ts'
+
+// stages/, report/: the release itself.
+export { publishRelease } from './stages/release.ts'
+export type { ReleaseOptions } from './stages/options.ts'
+export { partsOf, stageNames, type StageName } from './stages/stages.ts'
+export type { PackageReport, Problem, ReleaseReport } from './report/report.ts'

@@ -1,0 +1,48 @@
+import path from 'node:path'
+import { isError } from '@heddle/core'
+import { runCommand } from '@heddle/core/lowlevel'
+
+/** Where a release keeps what must outlive it. Nothing of it is in the work tree of a repository. */
+export interface ReleaseFolder {
+  readonly folder: string
+  /** The lock; the same name with `.json` says who holds it. */
+  readonly lock: string
+  /** Every step of every release. */
+  readonly journal: string
+  /** Originals of manifests that are pinned in place. */
+  readonly pins: string
+  /** Archives of the release under way. */
+  readonly packed: string
+}
+
+/**
+ * `.git/heddle`, shared by all work trees of a repository; `.heddle` in a folder without Git.
+ *
+ * *Cancellation*: ends the question to Git; nothing is left behind.
+ * *Fairness*: does not apply.
+ */
+export async function releaseFolder(root: string, signal?: AbortSignal): Promise<ReleaseFolder> {
+  const git = await gitFolder(root, signal)
+  const folder = path.join(git ?? root, git === undefined ? '.heddle' : 'heddle')
+  return {
+    folder,
+    lock: path.join(folder, 'release.lock'),
+    journal: path.join(folder, 'releases.db'),
+    pins: path.join(folder, 'pins'),
+    packed: path.join(folder, 'packed'),
+  }
+}
+
+async function gitFolder(root: string, signal?: AbortSignal): Promise<string | undefined> {
+  try {
+    const { stdout } = await runCommand('git', ['rev-parse', '--git-common-dir'], {
+      cwd: root,
+      ...(signal !== undefined && { signal }),
+    })
+    return path.resolve(root, stdout.trimEnd())
+  } catch (error) {
+    // No repository, or no Git.
+    if (isError(error, 'HDL_COMMAND_FAILED')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * How a release ended. What is said of a package comes from its registry (L4); the stages only say
+ * why something is not there, or what came after it.
+ */
+import { HeddleError, type GraphResult } from '@heddle/core'
+import type { Recovery } from '@heddle/core/lowlevel'
+import { tagName } from '../git/repository.ts'
+import type { Ecosystem, PlannedPackage, ReleaseOutcome } from '../model.ts'
+import { checkPlan } from '../plan/check-plan.ts'
+import { inReleaseOrder } from '../plan/output/order.ts'
+import type { Standing } from '../registry/registry.ts'
+import { nodeName, stageNames, type StageName } from '../stages/stages.ts'
+import type { Release, Uploaded } from '../stages/work.ts'
+import { packedOf } from './artifacts.ts'
+
+/** Something that went wrong with a package. */
+export interface Problem {
+  readonly stage: StageName | 'report'
+  readonly code: string | undefined
+  readonly message: string
+  readonly help?: string
+}
+
+export interface PackageReport {
+  readonly name: string
+  readonly version: string
+  readonly ecosystem: Ecosystem
+  readonly registry: string
+  readonly outcome: ReleaseOutcome
+  /** `sha512-…` of its first archive, where it was packed. */
+  readonly integrity?: string
+  /** How often it was uploaded, over all processes of this release. */
+  readonly uploads: number
+  /** The Git tag, where there is one. */
+  readonly tag?: string
+  /** The package whose failure keeps this one from being released. */
+  readonly blockedBy?: string
+  readonly problems: readonly Problem[]
+}
+
+export interface ReleaseReport {
+  /** Every package is on its registry with our content, and nothing went wrong after that. */
+  readonly ok: boolean
+  readonly isDryRun: boolean
+  readonly isCancelled: boolean
+  /** Its id in the journal. */
+  readonly run: string | undefined
+  /** In the order of the release. */
+  readonly packages: readonly PackageReport[]
+  readonly warnings: readonly string[]
+  /** Manifests that a killed release had left pinned. */
+  readonly restored: readonly string[]
+  readonly ms: number
+}
+
+export interface Ended {
+  readonly id: string | undefined
+  readonly ended: GraphResult
+  readonly results: ReadonlyMap<string, unknown>
+  readonly recovered: Recovery
+}
+
+export async function makeReport(release: Release, run: Ended): Promise<ReleaseReport> {
+  const included = inReleaseOrder(release.plan).filter(({ status }) => status === 'included')
+  const packages = await Promise.all(included.map((planned) => reportOf(release, run, planned)))
+  const isDryRun = release.options.dryRun === true
+  const isThere = ({ outcome, problems }: PackageReport): boolean =>
+    problems.length === 0 &&
+    (isDryRun ? outcome === 'skipped' : outcome === 'published' || outcome === 'already-published')
+  return {
+    ok: packages.every(isThere) && run.ended.state !== 'cancelled',
+    isDryRun,
+    isCancelled: run.ended.state === 'cancelled',
+    run: run.id,
+    packages,
+    warnings: await warningsOf(release),
+    restored: run.recovered.restored,
+    ms: 0,
+  }
+}
+
+async function reportOf(
+  release: Release,
+  { ended, results }: Ended,
+  planned: PlannedPackage,
+): Promise<PackageReport> {
+  const { name, ecosystem } = planned.package
+  const registry = release.registryFor(name)
+  const packed = packedOf(results, name)
+  const uploaded = results.get(nodeName(name, 'upload')) as Uploaded | undefined
+  const problems = problemsOf(ended, name)
+  let standing: Standing | 'unknown' = { is: 'absent' }
+  if (packed !== undefined && release.options.dryRun !== true) {
+    try {
+      standing = await registry.compare(packed)
+    } catch (error) {
+      standing = 'unknown'
+      problems.push(problemOf('report', error))
+    }
+  }
+  const blockedBy = blockerOf(ended, name)
+  const tag = results.get(nodeName(name, 'tag')) as string | null | undefined
+  const oldTag = tagName(name, planned.version, release.plan.workspace.tool === 'single')
+  const shownTag = tag ?? (release.tags.has(oldTag) ? oldTag : undefined)
+  return {
+    name,
+    version: planned.version,
+    ecosystem,
+    registry: registry.url,
+    outcome: outcomeOf(standing, uploaded, problems, blockedBy),
+    ...(packed !== undefined && { integrity: packed.artifacts[0]!.integrity }),
+    uploads: uploaded?.uploads ?? 0,
+    ...(shownTag !== undefined && { tag: shownTag }),
+    ...(blockedBy !== undefined && { blockedBy }),
+    problems,
+  }
+}
+
+function outcomeOf(
+  standing: Standing | 'unknown',
+  uploaded: Uploaded | undefined,
+  problems: readonly Problem[],
+  blockedBy: string | undefined,
+): ReleaseOutcome {
+  if (standing !== 'unknown' && standing.is === 'different') return 'conflict'
+  if (standing !== 'unknown' && standing.is === 'ours') {
+    return uploaded?.outcome === 'already-published' ? 'already-published' : 'published'
+  }
+  if (problems.some(({ code }) => code === 'HDL_VERSION_CONFLICT')) return 'conflict'
+  // Not packed because an earlier release has published it.
+  if (uploaded?.outcome === 'already-published') return 'already-published'
+  if (uploaded !== undefined) return 'accepted-not-visible'
+  if (problems.length > 0) return 'failed'
+  return blockedBy === undefined ? 'skipped' : 'blocked'
+}
+
+function problemsOf(ended: GraphResult, name: string): Problem[] {
+  return stageNames.flatMap((stage) => {
+    const node = nodeName(name, stage)
+    if (ended.failed.has(node)) return [problemOf(stage, ended.failed.get(node))]
+    const errors = ended.cancelled.includes(node) ? (ended.errors.get(node) ?? []) : []
+    return errors.slice(-1).map((error) => problemOf(stage, error))
+  })
+}
+
+function problemOf(stage: Problem['stage'], error: unknown): Problem {
+  if (!(error instanceof HeddleError)) {
+    const message = error instanceof Error ? error.message : String(error)
+    return { stage, code: undefined, message }
+  }
+  return { stage, code: error.code, message: error.message, help: error.help }
+}
+
+/** The other package whose stage keeps one of this package's from starting. */
+function blockerOf(ended: GraphResult, name: string): string | undefined {
+  for (const stage of stageNames) {
+    const cause = ended.blocked.get(nodeName(name, stage))
+    if (cause === undefined) continue
+    const blocker = cause.slice(0, cause.lastIndexOf(' '))
+    if (blocker !== name) return blocker
+  }
+  return undefined
+}
+
+async function warningsOf({ plan, repository }: Release): Promise<string[]> {
+  const changes = (await repository?.changes()) ?? []
+  const dirty =
+    changes.length === 0
+      ? []
+      : [`The work tree has ${changes.length} changed files: what is released is not the commit.`]
+  const findings = checkPlan(plan)
+    .filter(({ level }) => level === 'warning')
+    .map(({ package: name, problem }) => `${name}: ${problem}`)
+  return [...(plan.warnings ?? []), ...dirty, ...findings]
+}

@@ -1,0 +1,185 @@
+/**
+ * From a plan to a graph of stages.
+ *
+ * Edges between packages are few: a package is built after what it needs is built, and uploaded
+ * after what it needs can be installed. With staging, nothing is approved before everything has been
+ * handed in, and a package is approved after what it needs can be installed.
+ */
+import { Graph, job, type JobContext, type NodeRef } from '@heddle/core'
+import type { PackedPackage, PlannedPackage } from '../model.ts'
+import { inReleaseOrder } from '../plan/output/order.ts'
+import { nodeName, stageNeeds, type StageName } from './stages.ts'
+import * as work from './work.ts'
+import type { Checked, Release, Uploaded } from './work.ts'
+
+/** What a later package waits for. */
+interface Built {
+  readonly build: NodeRef
+  /** Undefined in a dry run. */
+  readonly gate: NodeRef | undefined
+}
+
+/** What is handed in for approval. */
+interface HandedIn {
+  readonly planned: PlannedPackage
+  readonly check: NodeRef<Checked>
+  readonly pack: NodeRef<PackedPackage | null>
+  readonly upload: NodeRef<Uploaded>
+}
+
+export function expand(release: Release): Graph {
+  return new Expansion(release).graph
+}
+
+class Expansion {
+  readonly graph = new Graph()
+  readonly #release: Release
+  readonly #done = new Map<string, Built>()
+
+  constructor(release: Release) {
+    this.#release = release
+    const included = inReleaseOrder(release.plan).filter(({ status }) => status === 'included')
+    const handedIn: HandedIn[] = []
+    for (const planned of included) {
+      const { name } = planned.package
+      const packed = this.#prepare(planned)
+      if (release.options.dryRun === true) {
+        this.#done.set(name, { build: packed.build, gate: undefined })
+        continue
+      }
+      const before = release.options.staged === true ? [] : this.#gates(planned)
+      const upload = this.#upload(name, packed, before)
+      this.#done.set(name, { build: packed.build, gate: upload })
+      const entry = { planned, check: packed.check, pack: packed.pack, upload }
+      if (release.options.staged === true) handedIn.push(entry)
+      else this.#finish(entry, upload)
+    }
+    for (const entry of handedIn) {
+      const all = handedIn.map(({ upload }) => upload)
+      this.#finish(entry, this.#approve(entry, [...all, ...this.#gates(entry.planned)]))
+    }
+  }
+
+  #gates({ after }: PlannedPackage): NodeRef[] {
+    return after.flatMap((name) => this.#done.get(name)?.gate ?? [])
+  }
+
+  #prepare(planned: PlannedPackage): {
+    readonly check: NodeRef<Checked>
+    readonly build: NodeRef
+    readonly pack: NodeRef<PackedPackage | null>
+  } {
+    const release = this.#release
+    const { name } = planned.package
+    const check = this.graph.add(
+      nodeName(name, 'check'),
+      stageJob('check', (_: undefined, context) => work.check(release, name, context)),
+    )
+    const builtFirst = planned.after.flatMap((each) => this.#done.get(each)?.build ?? [])
+    const build = this.graph.add(
+      nodeName(name, 'build'),
+      stageJob('build', async ({ isOld }: Checked, context) => {
+        if (!isOld) await work.build(release, name, context)
+      }),
+      { after: [check, ...builtFirst], input: (of) => of(check) },
+    )
+    const pack = this.graph.add(
+      nodeName(name, 'pack'),
+      stageJob('pack', ({ isOld }: Checked, context) =>
+        isOld ? null : work.pack(release, name, context),
+      ),
+      { after: [check, build], input: (of) => of(check) },
+    )
+    return { check, build, pack }
+  }
+
+  #upload(
+    name: string,
+    { pack }: { readonly pack: NodeRef<PackedPackage | null> },
+    gates: readonly NodeRef[],
+  ): NodeRef<Uploaded> {
+    const release = this.#release
+    const begin = this.graph.add(
+      nodeName(name, 'begin'),
+      stageJob('begin', () => release.token),
+      { after: [pack, ...gates] },
+    )
+    return this.graph.add(
+      nodeName(name, 'upload'),
+      stageJob(
+        'upload',
+        ({ packed, begunBy }: { packed: PackedPackage | null; begunBy: string }, context) =>
+          packed === null
+            ? ({ outcome: 'already-published', uploads: 0 } as const)
+            : work.upload(release, packed, begunBy, context),
+      ),
+      {
+        after: [pack, begin],
+        input: (of) => ({ packed: of(pack), begunBy: of(begin) }),
+      },
+    )
+  }
+
+  #approve({ planned, pack, upload }: HandedIn, after: readonly NodeRef[]): NodeRef {
+    return this.graph.add(
+      nodeName(planned.package.name, 'approve'),
+      stageJob(
+        'approve',
+        async (
+          { packed, uploaded }: { packed: PackedPackage | null; uploaded: Uploaded },
+          context,
+        ) => {
+          if (packed !== null) await work.approve(this.#release, packed, uploaded, context)
+        },
+      ),
+      {
+        after: [pack, upload, ...after],
+        input: (of) => ({ packed: of(pack), uploaded: of(upload) }),
+      },
+    )
+  }
+
+  /** From accepted to tagged. What depends on this package waits for the part that the gate says. */
+  #finish({ planned, check, pack }: HandedIn, accepted: NodeRef): void {
+    const release = this.#release
+    const { gate = 'visible', smoke = true, tag = true } = release.options
+    const { name } = planned.package
+    const withPacked = (
+      stage: StageName,
+      action: (packed: PackedPackage, context: JobContext) => Promise<void>,
+      after: NodeRef,
+    ): NodeRef =>
+      this.graph.add(
+        nodeName(name, stage),
+        stageJob(stage, async (packed: PackedPackage | null, context) => {
+          if (packed !== null) await action(packed, context)
+        }),
+        { after: [pack, after], input: (of) => of(pack) },
+      )
+
+    const visible = withPacked('visible', (...args) => work.visible(release, ...args), accepted)
+    const { build } = this.#done.get(name)!
+    this.#done.set(name, { build, gate: gate === 'visible' ? visible : accepted })
+    const verified = withPacked('verify', (...args) => work.verify(release, ...args), visible)
+    if (smoke) withPacked('smoke', (...args) => work.smoke(release, ...args), verified)
+    if (!tag || release.repository === undefined) return
+    // Not after the smoke test: what is on the registry has a tag, whether it is any good or not.
+    this.graph.add(
+      nodeName(name, 'tag'),
+      // null: the journal keeps plain data, and `undefined` is none.
+      stageJob('tag', async ({ isOld }: Checked, context) =>
+        isOld ? null : ((await work.tag(release, name, context)) ?? null),
+      ),
+      { after: [check, verified], input: (of) => of(check) },
+    )
+  }
+}
+
+function stageJob<I, O>(
+  stage: StageName,
+  run: (input: I, context: JobContext) => O | Promise<O>,
+): ReturnType<typeof job<I, O>> {
+  // Its own budget ends the wait for visibility; a timeout would only cut it short.
+  const timeout = stage === 'visible' ? { timeout: Infinity } : {}
+  return job({ name: stage, needs: stageNeeds[stage], ...timeout }, run)
+}

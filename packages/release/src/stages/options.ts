@@ -1,0 +1,61 @@
+import os from 'node:os'
+import type { Observer, Run } from '@heddle/core'
+import type { Kernel } from '@heddle/core/lowlevel'
+import type { PlannedPackage } from '../model.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { StageResources } from './stages.ts'
+
+/** Gives the registry that a package belongs to. Asked once per package; registries may be shared. */
+export type RegistryOf = (planned: PlannedPackage) => Registry
+
+export interface ReleaseOptions {
+  readonly registryOf: RegistryOf
+  /** Packs and checks everything, uploads nothing. */
+  readonly dryRun?: boolean
+  /** Hands everything in first, then approves in the order of dependencies. */
+  readonly staged?: boolean
+  /**
+   * What a package waits for before it is uploaded: that its dependencies can be installed
+   * (`visible`, the default), or that the registry took them (`accepted`).
+   */
+  readonly gate?: 'visible' | 'accepted'
+  /** Uploads at once. Default 5. */
+  readonly concurrency?: number
+  /** Uploads of one version after the first one failed for a passing reason. Default 3. */
+  readonly retries?: number
+  /** Milliseconds: upload n waits uniform(0, min(retryBaseDelay * 2^n, 60 s)). Default 1,000. */
+  readonly retryBaseDelay?: number
+  /** Milliseconds that one stage may take. Default 600,000. */
+  readonly timeout?: number
+  /** Milliseconds that a registry has to show what it took. Default 30 minutes. */
+  readonly visibilityBudget?: number
+  /** Milliseconds in which an upload without a clear answer may still show up. Default 60,000. */
+  readonly settle?: number
+  /** The script that builds a package, where it has one; false builds nothing. Default `build`. */
+  readonly build?: string | false
+  /** Installs what was published into an empty project. Default true. */
+  readonly smoke?: boolean
+  /** Makes a Git tag for each package. Default true, where there is a repository. */
+  readonly tag?: boolean
+  /** Sends the tags to this remote. */
+  readonly push?: string
+  /** `in-place` rewrites manifests in the work tree while packages are built. Default `memory`. */
+  readonly pin?: 'memory' | 'in-place'
+  /** A one-time password, where the account needs one. */
+  readonly otp?: string
+  /** A Sigstore bundle by package name. */
+  readonly provenance?: ReadonlyMap<string, string>
+  readonly signal?: AbortSignal
+  readonly observer?: Observer
+  /** Told when the stages start: the run can be paused, cancelled and asked why something waits. */
+  readonly onStart?: (run: Run) => void
+  readonly kernel?: Kernel
+}
+
+/** What the machine and the registry stand at once. */
+export function resourcesOf({
+  concurrency = 5,
+}: ReleaseOptions): StageResources & Record<string, number> {
+  const cpu = Math.min(concurrency, os.availableParallelism())
+  return { cpu, upload: concurrency, read: 2 * concurrency, git: 1 }
+}

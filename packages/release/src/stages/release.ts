@@ -1,0 +1,162 @@
+/**
+ * A release from its plan to its report.
+ *
+ *   lock ─▶ restore what a killed release left ─▶ look for a release to go on with ─▶ stages ─▶ report
+ *
+ * Invariants, quoted by the tests:
+ *  L1  At most one release per repository is under way on a machine.
+ *  L2  Nothing is read, built or uploaded before pinned manifests of a killed release are restored.
+ *  L3  The same plan from the same commit goes on where the last release of it stopped, without being
+ *      asked to; any other plan is a release of its own.
+ *  L4  What the report says of a package is what its registry holds at the end.
+ */
+import { createHash } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { startRun, type GraphResult, type RunOptions } from '@heddle/core'
+import {
+  holdLock,
+  openJournal,
+  recover,
+  systemKernel,
+  type Journal,
+  type Recovery,
+  type RunSummary,
+} from '@heddle/core/lowlevel'
+import { Repository } from '../git/repository.ts'
+import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
+import type { ReleasePlan } from '../model.ts'
+import { requireInstallable } from '../plan/check-plan.ts'
+import type { Registry } from '../registry/registry.ts'
+import { isIntact } from '../report/artifacts.ts'
+import { makeReport, type ReleaseReport } from '../report/report.ts'
+import { expand } from './expand.ts'
+import { resourcesOf, type ReleaseOptions } from './options.ts'
+import { holdPins } from './pins.ts'
+import type { Release } from './work.ts'
+
+/**
+ * Publishes the included packages of a plan. Resolves also when some could not be published: look
+ * at `ok`.
+ *
+ * *Cancellation*: aborting `signal` ends the stages under way; what the registry had taken is in the
+ * report, and calling it again finishes the release.
+ * *Fairness*: a package is built, packed and uploaded as soon as what it needs is there.
+ * @throws `HDL_LOCKED` when a release is under way; `HDL_PLAN_INVALID` before anything is done;
+ * `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`.
+ */
+export async function publishRelease(
+  plan: ReleasePlan,
+  options: ReleaseOptions,
+): Promise<ReleaseReport> {
+  const { root } = plan.workspace
+  const { kernel = systemKernel, signal } = options
+  const wait = signal === undefined ? {} : { signal }
+  const folder = await releaseFolder(root, signal)
+  await mkdir(folder.folder, { recursive: true })
+  await using _lock = await holdLock(folder.lock, { command: 'heddle release publish', kernel })
+  const recovered = await recoverPins(folder)
+  requireInstallable(plan)
+
+  const repository = await Repository.open(root, wait)
+  const registries = registriesOf(plan, options)
+  await using journal = await openJournal(`sqlite:${folder.journal}`, { kernel })
+  const isDryRun = options.dryRun === true
+  const title = titleOf(plan, options, registries, repository)
+  const last = isDryRun ? undefined : await lastOf(journal, title)
+  const resumable = last !== undefined && (await isIntact(journal, last.id)) ? last : undefined
+  const packed = path.join(folder.packed, isDryRun ? 'dry-run' : title)
+  const release: Release = {
+    plan,
+    options,
+    kernel,
+    repository,
+    tags: (await repository?.tags(wait)) ?? new Map(),
+    folder: packed,
+    token: `${process.pid}-${kernel.random.next().toString(36).slice(2)}`,
+    isUnsure: last !== undefined && resumable === undefined,
+    registryFor: (name) => registries.get(name)!,
+  }
+  const started = kernel.clock.now()
+  const run = await runStages(release, folder, journal, title, resumable?.id)
+  const report = await makeReport(release, { ...run, recovered })
+  // What is not finished needs its archives again.
+  if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })
+  return { ...report, ms: Math.round(kernel.clock.now() - started) }
+}
+
+interface Stages {
+  readonly id: string | undefined
+  readonly ended: GraphResult
+  /** What the stages returned, by node, also those of an earlier process. */
+  readonly results: ReadonlyMap<string, unknown>
+}
+
+async function runStages(
+  release: Release,
+  folder: ReleaseFolder,
+  journal: Journal,
+  title: string,
+  resume: string | undefined,
+): Promise<Stages> {
+  const { options, kernel } = release
+  await using pins = options.pin === 'in-place' ? await holdPins(release, folder.pins) : undefined
+  const runOptions: RunOptions = {
+    concurrency: Infinity,
+    resources: resourcesOf(options),
+    timeout: options.timeout ?? 600_000,
+    kernel,
+    title,
+    journal: options.dryRun === true ? 'memory' : journal,
+    ...(options.signal !== undefined && { signal: options.signal }),
+    ...(resume !== undefined && { resume }),
+    observer: (event) => {
+      pins?.observe(event)
+      options.observer?.(event)
+    },
+  }
+  const run = await startRun(expand(release), runOptions)
+  options.onStart?.(run)
+  const ended = await run.result
+  const results = new Map<string, unknown>()
+  for (const node of [...ended.succeeded, ...ended.reused]) results.set(node, ended.valueOf(node))
+  return { id: options.dryRun === true ? undefined : run.id, ended, results }
+}
+
+async function recoverPins(folder: ReleaseFolder): Promise<Recovery> {
+  await mkdir(folder.pins, { recursive: true })
+  return recover(folder.pins)
+}
+
+/** One registry for each package; those at one address are shared. */
+function registriesOf(plan: ReleasePlan, options: ReleaseOptions): ReadonlyMap<string, Registry> {
+  const registries = new Map<string, Registry>()
+  for (const [name, planned] of plan.packages) {
+    if (planned.status === 'included') registries.set(name, options.registryOf(planned))
+  }
+  return registries
+}
+
+/** L3: everything that makes it another release. */
+function titleOf(
+  plan: ReleasePlan,
+  { staged = false, gate = 'visible', smoke = true, tag = true }: ReleaseOptions,
+  registries: ReadonlyMap<string, Registry>,
+  repository: Repository | undefined,
+): string {
+  const packages = Array.from(registries, ([name, { url }]) => {
+    const { version, tag: distTag, after } = plan.packages.get(name)!
+    return [name, version, distTag, after, url]
+  })
+  const marks = { packages, head: repository?.head, staged, gate, smoke, tag }
+  const digest = createHash('sha256').update(JSON.stringify(marks)).digest('hex')
+  return `release ${digest.slice(0, 16)}`
+}
+
+async function lastOf(journal: Journal, title: string): Promise<RunSummary | undefined> {
+  const last = (await journal.runs()).find((run) => run.title === title)
+  if (last === undefined) return undefined
+  const { succeeded = 0, ...others } = last.counts
+  const isDone = last.state === 'finished' && Object.values(others).every((count) => count === 0)
+  return isDone && succeeded > 0 ? undefined : last
+}

@@ -1,0 +1,66 @@
+/**
+ * The stages of one package, in order, and what each takes while it runs.
+ *
+ *   manifest ─▶ check ─▶ build ─▶ pack ─▶ begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
+ *                                                   └─▶ approve ─┘             └▶ tag
+ *
+ * A stage is a node of the graph, so a slow build of one package never holds up the upload of
+ * another, and waiting for a registry to show a version takes nothing at all.
+ */
+import type { Needs } from '@heddle/core'
+
+export const stageNames = [
+  'manifest',
+  'check',
+  'build',
+  'pack',
+  'begin',
+  'upload',
+  'approve',
+  'visible',
+  'verify',
+  'smoke',
+  'tag',
+] as const
+
+export type StageName = (typeof stageNames)[number]
+
+/** What there is of each: see {@link stageNeeds}. */
+export interface StageResources {
+  /** Builds, archives and installations at once. */
+  readonly cpu: number
+  /** Uploads at once. */
+  readonly upload: number
+  /** Questions to the registry at once, beside those who wait for a version to show. */
+  readonly read: number
+  /** Git does one thing at a time. */
+  readonly git: number
+}
+
+export const stageNeeds: Readonly<Record<StageName, Needs>> = {
+  manifest: {},
+  check: { read: 1 },
+  build: { cpu: 1 },
+  pack: { cpu: 1 },
+  begin: {},
+  upload: { upload: 1 },
+  approve: { upload: 1 },
+  visible: {},
+  verify: { read: 1 },
+  smoke: { cpu: 1 },
+  tag: { git: 1 },
+}
+
+/** The name of a node: for people first. */
+export function nodeName(name: string, stage: StageName): string {
+  return `${name} ${stage}`
+}
+
+/** The other way round. Undefined for a node that is no stage of a package. */
+export function partsOf(
+  node: string,
+): { readonly name: string; readonly stage: StageName } | undefined {
+  const at = node.lastIndexOf(' ')
+  const stage = stageNames.find((each) => each === node.slice(at + 1))
+  return stage === undefined || at < 0 ? undefined : { name: node.slice(0, at), stage }
+}

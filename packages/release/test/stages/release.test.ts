@@ -1,0 +1,259 @@
+/** Whole releases against a real registry, with what goes wrong in reality in between. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { HeddleError } from '@heddle/core'
+import { publishRelease } from '../../src/stages/release.ts'
+import type { ReleaseOptions } from '../../src/stages/options.ts'
+import { planFromManifests } from '../../src/plan/from-manifests.ts'
+import { openRegistries } from '../../src/registry/open-registries.ts'
+import type { PackageReport, ReleaseReport } from '../../src/report/report.ts'
+import { startFaultProxy, type FaultProxy } from '../../src/testing/fault-proxy.ts'
+import type { FaultRule } from '../../src/testing/fault-rules.ts'
+import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
+import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+import { Monorepo } from '../support/monorepo.ts'
+
+let registry: Verdaccio
+before(async () => {
+  registry = await startVerdaccio()
+})
+after(() => registry.close())
+
+/** Five packages with names that no other test has: the registry is shared. */
+let released = 0
+function fivePackages(): { readonly repo: Monorepo; readonly of: (letter: string) => string } {
+  const of = (letter: string): string => `${letter}${released}`
+  released++
+  const [a, b, c, d, e] = [...'abcde'].map(of) as [string, string, string, string, string]
+  return {
+    repo: new Monorepo({ packages: { [a]: [], [b]: [a], [c]: [b], [d]: [], [e]: [d] } }),
+    of,
+  }
+}
+
+async function publish(
+  repo: Monorepo,
+  url: string,
+  options: Partial<ReleaseOptions> = {},
+): Promise<ReleaseReport> {
+  await using registries = await openRegistries({ folder: repo.root, npm: url, env: {} })
+  const plan = await planFromManifests(await readWorkspace(repo.root))
+  return publishRelease(plan, {
+    registryOf: (planned) => registries.registryOf(planned),
+    smoke: false,
+    retryBaseDelay: 1,
+    settle: 50,
+    ...options,
+  })
+}
+
+const proxyWith = (...rules: FaultRule[]): Promise<FaultProxy> =>
+  startFaultProxy({ target: registry.url, rules })
+
+const outcomes = ({ packages }: ReleaseReport): Record<string, string> =>
+  Object.fromEntries(packages.map(({ name, outcome }) => [name.slice(0, 1), outcome]))
+
+const find = ({ packages }: ReleaseReport, name: string): PackageReport =>
+  packages.find((each) => each.name === name)!
+
+test('96 a release publishes in the order of dependencies, tags, and leaves the tree as it was', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await using proxy = await proxyWith()
+  const report = await publish(repo, proxy.url)
+  assert.equal(report.ok, true)
+  assert.deepEqual(new Set(report.packages.map(({ outcome }) => outcome)), new Set(['published']))
+  assert.deepEqual(
+    repo.tags,
+    [...'abcde'].map((letter) => `${of(letter)}@1.0.0`),
+  )
+  assert.equal(repo.status, '')
+  const uploads = proxy.log.filter(({ isUpload }) => isUpload).map(({ package: name }) => name)
+  const order = (letter: string): number => uploads.indexOf(of(letter))
+  assert.ok(order('a') < order('b') && order('b') < order('c') && order('d') < order('e'))
+})
+
+test('97 a second release of the same commit uploads nothing', async () => {
+  const { repo } = fivePackages()
+  using _repo = repo
+  await publish(repo, registry.url)
+  await using proxy = await proxyWith()
+  const again = await publish(repo, proxy.url)
+  assert.equal(again.ok, true)
+  assert.deepEqual(
+    outcomes(again),
+    Object.fromEntries([...'abcde'].map((l) => [l, 'already-published'])),
+  )
+  assert.equal(proxy.log.filter(({ isUpload }) => isUpload).length, 0)
+})
+
+test('500 forever: what depends on it is blocked, the rest is published; a rerun finishes it', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await using proxy = await proxyWith({ method: 'PUT', package: of('b'), status: 500 })
+  const report = await publish(repo, proxy.url, { retries: 1 })
+  assert.equal(report.ok, false)
+  assert.deepEqual(outcomes(report), {
+    a: 'published',
+    b: 'failed',
+    c: 'blocked',
+    d: 'published',
+    e: 'published',
+  })
+  assert.equal(find(report, of('c')).blockedBy, of('b'))
+  assert.match(find(report, of('b')).problems[0]!.message, /500/)
+  assert.equal(repo.status, '')
+
+  proxy.rules.clear()
+  const again = await publish(repo, proxy.url)
+  assert.equal(again.ok, true)
+  assert.deepEqual(repo.tags.length, 5)
+  for (const letter of 'abcde') {
+    assert.equal(proxy.uploads.get(`${of(letter)}@1.0.0`)?.accepted, 1, letter)
+  }
+})
+
+test('88 a lost response: the registry is read, one upload, published', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await using proxy = await proxyWith({
+    method: 'PUT',
+    package: of('b'),
+    status: 504,
+    afterCommit: true,
+    times: 1,
+  })
+  const report = await publish(repo, proxy.url)
+  assert.equal(report.ok, true)
+  assert.deepEqual(proxy.uploads.get(`${of('b')}@1.0.0`), { sent: 1, accepted: 1 })
+  assert.ok(repo.tags.includes(`${of('b')}@1.0.0`))
+})
+
+test('89 a transient 409 is tried again, never taken for "already published"', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await using proxy = await proxyWith({
+    method: 'PUT',
+    package: of('b'),
+    status: 409,
+    body: { error: 'Failed to save packument. A common cause is if you try to publish too fast.' },
+    times: 1,
+  })
+  const report = await publish(repo, proxy.url)
+  assert.equal(report.ok, true)
+  assert.equal(proxy.uploads.get(`${of('b')}@1.0.0`)?.accepted, 1)
+})
+
+test('91 a registry that refuses us: no second try, dependents blocked, a hint', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await using proxy = await proxyWith({ method: 'PUT', package: of('a'), status: 403 })
+  const report = await publish(repo, proxy.url)
+  assert.deepEqual(outcomes(report), {
+    a: 'failed',
+    b: 'blocked',
+    c: 'blocked',
+    d: 'published',
+    e: 'published',
+  })
+  assert.equal(proxy.uploads.get(`${of('a')}@1.0.0`)?.sent, 1)
+  assert.equal(find(report, of('a')).problems[0]!.code, 'HDL_REGISTRY_AUTH')
+})
+
+test('other content under our version is a conflict', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  const other = new Monorepo({
+    packages: { [of('a')]: [] },
+    fields: { [of('a')]: { license: 'MIT' } },
+  })
+  using _other = other
+  await publish(other, registry.url)
+  const report = await publish(repo, registry.url)
+  assert.equal(report.ok, false)
+  assert.equal(find(report, of('a')).outcome, 'conflict')
+  assert.equal(find(report, of('b')).outcome, 'blocked')
+})
+
+test('94 a version that does not show: accepted-not-visible, dependents wait for the next release', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await using proxy = await startFaultProxy({
+    target: registry.url,
+    visibleAfter: { [of('a')]: Infinity },
+  })
+  const report = await publish(repo, proxy.url, { visibilityBudget: 0 })
+  assert.equal(report.ok, false)
+  assert.deepEqual(outcomes(report), {
+    a: 'accepted-not-visible',
+    b: 'blocked',
+    c: 'blocked',
+    d: 'published',
+    e: 'published',
+  })
+  proxy.showAll()
+  const again = await publish(repo, proxy.url)
+  assert.equal(again.ok, true)
+  assert.equal(proxy.uploads.get(`${of('a')}@1.0.0`)?.accepted, 1)
+})
+
+test('98 a dry run packs and checks for real, and uploads nothing', async () => {
+  const { repo } = fivePackages()
+  using _repo = repo
+  await using proxy = await proxyWith()
+  const report = await publish(repo, proxy.url, { dryRun: true })
+  assert.equal(report.ok, true)
+  assert.ok(report.packages.every(({ integrity }) => integrity?.startsWith('sha512-')))
+  assert.ok(proxy.log.every(({ method }) => method === 'GET'))
+  assert.deepEqual(repo.tags, [])
+  assert.equal(repo.status, '')
+})
+
+test('72 a build that fails ends its package with what it said; nothing of it is uploaded', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  repo.write(`packages/${of('b')}/package.json`, {
+    name: of('b'),
+    version: '1.0.0',
+    dependencies: { [of('a')]: 'workspace:^' },
+    scripts: { build: 'echo no compiler here >&2; exit 3' },
+  })
+  repo.commit('a build')
+  const report = await publish(repo, registry.url)
+  const { outcome, problems } = find(report, of('b'))
+  assert.equal(outcome, 'failed')
+  assert.equal(problems[0]!.stage, 'build')
+  assert.match(problems[0]!.message, /exit code 3.*no compiler here/s)
+})
+
+test('63 a local range is told before anything is uploaded', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  repo.write(`packages/${of('e')}/package.json`, {
+    name: of('e'),
+    version: '1.0.0',
+    dependencies: { leftpad: 'file:../leftpad' },
+  })
+  repo.commit('a local range')
+  const report = await publish(repo, registry.url)
+  const { outcome, problems } = find(report, of('e'))
+  assert.equal(outcome, 'failed')
+  assert.equal(problems[0]!.code, 'HDL_LOCAL_RANGE')
+})
+
+test('73 while a release is under way another one is refused with its holder', async () => {
+  const { repo } = fivePackages()
+  using _repo = repo
+  let refused: unknown
+  const report = await publish(repo, registry.url, {
+    onStart: ({ scheduler }) => {
+      scheduler.pause()
+      publish(repo, registry.url)
+        .catch((error: unknown) => (refused = error))
+        .finally(() => scheduler.resume())
+    },
+  })
+  assert.equal(report.ok, true)
+  assert.ok(refused instanceof HeddleError && refused.code === 'HDL_LOCKED')
+  assert.match(refused.message, new RegExp(`${process.pid}`))
+})
