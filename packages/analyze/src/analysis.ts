@@ -6,6 +6,7 @@
  * need the callees; which findings are shown is decided afterwards, by targets and reports.
  */
 import type { Finding } from './finding.ts'
+import type { AnalysisCache } from './frontend/analysis-cache.ts'
 import type { Program } from './ir/program.ts'
 
 export interface AnalyzeOptions {
@@ -20,6 +21,8 @@ export interface AnalyzeOptions {
   /** Text that is newer than the file on disk: an open editor, standard input. By absolute path. */
   readonly overlays?: ReadonlyMap<string, string>
   readonly signal?: AbortSignal
+  /** What earlier runs have read, for watching: only what changed is read again. */
+  readonly cache?: AnalysisCache
 }
 
 /** Something that made the analysis less than complete. */

@@ -4,22 +4,17 @@
  * Reading and parsing yield to the loop now and then, so an editor or a server that hosts this stays
  * alive, and a signal can end it between files.
  */
-import path from 'node:path'
 import { systemKernel } from '@heddle/core/lowlevel'
-import type { Clock, Kernel } from '@heddle/core/lowlevel'
+import type { Kernel } from '@heddle/core/lowlevel'
 import type { Analysis, AnalyzeOptions, Diagnostic } from './analysis.ts'
 import { withFingerprints } from './baseline/fingerprint.ts'
 import type { UnnamedFinding } from './baseline/fingerprint.ts'
-import { parseSource } from './frontend/parse.ts'
-import type { ParsedFile } from './frontend/parse.ts'
+import { readProgram } from './frontend/read-program.ts'
 import { Resolver } from './frontend/resolve/resolve.ts'
-import { readSource } from './frontend/source-text.ts'
 import { buildProgram } from './ir/build.ts'
 import { Model } from './rules/model.ts'
 import { runRules } from './rules/index.ts'
 import { summarise } from './summaries/summary.ts'
-
-const filesPerTurn = 50
 
 /**
  * Analyses files together.
@@ -33,8 +28,10 @@ export async function analyze(
 ): Promise<Analysis> {
   const { clock } = kernel
   const started = clock.now()
-  const diagnostics: Diagnostic[] = []
-  const parsed = await parseAll(options, diagnostics, clock)
+  const { root, files, overlays, cache, signal } = options
+  const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
+  const { parsed } = read
+  const diagnostics: Diagnostic[] = [...read.diagnostics]
   const parsedAt = clock.now()
   const resolver = new Resolver(parsed.map((one) => one.file))
   const built = buildProgram({
@@ -76,45 +73,6 @@ export async function analyze(
       },
     },
   }
-}
-
-async function parseAll(
-  options: AnalyzeOptions,
-  diagnostics: Diagnostic[],
-  clock: Clock,
-): Promise<ParsedFile[]> {
-  const parsed: ParsedFile[] = []
-  for (const [index, file] of [...options.files].sort().entries()) {
-    if (index % filesPerTurn === filesPerTurn - 1)
-      await new Promise<void>((resolve) => clock.afterIo(resolve))
-    options.signal?.throwIfAborted()
-    const relative = path.relative(options.root, file).replaceAll('\\', '/')
-    const overlay = options.overlays?.get(file)
-    const source = overlay === undefined ? readSource(file) : { text: overlay }
-    if ('reason' in source) {
-      const kind = source.reason === 'too-large' ? 'too-large' : 'unreadable'
-      diagnostics.push({
-        kind,
-        file: relative,
-        message: source.message,
-        isIncomplete: source.reason !== 'generated',
-      })
-      continue
-    }
-    const one = parseSource(file, source.text)
-    const [error] = one.errors
-    if (error !== undefined) {
-      diagnostics.push({
-        kind: 'parse-error',
-        file: relative,
-        line: one.lineAt(error.start).line,
-        message: error.message,
-        isIncomplete: true,
-      })
-    }
-    parsed.push(one)
-  }
-  return parsed
 }
 
 function sorted(findings: readonly UnnamedFinding[]): UnnamedFinding[] {

@@ -1,0 +1,132 @@
+/**
+ * From paths to trees: every file is read and parsed, or told why not.
+ *
+ * Trees are kept in a cache between runs when there is one. A file is read again when its size or its
+ * times have changed, so a watcher may miss an event without the result being wrong.
+ */
+import { statSync } from 'node:fs'
+import path from 'node:path'
+import type { Clock } from '@heddle/core/lowlevel'
+import type { Diagnostic } from '../analysis.ts'
+import { toSlashes } from './discover.ts'
+import { parseSource } from './parse.ts'
+import type { ParsedFile } from './parse.ts'
+import { readSource } from './source-text.ts'
+
+export interface ReadOptions {
+  /** Absolute. */
+  readonly root: string
+  /** Absolute. */
+  readonly files: readonly string[]
+  /** Text that is newer than the file on disk, by absolute path. */
+  readonly overlays?: ReadonlyMap<string, string> | undefined
+  readonly cache?: SourceCache | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly clock: Clock
+}
+
+export interface ReadProgram {
+  /** Sorted by path. Also those with errors, of which a part may be read. */
+  readonly parsed: readonly ParsedFile[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** What became of one file. */
+interface ReadFile {
+  readonly stamp: string
+  readonly parsed: ParsedFile | undefined
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Milliseconds of reading after which timers and sockets get their turn. */
+const turnMs = 10
+
+/**
+ * Reads and parses files.
+ *
+ * *Cancellation*: the signal is looked at between files; nothing is left behind.
+ * *Fairness*: it yields to the loop after every few files.
+ */
+export async function readProgram(options: ReadOptions): Promise<ReadProgram> {
+  const { files, cache, signal, clock } = options
+  const parsed: ParsedFile[] = []
+  const diagnostics: Diagnostic[] = []
+  let turnBegan = clock.now()
+  for (const file of [...files].sort()) {
+    signal?.throwIfAborted()
+    const read = readOne(file, options)
+    cache?.put(file, read)
+    if (read.parsed !== undefined) parsed.push(read.parsed)
+    diagnostics.push(...read.diagnostics)
+    if (clock.now() - turnBegan > turnMs) {
+      await new Promise<void>((resolve) => clock.afterIo(resolve))
+      turnBegan = clock.now()
+    }
+  }
+  cache?.keepOnly(files)
+  return { parsed, diagnostics }
+}
+
+/** Trees of the last run. */
+export class SourceCache {
+  readonly #files = new Map<string, ReadFile>()
+
+  get(file: string, stamp: string): ReadFile | undefined {
+    const known = this.#files.get(file)
+    return known?.stamp === stamp ? known : undefined
+  }
+
+  put(file: string, read: ReadFile): void {
+    this.#files.set(file, read)
+  }
+
+  /** Forgets everything else: files that were removed must not be kept alive. */
+  keepOnly(files: readonly string[]): void {
+    const wanted = new Set(files)
+    for (const file of this.#files.keys()) if (!wanted.has(file)) this.#files.delete(file)
+  }
+}
+
+function readOne(file: string, { root, overlays, cache }: ReadOptions): ReadFile {
+  const overlay = overlays?.get(file)
+  const stamp = overlay === undefined ? stampOf(file) : `text ${overlay}`
+  const known = cache?.get(file, stamp)
+  if (known !== undefined) return known
+  const name = toSlashes(path.relative(root, file))
+  const source = overlay === undefined ? readSource(file) : { text: overlay }
+  if ('reason' in source) {
+    const { reason, message } = source
+    // What is made from other files is left out like the output of a build: that is no gap.
+    const isIncomplete = reason !== 'generated'
+    const kind = reason === 'too-large' ? 'too-large' : 'unreadable'
+    return { stamp, parsed: undefined, diagnostics: [{ kind, file: name, message, isIncomplete }] }
+  }
+  const parsed = parseSource(file, source.text)
+  const diagnostics = parseDiagnostics(parsed, name)
+  if (source.warning !== undefined) {
+    diagnostics.push({
+      kind: 'unreadable',
+      file: name,
+      message: source.warning,
+      isIncomplete: false,
+    })
+  }
+  return { stamp, parsed, diagnostics }
+}
+
+/** The first error: the others mostly follow from it. */
+function parseDiagnostics(parsed: ParsedFile, file: string): Diagnostic[] {
+  const [error] = parsed.errors
+  if (error === undefined) return []
+  const { line } = parsed.lineAt(error.start)
+  return [{ kind: 'parse-error', file, line, message: error.message, isIncomplete: true }]
+}
+
+function stampOf(file: string): string {
+  try {
+    const { size, mtimeMs, ctimeMs, ino } = statSync(file)
+    return `${size} ${mtimeMs} ${ctimeMs} ${ino}`
+  } catch {
+    return 'none'
+  }
+}
