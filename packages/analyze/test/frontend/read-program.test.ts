@@ -22,7 +22,7 @@ test('nothing of the rest is lost when files cannot be read', async (t) => {
     'a.ts': 'export const a = 1',
     'broken.ts': 'const a = 1\nconst {',
     'deleted.ts': '',
-    'deep.ts': '['.repeat(100_000),
+    'deep.ts': '[\n'.repeat(100_000),
     'invalid.ts': Uint8Array.of(0x22, 0xff, 0x22),
     'minified.js': 'a=>b;'.repeat(20_000),
     'nul.ts': 'a\0b',
