@@ -15,7 +15,7 @@ interface Description {
 
 export interface Exhibit extends Description {
   /** Shows the race, or that it is gone. */
-  show(variant: 'race' | 'fixed'): Promise<Seen>
+  readonly show: (variant: 'race' | 'fixed') => Promise<Seen>
 }
 
 /** The demonstration in a folder takes either of its two modules. */
@@ -25,7 +25,7 @@ function exhibit(description: Description): Exhibit {
     ...description,
     show: async (variant) => {
       const { demonstrate } = (await import(`./${name}/demo.ts`)) as {
-        demonstrate(module: unknown): Promise<Seen>
+        demonstrate: (module: unknown) => Promise<Seen>
       }
       return demonstrate(await import(`./${name}/${variant}.ts`))
     },
@@ -129,8 +129,8 @@ export const gallery: readonly Exhibit[] = [
     name: 'overlapping-poll',
     rule: 'H403',
     title: 'A poll overtakes itself',
-    check: 22,
-    act: 24,
+    check: 23,
+    act: 25,
     story:
       'Every second a timer fetches what is new and stores it. The day the disk takes longer than a second, the next round starts before the last one has written down how far it was: changes are stored twice, the disk gets slower, and more rounds pile up.',
     repair: 'Skip a round while one is running; clear the flag in `finally`.',

@@ -46,5 +46,5 @@ export class Answers<T> {
 /** Lets everything run that can run without anybody answering. */
 export async function settle(): Promise<void> {
   // Longer than any chain of promises here.
-  for (let i = 0; i < 50; i++) await null
+  for (let i = 0; i < 50; i++) await Promise.resolve()
 }

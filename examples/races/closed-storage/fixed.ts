@@ -14,7 +14,7 @@ export class Cleaner {
     await this.#idle()
     const storage = this.#storage
     if (storage === undefined) return 0
-    return await storage.removeOld()
+    return storage.removeOld()
   }
 
   async close(): Promise<void> {

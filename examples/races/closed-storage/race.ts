@@ -17,7 +17,7 @@ export class Cleaner {
     const storage = this.#storage
     if (storage === undefined) return 0
     await this.#idle()
-    return await storage.removeOld()
+    return storage.removeOld()
   }
 
   async close(): Promise<void> {

@@ -17,6 +17,7 @@ export class Sync {
   }
 
   start(): void {
+    // oxlint-disable-next-line typescript/no-misused-promises -- nobody waits for a round: that is the subject
     this.#timer = setInterval(async () => {
       if (this.#isRunning) return
       this.#isRunning = true

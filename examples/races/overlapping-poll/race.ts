@@ -18,6 +18,7 @@ export class Sync {
   }
 
   start(): void {
+    // oxlint-disable-next-line typescript/no-misused-promises -- nobody waits for a round: that is the subject
     this.#timer = setInterval(async () => {
       const changes = await this.#fetch(this.#last)
       await this.#store(changes)

@@ -5,6 +5,8 @@ export const exitCodes = {
   failed: 1,
   /** The command was not understood, or could not start: nothing has been done. */
   usage: 2,
+  /** It was done in part: something could not be read. */
+  incomplete: 3,
   /** Somebody cancelled it. */
   cancelled: 130,
 } as const
@@ -15,6 +17,7 @@ const meanings: Readonly<Record<ExitCode, string>> = {
   0: 'everything succeeded',
   1: 'something failed',
   2: 'the command was not understood, or could not start',
+  3: 'something could not be read: the answer is incomplete',
   130: 'it was cancelled',
 }
 

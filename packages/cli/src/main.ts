@@ -27,6 +27,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'look at recorded runs: list, show, timeline, compare, export',
     load: async () => (await import('./commands/runs.ts')).runsCommand(),
   },
+  analyze: {
+    summary: 'find the races and the loop blocking of TypeScript code',
+    load: async () => (await import('./commands/analyze.ts')).analyzeCommand(),
+  },
   doctor: {
     summary: 'check whether this machine has what runs need',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand(),

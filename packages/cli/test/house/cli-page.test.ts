@@ -11,7 +11,9 @@ const page = readFileSync(
 )
 
 async function helpOf(command: string): Promise<string> {
-  const { stdout } = await runProgram([...command.split(' ').filter(Boolean), '--help'], { cwd: os.tmpdir() })
+  const { stdout } = await runProgram([...command.split(' ').filter(Boolean), '--help'], {
+    cwd: os.tmpdir(),
+  })
   return stdout
 }
 
@@ -23,6 +25,7 @@ function optionsIn(text: string): string[] {
 
 const commands = [
   'run',
+  'analyze',
   'doctor',
   ...['list', 'show', 'timeline', 'compare', 'export'].map((name) => `runs ${name}`),
 ]

@@ -25,6 +25,8 @@ export interface ProgramOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
   readonly stdio?: SpawnOptions['stdio']
+  /** What the program reads from standard input. */
+  readonly stdin?: string
 }
 
 export class Program implements Disposable {
@@ -34,13 +36,16 @@ export class Program implements Disposable {
   #wake = Promise.withResolvers<void>()
   readonly #closed: Promise<unknown[]>
 
-  constructor(args: readonly string[], { cwd, env = {}, stdio = 'pipe' }: ProgramOptions) {
+  constructor(
+    args: readonly string[],
+    { cwd, env = {}, stdio = 'pipe', stdin = '' }: ProgramOptions,
+  ) {
     this.process = spawn(process.execPath, ['--conditions=heddle-source', launcher, ...args], {
       cwd,
       env: cleanEnv(env),
       stdio,
     })
-    this.process.stdin?.end()
+    this.process.stdin?.end(stdin)
     this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text
       this.#stir()

@@ -4,7 +4,7 @@ export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'cyan' | 'green' | 'blue
 
 export interface Span {
   readonly text: string
-  readonly style?: Style | readonly Style[]
+  readonly style?: Style | Style[]
 }
 
 export type Line = readonly Span[]

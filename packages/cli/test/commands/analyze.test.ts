@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { Program, cleanEnv, launcher, runProgram } from '../support/program.ts'
+import { Pty, whyNoTerminal } from '../support/pty.ts'
+
+const race = `import { open, type Session } from './session.ts'
+
+export class Client {
+  #session: Session | undefined
+
+  async connect(): Promise<Session> {
+    if (this.#session === undefined) {
+      this.#session = await open()
+    }
+    return this.#session
+  }
+}
+`
+
+const clean = `export async function twice(work: () => Promise<void>): Promise<void> {
+  await work()
+  await work()
+}
+`
+
+async function project(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'heddle-analyze-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, file)), { recursive: true })
+    await writeFile(path.join(folder, file), text)
+  }
+  return folder
+}
+
+type Ended = Awaited<ReturnType<typeof runProgram>>
+
+function analyze(folder: string, ...args: string[]): Promise<Ended> {
+  return runProgram(['analyze', ...args], { cwd: folder })
+}
+
+interface Document {
+  readonly version: number
+  readonly findings: readonly {
+    readonly rule: string
+    readonly class: string
+    readonly file: string
+    readonly function: string
+    readonly check: number
+    readonly act: number
+    readonly state: string
+  }[]
+  readonly suppressed: readonly { readonly reason: string }[]
+  readonly fixed: readonly unknown[]
+  readonly error?: { readonly code: string; readonly help: string }
+}
+
+function documentOf({ lines }: Ended): Document {
+  return JSON.parse(lines.at(-1)!) as Document
+}
+
+test('exit codes: 0 clean, 1 found, 2 not understood, 3 incomplete; the rest is analysed all the same', async (t) => {
+  const folder = await project(t, {
+    'clean/a.ts': clean,
+    'race/a.ts': race,
+    'broken/a.ts': race,
+    'broken/b.ts': 'export const x = {',
+  })
+  const [none, found, never, wrong, incomplete] = await Promise.all([
+    analyze(folder, 'clean'),
+    analyze(folder, 'race'),
+    analyze(folder, 'race', '--fail-on', 'never'),
+    analyze(folder, 'nowhere', '--json'),
+    analyze(folder, 'broken', '--json'),
+  ])
+  assert.deepEqual(
+    [none.code, found.code, never.code, wrong.code, incomplete.code],
+    [0, 1, 0, 2, 3],
+  )
+  assert.match(none.stdout, /^no findings in 1 file, 5 lines, /)
+  assert.match(
+    found.stdout,
+    /^\w+\[H101\]: [^]* {2}--> race\/a\.ts:7:9 \(task A, in Client\.connect\)/,
+  )
+  assert.match(found.stdout, /= window: steps \d–\d\n/)
+  // oxlint-disable-next-line no-control-regex -- no colours without a terminal
+  assert.doesNotMatch(found.stdout + found.stderr, /\u001b/)
+  assert.deepEqual(documentOf(wrong).findings, [])
+  assert.equal(documentOf(wrong).error!.code, 'HDL_NO_SUCH_SOURCE')
+  assert.match(wrong.stderr, /There is nothing to analyse at "nowhere"/)
+  assert.deepEqual(
+    documentOf(incomplete).findings.map(({ rule, file }) => [rule, file]),
+    [['H101', 'broken/a.ts']],
+  )
+})
+
+test('--json is one document on the last line, with what the reference promises', async (t) => {
+  const folder = await project(t, { 'src/a.ts': race })
+  const [json, format] = await Promise.all([
+    analyze(folder, '--json'),
+    analyze(folder, '--format', 'json', 'src/a.ts'),
+  ])
+  const { version, findings } = documentOf(json)
+  assert.equal(version, 1)
+  const [finding] = findings
+  const { rule, class: kind, file, function: name, check, act, state } = finding!
+  assert.deepEqual(
+    { rule, kind, file, name, check, act, state },
+    {
+      rule: 'H101',
+      kind: 'toctou',
+      file: 'src/a.ts',
+      name: 'Client.connect',
+      check: 7,
+      act: 8,
+      state: 'new',
+    },
+  )
+  assert.deepEqual(documentOf(format).findings, findings)
+  assert.equal(json.stderr, '')
+})
+
+test('targets: lines, a function, standard input, a file elsewhere', async (t) => {
+  const folder = await project(t, { 'src/a.ts': race, 'package.json': '{}' })
+  const [inside, outside, named, elsewhere] = await Promise.all([
+    analyze(folder, 'src/a.ts:7-9', '--json'),
+    analyze(folder, 'src/a.ts:1-3', '--json'),
+    analyze(folder, 'src/a.ts#connect', '--json'),
+    analyze(tmpdir(), path.join(folder, 'src/a.ts'), '--json'),
+  ])
+  assert.deepEqual(
+    [inside, outside, named, elsewhere].map((each) => documentOf(each).findings.length),
+    [1, 0, 1, 1],
+  )
+  const misspelt = await analyze(folder, 'src/a.ts#conect')
+  assert.equal(misspelt.code, 2)
+  assert.match(misspelt.stderr, /did you mean connect\?/)
+
+  using program = new Program(['analyze', '-', '--json'], { cwd: folder, stdin: race })
+  assert.equal(await program.ended(), 1)
+  const { findings } = JSON.parse(program.lines.at(-1)!) as Document
+  assert.deepEqual([findings.length, findings[0]!.file], [1, 'snippet.ts'])
+})
+
+test('the other formats: Markdown in the structure of seed 003, SARIF, annotations; --output', async (t) => {
+  const folder = await project(t, { 'a.ts': race })
+  const [markdown, sarif, github, file] = await Promise.all([
+    analyze(folder, '--format', 'markdown'),
+    analyze(folder, '--format', 'sarif'),
+    analyze(folder, '--format', 'github'),
+    analyze(folder, '--format', 'sarif', '--output', 'out.sarif'),
+  ])
+  const titles = markdown.lines.filter((line) => /^##+ /.test(line)).slice(0, 6)
+  assert.deepEqual(titles, [
+    '## Concurrency analysis: `a.ts#Client.connect`',
+    '### Shared state',
+    '### Checkpoints',
+    '### Race trace',
+    '### Classification',
+    '### Fixes',
+  ])
+  const log = JSON.parse(sarif.stdout) as { version: string; runs: { results: unknown[] }[] }
+  assert.deepEqual([log.version, log.runs[0]!.results.length], ['2.1.0', 1])
+  assert.match(github.stdout, /^::(warning|error) file=a\.ts,line=7,endLine=8,title=H101 in /)
+  assert.equal(file.stdout, '')
+  assert.match(file.stderr, /^1 \w+ in 1 file, /)
+  assert.equal(await readFile(path.join(folder, 'out.sarif'), 'utf8'), sarif.stdout)
+})
+
+test('a baseline: what was there is known, what is new fails, what is repaired is told', async (t) => {
+  const folder = await project(t, { 'src/a.ts': race })
+  const written = await analyze(folder, '--write-baseline')
+  assert.equal(written.code, 0)
+  assert.match(written.stderr, /Wrote 1 finding to heddle-analyze\.baseline\.json\./)
+  const known = await analyze(folder)
+  assert.equal(known.code, 0)
+  assert.match(known.stdout, /^nothing new \(1 in the baseline\)/)
+  const any = await analyze(folder, '--fail-on', 'any')
+  assert.equal(any.code, 1)
+  assert.match(any.stdout, /\[H101\]/)
+
+  const other = race.replace('connect', 'reconnect')
+  await writeFile(path.join(folder, 'src/b.ts'), `// moved down\n${other}`)
+  const more = await analyze(folder, '--json')
+  assert.equal(more.code, 1)
+  assert.deepEqual(
+    documentOf(more).findings.map(({ file, state }) => [file, state]),
+    [
+      ['src/a.ts', 'known'],
+      ['src/b.ts', 'new'],
+    ],
+  )
+  await writeFile(path.join(folder, 'src/a.ts'), clean)
+  const fixed = await analyze(folder, 'src/a.ts')
+  assert.equal(fixed.code, 0)
+  assert.match(fixed.stdout, /^fixed: H101 in src\/a\.ts \(Client\.connect\), [0-9a-f]{16}\n/)
+
+  const missing = await analyze(folder, '--baseline', 'none.json')
+  assert.equal(missing.code, 2)
+  assert.match(
+    missing.stderr,
+    /The baseline none\.json does not exist\.\n.*\[HDL_BASELINE_INVALID\]/,
+  )
+})
+
+test('suppressions: accepted with a reason, reported without one', async (t) => {
+  const comment = (text: string): string =>
+    race.replace('      this.#session =', `      // ${text}\n      this.#session =`)
+  const folder = await project(t, {
+    'with/a.ts': comment('heddle-ignore H101 -- one caller'),
+    'without/a.ts': comment('heddle-ignore H101'),
+  })
+  const [accepted, refused] = await Promise.all([
+    analyze(folder, 'with', '--json'),
+    analyze(folder, 'without', '--json'),
+  ])
+  assert.equal(accepted.code, 0)
+  assert.deepEqual(
+    documentOf(accepted).suppressed.map(({ reason }) => reason),
+    ['one caller'],
+  )
+  assert.equal(refused.code, 1)
+  assert.deepEqual(
+    documentOf(refused)
+      .findings.map(({ rule }) => rule)
+      .toSorted(),
+    ['H101', 'S104'],
+  )
+})
+
+test('settings are found upwards; flags win; what is not understood is an error with a suggestion', async (t) => {
+  const folder = await project(t, {
+    'heddle-analyze.json': '{ "rules": { "H101": "note" }, "include": ["src"] }',
+    'src/a.ts': race,
+    'other/b.ts': race,
+    'bad.json': '{ "exlude": [] }',
+  })
+  const [quiet, shown, bad] = await Promise.all([
+    analyze(path.join(folder, 'src')),
+    analyze(folder, '--level', 'note', '--json'),
+    analyze(folder, '--config', 'bad.json'),
+  ])
+  assert.equal(quiet.code, 0)
+  assert.match(quiet.stdout, /^no findings \(1 below the level\)/)
+  assert.equal(shown.code, 1)
+  assert.deepEqual(
+    documentOf(shown).findings.map(({ file }) => file),
+    ['src/a.ts'],
+  )
+  assert.equal(bad.code, 2)
+  assert.match(bad.stderr, /bad\.json has an unknown key "exlude"\. Did you mean "exclude"\?/)
+})
+
+test('--explain: a page, all rules, and what was meant', async (t) => {
+  const folder = await project(t, {})
+  const [page, list, json, unknown] = await Promise.all([
+    analyze(folder, '--explain', 'h502'),
+    analyze(folder, '--explain'),
+    analyze(folder, '--explain', 'H502', '--json'),
+    analyze(folder, '--explain', 'H5O2'),
+  ])
+  assert.match(page.stdout, /^H502 reset-then-fill\n/)
+  assert.match(list.stdout, /\n {2}H502 {2}reset-then-fill /)
+  const { rules } = JSON.parse(json.stdout) as { rules: { id: string }[] }
+  assert.deepEqual(
+    rules.map(({ id }) => id),
+    ['H502'],
+  )
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /There is no rule "H5O2"\. Did you mean "H502"\?/)
+})
+
+test('help has examples and exit codes, and loads no analyzer', async (t) => {
+  const folder = await project(t, {})
+  const { stdout, code } = await analyze(folder, '--help')
+  assert.equal(code, 0)
+  assert.match(
+    stdout,
+    /\nExamples:\n {2}\$ heddle analyze src\n[^]*\nExit codes:\n {2}0 [^]* {2}3 /,
+  )
+})
+
+test('a reader that leaves does not make it fail', async (t) => {
+  const folder = await project(t, { 'a.ts': race })
+  using program = new Program(['analyze'], { cwd: folder })
+  program.process.stdout!.destroy()
+  assert.equal(await program.ended(), 1)
+  assert.equal(program.stderr, '')
+})
+
+const skip = whyNoTerminal()
+const node = `'${process.execPath}' --conditions=heddle-source '${launcher}'`
+
+test(
+  'in a terminal there are colours, unless NO_COLOR is set, and nothing is wider than it',
+  { skip },
+  async (t) => {
+    const folder = await project(t, { 'a.ts': race })
+    const run = async (env: Record<string, string>): Promise<string> => {
+      using pty = new Pty(`${node} analyze --fail-on never; echo "code $?"`, {
+        columns: 60,
+        rows: 200,
+        cwd: folder,
+        env: cleanEnv(env),
+      })
+      await pty.wrote(/code 0/)
+      const screen = pty.everything
+      assert.match(screen, /\[H101\]/)
+      assert.doesNotMatch(screen, /analysing/)
+      return pty.raw
+    }
+    assert.match(await run({}), /\u001b\[31m|\u001b\[33m/)
+    const plain = (await run({ NO_COLOR: '1' })).replaceAll('\r\u001b[K', '')
+    assert.doesNotMatch(plain, /\u001b\[3\dm/)
+  },
+)
