@@ -5,14 +5,13 @@
  * files. So it runs in a thread (law 2).
  */
 import { lstat } from 'node:fs/promises'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import packlist from 'npm-packlist'
 import { HeddleError, job, type Job } from '@heddle/core'
-import { ThreadPool } from '@heddle/core/lowlevel'
 import { isFields, type Fields } from '../manifest/local-range.ts'
 import { bundleOf, type BundledPackage } from './bundled.ts'
 import { byPath } from './archive-entry.ts'
+import { packThreads } from './threads.ts'
 
 export interface FileListOptions {
   readonly name: string
@@ -95,16 +94,12 @@ export const listFiles: Job<FileListOptions, ListedFile[]> = job(
   },
 )
 
-let threads: ThreadPool | undefined
-
 /**
  * The files below `package/`, sorted, without the package's own manifest.
  *
  * @throws `HDL_PACK_FAILED`
  */
 export function filesToPack(options: FileListOptions, signal: AbortSignal): Promise<ListedFile[]> {
-  // Idle threads do not keep the process alive.
-  threads ??= new ThreadPool({ threads: Math.min(2, availableParallelism()) })
-  const { name: jobName } = listFiles
-  return threads.run({ module: import.meta.url, job: jobName, input: options }, { signal })
+  const { name } = listFiles
+  return packThreads().run({ module: import.meta.url, job: name, input: options }, { signal })
 }

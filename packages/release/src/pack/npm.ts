@@ -21,7 +21,7 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { HeddleError } from '@heddle/core'
-import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { checkNoLocalRanges, isFields, type Fields } from '../manifest/local-range.ts'
 import { formatLike, parseJsonManifest, readManifest } from '../manifest/manifest-text.ts'
 import { releaseManifest, type ReleaseManifestOptions } from '../manifest/npm-manifest.ts'
@@ -29,9 +29,7 @@ import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
 import { filesToPack, type ListedFile } from './file-list.ts'
 import { Limit } from './limit.ts'
-import { readTarball } from './read-tarball.ts'
-import { tarGzip } from './tar.ts'
-import { writeArtifact } from './write-artifact.ts'
+import { writeArchive, type WrittenArchive } from './write-archive.ts'
 
 export interface PackOptions extends WaitOptions {
   /** Where the archives go; made when absent. Outside of the packages, or they would be packed. */
@@ -61,22 +59,20 @@ async function sourceOf(planned: PlannedPackage): Promise<PlannedPackage> {
 const manifestPath = /^package\/(?:(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+\/)?package\.json$/
 
 /** What the archive holds, read back (K3). */
-async function proveContent(
-  planned: PlannedPackage,
-  file: string,
+function proveContent(
+  name: string,
+  { artifact: { file }, content }: WrittenArchive,
   entries: readonly ArchiveEntry[],
   manifest: Fields,
-): Promise<void> {
-  const { name } = planned.package
-  const found = await readTarball(file, manifestPath)
-  const manifests = Array.from(found.texts, ([place, text]): [string, Fields] => [
+): void {
+  const manifests = Array.from(content.texts, ([place, text]): [string, Fields] => [
     place,
     parseJsonManifest(`${file}: ${place}`, text),
   ])
   const own = manifests.find(([place]) => place === 'package/package.json')?.[1]
   const isSame =
     isDeepStrictEqual(
-      found.files,
+      content.files,
       entries.map((entry) => entry.path),
     ) && isDeepStrictEqual(own, manifest)
   if (!isSame) {
@@ -129,9 +125,11 @@ export async function packNpm(
   plan: ReleasePlan,
   options: PackNpmOptions,
 ): Promise<PackedPackage> {
-  const { kernel = systemKernel } = options
   const { name } = planned.package
-  using limit = new Limit(`Packing ${name}`, options, kernel)
+  using limit = new Limit(`Packing ${name}`, options, options.kernel)
+  const asLimited = (error: unknown): never => {
+    throw limit.error(error)
+  }
   const source = await sourceOf(planned)
   const manifest = releaseManifest(source, plan, options)
   const style = await readManifest(source.package.manifestFile)
@@ -145,9 +143,7 @@ export async function packNpm(
       workspaces: Array.from(packages.values(), (other) => other.folder),
     },
     limit.signal,
-  ).catch((error: unknown) => {
-    throw limit.error(error)
-  })
+  ).catch(asLimited)
   limit.check()
   // First, where those who read a stream find it soonest.
   const own: ArchiveEntry = {
@@ -157,13 +153,19 @@ export async function packNpm(
   }
   const entries = [own, ...files.map((listed) => entryFor(listed, plan, options))]
   const file = path.resolve(options.folder, tarballName(name, planned.version))
-  const artifact = await writeArtifact(file, tarGzip(entries), limit, kernel)
+  const task = { file, source: { kind: 'tar', entries }, readBack: manifestPath } as const
+  const written = await writeArchive(task, limit.signal).catch(asLimited)
   try {
-    await proveContent(planned, file, entries, manifest)
-    limit.check()
+    proveContent(name, written, entries, manifest)
   } catch (error) {
     await rm(file, { force: true })
     throw error
   }
-  return { name, version: planned.version, ecosystem: 'npm', artifacts: [artifact], manifest }
+  return {
+    name,
+    version: planned.version,
+    ecosystem: 'npm',
+    artifacts: [written.artifact],
+    manifest,
+  }
 }

@@ -37,10 +37,9 @@ import type { Artifact, PackedPackage, PlannedPackage, ReleasePlan } from '../mo
 import { Limit } from './limit.ts'
 import type { PackOptions } from './npm.ts'
 import { buildByBackend, findBuilder, type PythonBuilder } from './python/backend.ts'
-import { parseMetadata, type ReadMetadata } from './python/metadata.ts'
+import { parseMetadata } from './python/metadata.ts'
 import { buildItself, type PythonSource } from './python/own-builder.ts'
-import { readFromZip } from './python/read-zip.ts'
-import { readTarball } from './read-tarball.ts'
+import type { WrittenArchive } from './write-archive.ts'
 
 export interface PackPythonOptions extends PackOptions {
   /** Who builds. When absent: `uv` if it is installed, else `build`, else our own builder. */
@@ -54,22 +53,11 @@ export interface PackPythonOptions extends PackOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-async function metadataOf(file: string): Promise<ReadMetadata> {
-  if (file.endsWith('.whl')) {
-    return parseMetadata((await readFromZip(file, /^[^/]+\.dist-info\/METADATA$/)) ?? '')
-  }
-  const { texts } = await readTarball(file, /^[^/]+\/PKG-INFO$/)
-  return parseMetadata([...texts.values()][0] ?? '')
-}
-
 /** Y1 and Y2, from the archive itself. */
-async function proveArchive(
-  planned: PlannedPackage,
-  plan: ReleasePlan,
-  file: string,
-): Promise<void> {
+function proveArchive(planned: PlannedPackage, plan: ReleasePlan, written: WrittenArchive): void {
   const { name } = planned.package
-  const found = await metadataOf(file)
+  const { file } = written.artifact
+  const found = parseMetadata([...written.content.texts.values()][0] ?? '')
   const version = pythonVersion(planned.version)
   const isOurs =
     normalName(found.name) === normalName(name) && pythonVersion(found.version) === version
@@ -128,11 +116,11 @@ export async function packPython(
   try {
     const built =
       builder === 'own'
-        ? buildItself(source, out, limit, kernel)
+        ? buildItself(source, out, limit.signal)
         : buildByBackend(builder, source, { folder: out, version, env, isolated }, limit, kernel)
-    for await (const artifact of built) {
-      artifacts.push(artifact)
-      await proveArchive(planned, plan, artifact.file)
+    for await (const written of built) {
+      artifacts.push(written.artifact)
+      proveArchive(planned, plan, written)
     }
     limit.check()
   } catch (error) {

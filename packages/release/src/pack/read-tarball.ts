@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib'
 import { Parser, type ReadEntry } from 'tar'
 import { through } from './pieces.ts'
 
-export interface TarballContent {
+export interface ArchiveContent {
   /** Inside the archive, in its order. */
   readonly files: readonly string[]
   /** What the wanted files contain, by path. */
@@ -18,7 +18,7 @@ async function textOf(entry: ReadEntry): Promise<string> {
 }
 
 /** Decompressed by Node's threads; only the wanted files are in memory. */
-export async function readTarball(file: string, wanted: RegExp): Promise<TarballContent> {
+export async function readTarball(file: string, wanted: RegExp): Promise<ArchiveContent> {
   const files: string[] = []
   const texts: Promise<[path: string, text: string]>[] = []
   const parser = new Parser({

@@ -1,15 +1,14 @@
 /** Building through the project's own backend, in a copy of its folder: the tree stays untouched. */
-import { createReadStream } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { runCommand, type Kernel } from '@heddle/core/lowlevel'
 import { pythonVersion } from '../../manifest/requirement.ts'
-import type { Artifact } from '../../model.ts'
 import { entryDate } from '../archive-entry.ts'
 import type { Limit } from '../limit.ts'
-import { writeArtifact } from '../write-artifact.ts'
+import { writeArchive, type ArchiveSource, type WrittenArchive } from '../write-archive.ts'
+import { metadataPath } from './metadata.ts'
 import type { PythonSource } from './own-builder.ts'
 import { sourceFiles } from './source-files.ts'
 
@@ -94,7 +93,7 @@ export async function* buildByBackend(
   options: BackendOptions,
   limit: Limit,
   kernel: Kernel,
-): AsyncGenerator<Artifact> {
+): AsyncGenerator<WrittenArchive> {
   const copy = await mkdtemp(path.join(os.tmpdir(), 'heddle-pack-'))
   try {
     const tree = path.join(copy, 'source')
@@ -108,15 +107,16 @@ export async function* buildByBackend(
     const [file, ...args] = commands[builder](tree, out, options.isolated)
     const env = buildEnv(options.env, pythonVersion(options.version))
     await runCommand(file, args, { cwd: tree, env, signal: limit.signal, kernel })
-    const made = (await readdir(out)).filter((name) => /\.whl$|\.tar\.gz$/.test(name)).sort()
+    const names = (await readdir(out)).filter((name) => /\.whl$|\.tar\.gz$/.test(name)).sort()
     for (const kind of ['.whl', '.tar.gz']) {
-      if (made.some((name) => name.endsWith(kind))) continue
-      const problem = `${file} made no ${kind} (found: ${made.join(', ') || 'nothing'})`
+      if (names.some((name) => name.endsWith(kind))) continue
+      const problem = `${file} made no ${kind} (found: ${names.join(', ') || 'nothing'})`
       throw new HeddleError('HDL_PACK_FAILED', { package: source.name, problem })
     }
-    for (const name of made) {
-      const pieces = createReadStream(path.join(out, name)) as AsyncIterable<Uint8Array>
-      yield await writeArtifact(path.join(options.folder, name), pieces, limit, kernel)
+    for (const name of names) {
+      const made: ArchiveSource = { kind: 'copy', from: path.join(out, name) }
+      const copied = path.join(options.folder, name)
+      yield await writeArchive({ file: copied, source: made, readBack: metadataPath }, limit.signal)
     }
   } finally {
     await rm(copy, { recursive: true, force: true })

@@ -134,6 +134,9 @@ export interface ReadMetadata {
   readonly requires: readonly string[]
 }
 
+/** Where wheels and sdists say what they are. */
+export const metadataPath: RegExp = /^[^/]+(?:\.dist-info\/METADATA|\/PKG-INFO)$/
+
 /** What an archive says about itself. */
 export function parseMetadata(text: string): ReadMetadata {
   const head = text.replaceAll('\r\n', '\n').split('\n\n')[0]!

@@ -1,18 +1,12 @@
-import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
-import type { Kernel } from '@heddle/core/lowlevel'
 import type { Fields } from '../../manifest/local-range.ts'
 import { normalName, pythonVersion } from '../../manifest/requirement.ts'
-import type { Artifact } from '../../model.ts'
-import { byPath, readEntry, type ArchiveEntry } from '../archive-entry.ts'
-import type { Limit } from '../limit.ts'
-import { tarGzip } from '../tar.ts'
-import { writeArtifact } from '../write-artifact.ts'
+import { byPath, type ArchiveEntry } from '../archive-entry.ts'
+import { writeArchive, type ArchiveSource, type WrittenArchive } from '../write-archive.ts'
 import { layoutOf } from './layout.ts'
-import { entryPoints, metadata, readmeFile } from './metadata.ts'
+import { entryPoints, metadata, metadataPath, readmeFile } from './metadata.ts'
 import { sourceFiles } from './source-files.ts'
-import { zip } from './zip.ts'
 
 export interface PythonSource {
   readonly name: string
@@ -34,27 +28,6 @@ const entry = (place: string, content: ArchiveEntry['content']): ArchiveEntry =>
   content,
 })
 
-/** The entries, and at last the RECORD with the hash of each. */
-async function* withRecord(
-  entries: readonly ArchiveEntry[],
-  record: string,
-): AsyncGenerator<ArchiveEntry> {
-  let lines = ''
-  for (const one of entries) {
-    const hash = createHash('sha256')
-    let size = 0
-    const hashed = readEntry(one, ({ pieces }) => pieces)
-    for await (const piece of hashed) {
-      hash.update(piece)
-      size += piece.length
-    }
-    const name = /[",\n]/.test(one.path) ? `"${one.path.replaceAll('"', '""')}"` : one.path
-    lines += `${name},sha256=${hash.digest('base64url')},${size}\n`
-    yield one
-  }
-  yield entry(record, Buffer.from(`${lines}${record},,\n`))
-}
-
 /**
  * A wheel and an sdist without the backend, for packages that layout.ts allows. The same files give
  * the same bytes.
@@ -64,11 +37,10 @@ async function* withRecord(
 export async function* buildItself(
   source: PythonSource,
   folder: string,
-  limit: Limit,
-  kernel: Kernel,
-): AsyncGenerator<Artifact> {
+  signal: AbortSignal,
+): AsyncGenerator<WrittenArchive> {
   const project = source.document['project'] as Fields
-  const files = await sourceFiles(source.folder, limit.signal)
+  const files = await sourceFiles(source.folder, signal)
   const layout = layoutOf(source.document, files)
   if ('problem' in layout) {
     const problem = `${layout.problem}, so it needs its build backend: install uv, or python -m build`
@@ -100,6 +72,9 @@ export async function* buildItself(
 
   const wheel = path.join(folder, `${base}-py3-none-any.whl`)
   const sdist = path.join(folder, `${base}.tar.gz`)
-  yield await writeArtifact(wheel, zip(withRecord(inWheel, `${dist}/RECORD`)), limit, kernel)
-  yield await writeArtifact(sdist, tarGzip(inSdist), limit, kernel)
+  const record = `${dist}/RECORD`
+  const wheelSource: ArchiveSource = { kind: 'wheel', entries: inWheel, record }
+  yield await writeArchive({ file: wheel, source: wheelSource, readBack: metadataPath }, signal)
+  const sdistSource: ArchiveSource = { kind: 'tar', entries: inSdist }
+  yield await writeArchive({ file: sdist, source: sdistSource, readBack: metadataPath }, signal)
 }
