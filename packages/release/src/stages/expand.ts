@@ -2,7 +2,8 @@
  * From a plan to a graph of stages.
  *
  * Edges between packages are few: a package is built after what it needs is built, and uploaded
- * after what it needs can be installed. With staging, nothing is approved before everything has been
+ * after what it needs can be installed. Nothing of any package happens before all manifests are known
+ * to be free of local ranges. With staging, nothing is approved before everything has been
  * handed in, and a package is approved after what it needs can be installed.
  */
 import { Graph, job, type JobContext, type NodeRef } from '@heddle/core'
@@ -34,11 +35,13 @@ export function expand(release: Release): Graph {
 class Expansion {
   readonly graph = new Graph()
   readonly #release: Release
+  readonly #manifests: NodeRef
   readonly #done = new Map<string, Built>()
 
   constructor(release: Release) {
     this.#release = release
     const included = inReleaseOrder(release.plan).filter(({ status }) => status === 'included')
+    this.#manifests = this.#checkManifests(included)
     const handedIn: HandedIn[] = []
     for (const planned of included) {
       const { name } = planned.package
@@ -60,6 +63,17 @@ class Expansion {
     }
   }
 
+  #checkManifests(included: readonly PlannedPackage[]): NodeRef {
+    const checked = included.map(({ package: { name } }) =>
+      this.graph.add(
+        nodeName(name, 'manifest'),
+        stageJob('manifest', () => work.manifest(this.#release, name)),
+      ),
+    )
+    const all = stageJob('manifest', () => undefined)
+    return this.graph.add('all manifests', all, { after: checked })
+  }
+
   #gates({ after }: PlannedPackage): NodeRef[] {
     return after.flatMap((name) => this.#done.get(name)?.gate ?? [])
   }
@@ -74,6 +88,7 @@ class Expansion {
     const check = this.graph.add(
       nodeName(name, 'check'),
       stageJob('check', (_: undefined, context) => work.check(release, name, context)),
+      { after: [this.#manifests] },
     )
     const builtFirst = planned.after.flatMap((each) => this.#done.get(each)?.build ?? [])
     const build = this.graph.add(

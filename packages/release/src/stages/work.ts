@@ -57,9 +57,14 @@ export interface Uploaded {
 /** The versions that npm runs around a publication, in its order. */
 const lifecycle = ['prepublishOnly', 'prepack', 'prepare'] as const
 
+/** @throws `HDL_LOCAL_RANGE` for a range that nobody else can install. */
+export function manifest({ plan }: Release, name: string): void {
+  const planned = plannedOf({ plan }, name)
+  if (planned.package.ecosystem === 'npm') releaseManifest(planned, plan)
+}
+
 export async function check(release: Release, name: string, context: JobContext): Promise<Checked> {
   const planned = plannedOf(release, name)
-  if (planned.package.ecosystem === 'npm') releaseManifest(planned, release.plan)
   const commit = release.tags.get(tagOf(release, planned))
   if (commit === undefined || commit === release.repository?.head) return { isOld: false }
   const found = await release.registryFor(name).read(name, planned.version, waitOf(context))

@@ -235,10 +235,13 @@ test('63 a local range is told before anything is uploaded', async () => {
     dependencies: { leftpad: 'file:../leftpad' },
   })
   repo.commit('a local range')
-  const report = await publish(repo, registry.url)
+  await using proxy = await proxyWith()
+  const report = await publish(repo, proxy.url)
   const { outcome, problems } = find(report, of('e'))
   assert.equal(outcome, 'failed')
   assert.equal(problems[0]!.code, 'HDL_LOCAL_RANGE')
+  for (const letter of 'abcd') assert.equal(find(report, of(letter)).blockedBy, of('e'))
+  assert.ok(proxy.log.every(({ isUpload }) => !isUpload))
 })
 
 test('73 while a release is under way another one is refused with its holder', async () => {
