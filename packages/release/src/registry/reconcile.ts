@@ -127,8 +127,9 @@ class Publication {
     let standing = await this.#look(this.#perhapsDone ? this.#settle : 0)
     for (;;) {
       if (standing.is === 'ours') return this.#found()
-      const error = await this.#upload(standing)
-      if (error === undefined) return this.#end('accepted')
+      const failure = await this.#upload(standing)
+      if (failure === undefined) return this.#end('accepted')
+      const { error } = failure
       this.#errors.push(error)
       const kind = classOf(error)
       if (kind === undefined) throw error
@@ -146,7 +147,9 @@ class Publication {
   }
 
   /** One upload. Undefined when the registry took it. */
-  async #upload(standing: Exclude<Standing, { is: 'ours' }>): Promise<unknown> {
+  async #upload(
+    standing: Exclude<Standing, { is: 'ours' }>,
+  ): Promise<{ readonly error: unknown } | undefined> {
     const { tag, access, otp, provenanceFile, onUpload } = this.#options
     const wanted = {
       tag,
@@ -163,7 +166,7 @@ class Publication {
       return undefined
     } catch (error) {
       if (mayHaveHappened(error)) this.#perhapsDone = true
-      return error
+      return { error }
     }
   }
 
@@ -242,6 +245,6 @@ class Publication {
     }
     if (!(error instanceof HeddleError)) return error
     const { code, details } = error
-    return new HeddleError(code, details as never, { cause: error, errors: this.#errors })
+    return new HeddleError(code, details, { cause: error, errors: this.#errors })
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HeddleError, isError } from '@heddle/core'
+import { isError, type HeddleError } from '@heddle/core'
 import { classOf } from '../../src/registry/error-class.ts'
 import { publishOnce, type PublishOptions } from '../../src/registry/reconcile.ts'
 import { ModelRegistry, paperPackage, type ModelOptions } from '../support/model-registry.ts'

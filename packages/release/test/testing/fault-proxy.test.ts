@@ -70,7 +70,7 @@ test('a status with headers and body, so many times, for one package', async () 
     [201, 409, 201, 409, 201],
   )
   assert.equal(answers[1]?.headers.get('x-why'), 'test')
-  assert.match(await answers[1]!.text(), /Failed to save/)
+  assert.match(await answers[1].text(), /Failed to save/)
   assert.equal(target.calls.length, 3)
   assert.deepEqual(proxy.uploads.get('a@2.0.0'), { sent: 4, accepted: 2 })
 })

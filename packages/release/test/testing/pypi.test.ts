@@ -42,7 +42,7 @@ test('an upload by a foreign client is found under any spelling of its name', as
   }
   assert.equal(release.info.requires_python, '>=3.10')
   assert.equal(release.urls[0]?.digests.sha256, sha256)
-  const file = await fetch(release.urls[0]!.url)
+  const file = await fetch(release.urls[0].url)
   assert.deepEqual(Buffer.from(await file.arrayBuffer()), content)
   assert.equal((await fetch(`${pypi.url}/pypi/demo-pkg/json`)).status, 200)
   for (const path of [

@@ -67,7 +67,7 @@ function last(errors: readonly unknown[]): unknown {
   const cause = errors.at(-1)
   const tries = errors.length
   if (isError(cause, 'HDL_REGISTRY_UNAVAILABLE') || isError(cause, 'HDL_REGISTRY_RATE')) {
-    return new HeddleError(cause.code, { ...cause.details, tries } as never, { cause, errors })
+    return new HeddleError(cause.code, { ...cause.details, tries }, { cause, errors })
   }
   return cause
 }

@@ -1,4 +1,4 @@
-import { HeddleError, isError } from '@heddle/core'
+import { isError, type HeddleError } from '@heddle/core'
 import { systemKernel, ThreadPool, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../../model.ts'
 import { converge } from '../converge.ts'

@@ -10,7 +10,7 @@ import type { VersionOnRegistry } from '../registry.ts'
 
 interface VersionDocument {
   readonly version?: string
-  readonly deprecated?: string
+  deprecated?: string
   readonly dist?: {
     readonly tarball?: string
     readonly integrity?: string
@@ -49,7 +49,7 @@ function pick(body: Uint8Array, version: string): VersionDocument | null {
 
 function deprecate(body: Uint8Array, version: string, message: string): string | null {
   const packument = parse(body)
-  const found = packument.versions?.[version] as { deprecated?: string } | undefined
+  const found = packument.versions?.[version]
   if (found === undefined || (found.deprecated ?? '') === message) return null
   found.deprecated = message
   return JSON.stringify(packument)

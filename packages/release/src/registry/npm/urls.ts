@@ -41,7 +41,7 @@ export function stagePackageUrl(base: string, name: string): string {
 export function stageListUrl(base: string, page: number, perPage: number, name?: string): string {
   const query = new URLSearchParams({ page: String(page), perPage: String(perPage) })
   if (name !== undefined) query.set('package', name)
-  return join(base, `-/stage?${query}`)
+  return join(base, `-/stage?${query.toString()}`)
 }
 
 export function stagedUrl(base: string, id: string, action?: 'approve'): string {

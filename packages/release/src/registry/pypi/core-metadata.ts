@@ -40,7 +40,7 @@ export function parseCoreMetadata(text: string): readonly FormField[] {
     const value = line
       .slice(colon + 1)
       .trim()
-      .replaceAll(/\n(?: {7}\||[ \t])/g, '\n')
+      .replaceAll(/\n(?: {7}\||[ \t]+)/g, '\n')
     fields.push([plural[name] ?? name, value])
   }
   if (body.trim() !== '') fields.push(['description', body])

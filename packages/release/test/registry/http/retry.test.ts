@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { HeddleError, isError } from '@heddle/core'
 import { HttpClient } from '../../../src/registry/http/client.ts'
@@ -29,7 +30,7 @@ async function timed<T>(
 
 const failing =
   (...statuses: number[]) =>
-  (_: unknown, response: import('node:http').ServerResponse, call: number): void => {
+  (_: unknown, response: ServerResponse, call: number): void => {
     response.writeHead(statuses[call - 1] ?? 200).end(`answer ${call}`)
   }
 

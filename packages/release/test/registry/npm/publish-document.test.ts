@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { open, readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
 import { measureLoopGap } from '@heddle/core/testing'
-import { publish } from 'libnpmpublish'
 import type { PackedPackage } from '../../../src/model.ts'
 import { publishDocument } from '../../../src/registry/npm/publish-document.ts'
 import { packNpm, scratch } from '../../support/packed.ts'
 import { startStub } from '../../support/servers.ts'
+
+const require = createRequire(import.meta.url)
+/** It has no types. */
+const client = require('libnpmpublish') as {
+  publish(manifest: object, archive: Buffer, options: object): Promise<unknown>
+}
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = []
@@ -30,7 +36,7 @@ for (const name of ['plain', '@scope/name']) {
       response.writeHead(201).end('{}')
     })
     const archive = await readFile(packed.artifacts[0]!.file)
-    await publish(packed.manifest, archive, {
+    await client.publish(packed.manifest, archive, {
       registry: `${stub.url}/base/`,
       access: 'public',
       defaultTag: 'next',
