@@ -53,12 +53,24 @@ async function checkPacked(folder: string): Promise<ToolResult> {
   }
 }
 
+/** Pages that are written from the code. */
+async function checkPages(): Promise<ToolResult> {
+  const results = [
+    await runNode(['scripts/docs-errors.ts', '--check']),
+    await runNode(['scripts/docs-rules.ts', '--check']),
+  ]
+  return {
+    ok: results.every((result) => result.ok),
+    output: results.map((result) => result.output).join(''),
+  }
+}
+
 // Types come first because they write what the packages are packed from.
 const types: Step = ['types', () => runTool('tsc', ['-b'])]
 const others: Step[] = [
   ['lint', () => runTool('oxlint', ['--type-aware', '--format=unix'])],
   ['format', () => runTool('oxfmt', ['--check'])],
-  ['docs', () => runNode(['scripts/docs-errors.ts', '--check'])],
+  ['docs', () => checkPages()],
   ['unused', () => runTool('knip', ['--no-progress'])],
   ...publicPackages().map((folder): Step => [path.basename(folder), () => checkPacked(folder)]),
 ]
