@@ -6,6 +6,7 @@ import { span, type Line, type Span, type Style } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
 import { stateStyles } from '../view/symbols.ts'
 import { printable, printableLines } from '../view/text.ts'
+import { isOurs } from './frames.ts'
 import { shortenPaths } from './gap.ts'
 
 export interface SummaryInput {
@@ -110,12 +111,7 @@ export function failureLines(error: unknown, number: string, isLast: boolean): L
 function userFrames(error: Error): string[] {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
   return frames
-    .filter(
-      (line) =>
-        !/node:|[/\\]node_modules[/\\]@?heddle[/\\]|[/\\]packages[/\\](cli|core)[/\\](src|dist)[/\\]/.test(
-          line,
-        ),
-    )
+    .filter((line) => !line.includes('node:') && !isOurs(line))
     .slice(0, framesShown)
     .map((line) => printable(shortenPaths(line.trim().replace(/^at (async )?/, ''))))
 }

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { isOurs } from '../output/frames.ts'
 import { shortenPaths } from '../output/gap.ts'
 
 /** Where in a module an error arose. */
@@ -38,11 +39,4 @@ export function locate(error: unknown): Location | undefined {
 
 function toPath(file: string): string {
   return file.startsWith('file:') ? fileURLToPath(file) : file
-}
-
-/** Frames of this package and of the engine: the module called them. */
-function isOurs(file: string): boolean {
-  return /[/\\]node_modules[/\\](@heddle[/\\]|heddle[/\\])|[/\\]packages[/\\](cli|core)[/\\](src|dist)[/\\]/.test(
-    file,
-  )
 }

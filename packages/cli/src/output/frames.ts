@@ -1,0 +1,8 @@
+/** Frames of a stack that are no business of whoever wrote the jobs. */
+const own =
+  /[/\\]node_modules[/\\](@heddle[/\\]|heddle[/\\])|[/\\]packages[/\\](cli|core)[/\\](src|dist)[/\\]/
+
+/** Whether a frame, or a file, is of this package or of the engine. */
+export function isOurs(frame: string): boolean {
+  return own.test(frame)
+}
