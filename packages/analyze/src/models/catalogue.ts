@@ -13,6 +13,7 @@ import type {
   ModelEntry,
   ModelFile,
   OffloadEntry,
+  ReturnsEntry,
   SourceEntry,
 } from './model.ts'
 
@@ -25,7 +26,12 @@ export interface CalledSymbol {
   readonly name: string
 }
 
-type CallEntry = BlockingEntry | OffloadEntry | BoundEntry | (SourceEntry & CallPattern)
+type CallEntry =
+  | BlockingEntry
+  | OffloadEntry
+  | BoundEntry
+  | ReturnsEntry
+  | (SourceEntry & CallPattern)
 
 interface Compiled {
   readonly entry: CallEntry
@@ -94,6 +100,14 @@ export class Catalogue {
   /** What this call's result comes from. */
   source(symbol: CalledSymbol): SourceEntry | undefined {
     return this.#find(symbol, ({ kind }) => kind === 'source') as SourceEntry | undefined
+  }
+
+  /** The type of what this call gives. */
+  returns(symbol: CalledSymbol): { readonly module: string; readonly type: string } | undefined {
+    const found = this.#find(symbol, ({ kind }) => kind === 'returns') as ReturnsEntry | undefined
+    return found === undefined
+      ? undefined
+      : { module: found.from ?? found.module, type: found.returns }
   }
 
   isBound(symbol: CalledSymbol): boolean {

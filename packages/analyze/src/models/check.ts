@@ -29,7 +29,7 @@ export function checkModelFile(file: string, text: string): ModelFile {
 
 const commonFields = ['module', 'type', 'names', 'except', 'kind']
 const blockingFields = [...commonFields, 'tag', 'cost', 'input', 'when', 'alternative', 'boundedBy']
-const sourceFields = [...commonFields, 'property', 'of', 'event', 'gives', 'limit']
+const sourceFields = [...commonFields, 'property', 'of', 'event', 'gives', 'limit', 'noControl']
 
 class Checker {
   readonly #file: string
@@ -86,6 +86,10 @@ class Checker {
     if (kind === 'offload') {
       this.onlyFields(at, entry, [...commonFields, 'tag'])
       this.oneOf(`${at}.tag`, entry.tag, tags)
+    } else if (kind === 'returns') {
+      this.onlyFields(at, entry, [...commonFields, 'returns', 'from'])
+      this.text(`${at}.returns`, entry.returns)
+      if (entry.from !== undefined) this.text(`${at}.from`, entry.from)
     } else if (kind === 'bound') {
       this.onlyFields(at, entry, commonFields)
     } else {
@@ -130,6 +134,9 @@ class Checker {
     const { limit } = entry
     if (limit !== undefined && !(typeof limit === 'number' && limit > 0)) {
       throw this.error(`${at}.limit`, `is ${show(limit)}, expected a number of bytes`)
+    }
+    if (entry.noControl !== undefined && typeof entry.noControl !== 'boolean') {
+      throw this.error(`${at}.noControl`, `is ${show(entry.noControl)}, expected true or false`)
     }
     if (entry.property !== undefined) {
       this.texts(`${at}.property`, entry.property)

@@ -41,7 +41,7 @@ export const blockingKinds = [
 
 export type BlockingKind = (typeof blockingKinds)[number]
 
-export const entryKinds = [...blockingKinds, 'offload', 'source', 'bound'] as const
+export const entryKinds = [...blockingKinds, 'offload', 'source', 'bound', 'returns'] as const
 
 export type EntryKind = (typeof entryKinds)[number]
 
@@ -102,8 +102,10 @@ export type SourceEntry = (CallPattern | PropertyPattern | EventPattern) & {
   readonly kind: 'source'
   /** `request body`, `file`, `message`, `query result`. */
   readonly gives: string
-  /** Bytes it never exceeds. */
+  /** Bytes it never exceeds, at a time: what is put together from several may be larger. */
   readonly limit?: number
+  /** It never holds line ends and other control characters. */
+  readonly noControl?: boolean
 }
 
 /** Its result is small whatever it was given. */
@@ -111,7 +113,15 @@ export interface BoundEntry extends CallPattern {
   readonly kind: 'bound'
 }
 
-export type ModelEntry = BlockingEntry | OffloadEntry | SourceEntry | BoundEntry
+/** What a call gives is of this type of the same module (or of `from`): how methods are recognised. */
+export interface ReturnsEntry extends CallPattern {
+  readonly kind: 'returns'
+  readonly returns: string
+  /** The module of that type, when it is another one. */
+  readonly from?: string
+}
+
+export type ModelEntry = BlockingEntry | OffloadEntry | SourceEntry | BoundEntry | ReturnsEntry
 
 export interface ModelFile {
   readonly version: 1

@@ -35,34 +35,49 @@ const searchBudget = 60_000
 const maxCandidates = 16
 const maxStepsOfPattern = 1_500_000
 
+const control = /[\0-\x1f\x7f\u2028\u2029]/
+
 const verdicts = new Map<string, RegExpVerdict>()
 const maxKept = 10_000
 
-export function regExpVerdict(source: string, flags: string): RegExpVerdict {
-  const key = `/${source}/${flags}`
+export interface VerdictOptions {
+  /** The input never holds line ends and other control characters: a line of a request. */
+  readonly withoutControl?: boolean
+}
+
+export function regExpVerdict(
+  source: string,
+  flags: string,
+  { withoutControl = false }: VerdictOptions = {},
+): RegExpVerdict {
+  const key = `/${source}/${flags}${withoutControl ? ' ' : ''}`
   const known = verdicts.get(key)
   if (known !== undefined) return known
-  const verdict = judge(source, flags)
+  const verdict = judge(source, flags, withoutControl)
   if (verdicts.size >= maxKept) verdicts.clear()
   verdicts.set(key, verdict)
   return verdict
 }
 
-function judge(source: string, flags: string): RegExpVerdict {
+function judge(source: string, flags: string, withoutControl: boolean): RegExpVerdict {
   let pattern: ParsedPattern
   try {
     pattern = parsePattern(source, flags)
     if (!hasEndlessLoop(pattern.tree)) return { kind: 'linear' }
-    const matched = judgeFrom(pattern, false)
+    const matched = judgeFrom(pattern, false, withoutControl)
     if (matched.kind !== 'linear' || pattern.isSticky) return matched
-    return judgeFrom(pattern, true)
+    return judgeFrom(pattern, true, withoutControl)
   } catch (error) {
     if (error instanceof UnsupportedPattern) return { kind: 'unknown', reason: error.message }
     throw error
   }
 }
 
-function judgeFrom(pattern: ParsedPattern, isSearch: boolean): RegExpVerdict {
+function judgeFrom(
+  pattern: ParsedPattern,
+  isSearch: boolean,
+  withoutControl: boolean,
+): RegExpVerdict {
   const automaton = buildAutomaton(pattern, isSearch)
   const measure = new GrowthMeasure(pattern, isSearch, maxStepsOfPattern)
   const outside = outsideOf(automaton)
@@ -75,6 +90,7 @@ function judgeFrom(pattern: ParsedPattern, isSearch: boolean): RegExpVerdict {
       for (const lead of isSearch ? ['', outside] : ['']) {
         for (const suffix of suffixes) {
           const attack = { prefix: lead + prefix, pump, suffix }
+          if (withoutControl && control.test(attack.prefix + pump + suffix)) continue
           const degree = measure.degreeOf(attack, kind)
           if (degree < 2) continue
           const found = degree === Infinity ? 'exponential' : 'polynomial'
@@ -93,7 +109,7 @@ function judgeFrom(pattern: ParsedPattern, isSearch: boolean): RegExpVerdict {
 
 /** A character that as few sets as possible match. */
 function outsideOf({ alphabet, reads }: Automaton): string {
-  const fallbacks = ['\0', '!', '\n', 'z']
+  const fallbacks = ['!', 'z', '\u{fffd}', '\0', '\n']
   const rank = (text: string): number =>
     reads.filter((set) => contains(set, text.charCodeAt(0))).length
   const letters = alphabet.samples.map((value) => String.fromCodePoint(value))

@@ -1,0 +1,107 @@
+/**
+ * Size checks: `if (body.length > max) throw …` before the call means that its input has a bound.
+ *
+ * Recognised by the comparison, not by what is done about it: who compares a length with a limit has
+ * thought of it. Comparisons with 0 and 1 ask whether there is something, and loop conditions ask
+ * where the end is; both say nothing about a limit.
+ */
+import type { Expression, Node } from 'oxc-parser'
+import { keyName, unwrap } from '../ir/nodes.ts'
+import { isFunction, isLoop, walk } from './syntax.ts'
+
+const sizeFields = new Set(['length', 'size', 'byteLength', 'byteSize', 'bytes'])
+const comparisons = new Set(['<', '>', '<=', '>='])
+
+/** In the text of the function, before `position`. `name` is `body` or `req.body`. */
+export function isBoundedBefore(around: Node | undefined, name: string, position: number): boolean {
+  if (around === undefined) return false
+  let isFound = false
+  walk(around, (node) => {
+    if (isFound || node.start >= position) return false
+    if (node !== around && isFunction(node) && node.end < position) return false
+    if (isLoop(node) && node.end < position) return false
+    if (node.type === 'BinaryExpression' && comparisons.has(node.operator)) {
+      const [left, right] = [node.left as Expression, node.right]
+      if ((isSizeOf(left, name) && isLimit(right)) || (isSizeOf(right, name) && isLimit(left))) {
+        isFound = !isLoopTest(around, node)
+      }
+    }
+    return undefined
+  })
+  return isFound
+}
+
+function isLoopTest(around: Node, test: Node): boolean {
+  let isTest = false
+  walk(around, (node) => {
+    if (node.start > test.start || node.end < test.end) return false
+    if (isLoop(node) && 'test' in node && node.test !== null) {
+      const { start, end } = node.test as Node
+      if (start <= test.start && end >= test.end) isTest = true
+    }
+    return undefined
+  })
+  return isTest
+}
+
+/** `body.length`, `Buffer.byteLength(body)`, `String(body).length`. */
+function isSizeOf(expression: Expression, name: string): boolean {
+  const node = unwrap(expression)
+  if (node.type === 'MemberExpression') {
+    const field = keyName(node.property, node.computed)
+    return field !== undefined && sizeFields.has(field) && isAbout(node.object, name)
+  }
+  if (node.type === 'CallExpression') {
+    const [first] = node.arguments
+    const callee = unwrap(node.callee)
+    const called =
+      callee.type === 'MemberExpression' ? keyName(callee.property, callee.computed) : undefined
+    return called === 'byteLength' && first !== undefined && isAbout(first, name)
+  }
+  return false
+}
+
+/** The expression is that name, or is made from it by calls on it. */
+function isAbout(expression: Node, name: string): boolean {
+  const node = unwrap(expression as Expression)
+  if (node.type === 'Identifier') return node.name === name
+  if (node.type === 'MemberExpression') {
+    return textOf(node) === name || (!name.includes('.') && isAbout(node.object, name))
+  }
+  if (node.type === 'CallExpression') {
+    const callee = unwrap(node.callee)
+    if (callee.type === 'MemberExpression') return isAbout(callee.object, name)
+    return node.arguments.some((argument) => isAbout(argument, name))
+  }
+  return false
+}
+
+function textOf(node: Node): string | undefined {
+  if (node.type === 'Identifier') return node.name
+  if (node.type === 'ThisExpression') return 'this'
+  if (node.type !== 'MemberExpression') return undefined
+  const owner = textOf(node.object)
+  const field = keyName(node.property, node.computed)
+  return owner === undefined || field === undefined ? undefined : `${owner}.${field}`
+}
+
+const limitName = /[Mm]ax|[Ll]imit|[Bb]udget|[Tt]hreshold|^[A-Z][A-Z\d_]+$/
+
+/** A number of some size, or something that is called a limit. */
+function isLimit(expression: Expression): boolean {
+  const node = unwrap(expression)
+  switch (node.type) {
+    case 'Literal':
+      return typeof node.value === 'number' && node.value >= 2
+    case 'BinaryExpression':
+      return isLimit(node.left as Expression) || isLimit(node.right)
+    case 'Identifier':
+      return limitName.test(node.name)
+    case 'MemberExpression':
+      return limitName.test(keyName(node.property, node.computed) ?? '')
+    case 'LogicalExpression':
+      return isLimit(node.left) || isLimit(node.right)
+    default:
+      return false
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * Where the data of an expression comes from, as far as its size is concerned.
+ *
+ * Walks backwards from the expression: through variables, fields, awaits and functions that keep the
+ * size, up to a source that a model names, to a parameter of a public function, or to something that
+ * is known to be small. Parameters of other functions are followed to the arguments of their callers.
+ *
+ * I1  Of several possibilities the worst is given: source, input, unknown, bounded.
+ * I2  It ends: the walk is bounded in depth and in the number of callers it asks.
+ */
+import type { Expression, Node } from 'oxc-parser'
+import { keyName, unwrap } from '../ir/nodes.ts'
+import type { CallSite, FileUnit, FunctionUnit } from '../ir/program.ts'
+import type { Catalogue } from '../models/catalogue.ts'
+import type { SourceEntry } from '../models/model.ts'
+import { declarationOf } from './declarations.ts'
+import type { Declaration } from './declarations.ts'
+import type { RootFinder } from './roots.ts'
+import type { SymbolResolver } from './symbols.ts'
+import { functionAround, pathTo, pathToExact, walk } from './syntax.ts'
+import { isBoundedBefore } from './bounds.ts'
+
+export type Origin =
+  | { readonly kind: 'bounded' }
+  | { readonly kind: 'unknown' }
+  /** What a caller of a public function hands in. */
+  | { readonly kind: 'input'; readonly unit: FunctionUnit; readonly name: string }
+  | {
+      readonly kind: 'source'
+      readonly gives: string
+      readonly limit: number | undefined
+      readonly hasControl: boolean
+      readonly file: FileUnit
+      readonly start: number
+      readonly end: number
+    }
+
+const bounded: Origin = { kind: 'bounded' }
+const unknown: Origin = { kind: 'unknown' }
+
+const maxDepth = 12
+const maxCallers = 6
+
+/** Their result is small, or no larger than a number says. */
+const boundingMethods = new Set(['substr', 'at', 'charAt', 'indexOf', 'digest', 'charCodeAt'])
+const slicing = new Set(['slice', 'substring', 'subarray'])
+const smallFields = new Set(['length', 'size', 'byteLength', 'status', 'statusCode'])
+const smallGlobals = new Set(['Number', 'parseInt', 'parseFloat', 'Boolean', 'isNaN', 'Symbol'])
+const smallNamespaces = new Set(['Math', 'Date', 'process', 'performance', 'path', 'os', 'Number'])
+
+export class OriginFinder {
+  readonly #catalogue: Catalogue
+  readonly #symbols: SymbolResolver
+  readonly #roots: RootFinder
+  readonly #units = new Map<FileUnit, Map<Node, FunctionUnit>>()
+  readonly #calls = new Map<FileUnit, Map<string, CallSite>>()
+
+  constructor(catalogue: Catalogue, symbols: SymbolResolver, roots: RootFinder) {
+    this.#catalogue = catalogue
+    this.#symbols = symbols
+    this.#roots = roots
+  }
+
+  /** What a call reads by itself: `request.json()`. */
+  readBy(file: FileUnit, call: CallSite): Origin | undefined {
+    const symbol = this.#symbols.symbolOf(call)
+    const entry = symbol === undefined ? undefined : this.#catalogue.source(symbol)
+    return entry === undefined ? undefined : found(entry, file, call)
+  }
+
+  /** `path` leads from the root of the file to the expression. */
+  originOf(file: FileUnit, path: readonly Node[], depth = 0): Origin {
+    const last = path.at(-1) as Expression
+    const node = unwrap(last)
+    if (depth > maxDepth) return unknown
+    const inner = (child: Node): Origin => this.originOf(file, [...path, child], depth + 1)
+    switch (node.type) {
+      case 'Literal':
+      case 'FunctionExpression':
+      case 'ArrowFunctionExpression':
+      case 'UnaryExpression':
+      case 'ClassExpression':
+        return bounded
+      case 'TemplateLiteral':
+        return worst(node.expressions.map(inner))
+      case 'ArrayExpression':
+        return worst(node.elements.flatMap((one) => (one === null ? [] : [inner(one)])))
+      case 'ObjectExpression':
+        return worst(
+          node.properties.map((one) => inner(one.type === 'Property' ? one.value : one.argument)),
+        )
+      case 'BinaryExpression':
+        return node.operator === '+' ? worst([inner(node.left), inner(node.right)]) : bounded
+      case 'LogicalExpression':
+        return worst([inner(node.left), inner(node.right)])
+      case 'ConditionalExpression':
+        return worst([inner(node.consequent), inner(node.alternate)])
+      case 'AwaitExpression':
+        return inner(node.argument)
+      case 'AssignmentExpression':
+        return inner(node.right)
+      case 'SequenceExpression':
+        return inner(node.expressions.at(-1) as Node)
+      case 'Identifier':
+        return this.#name(file, node.name, path, depth)
+      case 'MemberExpression':
+        return this.#member(file, node, path, depth)
+      case 'CallExpression':
+      case 'NewExpression':
+        return this.#call(file, node, path, depth)
+      default:
+        return node.type === ('SpreadElement' as string)
+          ? inner((node as unknown as { argument: Node }).argument)
+          : unknown
+    }
+  }
+
+  #name(file: FileUnit, name: string, path: readonly Node[], depth: number): Origin {
+    const declaration = declarationOf(name, path)
+    if (declaration === undefined) return unknown
+    const call = path.at(-1) as Node
+    if (isBoundedBefore(functionAround(path), name, call.start)) return bounded
+    switch (declaration.kind) {
+      case 'parameter':
+        return this.#parameter(file, declaration, name, depth)
+      case 'variable':
+        return this.#variable(file, declaration, name, path, depth)
+      case 'element':
+        return this.originOf(file, pathTo(file.parsed.program, declaration.of), depth + 1)
+      case 'import':
+      case 'other':
+        return unknown
+    }
+  }
+
+  #variable(
+    file: FileUnit,
+    { init, fields, isModuleLevel, around }: Extract<Declaration, { kind: 'variable' }>,
+    name: string,
+    path: readonly Node[],
+    depth: number,
+  ): Origin {
+    const values: Origin[] = []
+    if (init !== null) {
+      const owner = fields.length === 1 ? nameOf(init) : undefined
+      const source =
+        owner === undefined ? undefined : this.#catalogue.sourceProperty(owner, fields[0] as string)
+      values.push(
+        source === undefined
+          ? this.originOf(file, this.#pathOf(file, init), depth + 1)
+          : found(source, file, init),
+      )
+    }
+    if (isModuleLevel) return init === null ? unknown : worst(values)
+    let count = 0
+    walk(around, (node) => {
+      const added = path.includes(node) || count > 4 ? undefined : addedTo(node, name)
+      if (added === undefined) return undefined
+      count += 1
+      const origin = this.originOf(file, this.#pathOf(file, added.value), depth + 2)
+      // What is put together from chunks has no limit, though each of them has one.
+      values.push(
+        added.isMore && origin.kind === 'source' ? { ...origin, limit: undefined } : origin,
+      )
+      return undefined
+    })
+    return values.length === 0 ? unknown : worst(values)
+  }
+
+  #parameter(
+    file: FileUnit,
+    { function: node, index, fields }: Extract<Declaration, { kind: 'parameter' }>,
+    name: string,
+    depth: number,
+  ): Origin {
+    const unit = this.#unitOf(file, node)
+    if (unit === undefined) return unknown
+    const byField =
+      fields.length === 1 ? this.#handlerField(unit, index, fields[0] as string) : undefined
+    if (byField !== undefined) return found(byField, file, node)
+    const heard = this.#heard(unit)
+    if (heard !== undefined) return index === 0 ? found(heard, file, node) : unknown
+    if (this.#roots.isPublic(unit)) return { kind: 'input', unit, name }
+    const origins: Origin[] = []
+    for (const site of unit.callers.slice(0, maxCallers)) {
+      const path = pathToExact(site.owner.file.parsed.program, site, [
+        'CallExpression',
+        'NewExpression',
+      ])
+      const call = path?.at(-1)
+      if (path === undefined || (call?.type !== 'CallExpression' && call?.type !== 'NewExpression'))
+        continue
+      const argument = call.arguments[index]
+      if (argument === undefined) continue
+      origins.push(this.originOf(site.owner.file, [...path, argument], depth + 2))
+    }
+    return origins.length === 0 ? unknown : worst(origins)
+  }
+
+  /** The body of a request, taken out of the first parameter of its handler. */
+  #handlerField(unit: FunctionUnit, index: number, field: string): SourceEntry | undefined {
+    return index === 0 && unit.role === 'request'
+      ? this.#catalogue.sourceProperty('req', field)
+      : undefined
+  }
+
+  /** What a listener gets: `socket.on('message', (data) => …)`. */
+  #heard(unit: FunctionUnit): SourceEntry | undefined {
+    if (unit.role !== 'event' || unit.parent === undefined) return undefined
+    const site = unit.parent.calls.find(({ callbacks }) =>
+      callbacks.some((use) => use.unit === unit),
+    )
+    if (site === undefined) return undefined
+    const text = site.owner.file.parsed.text.slice(site.start, unit.start)
+    const event = /\(\s*['"]([\w-]+)['"]\s*,\s*$/.exec(text)?.[1]
+    return event === undefined ? undefined : this.#catalogue.sourceEvent(event)
+  }
+
+  #member(
+    file: FileUnit,
+    node: Extract<Expression, { type: 'MemberExpression' }>,
+    path: readonly Node[],
+    depth: number,
+  ): Origin {
+    const field = keyName(node.property, node.computed)
+    if (field !== undefined && smallFields.has(field)) return bounded
+    const owner = nameOf(node.object)
+    if (owner !== undefined && field !== undefined) {
+      const source = this.#catalogue.sourceProperty(owner, field)
+      if (source !== undefined) {
+        const text = file.parsed.text.slice(node.start, node.end)
+        return isBoundedBefore(functionAround(path), text, node.start)
+          ? bounded
+          : found(source, file, node)
+      }
+      const declaration =
+        node.object.type === 'Identifier' ? declarationOf(node.object.name, path) : undefined
+      if (declaration?.kind === 'parameter') {
+        const unit = this.#unitOf(file, declaration.function)
+        const byField =
+          unit === undefined ? undefined : this.#handlerField(unit, declaration.index, field)
+        if (byField !== undefined) return found(byField, file, node)
+      }
+    }
+    const text = file.parsed.text.slice(node.start, node.end)
+    if (isBoundedBefore(functionAround(path), text, node.start)) return bounded
+    return this.originOf(file, [...path, node.object], depth + 1)
+  }
+
+  #call(
+    file: FileUnit,
+    node: Extract<Expression, { type: 'CallExpression' | 'NewExpression' }>,
+    path: readonly Node[],
+    depth: number,
+  ): Origin {
+    const site = this.#siteAt(file, node)
+    const symbol = site === undefined ? undefined : this.#symbols.symbolOf(site)
+    if (symbol !== undefined) {
+      const source = this.#catalogue.source(symbol)
+      if (source !== undefined) {
+        const text = file.parsed.text.slice(node.start, node.end)
+        return /\b(?:limit|maxBuffer|maxSize|maxLength)\b/.test(text)
+          ? bounded
+          : found(source, file, node)
+      }
+      if (this.#catalogue.isBound(symbol)) return bounded
+      if (symbol.module === 'global' && smallGlobals.has(symbol.name)) return bounded
+      if (symbol.type !== undefined && smallNamespaces.has(symbol.type)) return bounded
+    }
+    if (site !== undefined && site.targets.length > 0) return unknown
+    const callee = unwrap(node.callee as Expression)
+    const [first] = node.arguments
+    if (callee.type === 'MemberExpression') {
+      const name = keyName(callee.property, callee.computed) ?? ''
+      if (boundingMethods.has(name)) return bounded
+      if (slicing.has(name) && node.arguments.length > 1) return bounded
+      // Of a namespace (`Object.keys(x)`, `JSON.parse(x)`) the argument, of a value the value counts.
+      const isNamespace = callee.object.type === 'Identifier' && /^[A-Z]/.test(callee.object.name)
+      if (!isNamespace) return this.originOf(file, [...path, callee, callee.object], depth + 1)
+    }
+    return first === undefined ? unknown : this.originOf(file, [...path, first], depth + 1)
+  }
+
+  #pathOf(file: FileUnit, node: Node): readonly Node[] {
+    const path = pathTo(file.parsed.program, node)
+    const index = path.indexOf(node)
+    return index < 0 ? [...path, node] : path.slice(0, index + 1)
+  }
+
+  #unitOf(file: FileUnit, node: Node): FunctionUnit | undefined {
+    let units = this.#units.get(file)
+    if (units === undefined) {
+      units = new Map(file.units.map((unit) => [unit.node as Node, unit]))
+      this.#units.set(file, units)
+    }
+    return units.get(node)
+  }
+
+  #siteAt(file: FileUnit, { start, end }: Node): CallSite | undefined {
+    let sites = this.#calls.get(file)
+    if (sites === undefined) {
+      sites = new Map(
+        file.units.flatMap(({ calls }) => calls.map((one) => [`${one.start}-${one.end}`, one])),
+      )
+      this.#calls.set(file, sites)
+    }
+    return sites.get(`${start}-${end}`)
+  }
+}
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+function found(entry: SourceEntry, file: FileUnit, { start, end }: Span): Origin {
+  const hasControl = entry.noControl !== true
+  return { kind: 'source', gives: entry.gives, limit: entry.limit, hasControl, file, start, end }
+}
+
+/** `body = value`, and more of it: `body += value`, `list.push(value)`. */
+function addedTo(node: Node, name: string): { value: Node; isMore: boolean } | undefined {
+  if (node.type === 'AssignmentExpression') {
+    if (node.left.type !== 'Identifier' || node.left.name !== name) return undefined
+    return { value: node.right, isMore: node.operator === '+=' }
+  }
+  if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return undefined
+  const { object, property, computed } = node.callee
+  const [value] = node.arguments
+  if (object.type !== 'Identifier' || object.name !== name || value === undefined) return undefined
+  return keyName(property, computed) === 'push' ? { value, isMore: true } : undefined
+}
+
+/** `req` of `req`, `ctx.request` of `ctx.request`: as models name the owner of a property. */
+function nameOf(expression: Node): string | undefined {
+  const node = unwrap(expression as Expression)
+  if (node.type === 'Identifier') return node.name
+  if (node.type === 'AwaitExpression') return nameOf(node.argument)
+  if (node.type === 'MemberExpression') {
+    const owner = nameOf(node.object)
+    const field = keyName(node.property, node.computed)
+    return owner === undefined || field === undefined ? undefined : `${owner}.${field}`
+  }
+  return undefined
+}
+
+function rank(origin: Origin): number {
+  switch (origin.kind) {
+    case 'bounded':
+      return 0
+    case 'unknown':
+      return 1
+    case 'input':
+      return 2
+    case 'source':
+      return origin.limit === undefined ? 4 : 3
+  }
+}
+
+export function worst(origins: readonly Origin[]): Origin {
+  return origins.reduce((a, b) => (rank(b) > rank(a) ? b : a), bounded)
+}

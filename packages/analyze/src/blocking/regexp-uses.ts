@@ -1,0 +1,126 @@
+/**
+ * Regular expressions that are slow on some input, where they are applied to data that may be it.
+ *
+ * I1  A pattern is reported where it is used, not where it is written: only there its input is known.
+ * I2  What cannot be attacked is silent: bounded input, linear patterns, patterns that are only slow
+ *     because they search and whose input nobody outside of the program chooses.
+ */
+import type { Node } from 'oxc-parser'
+import type { Level } from '../finding.ts'
+import { keyName, unwrap } from '../ir/nodes.ts'
+import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { foldPattern } from './fold.ts'
+import type { FoldedPattern } from './fold.ts'
+import type { Blocking } from './make-finding.ts'
+import type { Origin, OriginFinder } from './origin.ts'
+import { attackText, regExpVerdict } from './regexp/verdict.ts'
+import type { RegExpVerdict } from './regexp/verdict.ts'
+import type { RootFinder, Route } from './roots.ts'
+import { ruleOfId } from './rules.ts'
+import { pathToExact } from './syntax.ts'
+
+const onPattern = new Set(['test', 'exec'])
+const onText = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split'])
+
+export function mayUseRegExp(call: CallSite): boolean {
+  return onPattern.has(call.name) || onText.has(call.name)
+}
+
+interface Use {
+  readonly pattern: FoldedPattern
+  /** From the root to the text that is matched. */
+  readonly text: readonly Node[]
+}
+
+type Slow = Extract<RegExpVerdict, { degree: number }>
+
+const isSlow = (verdict: RegExpVerdict): verdict is Slow => 'degree' in verdict
+
+export function slowRegExpAt(
+  unit: FunctionUnit,
+  call: CallSite,
+  origins: OriginFinder,
+  roots: RootFinder,
+): Blocking | undefined {
+  const use = useAt(unit, call)
+  if (use === undefined) return undefined
+  const { source, flags } = use.pattern
+  if (!isSlow(regExpVerdict(source, flags))) return undefined
+  const route = roots.routeTo(unit)
+  const origin = origins.originOf(unit.file, use.text)
+  const withoutControl = origin.kind === 'source' && !origin.hasControl
+  const verdict = regExpVerdict(source, flags, { withoutControl })
+  if (!isSlow(verdict)) return undefined
+  const level = levelOf(verdict, origin, route)
+  if (level === undefined) return undefined
+  const what = `/${shorten(source)}/${flags}`
+  const { prefix, pump, suffix } = verdict.attack
+  return {
+    rule: ruleOfId('B105'),
+    level,
+    unit,
+    start: call.start,
+    end: call.end,
+    what,
+    message: `${what} takes ${growthText(verdict)} time on ${attackText({ prefix, pump, suffix })}, and its input is ${originText(origin)}; it runs`,
+    route,
+    evidence: [
+      `the pattern was run on that text with 8, 16, 32 and 64 repetitions, and the steps grew ${verdict.kind === 'exponential' ? 'exponentially' : `with degree ${verdict.degree}`}`,
+      ...(verdict.isBySearch
+        ? ['it is slow because it tries every start: an anchor makes it linear']
+        : []),
+    ],
+  }
+}
+
+function useAt(unit: FunctionUnit, call: CallSite): Use | undefined {
+  const { file } = unit
+  const path = pathToExact(file.parsed.program, call, ['CallExpression'])
+  const node = path?.at(-1)
+  if (path === undefined || node?.type !== 'CallExpression') return undefined
+  const callee = unwrap(node.callee)
+  if (callee.type !== 'MemberExpression') return undefined
+  const name = keyName(callee.property, callee.computed) ?? ''
+  const [first] = node.arguments
+  if (first === undefined) return undefined
+  const onObject = [...path, callee, callee.object]
+  const onFirst = [...path, first]
+  const [patternPath, textPath] = onPattern.has(name) ? [onObject, onFirst] : [onFirst, onObject]
+  const pattern = foldPattern({ file, path: patternPath })
+  return pattern === undefined ? undefined : { pattern, text: textPath }
+}
+
+/** Undefined: not worth a word. */
+function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level | undefined {
+  if (origin.kind === 'bounded') return undefined
+  const isCold = route === undefined || route.kind === 'start-up' || route.kind === 'process-end'
+  if (verdict.kind === 'exponential') {
+    if (isCold) return 'note'
+    return origin.kind === 'source' && route.kind === 'request' ? 'error' : 'warning'
+  }
+  if (origin.kind === 'unknown') return verdict.isBySearch ? undefined : 'note'
+  if (isCold) return 'note'
+  if (origin.kind === 'source') return origin.gives === 'file' ? 'note' : 'warning'
+  return verdict.isBySearch ? 'note' : 'warning'
+}
+
+function growthText({ kind, degree }: Slow): string {
+  if (kind === 'exponential') return 'exponential'
+  return degree === 2 ? 'quadratic' : degree === 3 ? 'cubic' : `polynomial (degree ${degree})`
+}
+
+function originText(origin: Origin): string {
+  switch (origin.kind) {
+    case 'source':
+      return `from a ${origin.gives}`
+    case 'input':
+      return `what callers of ${origin.unit.name} pass as ${origin.name}, of any length`
+    case 'unknown':
+    case 'bounded':
+      return 'not known to be short'
+  }
+}
+
+function shorten(source: string): string {
+  return source.length <= 60 ? source : `${source.slice(0, 40)}…${source.slice(-18)}`
+}

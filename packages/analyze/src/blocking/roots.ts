@@ -1,0 +1,225 @@
+/**
+ * Who makes a function run, and by which calls: from that follows who waits while it holds the loop.
+ *
+ * Reach is asked backwards, from the function to the nearest root, because a report needs the way as
+ * well as the answer.
+ *
+ * I1  A root of a worse kind wins over a nearer one: one request handler is enough.
+ * I2  What only runs in a thread or in another process is not on the loop, and is never reported.
+ */
+import type { CallSite, FileUnit, FunctionUnit, Program } from '../ir/program.ts'
+import { isAsyncLike } from './async-like.ts'
+import { jobPlace } from './jobs.ts'
+import { threadOnlyUnits } from './thread-units.ts'
+
+/** Worst first. */
+export const rootKinds = [
+  'request',
+  'job',
+  'timer',
+  'event',
+  'exported-async',
+  'exported',
+  'start-up',
+  'process-end',
+] as const
+
+export type RootKind = (typeof rootKinds)[number]
+
+/** The loop serves others while such a root runs, so others wait. */
+export function isServing(kind: RootKind): boolean {
+  return kind === 'request' || kind === 'job' || kind === 'timer' || kind === 'event'
+}
+
+export interface Route {
+  readonly kind: RootKind
+  readonly root: FunctionUnit
+  /** `app.post() in start runs it`. */
+  readonly why: string
+  /** From the root to the function asked about. Each is in the text of the function before it. */
+  readonly calls: readonly CallSite[]
+}
+
+const maxVisited = 400
+const cliPath =
+  /(?:^|\/)(?:bin|cli|scripts?|tools?|tasks?|examples?|demos?|bench(?:mark)?s?|tests?|__tests__|fixtures|build|config)(?:\/|\.[cm]?[jt]s$)|\.config\.[cm]?[jt]s$|\.(?:test|spec|bench)\.[cm]?[jt]sx?$|(?:^|\/)(?:cli|bin|gulpfile|gruntfile)\.[cm]?[jt]s$/i
+const endEvents = new Set([
+  'exit',
+  'beforeExit',
+  'uncaughtException',
+  'SIGINT',
+  'SIGTERM',
+  'SIGHUP',
+])
+
+interface Entry {
+  readonly kind: RootKind
+  readonly why: string
+}
+
+export class RootFinder {
+  readonly #program: Program
+  readonly #entries = new Map<FunctionUnit, Entry[]>()
+  readonly #routes = new Map<FunctionUnit, Route | undefined>()
+  readonly #threadOnly: ReadonlySet<FunctionUnit>
+  readonly #public: ReadonlySet<FileUnit>
+
+  constructor(program: Program) {
+    this.#program = program
+    this.#public = publicFiles(program)
+    this.#threadOnly = threadOnlyUnits(program)
+    for (const unit of program.units) this.#addHandlers(unit)
+    for (const unit of program.units) this.#addOwn(unit)
+  }
+
+  /** Anyone who uses the program may call it with anything. */
+  isPublic(unit: FunctionUnit): boolean {
+    const isOut =
+      unit.isExported ||
+      (unit.class?.isExported === true &&
+        (unit.visibility === 'public' || unit.kind === 'constructor'))
+    return isOut && this.#public.has(unit.file)
+  }
+
+  isOnLoop(unit: FunctionUnit): boolean {
+    return !this.#threadOnly.has(unit)
+  }
+
+  /** The worst way it is reached; undefined when nobody calls it. */
+  routeTo(unit: FunctionUnit): Route | undefined {
+    if (!this.#routes.has(unit)) this.#routes.set(unit, this.#find(unit))
+    return this.#routes.get(unit)
+  }
+
+  #addHandlers(unit: FunctionUnit): void {
+    for (const site of unit.calls) {
+      for (const { unit: callback, role } of site.callbacks) {
+        const why = `${calleeText(site)} in ${unit.namedAs} runs it`
+        if (role === 'request') this.#add(callback, 'request', why)
+        else if (role === 'timer' || role === 'interval') this.#add(callback, 'timer', why)
+        else if (role === 'event' && !site.isNew) {
+          const isEnd = endEvents.has(firstText(site) ?? '') && /\bprocess\b/.test(calleeText(site))
+          this.#add(callback, isEnd ? 'process-end' : 'event', why)
+        } else if (jobPlace(site) !== undefined)
+          this.#add(callback, 'job', `it is a job, defined in ${unit.namedAs}`)
+      }
+    }
+  }
+
+  #addOwn(unit: FunctionUnit): void {
+    if (unit.kind === 'module') this.#add(unit, 'start-up', `${unit.file.path} is loaded`)
+    const isCli = isCommand(unit.file)
+    if (this.isPublic(unit) || (unit.callers.length === 0 && unit.reach.has('exported'))) {
+      const kind = isCli ? 'start-up' : isAsyncLike(unit) ? 'exported-async' : 'exported'
+      this.#add(unit, kind, unit.isExported ? `${unit.name} is exported` : `${unit.name} is public`)
+    }
+  }
+
+  #add(unit: FunctionUnit, kind: RootKind, why: string): void {
+    const known = this.#entries.get(unit)
+    if (known === undefined) this.#entries.set(unit, [{ kind, why }])
+    else known.push({ kind, why })
+  }
+
+  /** Breadth first through the callers, so that each root is met by its shortest way. */
+  #find(start: FunctionUnit): Route | undefined {
+    const cameBy = new Map<FunctionUnit, CallSite | undefined>([[start, undefined]])
+    const towards = new Map<FunctionUnit, FunctionUnit>()
+    const queue = [start]
+    let best: Route | undefined
+    for (const unit of queue) {
+      for (const { kind, why } of this.#entries.get(unit) ?? []) {
+        if (best !== undefined && rootKinds.indexOf(kind) >= rootKinds.indexOf(best.kind)) continue
+        best = { kind, why, root: unit, calls: callsBetween(unit, start, towards, cameBy) }
+      }
+      if (queue.length > maxVisited) break
+      const visit = (next: FunctionUnit, by: CallSite | undefined): void => {
+        if (cameBy.has(next) || !this.isOnLoop(next)) return
+        cameBy.set(next, by)
+        towards.set(next, unit)
+        queue.push(next)
+      }
+      for (const site of unit.callers) if (!site.isGuess) visit(site.owner, site)
+      // A function that is written inside another one and not a handler runs because the other did.
+      if (unit.parent !== undefined && unit.kind === 'callback' && !this.#entries.has(unit)) {
+        visit(unit.parent, undefined)
+      }
+    }
+    return best
+  }
+
+  /** For matrices and lists: every root there is. */
+  *roots(): Generator<{
+    readonly unit: FunctionUnit
+    readonly kind: RootKind
+    readonly why: string
+  }> {
+    for (const unit of this.#program.units) {
+      const [worst] = (this.#entries.get(unit) ?? []).toSorted(
+        (a, b) => rootKinds.indexOf(a.kind) - rootKinds.indexOf(b.kind),
+      )
+      if (worst !== undefined) yield { unit, ...worst }
+    }
+  }
+}
+
+function callsBetween(
+  root: FunctionUnit,
+  end: FunctionUnit,
+  towards: ReadonlyMap<FunctionUnit, FunctionUnit>,
+  cameBy: ReadonlyMap<FunctionUnit, CallSite | undefined>,
+): readonly CallSite[] {
+  const calls: CallSite[] = []
+  for (let unit: FunctionUnit | undefined = root; unit !== undefined && unit !== end;) {
+    const site = cameBy.get(unit)
+    if (site !== undefined) calls.push(site)
+    unit = towards.get(unit)
+  }
+  return calls
+}
+
+/** Runs once, for one person, who waits anyway. */
+export function isCommand(file: FileUnit): boolean {
+  return file.parsed.program.hashbang !== null || cliPath.test(file.path)
+}
+
+/** Files whose exports users can get at: those that no other file imports, and what they pass on. */
+function publicFiles(program: Program): ReadonlySet<FileUnit> {
+  const imported = new Set<FileUnit>()
+  for (const { imports, path } of program.files) {
+    if (cliPath.test(path)) continue
+    for (const file of imports.values()) if (file !== undefined) imported.add(file)
+  }
+  const found = new Set<FileUnit>()
+  const add = (file: FileUnit): void => {
+    if (found.has(file)) return
+    found.add(file)
+    const passedOn = [...file.exportAll]
+    for (const one of file.exports.values()) if (one.kind === 'from') passedOn.push(one.source)
+    for (const source of passedOn) {
+      const next = file.imports.get(source)
+      if (next !== undefined) add(next)
+    }
+    if (/(?:^|\/)(?:index|main)\.[cm]?[jt]sx?$/.test(file.path)) {
+      for (const next of file.imports.values()) if (next !== undefined) add(next)
+    }
+  }
+  for (const file of program.files) if (!imported.has(file)) add(file)
+  // In a circle of imports nobody is first.
+  if (found.size === 0) for (const file of program.files) found.add(file)
+  return found
+}
+
+/** `fs.readFileSync()`; of a chain only the last part: `….all()`. */
+export function calleeText({ owner, start, end, name }: CallSite): string {
+  const text = owner.file.parsed.text.slice(start, end)
+  const open = text.indexOf('(')
+  const callee = (open < 0 ? text : text.slice(0, open)).replace(/\s+/g, '')
+  if (name !== '' && !callee.endsWith(name)) return `….${name}()`
+  return `${callee.length > 40 ? `…${callee.slice(-39)}` : callee}()`
+}
+
+function firstText({ owner, start, end }: CallSite): string | undefined {
+  const text = owner.file.parsed.text.slice(start, end)
+  return /^[^(]*\(\s*['"]([^'"]*)['"]/.exec(text)?.[1]
+}

@@ -1,0 +1,85 @@
+/**
+ * Which function outside of the program a call means.
+ *
+ * The linker knows what was imported. Methods need the type of the object: it is taken from the class
+ * the object was constructed with, from the field it is stored in, or from the call that returned it
+ * (models say what a call returns).
+ */
+import type { CallSite, NameInScope } from '../ir/program.ts'
+import type { Value } from '../ir/values.ts'
+import { moduleName } from '../models/catalogue.ts'
+import type { CalledSymbol, Catalogue } from '../models/catalogue.ts'
+
+interface OwnerType {
+  readonly module: string
+  readonly type: string
+}
+
+const maxDepth = 4
+const languageMethods = new Set(['sort', 'toSorted', 'push', 'unshift'])
+const requestName = /^(?:req|request)$/
+
+export class SymbolResolver {
+  readonly #catalogue: Catalogue
+
+  constructor(catalogue: Catalogue) {
+    this.#catalogue = catalogue
+  }
+
+  symbolOf(call: CallSite, depth = 0): CalledSymbol | undefined {
+    if (call.external !== undefined) return fromImport(call.external.module, call.external.path)
+    const { callee } = call
+    if (callee.kind !== 'member' || callee.name === '') return undefined
+    const owner = this.#ownerOf(callee.receiver, depth)
+    if (owner !== undefined) return { ...owner, name: callee.name }
+    const { location } = callee.receiver
+    if (
+      location?.scope === 'parameter' &&
+      location.depth === 0 &&
+      requestName.test(location.name)
+    ) {
+      return { module: 'global', type: 'Request', name: callee.name }
+    }
+    return call.targets.length === 0 && languageMethods.has(callee.name)
+      ? { module: 'language', type: 'Array', name: callee.name }
+      : undefined
+  }
+
+  #ownerOf(receiver: Value, depth: number): OwnerType | undefined {
+    if (depth > maxDepth) return undefined
+    if (receiver.constructed !== undefined) return fromName(receiver.constructed)
+    const [made] = receiver.calls ?? []
+    if (made !== undefined && receiver.calls?.length === 1) {
+      const symbol = this.symbolOf(made, depth + 1)
+      const returned = symbol === undefined ? undefined : this.#catalogue.returns(symbol)
+      if (returned !== undefined) return returned
+    }
+    const { location } = receiver
+    if (location?.scope === 'instance' && location.depth === 1) {
+      const constructed = location.class?.fieldClasses.get(location.field)
+      if (constructed !== undefined) return fromName(constructed)
+    }
+    return undefined
+  }
+}
+
+function fromImport(specifier: string, path: readonly string[]): CalledSymbol {
+  const module = moduleName(specifier)
+  // `fs.promises.readFile` is a function of `node:fs/promises`.
+  if (path[0] === 'promises' && path.length > 1) {
+    return fromImport(`${module}/promises`, path.slice(1))
+  }
+  const own = module === 'global' && path[0] === 'globalThis' ? path.slice(1) : path
+  return { module, type: own.at(-2), name: own.at(-1) ?? 'default' }
+}
+
+/** The module that a name of a class was imported from. */
+function fromName({ name, scope }: NameInScope): OwnerType | undefined {
+  const [root = '', ...path] = name.split('.')
+  const binding = scope.find(root)
+  if (binding === undefined) return { module: 'global', type: name }
+  const source = binding.import?.source ?? binding.module
+  if (source === undefined) return undefined
+  const type = path.at(-1) ?? binding.import?.name ?? 'default'
+  return { module: moduleName(source), type }
+}
