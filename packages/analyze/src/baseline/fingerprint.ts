@@ -11,7 +11,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Finding, SourceSpan } from '../finding.ts'
-import { LineIndex } from '../report/line-index.ts'
+import { SourceLines, type ReadText } from '../report/source-lines.ts'
 
 /** Hexadecimal digits: 64 bits, so 100,000 findings collide once in three billion programs. */
 const length = 16
@@ -19,8 +19,10 @@ const length = 16
 /** A finding as rules make it. */
 export type UnnamedFinding = Omit<Finding, 'fingerprint'>
 
-/** The text of a file by the path that findings use; undefined when it is gone. */
-export type ReadText = (file: string) => string | undefined
+export type { ReadText } from '../report/source-lines.ts'
+
+/** Characters of a text that count: a whole class may be one expression. */
+const longestText = 2_000
 
 /** Layout and comments are not what code says. A `//` inside a string is cut too: on both sides. */
 export function normalise(code: string): string {
@@ -34,14 +36,10 @@ export function normalise(code: string): string {
 
 /** Gives each finding its fingerprint. The order is that of the report and stays. */
 export function withFingerprints(findings: readonly UnnamedFinding[], read: ReadText): Finding[] {
-  const indexes = new Map<string, LineIndex | undefined>()
+  const lines = new SourceLines(read)
   const textAt = (span: SourceSpan | undefined): string => {
-    if (span === undefined) return ''
-    if (!indexes.has(span.file)) {
-      const text = read(span.file)
-      indexes.set(span.file, text === undefined ? undefined : new LineIndex(text))
-    }
-    return normalise(indexes.get(span.file)?.slice(span) ?? '')
+    const text = span === undefined ? undefined : lines.of(span.file)?.slice(span)
+    return normalise(text?.slice(0, longestText) ?? '')
   }
   const seen = new Map<string, number>()
   return findings.map((finding) => {

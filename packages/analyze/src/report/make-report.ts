@@ -11,6 +11,7 @@ import type { RuleSetting } from '../config/config.ts'
 import { levels, type Finding, type Level } from '../finding.ts'
 import { applySuppressions } from '../suppress/apply.ts'
 import type { FixedFinding, Report } from './report.ts'
+import { SourceLines } from './source-lines.ts'
 
 export interface ReportOptions {
   /** Whether a finding is in what was asked for; `extent` are the lines of its function. */
@@ -77,7 +78,7 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
       belowLevel: compared.findings.length - shown.length,
       hasBaseline: baseline !== undefined,
       showsKnown: options.showsKnown,
-      read,
+      source: new SourceLines(read),
     },
     baseline: nextBaseline(
       all.filter((finding) => isAtLeast(finding, failLevel)),

@@ -5,14 +5,13 @@
  * Code and names come from the analysed program: what would end a table cell, a code span or a fence is
  * escaped, so that a document says what the program says and nothing else.
  */
-import type { ReadText } from '../baseline/fingerprint.ts'
 import type { Finding, Fix, SharedState, SourceSpan } from '../finding.ts'
-import { LineIndex } from './line-index.ts'
 import { countLevels, shownFindings, type Report } from './report.ts'
-import { accessNames, classWords, count, stepsOf } from './words.ts'
+import type { SourceLines } from './source-lines.ts'
+import { accessNames, classWords, count, firstFew, stepsOf } from './words.ts'
 
 export function markdownReport(report: Report): string {
-  const sections = shownFindings(report).map((finding) => findingSection(finding, report.read))
+  const sections = shownFindings(report).map((finding) => findingSection(finding, report.source))
   return `${[...sections, closing(report)].join('\n\n')}\n`
 }
 
@@ -37,7 +36,7 @@ function fenced(lines: readonly string[], language = ''): string[] {
 }
 
 /** The five parts of one finding. */
-export function findingSection(finding: Finding, read: ReadText): string {
+export function findingSection(finding: Finding, source: SourceLines): string {
   const { file, function: name, rule, level, message, fingerprint } = finding
   const target = name === '' ? file : `${file}#${name}`
   return [
@@ -53,7 +52,7 @@ export function findingSection(finding: Finding, read: ReadText): string {
     '',
     '### Checkpoints',
     '',
-    ...checkpointList(finding, read),
+    ...checkpointList(finding, source),
     '',
     '### Race trace',
     '',
@@ -74,9 +73,12 @@ function sharedTable({ shared, file }: Finding): string[] {
   return ['| State | Scope | Writers | Readers | Guard |', '|---|---|---|---|---|', ...rows]
 }
 
+/** Writers and readers that are named in a cell. */
+const mostNames = 8
+
 function sharedRow({ name, scope, writers, readers, guard }: SharedState, file: string): string {
   const list = (accesses: SharedState['writers']): string =>
-    accessNames(accesses, file)
+    firstFew(accessNames(accesses, file), mostNames)
       .map((text) => cell(code(text)))
       .join(', ') || '-'
   const cells = [
@@ -104,7 +106,7 @@ interface CheckpointRow {
   readonly says: string
 }
 
-function checkpointList(finding: Finding, read: ReadText): string[] {
+function checkpointList(finding: Finding, source: SourceLines): string[] {
   const { checkSpan, actSpan, checkpoints } = finding
   const isRace = finding.class !== 'blocking' && finding.class !== 'suppression'
   const rows: CheckpointRow[] = checkpoints.map(({ span, kind, note }) => ({
@@ -114,11 +116,8 @@ function checkpointList(finding: Finding, read: ReadText): string[] {
   if (isRace) rows.push({ span: checkSpan, says: '(not a checkpoint: the check)' })
   if (isRace) rows.push({ span: actSpan, says: '(not a checkpoint: the act)' })
   if (rows.length === 0) return ['None.']
-  const lines = new Map<string, LineIndex>()
-  const textOf = ({ file, line }: SourceSpan): string => {
-    if (!lines.has(file)) lines.set(file, new LineIndex(read(file) ?? ''))
-    return shorten(lines.get(file)!.line(line).trim())
-  }
+  const textOf = ({ file, line }: SourceSpan): string =>
+    shorten(source.of(file)?.line(line).trim() ?? '')
   const sorted = rows.toSorted((a, b) => byPlace(finding.file, a.span, b.span))
   const labels = sorted.map(({ span }) => {
     const place = span.file === finding.file ? `L${span.line}` : `${span.file} L${span.line}`

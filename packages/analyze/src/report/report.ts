@@ -1,7 +1,7 @@
 /** What every format is made from: the findings after baseline, suppressions and level. */
 import type { AnalysisStats, Diagnostic } from '../analysis.ts'
-import type { ReadText } from '../baseline/fingerprint.ts'
 import type { Finding, Level } from '../finding.ts'
+import type { SourceLines } from './source-lines.ts'
 
 /** A finding and what the baseline says about it: `new` also where there is no baseline. */
 export interface ReportedFinding {
@@ -38,7 +38,7 @@ export interface Report {
   /** Whether people want to see what is in the baseline as well. Programs always get it. */
   readonly showsKnown: boolean
   /** For code frames. */
-  readonly read: ReadText
+  readonly source: SourceLines
 }
 
 /** What people are shown. */

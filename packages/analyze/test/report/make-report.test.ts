@@ -74,7 +74,7 @@ test('what is below the level is counted; the baseline has what can fail', () =>
 test('targets are asked with the lines of the function', () => {
   const asked: unknown[] = []
   make(analysisOf([sampleFinding()]), {
-    isWanted: (finding, extent) => {
+    isWanted: (_finding, extent) => {
       asked.push(extent)
       return true
     },

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { code, findingSection, markdownReport } from '../../src/report/markdown.ts'
-import { sampleReport } from '../support/report.ts'
-import { sampleFile, sampleFinding, sampleText, spanOf } from '../support/sample.ts'
-
-const read = (file: string): string | undefined => (file === sampleFile ? sampleText : undefined)
+import { sampleReport, sampleSource } from '../support/report.ts'
+import { sampleFinding, sampleText, spanOf } from '../support/sample.ts'
 
 test('a finding is a document in the structure of seed 003', () => {
   assert.equal(
-    findingSection(sampleFinding(), read),
+    findingSection(sampleFinding(), sampleSource),
     `## Concurrency analysis: \`src/client.ts#Client.connect\`
 
 **H101** (error) at \`src/client.ts:12\`: \`Client.#session\` is checked before an await and set after it
@@ -84,7 +82,7 @@ test('what the program is called cannot end a cell, a code span or a fence', () 
     shared: [{ name: 'a|b`c', scope: 'entry', writers: [], readers: [], guard: 'x | y\nz' }],
     fixes: [{ ...sampleFinding().fixes[0]!, sketch: 'const x = `\n```\n## no heading`' }],
   })
-  const text = findingSection(hostile, read)
+  const text = findingSection(hostile, sampleSource)
   assert.ok(text.includes('| ``a\\|b`c`` | entry | - | - | x \\| y z |'))
   assert.ok(text.includes('  ````ts\n'))
   assert.equal(code('`'), '`` ` ``')
@@ -104,7 +102,7 @@ test('an act in another file, and a step there, are told with their file', () =>
       },
     ],
   })
-  const text = findingSection(finding, read)
+  const text = findingSection(finding, sampleSource)
   assert.match(text, /\| `store \(src\/other\.ts:14\)` \|/)
   assert.match(text, /\[Task A\] 1\. writes \(src\/other\.ts:14\)/)
   assert.match(text, /src\/other\.ts L14: +← \(not a checkpoint: the act\)/)

@@ -1,8 +1,13 @@
 /** Reports around given findings, and what a terminal would count. */
 import type { Finding } from '../../src/finding.ts'
 import type { Report } from '../../src/report/report.ts'
+import { SourceLines } from '../../src/report/source-lines.ts'
 import type { Line, Measure, TextOptions } from '../../src/report/text/line.ts'
 import { sampleFile, sampleFinding, sampleText } from './sample.ts'
+
+export const sampleSource = new SourceLines((file) =>
+  file === sampleFile ? sampleText : undefined,
+)
 
 export function sampleReport(
   changes: Partial<Report> = {},
@@ -23,7 +28,7 @@ export function sampleReport(
     belowLevel: 0,
     hasBaseline: false,
     showsKnown: false,
-    read: (file) => (file === sampleFile ? sampleText : undefined),
+    source: sampleSource,
     ...changes,
   }
 }

@@ -1,7 +1,6 @@
 /** One finding as people read it in a terminal: laid out as the Rust compiler does. */
-import type { ReadText } from '../../baseline/fingerprint.ts'
 import type { Finding, Fix, Level, SharedState, SourceSpan, TraceStep } from '../../finding.ts'
-import { LineIndex } from '../line-index.ts'
+import type { SourceLines } from '../source-lines.ts'
 import { accessNames, firstFew, stepsOf } from '../words.ts'
 import { frame, gutterOf, type Mark } from './frame.ts'
 import { labelled, span, type Line, type Span, type Style, type TextOptions } from './line.ts'
@@ -16,13 +15,13 @@ export const levelStyles: Readonly<Record<Level, Style>> = {
 /** Writers and readers that are named in the table. */
 const mostNames = 4
 
-export function findingLines(finding: Finding, read: ReadText, options: TextOptions): Line[] {
+export function findingLines(finding: Finding, source: SourceLines, options: TextOptions): Line[] {
   const marks = marksOf(finding)
   const gutter = gutterOf([...marks.map((mark) => mark.span), ...conflictSpans(finding)])
   const indent = ' '.repeat(gutter + 1)
   const lines: Line[] = [
     ...headline(finding, options),
-    ...frames(finding, marks, gutter, read, options),
+    ...frames(finding, marks, gutter, source, options),
     [span(`${indent}|`, 'blue')],
     ...notes(finding, indent, options),
   ]
@@ -74,7 +73,7 @@ function frames(
   finding: Finding,
   marks: readonly Mark[],
   gutter: number,
-  read: ReadText,
+  source: SourceLines,
   options: TextOptions,
 ): Line[] {
   const drawn: Line[] = []
@@ -84,8 +83,8 @@ function frames(
     const place = `${at.file}:${at.line}:${at.column}`
     const label = span(`${' '.repeat(gutter)}${arrow} `, 'blue')
     drawn.push(...labelled(label, `${place} ${who}`.trimEnd(), options))
-    const text = read(at.file)
-    if (text !== undefined) drawn.push(...frame(new LineIndex(text), own, gutter, options))
+    const lines = source.of(at.file)
+    if (lines !== undefined) drawn.push(...frame(lines, own, gutter, options))
   }
   for (const [i, [, own]] of [...Map.groupBy(marks, (mark) => mark.span.file)].entries()) {
     const arrow = i === 0 ? '-->' : ':::'

@@ -9,7 +9,7 @@ import { labelled, span, type Line, type Span, type TextOptions } from './line.t
 export function textReport(report: Report, options: TextOptions): Line[] {
   const lines: Line[] = []
   const shown = shownFindings(report)
-  for (const finding of shown) lines.push(...findingLines(finding, report.read, options), [])
+  for (const finding of shown) lines.push(...findingLines(finding, report.source, options), [])
   for (const diagnostic of report.diagnostics) lines.push(...diagnosticLines(diagnostic, options))
   for (const { rule, file, function: name, fingerprint } of report.fixed) {
     const text = `${rule} in ${file} (${name}), ${fingerprint}`

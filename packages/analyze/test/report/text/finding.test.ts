@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findingLines } from '../../../src/report/text/finding.ts'
-import { plainText, textOf } from '../../support/report.ts'
-import { sampleFile, sampleFinding, sampleText, spanOf } from '../../support/sample.ts'
-
-const read = (file: string): string | undefined => (file === sampleFile ? sampleText : undefined)
+import { SourceLines } from '../../../src/report/source-lines.ts'
+import { plainText, sampleSource, textOf } from '../../support/report.ts'
+import { sampleFinding, sampleText, spanOf } from '../../support/sample.ts'
 
 test('a finding: frame of A with check, suspension and act, frame of B, table, trace, window, fixes', () => {
   assert.equal(
-    textOf(findingLines(sampleFinding(), read, plainText)),
+    textOf(findingLines(sampleFinding(), sampleSource, plainText)),
     `error[H101]: \`Client.#session\` is checked before an await and set after it
   --> src/client.ts:12:9 (task A, in Client.connect)
    |
@@ -52,7 +51,7 @@ test('in a narrow terminal nothing is wider than it, but for sketches: they are 
   const sketches = sampleFinding().fixes.flatMap(({ sketch }) => sketch.split('\n'))
   for (const columns of [40, 60, 80]) {
     const options = { ...plainText, columns, isTerminal: true }
-    const lines = textOf(findingLines(sampleFinding(), read, options)).split('\n')
+    const lines = textOf(findingLines(sampleFinding(), sampleSource, options)).split('\n')
     for (const line of lines) {
       if (sketches.some((sketch) => line.endsWith(sketch))) continue
       assert.ok(line.length <= columns, `${columns}: ${line}`)
@@ -62,7 +61,7 @@ test('in a narrow terminal nothing is wider than it, but for sketches: they are 
 
 test('where the table has no room it is a list, with nothing left out', () => {
   const options = { ...plainText, columns: 70, isTerminal: true }
-  const text = textOf(findingLines(sampleFinding(), read, options))
+  const text = textOf(findingLines(sampleFinding(), sampleSource, options))
   assert.match(
     text,
     /= shared state:\n {5}Client\.#session \(instance\)\n {7}UNGUARDED\n {7}written by Client\.connect:14\n {7}read by Client\.connect:12\n/,
@@ -70,7 +69,7 @@ test('where the table has no room it is a list, with nothing left out', () => {
 })
 
 test('without Unicode there is none', () => {
-  const text = textOf(findingLines(sampleFinding(), read, { ...plainText, unicode: false }))
+  const text = textOf(findingLines(sampleFinding(), sampleSource, { ...plainText, unicode: false }))
   assert.match(text, /= window: steps 2-5/)
   assert.match(text, /\(L13\) <- CHECKPOINT/)
   // oxlint-disable-next-line no-control-regex -- everything but ASCII
@@ -80,7 +79,7 @@ test('without Unicode there is none', () => {
 test('an act in another file has a frame of its own; a file that is gone has none', () => {
   const actSpan = spanOf(sampleText, 'this.#session = session', { file: 'src/other.ts' })
   const finding = sampleFinding(sampleText, { actSpan })
-  const text = textOf(findingLines(finding, read, plainText))
+  const text = textOf(findingLines(finding, sampleSource, plainText))
   assert.match(text, /\n {2}::: src\/other\.ts:14:5 \(task A, in Client\.connect\)\n {2}:::/)
 })
 
@@ -98,7 +97,7 @@ test('what blocks is one place, without tasks', () => {
     evidence: ['reached from the handler of GET /'],
   })
   const { suspension: _s, conflict: _c, window: _w, ...blocking } = finding
-  const text = textOf(findingLines(blocking, read, plainText))
+  const text = textOf(findingLines(blocking, sampleSource, plainText))
   assert.match(text, /--> src\/client\.ts:13:27 \(in Client\.connect\)\n/)
   assert.doesNotMatch(text, /Task|check\b|= window|shared state|steps/)
   assert.match(text, /= because: reached from the handler of GET \//)
@@ -119,5 +118,8 @@ test('escape sequences in source, messages and sketches do not reach the termina
     evidence: ['e\u001b[31m'],
     trace: [{ task: 'A', text: 't\u001b[31m', span: suspension }],
   })
-  assert.doesNotMatch(textOf(findingLines(finding, () => evil, plainText)), /\u001b|\u0007/)
+  assert.doesNotMatch(
+    textOf(findingLines(finding, new SourceLines(() => evil), plainText)),
+    /\u001b|\u0007/,
+  )
 })
