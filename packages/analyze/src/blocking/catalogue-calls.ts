@@ -62,7 +62,7 @@ export function blockingCallAt(
 function isAskedFor(unit: FunctionUnit, { kind }: BlockingEntry): boolean {
   if (kind === 'console') return false
   for (let at: FunctionUnit | undefined = unit; at !== undefined; at = at.parent) {
-    if (/Sync$/.test(at.name)) return true
+    if (at.name.endsWith('Sync')) return true
   }
   return false
 }
@@ -81,16 +81,9 @@ function levelOf(
   unit: FunctionUnit,
 ): Level | undefined {
   const isHot = route !== undefined && isServing(route.kind)
-  switch (entry.kind) {
-    case 'console':
-      return route?.kind === 'request' ? 'note' : undefined
-    case 'code-load':
-      return codeLoadLevel(path, route)
-    case 'concat':
-      return isAccumulating(path) && isHot ? 'warning' : undefined
-    default:
-      break
-  }
+  if (entry.kind === 'console') return route?.kind === 'request' ? 'note' : undefined
+  if (entry.kind === 'code-load') return codeLoadLevel(path, route)
+  if (entry.kind === 'concat') return isAccumulating(path) && isHot ? 'warning' : undefined
   if (origin === undefined) {
     const level = levelByReach(route)
     return level === 'warning' && isDoneOnce(path, unit) ? 'note' : level

@@ -33,7 +33,7 @@ export function foldPattern(at: Placed, depth = 0): FoldedPattern | undefined {
     return 'regex' in node ? { source: node.regex.pattern, flags: node.regex.flags } : undefined
   }
   if (node.type === 'NewExpression' || node.type === 'CallExpression') {
-    const callee = unwrap(node.callee as Expression)
+    const callee = unwrap(node.callee)
     if (callee.type !== 'Identifier' || callee.name !== 'RegExp') return undefined
     const [source, flags] = node.arguments
     if (source === undefined) return undefined

@@ -268,7 +268,7 @@ export class OriginFinder {
       if (symbol.type !== undefined && smallNamespaces.has(symbol.type)) return bounded
     }
     if (site !== undefined && site.targets.length > 0) return unknown
-    const callee = unwrap(node.callee as Expression)
+    const callee = unwrap(node.callee)
     const [first] = node.arguments
     if (callee.type === 'MemberExpression') {
       const name = keyName(callee.property, callee.computed) ?? ''
@@ -290,7 +290,7 @@ export class OriginFinder {
   #unitOf(file: FileUnit, node: Node): FunctionUnit | undefined {
     let units = this.#units.get(file)
     if (units === undefined) {
-      units = new Map(file.units.map((unit) => [unit.node as Node, unit]))
+      units = new Map(file.units.map((unit): [Node, FunctionUnit] => [unit.node, unit]))
       this.#units.set(file, units)
     }
     return units.get(node)

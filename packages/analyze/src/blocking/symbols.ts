@@ -17,7 +17,8 @@ interface OwnerType {
 
 const maxDepth = 4
 const languageMethods = new Set(['sort', 'toSorted', 'push', 'unshift'])
-const requestName = /^(?:req|request)$/
+/** The object has no type here, but everybody calls it so. */
+const requestRead = /^(?:[\w$]+\.)?(?:req|request)\s*\.\s*\w+\s*\(/
 
 export class SymbolResolver {
   readonly #catalogue: Catalogue

@@ -127,7 +127,7 @@ const cases: [name: string, code: string, expected: string[]][] = [
     'YAML of an answer of another server',
     `import yaml from 'js-yaml'
      app.get('/x', async (req, res) => { const answer = await fetch('http://x'); yaml.load(await answer.text()) })`,
-    ['B104 warning'],
+    ['B104 note'],
   ],
   [
     'sorting of a query result',
