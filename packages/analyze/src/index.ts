@@ -18,6 +18,10 @@ export type {
 // frontend/targets/: what was asked for.
 export { selectTargets, type Selection, type SelectOptions } from './frontend/targets/select.ts'
 
+// watch/: again and again, whenever the code changes.
+export { watchAnalysis, type WatchOptions } from './watch/watch-analysis.ts'
+export type { ChangeBatch } from './watch/changes.ts'
+
 // config/: the settings of a project.
 export {
   configName,
