@@ -33,12 +33,7 @@ export class SymbolResolver {
     if (callee.kind !== 'member' || callee.name === '') return undefined
     const owner = this.#ownerOf(callee.receiver, depth)
     if (owner !== undefined) return { ...owner, name: callee.name }
-    const { location } = callee.receiver
-    if (
-      location?.scope === 'parameter' &&
-      location.depth === 0 &&
-      requestName.test(location.name)
-    ) {
+    if (requestRead.test(call.owner.file.parsed.text.slice(call.start, call.end))) {
       return { module: 'global', type: 'Request', name: callee.name }
     }
     return call.targets.length === 0 && languageMethods.has(callee.name)
