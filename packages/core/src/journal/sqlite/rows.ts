@@ -15,6 +15,12 @@ export function holderDetail({ pid, host, command }: RunHolder): string {
   return JSON.stringify({ pid, host, command })
 }
 
+/** Of a run whose beginning is lost nobody knows who ran it. */
+export function holderOf(detail: string | null | undefined): RunHolder {
+  const found = detail ? (JSON.parse(detail) as Partial<RunHolder>) : {}
+  return { pid: found.pid ?? 0, host: found.host ?? '', command: found.command ?? 'unknown' }
+}
+
 type NodeWire = readonly [
   name: string,
   job: string,

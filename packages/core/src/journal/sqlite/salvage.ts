@@ -5,6 +5,8 @@
  * It works on a copy, so the damaged file stays as it is, and so do the files beside it. Tables are
  * read from both ends towards the damage, the history run by run: what is lost is what lies between the
  * first and the last damaged page of a run. Positions stay what they were, so that a gap can be seen.
+ * A run whose own record is lost gets one made up from its history, so that its rows can be looked at
+ * and gone on with: there may be hundreds of runs on one page.
  *
  * A copy that is there already is not made again: somebody may have gone on with it.
  */
@@ -21,9 +23,11 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { applicationId, migrations, schemaVersion } from './schema.ts'
+import { applicationId, Kind, migrations, schemaVersion } from './schema.ts'
 import { migrate } from './migrate.ts'
 import { savedName, valuesFolder } from './file-names.ts'
+import { holderOf } from './rows.ts'
+import { isEnd, runStateOf, storedRunStates } from '../states.ts'
 
 export interface Saved {
   readonly runs: number
@@ -90,6 +94,7 @@ function copyReadable(from: string, to: string): void {
     copyTable(source, target, 'run', 'run')
     copyTable(source, target, 'result', 'position')
     for (const run of runsOf(source)) copyTable(source, target, 'history', 'position', run)
+    makeUpRuns(source, target)
     target.exec('COMMIT')
   } finally {
     source.close()
@@ -152,6 +157,35 @@ function copyTable(
     }
   }
 }
+
+/** Makes records of runs that have rows and no record. Their ids also stand in an index of their own. */
+function makeUpRuns(source: DatabaseSync, target: DatabaseSync): void {
+  const byIndex = 'SELECT run, id FROM run INDEXED BY sqlite_autoindex_run_1 ORDER BY id'
+  const ids = new Map([...readable(source, byIndex, [])].map(([run, id]) => [run, id]))
+  const lost = target
+    .prepare('SELECT DISTINCT run FROM history WHERE run NOT IN (SELECT run FROM run)')
+    .all()
+  const read = target.prepare(
+    `SELECT state, at, detail FROM history WHERE run = ? AND kind = ${Kind.run} ORDER BY position`,
+  )
+  const insert = target.prepare(
+    `INSERT OR IGNORE INTO run (run, id, title, started_at, ended_at, state, pid, host, command, options)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  for (const { run } of lost as { run: number }[]) {
+    const states = read.all(run) as { state: number; at: number; detail: string | null }[]
+    const first = states[0]
+    const last = states.at(-1)
+    const { pid, host, command } = holderOf(states.find(({ detail }) => detail !== null)?.detail)
+    const state = last?.state ?? storedRunStates.indexOf('running')
+    const endedAt = last !== undefined && isEnd(runStateOf(last.state)) ? last.at : null
+    const id = ids.get(run) ?? `saved-${run}`
+    insert.run(run, id, command, first?.at ?? 0, endedAt, state, pid, host, command, noOptions)
+  }
+}
+
+/** How a value that is not there is encoded. */
+const noOptions = new Uint8Array(0)
 
 /** The saved journal gets its own folder of large values, with the same files in it. */
 function linkValues(saved: string, file: string, target: string): void {

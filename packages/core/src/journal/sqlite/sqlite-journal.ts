@@ -219,7 +219,8 @@ class SqliteJournal implements Journal {
     }
     const { clock } = this.#kernel
     const decoded = await decodeValue(head.options, 'options', this.address, clock)
-    return { ...head.run, options: decoded as RunSnapshot['options'], nodes }
+    // Undefined where the record of the run was lost and made up.
+    return { ...head.run, options: (decoded ?? {}) as RunSnapshot['options'], nodes }
   }
 
   async *history(

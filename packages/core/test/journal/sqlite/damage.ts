@@ -46,6 +46,13 @@ export function pagesOf(file: string, table: string): number[] {
   return pages.map(({ pageno }) => pageno as number)
 }
 
+/** The page with which a table begins. */
+export function rootPageOf(file: string, table: string): number {
+  using database = new DatabaseSync(file, { readOnly: true })
+  const found = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(table)
+  return found!['rootpage'] as number
+}
+
 /** A page in the middle of the history. */
 export function middlePage(file: string): number {
   const pages = pagesOf(file, 'history')

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { all, header } from '../../../src/journal/conformance/case.ts'
 import { openJournal } from '../../../src/journal/open.ts'
 import { salvage } from '../../../src/journal/sqlite/salvage.ts'
-import { damage, largeOf, middlePage, pageSize, ruinPage, writeRuns } from './damage.ts'
+import { damage, largeOf, middlePage, pageSize, rootPageOf, ruinPage, writeRuns } from './damage.ts'
 import { newStore } from './store-folder.ts'
 
 test('everything but one page is saved, with the results, and the saved journal can be used', async () => {
@@ -29,6 +29,23 @@ test('everything but one page is saved, with the results, and the saved journal 
   const writer = await journal.openRun(header('next'))
   await writer.commit({ node: 'a', state: 'succeeded', attempt: 0, at: 1 }, 'goes on')
   assert.equal(await journal.valueOf('next', 'a'), 'goes on')
+})
+
+test('runs whose records are lost can be looked at, and gone on with under their ids', async () => {
+  await using store = await newStore()
+  await writeRuns(store.file, 3, 20)
+  await ruinPage(store.file, rootPageOf(store.file, 'run'))
+  const { runs, rows, saved } = salvage(store.file, true)
+  assert.deepEqual([runs, rows], [3, 3 * 25])
+  await using journal = await openJournal(saved!)
+  const found = await journal.runs()
+  assert.deepEqual(
+    found.map(({ id, state, counts }) => [id, state, counts]),
+    ['r2', 'r1', 'r0'].map((id) => [id, 'finished', { succeeded: 2 }]),
+  )
+  const snapshot = await journal.snapshot('r1')
+  assert.deepEqual([snapshot.options, snapshot.command], [{}, header('r1').command])
+  assert.equal(await journal.valueOf('r1', 'a'), 'small of r1')
 })
 
 test('a saved journal that is there already is left alone', async () => {
