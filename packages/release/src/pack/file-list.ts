@@ -4,7 +4,7 @@
  * That package matches every name with every pattern in one go: 100 ms of the processor for 500
  * files. So it runs in a thread (law 2).
  */
-import { lstat } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import packlist from 'npm-packlist'
 import { HeddleError, job, type Job } from '@heddle/core'
@@ -73,11 +73,11 @@ export const listFiles: Job<FileListOptions, ListedFile[]> = job(
   async (options: FileListOptions): Promise<ListedFile[]> => {
     checkInside(options)
     const { root, packages } = await bundleOf(options.name, options.folder, options.manifest)
-    const listed = await packlist(root, {
-      path: root.path,
-      prefix: options.root,
-      workspaces: [...options.workspaces],
-    })
+    const prefix = await realpath(options.root)
+    const workspaces = await Promise.all(options.workspaces.map((folder) => realpath(folder)))
+    // Without them npm packs what is at the root, so that is what `npm pack` does there.
+    const around = root.path === prefix ? {} : { prefix, workspaces }
+    const listed = await packlist(root, { path: root.path, ...around })
     const isBin = executables(options.manifest)
     const files = new Map<string, ListedFile>()
     for (const relative of listed) {

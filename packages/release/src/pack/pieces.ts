@@ -25,7 +25,12 @@ export async function* through(
 ): AsyncGenerator<Buffer> {
   const fed = pipeline(source, transform)
   // Whoever reads the transform is told; when nobody does any more, nobody wants to know.
-  fed.catch(() => undefined)
-  yield* transform as AsyncIterable<Buffer>
-  await fed
+  const settled = fed.catch(() => undefined)
+  try {
+    yield* transform as AsyncIterable<Buffer>
+    await fed
+  } finally {
+    // Then the source has closed its files.
+    await settled
+  }
 }

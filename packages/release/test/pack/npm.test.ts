@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { extract } from 'tar'
 import { packNpm, tarballName } from '../../src/pack/npm.ts'
-import { planFromDisk, planned, Tree } from '../plan-kit.ts'
+import { planFromDisk, planned, planOf, Tree } from '../plan-kit.ts'
 import { commitAll, entriesOf, git, npmPackList } from './support.ts'
 
 /** A workspace with what makes lists of files difficult. */
@@ -129,6 +129,36 @@ test('the same files as `npm pack`', async (t) => {
       assert.deepEqual(ours, await npmPackList(tree.path, folder))
     })
   }
+})
+
+test('the same files as `npm pack` for a package at the root of its workspace', async () => {
+  using tree = new Tree()
+  using out = new Tree()
+  const manifest = { name: 'root', version: '1.0.0', workspaces: ['packages/*'] }
+  tree.writeJson('package.json', manifest)
+  tree.write('index.js', '\n')
+  tree.write('packages.js', '\n')
+  tree.writeJson('packages/inner/package.json', { name: 'inner', version: '1.0.0' })
+  const plan = planOf(tree.path, [
+    { manifest, folder: '.' },
+    { manifest: { name: 'inner', version: '1.0.0' } },
+  ])
+  const { artifacts } = await packNpm(planned(plan, 'root'), plan, { folder: out.path })
+  const entries = await entriesOf(artifacts[0]!.file)
+  const ours = entries.map((entry) => entry.path.slice('package/'.length)).sort()
+  assert.deepEqual(ours, await npmPackList(tree.path))
+})
+
+test('a workspace that is reached by a symbolic link gives the same files', async () => {
+  using tree = workspace()
+  using out = new Tree()
+  fs.symlinkSync(tree.path, out.at('link'))
+  const direct = await pack(tree, '@a/app', out.at('direct'))
+  const plan = planFromDisk(
+    Object.assign(Object.create(Tree.prototype) as Tree, { path: out.at('link') }),
+  )
+  const linked = await packNpm(planned(plan, '@a/app'), plan, { folder: out.at('linked') })
+  assert.equal(linked.artifacts[0]!.integrity, direct.artifacts[0]!.integrity)
 })
 
 test('S63: a local range is an error before anything is written', async () => {
