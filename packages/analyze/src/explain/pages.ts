@@ -1,6 +1,7 @@
 /** Every rule with its page, in the order of their names. A test compares it with the rules there are. */
 import type { RulePage } from './page.ts'
 import { atomicityGapPages } from './rules/atomicity-gap.ts'
+import { blockingPages } from './rules/blocking.ts'
 import { lifetimeMismatchPages } from './rules/lifetime-mismatch.ts'
 import { missingGuardPages } from './rules/missing-guard.ts'
 import { staleReferencePages } from './rules/stale-reference.ts'
@@ -15,6 +16,7 @@ export const rulePages: readonly RulePage[] = [
   ...lifetimeMismatchPages,
   ...missingGuardPages,
   ...atomicityGapPages,
+  ...blockingPages,
   ...suppressionPages,
 ]
 
