@@ -73,6 +73,7 @@ export class HttpClient {
   readonly #connections: number
   readonly #maxWaiting: number
   readonly #origins = new Map<string, Origin>()
+  #isClosed = false
 
   constructor(options: HttpClientOptions = {}) {
     this.kernel = options.kernel ?? systemKernel
@@ -86,7 +87,7 @@ export class HttpClient {
    *
    * *Cancellation*: ends the exchange; the registry may have done what it was asked for.
    * *Fairness*: connections are given in order of arrival.
-   * @throws `HDL_REGISTRY_UNAVAILABLE` for all that can happen to a connection.
+   * @throws `HDL_REGISTRY_UNAVAILABLE` for all that can happen to a connection; `HDL_CLOSED` after close().
    */
   async send(request: HttpRequest, wait: WaitOptions = {}): Promise<HttpAnswer> {
     const patience = new Patience(actionOf(request), this.kernel, wait)
@@ -117,6 +118,7 @@ export class HttpClient {
    * *Cancellation*: none; it takes no longer than the sockets need to close.
    */
   async close(): Promise<void> {
+    this.#isClosed = true
     const origins = [...this.#origins.values()]
     this.#origins.clear()
     await Promise.all(origins.map(({ pool }) => pool.destroy()))
@@ -175,6 +177,7 @@ export class HttpClient {
   }
 
   #origin(origin: string): Origin {
+    if (this.#isClosed) throw new HeddleError('HDL_CLOSED', { what: `The client of ${origin}` })
     let found = this.#origins.get(origin)
     if (found === undefined) {
       const { kernel } = this

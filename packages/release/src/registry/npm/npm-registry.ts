@@ -134,7 +134,7 @@ export class NpmRegistry implements Registry {
     const found = await this.read(packed.name, packed.version, wait)
     if (found === undefined) return { is: 'absent' }
     const artifact = packed.artifacts[0]!
-    const [hash = 'no hash'] = found.integrity.values()
+    const [hash = ''] = found.integrity.values()
     const expected = hash.startsWith('sha1-') ? `sha1-${artifact.sha1}` : artifact.integrity
     return hash === expected ? { is: 'ours', found } : { is: 'different', expected, found: hash }
   }

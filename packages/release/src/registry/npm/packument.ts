@@ -113,7 +113,7 @@ function versionOf(document: VersionDocument, version: string): VersionOnRegistr
   const { deprecated } = document
   return {
     version: document.version ?? version,
-    integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hash]]),
+    integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hash || 'no hash']]),
     urls: tarball === '' ? [] : [tarball],
     ...(deprecated === undefined || deprecated === '' ? {} : { deprecated }),
   }

@@ -128,6 +128,20 @@ test('H3: an answer that is too large is not read to its end', async () => {
   assert.ok(sent < 20_000_000, `${sent} bytes were sent`)
 })
 
+test('a closed client ends what is under way and takes nothing new', async () => {
+  await using stub = await startStub(() => {})
+  const http = new HttpClient()
+  const asked = http.send({ method: 'GET', url: stub.url })
+  const failed = assert.rejects(asked, (error) => isError(error, 'HDL_REGISTRY_UNAVAILABLE'))
+  while (stub.active() === 0) await new Promise((done) => setTimeout(done, 1))
+  await http.close()
+  await failed
+  await assert.rejects(http.send({ method: 'GET', url: stub.url }), (error) =>
+    isError(error, 'HDL_CLOSED'),
+  )
+  await http.close()
+})
+
 test('redirects of reads are followed, without credentials to another origin', async () => {
   await using other = await startStub((_, response) => void response.end('there'))
   await using stub = await startStub((request, response) => {
@@ -163,13 +177,19 @@ test('an answer that comes before the body has been read is an answer', async ()
   })
   await using http = new HttpClient()
   let made = 0
+  const released = Promise.withResolvers<void>()
   const body = async function* (): AsyncGenerator<Uint8Array> {
-    for (; made < 2000; made++) yield Buffer.alloc(64 * 1024)
+    try {
+      for (; made < 2000; made++) yield Buffer.alloc(64 * 1024)
+    } finally {
+      released.resolve()
+    }
   }
   const answer = await http.send({ method: 'PUT', url: stub.url, body })
   assert.equal(answer.status, 413)
   assert.equal(answer.body.toString(), 'too large')
   assert.ok(made < 2000, 'the rest was not sent')
+  await released.promise
 })
 
 test('errors and messages do not contain credentials of an address', async () => {
