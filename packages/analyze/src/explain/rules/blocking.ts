@@ -307,27 +307,33 @@ tries again and again until something works.`,
     class: 'blocking',
     level: 'warning',
     summary: 'Code is found, read and compiled while somebody waits.',
-    what: `A handler, a job or a timer reaches require() of a module.`,
-    why: `The first request pays for the whole tree of modules behind it, with synchronous reads.`,
+    what: `A handler, a job or a timer loads code by a name that it is given: require() of a text that is put
+together, or a function of node:vm.`,
+    why: `Each new name pays for the whole tree of modules behind it, with synchronous reads. And whoever
+chooses the name chooses what is run.`,
     race: source`
       import { createServer } from 'node:http'
 
       createServer((request, response) => {
-        const { render } = require('./render.cjs')
-        response.end(render())
+        const { hello } = require('./locales/' + request.headers['accept-language'])
+        response.end(hello)
       }).listen(8080)
     `,
     steps: held('require() finds, reads, compiles and runs the module'),
     window,
     fixed: source`
       import { createServer } from 'node:http'
-      import { render } from './render.cjs'
+      import { locales } from './locales.ts'
 
       createServer((request, response) => {
-        response.end(render())
+        const locale = locales.get(request.headers['accept-language'] ?? 'en')
+        response.end(locale?.hello)
       }).listen(8080)
     `,
-    fixes: ['Load it with the module.', 'Load it once, before the server listens.'],
+    fixes: [
+      'Load all there are with the module, and look the name up.',
+      'Load it before the server listens.',
+    ],
   },
   {
     id: 'B110',
