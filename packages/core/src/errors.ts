@@ -298,7 +298,7 @@ export const errorTable = {
       rows: number
       saved?: string | undefined
     }) =>
-      `${p.path} is damaged (${p.problem}); ${p.runs} runs with ${p.rows} rows can be read${p.saved === undefined ? '' : ` and were saved to ${p.saved}`}.`,
+      `${p.path} is damaged (${p.problem}); ${p.runs} run${p.runs === 1 ? '' : 's'} with ${p.rows} rows can be read${p.saved === undefined ? '' : ` and were saved to ${p.saved}`}.`,
     'The damaged file is as it was. Go on with the saved part or with a backup, and check the disk.',
   ),
 

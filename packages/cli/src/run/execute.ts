@@ -8,14 +8,7 @@
  * The process is ended when the run is: what a job has left open (a pool of connections, an abandoned
  * attempt) would keep it alive for ever.
  */
-import {
-  HeddleError,
-  isError,
-  startRun,
-  type GraphResult,
-  type Run,
-  type RunEvent,
-} from '@heddle/core'
+import { HeddleError, startRun, type GraphResult, type Run, type RunEvent } from '@heddle/core'
 import { LoopWatch, systemKernel, type LoopGap } from '@heddle/core/lowlevel'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
@@ -33,6 +26,7 @@ import { formatError } from '../view/format.ts'
 import { paint, type Line } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { Controls } from './controls.ts'
+import { hintFor } from './hints.ts'
 import { earlierDurations } from './history.ts'
 import { openRunJournal } from './journal.ts'
 import { loadGraph } from './load-graph.ts'
@@ -249,11 +243,8 @@ class RunSession {
     this.#phase = 'ended'
     this.#leaveTerminal()
     this.#tellError(error)
-    if (isError(error, 'HDL_LOCKED')) {
-      this.#err.line(
-        '        Two runs at once need two journals: --journal sqlite:OTHER.db or memory.',
-      )
-    }
+    const hint = hintFor(error)
+    if (hint !== undefined) this.#err.line(`        ${hint}`)
     if (code === exitCodes.failed) this.#hintResume()
     await this.#exit(code)
   }

@@ -1,0 +1,13 @@
+import { isError } from '@heddle/core'
+
+/** What to type about an error: its own help is for programs too, and knows no command line. */
+export function hintFor(error: unknown): string | undefined {
+  if (isError(error, 'HDL_LOCKED')) {
+    return 'Two runs at once need two journals: --journal sqlite:OTHER.db or memory.'
+  }
+  if (isError(error, 'HDL_GRAPH_CHANGED')) return 'To allow them: --resume --allow-changes.'
+  if (isError(error, 'HDL_JOURNAL_DAMAGED') && error.details.saved !== undefined) {
+    return `To go on with the saved part: --journal sqlite:${error.details.saved}`
+  }
+  return undefined
+}
