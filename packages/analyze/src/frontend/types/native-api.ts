@@ -31,6 +31,7 @@ export interface NativeChecker {
     positions: readonly number[],
   ): readonly (NativeSymbol | undefined)[]
   getTypeAtPosition(file: string, positions: readonly number[]): readonly (NativeType | undefined)[]
+  getTypeOfSymbol(symbols: readonly NativeSymbol[]): readonly (NativeType | undefined)[]
   getAliasedSymbol(symbol: NativeSymbol): NativeSymbol | undefined
   getPropertyOfType(type: NativeType, name: string): NativeSymbol | undefined
   getSignaturesOfType(type: NativeType, kind: number): readonly NativeSignature[]
