@@ -12,13 +12,13 @@
  * It is not meant to replace a versioning tool: no changelogs, no commits, no tags are made.
  */
 import { HeddleError } from '@heddle/core'
-import type { Kernel } from '@heddle/core/lowlevel'
+import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
 import type { ReleasePlan, Workspace, WorkspacePackage } from '../model.ts'
 import { mapLimited } from '../workspace/limited.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 import { bumpOf } from './commits/conventional.ts'
 import { Git } from './commits/git.ts'
-import { History, type EffectiveChange } from './commits/history.ts'
+import { History, historyEntry, type EffectiveChange } from './commits/history.ts'
 import { fileOwners } from './commits/owners.ts'
 import { ReleaseTags, type LastRelease } from './commits/releases-of.ts'
 import { neededDependencies } from './release-order.ts'
@@ -70,7 +70,7 @@ export async function planFromCommits(
   workspace: Workspace,
   options: CommitPlanOptions = {},
 ): Promise<ReleasePlan> {
-  const { prerelease, mode = 'independent', since, signal, kernel } = options
+  const { prerelease, mode = 'independent', since, signal, kernel = systemKernel } = options
   checkOptions(options)
   const git = new Git(workspace.root, { signal, kernel })
   const isShared = mode === 'synchronised' || workspace.tool === 'single'
@@ -82,7 +82,7 @@ export async function planFromCommits(
     const last = tags.lastOf(each, isShared, prerelease !== undefined)
     drafts.set(each.name, { package: each, last, bump: 'none', reason: 'no changes' })
   }
-  const changes = await changesSince(git, workspace, [...drafts.values()], start, signal)
+  const changes = await changesSince(git, workspace, [...drafts.values()], start, options)
   for (const draft of drafts.values())
     count(draft, changes.get(draft.package.name) ?? [], start, options)
   if (mode === 'synchronised') level(drafts)
@@ -137,7 +137,7 @@ async function changesSince(
   workspace: Workspace,
   drafts: readonly Draft[],
   start: string | undefined,
-  signal: AbortSignal | undefined,
+  { signal, kernel = systemKernel }: CommitPlanOptions,
 ): Promise<Map<string, EffectiveChange[]>> {
   const byBase = new Map<string | undefined, string[]>()
   for (const { package: each, last } of drafts) {
@@ -157,12 +157,17 @@ async function changesSince(
     signal,
   )
   await refuseCut(git, ranges, [...byBase.values()])
-  const history = new History(await git.commits(await git.hashes(common)))
   const owners = fileOwners(workspace)
+  const entries = await git.commits(await git.hashes(common), (commit) =>
+    historyEntry(commit, owners),
+  )
+  const history = new History(entries)
   const found = new Map<string, EffectiveChange[]>()
   for (const [index, names] of [...byBase.values()].entries()) {
-    const changes = history.changes((hash) => ranges[index]!.has(hash), owners)
+    const changes = history.changes(ranges[index]!)
     for (const name of names) found.set(name, changes.get(name) ?? [])
+    // A repository may have as many ranges as packages; each takes some milliseconds.
+    await new Promise<void>((done) => kernel.clock.afterIo(done))
   }
   return found
 }
@@ -205,8 +210,11 @@ function count(
 function spread(workspace: Workspace, drafts: ReadonlyMap<string, Draft>): void {
   const dependents = new Map<string, string[]>()
   for (const each of workspace.packages.values()) {
-    for (const { name } of neededDependencies(each))
-      dependents.set(name, [...(dependents.get(name) ?? []), each.name])
+    for (const { name } of neededDependencies(each)) {
+      const list = dependents.get(name)
+      if (list === undefined) dependents.set(name, [each.name])
+      else list.push(each.name)
+    }
   }
   const open = [...drafts.values()]
     .filter(({ bump }) => bump !== 'none')

@@ -1,5 +1,4 @@
 /** What a commit message says about the version. */
-import { CommitParser } from 'conventional-commits-parser'
 import type { Bump } from '../versions.ts'
 
 export type Change = 'breaking' | 'feature' | 'fix' | 'none'
@@ -25,50 +24,40 @@ export type Revert =
   /** GitHub names the request instead of the commit; its title is what is left. */
   | { readonly title: string }
 
-const never = /(?!)/
+const header = /^(?<type>\w[\w-]*)(?:\([^()]*\))?(?<mark>!?): +\S/
+const breakingFooter = /^BREAKING[ -]CHANGE(?::| #)/m
+/** What GitHub and GitLab write: the title of the request is the next line then. */
+const mergeLine = /^Merge (?:pull request|branch|branches|remote-tracking branch|tag|commit)\b/
 
-/**
- * Not the library's defaults: its header refuses scopes with commas, its notes take a sentence that
- * starts with "breaking change:" for a footer, and its fields let a line `-notes-` overwrite the
- * notes, after which it fails.
- */
-const parser = new CommitParser({
-  headerPattern: /^(\w[\w-]*)(?:\(([^()]*)\))?: +(.+)$/,
-  breakingHeaderPattern: /^(\w[\w-]*)(?:\(([^()]*)\))?!: +(.+)$/,
-  headerCorrespondence: ['type', 'scope', 'subject'],
-  notesPattern: () => /^(BREAKING[ -]CHANGE): +(.*)/,
-  // What GitHub and GitLab write: the title of the request is the next line then.
-  mergePattern: /^Merge (?:pull request|branch|branches|remote-tracking branch|tag|commit)\b.*$/,
-  mergeCorrespondence: [],
-  fieldPattern: never,
-  revertPattern: never,
-})
+/** A map and no object: the type of a commit may be `constructor`. */
+const changes: ReadonlyMap<string, Change> = new Map([
+  ['feat', 'feature'],
+  ['fix', 'fix'],
+  ['perf', 'fix'],
+  ['revert', 'fix'],
+])
 
-const changes: Readonly<Record<string, Change>> = {
-  feat: 'feature',
-  fix: 'fix',
-  perf: 'fix',
-  revert: 'fix',
-}
-
+/** Why no library: see docs/decisions/0204. */
 export function parseMessage(message: string): ParsedMessage {
   const reverts = revertsIn(message)
-  if (message.trim() === '') {
-    return { change: 'none', isConventional: false, title: '', reverts, isRevert: false }
-  }
-  const { type, header, notes, merge } = parser.parse(message)
-  const title = header ?? merge ?? ''
+  const title = titleOf(message)
+  const { type, mark } = header.exec(title)?.groups ?? {}
   // `git revert` writes `Revert "…"`, which changes what was released like a fix does.
   const kind = type?.toLowerCase() ?? (reverts.length > 0 ? 'revert' : undefined)
-  const isRevert = kind === 'revert' && reverts.length > 0
-  const change = notes.length > 0 ? 'breaking' : (changes[kind ?? ''] ?? 'none')
+  const isBreaking = mark === '!' || breakingFooter.test(message)
   return {
-    change,
-    isConventional: kind !== undefined || notes.length > 0,
+    change: isBreaking ? 'breaking' : (changes.get(kind ?? '') ?? 'none'),
+    isConventional: kind !== undefined || isBreaking,
     title,
     reverts,
-    isRevert,
+    isRevert: kind === 'revert' && reverts.length > 0,
   }
+}
+
+function titleOf(message: string): string {
+  const lines = message.split('\n').map((line) => line.trim())
+  const [first = '', second = first] = lines.filter((line) => line !== '')
+  return mergeLine.test(first) ? second : first
 }
 
 function revertsIn(message: string): Revert[] {

@@ -25,7 +25,7 @@ export interface GitOptions {
   readonly kernel?: Kernel | undefined
 }
 
-/** Commits in one answer: some 100 KB, so that no answer takes the loop for long. */
+/** Commits in one answer: some 100 KB, so that no answer takes the loop for long (0205). */
 const pageSize = 256
 const pagesAtOnce = 4
 /** Bytes of one answer. One commit may change very many files. */
@@ -100,16 +100,16 @@ export class Git {
     return new Set(text.split('\n').filter((line) => line !== ''))
   }
 
-  /** In the order of the hashes. */
-  async commits(hashes: readonly string[]): Promise<Commit[]> {
+  /** What `use` makes of each, in the order of the hashes. It is called while the next ones are read. */
+  async commits<T>(hashes: readonly string[], use: (commit: Commit) => T): Promise<T[]> {
     const prefix = (await this.#run('rev-parse', '--show-prefix')).replace(/\n$/, '')
     const pages: string[][] = []
-    for (let start = 0; start < hashes.length; start += pageSize)
+    for (let start = 0; start < hashes.length; start += pageSize) {
       pages.push(hashes.slice(start, start + pageSize))
-    const { signal } = this.#options
-    return (
-      await mapLimited(pages, pagesAtOnce, async (page) => this.#page(page, prefix), signal)
-    ).flat()
+    }
+    const read = async (page: readonly string[]): Promise<T[]> =>
+      (await this.#page(page, prefix)).map((commit) => use(commit))
+    return (await mapLimited(pages, pagesAtOnce, read, this.#options.signal)).flat()
   }
 
   async #page(hashes: readonly string[], prefix: string): Promise<Commit[]> {

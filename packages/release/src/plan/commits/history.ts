@@ -19,71 +19,82 @@ export interface EffectiveChange {
 /** The packages that a file belongs to. */
 export type Owners = (file: string) => readonly string[]
 
-interface Entry {
-  readonly commit: Commit
+export interface HistoryEntry {
+  readonly hash: string
+  readonly parents: readonly string[]
   readonly parsed: ParsedMessage
+  /** The packages that it changed. */
+  readonly changed: readonly string[]
 }
 
-/** The commits of the range, newest first, children before parents. */
+export function historyEntry(
+  { hash, parents, message, files }: Commit,
+  owners: Owners,
+): HistoryEntry {
+  return {
+    hash,
+    parents,
+    parsed: parseMessage(message),
+    changed: [...new Set(files.flatMap(owners))],
+  }
+}
+
 export class History {
-  readonly #entries: Entry[]
+  readonly #entries: readonly HistoryEntry[]
   readonly #position = new Map<string, number>()
 
-  constructor(commits: readonly Commit[]) {
-    this.#entries = commits.map((commit) => ({ commit, parsed: parseMessage(commit.message) }))
-    for (const [index, { hash }] of commits.entries()) this.#position.set(hash, index)
+  /** Newest first, children before parents. */
+  constructor(entries: readonly HistoryEntry[]) {
+    this.#entries = entries
+    for (const [index, { hash }] of entries.entries()) this.#position.set(hash, index)
   }
 
-  /**
-   * The changes that count, by package. Only commits that `isInRange` are looked at.
-   */
-  changes(isInRange: (hash: string) => boolean, owners: Owners): Map<string, EffectiveChange[]> {
-    const entries = this.#entries.filter(({ commit }) => isInRange(commit.hash))
-    const gone = this.#takenBack(entries)
+  /** The changes of these commits that count, by package. */
+  changes(inRange: ReadonlySet<string>): Map<string, EffectiveChange[]> {
+    const entries = this.#entries.filter(({ hash }) => inRange.has(hash))
+    const gone = this.#takenBack(entries, inRange)
     const found = new Map<string, EffectiveChange[]>()
-    for (const { commit, parsed } of entries) {
-      if (gone.has(commit.hash) || parsed.change === 'none') continue
-      const spoken = commit.parents.length > 1 ? this.#spokenFor(commit, gone, owners) : undefined
-      for (const name of new Set(commit.files.flatMap(owners))) {
+    for (const entry of entries) {
+      const { change, title } = entry.parsed
+      if (gone.has(entry.hash) || change === 'none') continue
+      const spoken = entry.parents.length > 1 ? this.#spokenFor(entry, gone) : undefined
+      for (const name of entry.changed) {
         if (spoken?.has(name)) continue
         const list = found.get(name)
-        const change = { change: parsed.change, title: parsed.title }
-        if (list === undefined) found.set(name, [change])
-        else list.push(change)
+        if (list === undefined) found.set(name, [{ change, title }])
+        else list.push({ change, title })
       }
     }
     return found
   }
 
   /** H1 to H3. A revert is newer than what it takes back, so one pass from the newest on is enough. */
-  #takenBack(entries: readonly Entry[]): Set<string> {
-    const inRange = new Map(entries.map(({ commit }, index) => [commit.hash, index]))
+  #takenBack(entries: readonly HistoryEntry[], inRange: ReadonlySet<string>): Set<string> {
     const gone = new Set<string>()
-    for (const [index, { commit, parsed }] of entries.entries()) {
-      if (gone.has(commit.hash)) continue
-      const targets = parsed.reverts.map((revert) => {
-        const target =
-          'hash' in revert ? this.#find(revert.hash) : titled(entries, revert.title, index, gone)
-        return { target, mainline: 'hash' in revert ? revert.mainline : undefined }
-      })
+    for (const [index, { hash, parsed }] of entries.entries()) {
+      if (gone.has(hash)) continue
+      const targets = parsed.reverts.map((revert) =>
+        'hash' in revert
+          ? { target: this.#find(revert.hash), mainline: revert.mainline }
+          : { target: titled(entries, revert.title, index, gone), mainline: undefined },
+      )
       const known = targets.filter(({ target }) => target !== undefined && inRange.has(target))
       for (const { target, mainline } of known) {
         gone.add(target!)
         if (mainline === undefined) continue
-        for (const brought of this.#between(target!, this.#find(mainline))) gone.add(brought)
+        for (const brought of this.#between(target!, this.#find(mainline))) gone.add(brought.hash)
       }
-      if (parsed.isRevert && known.length === targets.length) gone.add(commit.hash)
+      if (parsed.isRevert && known.length === targets.length) gone.add(hash)
     }
     return gone
   }
 
-  /** H4: the owners for whom a commit of this merge speaks itself. */
-  #spokenFor({ hash, parents }: Commit, gone: ReadonlySet<string>, owners: Owners): Set<string> {
+  /** H4: the packages for which a commit of this merge speaks itself. */
+  #spokenFor(merge: HistoryEntry, gone: ReadonlySet<string>): Set<string> {
     const spoken = new Set<string>()
-    for (const brought of this.#between(hash, parents[0])) {
-      const { commit, parsed } = this.#entries[this.#position.get(brought)!]!
-      if (brought === hash || !parsed.isConventional || gone.has(brought)) continue
-      for (const name of commit.files.flatMap(owners)) spoken.add(name)
+    for (const { hash, parsed, changed } of this.#between(merge.hash, merge.parents[0])) {
+      if (hash === merge.hash || !parsed.isConventional || gone.has(hash)) continue
+      for (const name of changed) spoken.add(name)
     }
     return spoken
   }
@@ -92,7 +103,7 @@ export class History {
    * What `from` contains and `without` does not, as far as it is in the range. Positions are in the
    * order of the graph: when a commit is reached, everything newer has told whether it is wanted.
    */
-  #between(from: string, without: string | undefined): string[] {
+  #between(from: string, without: string | undefined): HistoryEntry[] {
     const wanted = new Map<number, boolean>()
     const mark = (hash: string | undefined, isWanted: boolean): void => {
       const at = hash === undefined ? undefined : this.#position.get(hash)
@@ -100,15 +111,15 @@ export class History {
     }
     mark(from, true)
     mark(without, false)
-    const found: string[] = []
+    const found: HistoryEntry[] = []
     let open = 1
     const start = this.#position.get(from) ?? this.#entries.length
     for (let at = start; at < this.#entries.length && open > 0; at++) {
       const isWanted = wanted.get(at)
       if (isWanted === undefined) continue
-      const { hash, parents } = this.#entries[at]!.commit
-      if (isWanted) found.push(hash)
-      for (const parent of parents) mark(parent, isWanted)
+      const entry = this.#entries[at]!
+      if (isWanted) found.push(entry)
+      for (const parent of entry.parents) mark(parent, isWanted)
       wanted.delete(at)
       open = 0
       for (const flag of wanted.values()) if (flag) open++
@@ -127,14 +138,12 @@ export class History {
 
 /** The newest commit before this one with that title which still counts. */
 function titled(
-  entries: readonly Entry[],
+  entries: readonly HistoryEntry[],
   title: string,
   after: number,
   gone: ReadonlySet<string>,
 ): string | undefined {
-  const found = entries.find(
-    ({ commit, parsed }, index) =>
-      index > after && parsed.title === title && !gone.has(commit.hash),
-  )
-  return found?.commit.hash
+  const isMeant = ({ hash, parsed }: HistoryEntry, index: number): boolean =>
+    index > after && parsed.title === title && !gone.has(hash)
+  return entries.find(isMeant)?.hash
 }

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Commit } from '../../../src/plan/commits/git.ts'
-import { History } from '../../../src/plan/commits/history.ts'
+import { History, historyEntry, type EffectiveChange } from '../../../src/plan/commits/history.ts'
 
 const hashOf = (i: number): string => i.toString(16).padStart(40, '0')
+
+function changesOf(commits: readonly Commit[]): Map<string, EffectiveChange[]> {
+  const entries = commits.map((commit) => historyEntry(commit, () => ['p']))
+  return new History(entries).changes(new Set(commits.map(({ hash }) => hash)))
+}
 
 interface Feature {
   readonly commit: number
@@ -50,10 +55,7 @@ test('property H1: what is left is what is in effect, however often it was taken
   fc.assert(
     fc.property(steps, (played) => {
       const { commits, inEffect } = play(played)
-      const changes = new History(commits).changes(
-        () => true,
-        () => ['p'],
-      )
+      const changes = changesOf(commits)
       const titles = (changes.get('p') ?? []).map(({ title }) => title)
       assert.deepEqual(titles.toSorted(), inEffect.toSorted())
     }),
@@ -97,10 +99,7 @@ test('property H2: taking back a merge leaves exactly what the merge did not bri
         files: ['p/x'],
       }))
       commits.push({ hash: hashOf(last), parents: [hashOf(last - 1)], message, files: ['p/x'] })
-      const changes = new History(commits.toReversed()).changes(
-        () => true,
-        () => ['p'],
-      )
+      const changes = changesOf(commits.toReversed())
       const expected = parents
         .map((list, i) => ({ list, i }))
         .filter(({ list, i }) => list.length < 2 && !brought.has(i))
