@@ -269,7 +269,7 @@ export const errorTable = {
   HDL_UNKNOWN_RUN: entry(
     false,
     (p: { run: string; address: string; suggestion?: string | undefined }) =>
-      `There is no ${p.run} run in ${p.address}.${didYouMean(p.suggestion)}`,
+      `There is no ${p.run === 'unfinished' ? 'unfinished run' : `run ${quote(p.run)}`} in ${p.address}.${didYouMean(p.suggestion)}`,
     'List the runs with `heddle runs`.',
   ),
   HDL_AMBIGUOUS_RUN: entry(

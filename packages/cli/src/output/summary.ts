@@ -15,8 +15,8 @@ export interface SummaryInput {
   readonly criticalPath: CriticalPath
   /** No gap of the event loop was longer than this, in milliseconds. */
   readonly longestGap: number
-  /** The longest that was worth telling, and who caused it. */
-  readonly gap: GapNotice | undefined
+  /** The longest that was worth telling, who caused it, and whether that was a job. */
+  readonly gap: (GapNotice & { readonly byJob: boolean }) | undefined
   /** Where the run is recorded, if anywhere. */
   readonly journal: string | undefined
   /** The command that goes on with the run, where there is something left to do. */
@@ -160,7 +160,8 @@ function figureLines(input: SummaryInput): Line[] {
     add('event loop', span(`stayed free: nothing held it up for longer than ${longest}`))
   } else {
     add('event loop', span(`stood still for ${formatDuration(gap.ms)}: ${gap.blame}`))
-    add('', span("meanwhile nothing else went on; place: 'thread' takes such work off it", 'dim'))
+    const advice = gap.byJob ? "; place: 'thread' takes such work off it" : ''
+    add('', span(`meanwhile nothing else went on${advice}`, 'dim'))
   }
   if (result.run !== undefined) add('run', span(`${result.run} in ${journal ?? 'memory'}`))
   if (resume !== undefined) add('go on with', span(resume, 'bold'))

@@ -224,7 +224,7 @@ class RunSession {
         result,
         criticalPath,
         longestGap,
-        gap: gap && { ms: gap.ms, blame: describeGap(gap) },
+        gap: gap && { ms: gap.ms, blame: describeGap(gap), byJob: gap.label !== undefined },
         journal: this.#journal,
         resume: result.ok ? undefined : this.#resumeCommand(),
         symbols: this.#symbols,

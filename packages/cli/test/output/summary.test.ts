@@ -51,7 +51,7 @@ test('failures come with the errors of all attempts, where they were thrown and 
   const ended = await clock.runUntil(result)
   const lines = summarize(ended, {
     criticalPath: await scheduler.criticalPath(),
-    gap: { ms: 60, blame: 'job "x"' },
+    gap: { ms: 60, blame: 'job "x"', byJob: true },
     longestGap: 60,
     journal: 'sqlite:runs.db',
     resume: 'heddle run x.ts --resume r1',
@@ -89,6 +89,8 @@ test('a good run is short; a cancelled one is never good', async () => {
   const lines = summarize(good)
   assert.match(lines[1]!, /^✓ nightly\.ts: 1 succeeded in /)
   assert.equal(lines.at(-1), '  event loop    stayed free: nothing held it up for longer than 3 ms')
+  const busy = summarize(good, { gap: { ms: 60, blame: 'emit (node:events)', byJob: false } })
+  assert.equal(busy.at(-1)!.trim(), 'meanwhile nothing else went on')
   const run = await startRun(g, { signal: AbortSignal.abort() })
   const cancelled = summarize(await run.result)
   assert.match(cancelled[1]!, /^⊗ nightly\.ts: cancelled: /)
