@@ -49,6 +49,11 @@ export class Surface {
     for (const line of summary) this.#err.line(paint(line, this.#colorErr))
   }
 
+  /** Whether the reader has left. */
+  get isGone(): boolean {
+    return this.#out.gone
+  }
+
   print(lines: readonly Line[]): void {
     this.clearProgress()
     this.#out.write(painted(lines, this.color))

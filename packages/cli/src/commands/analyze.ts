@@ -48,7 +48,13 @@ export function analyzeCommand(): Command {
     .option('--changed-since <rev>', 'only what git says has changed since a revision')
     .option('--no-types', 'do not ask the TypeScript compiler: faster, less exact')
     .option('--explain [rule]', 'what a rule reports and why; without a rule, all of them')
-    .option('-w, --watch', 'analyse again whenever a file changes')
+    .addOption(
+      new Option('-w, --watch', 'analyse again whenever a file changes').conflicts([
+        'explain',
+        'inventory',
+        'writeBaseline',
+      ]),
+    )
     .option('-c, --config <file>', 'settings (default: the nearest heddle-analyze.json)')
     .option('-o, --output <file>', 'write the answer to a file')
     .option('--no-color', 'no colours')
@@ -69,7 +75,13 @@ export function analyzeCommand(): Command {
         }),
       ].join('\n'),
     )
-    .action(async (targets: readonly string[], flags: AnalyzeFlags) => {
+    .action(async (targets: readonly string[], flags: AnalyzeFlags, command: Command) => {
+      if (flags.watch === true && targets.includes('-'))
+        command.error(
+          "error: option '--watch' cannot be used with '-': standard input is read once",
+        )
+      if (flags.json === true && flags.format !== undefined && flags.format !== 'json')
+        command.error(`error: option '--json' cannot be used with '--format ${flags.format}'`)
       const { executeAnalyze } = await import('../analyze/execute.ts')
       await executeAnalyze({
         targets,

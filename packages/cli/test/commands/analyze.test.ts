@@ -291,6 +291,38 @@ test('a reader that leaves does not make it fail', async (t) => {
   assert.equal(program.stderr, '')
 })
 
+test('--watch answers again after every change, and ends with 0', async (t) => {
+  const folder = await project(t, { 'src/a.ts': clean })
+  using program = new Program(['analyze', '--watch'], { cwd: folder })
+  await program.printed(/^no findings in 1 file, /m)
+  await writeFile(path.join(folder, 'src/b.ts'), race)
+  await program.printed(/\[H101\][^]*--> src\/b\.ts:7:9[^]*\n1 \w+ in 2 files, /)
+  await rm(path.join(folder, 'src/b.ts'))
+  await program.printed(/1 \w+ in 2 files[^]*no findings in 1 file, /)
+  program.process.kill('SIGINT')
+  assert.equal(await program.ended(), 0)
+  assert.match(program.stderr, /^src\/b\.ts changed\n/)
+})
+
+test('options that contradict each other are told', async (t) => {
+  const folder = await project(t, {})
+  const cases: [args: string[], error: RegExp][] = [
+    [['--watch', '-'], /'--watch' cannot be used with '-'/],
+    [
+      ['--watch', '--write-baseline'],
+      /'-w, --watch' cannot be used with option '--write-baseline'/,
+    ],
+    [['--json', '--format', 'sarif'], /'--json' cannot be used with '--format sarif'/],
+    [['--level', 'fatal'], /Allowed choices are note, warning, error/],
+    [['--fail-on', 'old'], /Allowed choices are new, any, never/],
+  ]
+  const ended = await Promise.all(cases.map(([args]) => analyze(folder, ...args)))
+  for (const [i, [args, error]] of cases.entries()) {
+    assert.equal(ended[i]!.code, 2, args.join(' '))
+    assert.match(ended[i]!.stderr, error)
+  }
+})
+
 const skip = whyNoTerminal()
 const node = `'${process.execPath}' --conditions=heddle-source '${launcher}'`
 

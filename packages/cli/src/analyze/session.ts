@@ -1,0 +1,182 @@
+/** One command: what was asked for, and how to find, judge and answer it. Once, or again and again. */
+import { access } from 'node:fs/promises'
+import path from 'node:path'
+import {
+  baselineName,
+  count,
+  loadConfig,
+  makeReport,
+  selectTargets,
+  summaryLines,
+  type Analysis,
+  type AnalyzeOptions,
+  type Baseline,
+  type MadeReport,
+  type Selection,
+} from '@heddle/analyze'
+import { systemKernel } from '@heddle/core/lowlevel'
+import type { ExitCode } from '../exit-codes.ts'
+import { readVersion } from '../version.ts'
+import { span } from '../view/line.ts'
+import { readBaseline, writeBaseline } from './baseline-file.ts'
+import { exitCodeOf } from './outcome.ts'
+import { render } from './render.ts'
+import { rootOf } from './root.ts'
+import { settle, type AnalyzeFlags, type Settings } from './settings.ts'
+import type { Surface } from './surface.ts'
+
+export class Session {
+  readonly root: string
+  readonly settings: Settings
+  readonly #flags: AnalyzeFlags
+  readonly #targets: readonly string[]
+  readonly #surface: Surface
+  readonly #version: string
+  /** Read once. */
+  readonly #stdin: string | undefined
+
+  private constructor(
+    flags: AnalyzeFlags,
+    surface: Surface,
+    found: {
+      readonly root: string
+      readonly settings: Settings
+      readonly targets: readonly string[]
+      readonly version: string
+      readonly stdin: string | undefined
+    },
+  ) {
+    this.#flags = flags
+    this.#surface = surface
+    this.root = found.root
+    this.settings = found.settings
+    this.#targets = found.targets
+    this.#version = found.version
+    this.#stdin = found.stdin
+  }
+
+  /**
+   * Reads the settings and finds out where to start.
+   *
+   * *Cancellation*: none; it reads one small file.
+   *
+   * @throws `HDL_ANALYZE_CONFIG`
+   */
+  static async open(
+    flags: AnalyzeFlags,
+    surface: Surface,
+    stdin: string | undefined,
+  ): Promise<Session> {
+    const cwd = process.cwd()
+    const loaded = await loadConfig(cwd, flags.config)
+    const settings = settle(flags, loaded, { cwd, baseline: baselineName })
+    const given = flags.targets.length > 0 ? flags.targets : settings.include
+    const root = await rootOf(loaded.folder, given, cwd)
+    // They were typed in the current folder, and are looked for from the root.
+    const targets = given.map((target) => {
+      if (target === '-' || root === cwd) return target
+      return path.relative(root, path.resolve(cwd, target)) || '.'
+    })
+    return new Session(flags, surface, {
+      root,
+      settings,
+      targets,
+      version: await readVersion(),
+      stdin,
+    })
+  }
+
+  /**
+   * Finds the files. Asked for again, it finds those that have come since.
+   *
+   * *Cancellation*: none; it is short.
+   *
+   * @throws `HDL_NO_SUCH_SOURCE`, `HDL_BAD_TARGET`
+   */
+  select(): Promise<Selection> {
+    return selectTargets(this.#targets, {
+      root: this.root,
+      exclude: this.settings.exclude,
+      ...(this.#flags.changedSince !== undefined && { changedSince: this.#flags.changedSince }),
+      ...(this.#stdin !== undefined && { stdin: this.#stdin }),
+    })
+  }
+
+  optionsFor(selection: Selection): Omit<AnalyzeOptions, 'signal'> {
+    return {
+      root: this.root,
+      files: selection.files,
+      types: this.settings.types,
+      overlays: selection.overlays,
+    }
+  }
+
+  /** Reads the baseline: before the analysis, so that a wrong name costs no time. */
+  baseline(): Promise<Baseline | undefined> {
+    const { file, isNamed } = this.settings.baseline
+    return readBaseline(file, isNamed && !this.#flags.writeBaseline)
+  }
+
+  /**
+   * Judges and answers.
+   *
+   * *Cancellation*: none; files are written whole or not at all.
+   */
+  async answer(
+    analysis: Analysis,
+    selection: Selection,
+    baseline: Baseline | undefined,
+  ): Promise<ExitCode> {
+    const { settings } = this
+    const made = await this.#judge(analysis, selection, baseline)
+    const summary = summaryLines(made.report)
+    if (this.#flags.writeBaseline) {
+      await writeBaseline(settings.baseline.file, made.baseline)
+      const written = count(made.baseline.findings.length, 'finding')
+      if (settings.format === 'text') this.#surface.print(summary)
+      const where = path.relative('', settings.baseline.file)
+      this.#surface.tell([span(`Wrote ${written} to ${where}.`, 'green')])
+      return exitCodeOf(made.report, 'never', settings.failLevel)
+    }
+    const { text, color } = this.#surface
+    const options = { text, color, version: this.#version, root: this.root }
+    await this.#surface.answer(render(made.report, settings.format, options), summary)
+    return exitCodeOf(made.report, settings.failOn, settings.failLevel)
+  }
+
+  async #judge(
+    analysis: Analysis,
+    selection: Selection,
+    baseline: Baseline | undefined,
+  ): Promise<MadeReport> {
+    const { settings } = this
+    const gone = await goneFiles(baseline, this.root)
+    const diagnostics = [...selection.diagnostics, ...analysis.diagnostics]
+    return makeReport(
+      { ...analysis, diagnostics },
+      {
+        isWanted: (finding, extent) => selection.isWanted(finding, extent),
+        isWhole: (file) => selection.isWhole(file),
+        exists: (file) => !gone.has(file),
+        rules: settings.rules,
+        level: settings.level,
+        failLevel: settings.failLevel,
+        baseline,
+        showsKnown: settings.failOn === 'any',
+        today: new Date(systemKernel.clock.wallTime()).toISOString().slice(0, 10),
+      },
+    )
+  }
+}
+
+/** Files of the baseline that do not exist any more. */
+async function goneFiles(
+  baseline: Baseline | undefined,
+  root: string,
+): Promise<ReadonlySet<string>> {
+  const gone = new Set<string>()
+  for (const file of new Set(baseline?.findings.map((entry) => entry.file))) {
+    await access(path.join(root, file)).catch(() => gone.add(file))
+  }
+  return gone
+}
