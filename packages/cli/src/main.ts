@@ -31,6 +31,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'find the races and the loop blocking of TypeScript code',
     load: async () => (await import('./commands/analyze.ts')).analyzeCommand(),
   },
+  release: {
+    summary: 'publish the packages of a monorepo: plan, publish, status, rollback',
+    load: async () => (await import('./commands/release.ts')).releaseCommand(),
+  },
   doctor: {
     summary: 'check whether this machine has what runs need',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand(),

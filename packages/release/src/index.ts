@@ -41,7 +41,17 @@ export { publishOnce, type PublishOptions, type PublishResult } from './registry
 export type { Registry, Standing, VersionOnRegistry } from './registry/registry.ts'
 export { waitVisible, type Visibility, type VisibleOptions } from './registry/visible.ts'
 
-// stages/, report/: the release itself.
+// stages/, report/, rollback/: the release itself.
+export { releaseFolder, type ReleaseFolder } from './lock/release-folder.ts'
+export {
+  applyRollback,
+  describeStep,
+  planRollback,
+  type RollbackOptions,
+  type RollbackPlan,
+  type RollbackStep,
+} from './rollback/rollback.ts'
+export { releaseStatus, type PackageStatus, type ReleaseStatus } from './report/status.ts'
 export { publishRelease } from './stages/release.ts'
 export type { ReleaseOptions } from './stages/options.ts'
 export { partsOf, stageNames, type StageName } from './stages/stages.ts'

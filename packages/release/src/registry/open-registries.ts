@@ -19,7 +19,7 @@ export interface OpenRegistriesOptions {
 }
 
 export interface Registries extends AsyncDisposable {
-  registryOf(planned: Pick<PlannedPackage, 'package'>): Registry
+  readonly registryOf: (planned: Pick<PlannedPackage, 'package'>) => Registry
 }
 
 const publicPypi = 'https://pypi.org/'

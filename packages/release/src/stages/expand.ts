@@ -11,7 +11,7 @@ import type { PackedPackage, PlannedPackage } from '../model.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { nodeName, stageNeeds, type StageName } from './stages.ts'
 import * as work from './work.ts'
-import type { Checked, Release, Uploaded } from './work.ts'
+import type { Begun, Checked, Release, Uploaded } from './work.ts'
 
 /** What a later package waits for. */
 interface Built {
@@ -116,22 +116,21 @@ class Expansion {
     const release = this.#release
     const begin = this.graph.add(
       nodeName(name, 'begin'),
-      stageJob('begin', () => release.token),
-      { after: [pack, ...gates] },
+      stageJob('begin', (packed: PackedPackage | null, context) =>
+        packed === null ? null : work.begin(release, name, context),
+      ),
+      { after: [pack, ...gates], input: (of) => of(pack) },
     )
     return this.graph.add(
       nodeName(name, 'upload'),
       stageJob(
         'upload',
-        ({ packed, begunBy }: { packed: PackedPackage | null; begunBy: string }, context) =>
-          packed === null
+        ({ packed, begun }: { packed: PackedPackage | null; begun: Begun | null }, context) =>
+          packed === null || begun === null
             ? ({ outcome: 'already-published', uploads: 0 } as const)
-            : work.upload(release, packed, begunBy, context),
+            : work.upload(release, packed, begun, context),
       ),
-      {
-        after: [pack, begin],
-        input: (of) => ({ packed: of(pack), begunBy: of(begin) }),
-      },
+      { after: [pack, begin], input: (of) => ({ packed: of(pack), begun: of(begin) }) },
     )
   }
 

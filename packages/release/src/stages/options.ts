@@ -1,5 +1,5 @@
 import os from 'node:os'
-import type { Observer, Run } from '@heddle/core'
+import type { Graph, Observer, Run } from '@heddle/core'
 import type { Kernel } from '@heddle/core/lowlevel'
 import type { PlannedPackage } from '../model.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -47,7 +47,9 @@ export interface ReleaseOptions {
   readonly provenance?: ReadonlyMap<string, string>
   readonly signal?: AbortSignal
   readonly observer?: Observer
-  /** Told when the stages start: the run can be paused, cancelled and asked why something waits. */
+  /** Told before the first stage starts. */
+  readonly onGraph?: (graph: Graph) => void
+  /** Told when the stages have started: the run can be paused, cancelled and asked why something waits. */
   readonly onStart?: (run: Run) => void
   readonly kernel?: Kernel
 }

@@ -115,7 +115,9 @@ async function runStages(
       options.observer?.(event)
     },
   }
-  const run = await startRun(expand(release), runOptions)
+  const graph = expand(release)
+  options.onGraph?.(graph)
+  const run = await startRun(graph, runOptions)
   options.onStart?.(run)
   const ended = await run.result
   const results = new Map<string, unknown>()

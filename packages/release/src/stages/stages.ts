@@ -42,7 +42,7 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   check: { read: 1 },
   build: { cpu: 1 },
   pack: { cpu: 1 },
-  begin: {},
+  begin: { read: 1 },
   upload: { upload: 1 },
   approve: { upload: 1 },
   visible: {},

@@ -47,6 +47,14 @@ export interface Checked {
   readonly isOld: boolean
 }
 
+/** The last thing that is written down before an upload. */
+export interface Begun {
+  /** The process that begins: see G2. */
+  readonly by: string
+  /** The version that had the tag until now; null when none had. A rollback gives it back. */
+  readonly previous: string | null
+}
+
 export interface Uploaded {
   readonly outcome: PublishResult['outcome'] | 'staged'
   readonly uploads: number
@@ -100,10 +108,15 @@ export async function pack(
   return packed
 }
 
+export async function begin(release: Release, name: string, context: JobContext): Promise<Begun> {
+  const tags = await release.registryFor(name).tags(name, waitOf(context))
+  return { by: release.token, previous: tags.get(plannedOf(release, name).tag) ?? null }
+}
+
 export async function upload(
   release: Release,
   packed: PackedPackage,
-  begunBy: string,
+  begun: Begun,
   context: JobContext,
 ): Promise<Uploaded> {
   const { name } = packed
@@ -129,7 +142,7 @@ export async function upload(
     tries: (options.retries ?? 3) + 1,
     backoff: { base: options.retryBaseDelay ?? 1_000, cap: 60_000 },
     ...(options.settle !== undefined && { settle: options.settle }),
-    uploadBegun: release.isUnsure || begunBy !== release.token,
+    uploadBegun: release.isUnsure || begun.by !== release.token,
     onUpload: (attempt) => context.log(`upload ${attempt + 1} of ${name}@${packed.version}`),
   })
   for (const error of errors) context.log(`on the way: ${messageOf(error)}`)

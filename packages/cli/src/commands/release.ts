@@ -1,0 +1,190 @@
+import { Command, Option } from 'commander'
+import { exitCodeHelp } from '../exit-codes.ts'
+import { parseCount, parseDuration } from '../run/settings.ts'
+import type { PlanFormat } from '../release/plan.ts'
+import { planSources, type PlanSource } from '../release/choices.ts'
+
+/** Flags that say which packages are meant, and where they go. */
+export interface PlanFlags {
+  readonly from?: PlanSource
+  readonly registry?: string
+  readonly pypi?: string
+  readonly include?: readonly string[]
+  readonly exclude?: readonly string[]
+  readonly preid?: string
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+export interface PublishFlags extends PlanFlags {
+  readonly dryRun?: boolean
+  readonly concurrency: number
+  readonly retries: number
+  readonly timeout: number
+  readonly visibility: number
+  readonly gate: 'visible' | 'accepted'
+  readonly staged?: boolean
+  readonly pin: 'memory' | 'in-place'
+  readonly build: string | false
+  readonly smoke: boolean
+  readonly tag: boolean
+  readonly push?: string | true
+  readonly otp?: string
+}
+
+export interface RollbackFlags extends PlanFlags {
+  readonly yes?: boolean
+  readonly message?: string
+}
+
+/** `heddle release [plan|publish|status|rollback]` */
+export function releaseCommand(): Command {
+  const release = new Command('release')
+    .description(
+      'Publish the packages of a workspace in the order of their dependencies. What\n' +
+        'was published is what the registry says; a release that was cut short is\n' +
+        'finished by running it again.',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ heddle release plan\n  $ heddle release publish --dry-run\n  $ heddle release publish',
+    )
+  release.addCommand(planCommand())
+  release.addCommand(publishCommand())
+  release.addCommand(statusCommand())
+  release.addCommand(rollbackCommand())
+  return release
+}
+
+function withPlanFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--from <source>',
+        'where versions come from (default: what is prepared, see the guide)',
+      ).choices(planSources),
+    )
+    .option('--registry <url>', 'the npm registry (default: as npm is configured)')
+    .option('--pypi <url>', 'the Python registry (default: https://pypi.org)')
+    .option('--include <globs...>', 'only these packages, and what they need of this release')
+    .option('--exclude <globs...>', 'not these packages')
+    .option('--preid <name>', 'with --from commits: make prereleases of this name')
+    .option('--json', 'one JSON object; with publish one per event, the last is the result')
+    .option('--no-color', 'plain lines without colours or live view')
+}
+
+function planCommand(): Command {
+  return withPlanFlags(new Command('plan'))
+    .summary('what would be released, in which order')
+    .description('Print what would be released. Asks no registry and changes nothing.')
+    .addOption(
+      new Option('-f, --format <format>', 'how to print it')
+        .choices(['table', 'json', 'mermaid', 'levels', 'csv'])
+        .default('table'),
+    )
+    .addHelpText('after', '\nExample:\n  $ heddle release plan --format mermaid')
+    .addHelpText('after', exitCodeHelp({ 0: 'here it is', 2: 'the workspace cannot be released' }))
+    .action(async (flags: PlanFlags & { readonly format: PlanFormat }) => {
+      const { printPlan } = await import('../release/plan.ts')
+      await printPlan(flags)
+    })
+}
+
+function publishCommand(): Command {
+  return withPlanFlags(new Command('publish'))
+    .summary('publish what is planned, or finish a release that was cut short')
+    .description(
+      'Build, pack, upload and verify the planned packages. Each starts as soon as\n' +
+        'what it depends on can be installed. Running it again after a crash, a\n' +
+        'failure or a cancel finishes the release; nothing is uploaded twice.',
+    )
+    .option('--dry-run', 'build, pack and check for real; upload and tag nothing')
+    .addOption(
+      new Option('-c, --concurrency <n>', 'uploads at once').argParser(parseCount(1)).default(5),
+    )
+    .addOption(
+      new Option('-r, --retries <n>', 'uploads again after a failure that may pass')
+        .argParser(parseCount(0))
+        .default(3),
+    )
+    .addOption(
+      new Option('-t, --timeout <ms>', 'how long one stage may take; also 90s, 5min')
+        .argParser(parseDuration)
+        .default(600_000),
+    )
+    .addOption(
+      new Option('--visibility <ms>', 'how long the registry has to show what it took')
+        .argParser(parseDuration)
+        .default(1_800_000),
+    )
+    .addOption(
+      new Option('--gate <when>', 'when dependents are uploaded')
+        .choices(['visible', 'accepted'])
+        .default('visible'),
+    )
+    .option('--staged', 'hand everything in first, then approve in order of dependencies')
+    .addOption(
+      new Option('--pin <where>', 'where exact versions are written for the build')
+        .choices(['memory', 'in-place'])
+        .default('memory'),
+    )
+    .option('--build <script>', 'the script that builds a package, where it has one', 'build')
+    .option('--no-build', 'build nothing; scripts of npm such as prepack run all the same')
+    .option('--no-smoke', 'do not install what was published')
+    .option('--no-tag', 'make no Git tags')
+    .option('--push [remote]', 'send the tags to a remote (origin)')
+    .option('--otp <code>', 'a one-time password')
+    .addHelpText(
+      'after',
+      [
+        '\nExamples:',
+        '  $ heddle release publish --dry-run',
+        '  $ heddle release publish --registry http://127.0.0.1:4873',
+        exitCodeHelp({
+          0: 'every package is on its registry with our content',
+          1: 'some are not, or something went wrong after that',
+          2: 'the command was not understood or nothing could start',
+          130: 'it was cancelled',
+        }),
+      ].join('\n'),
+    )
+    .action(async (flags: PublishFlags) => {
+      const { publish } = await import('../release/publish.ts')
+      await publish(flags)
+    })
+}
+
+function statusCommand(): Command {
+  return withPlanFlags(new Command('status'))
+    .summary('what the registry holds of what is planned')
+    .description('Compare the plan with the registry, the tags and the last release.')
+    .addHelpText('after', '\nExample:\n  $ heddle release status --json')
+    .addHelpText(
+      'after',
+      exitCodeHelp({ 0: 'everything is published and tagged', 1: 'something is missing', 2: '' }),
+    )
+    .action(async (flags: PlanFlags) => {
+      const { printStatus } = await import('../release/status.ts')
+      await printStatus(flags)
+    })
+}
+
+function rollbackCommand(): Command {
+  return withPlanFlags(new Command('rollback'))
+    .summary('take the last release back: tags to the versions before, deprecate the new ones')
+    .description(
+      'Say what taking the last release back would do; with --yes, do it. Published\n' +
+        'versions stay, because others may depend on them already.',
+    )
+    .option('-y, --yes', 'do it')
+    .option('-m, --message <text>', 'what the deprecation says')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ heddle release rollback\n  $ heddle release rollback --yes',
+    )
+    .addHelpText('after', exitCodeHelp({ 0: 'done, or nothing to do', 1: 'a step failed', 2: '' }))
+    .action(async (flags: RollbackFlags) => {
+      const { rollback } = await import('../release/rollback.ts')
+      await rollback(flags)
+    })
+}

@@ -1,0 +1,46 @@
+/** From flags to a plan. */
+import path from 'node:path'
+import {
+  openRegistries,
+  planAsPrepared,
+  planFromChangesets,
+  planFromCommits,
+  planFromFile,
+  planFromManifests,
+  readWorkspace,
+  type PlanOptions,
+  type Registries,
+  type ReleasePlan,
+} from '@heddle/release'
+import type { PlanFlags } from '../commands/release.ts'
+
+export async function readPlan(flags: PlanFlags): Promise<ReleasePlan> {
+  const workspace = await readWorkspace(process.cwd())
+  const options: PlanOptions = {
+    ...(flags.include !== undefined && { include: flags.include }),
+    ...(flags.exclude !== undefined && { exclude: flags.exclude }),
+  }
+  switch (flags.from) {
+    case 'manifests':
+      return planFromManifests(workspace, options)
+    case 'changesets':
+      return planFromChangesets(workspace, options)
+    case 'commits':
+      return planFromCommits(workspace, {
+        ...options,
+        ...(flags.preid !== undefined && { prerelease: flags.preid }),
+      })
+    case 'publish-plan':
+      return planFromFile(workspace, path.join(workspace.root, 'publish-plan.json'), options)
+    default:
+      return planAsPrepared(workspace, options)
+  }
+}
+
+export function registriesFor(plan: ReleasePlan, flags: PlanFlags): Promise<Registries> {
+  return openRegistries({
+    folder: plan.workspace.root,
+    ...(flags.registry !== undefined && { npm: flags.registry }),
+    ...(flags.pypi !== undefined && { pypi: flags.pypi }),
+  })
+}

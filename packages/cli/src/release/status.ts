@@ -1,0 +1,43 @@
+import { releaseStatus, type PackageStatus, type ReleaseStatus } from '@heddle/release'
+import type { PlanFlags } from '../commands/release.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { span } from '../view/line.ts'
+import { answering } from './answering.ts'
+import { readPlan, registriesFor } from './plan-source.ts'
+
+export async function printStatus(flags: PlanFlags): Promise<void> {
+  await answering(flags, async ({ tell, result }) => {
+    const plan = await readPlan(flags)
+    await using registries = await registriesFor(plan, flags)
+    const status = await releaseStatus(plan, {
+      registryOf: (planned) => registries.registryOf(planned),
+    })
+    const ok = status.packages.every(({ isPublished }) => isPublished)
+    tell([...status.packages.map(lineOf), ...aroundIt(status)].map((text) => [span(text)]))
+    result({ ok, ...status })
+    return ok ? exitCodes.ok : exitCodes.failed
+  })
+}
+
+function aroundIt({ last, holder }: ReleaseStatus): string[] {
+  const lines: string[] = []
+  if (last !== undefined) {
+    const { run, state, succeeded, stages } = last
+    lines.push(`last release ${run}: ${state}, ${succeeded} of ${stages} stages done`)
+  }
+  if (holder !== undefined) {
+    const { pid, hostname, user, startedAt } = holder
+    lines.push(`under way: process ${pid} of ${user} on ${hostname} since ${startedAt}`)
+  }
+  return lines
+}
+
+function lineOf({ name, version, isPublished, tagged, deprecated, tag }: PackageStatus): string {
+  const notes = [
+    isPublished ? 'published' : 'not published',
+    ...(isPublished && tagged !== version ? [`installers get ${tagged ?? 'nothing'}`] : []),
+    ...(deprecated !== undefined ? [`deprecated: ${deprecated}`] : []),
+    ...(isPublished && tag === undefined ? ['no Git tag'] : []),
+  ]
+  return `${name}@${version}  ${notes.join(', ')}`
+}

@@ -1,0 +1,104 @@
+/** How a release stands: what the registry holds, what is tagged, who is at it, what is left to do. */
+import { access, readFile } from 'node:fs/promises'
+import { openJournal, type LockHolder, type WaitOptions } from '@heddle/core/lowlevel'
+import { Repository, tagName } from '../git/repository.ts'
+import { releaseFolder } from '../lock/release-folder.ts'
+import type { ReleasePlan } from '../model.ts'
+import { inReleaseOrder } from '../plan/output/order.ts'
+import type { RegistryOf } from '../stages/options.ts'
+import { mapLimited } from '../workspace/limited.ts'
+
+export interface PackageStatus {
+  readonly name: string
+  readonly version: string
+  readonly registry: string
+  readonly isPublished: boolean
+  /** The version that installers get without asking for one. */
+  readonly tagged?: string
+  readonly deprecated?: string
+  /** The Git tag, where there is one. */
+  readonly tag?: string
+}
+
+export interface ReleaseStatus {
+  readonly packages: readonly PackageStatus[]
+  /** Who releases at this moment, as far as the file beside the lock tells. */
+  readonly holder?: LockHolder
+  /** The last release of this repository. */
+  readonly last?: {
+    readonly run: string
+    readonly state: string
+    readonly startedAt: number
+    readonly succeeded: number
+    readonly stages: number
+  }
+}
+
+const asksAtOnce = 8
+
+/**
+ * Reads the registry, the journal and Git; changes nothing and needs no lock.
+ *
+ * *Cancellation*: leaves nothing behind.
+ * *Fairness*: packages are asked for in the order of the release, a few at a time.
+ */
+export async function releaseStatus(
+  plan: ReleasePlan,
+  options: WaitOptions & { readonly registryOf: RegistryOf },
+): Promise<ReleaseStatus> {
+  const { root, tool } = plan.workspace
+  const repository = await Repository.open(root, options)
+  const tags = (await repository?.tags(options)) ?? new Map<string, string>()
+  const included = inReleaseOrder(plan).filter(({ status }) => status === 'included')
+  const packages = await mapLimited(
+    included,
+    asksAtOnce,
+    async (planned): Promise<PackageStatus> => {
+      const { version, package: of } = planned
+      const registry = options.registryOf(planned)
+      const found = await registry.read(of.name, version, options)
+      const tagged = (await registry.tags(of.name, options)).get(planned.tag)
+      const tag = tagName(of.name, version, tool === 'single')
+      return {
+        name: of.name,
+        version,
+        registry: registry.url,
+        isPublished: found !== undefined,
+        ...(tagged !== undefined && { tagged }),
+        ...(found?.deprecated !== undefined && { deprecated: found.deprecated }),
+        ...(tags.has(tag) && { tag }),
+      }
+    },
+  )
+  const folder = await releaseFolder(root, options.signal)
+  const holder = await readHolder(`${folder.lock}.json`)
+  const last = await lastRelease(folder.journal)
+  return {
+    packages,
+    ...(holder !== undefined && { holder }),
+    ...(last !== undefined && { last }),
+  }
+}
+
+async function readHolder(file: string): Promise<LockHolder | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as LockHolder
+  } catch {
+    // For people only: without it the lock is as good.
+    return undefined
+  }
+}
+
+async function lastRelease(file: string): Promise<ReleaseStatus['last']> {
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) return undefined
+  await using journal = await openJournal(`sqlite:${file}`, { readOnly: true })
+  const [run] = await journal.runs({ limit: 1 })
+  if (run === undefined) return undefined
+  const { id, state, startedAt, counts } = run
+  const stages = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  return { run: id, state, startedAt, succeeded: counts.succeeded ?? 0, stages }
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openJournal } from '@heddle/core/lowlevel'
+import { releaseFolder } from '../../src/lock/release-folder.ts'
+import type { ReleasePlan } from '../../src/model.ts'
+import { planFromManifests } from '../../src/plan/from-manifests.ts'
+import { openRegistries, type Registries } from '../../src/registry/open-registries.ts'
+import { releaseStatus } from '../../src/report/status.ts'
+import { applyRollback, describeStep, planRollback } from '../../src/rollback/rollback.ts'
+import { publishRelease } from '../../src/stages/release.ts'
+import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
+import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+import { Monorepo } from '../support/monorepo.ts'
+
+let registry: Verdaccio
+before(async () => {
+  registry = await startVerdaccio()
+})
+after(() => registry.close())
+
+class Site implements AsyncDisposable {
+  readonly repo: Monorepo
+  readonly registries: Registries
+  plan!: ReleasePlan
+
+  constructor(repo: Monorepo, registries: Registries) {
+    this.repo = repo
+    this.registries = registries
+  }
+
+  static async open(repo: Monorepo): Promise<Site> {
+    const site = new Site(
+      repo,
+      await openRegistries({ folder: repo.root, npm: registry.url, env: {} }),
+    )
+    await site.readPlan()
+    return site
+  }
+
+  async readPlan(): Promise<void> {
+    this.plan = await planFromManifests(await readWorkspace(this.repo.root))
+  }
+
+  async publish(): Promise<void> {
+    const { registryOf } = this.registries
+    const report = await publishRelease(this.plan, { registryOf, smoke: false })
+    assert.equal(report.ok, true)
+  }
+
+  async steps(): Promise<string[]> {
+    const folder = await releaseFolder(this.repo.root)
+    await using journal = await openJournal(`sqlite:${folder.journal}`, { readOnly: true })
+    const todo = await planRollback(journal, this.plan, this.registries)
+    return [...todo.steps.map(describeStep), ...todo.remarks]
+  }
+
+  async apply(most = Infinity): Promise<void> {
+    const folder = await releaseFolder(this.repo.root)
+    await using journal = await openJournal(`sqlite:${folder.journal}`, { readOnly: true })
+    const todo = await planRollback(journal, this.plan, this.registries)
+    await applyRollback({ ...todo, steps: todo.steps.slice(0, most) }, this.plan, this.registries)
+  }
+
+  bump(version: string): Promise<void> {
+    for (const name of ['x', 'y']) {
+      const dependencies = name === 'y' ? { x: 'workspace:^' } : {}
+      this.repo.write(`packages/${name}/package.json`, { name, version, dependencies })
+    }
+    this.repo.commit(version)
+    return this.readPlan()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.repo[Symbol.dispose]()
+    await this.registries[Symbol.asyncDispose]()
+  }
+}
+
+test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and can be cut short', async () => {
+  await using site = await Site.open(new Monorepo({ packages: { x: [], y: ['x'] } }))
+  await site.publish()
+  assert.deepEqual(await site.steps(), [
+    'y@1.0.0: deprecate, "This release was taken back."',
+    'x@1.0.0: deprecate, "This release was taken back."',
+    'y@1.0.0 keeps "latest": no other version ever had it.',
+    'x@1.0.0 keeps "latest": no other version ever had it.',
+  ])
+
+  await site.bump('1.1.0')
+  assert.deepEqual(await site.steps(), ['No release of these versions is recorded here.'])
+  await site.publish()
+  // A second publish uploads nothing and is not what is taken back.
+  await site.publish()
+  const all = [
+    'y: "latest" from 1.1.0 back to 1.0.0',
+    'y@1.1.0: deprecate, "This release was taken back."',
+    'x: "latest" from 1.1.0 back to 1.0.0',
+    'x@1.1.0: deprecate, "This release was taken back."',
+  ]
+  assert.deepEqual(await site.steps(), all)
+  await site.apply(1)
+  assert.deepEqual(await site.steps(), all.slice(1))
+  await site.apply()
+  assert.deepEqual(await site.steps(), [])
+  const { packages, last, holder } = await releaseStatus(site.plan, site.registries)
+  assert.deepEqual(
+    packages.map(({ name, isPublished, tagged, deprecated, tag }) => [
+      name,
+      isPublished,
+      tagged,
+      deprecated,
+      tag,
+    ]),
+    [
+      ['x', true, '1.0.0', 'This release was taken back.', 'x@1.1.0'],
+      ['y', true, '1.0.0', 'This release was taken back.', 'y@1.1.0'],
+    ],
+  )
+  assert.equal(last?.state, 'finished')
+  assert.equal(holder, undefined)
+})
