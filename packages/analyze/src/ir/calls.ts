@@ -70,7 +70,7 @@ function lowerCallOf(
   const effect =
     containerEffects(cx, target.object, target.name, args, values, isAwaited, node) ??
     lowerExternalEffect(cx, callee, target.name, args, isAwaited, node)
-  const guard = guardOf(cx, target, args, values)
+  const guard = guardOf(cx, target, callee, args, values)
   const span = { owner: cx.unit, start: node.start, end: node.end }
   if (guard?.op === 'release') cx.emit({ ...guard, op: 'release', ...span })
   emitCall(cx, site, target.object)
@@ -225,6 +225,7 @@ export function newSite(
     isAwaited: false,
     isReturned: false,
     isFloating: false,
+    isDiscarded: false,
     isDetached: false,
     callbacks: [],
     checks: [],

@@ -7,6 +7,7 @@
 import type { Expression, Node } from 'oxc-parser'
 import { keyNumber } from './expressions.ts'
 import type { HostLowering } from './host.ts'
+import { unwrap } from './nodes.ts'
 import type { Value } from './values.ts'
 
 export interface GuardCall {
@@ -48,6 +49,7 @@ interface Target {
 export function guardOf(
   cx: HostLowering,
   target: Target,
+  callee: Expression,
   args: readonly Node[],
   values: readonly Value[],
 ): GuardCall | undefined {
@@ -57,13 +59,7 @@ export function guardOf(
   )
   if (objectText === '') return undefined
   const guard = object.location?.key ?? objectText
-  const key =
-    args[0] !== undefined &&
-    args[0].type !== 'SpreadElement' &&
-    values[0]?.unit === undefined &&
-    !isFunction(args[0])
-      ? keyNumber(cx, args[0] as Expression)
-      : undefined
+  const key = keyOf(cx, callee, args[0], values[0])
   if (
     name === 'runExclusive' ||
     (scopedNames.has(name) && hasFunction && lockObject.test(objectText))
@@ -79,6 +75,25 @@ export function guardOf(
   if (acquireNames.has(name)) return { op: 'acquire', guard, key, isScoped: false }
   if (releaseNames.has(name)) return { op: 'release', guard, key, isScoped: false }
   return undefined
+}
+
+/** `locks.acquire(key, …)`, `lockOf(key).runExclusive(…)`, `locks.get(key).acquire()`. */
+function keyOf(
+  cx: HostLowering,
+  callee: Expression,
+  first: Node | undefined,
+  value: Value | undefined,
+): string | undefined {
+  const isKey =
+    first !== undefined &&
+    first.type !== 'SpreadElement' &&
+    value?.unit === undefined &&
+    !isFunction(first)
+  if (isKey) return keyNumber(cx, first as Expression)
+  if (callee.type !== 'MemberExpression') return undefined
+  const object = unwrap(callee.object)
+  const arg = object.type === 'CallExpression' ? object.arguments[0] : undefined
+  return arg === undefined || arg.type === 'SpreadElement' ? undefined : keyNumber(cx, arg)
 }
 
 function isFunction(node: Node): boolean {

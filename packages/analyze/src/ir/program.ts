@@ -203,6 +203,8 @@ export interface CallSite {
   isReturned: boolean
   /** A statement of its own, without `void`, `await` or a handler. */
   isFloating: boolean
+  /** `await f()` as a statement: what it answers is not looked at. */
+  isDiscarded: boolean
   /** `void f()` and `f().catch(…)`: meant to be on its own. */
   isDetached: boolean
   readonly callbacks: CallbackUse[]

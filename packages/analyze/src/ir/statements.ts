@@ -137,9 +137,10 @@ export function lowerStatement(cx: HostLowering, node: Statement): void {
 function lowerExpressionStatement(cx: HostLowering, node: Node & { type: string }): void {
   const value = lowerExpression(cx, node as never)
   // A promise nobody takes. `f().catch(…)` is no longer the promise of f alone: it was joined there.
-  for (const call of value.calls ?? [])
-    if (value.isAwaited !== true && !call.isJoined && isItself(node, call.start, call.end))
-      call.isFloating = true
+  for (const call of value.calls ?? []) {
+    if (value.isAwaited === true) call.isDiscarded = true
+    else if (!call.isJoined && isItself(node, call.start, call.end)) call.isFloating = true
+  }
 }
 
 function isItself(node: Node, start: number, end: number): boolean {

@@ -1,0 +1,167 @@
+/**
+ * H102 check-then-subscribe: a state is asked for, and only then a listener for its change is added.
+ * When it changes in between, the event is gone and the listener waits for ever.
+ *
+ * A remote question ("is it finished?") is stale the moment it is answered; a local one after the
+ * next suspension. State and event belong together when their names say the same thing.
+ */
+import type { Access, Block, Event } from '../ir/graph.ts'
+import type { CallSite } from '../ir/program.ts'
+import type { Draft, Place } from './draft.ts'
+import { textOf } from './draft.ts'
+import { pollOnce, subscribeFirst } from './fixes.ts'
+import { dependsOn } from './h101.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Model } from './model.ts'
+import { callsIn, eventsOf, inSameRegion, overSuspension } from './walk.ts'
+import type { At } from './walk.ts'
+
+const subscribe = /^(?:on|once|addListener|addEventListener|subscribe|prependListener)$/
+
+/** Words for the same change. */
+const topics: readonly RegExp[] = [
+  /finish|complet|done|succe|fail|settl|resol|result|end(?![a-z])|Ended/i,
+  /ready|connect|open|listen|online|start|load|init|establish|authenticat/i,
+  /clos|exit|disconnect|destroy|stop|terminat|dead|gone/i,
+  /idle|drain|empty|flush|free|available/i,
+]
+
+export function h102(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    const subscriptions = callsIn(host.graph).filter((at) => isWaiting(at.event))
+    if (subscriptions.length === 0) continue
+    for (const subscription of subscriptions) {
+      const draft = remote(host, subscription) ?? local(host, subscription)
+      if (draft === undefined) continue
+      drafts.push(draft)
+      break
+    }
+  }
+  return drafts
+}
+
+/** A listener in a promise's executor (or `once(emitter, …)`): somebody waits for the event. */
+function isWaiting(site: CallSite): boolean {
+  if (site.name === 'once' && site.external?.module.endsWith('events') === true)
+    return site.isJoined
+  if (!subscribe.test(site.name) || (site.callbacks.length === 0 && site.args.length < 2))
+    return false
+  return site.owner.kind === 'callback' && site.owner.role === 'sync'
+}
+
+function topicsOf(text: string): number {
+  let bits = 0
+  for (const [index, topic] of topics.entries()) if (topic.test(text)) bits |= 1 << index
+  return bits
+}
+
+function sameTopic(question: string, subscription: CallSite): boolean {
+  const text = textOf(subscription, 80)
+  const event = text.slice(text.indexOf('(')).split('=>')[0] ?? ''
+  return (topicsOf(question) & topicsOf(event)) !== 0
+}
+
+const question = /^#?_*(?:is|has|was|get_?(?:state|status)|check|status|state|exists|in)/i
+
+function remote(host: Host, subscription: At<CallSite>): Draft | undefined {
+  for (const asked of callsIn(host.graph)) {
+    const site = asked.event
+    if (!site.isAwaited || site.checks.length === 0) continue
+    if (!question.test(site.name) || !sameTopic(site.name, subscription.event)) continue
+    const [check] = site.checks
+    if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
+    const way = overSuspension(
+      host.graph,
+      asked,
+      (event) => event === subscription.event,
+      (event, isAfter) => isAfter && event.op === 'call' && event.name === site.name,
+    )
+    if (way === undefined || asksAgain(host, subscription, site.name)) continue
+    return describe(host, site, subscription.event, way.suspensions, `\`${textOf(site)}\``, [])
+  }
+  return undefined
+}
+
+function local(host: Host, subscription: At<CallSite>): Draft | undefined {
+  for (const { event, block, index } of eventsOf(host.graph)) {
+    if (event.op !== 'read' || event.checks.length === 0) continue
+    if (!sameTopic(event.location.field, subscription.event)) continue
+    const [check] = event.checks
+    if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
+    const location = event.location.canonical
+    const isCheck = (one: Event, _block?: Block): boolean =>
+      one !== event &&
+      one.op === 'read' &&
+      one.checks.length > 0 &&
+      one.location.canonical === location
+    const way = overSuspension(
+      host.graph,
+      { block, index },
+      (one) => one === subscription.event,
+      (one, isAfter) => isAfter && isCheck(one),
+    )
+    if (way === undefined) continue
+    if (inSameRegion(host.graph, subscription, (one) => isCheck(one)) !== undefined) continue
+    return describe(host, event, subscription.event, way.suspensions, location.name, [event])
+  }
+  return undefined
+}
+
+/** It looks once more after it has subscribed. */
+function asksAgain(host: Host, subscription: At<CallSite>, name: string): boolean {
+  const way = overSuspension(
+    host.graph,
+    subscription,
+    (event) => event.op === 'call' && event.name === name,
+  )
+  const same = inSameRegion(
+    host.graph,
+    subscription,
+    (event) => event.op === 'call' && event.name === name,
+  )
+  return way !== undefined || same !== undefined
+}
+
+function describe(
+  host: Host,
+  check: Place,
+  subscription: CallSite,
+  suspensions: Draft['suspensions'],
+  state: string,
+  reads: readonly Access[],
+): Draft {
+  const overlap = overlapOf(host.unit)
+  return {
+    rule: 'H102',
+    class: 'toctou',
+    level: 'warning',
+    message: `${host.unit.namedAs} looks at ${state} before it listens for the change: when it happens in between, the event is missed and the wait never ends`,
+    locations: reads.map((read) => read.location.canonical),
+    check,
+    act: subscription,
+    suspensions,
+    steps: [
+      { task: 'A', text: `asks \`${textOf(check)}\`: not yet`, at: check },
+      {
+        task: 'A',
+        text: 'is suspended with an answer that grows old',
+        at: suspensions[0] ?? check,
+        isCheckpoint: true,
+      },
+      {
+        task: 'B',
+        text: 'changes the state and emits the event; nobody listens yet',
+        at: suspensions[0] ?? check,
+      },
+      { task: 'A', text: `subscribes: \`${textOf(subscription)}\``, at: subscription },
+      { task: 'A', text: 'waits for an event that has already happened', at: subscription },
+    ],
+    window: [0, 3],
+    evidence: [
+      'the state is changed by somebody else: another process or an event',
+      ...(overlap === undefined ? [] : [overlap.text]),
+    ],
+    fixes: [subscribeFirst([1, 4]), pollOnce([3, 5])],
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * H104 re-entrancy: a location is checked, then listeners or a callback run *now*, then it is written.
+ * What they call may come back here and pass the same check.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { CallSite } from '../ir/program.ts'
+import { isStore } from '../summaries/summary.ts'
+import { ask, found, stop } from '../summaries/paths.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { recheck, reserveFirst } from './fixes.ts'
+import { dependsOn } from './h101.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Located, Model } from './model.ts'
+import { isShared } from './shared.ts'
+
+export function h104(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    const emits =
+      host.unit.calls.some(runsOthers) ||
+      host.graph.blocks.some((block) =>
+        block.events.some((event) => event.op === 'call' && runsOthers(event)),
+      )
+    if (!emits || host.unit.kind === 'constructor') continue
+    for (const [location, accesses] of host.accesses) {
+      if (!isShared(location, host.unit) || location.scope === 'parameter') continue
+      for (const read of accesses) {
+        const draft = from(host, read)
+        if (draft === undefined) continue
+        drafts.push(draft)
+        break
+      }
+    }
+  }
+  return drafts
+}
+
+/** Runs code of others before it returns. */
+function runsOthers(site: CallSite): boolean {
+  return (site.name === 'emit' || site.name === 'dispatchEvent') && site.callbacks.length === 0
+}
+
+function from(host: Host, read: Located): Draft | undefined {
+  const { access } = read
+  if (access.op !== 'read' || access.checks.length === 0 || access.isInitial) return undefined
+  const location = access.location.canonical
+  let emitted: CallSite | undefined
+  const answer = ask(host.graph, read, {
+    states: 2,
+    start: 0,
+    step(event, state) {
+      if (event.op === 'suspend') return stop
+      if (event.op === 'call' && runsOthers(event)) {
+        emitted = event
+        return 1
+      }
+      if (event.op === 'read' && event.location.canonical === location && event.checks.length > 0)
+        return state === 1 ? stop : state
+      if (event.op !== 'write' || event.location.canonical !== location) return state
+      return state === 1 && isStore(event) ? found : stop
+    },
+  })
+  const write = answer?.event as Access | undefined
+  const [check] = access.checks
+  if (answer === undefined || write === undefined || emitted === undefined || check === undefined)
+    return undefined
+  if (check.isIdentity || !dependsOn(host.graph, check.branch, answer.block)) return undefined
+  return {
+    rule: 'H104',
+    class: 'toctou',
+    level: write.kind === 'rmw' || write.value?.literal === 'true' ? 'warning' : 'note',
+    message: `${host.unit.namedAs} checks ${location.name}, runs listeners, and only then writes it: a listener that calls ${host.unit.namedAs} passes the same check`,
+    locations: [location],
+    check: access,
+    act: write,
+    suspensions: [],
+    conflict: emitted,
+    steps: [
+      { task: 'A', text: `checks \`${textOf(access)}\``, at: access },
+      { task: 'A', text: `runs listeners: \`${textOf(emitted)}\``, at: emitted },
+      { task: 'B', text: `a listener comes back and checks \`${textOf(access)}\` too`, at: access },
+      { task: 'B', text: `writes ${location.name}`, at: write },
+      {
+        task: 'A',
+        text: `goes on and writes ${location.name} again: \`${textOf(write)}\``,
+        at: write,
+      },
+    ],
+    window: [1, 4],
+    evidence: [
+      overlapOf(host.unit)?.text ?? 'listeners may call anything',
+      'emit() runs its listeners before it returns',
+    ],
+    fixes: [reserveFirst(location.name, [2, 4]), recheck(location.name, [5, 5])],
+  }
+}

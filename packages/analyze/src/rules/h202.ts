@@ -1,0 +1,147 @@
+/**
+ * H202 superseded completion: an operation stores itself somewhere, waits, and then clears the place,
+ * which by then may belong to a newer operation. Without looking whether it is still its own.
+ *
+ * It can belong to a newer one when nothing keeps a second operation from storing (no check before
+ * the store), or when somebody else clears the place in between.
+ */
+import type { Access, Event } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import { isStore } from '../summaries/summary.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { generation, identityCheck } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Located, Model } from './model.ts'
+import { isShared } from './shared.ts'
+import { isCheckOf, isIdentityCheck, overSuspension } from './walk.ts'
+
+export function h202(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends) continue
+    for (const [location, accesses] of host.accesses) {
+      if (
+        !isShared(location, host.unit) ||
+        location.scope === 'parameter' ||
+        location.scope === 'external'
+      )
+        continue
+      for (const stored of accesses) {
+        if (!isOperation(stored.access)) continue
+        const draft = from(model, host, location, stored)
+        if (draft === undefined) continue
+        drafts.push(draft)
+        break
+      }
+    }
+  }
+  return drafts
+}
+
+/** A promise, a controller, a handle: something that stands for a running operation. */
+function isOperation(access: Access): boolean {
+  if (access.op !== 'write' || access.isInitial || !isStore(access)) return false
+  const { value } = access
+  if (value === undefined || value.isAwaited === true || value.literal !== undefined) return false
+  if (value.constructed !== undefined)
+    return /Controller|Deferred|Promise|Token|Operation/.test(value.constructed.name)
+  return value.fresh === 'promise' || value.tail !== undefined || (value.calls?.length ?? 0) > 0
+}
+
+function from(model: Model, host: Host, location: Location, stored: Located): Draft | undefined {
+  const way = overSuspension(
+    host.graph,
+    stored,
+    (event) => event.op === 'write' && event.location.canonical === location && !isStore(event),
+    (event, isAfter) =>
+      (isAfter && (isCheckOf(event, location) || isIdentityCheck(event))) ||
+      (event.op === 'write' &&
+        event.location.canonical === location &&
+        isStore(event) &&
+        event !== stored.access),
+  )
+  const clear = way?.event as Access | undefined
+  if (way === undefined || clear === undefined) return undefined
+  const isReserved = model.reservations.at(host.unit, way.suspensions[0]!) === location
+  const other = isReserved ? clearedElsewhere(model, location, host) : undefined
+  if (isReserved && other === undefined) return undefined
+  if (
+    !isReserved &&
+    model.guardOver(host.unit, way.suspensions[0], stored, { block: way.block, event: clear }) !==
+      undefined
+  )
+    return undefined
+  return describe(host, location, stored.access, clear, way.suspensions, other)
+}
+
+function clearedElsewhere(model: Model, location: Location, host: Host): Access | undefined {
+  const whole = location.scope === 'entry' ? location.parent?.canonical : undefined
+  const isClear = ({ access, host: by }: Located): boolean =>
+    access.op === 'write' && !access.isInitial && !isStore(access) && by !== host.unit
+  const direct = model.accessesOf(location).find(isClear)
+  if (direct !== undefined || whole === undefined) return direct?.access
+  const fields: readonly Located[] = [
+    ...model.accessesOf(whole),
+    ...model.writesOfField(location.field),
+  ]
+  return fields.find(
+    (one) =>
+      isClear(one) &&
+      (one.access.location.canonical === whole || one.access.location.parent?.canonical === whole),
+  )?.access
+}
+
+function describe(
+  host: Host,
+  location: Location,
+  stored: Access,
+  clear: Access,
+  suspensions: Draft['suspensions'],
+  other: Access | undefined,
+): Draft {
+  const overlap = overlapOf(host.unit)
+  const name = location.name
+  const isEvent = (event: Event): boolean => event.op === 'suspend' && event.kind === 'continuation'
+  return {
+    rule: 'H202',
+    class: 'stale-reference',
+    level: location.scope === 'entry' && other !== undefined ? 'warning' : 'note',
+    message: `${host.unit.namedAs} clears ${name} when its own operation ends, without looking whether a newer one has taken its place`,
+    locations: [location],
+    check: stored,
+    act: clear,
+    suspensions,
+    conflict: other ?? stored,
+    steps: [
+      { task: 'A', text: `stores its operation: \`${textOf(stored)}\``, at: stored },
+      {
+        task: 'A',
+        text: suspensions.some(isEvent) ? 'goes on later, in a callback' : 'waits for it',
+        at: suspensions[0]!,
+        isCheckpoint: true,
+      },
+      ...(other === undefined
+        ? []
+        : [
+            {
+              task: 'B',
+              text: `${other.owner.namedAs} clears ${name}: \`${textOf(other)}\``,
+              at: other,
+            } as const,
+          ]),
+      { task: 'B', text: `stores a newer operation: \`${textOf(stored)}\``, at: stored },
+      { task: 'A', text: `ends and clears what is B's: \`${textOf(clear)}\``, at: clear },
+    ],
+    window: [1, other === undefined ? 3 : 4],
+    evidence: [
+      overlap === undefined
+        ? 'it runs at start-up only'
+        : `may overlap with itself: ${overlap.text}`,
+      other === undefined
+        ? 'a second call stores without looking'
+        : `${other.owner.namedAs} clears it as well`,
+    ],
+    fixes: [identityCheck(name, [4, 5]), generation(name, [4, 5])],
+  }
+}

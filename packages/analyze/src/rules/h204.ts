@@ -1,0 +1,72 @@
+/**
+ * H204 assumed entry: a handler takes an entry of a shared container for granted (`get(id)!`), while
+ * another handler removes entries.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, recheck } from './fixes.ts'
+import type { Located, Model } from './model.ts'
+
+export function h204(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    for (const [location, accesses] of host.accesses) {
+      if (location.scope !== 'entry' || location.entryKey === undefined) continue
+      const assumed = accesses.find((one) => isAssumed(one))
+      if (assumed === undefined) continue
+      const checked = accesses.some(
+        (one) => one.access.owner === assumed.access.owner && one.access.checks.length > 0,
+      )
+      const drop = checked ? undefined : dropOf(model, assumed)
+      if (drop !== undefined) drafts.push(describe(assumed.access, drop))
+    }
+  }
+  return drafts
+}
+
+/** Written with `!`, in a function that runs when something happens. */
+function isAssumed({ access }: Located): boolean {
+  if (access.op !== 'read' || !access.isAsserted) return false
+  const { reach } = access.owner
+  return reach.has('event') || reach.has('request')
+}
+
+/** Somebody else who runs when something happens and removes entries. */
+function dropOf(model: Model, assumed: Located): Access | undefined {
+  const container = assumed.access.location.canonical.parent?.canonical
+  return model
+    .writesOfField(assumed.access.location.field)
+    .find(
+      ({ access }) =>
+        access.kind === 'drop' &&
+        access.owner !== assumed.access.owner &&
+        access.location.canonical.parent?.canonical === container &&
+        (access.owner.reach.has('event') || access.owner.reach.has('request')),
+    )?.access
+}
+
+function describe(read: Access, drop: Access): Draft {
+  const name = read.location.name
+  return {
+    rule: 'H204',
+    class: 'stale-reference',
+    level: read.owner.role === 'event' && drop.owner.role === 'event' ? 'warning' : 'note',
+    message: `${read.owner.namedAs} takes ${name} for granted, while ${drop.owner.namedAs} removes entries`,
+    locations: [read.location.canonical],
+    check: read,
+    act: read,
+    suspensions: [],
+    conflict: drop,
+    steps: [
+      { task: 'B', text: `removes the entry: \`${textOf(drop)}\``, at: drop },
+      { task: 'A', text: `is called for the same key: \`${textOf(read)}\` is undefined`, at: read },
+    ],
+    window: [0, 1],
+    evidence: [
+      read.owner.reachWhy.get('event')?.text ?? 'it runs when something happens',
+      `${drop.owner.namedAs} removes entries: events come in any order`,
+    ],
+    fixes: [recheck(name, [2, 2]), mutex(name, [1, 2])],
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * H301 guard removed from its registry while others may hold it or wait for it: the next one makes a
+ * new guard and enters beside them. The tractor lesson: a guard has to outlive what it guards.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { keepGuard, mutex } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Located, Model } from './model.ts'
+import { overSuspension } from './walk.ts'
+
+const guardName = /(?:lock|mutex|semaphore)(?:s|es|Map|ByKey|ById)?$/i
+const guardClass = /(?:Mutex|Semaphore|Lock)$/
+
+export function h301(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    for (const [location, accesses] of host.accesses) {
+      if (location.scope !== 'entry' || !holdsGuards(location, accesses)) continue
+      const drop = accesses.find(({ access }) => access.op === 'write' && access.kind === 'drop')
+      if (drop === undefined || isConditional(drop)) continue
+      const taken = accesses.find(({ access }) => access.op === 'read' || access.kind === 'fill')
+      const way =
+        taken === undefined
+          ? undefined
+          : overSuspension(host.graph, taken, (event) => event === drop.access)
+      if (taken === undefined || way === undefined) continue
+      drafts.push(describe(location, taken.access, drop.access, way.suspensions))
+    }
+  }
+  return drafts
+}
+
+function holdsGuards(location: Location, accesses: readonly Located[]): boolean {
+  if (guardName.test(location.field)) return true
+  return accesses.some(({ access }) => guardClass.test(access.value?.constructed?.name ?? ''))
+}
+
+/** Somebody looked before removing: at waiters, at the lock, at the identity. */
+function isConditional(drop: Located): boolean {
+  return drop.graph.blocks.some(
+    (block) =>
+      block.branch !== undefined &&
+      (block.branch.whenTrue === drop.block || block.branch.whenFalse === drop.block) &&
+      !block.branch.isLoop,
+  )
+}
+
+function describe(
+  location: Location,
+  taken: Access,
+  drop: Access,
+  suspensions: Draft['suspensions'],
+): Draft {
+  const overlap = overlapOf(taken.owner)
+  const name = location.name
+  return {
+    rule: 'H301',
+    class: 'lifetime-mismatch',
+    level: 'warning',
+    message: `${drop.owner.namedAs} removes the guard ${name} although others may wait for it: the next one makes a new guard and enters beside them`,
+    locations: [location],
+    check: taken,
+    act: drop,
+    suspensions,
+    conflict: taken,
+    steps: [
+      { task: 'A', text: `takes the guard: \`${textOf(taken)}\``, at: taken },
+      {
+        task: 'B',
+        text: 'finds the same guard and waits for it',
+        at: suspensions[0] ?? taken,
+        isCheckpoint: true,
+      },
+      { task: 'A', text: `releases and removes it: \`${textOf(drop)}\``, at: drop },
+      {
+        task: 'B',
+        text: 'gets the guard that is no longer in the registry',
+        at: suspensions[0] ?? taken,
+      },
+      {
+        task: 'A',
+        text: 'a third call makes a new guard and enters at once: two are inside',
+        at: taken,
+      },
+    ],
+    window: [2, 4],
+    evidence: [
+      overlap === undefined ? 'it is shared' : `may overlap with itself: ${overlap.text}`,
+      'the removal is unconditional',
+    ],
+    fixes: [keepGuard([3, 5]), mutex(name, [1, 5])],
+  }
+}

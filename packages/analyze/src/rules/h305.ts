@@ -1,0 +1,82 @@
+/** H305: the renewal of a lease, lock or session stops before the work it protects has ended. */
+import type { CallSite } from '../ir/program.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { inFinally, mutex } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Model } from './model.ts'
+import { callsIn, overSuspension } from './walk.ts'
+import type { At } from './walk.ts'
+
+const renewal = /renew|heart_?beat|keep_?alive|extend|touch|\bbeat\b|prolong/i
+
+export function h305(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    const calls = callsIn(host.graph)
+    const timers = calls.filter(({ event }) => event.name === 'setInterval' && isRenewal(event))
+    if (timers.length === 0) continue
+    for (const stopped of calls) {
+      if (stopped.event.name !== 'clearInterval' || stopped.block.cleanup !== 0) continue
+      const draft = from(host, timers[0]!.event, stopped)
+      if (draft === undefined) continue
+      drafts.push(draft)
+      break
+    }
+  }
+  return drafts
+}
+
+function isRenewal(site: CallSite): boolean {
+  const { text } = site.owner.file.parsed
+  return renewal.test(
+    text.slice(Math.max(0, site.start - 40), Math.min(site.end, site.start + 160)),
+  )
+}
+
+/** Work that is waited for after the timer was stopped. */
+function from(host: Host, timer: CallSite, stopped: At<CallSite>): Draft | undefined {
+  const way = overSuspension(host.graph, { block: stopped.block, index: stopped.index }, () => true)
+  const suspension = way?.suspensions[0]
+  if (
+    suspension === undefined ||
+    suspension.joins.length === 0 ||
+    suspension.owner !== stopped.event.owner
+  )
+    return undefined
+  const [work] = suspension.joins
+  if (work === undefined || /release|unlock|close|stop|end|destroy|cleanup/i.test(work.name))
+    return undefined
+  return {
+    rule: 'H305',
+    class: 'lifetime-mismatch',
+    level: 'warning',
+    message: `${stopped.event.owner.namedAs} stops the renewal before \`${textOf(work, 40)}\`: what it protects may be given to somebody else meanwhile`,
+    locations: [],
+    check: stopped.event,
+    act: work,
+    suspensions: [suspension],
+    conflict: timer,
+    steps: [
+      { task: 'A', text: `renews regularly: \`${textOf(timer)}\``, at: timer },
+      { task: 'A', text: `stops renewing: \`${textOf(stopped.event)}\``, at: stopped.event },
+      {
+        task: 'A',
+        text: `goes on with the work: \`${textOf(suspension)}\``,
+        at: suspension,
+        isCheckpoint: true,
+      },
+      {
+        task: 'B',
+        text: 'sees the lease expire and takes over: two do the same work',
+        at: suspension,
+      },
+    ],
+    window: [1, 3],
+    evidence: [
+      overlapOf(host.unit)?.text ?? 'leases are shared with other processes',
+      'the work goes on after the last renewal',
+    ],
+    fixes: [inFinally('the timer', [2, 3]), mutex('the completion', [3, 4])],
+  }
+}

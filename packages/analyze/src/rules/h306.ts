@@ -1,0 +1,81 @@
+/** H306 key mismatch: state is indexed by one key and its guard by another, so the guard guards nothing. */
+import type { Access, GuardEvent } from '../ir/graph.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, sameKey } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Model } from './model.ts'
+import { eventsOf, overSuspension } from './walk.ts'
+
+export function h306(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    for (const { event } of eventsOf(host.graph)) {
+      if (event.op !== 'acquire' || event.key === undefined || !isVariable(event.key)) continue
+      const draft = under(model, host, event)
+      if (draft !== undefined) drafts.push(draft)
+    }
+  }
+  return drafts
+}
+
+/** The key is a name (or a field of one): two different names may mean different things. */
+function isVariable(key: string): boolean {
+  return /^b\d+(?:\.\w+)*$/.test(key)
+}
+
+function under(model: Model, host: Host, guard: GuardEvent): Draft | undefined {
+  for (const [location, accesses] of host.accesses) {
+    const key = location.entryKey
+    if (location.scope !== 'entry' || key === undefined || !isVariable(key) || key === guard.key)
+      continue
+    if (key.startsWith(`${guard.key}.`) || guard.key?.startsWith(`${key}.`) === true) continue
+    const read = accesses.find(({ access }) => access.op === 'read')
+    const write = accesses.find(({ access }) => access.op === 'write' && access.kind === 'fill')
+    if (read === undefined || write === undefined) continue
+    if (
+      host.accesses
+        .keys()
+        .some((other) => other.entryKey === guard.key && other.parent !== location.parent)
+    )
+      continue
+    const way = overSuspension(host.graph, read, (event) => event === write.access)
+    if (way === undefined) continue
+    if (!model.held.at(host.graph, read.block.id, read.access).has(guard.guard)) continue
+    return describe(host, guard, read.access, write.access, way.suspensions)
+  }
+  return undefined
+}
+
+function describe(
+  host: Host,
+  guard: GuardEvent,
+  read: Access,
+  write: Access,
+  suspensions: Draft['suspensions'],
+): Draft {
+  const name = write.location.name
+  return {
+    rule: 'H306',
+    class: 'lifetime-mismatch',
+    level: 'warning',
+    message: `${host.unit.namedAs} changes ${name} under \`${textOf(guard, 40)}\`, a guard with another key: two holders of different guards meet at the same entry`,
+    locations: [write.location.canonical],
+    check: guard,
+    act: write,
+    suspensions,
+    conflict: write,
+    steps: [
+      { task: 'A', text: `takes the guard of its key: \`${textOf(guard)}\``, at: guard },
+      { task: 'A', text: `reads ${name}: \`${textOf(read)}\``, at: read },
+      { task: 'A', text: 'waits', at: suspensions[0] ?? guard, isCheckpoint: true },
+      { task: 'B', text: `takes the guard of another key, and reads the same ${name}`, at: read },
+      { task: 'A', text: `writes: \`${textOf(write)}\``, at: write },
+      { task: 'B', text: 'writes as well: one of the two is lost', at: write },
+    ],
+    window: [1, 5],
+    evidence: [overlapOf(host.unit)?.text ?? 'it is shared', 'guard and state have different keys'],
+    fixes: [sameKey([1, 6]), mutex(name, [1, 6])],
+    guard: textOf(guard, 40),
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * H307 unbounded wait in cleanup: close(), dispose() or a finally waits for an event that somebody else
+ * has to set. When that one has died, the process never ends.
+ */
+import type { Suspension } from '../ir/program.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { bounded, waitForState } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { eventsOf, isTeardown } from './walk.ts'
+
+export function h307(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends) continue
+    for (const { event, block } of eventsOf(host.graph)) {
+      if (event.op !== 'suspend' || event.kind !== 'await') continue
+      if (!isTeardown(event.owner) && block.cleanup !== 2) continue
+      if (!waitsForOthers(event)) continue
+      drafts.push(describe(host.unit.namedAs, event, overlapOf(host.unit)?.text))
+      break
+    }
+  }
+  return drafts
+}
+
+/** A promise that only an event or another task settles, with nothing that limits the wait. */
+function waitsForOthers(suspension: Suspension): boolean {
+  const text = textOf(suspension, 400)
+  if (/race|any\(|timeout|deadline|signal|abort|AbortSignal|delay|sleep|setTimeout/i.test(text))
+    return false
+  return (
+    /^(?:await|yield)\s+this\.[#\w.]*(?:promise|deferred|stopped|done|closed|drained|finished|idle|exited|completion)\w*(?:\.promise)?$/i.test(
+      text,
+    ) || /^await once\(/.test(text)
+  )
+}
+
+function describe(name: string, suspension: Suspension, why: string | undefined): Draft {
+  return {
+    rule: 'H307',
+    class: 'lifetime-mismatch',
+    level: 'note',
+    message: `${name} waits without a limit for something that another task has to do: \`${textOf(suspension, 50)}\``,
+    locations: [],
+    check: suspension,
+    act: suspension,
+    suspensions: [suspension],
+    steps: [
+      { task: 'B', text: 'fails before it sets the event', at: suspension },
+      {
+        task: 'A',
+        text: `waits for ever: \`${textOf(suspension)}\``,
+        at: suspension,
+        isCheckpoint: true,
+      },
+    ],
+    window: [0, 1],
+    evidence: [why ?? 'it is part of a clean-up', 'nothing limits the wait'],
+    fixes: [bounded([2, 2]), waitForState([1, 2])],
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * H402 inconsistent guard: a location is changed under a guard in several places and without it in
+ * another. The guarded places show what was meant.
+ */
+import type { Location } from '../ir/locations.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, scoped } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Located, Model } from './model.ts'
+
+export function h402(model: Model): Draft[] {
+  const guarded = new Map<Location, { readonly guard: string; readonly at: Located }[]>()
+  const open = new Map<Location, Located[]>()
+  const candidates = new Set<Location>()
+  for (const host of model.hosts) {
+    const hasGuards = host.graph.blocks.some((block) =>
+      block.events.some((event) => event.op === 'acquire'),
+    )
+    if (!hasGuards) continue
+    for (const [location, accesses] of host.accesses) {
+      if (location.scope !== 'instance' && location.scope !== 'module') continue
+      for (const at of accesses) {
+        const [guard] = model.held.at(host.graph, at.block.id, at.access)
+        if (guard === undefined) continue
+        add(guarded, location, { guard, at })
+        if (at.access.op === 'write') candidates.add(location)
+      }
+    }
+  }
+  const drafts: Draft[] = []
+  for (const location of candidates) {
+    const places = guarded.get(location) ?? []
+    const units = new Set(places.map((one) => one.at.access.owner.namedAs))
+    const guard = places[0]?.guard
+    if (units.size < 2 || guard === undefined || !places.every((one) => one.guard === guard))
+      continue
+    for (const at of model.accessesOf(location)) {
+      if (
+        at.access.op !== 'write' ||
+        at.access.isInitial ||
+        places.some((one) => one.at.access === at.access)
+      )
+        continue
+      if (units.has(at.access.owner.namedAs) || model.serial.guardOf(at.host) !== undefined)
+        continue
+      add(open, location, at)
+    }
+    const [first] = open.get(location) ?? []
+    if (first !== undefined) drafts.push(describe(location, first, places[0]!.at))
+  }
+  return drafts
+}
+
+function describe(location: Location, open: Located, guarded: Located): Draft {
+  const name = location.name
+  const suspension = guarded.access.owner.suspensions[0]
+  return {
+    rule: 'H402',
+    class: 'missing-guard',
+    level: overlapOf(open.access.owner) === undefined ? 'note' : 'warning',
+    message: `${open.access.owner.namedAs} writes ${name} without the guard under which ${guarded.access.owner.namedAs} and others change it`,
+    locations: [location],
+    check: open.access,
+    act: open.access,
+    suspensions: suspension === undefined ? [] : [suspension],
+    conflict: guarded.access,
+    steps: [
+      {
+        task: 'B',
+        text: `takes the guard and works with ${name}: \`${textOf(guarded.access)}\``,
+        at: guarded.access,
+      },
+      {
+        task: 'B',
+        text: 'waits, with the guard held',
+        at: suspension ?? guarded.access,
+        isCheckpoint: true,
+      },
+      { task: 'A', text: `writes without asking: \`${textOf(open.access)}\``, at: open.access },
+      {
+        task: 'B',
+        text: `goes on with what it read before, and overwrites it`,
+        at: guarded.access,
+      },
+    ],
+    window: [1, 3],
+    evidence: [
+      overlapOf(open.access.owner)?.text ?? 'it is shared',
+      `${name} is guarded everywhere else`,
+    ],
+    fixes: [scoped([3, 3]), mutex(name, [1, 4])],
+  }
+}
+
+function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
+}

@@ -1,0 +1,88 @@
+/**
+ * H404 shared remote state: a session, page or connection that all share is put into a state, and after
+ * a suspension used as if it were still in it.
+ */
+import type { Location } from '../ir/locations.ts'
+import type { CallSite } from '../ir/program.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, ownSession } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Model } from './model.ts'
+import { callsIn, overSuspension } from './walk.ts'
+import type { At } from './walk.ts'
+
+const putting =
+  /^(?:goto|navigate|select|cd|chdir|changeDirectory|switchTo|setViewport|setContext|useDatabase|selectDb|setDatabase|setLocation|setCurrent\w*)$/
+const sessionName =
+  /page|browser|session|conn(?:ection)?|client|db|database|tab|driver|ftp|sftp|shell|terminal/i
+
+export function h404(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends) continue
+    const calls = callsIn(host.graph)
+    for (const put of calls) {
+      const { receiver } = put.event
+      if (receiver === undefined || !putting.test(put.event.name) || !put.event.isAwaited) continue
+      const location = receiver.canonical
+      if (location.scope !== 'instance' && location.scope !== 'module') continue
+      if (!sessionName.test(location.field)) continue
+      const draft = from(model, host, put, location)
+      if (draft === undefined) continue
+      drafts.push(draft)
+      break
+    }
+  }
+  return drafts
+}
+
+function from(model: Model, host: Host, put: At<CallSite>, location: Location): Draft | undefined {
+  const way = overSuspension(
+    host.graph,
+    put,
+    (event) =>
+      event.op === 'call' &&
+      event !== put.event &&
+      event.receiver?.canonical === location &&
+      event.isJoined,
+  )
+  const used = way?.event as CallSite | undefined
+  if (way === undefined || used === undefined) return undefined
+  const [read] = host.accesses.get(location) ?? []
+  const end = { block: way.block, event: way.suspensions[0]! }
+  if (read !== undefined && model.held.at(host.graph, put.block.id, put.event).size > 0)
+    return undefined
+  if (read !== undefined && model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined)
+    return undefined
+  const overlap = overlapOf(host.unit)
+  return {
+    rule: 'H404',
+    class: 'missing-guard',
+    level: overlap === undefined ? 'note' : 'warning',
+    message: `${host.unit.namedAs} puts the shared ${location.name} into a state and then uses it: a call that overlaps puts it into another one`,
+    locations: [location],
+    check: put.event,
+    act: used,
+    suspensions: way.suspensions,
+    conflict: put.event,
+    steps: [
+      { task: 'A', text: `\`${textOf(put.event)}\``, at: put.event, isCheckpoint: true },
+      {
+        task: 'B',
+        text: `\`${textOf(put.event)}\` for something else, on the same ${location.name}`,
+        at: put.event,
+        isCheckpoint: true,
+      },
+      { task: 'A', text: `\`${textOf(used)}\`: sees what B has put there`, at: used },
+    ],
+    window: [0, 2],
+    evidence: [
+      overlap === undefined
+        ? 'it runs at start-up only'
+        : `may overlap with itself: ${overlap.text}`,
+      `${location.name} is one for all calls`,
+    ],
+    fixes: [ownSession([1, 3]), mutex(location.name, [1, 3])],
+  }
+}

@@ -1,0 +1,94 @@
+/** H405: a fixed sleep is meant to be long enough for something that another task does. */
+import type { Access } from '../ir/graph.ts'
+import type { CallSite } from '../ir/program.ts'
+import { targetsOf } from '../summaries/order.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { awaitIt, waitForState } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Model } from './model.ts'
+import { callsIn, eventsOf, overSuspension } from './walk.ts'
+import type { At } from './walk.ts'
+
+const sleepText =
+  /^await\s+(?:\w+\.)*(?:sleep|delay|wait|pause|setTimeout|timeout)\(\s*[\d_]+\s*(?:,[^)]*)?\)$|^await\s+new Promise\(.*setTimeout\(\s*\w+\s*,\s*[\d_]+\s*\)/i
+
+export function h405(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends) continue
+    for (const { event, block, index } of eventsOf(host.graph)) {
+      if (event.op !== 'suspend' || event.kind !== 'await' || block.isLoopBody) continue
+      if (event.end - event.start > 200 || !sleepText.test(textOf(event, 200))) continue
+      const started = startedBefore(host, event.start)
+      for (const start of started) {
+        const read = readAfter(model, host, start, { block, index })
+        if (read === undefined) continue
+        drafts.push(describe(host, start.event, event, read))
+        break
+      }
+    }
+  }
+  return drafts
+}
+
+/** Work that was started and is not waited for. */
+function startedBefore(host: Host, before: number): At<CallSite>[] {
+  return callsIn(host.graph).filter(
+    ({ event }) =>
+      event.start < before && (event.isFloating || event.isDetached) && event.targets.length > 0,
+  )
+}
+
+function readAfter(
+  model: Model,
+  host: Host,
+  start: At<CallSite>,
+  sleep: Parameters<typeof overSuspension>[1],
+): Access | undefined {
+  for (const target of targetsOf(start.event)) {
+    const { after } = model.summaries(target)
+    const way = overSuspension(
+      host.graph,
+      { block: sleep.block, index: sleep.index - 1 },
+      (event) =>
+        event.op === 'read' &&
+        event.checks.length === 0 &&
+        after.get(event.location.canonical)?.store !== undefined,
+    )
+    if (way?.event !== undefined) return way.event as Access
+  }
+  return undefined
+}
+
+function describe(
+  host: Host,
+  start: CallSite,
+  sleep: Draft['suspensions'][number],
+  read: Access,
+): Draft {
+  const name = read.location.name
+  return {
+    rule: 'H405',
+    class: 'missing-guard',
+    level: 'note',
+    message: `${host.unit.namedAs} sleeps and hopes that \`${textOf(start, 40)}\` has stored ${name} by then`,
+    locations: [read.location.canonical],
+    check: sleep,
+    act: read,
+    suspensions: [sleep],
+    conflict: start,
+    steps: [
+      { task: 'A', text: `starts \`${textOf(start)}\` without waiting for it`, at: start },
+      { task: 'A', text: `sleeps: \`${textOf(sleep)}\``, at: sleep, isCheckpoint: true },
+      { task: 'A', text: `reads ${name}: \`${textOf(read)}\``, at: read },
+      { task: 'B', text: 'on a slow machine it is stored only now', at: start },
+    ],
+    window: [1, 3],
+    evidence: [
+      overlapOf(host.unit)?.text ?? 'it depends on the speed of the machine',
+      'the time is a constant',
+    ],
+    fixes: [awaitIt(textOf(start, 40), [1, 3]), waitForState([2, 3])],
+  }
+}

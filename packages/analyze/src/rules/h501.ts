@@ -1,0 +1,114 @@
+/**
+ * H501 read-modify-write over a suspension: `x += await y`, or a snapshot that is taken, changed and
+ * written back. What others wrote in between is lost.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import { isStore } from '../summaries/summary.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, readLate, transaction } from './fixes.ts'
+import { hasStrongReach, overlapOf } from './model.ts'
+import type { Host, Located, Model } from './model.ts'
+import { isShared } from './shared.ts'
+import { isIdentityCheck, overSuspension } from './walk.ts'
+
+export function h501(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends) continue
+    for (const [location, accesses] of host.accesses) {
+      if (!isShared(location, host.unit) || location.scope === 'parameter') continue
+      const draft = inHost(model, host, location, accesses)
+      if (draft !== undefined) drafts.push(draft)
+    }
+  }
+  return drafts
+}
+
+function inHost(
+  model: Model,
+  host: Host,
+  location: Location,
+  accesses: readonly Located[],
+): Draft | undefined {
+  for (const write of accesses) {
+    const { access } = write
+    if (access.op !== 'write' || !isStore(access) || access.kind === 'append' || access.isInitial)
+      continue
+    for (const old of access.value?.reads ?? []) {
+      if (old.location.canonical !== location) continue
+      const read = accesses.find((one) => one.access === old)
+      if (read === undefined) continue
+      const way = overSuspension(
+        host.graph,
+        read,
+        (event) => event === access,
+        (event, isAfter) =>
+          (isAfter && isIdentityCheck(event)) ||
+          event === old ||
+          (event.op === 'read' &&
+            event.location.canonical === location &&
+            event.checks.length > 0 &&
+            isAfter),
+      )
+      if (way === undefined) continue
+      const end = { block: way.block, event: access }
+      if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) continue
+      return describe(host, location, old, access, way.suspensions)
+    }
+  }
+  return undefined
+}
+
+function describe(
+  host: Host,
+  location: Location,
+  read: Access,
+  write: Access,
+  suspensions: Draft['suspensions'],
+): Draft {
+  const overlap = overlapOf(host.unit)
+  const name = location.name
+  const isExternal = location.scope === 'external'
+  return {
+    rule: 'H501',
+    class: 'atomicity-gap',
+    level:
+      overlap === undefined || isExternal
+        ? 'note'
+        : hasStrongReach(host.unit)
+          ? 'error'
+          : 'warning',
+    message: `${host.unit.namedAs} reads ${name}, waits, and writes back what it made of it: what others wrote in between is lost`,
+    locations: [location],
+    check: read,
+    act: write,
+    suspensions,
+    conflict: write,
+    steps: [
+      { task: 'A', text: `reads ${name}: \`${textOf(read)}\``, at: read },
+      {
+        task: 'A',
+        text: 'waits, with the old value in hand',
+        at: suspensions[0]!,
+        isCheckpoint: true,
+      },
+      { task: 'B', text: `reads the same old value`, at: read },
+      { task: 'A', text: `writes: \`${textOf(write)}\``, at: write },
+      { task: 'B', text: `writes what it made of the old value: A's change is lost`, at: write },
+    ],
+    window: [1, 4],
+    evidence: [
+      overlap === undefined
+        ? 'it runs at start-up only'
+        : `may overlap with itself: ${overlap.text}`,
+      'no guard is held from the read to the write',
+    ],
+    fixes: [
+      readLate(name, [1, 4]),
+      mutex(name, [1, 5]),
+      ...(isExternal ? [transaction([1, 5])] : []),
+    ],
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * H502 reset then fill: a location is emptied before a suspension and filled after it. Others read it
+ * empty in between, and two such functions that overlap fill it twice.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, swapAtOnce } from './fixes.ts'
+import { hasStrongReach, overlapOf } from './model.ts'
+import type { Host, Located, Model } from './model.ts'
+import { isShared } from './shared.ts'
+import { isPartOf, isStoreTo, overSuspension } from './walk.ts'
+
+export function h502(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends || host.unit.kind === 'constructor') continue
+    for (const [location, accesses] of host.accesses) {
+      if (
+        !isShared(location, host.unit) ||
+        location.scope === 'parameter' ||
+        location.scope === 'external'
+      )
+        continue
+      for (const reset of accesses) {
+        if (!isReset(reset.access)) continue
+        const draft = from(model, host, location, reset)
+        if (draft === undefined) continue
+        drafts.push(draft)
+        break
+      }
+    }
+  }
+  return drafts
+}
+
+/** Emptied, not just marked: `false` and `0` are states, an empty list is a hole. */
+function isReset(access: Access): boolean {
+  if (access.op !== 'write' || access.isInitial) return false
+  return access.kind === 'reset' && access.value?.literal !== 'zero'
+}
+
+function from(model: Model, host: Host, location: Location, reset: Located): Draft | undefined {
+  const way = overSuspension(
+    host.graph,
+    reset,
+    (event) => isStoreTo(event, location) && event.value?.literal === undefined,
+    (event) =>
+      event.op === 'write' &&
+      event !== reset.access &&
+      event.location.canonical === location &&
+      event.kind === 'reset',
+  )
+  const fill = way?.event as Access | undefined
+  if (way === undefined || fill === undefined || fill.owner.role === 'event') return undefined
+  const end = { block: way.block, event: fill }
+  if (model.guardOver(host.unit, way.suspensions[0], reset, end) !== undefined) return undefined
+  const reader = readerOf(model, location, host)
+  if (reader === undefined) return undefined
+  return describe(host, location, reset.access, fill, way.suspensions, reader)
+}
+
+/** Somebody else who reads it, at any time. */
+function readerOf(model: Model, location: Location, host: Host): Access | undefined {
+  for (const other of model.hosts) {
+    if (other.unit === host.unit || overlapOf(other.unit) === undefined) continue
+    for (const [candidate, accesses] of other.accesses) {
+      if (!isPartOf(candidate, location)) continue
+      const read = accesses.find(({ access }) => access.op === 'read' && !access.isInitial)
+      if (read !== undefined) return read.access
+    }
+  }
+  return undefined
+}
+
+function describe(
+  host: Host,
+  location: Location,
+  reset: Access,
+  fill: Access,
+  suspensions: Draft['suspensions'],
+  reader: Access,
+): Draft {
+  const overlap = overlapOf(host.unit)
+  const name = location.name
+  return {
+    rule: 'H502',
+    class: 'atomicity-gap',
+    level: overlap === undefined ? 'note' : hasStrongReach(host.unit) ? 'error' : 'warning',
+    message: `${host.unit.namedAs} empties ${name} before a suspension and fills it after: ${reader.owner.namedAs} sees it empty in between`,
+    locations: [location],
+    check: reset,
+    act: fill,
+    suspensions,
+    conflict: reader,
+    steps: [
+      { task: 'A', text: `empties ${name}: \`${textOf(reset)}\``, at: reset },
+      {
+        task: 'A',
+        text: `waits: \`${textOf(suspensions[0]!)}\``,
+        at: suspensions[0]!,
+        isCheckpoint: true,
+      },
+      {
+        task: 'B',
+        text: `${reader.owner.namedAs} reads it: \`${textOf(reader)}\`: nothing is there`,
+        at: reader,
+      },
+      { task: 'A', text: `fills it: \`${textOf(fill)}\``, at: fill },
+    ],
+    window: [0, 3],
+    evidence: [
+      overlap === undefined ? 'it runs at start-up only' : `may overlap: ${overlap.text}`,
+      `${reader.owner.namedAs} reads ${name} at any time`,
+    ],
+    fixes: [swapAtOnce(name, [1, 4]), mutex(name, [1, 4])],
+  }
+}

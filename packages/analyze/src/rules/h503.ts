@@ -1,0 +1,151 @@
+/**
+ * H503 torn pair: two locations that are changed together elsewhere are changed on different sides of a
+ * suspension here. In between, one says one thing and the other another.
+ *
+ * What belongs together is mined from the program: entries with the same key of two containers that are
+ * written in one region, or fields that are emptied together in several places.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import { isStore } from '../summaries/summary.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, oneRegion } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Host, Located, Model } from './model.ts'
+import { inSameRegion, overSuspension } from './walk.ts'
+
+export function h503(model: Model): Draft[] {
+  const pairs = minePairs(model)
+  if (pairs.size === 0) return []
+  const drafts: Draft[] = []
+  for (const host of model.hosts) {
+    if (!host.graph.suspends) continue
+    const draft = inHost(model, host, pairs)
+    if (draft !== undefined) drafts.push(draft)
+  }
+  return drafts
+}
+
+interface Pair {
+  readonly first: Access
+  readonly second: Access
+}
+
+function containerOf(location: Location): Location | undefined {
+  return location.scope === 'entry' && location.entryKey !== undefined
+    ? location.parent?.canonical
+    : undefined
+}
+
+function pairKey(a: Location, b: Location): string {
+  return a.id < b.id ? `${a.id}:${b.id}` : `${b.id}:${a.id}`
+}
+
+function entryWrites(host: Host): Located[] {
+  const writes: Located[] = []
+  for (const [location, accesses] of host.accesses) {
+    if (containerOf(location) === undefined) continue
+    if (location.class === undefined && location.unit?.kind !== 'module') continue
+    for (const one of accesses)
+      if (one.access.op === 'write' && !one.access.isInitial) writes.push(one)
+  }
+  return writes.length > 40 ? [] : writes
+}
+
+/** Containers whose entries of the same key are written in one region somewhere. */
+function minePairs(model: Model): Map<string, Pair> {
+  const pairs = new Map<string, Pair>()
+  for (const host of model.hosts) {
+    const writes = entryWrites(host)
+    for (const first of writes) {
+      for (const second of writes) {
+        if (!isPair(first.access, second.access)) continue
+        const key = pairKey(
+          containerOf(first.access.location.canonical)!,
+          containerOf(second.access.location.canonical)!,
+        )
+        if (pairs.has(key)) continue
+        if (inSameRegion(host.graph, first, (event) => event === second.access) !== undefined)
+          pairs.set(key, { first: first.access, second: second.access })
+      }
+    }
+  }
+  return pairs
+}
+
+/** Same key, different containers, both stored or both removed. */
+function isPair(a: Access, b: Access): boolean {
+  const [one, two] = [a.location.canonical, b.location.canonical]
+  return (
+    a !== b &&
+    one.entryKey === two.entryKey &&
+    one.parent?.canonical !== two.parent?.canonical &&
+    isStore(a) === isStore(b)
+  )
+}
+
+function inHost(model: Model, host: Host, pairs: ReadonlyMap<string, Pair>): Draft | undefined {
+  const writes = entryWrites(host)
+  for (const first of writes) {
+    for (const second of writes) {
+      if (!isPair(first.access, second.access)) continue
+      const key = pairKey(
+        containerOf(first.access.location.canonical)!,
+        containerOf(second.access.location.canonical)!,
+      )
+      const pair = pairs.get(key)
+      if (pair === undefined || pair.first.owner.host === host.unit) continue
+      if (inSameRegion(host.graph, first, (event) => event === second.access) !== undefined)
+        continue
+      const way = overSuspension(host.graph, first, (event) => event === second.access)
+      if (way === undefined) continue
+      const end = { block: way.block, event: second.access }
+      if (model.guardOver(host.unit, way.suspensions[0], first, end) !== undefined) continue
+      return describe(host, first.access, second.access, way.suspensions, pair)
+    }
+  }
+  return undefined
+}
+
+function describe(
+  host: Host,
+  first: Access,
+  second: Access,
+  suspensions: Draft['suspensions'],
+  pair: Pair,
+): Draft {
+  const [one, two] = [first.location.name, second.location.name]
+  return {
+    rule: 'H503',
+    class: 'atomicity-gap',
+    level: overlapOf(host.unit) === undefined ? 'note' : 'warning',
+    message: `${host.unit.namedAs} changes ${one} and ${two} on different sides of a suspension; ${pair.first.owner.namedAs} changes them together`,
+    locations: [first.location.canonical, second.location.canonical],
+    check: first,
+    act: second,
+    suspensions,
+    conflict: pair.second,
+    steps: [
+      { task: 'A', text: `\`${textOf(first)}\``, at: first },
+      {
+        task: 'A',
+        text: `waits: \`${textOf(suspensions[0]!)}\``,
+        at: suspensions[0]!,
+        isCheckpoint: true,
+      },
+      {
+        task: 'B',
+        text: `sees one without the other, or changes both: \`${textOf(pair.second)}\``,
+        at: pair.second,
+      },
+      { task: 'A', text: `\`${textOf(second)}\``, at: second },
+    ],
+    window: [0, 3],
+    evidence: [
+      overlapOf(host.unit)?.text ?? 'it is shared',
+      `${pair.first.owner.namedAs} changes both in one region`,
+    ],
+    fixes: [oneRegion(one, two, [1, 4]), mutex(`${one} and ${two}`, [1, 4])],
+  }
+}
