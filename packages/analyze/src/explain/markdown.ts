@@ -23,7 +23,7 @@ export function rulesDocument(pages: readonly RulePage[]): string {
   for (const [kind, own] of Map.groupBy(pages, (page) => page.class)) {
     const { title, definition } = classWords[kind]
     lines.push('', `## ${title}`, '', `${definition[0]!.toUpperCase()}${definition.slice(1)}.`)
-    for (const page of own) lines.push('', ...section(page))
+    for (const page of own) lines.push('', ...pageSection(page))
   }
   return `${lines.join('\n')}\n`
 }
@@ -32,7 +32,9 @@ function anchor(id: string, name: string): string {
   return `${id.toLowerCase()}-${name}`
 }
 
-function section({ id, name, what, why, race, steps, window, fixed, fixes }: RulePage): string[] {
+/** One rule, with its heading. */
+export function pageSection(page: RulePage): string[] {
+  const { id, name, what, why, race, steps, window, fixed, fixes } = page
   const lines = [`### ${id} ${name}`, '', ...what.split('\n'), '', ...why.split('\n'), '']
   lines.push('```ts', ...race.split('\n'), '```', '')
   if (steps.length > 0) {

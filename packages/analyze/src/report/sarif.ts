@@ -5,8 +5,10 @@
  * comes when. Suppressed findings stay in the log with their justification, as the format wants it.
  */
 import type { Finding, SourceSpan, TraceStep } from '../finding.ts'
-import { rulePage, type RulePage } from '../explain/pages.ts'
+import { pageSection } from '../explain/markdown.ts'
+import { rulePage } from '../explain/pages.ts'
 import type { Report } from './report.ts'
+import type { SourceLines } from './source-lines.ts'
 import { classWords, stepsOf } from './words.ts'
 
 export interface SarifOptions {
@@ -25,11 +27,11 @@ export function sarifReport(report: Report, options: SarifOptions): object {
   const rules = [...used].toSorted()
   const results = [
     ...report.findings.map(({ finding, state }) => ({
-      ...result(finding, rules),
+      ...result(finding, rules, report.source),
       ...(report.hasBaseline && { baselineState: state === 'new' ? 'new' : 'unchanged' }),
     })),
     ...report.suppressed.map(({ finding, reason }) => ({
-      ...result(finding, rules),
+      ...result(finding, rules, report.source),
       suppressions: [{ kind: 'inSource', status: 'accepted', justification: reason }],
     })),
   ]
@@ -55,17 +57,22 @@ export function sarifReport(report: Report, options: SarifOptions): object {
 }
 
 function ruleDescriptor(id: string): object {
-  const page: RulePage | undefined = rulePage(id)
+  const page = rulePage(id)
   if (page === undefined) return { id }
   return {
     id,
-    name: page.name,
+    // The format wants one word.
+    name: page.name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase()),
     shortDescription: { text: page.summary },
-    fullDescription: { text: page.what },
-    help: { text: page.why },
+    fullDescription: { text: flat(page.what) },
+    help: { text: flat(page.why), markdown: pageSection(page).join('\n') },
     defaultConfiguration: { level: page.level },
     properties: { tags: ['concurrency', page.class] },
   }
+}
+
+function flat(text: string): string {
+  return text.replaceAll('\n', ' ')
 }
 
 function invocation({ diagnostics }: Report): object {
@@ -93,10 +100,17 @@ function artifact(file: string): object {
   return { uri: file.split('/').map(encodeURIComponent).join('/'), uriBaseId: 'ROOT' }
 }
 
-function physicalLocation({ file, line, column, endLine, endColumn }: SourceSpan): object {
+function physicalLocation(span: SourceSpan, snippet?: string): object {
+  const { file, line, column, endLine, endColumn } = span
   return {
     artifactLocation: artifact(file),
-    region: { startLine: line, startColumn: column, endLine, endColumn },
+    region: {
+      startLine: line,
+      startColumn: column,
+      endLine,
+      endColumn,
+      ...(snippet !== undefined && { snippet: { text: snippet.slice(0, longestSnippet) } }),
+    },
   }
 }
 
@@ -107,7 +121,10 @@ function location(span: SourceSpan, message?: string): object {
   }
 }
 
-function result(finding: Finding, rules: readonly string[]): object {
+/** Code that is quoted in the log, for readers without the files. */
+const longestSnippet = 500
+
+function result(finding: Finding, rules: readonly string[], source: SourceLines): object {
   const { rule, level, message, checkSpan, actSpan, function: name, window } = finding
   // The place an editor shows it at is the check or the act, whichever is in the named function.
   const main = actSpan.file === finding.file && actSpan.line === finding.line ? actSpan : checkSpan
@@ -118,7 +135,7 @@ function result(finding: Finding, rules: readonly string[]): object {
     message: { text: resultText(finding) },
     locations: [
       {
-        physicalLocation: physicalLocation(main),
+        physicalLocation: physicalLocation(main, source.of(main.file)?.slice(main)),
         ...(name !== '' && { logicalLocations: [{ fullyQualifiedName: name, kind: 'function' }] }),
       },
     ],

@@ -11,7 +11,7 @@ interface Message {
 interface Location {
   readonly physicalLocation: {
     readonly artifactLocation: { readonly uri: string; readonly uriBaseId: string }
-    readonly region: Readonly<Record<string, number>>
+    readonly region: Readonly<Record<string, unknown>>
   }
   readonly message?: Message
 }
@@ -32,10 +32,15 @@ interface Result {
     }[]
   }[]
 }
+interface Rule {
+  readonly id: string
+  readonly name: string
+  readonly help: { readonly text: string; readonly markdown: string }
+}
 interface Log {
   readonly version: string
   readonly runs: readonly {
-    readonly tool: { readonly driver: { readonly name: string; readonly rules: { id: string }[] } }
+    readonly tool: { readonly driver: { readonly name: string; readonly rules: Rule[] } }
     readonly results: readonly Result[]
     readonly invocations: readonly {
       readonly executionSuccessful: boolean
@@ -58,12 +63,20 @@ test('a log of version 2.1.0 with one run, its rules and a result for each findi
   assert.equal(run!.tool.driver.name, 'heddle analyze')
   assert.equal(run!.originalUriBaseIds['ROOT']!.uri, 'file:///project/')
   const [result] = run!.results
-  assert.equal(run!.tool.driver.rules[result!.ruleIndex]!.id, 'H101')
+  const rule = run!.tool.driver.rules[result!.ruleIndex]!
+  assert.deepEqual([rule.id, rule.name], ['H101', 'CheckThenAct'])
+  assert.match(rule.help.markdown, /^### H101 check-then-act\n/)
   assert.deepEqual([result!.ruleId, result!.level], ['H101', 'error'])
   assert.match(result!.message.text, /is checked before an await.*\nTOCTOU.*\nWindow: steps 2–5\./)
   assert.deepEqual(result!.locations[0]!.physicalLocation, {
     artifactLocation: { uri: 'src/client.ts', uriBaseId: 'ROOT' },
-    region: { startLine: 12, startColumn: 9, endLine: 12, endColumn: 36 },
+    region: {
+      startLine: 12,
+      startColumn: 9,
+      endLine: 12,
+      endColumn: 36,
+      snippet: { text: 'this.#session !== undefined' },
+    },
   })
   assert.deepEqual(result!.partialFingerprints, { 'heddleFingerprint/v1': '0123456789abcdef' })
   assert.deepEqual(
