@@ -4,11 +4,12 @@
  * ```
  *   free ──429──▶ held until Retry-After is over ──▶ paced: one start per gap ──▶ free
  *                  ▲                                   │  each success: a bit faster
- *                  └───────────────429─────────────────┘  each 429: half as fast
+ *                  └───────────────429─────────────────┘  each 429: slower by a third
  * ```
  *
  * Rate limits count requests per time, so the pace is a gap between starts and not a number of
- * connections. It follows the rule of TCP: halve at a refusal, go up in small steps after successes.
+ * connections. It follows the rule of TCP: a large step down at a refusal, small ones up after
+ * successes. How large and how small was found by simulation (docs/decisions/0222).
  *
  * Invariants, quoted by the tests:
  *  L1  Nothing starts before the time until which the registry, as known then, wants to be left alone.
@@ -32,7 +33,7 @@ export interface LimiterOptions {
   readonly firstGap?: number
   /** The slowest pace. Default 10 s. */
   readonly longestGap?: number
-  /** Starts per second by which the pace grows in a second of successes. Default 0.25. */
+  /** Starts per second by which the pace grows in a second of successes. Default 0.1. */
   readonly step?: number
   /** Starts per second from which on there is no pace any more. Default 20. */
   readonly freeAt?: number
@@ -52,6 +53,9 @@ export interface Turn {
   readonly startedAt: number
 }
 
+/** By how much the gap grows at a refusal. */
+const slower = 1.5
+
 /** The longest pause after a refusal that names none. */
 const longestHold = 60_000
 
@@ -70,14 +74,14 @@ export class AdaptiveLimiter {
   #refusals = 0
   #refusedInARow = 0
   #lastStart = -Infinity
-  /** Moving mean of the time between two starts: what "half as fast" refers to at first. */
+  /** Moving mean of the time between two starts: what "slower" refers to at first. */
   #usualGap = 0
 
   constructor(options: LimiterOptions) {
     this.#kernel = options.kernel
     this.#firstGap = options.firstGap ?? 100
     this.#longestGap = options.longestGap ?? 10_000
-    this.#step = options.step ?? 0.25
+    this.#step = options.step ?? 0.1
     this.#freeAt = options.freeAt ?? 20
   }
 
@@ -121,7 +125,7 @@ export class AdaptiveLimiter {
     this.#heldUntil = Math.max(this.#heldUntil, now + hold)
     if (!isNews) return
     this.#gap = Math.min(
-      Math.max((this.#gap === 0 ? this.#usualGap : this.#gap) * 2, this.#firstGap),
+      Math.max((this.#gap === 0 ? this.#usualGap : this.#gap) * slower, this.#firstGap),
       this.#longestGap,
     )
     this.#cutAt = now

@@ -43,7 +43,7 @@ test('L3: a burst of refusals is one sign', async () => {
   const next = await kernel.clock.runUntil(limiter.pass('later'))
   limiter.refused(next, 1000)
   assert.equal(limiter.stats().cuts, 2)
-  assert.equal(limiter.stats().gap, 200, 'half as fast')
+  assert.equal(limiter.stats().gap, 150, 'slower by a third')
 })
 
 test('L4: after enough successes there is no pace any more', async () => {
@@ -55,10 +55,10 @@ test('L4: after enough successes there is no pace any more', async () => {
   while (limiter.stats().gap > 0) {
     await kernel.clock.runUntil(limiter.pass('next'))
     limiter.succeeded()
-    assert.ok(++successes < 1000)
+    assert.ok(++successes < 3000)
   }
   const seconds = (kernel.clock.now() - from) / 1000
-  assert.ok(seconds > 39 && seconds < 42, 'from 10 to 20 starts a second in steps of 0.25')
+  assert.ok(seconds > 99 && seconds < 102, 'from 10 to 20 starts a second in steps of 0.1')
   assert.equal(limiter.stats().state, 'free')
 })
 
