@@ -43,12 +43,19 @@ class Shape {
   id = -1
   #lastKey: string | undefined
   #lastChild: Shape | undefined
-  readonly #children = new Map<string, Shape>()
+  /** Made for the second child: most shapes have one, and a map costs more than a small value. */
+  #children: Map<string, Shape> | undefined
 
   child(key: string, grow: boolean): Shape | undefined {
     if (key === this.#lastKey) return this.#lastChild
-    let child = this.#children.get(key)
-    if (child === undefined && grow) this.#children.set(key, (child = new Shape()))
+    let child = this.#children?.get(key)
+    if (child === undefined && grow) {
+      child = new Shape()
+      if (this.#lastKey !== undefined) {
+        this.#children ??= new Map([[this.#lastKey, this.#lastChild!]])
+        this.#children.set(key, child)
+      }
+    }
     if (child !== undefined) {
       this.#lastKey = key
       this.#lastChild = child
