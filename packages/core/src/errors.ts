@@ -447,7 +447,7 @@ export const errorTable = {
   HDL_LOCAL_RANGE: entry(
     false,
     (p: { package: string; group: string; dependency: string; range: string; problem: string }) =>
-      `${p.package}: ${quote(p.dependency)} in ${p.group} is ${quote(p.range)}, which nobody else can install: ${p.problem}.`,
+      `${p.package}: ${quote(p.dependency)} in ${p.group} is ${quote(p.range)}, which cannot be released: ${p.problem}.`,
     'Correct the range, or publish what it leads to. Nothing has been uploaded.',
   ),
   HDL_BAD_MANIFEST: entry(

@@ -19,7 +19,7 @@ export interface ReleaseManifestOptions {
   readonly devDependencies?: 'keep' | 'omit'
 }
 
-/** Fields that `publishConfig` may replace, the same ones as for pnpm. */
+/** Fields that `publishConfig` may replace: the ones of pnpm but `name`, which the plan decides. */
 const replaceable = new Set([
   'bin',
   'browser',
@@ -56,10 +56,13 @@ function withPublishConfig(manifest: Fields): Record<string, unknown> {
 
 function checkIdentity(planned: PlannedPackage, manifest: Fields): void {
   const { name, isPrivate } = planned.package
+  const { publishConfig } = manifest
+  const otherName = isFields(publishConfig) ? (publishConfig['name'] ?? name) : name
   let problem: string | undefined
   if (isPrivate) problem = 'it is private'
   else if (semver.valid(planned.version) === null) problem = `"${planned.version}" is no version`
   else if (manifest['name'] !== name) problem = `its manifest is called ${String(manifest['name'])}`
+  else if (otherName !== name) problem = 'publishConfig gives it another name'
   if (problem !== undefined) throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
 }
 

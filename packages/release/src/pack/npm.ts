@@ -37,19 +37,29 @@ export interface PackOptions extends WaitOptions {
   readonly kernel?: Kernel
 }
 
-export interface PackNpmOptions extends PackOptions, ReleaseManifestOptions {}
+export interface PackNpmOptions extends PackOptions, ReleaseManifestOptions {
+  /**
+   * Where the manifest comes from: as it was planned (default), or as it is on the disk now, which
+   * is what to use while it is pinned in place.
+   */
+  readonly manifestFrom?: 'plan' | 'disk'
+}
 
 /** Unlike npm's, names that differ give files that differ: `@a/b` and `a-b` are two packages. */
 export function tarballName(name: string, version: string): string {
   return `${name.replace('/', '+')}-${version}.tgz`
 }
 
-/** `publishConfig.directory`: a build has put what is published, with its manifest, in there. */
-async function sourceOf(planned: PlannedPackage): Promise<PlannedPackage> {
+async function sourceOf(
+  planned: PlannedPackage,
+  { manifestFrom }: PackNpmOptions,
+): Promise<PlannedPackage> {
   const { publishConfig } = planned.package.manifest
+  // A build has put what is published, with its manifest, in there.
   const directory = isFields(publishConfig) ? publishConfig['directory'] : undefined
-  if (typeof directory !== 'string') return planned
-  const folder = path.resolve(planned.package.folder, directory)
+  const hasDirectory = typeof directory === 'string'
+  if (!hasDirectory && manifestFrom !== 'disk') return planned
+  const folder = path.resolve(planned.package.folder, hasDirectory ? directory : '')
   const manifestFile = path.join(folder, 'package.json')
   const manifest = parseJsonManifest(manifestFile, await readManifest(manifestFile))
   return { ...planned, package: { ...planned.package, folder, manifestFile, manifest } }
@@ -130,7 +140,7 @@ export async function packNpm(
   const asLimited = (error: unknown): never => {
     throw limit.error(error)
   }
-  const source = await sourceOf(planned)
+  const source = await sourceOf(planned, options)
   const manifest = releaseManifest(source, plan, options)
   const style = await readManifest(source.package.manifestFile)
   const { root, packages } = plan.workspace

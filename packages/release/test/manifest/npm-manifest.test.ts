@@ -107,7 +107,8 @@ test('a local range in overrides or resolutions is a leak too', () => {
   }
 })
 
-test('private packages and impossible versions are not packed', () => {
+test('private packages, impossible versions and other names are not packed', () => {
+  assert.throws(() => release({ publishConfig: { name: 'other' } }), /gives it another name/)
   assert.throws(() => release({ private: true }), /it is private/)
   const plan = planOf('/repository', [{ manifest: { name: 'app', version: 'x' } }])
   assert.throws(() => releaseManifest(planned(plan, 'app'), plan), /"x" is no version/)

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { extract } from 'tar'
 import { packNpm, tarballName } from '../../src/pack/npm.ts'
+import { pinInPlace } from '../../src/pin/pin-in-place.ts'
 import { planFromDisk, planned, planOf, Tree } from '../plan-kit.ts'
 import { commitAll, entriesOf, git, npmPackList } from './support.ts'
 
@@ -223,6 +224,16 @@ test('publishConfig.directory: what the build has put there is packed', async ()
     entries.map((entry) => entry.path),
     ['package/package.json', 'package/built.js'],
   )
+})
+
+test('pinned in place, the pinned manifest is packed', async () => {
+  using tree = workspace()
+  using out = new Tree()
+  const plan = planFromDisk(tree, { core: '2.1.0' })
+  const app = planned(plan, '@a/app')
+  await using _pinned = await pinInPlace(plan, [app], { journalFolder: out.at('journal') })
+  const packed = await packNpm(app, plan, { folder: out.at('archives'), manifestFrom: 'disk' })
+  assert.deepEqual(packed.manifest['dependencies'], { core: '2.1.0' })
 })
 
 test('names that differ give files that differ', () => {
