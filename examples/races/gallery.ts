@@ -48,10 +48,10 @@ export const gallery: readonly Exhibit[] = [
     name: 'wait-for-job',
     rule: 'H102',
     title: 'A job ends between the question and the subscription',
-    check: 19,
-    act: 21,
+    check: 18,
+    act: 20,
     story:
-      'A caller wants to wait for a job that runs elsewhere. It asks for the state, is told that the job is active, and subscribes to its end. The job ended while the answer was on its way: the event has come and gone, and the caller waits for ever.',
+      'A caller wants to wait for a job that runs elsewhere. It asks whether the job has completed, is told no, and subscribes to its end. The job ended while the answer was on its way: the event has come and gone, and the caller waits for ever.',
     repair: 'Subscribe first, then ask. Whatever happens after the subscription is heard.',
   }),
   exhibit({
@@ -68,7 +68,7 @@ export const gallery: readonly Exhibit[] = [
     name: 'closed-storage',
     rule: 'H201',
     title: 'Cleaning goes on in a storage that was closed',
-    check: 18,
+    check: 17,
     act: 20,
     story:
       'A clean-up job gets hold of its storage, waits until the application is idle, and uses the storage. The application was closed in between: idle is what it is while it shuts down.',
@@ -88,8 +88,8 @@ export const gallery: readonly Exhibit[] = [
     name: 'lock-registry',
     rule: 'H301',
     title: 'A lock is thrown away while somebody waits for it',
-    check: 19,
-    act: 26,
+    check: 16,
+    act: 25,
     story:
       'There is a lock for each account, kept in a map and deleted after use so that the map does not grow. A second task waits for the lock that the first one deletes. The third finds no lock and makes a new one: two tasks hold "the" lock of one account, and one booking is lost.',
     repair:
@@ -119,7 +119,7 @@ export const gallery: readonly Exhibit[] = [
     name: 'forgotten-lock',
     rule: 'H402',
     title: 'One method forgets the lock',
-    check: 34,
+    check: 35,
     act: 35,
     story:
       'A list is saved under a lock, by two of its three methods. The third one clears the list without it, in the middle of an `add()`: what was cleared is back.',
@@ -129,8 +129,8 @@ export const gallery: readonly Exhibit[] = [
     name: 'overlapping-poll',
     rule: 'H403',
     title: 'A poll overtakes itself',
-    check: 23,
-    act: 25,
+    check: 22,
+    act: 23,
     story:
       'Every second a timer fetches what is new and stores it. The day the disk takes longer than a second, the next round starts before the last one has written down how far it was: changes are stored twice, the disk gets slower, and more rounds pile up.',
     repair: 'Skip a round while one is running; clear the flag in `finally`.',

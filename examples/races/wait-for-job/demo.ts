@@ -1,22 +1,18 @@
 import { EventEmitter } from 'node:events'
 import { Answers, settle, type Seen } from '../stage.ts'
-import type { Job, JobState } from './race.ts'
+import type { Ask, Job } from './race.ts'
 
 export async function demonstrate(module: {
-  Job: new (
-    id: string,
-    events: EventEmitter,
-    readState: () => Promise<JobState>,
-  ) => Pick<Job, 'waitUntilFinished'>
+  Job: new (id: string, events: EventEmitter, isCompleted: Ask) => Pick<Job, 'waitUntilFinished'>
 }): Promise<Seen> {
   const events = new EventEmitter()
-  const store = new Answers<JobState>()
+  const store = new Answers<boolean>()
   const job = new module.Job('7', events, store.ask)
   let isOver = false
   void job.waitUntilFinished().then(() => (isOver = true))
   await settle()
   // The store has answered, its answer is on the way; the job completes before it arrives.
-  store.answer('active')
+  store.answer(false)
   events.emit('completed:7')
   await settle()
   return {

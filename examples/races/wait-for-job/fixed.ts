@@ -1,16 +1,16 @@
 import type { EventEmitter } from 'node:events'
-import type { JobState } from './race.ts'
+import type { Ask } from './race.ts'
 
-/** A job that runs elsewhere: its state is stored, its end is an event. */
+/** A job that runs elsewhere: whether it has completed is stored, and its completion is an event. */
 export class Job {
   readonly #id: string
   readonly #events: EventEmitter
-  readonly #readState: (id: string) => Promise<JobState>
+  readonly #isCompleted: Ask
 
-  constructor(id: string, events: EventEmitter, readState: (id: string) => Promise<JobState>) {
+  constructor(id: string, events: EventEmitter, isCompleted: Ask) {
     this.#id = id
     this.#events = events
-    this.#readState = readState
+    this.#isCompleted = isCompleted
   }
 
   async waitUntilFinished(): Promise<void> {
@@ -19,8 +19,8 @@ export class Job {
     const listener = (): void => finished.resolve()
     this.#events.once(event, listener)
     try {
-      const state = await this.#readState(this.#id)
-      if (state !== 'completed') await finished.promise
+      const isCompleted = await this.#isCompleted(this.#id)
+      if (!isCompleted) await finished.promise
     } finally {
       this.#events.off(event, listener)
     }

@@ -1,22 +1,21 @@
 import type { EventEmitter } from 'node:events'
 
-export type JobState = 'active' | 'completed'
+export type Ask = (id: string) => Promise<boolean>
 
-/** A job that runs elsewhere: its state is stored, its end is an event. */
+/** A job that runs elsewhere: whether it has completed is stored, and its completion is an event. */
 export class Job {
   readonly #id: string
   readonly #events: EventEmitter
-  readonly #readState: (id: string) => Promise<JobState>
+  readonly #isCompleted: Ask
 
-  constructor(id: string, events: EventEmitter, readState: (id: string) => Promise<JobState>) {
+  constructor(id: string, events: EventEmitter, isCompleted: Ask) {
     this.#id = id
     this.#events = events
-    this.#readState = readState
+    this.#isCompleted = isCompleted
   }
 
   async waitUntilFinished(): Promise<void> {
-    const state = await this.#readState(this.#id)
-    if (state === 'completed') return
+    if (await this.#isCompleted(this.#id)) return
     await new Promise<void>((resolve) => {
       this.#events.once(`completed:${this.#id}`, () => resolve())
     })

@@ -50,7 +50,7 @@ export function count(n: number, noun: string): string {
 }
 
 /** `Client.connect:14`; with the file where it is another one. */
-export function accessName(access: SharedAccess, file: string): string {
+function accessName(access: SharedAccess, file: string): string {
   const { line, file: own } = access.span
   return own === file ? `${access.function}:${line}` : `${access.function} (${own}:${line})`
 }
