@@ -193,6 +193,18 @@ function moveTarget(tree: WildTree, target: string): void {
   fs.symlinkSync(target, tree.at('packages/snake/pyproject.toml'))
 }
 
+/** Takes all the room there is. */
+function fill(file: string): void {
+  const filler = fs.openSync(file, 'w')
+  try {
+    for (;;) fs.writeSync(filler, Buffer.alloc(4096))
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
+  } finally {
+    fs.closeSync(filler)
+  }
+}
+
 const outside = (tree: WildTree): string[] =>
   tree.traces().filter((name) => !name.startsWith('small/'))
 
@@ -223,18 +235,35 @@ test('S70, N2: a full disk: a typed error, the others restored', async (t) => {
   if (problem !== undefined) return t.skip(problem)
   try {
     moveTarget(tree, tree.at('small/real.toml'))
-    const filler = fs.openSync(tree.at('small/filler'), 'w')
-    try {
-      for (;;) fs.writeSync(filler, Buffer.alloc(4096))
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
-    } finally {
-      fs.closeSync(filler)
-    }
+    fill(tree.at('small/filler'))
     await assert.rejects(pin(tree), { code: 'HDL_STORE_FAILED', message: /ENOSPC/ })
     assert.equal(tree.identical(), five)
     assert.deepEqual(fs.readdirSync(tree.at('small')).sort(), ['filler', 'real.toml'])
     assert.deepEqual(outside(tree), [])
+  } finally {
+    spawnSync('umount', [tree.at('small')])
+  }
+})
+
+test('S70, N2, I1: a full disk under the journal: a typed error, nothing pinned', async (t) => {
+  using tree = new WildTree()
+  const problem = mountSmall(tree.at('small'))
+  if (problem !== undefined) return t.skip(problem)
+  try {
+    const plan = tree.plan()
+    const pinThere = (): Promise<PinnedManifests> =>
+      pinInPlace(plan, plan.packages.values(), { journalFolder: tree.at('small/journal') })
+    // Its lock is there from an earlier pin, or not.
+    for (const hasJournal of [false, true]) {
+      if (hasJournal) await (await pinThere()).restore()
+      fill(tree.at('small/filler'))
+      await assert.rejects(pinThere(), { code: 'HDL_STORE_FAILED' })
+      assert.equal(tree.identical(), five)
+      assert.deepEqual(outside(tree), [])
+      fs.rmSync(tree.at('small/filler'))
+    }
+    await (await pinThere()).restore()
+    assert.equal(tree.identical(), five)
   } finally {
     spawnSync('umount', [tree.at('small')])
   }
