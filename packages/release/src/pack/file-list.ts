@@ -68,7 +68,7 @@ function archivePath(
 }
 
 /** Made for the thread; called by {@link filesToPack}. */
-export const listFiles: Job<FileListOptions, ListedFile[]> = job(
+const listFiles: Job<FileListOptions, ListedFile[]> = job(
   { name: 'list the files of a package', place: 'thread', module: import.meta.url },
   async (options: FileListOptions): Promise<ListedFile[]> => {
     checkInside(options)

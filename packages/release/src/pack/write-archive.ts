@@ -46,7 +46,7 @@ function piecesOf(source: ArchiveSource): AsyncIterable<Uint8Array> {
 }
 
 /** Made for the thread; called by {@link writeArchive}. */
-export const archiveJob: Job<ArchiveTask, WrittenArchive> = job(
+const archiveJob: Job<ArchiveTask, WrittenArchive> = job(
   { name: 'write an archive', place: 'thread', module: import.meta.url },
   async ({ file, source, readBack }: ArchiveTask, { signal }): Promise<WrittenArchive> => {
     using limit = new Limit(`Writing ${file}`, { signal })
