@@ -292,11 +292,11 @@ function runCallback(
   const joins = role === 'later' ? [site] : []
   cx.suspend('continuation', site.start, Math.min(site.end, use.node.start), joins)
   const span = { owner: cx.unit, start: site.start, end: use.node.start }
-  if (guard !== undefined) cx.emit({ op: 'acquire', ...guard, isScoped: true, ...span })
+  if (guard !== undefined) cx.emit({ ...guard, op: 'acquire', isScoped: true, ...span })
   inlineInto(cx, unit, use.node, end, undefined)
   if (guard !== undefined) {
     cx.current = end
-    cx.emit({ op: 'release', ...guard, isScoped: true, ...span })
+    cx.emit({ ...guard, op: 'release', isScoped: true, ...span })
     const released = cx.advance()
     cx.current = before
     return { ...result, tail: released }
