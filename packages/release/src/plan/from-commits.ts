@@ -14,7 +14,7 @@
 import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
 import type { ReleasePlan, Workspace, WorkspacePackage } from '../model.ts'
-import { mapLimited } from '../workspace/limited.ts'
+import { compareText } from '../workspace/problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 import { bumpOf } from './commits/conventional.ts'
 import { Git } from './commits/git.ts'
@@ -50,9 +50,6 @@ interface Draft {
   bump: Bump
   reason: string
 }
-
-/** How many ranges Git is asked for at the same time. */
-const rangesAtOnce = 4
 
 /**
  * Plans the versions from the history of the repository.
@@ -137,52 +134,49 @@ async function changesSince(
   workspace: Workspace,
   drafts: readonly Draft[],
   start: string | undefined,
-  { signal, kernel = systemKernel }: CommitPlanOptions,
+  { kernel = systemKernel }: CommitPlanOptions,
 ): Promise<Map<string, EffectiveChange[]>> {
+  const cut = await git.cutAt()
+  const isUncounted = (draft: Draft): boolean => start === undefined && isAsWritten(draft)
   const byBase = new Map<string | undefined, string[]>()
-  for (const { package: each, last } of drafts) {
+  for (const { package: each, last } of drafts.filter((draft) => !isUncounted(draft))) {
     const base = last.base?.commit ?? (last.isFirst ? start : undefined)
     const list = byBase.get(base)
     if (list === undefined) byBase.set(base, [each.name])
     else list.push(each.name)
   }
-  const bases = [...byBase.keys()]
-  const known = bases.filter((base) => base !== undefined)
-  const common =
-    known.length === bases.length && known.length > 0 ? await git.commonAncestors(known) : []
-  const ranges = await mapLimited(
-    bases,
-    rangesAtOnce,
-    async (base) => new Set(await git.hashes(base === undefined ? [] : [base])),
-    signal,
-  )
-  await refuseCut(git, ranges, [...byBase.values()])
-  const owners = fileOwners(workspace)
-  const entries = await git.commits(await git.hashes(common), (commit) =>
-    historyEntry(commit, owners),
-  )
-  const history = new History(entries)
+  const history = await readHistory(git, workspace, [...byBase.keys()])
+  // A package without a tag may have one in the part that is missing.
+  const unknown =
+    cut.size === 0 ? [] : drafts.filter(isUncounted).map((draft) => draft.package.name)
   const found = new Map<string, EffectiveChange[]>()
-  for (const [index, names] of [...byBase.values()].entries()) {
-    const changes = history.changes(ranges[index]!)
+  for (const [base, names] of byBase) {
+    const range = history.since(base)
+    if (history.reaches(range, cut)) unknown.push(...names)
+    const changes = history.changes(range)
     for (const name of names) found.set(name, changes.get(name) ?? [])
-    // A repository may have as many ranges as packages; each takes some milliseconds.
+    // There may be as many ranges as packages, and each takes up to some milliseconds.
     await new Promise<void>((done) => kernel.clock.afterIo(done))
+  }
+  // P5: a range that goes on where the clone was cut has an unknown part.
+  if (unknown.length > 0) {
+    throw new HeddleError('HDL_HISTORY_CUT', { packages: unknown.toSorted(compareText) })
   }
   return found
 }
 
-/** P5: a range that ends where the clone was cut has an unknown part. */
-async function refuseCut(
+/** The commits of all ranges. What all releases contain is in none of them. */
+async function readHistory(
   git: Git,
-  ranges: readonly ReadonlySet<string>[],
-  names: readonly string[][],
-): Promise<void> {
-  const cut = await git.cutAt()
-  const affected = names
-    .filter((_, index) => [...cut].some((hash) => ranges[index]!.has(hash)))
-    .flat()
-  if (affected.length > 0) throw new HeddleError('HDL_HISTORY_CUT', { packages: affected })
+  workspace: Workspace,
+  bases: readonly (string | undefined)[],
+): Promise<History> {
+  if (bases.length === 0) return new History([])
+  const known = bases.filter((base) => base !== undefined)
+  const common = known.length === bases.length ? await git.commonAncestors(known) : []
+  const owners = fileOwners(workspace)
+  const hashes = await git.hashes(common)
+  return new History(await git.commits(hashes, (commit) => historyEntry(commit, owners)))
 }
 
 function count(

@@ -39,6 +39,9 @@ export function historyEntry(
   }
 }
 
+/** By position: 1 for the commits that are looked at. */
+export type Range = Readonly<Uint8Array>
+
 export class History {
   readonly #entries: readonly HistoryEntry[]
   readonly #position = new Map<string, number>()
@@ -49,14 +52,36 @@ export class History {
     for (const [index, { hash }] of entries.entries()) this.#position.set(hash, index)
   }
 
-  /** The changes of these commits that count, by package. */
-  changes(inRange: ReadonlySet<string>): Map<string, EffectiveChange[]> {
-    const entries = this.#entries.filter(({ hash }) => inRange.has(hash))
-    const gone = this.#takenBack(entries, inRange)
+  /** What a release at this commit does not contain; everything without one. */
+  since(base: string | undefined): Range {
+    const range = new Uint8Array(this.#entries.length).fill(1)
+    const start = base === undefined ? undefined : this.#position.get(base)
+    // A release that is not here is older than everything that is.
+    if (start === undefined) return range
+    range[start] = 0
+    for (let at = start; at < range.length; at++) {
+      if (range[at] === 1) continue
+      for (const parent of this.#entries[at]!.parents) {
+        const position = this.#position.get(parent)
+        if (position !== undefined) range[position] = 0
+      }
+    }
+    return range
+  }
+
+  /** Whether one of these commits is in the range. */
+  reaches(range: Range, hashes: Iterable<string>): boolean {
+    for (const hash of hashes) if (range[this.#position.get(hash) ?? -1] === 1) return true
+    return false
+  }
+
+  /** The changes of the range that count, by package. */
+  changes(range: Range): Map<string, EffectiveChange[]> {
+    const gone = this.#takenBack(range)
     const found = new Map<string, EffectiveChange[]>()
-    for (const entry of entries) {
+    for (const [at, entry] of this.#entries.entries()) {
       const { change, title } = entry.parsed
-      if (gone.has(entry.hash) || change === 'none') continue
+      if (range[at] === 0 || change === 'none' || gone.has(entry.hash)) continue
       const spoken = entry.parents.length > 1 ? this.#spokenFor(entry, gone) : undefined
       for (const name of entry.changed) {
         if (spoken?.has(name)) continue
@@ -69,16 +94,18 @@ export class History {
   }
 
   /** H1 to H3. A revert is newer than what it takes back, so one pass from the newest on is enough. */
-  #takenBack(entries: readonly HistoryEntry[], inRange: ReadonlySet<string>): Set<string> {
+  #takenBack(range: Range): Set<string> {
     const gone = new Set<string>()
-    for (const [index, { hash, parsed }] of entries.entries()) {
-      if (gone.has(hash)) continue
+    for (const [at, { hash, parsed }] of this.#entries.entries()) {
+      if (range[at] === 0 || parsed.reverts.length === 0 || gone.has(hash)) continue
       const targets = parsed.reverts.map((revert) =>
         'hash' in revert
           ? { target: this.#find(revert.hash), mainline: revert.mainline }
-          : { target: titled(entries, revert.title, index, gone), mainline: undefined },
+          : { target: this.#titled(revert.title, at, gone), mainline: undefined },
       )
-      const known = targets.filter(({ target }) => target !== undefined && inRange.has(target))
+      const known = targets.filter(
+        ({ target }) => target !== undefined && this.reaches(range, [target]),
+      )
       for (const { target, mainline } of known) {
         gone.add(target!)
         if (mainline === undefined) continue
@@ -134,16 +161,13 @@ export class History {
     for (const known of this.#position.keys()) if (known.startsWith(hash)) return known
     return undefined
   }
-}
 
-/** The newest commit before this one with that title which still counts. */
-function titled(
-  entries: readonly HistoryEntry[],
-  title: string,
-  after: number,
-  gone: ReadonlySet<string>,
-): string | undefined {
-  const isMeant = ({ hash, parsed }: HistoryEntry, index: number): boolean =>
-    index > after && parsed.title === title && !gone.has(hash)
-  return entries.find(isMeant)?.hash
+  /** The newest commit before this one with that title which still counts. */
+  #titled(title: string, after: number, gone: ReadonlySet<string>): string | undefined {
+    for (let at = after + 1; at < this.#entries.length; at++) {
+      const { hash, parsed } = this.#entries[at]!
+      if (parsed.title === title && !gone.has(hash)) return hash
+    }
+    return undefined
+  }
 }

@@ -8,7 +8,8 @@ const hashOf = (i: number): string => i.toString(16).padStart(40, '0')
 
 function changesOf(commits: readonly Commit[]): Map<string, EffectiveChange[]> {
   const entries = commits.map((commit) => historyEntry(commit, () => ['p']))
-  return new History(entries).changes(new Set(commits.map(({ hash }) => hash)))
+  const history = new History(entries)
+  return history.changes(history.since(undefined))
 }
 
 interface Feature {
@@ -108,6 +109,32 @@ test('property H2: taking back a merge leaves exactly what the merge did not bri
         (changes.get('p') ?? []).map(({ title }) => title).toSorted(),
         expected.toSorted(),
       )
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('property P2: a range is what the release does not contain', () => {
+  fc.assert(
+    fc.property(graph, fc.nat(), (parents, chosen) => {
+      const base = chosen % parents.length
+      const entries = parents.map((list, i) =>
+        historyEntry(
+          { hash: hashOf(i), parents: list.map(hashOf), message: `feat: ${i}`, files: ['p/x'] },
+          () => ['p'],
+        ),
+      )
+      const history = new History(entries.toReversed())
+      const titles = (history.changes(history.since(hashOf(base))).get('p') ?? []).map(
+        ({ title }) => title,
+      )
+      const contained = ancestors(parents, base)
+      const expected = parents.flatMap((_, i) => (contained.has(i) ? [] : [`feat: ${i}`]))
+      // A merge that repeats what its commits say is left out (H4).
+      const merges = parents.flatMap((list, i) => (list.length === 2 ? [`feat: ${i}`] : []))
+      const without = (list: readonly string[]): string[] =>
+        list.filter((title) => !merges.includes(title)).toSorted()
+      assert.deepEqual(without(titles), without(expected))
     }),
     { numRuns: 1_000 },
   )
