@@ -212,7 +212,8 @@ export function keyNumber(cx: HostLowering, wrapped: Expression): string | undef
   const node = unwrap(wrapped)
   switch (node.type) {
     case 'Literal':
-      return JSON.stringify(node.value)
+      // JSON has neither big integers nor regular expressions.
+      return typeof node.value === 'string' ? JSON.stringify(node.value) : (node.raw ?? undefined)
     case 'ThisExpression':
       return 'this'
     case 'Identifier': {
