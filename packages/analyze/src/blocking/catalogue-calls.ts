@@ -14,7 +14,7 @@ import { levelByReach } from './make-finding.ts'
 import type { Blocking } from './make-finding.ts'
 import { isDoneOnce } from './once.ts'
 import type { Origin, OriginFinder } from './origin.ts'
-import { calleeText, isServing } from './roots.ts'
+import { calleeText, isCold, isServing } from './roots.ts'
 import type { RootFinder, Route } from './roots.ts'
 import { ruleOfKind } from './rules.ts'
 import { isFunction, isLoop, pathToExact } from './syntax.ts'
@@ -116,7 +116,7 @@ function inputOrigin(
 
 /** Loading code that is only known at run time; a fixed one is loaded once and then kept. */
 function codeLoadLevel(path: readonly Node[], route: Route | undefined): Level | undefined {
-  if (route === undefined || route.kind === 'start-up') return undefined
+  if (route === undefined || isCold(route.kind)) return undefined
   const node = path.at(-1)
   const argument = node?.type === 'CallExpression' ? node.arguments[0] : undefined
   if (argument === undefined) return undefined

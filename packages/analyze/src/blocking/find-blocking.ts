@@ -16,33 +16,49 @@ import { mayUseRegExp, slowRegExpAt } from './regexp-uses.ts'
 import { RootFinder } from './roots.ts'
 import { SymbolResolver } from './symbols.ts'
 
-/** Sorted by file and line. Fingerprints are given later. */
-export function findBlocking(program: Program, catalogue: Catalogue): readonly UnnamedFinding[] {
-  const symbols = new SymbolResolver(catalogue)
-  const roots = new RootFinder(program)
-  const origins = new OriginFinder(catalogue, symbols, roots)
-  const found: Blocking[] = []
-  for (const file of program.files) {
-    for (const unit of file.units) {
-      if (roots.isOnLoop(unit)) found.push(...inUnit(unit, catalogue, symbols, roots, origins))
-    }
-    found.push(...busyLoopsIn(file, roots))
-  }
-  return withoutRepeats(found).map(makeFinding)
+/** Everything that is asked about a program when it is asked what holds the loop. */
+export interface LoopModel {
+  readonly program: Program
+  readonly catalogue: Catalogue
+  readonly symbols: SymbolResolver
+  readonly roots: RootFinder
+  readonly origins: OriginFinder
 }
 
-function* inUnit(
-  unit: FunctionUnit,
-  catalogue: Catalogue,
-  symbols: SymbolResolver,
-  roots: RootFinder,
-  origins: OriginFinder,
-): Generator<Blocking> {
+export function loopModel(program: Program, catalogue: Catalogue): LoopModel {
+  const symbols = new SymbolResolver(catalogue)
+  const roots = new RootFinder(program)
+  return {
+    program,
+    catalogue,
+    symbols,
+    roots,
+    origins: new OriginFinder(catalogue, symbols, roots),
+  }
+}
+
+/** Sorted by file and line. Fingerprints are given later. */
+export function findBlocking(program: Program, catalogue: Catalogue): readonly UnnamedFinding[] {
+  return blockingIn(loopModel(program, catalogue)).map(makeFinding)
+}
+
+/** The same, before it is put into the words of a finding. */
+export function blockingIn(model: LoopModel): readonly Blocking[] {
+  const found: Blocking[] = []
+  for (const file of model.program.files) {
+    for (const unit of file.units) {
+      if (model.roots.isOnLoop(unit)) found.push(...inUnit(unit, model))
+    }
+    found.push(...busyLoopsIn(file, model.roots))
+  }
+  return withoutRepeats(found)
+}
+
+function* inUnit(unit: FunctionUnit, model: LoopModel): Generator<Blocking> {
+  const { catalogue, symbols, roots, origins } = model
   for (const call of unit.calls) {
-    const symbol =
-      catalogue.mayKnow(call.name) || call.external !== undefined
-        ? symbols.symbolOf(call)
-        : undefined
+    const mayBeKnown = call.external !== undefined || catalogue.mayKnow(call.name)
+    const symbol = mayBeKnown ? symbols.symbolOf(call) : undefined
     const entry = symbol === undefined ? undefined : catalogue.blocking(symbol)
     const one =
       entry !== undefined
@@ -54,7 +70,7 @@ function* inUnit(
   }
 }
 
-/** The same call or pattern twice in one function is one finding, at its first and worst place. */
+/** The same call or pattern twice in one function is one finding, at its first place. */
 function withoutRepeats(found: readonly Blocking[]): readonly Blocking[] {
   const first = new Map<string, Blocking>()
   for (const one of found) {
@@ -62,6 +78,11 @@ function withoutRepeats(found: readonly Blocking[]): readonly Blocking[] {
     if (!first.has(key)) first.set(key, one)
   }
   return [...first.values()].toSorted(
-    (a, b) => a.unit.file.path.localeCompare(b.unit.file.path, 'en') || a.start - b.start,
+    (a, b) => compare(a.unit.file.path, b.unit.file.path) || a.start - b.start,
   )
+}
+
+/** By code units: the same on every machine, whatever its language. */
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

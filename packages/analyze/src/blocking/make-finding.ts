@@ -107,6 +107,8 @@ function reachText(route: Route | undefined): string {
       return `, though its callers wait for ${route.root.name} without blocking`
     case 'exported':
       return ` when ${route.root.name} is called`
+    case 'command':
+      return ' in a command'
     case 'start-up':
       return ' at start-up'
     case 'process-end':

@@ -15,6 +15,7 @@ import type { Blocking } from './make-finding.ts'
 import type { Origin, OriginFinder } from './origin.ts'
 import { attackText, regExpVerdict } from './regexp/verdict.ts'
 import type { RegExpVerdict } from './regexp/verdict.ts'
+import { isCold } from './roots.ts'
 import type { RootFinder, Route } from './roots.ts'
 import { ruleOfId } from './rules.ts'
 import { pathToExact } from './syntax.ts'
@@ -93,13 +94,13 @@ function useAt(unit: FunctionUnit, call: CallSite): Use | undefined {
 /** Undefined: not worth a word. */
 function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level | undefined {
   if (origin.kind === 'bounded') return undefined
-  const isCold = route === undefined || route.kind === 'start-up' || route.kind === 'process-end'
+  const isUrgent = route !== undefined && !isCold(route.kind)
   if (verdict.kind === 'exponential') {
-    if (isCold) return 'note'
+    if (!isUrgent) return 'note'
     return origin.kind === 'source' && route.kind === 'request' ? 'error' : 'warning'
   }
   if (origin.kind === 'unknown') return verdict.isBySearch ? undefined : 'note'
-  if (isCold) return 'note'
+  if (!isUrgent) return 'note'
   if (origin.kind === 'source') return origin.gives === 'file' ? 'note' : 'warning'
   return verdict.isBySearch ? 'note' : 'warning'
 }

@@ -20,6 +20,7 @@ export const rootKinds = [
   'event',
   'exported-async',
   'exported',
+  'command',
   'start-up',
   'process-end',
 ] as const
@@ -29,6 +30,11 @@ export type RootKind = (typeof rootKinds)[number]
 /** The loop serves others while such a root runs, so others wait. */
 export function isServing(kind: RootKind): boolean {
   return kind === 'request' || kind === 'job' || kind === 'timer' || kind === 'event'
+}
+
+/** One person waits who would wait anyway. */
+export function isCold(kind: RootKind): boolean {
+  return kind === 'command' || kind === 'start-up' || kind === 'process-end'
 }
 
 export interface Route {
@@ -43,6 +49,8 @@ export interface Route {
 const maxVisited = 400
 const cliPath =
   /(?:^|\/)(?:bin|cli|scripts?|tools?|tasks?|examples?|demos?|bench(?:mark)?s?|tests?|__tests__|fixtures|build|config)(?:\/|\.[cm]?[jt]s$)|\.config\.[cm]?[jt]s$|\.(?:test|spec|bench)\.[cm]?[jt]sx?$|(?:^|\/)(?:cli|bin|gulpfile|gruntfile)\.[cm]?[jt]s$/i
+const testPath =
+  /(?:^|\/)(?:tests?|__tests__|examples?|bench(?:mark)?s?|fixtures)\/|\.(?:test|spec|bench)\./
 const endEvents = new Set([
   'exit',
   'beforeExit',
@@ -98,7 +106,9 @@ export class RootFinder {
         if (role === 'request') this.#add(callback, 'request', why)
         else if (role === 'timer' || role === 'interval') this.#add(callback, 'timer', why)
         else if (role === 'event' && !site.isNew) {
-          const isEnd = endEvents.has(firstText(site) ?? '') && /\bprocess\b/.test(calleeText(site))
+          // A name that is not written down is a signal, mostly.
+          const isEnd =
+            endEvents.has(firstText(site) ?? 'exit') && /\bprocess\b/.test(calleeText(site))
           this.#add(callback, isEnd ? 'process-end' : 'event', why)
         } else if (jobPlace(site) !== undefined)
           this.#add(callback, 'job', `it is a job, defined in ${unit.namedAs}`)
@@ -109,8 +119,10 @@ export class RootFinder {
   #addOwn(unit: FunctionUnit): void {
     if (unit.kind === 'module') this.#add(unit, 'start-up', `${unit.file.path} is loaded`)
     const isCli = isCommand(unit.file)
-    if (this.isPublic(unit) || (unit.callers.length === 0 && unit.reach.has('exported'))) {
-      const kind = isCli ? 'start-up' : isAsyncLike(unit) ? 'exported-async' : 'exported'
+    const isHandedOut =
+      unit.callers.length === 0 && unit.reach.has('exported') && unit.kind !== 'callback'
+    if (this.isPublic(unit) || isHandedOut) {
+      const kind = isCli ? 'command' : isAsyncLike(unit) ? 'exported-async' : 'exported'
       this.#add(unit, kind, unit.isExported ? `${unit.name} is exported` : `${unit.name} is public`)
     }
   }
@@ -187,21 +199,16 @@ export function isCommand(file: FileUnit): boolean {
 function publicFiles(program: Program): ReadonlySet<FileUnit> {
   const imported = new Set<FileUnit>()
   for (const { imports, path } of program.files) {
-    if (cliPath.test(path)) continue
+    if (testPath.test(path)) continue
     for (const file of imports.values()) if (file !== undefined) imported.add(file)
   }
   const found = new Set<FileUnit>()
   const add = (file: FileUnit): void => {
     if (found.has(file)) return
     found.add(file)
-    const passedOn = [...file.exportAll]
-    for (const one of file.exports.values()) if (one.kind === 'from') passedOn.push(one.source)
-    for (const source of passedOn) {
+    for (const source of passedOn(file)) {
       const next = file.imports.get(source)
       if (next !== undefined) add(next)
-    }
-    if (/(?:^|\/)(?:index|main)\.[cm]?[jt]sx?$/.test(file.path)) {
-      for (const next of file.imports.values()) if (next !== undefined) add(next)
     }
   }
   for (const file of program.files) if (!imported.has(file)) add(file)
@@ -210,11 +217,33 @@ function publicFiles(program: Program): ReadonlySet<FileUnit> {
   return found
 }
 
+/** Specifiers of the modules whose names a file exports again. */
+function passedOn(file: FileUnit): readonly string[] {
+  const sources = [...file.exportAll]
+  const locals = new Set<string>()
+  for (const one of file.exports.values()) {
+    if (one.kind === 'from') sources.push(one.source)
+    if (one.kind === 'local') locals.add(one.name)
+  }
+  for (const statement of file.parsed.program.body) {
+    if (statement.type !== 'ImportDeclaration') continue
+    if (statement.specifiers.some(({ local }) => locals.has(local.name))) {
+      sources.push(statement.source.value)
+    }
+  }
+  // In CommonJS an index puts everything it requires into its exports.
+  const isIndex = /(?:^|\/)(?:index|main)\.[cm]?js$/.test(file.path)
+  if (isIndex && /\bexports\b/.test(file.parsed.text)) sources.push(...file.imports.keys())
+  return sources
+}
+
 /** `fs.readFileSync()`; of a chain only the last part: `….all()`. */
 export function calleeText({ owner, start, end, name }: CallSite): string {
   const text = owner.file.parsed.text.slice(start, end)
   const open = text.indexOf('(')
-  const callee = (open < 0 ? text : text.slice(0, open)).replace(/\s+/g, '')
+  const callee = (open < 0 ? text : text.slice(0, open))
+    .trim()
+    .replace(/\s+(?!\w)|(?<!new)\s+/g, '')
   if (name !== '' && !callee.endsWith(name)) return `….${name}()`
   return `${callee.length > 40 ? `…${callee.slice(-39)}` : callee}()`
 }

@@ -5,25 +5,48 @@
 import type { FileUnit, FunctionUnit, Program } from '../ir/program.ts'
 import { jobPlace } from './jobs.ts'
 
-const workerFile = /\b(?:parentPort|workerData)\b/
-const workerImport = /['"](?:node:)?worker_threads['"]/
+/** What only the thread's side of a channel needs, taken from `worker_threads`. */
+const workerSide =
+  /\{[^{}]*\b(?:parentPort|workerData)\b[^{}]*\}\s*(?:from|=\s*(?:await\s+)?(?:require|import)\s*\()\s*['"](?:node:)?worker_threads['"]/
 
 /** The file is loaded by `new Worker()`, not by the program. */
 export function isThreadEntry(file: FileUnit): boolean {
   const { text } = file.parsed
-  return workerImport.test(text) && workerFile.test(text) && !/\bisMainThread\b/.test(text)
+  return text.includes('worker_threads') && workerSide.test(text) && !/\bisMainThread\b/.test(text)
+}
+
+/** Entries of threads, and files that nobody else imports. */
+export function threadFiles(program: Program): ReadonlySet<FileUnit> {
+  const found = new Set(program.files.filter(isThreadEntry))
+  if (found.size === 0) return found
+  const importers = new Map<FileUnit, FileUnit[]>()
+  for (const file of program.files) {
+    for (const imported of new Set(file.imports.values())) {
+      if (imported === undefined || imported === file) continue
+      const known = importers.get(imported)
+      if (known === undefined) importers.set(imported, [file])
+      else known.push(file)
+    }
+  }
+  for (let isGrowing = true; isGrowing;) {
+    isGrowing = false
+    for (const [file, by] of importers) {
+      if (found.has(file) || !by.every((one) => found.has(one))) continue
+      found.add(file)
+      isGrowing = true
+    }
+  }
+  return found
 }
 
 export function threadOnlyUnits(program: Program): ReadonlySet<FunctionUnit> {
   const inThread = new Set<FunctionUnit>()
-  for (const file of program.files) {
-    if (isThreadEntry(file)) for (const unit of file.units) inThread.add(unit)
-    for (const unit of file.units) {
-      for (const site of unit.calls) {
-        const place = jobPlace(site)
-        if (place === 'loop' || place === undefined) continue
-        for (const { unit: run } of site.callbacks) inThread.add(run)
-      }
+  for (const file of threadFiles(program)) for (const unit of file.units) inThread.add(unit)
+  for (const unit of program.units) {
+    for (const site of unit.calls) {
+      const place = jobPlace(site)
+      if (place === 'loop' || place === undefined) continue
+      for (const { unit: run } of site.callbacks) inThread.add(run)
     }
   }
   if (inThread.size === 0) return inThread

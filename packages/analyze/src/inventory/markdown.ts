@@ -1,0 +1,251 @@
+/** The inventory as a document for people. */
+import type { Tag } from '../models/model.ts'
+import type {
+  EntryPoint,
+  FileSection,
+  HotSpot,
+  Inventory,
+  MatrixRow,
+  TaggedName,
+  WorkItem,
+} from './inventory.ts'
+
+export interface MarkdownOptions {
+  /** Put before paths in links, when the document lies elsewhere: `../../`. */
+  readonly linkBase?: string
+  /** What was looked at, for the first paragraph. */
+  readonly subject?: string
+}
+
+const legend: readonly (readonly [Tag, string])[] = [
+  ['LOOP', 'Runs on the event loop. Must be quick: everybody else waits.'],
+  [
+    'CPU/LOOP',
+    'Holds the event loop: computing, or waiting for the disk or a process, without giving it back.',
+  ],
+  [
+    'THREAD:uv',
+    'Runs in the pool of libuv, which the whole process shares (4 threads by default).',
+  ],
+  ['THREAD', "Runs in a worker thread, or as a Heddle job with `place: 'thread'`."],
+  [
+    'STREAM/THREAD',
+    'A stream whose chunks are made in a thread; handling each chunk is on the loop.',
+  ],
+  ['PROC', 'Runs in another process.'],
+  ['REMOTE', 'Runs on another machine.'],
+]
+
+const maxCell = 5
+
+export function inventoryMarkdown(inventory: Inventory, options: MarkdownOptions = {}): string {
+  const base = options.linkBase ?? ''
+  const { summary } = inventory
+  const subject = options.subject ?? plural(summary.files, 'file')
+  const lines = [
+    '# Async boundaries inventory',
+    '',
+    `What runs on the event loop and what does not, in ${subject}. Made from the code by \`heddle analyze --inventory\`: a function that is only reached through a value the analyzer cannot follow is missing here.`,
+    '',
+    '## Entry-point matrix',
+    '',
+    ...matrix(inventory.matrix),
+    '',
+    '## Legend',
+    '',
+    ...legend.map(([tag, text]) => `- **[${tag}]** ${text}`),
+    '',
+    'An `async` function is not thereby non-blocking: it is on the loop until its first `await`, and again after each.',
+    '',
+    ...hotSpots(inventory.hotSpots, base),
+    ...sectionLines(inventory.sections, base),
+    ...summaryLines(inventory, base),
+    ...invariantLines(inventory, base),
+  ]
+  return `${lines
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trimEnd()}\n`
+}
+
+function matrix(rows: readonly MatrixRow[]): readonly string[] {
+  if (rows.length === 0) return ['No entry points were found.']
+  return [
+    '| Component | Loop work | Elsewhere | Remaining on the loop |',
+    '|---|---|---|---|',
+    ...rows.map(
+      ({ component, loop, elsewhere, remaining }) =>
+        `| \`${component}\` | ${loop.join(', ') || 'called by others'} | ${cell(elsewhere, true)} | ${cell(remaining, false) || 'none known'} |`,
+    ),
+  ]
+}
+
+function cell(names: readonly TaggedName[], withTag: boolean): string {
+  if (names.length === 0) return withTag ? '–' : ''
+  const shown = names.slice(0, maxCell).map(({ tag, name, count }) => {
+    const times = count === 1 ? '' : ` ×${count}`
+    return `${withTag ? `[${tag}] ` : ''}${code(name)}${times}`
+  })
+  const rest = names.length - maxCell
+  return `${shown.join(', ')}${rest > 0 ? `, ${rest} more` : ''}`
+}
+
+const hotTitles: Readonly<Record<HotSpot['reach'], string>> = {
+  serving: 'On the path of requests, jobs, timers and events',
+  'callers-wait': 'When an exported function is called',
+  'start-up': 'At start-up, in commands, and as the process ends',
+}
+
+function hotSpots(spots: readonly HotSpot[], base: string): readonly string[] {
+  const lines = ['## Hot spots by reach', '']
+  if (spots.length === 0) return [...lines, 'Nothing that is known to hold the loop was found.', '']
+  for (const reach of ['serving', 'callers-wait', 'start-up'] as const) {
+    const own = spots.filter((spot) => spot.reach === reach)
+    lines.push(`### ${hotTitles[reach]}`, '')
+    if (own.length === 0) lines.push('None.', '')
+    for (const [first, ...others] of together(own)) lines.push(hotSpot(first, others, base))
+    lines.push('')
+  }
+  return lines
+}
+
+/** What is in one function and equally bad, on one line. */
+function together(spots: readonly HotSpot[]): readonly (readonly [HotSpot, ...HotSpot[]])[] {
+  const groups = new Map<string, [HotSpot, ...HotSpot[]]>()
+  for (const spot of spots) {
+    const key = `${spot.level} ${spot.rule} ${spot.file} ${spot.way.join(' ')}`
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, [spot])
+    else known.push(spot)
+  }
+  return [...groups.values()]
+}
+
+function hotSpot(first: HotSpot, others: readonly HotSpot[], base: string): string {
+  const { rule, level, file, line, way, instead } = first
+  const names = [first, ...others].map(({ name }) => code(name))
+  const route =
+    way.length > 1 ? `: ${way.map((one) => code(one)).join(' → ')}` : ` in ${code(way[0] ?? '')}`
+  const better = instead === undefined ? '' : `. Instead: ${instead}`
+  return `- ${shortList(names)}${route} (${link(file, line, base)}; ${level} ${rule})${better}`
+}
+
+/** A section for each file with something to tell; the others share the last one. */
+function sectionLines(sections: readonly FileSection[], base: string): readonly string[] {
+  const isPlain = ({ entryPoints, risk }: FileSection): boolean =>
+    entryPoints.length === 0 && risk.length === 0
+  const told = sections.filter((section) => !isPlain(section))
+  const plain = sections.filter(isPlain)
+  const lines = told.flatMap((section, i) => fileSection(section, i + 1, base))
+  if (plain.length === 0) return lines
+  return [
+    ...lines,
+    '---',
+    '',
+    `## ${told.length + 1}. Files without heavy calls`,
+    '',
+    ...plain.map(
+      ({ file, light, runsIn }) =>
+        `- **[${runsIn === 'thread' ? 'THREAD' : 'LOOP'}]** [${file}](${base}${file}): ${nameList(light)}`,
+    ),
+    '',
+  ]
+}
+
+function fileSection(section: FileSection, number: number, base: string): readonly string[] {
+  const { file, entryPoints, light, risk, runsIn } = section
+  return [
+    '---',
+    '',
+    `## ${number}. ${code(file)}`,
+    '',
+    `File: [${file}](${base}${file})${runsIn === 'thread' ? ' (runs in a thread)' : ''}`,
+    '',
+    ...(entryPoints.length + light.length === 0 ? ['Called by others only.'] : []),
+    ...entryPoints.flatMap((entry) => entryLines(entry, file)),
+    ...(light.length === 0 ? [] : [lightLine(light, entryPoints.length > 0)]),
+    '',
+    `Event-loop blocking risk:${risk.length === 0 ? ' none known.' : ''}`,
+    ...(risk.length === 0 ? [] : ['', ...risk.map((text) => `- ${text}`)]),
+    '',
+  ]
+}
+
+function lightLine(light: readonly string[], hasOthers: boolean): string {
+  return `- **[LOOP]** ${hasOthers ? 'without heavy calls: ' : ''}${nameList(light)}`
+}
+
+function nameList(names: readonly string[]): string {
+  const shown = names.slice(0, 8).map(code).join(', ')
+  return `${shown}${names.length > 8 ? ` and ${names.length - 8} more` : ''}`
+}
+
+function entryLines({ tag, name, line, work }: EntryPoint, file: string): readonly string[] {
+  return [
+    `- **[${tag}]** ${code(name)} (line ${line})`,
+    ...work.flatMap((item) => workLines(item, file, 1)),
+  ]
+}
+
+function workLines(item: WorkItem, file: string, depth: number): readonly string[] {
+  const where = item.file === file ? `line ${item.line}` : `${item.file}:${item.line}`
+  const note = item.note === undefined ? '' : `; ${item.note}`
+  return [
+    `${'  '.repeat(depth)}- **[${item.tag}]** ${code(item.name)} (${where}${note})`,
+    ...(item.inside ?? []).flatMap((one) => workLines(one, item.file, depth + 1)),
+  ]
+}
+
+function summaryLines({ summary, hotSpots: spots }: Inventory, base: string): readonly string[] {
+  const on = spots.filter(({ reach }) => reach !== 'start-up')
+  const calls = (tag: Tag): string => plural(summary.callsByTag[tag] ?? 0, 'call')
+  return [
+    '---',
+    '',
+    '## Summary: what still runs on the loop?',
+    '',
+    `- Orchestration: ${plural(summary.entryPoints, 'entry point')} in ${plural(summary.files, 'file')}.`,
+    ...(on.length === 0 ? ['- Nothing else that is known to be slow after start-up.'] : []),
+    ...[...Map.groupBy(on, ({ file }) => file)].map(([file, own]) => {
+      const names = [...new Set(own.map(({ name }) => code(name)))]
+      return `- **[CPU/LOOP]** ${shortList(names)} in ${link(file, own[0]?.line ?? 1, base)}`
+    }),
+    '',
+    `Elsewhere: ${calls('THREAD:uv')} to the pool of libuv, ${calls('THREAD')} in threads, ${calls('STREAM/THREAD')} to streams from threads, ${calls('PROC')} to processes, ${calls('REMOTE')} to other machines.`,
+    '',
+  ]
+}
+
+function invariantLines({ invariants }: Inventory, base: string): readonly string[] {
+  if (invariants.length === 0) return []
+  return [
+    '## Run-time invariants',
+    '',
+    ...invariants.map(({ text, at }) => {
+      const places = at.map(({ name, file, line }) => {
+        const where = link(file, line, base)
+        return name === undefined ? where : `${code(name)} (${where})`
+      })
+      return places.length === 0 ? `- ${text}.` : `- ${text}: ${places.join(', ')}.`
+    }),
+  ]
+}
+
+function shortList(names: readonly string[]): string {
+  return names.length > 4
+    ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
+    : names.join(', ')
+}
+
+function link(file: string, line: number, base: string): string {
+  return `[${file}:${line}](${base}${file}#L${line})`
+}
+
+/** In a cell a bar would end it. */
+function code(text: string): string {
+  return `\`${text.replaceAll('`', "'").replaceAll('|', '\\|')}\``
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
