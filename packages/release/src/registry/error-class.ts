@@ -117,7 +117,7 @@ export interface Asked {
 }
 
 /** What the registry said, short enough for a message: registries answer with JSON, proxies with pages. */
-export function saidBy(answer: HttpAnswer): string {
+function saidBy(answer: HttpAnswer): string {
   const text = answer.body.subarray(0, 4096).toString('utf8').trim()
   const told = /"(?:error|message|reason)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1]
   const title = /<title>([^<]*)<\/title>/i.exec(text)?.[1]

@@ -15,10 +15,10 @@ import { packNpm, packPython, scratch } from '../support/packed.ts'
 
 interface Implementation {
   readonly name: string
-  start(): Promise<{ readonly url: string; close(): Promise<void> }>
-  open(url: string): Registry
+  readonly start: () => Promise<{ readonly url: string; close(): Promise<void> }>
+  readonly open: (url: string) => Registry
   /** Two calls with other content are two archives for the same version. */
-  pack(folder: string, name: string, content: string): Promise<PackedPackage>
+  readonly pack: (folder: string, name: string, content: string) => Promise<PackedPackage>
 }
 
 const implementations: readonly Implementation[] = [
@@ -75,7 +75,7 @@ for (const { name: kind, start, open, pack } of implementations) {
       assert.equal(found?.urls.length, packed.artifacts.length)
       assert.equal(found?.deprecated, undefined)
       assert.equal((await registry.compare(packed)).is, 'ours')
-      for (const url of found!.urls) assert.equal((await fetch(url)).status, 200)
+      for (const url of found.urls) assert.equal((await fetch(url)).status, 200)
     })
 
     test('other content is different, and an upload of it a conflict', async () => {

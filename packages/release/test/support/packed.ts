@@ -60,7 +60,7 @@ export async function packNpm(
   return { name, version, ecosystem: 'npm', artifacts: [await artifactOf(file)], manifest: whole }
 }
 
-export const metadata = (name: string, version: string): string =>
+const metadata = (name: string, version: string): string =>
   [
     'Metadata-Version: 2.4',
     `Name: ${name}`,

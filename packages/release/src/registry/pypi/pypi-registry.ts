@@ -265,7 +265,7 @@ async function formOf(
 }
 
 /** As addresses want it: lower case, and one dash for any run of dashes, dots and underscores. */
-export function normalName(name: string): string {
+function normalName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_.]+/g, '-')
 }
 
