@@ -1,6 +1,6 @@
 /**
- * The live view: keeps a model of the run and draws it, at most twelve times a second and only when
- * something has changed. What jobs say, and what they write to standard output, becomes ordinary lines
+ * The live view: keeps a model of the run and draws it, at most twelve times a second, less often on a slow
+ * terminal, and only when something has changed. What jobs say, and what they write to standard output, becomes ordinary lines
  * above the live region.
  *
  *   shown ⇄ suspended (the process is stopped)
@@ -23,6 +23,11 @@ import type { Reporter, RunPlan } from './reporter.ts'
 
 /** Milliseconds between two frames. */
 const framePause = 80
+/**
+ * So many times as long as a frame took is the least pause after it. Node waits on the loop until a terminal
+ * has taken what is written: one that cannot keep up gets fewer frames instead of holding up the run.
+ */
+const restFactor = 10
 /** Ages and countdowns are shown in seconds. */
 const tickPause = 1_000
 /** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
@@ -72,7 +77,8 @@ export class LiveReporter implements Reporter {
   #pending: string[] = []
   #frameTimer: Timer | undefined
   #tickTimer: Timer | undefined
-  #drawnAt = -Infinity
+  /** No frame before. */
+  #nextFrameAt = -Infinity
   #state: 'shown' | 'suspended' | 'closed' = 'shown'
 
   constructor(plan: RunPlan, options: LiveOptions) {
@@ -182,7 +188,7 @@ export class LiveReporter implements Reporter {
 
   readonly #request = (): void => {
     if (this.#frameTimer !== undefined || this.#state !== 'shown') return
-    const pause = Math.max(0, this.#drawnAt + framePause - this.#plan.clock.now())
+    const pause = Math.max(0, this.#nextFrameAt - this.#plan.clock.now())
     this.#frameTimer = this.#plan.clock.setTimer(pause, this.#draw)
   }
 
@@ -204,8 +210,8 @@ export class LiveReporter implements Reporter {
   }
 
   #drawFrame(): void {
-    const now = this.#plan.clock.now()
-    this.#drawnAt = now
+    const { clock } = this.#plan
+    const now = clock.now()
     this.#explain(now)
     const { columns, rows } = this.#screen
     const lines = frame(this.#model, this.#ui, {
@@ -226,6 +232,8 @@ export class LiveReporter implements Reporter {
       lines.map((line) => painted(paint(line, true), textOf(line))),
       above,
     )
+    const drawnAt = clock.now()
+    this.#nextFrameAt = Math.max(now + framePause, drawnAt + restFactor * (drawnAt - now))
   }
 
   #explain(now: number): void {

@@ -11,6 +11,7 @@ import { node, planOf } from '../support/output.ts'
 /** A terminal whose screen can be read. */
 class Fake extends EventEmitter {
   readonly emulator: Emulator
+  onWrite: (() => void) | undefined
   constructor(columns = 60, rows = 20) {
     super()
     this.emulator = new Emulator(columns, rows)
@@ -22,6 +23,7 @@ class Fake extends EventEmitter {
     return this.emulator.rows
   }
   write(text: string, ...more: unknown[]): boolean {
+    this.onWrite?.()
     this.emulator.write(text)
     const callback = more.at(-1)
     if (typeof callback === 'function') (callback as () => void)()
@@ -65,6 +67,21 @@ test('at most twelve frames a second, and none when nothing has changed', async 
   const quiet = terminal.emulator.writes
   await clock.advance(10_000)
   assert.equal(terminal.emulator.writes, quiet)
+  reporter[Symbol.dispose]()
+})
+
+test('a terminal that is slow gets fewer frames: at most a tenth of the time goes to drawing', async () => {
+  const { clock, terminal, reporter } = open()
+  // The clock goes on while the terminal is written to.
+  let waited = 0
+  const now = clock.now.bind(clock)
+  clock.now = () => now() + waited
+  terminal.onWrite = () => (waited += 50)
+  for (let i = 0; i < 300; i++) {
+    reporter.observe({ type: 'log', at: 0, name: 'a', attempt: 0, text: `line ${i}` })
+    await clock.advance(10)
+  }
+  assert.ok(waited >= 100 && waited <= 500, `${waited} ms of ${3_000 + waited}`)
   reporter[Symbol.dispose]()
 })
 
