@@ -27,11 +27,13 @@ const names = (value: unknown): string[] => (isFields(value) ? Object.keys(value
 
 /** A manifest in the forms that npm-packlist expects. */
 function forPacklist(manifest: Fields): Fields {
-  const { bin, name } = manifest
+  const { bin, files, name } = manifest
   const own = typeof name === 'string' ? path.posix.basename(name) : ''
   return {
     ...manifest,
     bin: typeof bin === 'string' ? { [own]: bin } : bin,
+    // Whatever else it is, npm takes it for nothing.
+    files: Array.isArray(files) ? files.filter((file) => typeof file === 'string') : undefined,
     bundleDependencies: bundledNames(manifest),
   }
 }

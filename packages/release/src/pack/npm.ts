@@ -111,9 +111,9 @@ function entryFor(
 ): ArchiveEntry {
   const { file, isExecutable, manifestOf } = listed
   const entry = { path: `package/${listed.path}`, isExecutable, content: { file } }
-  const all = [...plan.packages.values()]
-  const bundled = manifestOf && all.find((other) => other.package.folder === manifestOf)
-  if (!bundled) return entry
+  if (manifestOf === undefined) return entry
+  const bundled = plan.packages.values().find((other) => other.package.folder === manifestOf)
+  if (bundled === undefined) return entry
   // Taken along, it may be one of those that are never published.
   const published = { ...bundled, package: { ...bundled.package, isPrivate: false } }
   const text = JSON.stringify(releaseManifest(published, plan, options), undefined, 2)

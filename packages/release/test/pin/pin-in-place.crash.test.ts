@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { isError } from '@heddle/core'
 import { pinInPlace } from '../../src/pin/pin-in-place.ts'
 import { Tree } from '../plan-kit.ts'
 import { manifestNames, WildTree } from './wild-tree.ts'
@@ -67,6 +68,25 @@ test('S67, C, N1: SIGKILL, then a restart: 5 of 5 byte-identical before anything
   assert.equal(restored.length, five)
   assert.equal(tree.identical(), five)
   assert.deepEqual(tree.traces(), [])
+})
+
+test('S68, N1: edited after a SIGKILL: told once, both versions kept, the others restored', async () => {
+  using tree = new WildTree()
+  const plan = tree.plan()
+  const child = await startPinned(tree, 'kill')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const edited = tree.read('packages/tabs/package.json').replace('1.1.0', '1.1.1')
+  tree.write('packages/tabs/package.json', edited)
+  const options = { journalFolder: tree.journal }
+  await assert.rejects(pinInPlace(plan, [], options), (error) => {
+    assert.ok(isError(error, 'HDL_RESTORE_CONFLICT'))
+    assert.match(fs.readFileSync(error.details.kept, 'utf8'), /"version": "1\.0\.0"/)
+    return true
+  })
+  assert.equal(tree.identical(), five - 1)
+  assert.equal(tree.read('packages/tabs/package.json'), edited)
+  await (await pinInPlace(plan, [], options)).restore()
 })
 
 test('S67, C: killed ahead of its operations on files, one after the other, while it recovers', async () => {
