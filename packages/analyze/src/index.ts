@@ -57,3 +57,9 @@ export { count } from './report/words.ts'
 export { rulePage, rulePages, type RulePage } from './explain/pages.ts'
 export { suggestRule } from './explain/suggest.ts'
 export { pageLines, pageList } from './explain/text.ts'
+
+// inventory/: what runs where.
+export type { Inventory } from './inventory/inventory.ts'
+export { makeInventory } from './inventory/make-inventory.ts'
+export { inventoryMarkdown } from './inventory/markdown.ts'
+export { loadCatalogue } from './models/load.ts'

@@ -41,5 +41,6 @@ async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
   const selection = await session.select()
   surface.progress(`analysing ${count(selection.files.length, 'file')} …`)
   const analysis = await analyze(session.optionsFor(selection))
+  if (flags.inventory) return session.answerInventory(analysis)
   return session.answer(analysis, selection, baseline)
 }

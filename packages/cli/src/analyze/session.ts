@@ -4,7 +4,10 @@ import path from 'node:path'
 import {
   baselineName,
   count,
+  inventoryMarkdown,
+  loadCatalogue,
   loadConfig,
+  makeInventory,
   makeReport,
   selectTargets,
   summaryLines,
@@ -15,7 +18,7 @@ import {
   type Selection,
 } from '@heddle/analyze'
 import { systemKernel } from '@heddle/core/lowlevel'
-import type { ExitCode } from '../exit-codes.ts'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { readVersion } from '../version.ts'
 import { span } from '../view/line.ts'
 import { readBaseline, writeBaseline } from './baseline-file.ts'
@@ -142,6 +145,27 @@ export class Session {
     const options = { text, color, version: this.#version, root: this.root }
     await this.#surface.answer(render(made.report, settings.format, options), summary)
     return exitCodeOf(made.report, settings.failOn, settings.failLevel)
+  }
+
+  /**
+   * Answers with what runs where, instead of with findings.
+   *
+   * *Cancellation*: none; files are written whole or not at all.
+   *
+   * @throws `HDL_MODEL_INVALID`, `HDL_MODEL_UNREADABLE`
+   */
+  async answerInventory(analysis: Analysis): Promise<ExitCode> {
+    const catalogue = await loadCatalogue(this.settings.models)
+    const inventory = makeInventory(analysis.program, catalogue)
+    const isJson = this.settings.format === 'json'
+    const text = isJson ? `${JSON.stringify(inventory)}\n` : inventoryMarkdown(inventory)
+    const size = count(analysis.stats.files, 'file')
+    await this.#surface.answer(text, [[span(`Wrote the inventory of ${size}.`)]])
+    for (const { file = '', message, isIncomplete } of analysis.diagnostics)
+      if (isIncomplete) this.#surface.tell([span(`incomplete: ${file}: ${message}`, 'red')])
+    return analysis.diagnostics.some((each) => each.isIncomplete)
+      ? exitCodes.incomplete
+      : exitCodes.ok
   }
 
   async #judge(

@@ -82,6 +82,8 @@ export function analyzeCommand(): Command {
         )
       if (flags.json === true && flags.format !== undefined && flags.format !== 'json')
         command.error(`error: option '--json' cannot be used with '--format ${flags.format}'`)
+      if (flags.inventory === true && (flags.format === 'sarif' || flags.format === 'github'))
+        command.error(`error: option '--inventory' cannot be used with '--format ${flags.format}'`)
       const { executeAnalyze } = await import('../analyze/execute.ts')
       await executeAnalyze({
         targets,

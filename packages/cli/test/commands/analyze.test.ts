@@ -254,6 +254,34 @@ test('settings are found upwards; flags win; what is not understood is an error 
   assert.match(bad.stderr, /bad\.json has an unknown key "exlude"\. Did you mean "exclude"\?/)
 })
 
+test('--inventory: what runs where, as a document and as data', async (t) => {
+  const server = `import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+
+createServer((request, response) => {
+  response.end(readFileSync('page.html'))
+}).listen(8080)
+`
+  const folder = await project(t, { 'server.ts': server })
+  const [text, json, refused] = await Promise.all([
+    analyze(folder, '--inventory'),
+    analyze(folder, '--inventory', '--json'),
+    analyze(folder, '--inventory', '--format', 'sarif'),
+  ])
+  assert.deepEqual([text.code, json.code, refused.code], [0, 0, 2])
+  assert.match(text.stdout, /^# Async boundaries inventory\n/)
+  assert.match(
+    text.stdout,
+    /\| `server\.ts` \| 1 request handler \| [^|]* \| `readFileSync\(\)` \|/,
+  )
+  const { version, matrix } = JSON.parse(json.lines.at(-1)!) as {
+    version: number
+    matrix: { component: string }[]
+  }
+  assert.deepEqual([version, matrix[0]!.component], [1, 'server.ts'])
+  assert.match(refused.stderr, /'--inventory' cannot be used with '--format sarif'/)
+})
+
 test('--explain: a page, all rules, and what was meant', async (t) => {
   const folder = await project(t, {})
   const [page, list, json, unknown] = await Promise.all([
