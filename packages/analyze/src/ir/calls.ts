@@ -373,16 +373,18 @@ function callByReference(cx: HostLowering, node: CallExpression, values: readonl
 
 /** `Promise.all([...])` and its relatives settle with what they are given. */
 function lowerPromiseStatic(cx: HostLowering, node: CallExpression): Value {
-  let all = unknown
+  const calls = new Set<CallSite>()
   let tail: Value['tail']
   for (const arg of node.arguments) {
     const value = lowerArgument(cx, arg)
-    all = combine(all, value)
-    tail ??= value.tail
+    for (const one of [value, ...(value.parts ?? [])]) {
+      for (const call of one.calls ?? []) calls.add(call)
+      tail ??= one.tail
+    }
   }
-  for (const call of all.calls ?? []) call.isJoined = true
+  for (const call of calls) call.isJoined = true
   return {
-    ...(all.calls !== undefined && { calls: all.calls }),
+    ...(calls.size > 0 && { calls: [...calls] }),
     ...(tail !== undefined && { tail, isTailOptional: true }),
     fresh: 'promise',
   }

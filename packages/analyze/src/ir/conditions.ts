@@ -150,8 +150,8 @@ export function decide(
     end: at.end,
   }
   for (const access of value.reads ?? []) access.checks.push(check)
-  if (value.isAwaited !== true || value.reads === undefined)
-    for (const call of value.calls ?? []) call.checks.push(check)
+  for (const call of value.calls ?? []) call.checks.push(check)
+  for (const call of value.from ?? []) call.checks.push(check)
 }
 
 /** For `??`, `?.` and `??=`: true means "not null". */

@@ -107,8 +107,8 @@ export interface Fork {
 export interface Graph {
   readonly entry: Block
   readonly blocks: readonly Block[]
-  /** Some path of it (callbacks included) suspends. */
-  readonly suspends: boolean
+  /** Some path of it (callbacks included) suspends. Settled when it is summarised. */
+  suspends: boolean
   /** It was cut short because it is too large or nested too deeply. */
   readonly isTruncated: boolean
 }

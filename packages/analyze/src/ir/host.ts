@@ -267,7 +267,7 @@ export class HostLowering {
     }
     this.frame.unit.suspensions.push(suspension)
     this.current.events.push(suspension)
-    this.#suspends = true
+    if (kind !== 'call') this.#suspends = true
     this.mayThrow()
     this.advance()
   }

@@ -166,7 +166,8 @@ function lowerReturn(cx: HostLowering, argument: Node | null, start: number, end
     call.isJoined = true
     call.isReturned = true
   }
-  if (pending.length > 0) cx.suspend('call', start, end, pending)
+  // With a `finally` around it the function goes on at once: nothing is waited for here.
+  if (pending.length > 0 && cx.frame.finallies.length === 0) cx.suspend('call', start, end, pending)
   const { exit } = cx.frame
   if (value.tail !== undefined && exit !== undefined) cx.link(value.tail, exit)
   leaveThrough(cx, 0, exit, true)

@@ -18,6 +18,8 @@ export interface Value {
   readonly reads?: readonly Access[]
   /** It is the promise (or the awaited result) of these calls. */
   readonly calls?: readonly CallSite[]
+  /** Calls whose results it was computed from; it is none of their promises. */
+  readonly from?: readonly CallSite[]
   /** Where the continuations hung on it end. */
   readonly tail?: Block
   /** It may also settle without having gone through the tail. */
@@ -47,22 +49,21 @@ export function combine(a: Value, b: Value): Value {
   if (a === unknown) return derived(b)
   if (b === unknown) return derived(a)
   const reads = union(a.reads, b.reads)
-  const calls = union(a.calls, b.calls)
-  if (reads === undefined && calls === undefined) return unknown
-  return {
-    ...(reads !== undefined && { reads }),
-    ...(calls !== undefined && { calls }),
-    ...((a.isAwaited ?? b.isAwaited) === true && { isAwaited: true }),
-  }
+  const from = union(union(a.calls, a.from), union(b.calls, b.from))
+  return derivedOf(reads, from, (a.isAwaited ?? b.isAwaited) === true)
 }
 
 /** Computed from it, but no longer it. */
 export function derived(value: Value): Value {
-  if (value.reads === undefined && value.calls === undefined) return unknown
+  return derivedOf(value.reads, union(value.calls, value.from), value.isAwaited === true)
+}
+
+function derivedOf(reads: Value['reads'], from: Value['from'], isAwaited: boolean): Value {
+  if (reads === undefined && from === undefined) return unknown
   return {
-    ...(value.reads !== undefined && { reads: value.reads }),
-    ...(value.calls !== undefined && { calls: value.calls }),
-    ...(value.isAwaited === true && { isAwaited: true }),
+    ...(reads !== undefined && { reads }),
+    ...(from !== undefined && { from }),
+    ...(isAwaited && { isAwaited: true }),
   }
 }
 
@@ -70,9 +71,14 @@ export function derived(value: Value): Value {
 export function either(a: Value, b: Value): Value {
   if (a === unknown || a === b) return b
   if (b === unknown) return a
-  const joined = combine(a, b)
+  const reads = union(a.reads, b.reads)
+  const calls = union(a.calls, b.calls)
+  const from = union(a.from, b.from)
   return {
-    ...joined,
+    ...(reads !== undefined && { reads }),
+    ...(calls !== undefined && { calls }),
+    ...(from !== undefined && { from }),
+    ...(a.isAwaited === true && b.isAwaited === true && { isAwaited: true }),
     ...(a.location !== undefined && a.location === b.location && { location: a.location }),
     ...(a.instanceOf !== undefined &&
       a.instanceOf === b.instanceOf && { instanceOf: a.instanceOf }),

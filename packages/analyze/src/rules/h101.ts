@@ -117,7 +117,7 @@ function windowFrom(
       switch (event.op) {
         case 'read':
           if (state !== stale || event.checks.length === 0) return state
-          if (event.location.canonical === location) return stop
+          if (model.isCheckOf(event, location)) return stop
           return event.checks.some((one) => one.isIdentity) ? stop : state
         case 'write':
           if (event.location.canonical !== location) return state
@@ -126,6 +126,7 @@ function windowFrom(
           write = event
           return found
         case 'call': {
+          if (state === stale && model.isCheckOf(event, location)) return stop
           const effects = effectsOf(event, 'before')
           if (effects === undefined) return state
           if (state === fresh) return effects.store === undefined ? state : stop

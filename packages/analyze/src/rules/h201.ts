@@ -21,7 +21,6 @@ import {
   baseOf,
   callsIn,
   inSameRegion,
-  isCheckOf,
   isIdentityCheck,
   isTeardown,
   overSuspension,
@@ -50,7 +49,7 @@ function staleFlag(model: Model, host: Host): Draft | undefined {
     const checks = accesses.filter(
       (one) => one.access.op === 'read' && one.access.checks.length > 0,
     )
-    if (checks.length < 2 || !isRecheckedAfterSuspension(host, location, checks)) continue
+    if (checks.length < 2 || !isRecheckedAfterSuspension(model, host, location, checks)) continue
     const killer = killerOf(model, location, host.unit)
     if (killer === undefined) continue
     for (const check of checks) {
@@ -59,7 +58,7 @@ function staleFlag(model: Model, host: Host): Draft | undefined {
         host.graph,
         check,
         (event) => event.op === 'call' && usesResourceOf(event, location),
-        (event, isAfter) => isAfter && (isCheckOf(event, location) || isOtherCheck(event)),
+        (event, isAfter) => isAfter && (model.isCheckOf(event, location) || isOtherCheck(event)),
       )
       const use = way?.event as CallSite | undefined
       if (way === undefined || use === undefined || isTeardownCall(use)) continue
@@ -79,6 +78,7 @@ function sameUnit(check: Place, use: Place): FunctionUnit | undefined {
 
 /** Code that looks at the flag after a suspension shows that it may change there. */
 function isRecheckedAfterSuspension(
+  model: Model,
   host: Host,
   location: Location,
   checks: readonly Located[],
@@ -88,7 +88,7 @@ function isRecheckedAfterSuspension(
       overSuspension(
         host.graph,
         one,
-        (event) => event !== one.access && isCheckOf(event, location),
+        (event) => event !== one.access && model.isCheckOf(event, location),
       ) !== undefined,
   )
 }
@@ -146,7 +146,7 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
       host.graph,
       from,
       (event, at) => event === site && at === block,
-      (event, isAfter) => isAfter && (isCheckOf(event, location) || isOtherCheck(event)),
+      (event, isAfter) => isAfter && (model.isCheckOf(event, location) || isOtherCheck(event)),
     )
     if (way === undefined) continue
     const killer = teardownOf(model, location, host.unit)
@@ -221,8 +221,8 @@ function resourceOf(model: Model, host: Host, claim: Location, set: Located): Cl
         (event) => event === set.access,
         (event, isAfter) =>
           isAfter &&
-          (isCheckOf(event, location) ||
-            isCheckOf(event, claim) ||
+          (model.isCheckOf(event, location) ||
+            model.isCheckOf(event, claim) ||
             isIdentityCheck(event) ||
             isOtherCheck(event)),
       )

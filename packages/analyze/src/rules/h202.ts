@@ -14,7 +14,7 @@ import { generation, identityCheck } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { isCheckOf, isIdentityCheck, overSuspension } from './walk.ts'
+import { isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h202(model: Model): Draft[] {
   const drafts: Draft[] = []
@@ -55,7 +55,7 @@ function from(model: Model, host: Host, location: Location, stored: Located): Dr
     stored,
     (event) => event.op === 'write' && event.location.canonical === location && !isStore(event),
     (event, isAfter) =>
-      (isAfter && (isCheckOf(event, location) || isIdentityCheck(event))) ||
+      (isAfter && (model.isCheckOf(event, location) || isIdentityCheck(event))) ||
       (event.op === 'write' &&
         event.location.canonical === location &&
         isStore(event) &&

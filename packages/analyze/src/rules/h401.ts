@@ -6,6 +6,7 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
+import type { Value } from '../ir/values.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import { isStore } from '../summaries/summary.ts'
@@ -97,10 +98,7 @@ function storedAfter(
         write = event
         return found
       }
-      if (
-        event.op === 'call' &&
-        event.args.some((arg) => arg.calls?.includes(call.event) === true)
-      ) {
+      if (event.op === 'call' && event.args.some((arg) => isFrom(arg, call.event))) {
         for (const target of targetsOf(event)) {
           const stored = model.summaries(target).before.get(location)?.store
           if (stored === undefined) continue
@@ -117,7 +115,11 @@ function storedAfter(
 }
 
 function comesFrom(write: Access, site: CallSite): boolean {
-  return write.value?.calls?.includes(site) === true
+  return write.value !== undefined && isFrom(write.value, site)
+}
+
+function isFrom(value: Value, site: CallSite): boolean {
+  return value.calls?.includes(site) === true || value.from?.includes(site) === true
 }
 
 function isGuarded(model: Model, host: Host, read: Located, stored: Stored): boolean {

@@ -2,9 +2,9 @@
 import { HeldGuards } from '../guards/held.ts'
 import { Reservations } from '../guards/reservation.ts'
 import { Serial } from '../guards/serial.ts'
-import type { Access, Block, Graph } from '../ir/graph.ts'
+import type { Access, Block, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
+import type { CallSite, FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
 import type { Summaries } from '../summaries/summary.ts'
 
 /** An access with where it is. */
@@ -23,6 +23,9 @@ export interface Host {
   readonly accesses: ReadonlyMap<Location, readonly Located[]>
 }
 
+/** A predicate that looks at more is about something larger. */
+const maxAsked = 6
+
 export class Model {
   readonly program: Program
   readonly summaries: Summaries
@@ -31,6 +34,7 @@ export class Model {
   readonly held = new HeldGuards()
   readonly serial: Serial
   readonly #accesses = new Map<Location, Located[]>()
+  readonly #indirect = new Map<Event, ReadonlySet<Location>>()
   readonly #fields = new Map<string, Located[]>()
 
   constructor(program: Program, summaries: Summaries) {
@@ -47,15 +51,83 @@ export class Model {
     const accesses = new Map<Location, Located[]>()
     for (const block of graph.blocks) {
       for (const [index, event] of block.events.entries()) {
+        const at = { host: unit, graph, block, index }
+        if (event.op === 'call') {
+          if (event.checks.length > 0) this.#addIndirect(accesses, event, this.#askedBy(event), at)
+          continue
+        }
         if (event.op !== 'read' && event.op !== 'write') continue
-        const located: Located = { access: event, host: unit, graph, block, index }
+        const located: Located = { access: event, ...at }
         const location = event.location.canonical
         push(accesses, location, located)
         push(this.#accesses, location, located)
         if (event.op === 'write') push(this.#fields, location.field, located)
+        else if (event.checks.length > 0 && location.class !== undefined)
+          this.#addIndirect(accesses, event, this.#gottenBy(location), at)
       }
     }
     return { unit, graph, accesses }
+  }
+
+  /** A check through a function or a getter is a check of what that looks at. */
+  #addIndirect(
+    accesses: Map<Location, Located[]>,
+    event: CallSite | Access,
+    locations: readonly Location[],
+    at: Omit<Located, 'access'>,
+  ): void {
+    if (locations.length === 0) return
+    this.#indirect.set(event, new Set(locations))
+    for (const location of locations) {
+      const access: Access = {
+        op: 'read',
+        location,
+        owner: event.owner,
+        start: event.start,
+        end: event.end,
+        kind: undefined,
+        value: undefined,
+        checks: event.checks,
+        isInitial: false,
+        use: undefined,
+        isAsserted: false,
+      }
+      push(accesses, location, { access, ...at })
+    }
+  }
+
+  /** What a predicate looks at: a function that changes nothing and does not wait. */
+  #askedBy(site: CallSite): readonly Location[] {
+    const found: Location[] = []
+    for (const target of site.targets) found.push(...this.#readsOf(target))
+    return found.length > maxAsked ? [] : found
+  }
+
+  #gottenBy(location: Location): readonly Location[] {
+    for (let at = location.class; at !== undefined; at = at.superClass) {
+      const unit = at.methods.get(location.field)
+      if (unit !== undefined) return unit.kind === 'getter' ? this.#readsOf(unit) : []
+    }
+    return []
+  }
+
+  #readsOf(unit: FunctionUnit): readonly Location[] {
+    const summary = this.summaries(unit)
+    if (summary.suspends !== 'never' || summary.before.size > maxAsked) return []
+    const found: Location[] = []
+    for (const [location, effects] of summary.before) {
+      if (effects.store !== undefined || effects.clear !== undefined) return []
+      found.push(location)
+    }
+    return found
+  }
+
+  /** Whether an event looks at a location and decides on it, itself or through a function. */
+  isCheckOf(event: Event, location: Location): boolean {
+    if (event.op !== 'read' && event.op !== 'call') return false
+    if (event.checks.length === 0) return false
+    if (event.op === 'read' && event.location.canonical === location) return true
+    return this.#indirect.get(event)?.has(location) === true
   }
 
   /** All accesses of a location in the program. */

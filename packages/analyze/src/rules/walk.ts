@@ -57,10 +57,6 @@ export function inSameRegion(
   })
 }
 
-export function isCheckOf(event: Event, location: Location): boolean {
-  return event.op === 'read' && event.checks.length > 0 && event.location.canonical === location
-}
-
 export function isIdentityCheck(event: Event): boolean {
   return event.op === 'read' && event.checks.some((check) => check.isIdentity)
 }

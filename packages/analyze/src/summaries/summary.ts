@@ -84,7 +84,28 @@ export function phasesOf(graph: Graph): Uint8Array {
   return phases
 }
 
+/**
+ * `return f()` waits for f only if f waits: what has turned out to be synchronous is no suspension.
+ */
+function settleReturns(unit: FunctionUnit, graph: Graph, summaries: Summaries): void {
+  for (const block of graph.blocks) {
+    const last = block.events.at(-1)
+    if (last?.op !== 'suspend' || last.kind !== 'call') continue
+    const waits = last.joins.some((site) =>
+      targetsOf(site).some((target) => target === unit || summaries(target).suspends !== 'never'),
+    )
+    if (waits) {
+      graph.suspends = true
+      continue
+    }
+    block.events.pop()
+    const { suspensions } = last.owner
+    suspensions.splice(suspensions.indexOf(last), 1)
+  }
+}
+
 function summaryOf(unit: FunctionUnit, graph: Graph, summaries: Summaries): Summary {
+  settleReturns(unit, graph, summaries)
   const before = new Map<Location, Effects>()
   const after = new Map<Location, Effects>()
   const phases = phasesOf(graph)
