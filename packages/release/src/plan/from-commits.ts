@@ -153,9 +153,8 @@ async function changesSince(
   for (const [base, names] of byBase) {
     const range = history.since(base)
     if (history.reaches(range, cut)) unknown.push(...names)
-    const changes = history.changes(range)
-    for (const name of names) found.set(name, changes.get(name) ?? [])
-    // There may be as many ranges as packages, and each takes up to some milliseconds.
+    for (const [name, changes] of history.changes(range, names)) found.set(name, changes)
+    // There may be as many ranges as packages, and each takes up to a millisecond.
     await new Promise<void>((done) => kernel.clock.afterIo(done))
   }
   // P5: a range that goes on where the clone was cut has an unknown part.

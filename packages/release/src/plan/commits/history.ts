@@ -42,14 +42,32 @@ export function historyEntry(
 /** By position: 1 for the commits that are looked at. */
 export type Range = Readonly<Uint8Array>
 
+/** Commits by their position, which is fixed once: there may be as many ranges as packages. */
 export class History {
   readonly #entries: readonly HistoryEntry[]
   readonly #position = new Map<string, number>()
+  /** Positions of the parents that are here. */
+  readonly #parents: readonly (readonly number[])[]
+  readonly #reverting: readonly number[]
+  /** Where something may count for a package. */
+  readonly #changing = new Map<string, number[]>()
 
   /** Newest first, children before parents. */
   constructor(entries: readonly HistoryEntry[]) {
     this.#entries = entries
-    for (const [index, { hash }] of entries.entries()) this.#position.set(hash, index)
+    for (const [at, { hash, parsed, changed }] of entries.entries()) {
+      this.#position.set(hash, at)
+      if (parsed.change === 'none') continue
+      for (const name of changed) {
+        const list = this.#changing.get(name)
+        if (list === undefined) this.#changing.set(name, [at])
+        else list.push(at)
+      }
+    }
+    this.#parents = entries.map(({ parents }) =>
+      parents.map((hash) => this.#position.get(hash)).filter((at) => at !== undefined),
+    )
+    this.#reverting = [...entries.keys()].filter((at) => entries[at]!.parsed.reverts.length > 0)
   }
 
   /** What a release at this commit does not contain; everything without one. */
@@ -60,11 +78,7 @@ export class History {
     if (start === undefined) return range
     range[start] = 0
     for (let at = start; at < range.length; at++) {
-      if (range[at] === 1) continue
-      for (const parent of this.#entries[at]!.parents) {
-        const position = this.#position.get(parent)
-        if (position !== undefined) range[position] = 0
-      }
+      if (range[at] === 0) for (const parent of this.#parents[at]!) range[parent] = 0
     }
     return range
   }
@@ -75,29 +89,32 @@ export class History {
     return false
   }
 
-  /** The changes of the range that count, by package. */
-  changes(range: Range): Map<string, EffectiveChange[]> {
+  /** The changes of the range that count for these packages. */
+  changes(range: Range, names: readonly string[]): Map<string, EffectiveChange[]> {
     const gone = this.#takenBack(range)
-    const found = new Map<string, EffectiveChange[]>()
-    for (const [at, entry] of this.#entries.entries()) {
-      const { change, title } = entry.parsed
-      if (range[at] === 0 || change === 'none' || gone.has(entry.hash)) continue
-      const spoken = entry.parents.length > 1 ? this.#spokenFor(entry, gone) : undefined
-      for (const name of entry.changed) {
-        if (spoken?.has(name)) continue
-        const list = found.get(name)
-        if (list === undefined) found.set(name, [{ change, title }])
-        else list.push({ change, title })
-      }
+    const spoken = new Map<string, Set<string>>()
+    const counts = (at: number, name: string): boolean => {
+      const entry = this.#entries[at]!
+      if (range[at] === 0 || gone.has(entry.hash)) return false
+      if (entry.parents.length < 2) return true
+      let others = spoken.get(entry.hash)
+      if (others === undefined) spoken.set(entry.hash, (others = this.#spokenFor(entry, gone)))
+      return !others.has(name)
     }
-    return found
+    return new Map(
+      names.map((name) => {
+        const found = (this.#changing.get(name) ?? []).filter((at) => counts(at, name))
+        return [name, found.map((at) => this.#entries[at]!.parsed)]
+      }),
+    )
   }
 
   /** H1 to H3. A revert is newer than what it takes back, so one pass from the newest on is enough. */
   #takenBack(range: Range): Set<string> {
     const gone = new Set<string>()
-    for (const [at, { hash, parsed }] of this.#entries.entries()) {
-      if (range[at] === 0 || parsed.reverts.length === 0 || gone.has(hash)) continue
+    for (const at of this.#reverting) {
+      const { hash, parsed } = this.#entries[at]!
+      if (range[at] === 0 || gone.has(hash)) continue
       const targets = parsed.reverts.map((revert) =>
         'hash' in revert
           ? { target: this.#find(revert.hash), mainline: revert.mainline }
@@ -132,24 +149,19 @@ export class History {
    */
   #between(from: string, without: string | undefined): HistoryEntry[] {
     const wanted = new Map<number, boolean>()
-    const mark = (hash: string | undefined, isWanted: boolean): void => {
-      const at = hash === undefined ? undefined : this.#position.get(hash)
+    const mark = (at: number | undefined, isWanted: boolean): void => {
       if (at !== undefined) wanted.set(at, isWanted && wanted.get(at) !== false)
     }
-    mark(from, true)
-    mark(without, false)
+    const start = this.#position.get(from)!
+    mark(start, true)
+    mark(this.#position.get(without ?? ''), false)
     const found: HistoryEntry[] = []
-    let open = 1
-    const start = this.#position.get(from) ?? this.#entries.length
-    for (let at = start; at < this.#entries.length && open > 0; at++) {
+    for (let at = start; [...wanted.values()].includes(true); at++) {
       const isWanted = wanted.get(at)
       if (isWanted === undefined) continue
-      const entry = this.#entries[at]!
-      if (isWanted) found.push(entry)
-      for (const parent of entry.parents) mark(parent, isWanted)
+      if (isWanted) found.push(this.#entries[at]!)
+      for (const parent of this.#parents[at]!) mark(parent, isWanted)
       wanted.delete(at)
-      open = 0
-      for (const flag of wanted.values()) if (flag) open++
     }
     return found
   }

@@ -9,7 +9,7 @@ const hashOf = (i: number): string => i.toString(16).padStart(40, '0')
 function changesOf(commits: readonly Commit[]): Map<string, EffectiveChange[]> {
   const entries = commits.map((commit) => historyEntry(commit, () => ['p']))
   const history = new History(entries)
-  return history.changes(history.since(undefined))
+  return history.changes(history.since(undefined), ['p'])
 }
 
 interface Feature {
@@ -125,7 +125,7 @@ test('property P2: a range is what the release does not contain', () => {
         ),
       )
       const history = new History(entries.toReversed())
-      const titles = (history.changes(history.since(hashOf(base))).get('p') ?? []).map(
+      const titles = (history.changes(history.since(hashOf(base)), ['p']).get('p') ?? []).map(
         ({ title }) => title,
       )
       const contained = ancestors(parents, base)
