@@ -6,7 +6,7 @@
  * need the callees; which findings are shown is decided afterwards, by targets and reports.
  */
 import type { Finding } from './finding.ts'
-import type { AnalysisCache } from './frontend/analysis-cache.ts'
+import type { AnalysisCache } from './typed/analysis-cache.ts'
 import type { Program } from './ir/program.ts'
 
 export interface AnalyzeOptions {

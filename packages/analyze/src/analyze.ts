@@ -15,6 +15,8 @@ import { buildProgram } from './ir/build.ts'
 import { Model } from './rules/model.ts'
 import { runRules } from './rules/index.ts'
 import { summarise } from './summaries/summary.ts'
+import { ProgramTypes } from './typed/program-types.ts'
+import { useTypes } from './typed/use-types.ts'
 
 /**
  * Analyses files together.
@@ -26,7 +28,25 @@ export async function analyze(
   options: AnalyzeOptions,
   kernel: Kernel = systemKernel,
 ): Promise<Analysis> {
-  const { clock } = kernel
+  const { root, files, overlays, cache } = options
+  if (options.types === 'none' || files.length === 0) {
+    return analyzeWith(undefined, options, kernel)
+  }
+  const start = { root, files, overlays }
+  const types = cache?.typesFor(start) ?? new ProgramTypes(start)
+  try {
+    return await analyzeWith(types, options, kernel)
+  } finally {
+    // The compiler of a cache is for the next run, too.
+    if (cache === undefined) await types.close()
+  }
+}
+
+async function analyzeWith(
+  types: ProgramTypes | undefined,
+  options: AnalyzeOptions,
+  { clock }: Kernel,
+): Promise<Analysis> {
   const started = clock.now()
   const { root, files, overlays, cache, signal } = options
   const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
@@ -45,6 +65,8 @@ export async function analyze(
   diagnostics.push(...built.diagnostics)
   const loweredAt = clock.now()
   const { program } = built
+  if (types !== undefined) diagnostics.push(...(await useTypes(program, parsed, types)))
+  const typedAt = clock.now()
   options.signal?.throwIfAborted()
   const summaries = summarise(program.units)
   const summarisedAt = clock.now()
@@ -62,12 +84,12 @@ export async function analyze(
       files: parsed.length,
       lines: parsed.reduce((sum, one) => sum + one.lineAt(one.text.length).line, 0),
       functions: program.units.length,
-      types: 'none',
+      types: types?.source ?? 'none',
       ms: {
         parse: parsedAt - started,
         lower: loweredAt - parsedAt,
-        types: 0,
-        summaries: summarisedAt - loweredAt,
+        types: typedAt - loweredAt,
+        summaries: summarisedAt - typedAt,
         rules: ended - summarisedAt,
         total: ended - started,
       },

@@ -14,6 +14,7 @@ import { findCompilers } from './types/find-compiler.ts'
 import type { FoundCompiler } from './types/find-compiler.ts'
 import type { NativeModule } from './types/native-api.ts'
 import { noTypes } from './types/none.ts'
+import type { TypeProblem } from './types/types-protocol.ts'
 import { TypeScript6 } from './types/typescript-6.ts'
 import { TypeScript7 } from './types/typescript-7.ts'
 
@@ -25,7 +26,7 @@ export interface TypesOptions {
   /** Text that is newer than the file on disk, by absolute path. */
   readonly overlays?: ReadonlyMap<string, string>
   /** Types are lost, or fewer than asked for: why. */
-  readonly onProblem: (message: string) => void
+  readonly onProblem: (problem: TypeProblem) => void
   /** Milliseconds a single question may take before the compiler is given up. Default 30,000. */
   readonly requestLimit?: number
   /** Compilers to try, best first. Default: those that are installed. */
@@ -46,8 +47,9 @@ class FallingTypes implements TypeSource {
   constructor(options: TypesOptions) {
     this.#options = options
     this.#compilers = [...(options.compilers ?? findCompilers(options.root))]
-    if (this.#compilers.length === 0)
-      options.onProblem('No compiler is installed: types are not used.')
+    if (this.#compilers.length === 0) {
+      options.onProblem({ message: 'No compiler is installed: types are not used.', isLost: false })
+    }
     this.#next()
   }
 
@@ -80,33 +82,37 @@ class FallingTypes implements TypeSource {
   }
 
   #giveUp(error: unknown): void {
-    this.#options.onProblem(`The compiler (${this.#source.kind}) failed: ${describe(error)}`)
-    this.#source.close()
+    const failed = this.#source
+    failed.close()
     this.#next()
+    this.#tell(`The compiler (${failed.kind}) failed: ${describe(error)}`)
   }
 
   /** The next compiler that starts; in the end `noTypes`, which never fails. */
   #next(): void {
     this.#source = noTypes
-    for (
-      let found = this.#compilers.shift();
-      found !== undefined;
-      found = this.#compilers.shift()
-    ) {
+    const failures: string[] = []
+    while (this.#source === noTypes) {
+      const found = this.#compilers.shift()
+      if (found === undefined) break
       try {
         this.#source = this.#open(found)
-        return
       } catch (error) {
         const { version, folder } = found
-        this.#options.onProblem(
-          `TypeScript ${version} in ${folder} cannot be used: ${describe(error)}`,
-        )
+        failures.push(`TypeScript ${version} in ${folder} cannot be used: ${describe(error)}`)
       }
     }
+    for (const message of failures) this.#tell(message)
+  }
+
+  /** As long as another compiler answers, nothing is lost. */
+  #tell(message: string): void {
+    this.#options.onProblem({ message, isLost: this.#source === noTypes })
   }
 
   #open(compiler: FoundCompiler): TypeSource {
-    const { root, files, onProblem, requestLimit = 30_000 } = this.#options
+    const { root, files, requestLimit = 30_000 } = this.#options
+    const onProblem = (message: string): void => this.#options.onProblem({ message, isLost: true })
     const overlays = new Map([...(this.#options.overlays ?? []), ...this.#changed])
     const module = compiler.load()
     return compiler.kind === 'typescript-7'

@@ -13,7 +13,7 @@ import { systemKernel } from '@heddle/core/lowlevel'
 import type { Kernel } from '@heddle/core/lowlevel'
 import type { Analysis, AnalyzeOptions } from '../analysis.ts'
 import { analyze } from '../analyze.ts'
-import { AnalysisCache } from '../frontend/analysis-cache.ts'
+import { AnalysisCache } from '../typed/analysis-cache.ts'
 import { Changes } from './changes.ts'
 import type { ChangeBatch } from './changes.ts'
 import { FolderWatch } from './folder-watch.ts'
@@ -62,7 +62,7 @@ export async function watchAnalysis(options: WatchOptions): Promise<void> {
   } finally {
     folders.close()
     changes.close()
-    cache.close()
+    await cache.close()
   }
 }
 

@@ -78,7 +78,7 @@ function asking(
     overlays: new Map(
       Object.entries(overlays).map(([name, text]) => [path.join(root, name), String(text)]),
     ),
-    onProblem: (message) => problems.push(message),
+    onProblem: ({ message }) => problems.push(message),
     compilers,
   })
   t.after(() => types.close())

@@ -26,7 +26,7 @@ export class NativeFacts {
   readonly #spelling: ReadonlyMap<string, string>
   readonly #typeOf = new Map<number, NativeType | undefined>()
   readonly #types = new Map<number, TypeOnly>()
-  readonly #symbols = new Map<number, SymbolFacts | undefined>()
+  readonly #facts = new Map<number, TypeFacts>()
   readonly #thenables = new Map<number, boolean>()
   readonly #callables = new Map<number, boolean>()
 
@@ -46,7 +46,14 @@ export class NativeFacts {
       const type = symbol === undefined ? types.get(position) : this.#typeOf.get(symbol.id)
       if (type === undefined && symbol === undefined) return undefined
       const facts = type === undefined ? nothing : this.#ofType(type)
-      const named = symbol === undefined ? undefined : this.#ofSymbol(symbol)
+      return symbol === undefined ? facts : this.#together(symbol, facts)
+    })
+  }
+
+  /** One object for a symbol, however often it is used: it is sent to another thread. */
+  #together(symbol: NativeSymbol, facts: TypeOnly): TypeFacts {
+    return remember(this.#facts, symbol.id, () => {
+      const named = this.#findSymbol(symbol)
       return named === undefined ? facts : { ...facts, symbol: named }
     })
   }
@@ -152,11 +159,6 @@ export class NativeFacts {
   /** Instances of a generic class differ as types, not in what they can do. */
   #sharedBy(symbol: NativeSymbol, type: NativeType): number {
     return this.#flags.isNominal(symbol) ? -symbol.id : type.id
-  }
-
-  #ofSymbol(symbol: NativeSymbol): SymbolFacts | undefined {
-    if (!this.#symbols.has(symbol.id)) this.#symbols.set(symbol.id, this.#findSymbol(symbol))
-    return this.#symbols.get(symbol.id)
   }
 
   #findSymbol(symbol: NativeSymbol): SymbolFacts | undefined {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { openTypes } from '../../../src/frontend/open-types.ts'
 import { findCompilers } from '../../../src/frontend/types/find-compiler.ts'
 import type { NativeModule } from '../../../src/frontend/types/native-api.ts'
+import type { TypeProblem } from '../../../src/frontend/types/types-protocol.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
@@ -42,18 +43,18 @@ for (const [what, signal] of [
   test(`I2: a compiler that ${what} is given up, told, and the rest goes on without types`, (t) => {
     const root = tempFolder(t, { 'a.ts': 'const m = new Map(); m.clear()', 'tsconfig.json': '{}' })
     const file = path.join(root, 'a.ts')
-    const problems: string[] = []
+    const problems: TypeProblem[] = []
     const types = openTypes({
       root,
       files: [file],
-      onProblem: (message) => problems.push(message),
+      onProblem: (problem) => problems.push(problem),
       requestLimit: 500,
       compilers: [{ ...compiler, load: () => interrupted(signal) }],
     })
     t.after(() => types.close())
     assert.deepEqual(types.factsAt(file, [23]), [undefined])
     assert.equal(types.kind, 'none')
-    assert.ok(problems.length > 0)
+    assert.ok(problems.some(({ isLost }) => isLost))
     assert.deepEqual(types.factsAt(file, [23]), [undefined])
   })
 }

@@ -1,0 +1,119 @@
+/**
+ * A compiler beside the analysis.
+ *
+ * It starts to load the program at once, while the analysis still parses: with two cores that is free.
+ *
+ *   starting ──▶ answering ⇄ asked ──close()──▶ closed
+ *       └──────── the thread ends ────────────────▲
+ *
+ * I1. Every question is answered: without facts when the thread has ended.
+ * I2. Closing ends the thread and the compiler's process.
+ */
+import { Worker } from 'node:worker_threads'
+import { describe } from '@heddle/core/lowlevel'
+import type { TypeSource } from '../types.ts'
+import type {
+  Asked,
+  FactsByFile,
+  FromTypes,
+  ToTypes,
+  TypeProblem,
+  TypesStart,
+} from './types-protocol.ts'
+
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? './compiler-thread.ts' : './compiler-thread.js',
+  import.meta.url,
+)
+
+const noFacts: FactsByFile = new Map()
+
+export interface TypesThreadOptions extends Omit<TypesStart, 'overlays' | 'requestLimit'> {
+  /** Text that is newer than the file on disk, by absolute path. */
+  readonly overlays?: ReadonlyMap<string, string> | undefined
+  /** Milliseconds a single request may take before the compiler is given up. Default 30,000. */
+  readonly requestLimit?: number
+}
+
+export class TypesThread {
+  readonly #thread: Worker
+  readonly #waiting = new Map<number, (facts: FactsByFile) => void>()
+  readonly #ended: Promise<void>
+  readonly #problems: TypeProblem[] = []
+  #source: TypeSource['kind'] = 'none'
+  #isEnded = false
+  #next = 0
+
+  constructor({ root, files, overlays = new Map(), requestLimit = 30_000 }: TypesThreadOptions) {
+    const start: TypesStart = { root, files, overlays, requestLimit }
+    this.#thread = new Worker(entry, { workerData: start })
+    this.#thread.on('message', (message: FromTypes) => this.#hear(message))
+    this.#thread.on('error', (error) => {
+      const message = `The thread of the compiler failed: ${describe(error)}`
+      this.#problems.push({ message, isLost: true })
+    })
+    this.#ended = new Promise((resolve) => {
+      this.#thread.once('exit', () => {
+        this.#isEnded = true
+        this.#source = 'none'
+        for (const answer of this.#waiting.values()) answer(noFacts)
+        this.#waiting.clear()
+        resolve()
+      })
+    })
+  }
+
+  /** Which compiler gave the last answer. */
+  get source(): TypeSource['kind'] {
+    return this.#source
+  }
+
+  /** What was told since the last call. */
+  takeProblems(): readonly TypeProblem[] {
+    return this.#problems.splice(0)
+  }
+
+  /**
+   * Asks about positions of files. A file without an answer is not in the result.
+   *
+   * *Cancellation*: none of its own; a request of the compiler ends after its limit.
+   * *Fairness*: questions are answered in order.
+   */
+  ask(asked: Asked): Promise<FactsByFile> {
+    if (this.#isEnded || asked.size === 0) return Promise.resolve(noFacts)
+    const id = this.#next++
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve)
+      this.#say({ kind: 'ask', id, asked })
+    })
+  }
+
+  /** Texts that have changed since they were read, by absolute path. */
+  update(changed: ReadonlyMap<string, string>): void {
+    this.#say({ kind: 'update', changed })
+  }
+
+  /**
+   * Ends the compiler.
+   *
+   * *Cancellation*: none; a question that is open is answered first, or without facts.
+   */
+  close(): Promise<void> {
+    this.#say({ kind: 'close' })
+    return this.#ended
+  }
+
+  #say(message: ToTypes): void {
+    if (!this.#isEnded) this.#thread.postMessage(message)
+  }
+
+  #hear(message: FromTypes): void {
+    if (message.kind === 'problem') {
+      this.#problems.push(message.problem)
+      return
+    }
+    this.#source = message.source
+    this.#waiting.get(message.id)?.(message.facts)
+    this.#waiting.delete(message.id)
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What the compiler knows about a program, asked once and again only where it may have changed.
+ *
+ * I1. The compiler has the texts that the analysis has: it is told of every one that changed.
+ * I2. An answer is used again only for the same text and the same positions, and only when no other
+ *     file has changed what it shows to the outside.
+ */
+import type { ParsedFile } from '../frontend/parse.ts'
+import type { Asked, FactsByFile, TypeProblem } from '../frontend/types/types-protocol.ts'
+import { TypesThread } from '../frontend/types/types-thread.ts'
+import type { TypesThreadOptions } from '../frontend/types/types-thread.ts'
+import type { TypeFacts, TypeSource } from '../frontend/types.ts'
+import { shapeOf } from './shape.ts'
+
+interface Answered {
+  readonly positions: readonly number[]
+  readonly facts: readonly (TypeFacts | undefined)[]
+}
+
+export class ProgramTypes {
+  readonly #thread: TypesThread
+  readonly #files: ReadonlySet<string>
+  #parsed = new Map<string, ParsedFile>()
+  #answers = new Map<string, Answered>()
+
+  /** Starts the compiler at once; it loads the program while others parse. */
+  constructor(options: TypesThreadOptions) {
+    this.#thread = new TypesThread(options)
+    this.#files = new Set(options.files)
+  }
+
+  get source(): TypeSource['kind'] {
+    return this.#thread.source
+  }
+
+  /** Whether it was started for these files: what imports mean may depend on any of them. */
+  isFor(files: readonly string[]): boolean {
+    return files.length === this.#files.size && files.every((file) => this.#files.has(file))
+  }
+
+  takeProblems(): readonly TypeProblem[] {
+    return this.#thread.takeProblems()
+  }
+
+  /**
+   * The facts at positions of files that were parsed.
+   *
+   * *Cancellation*: none of its own; see {@link TypesThread.ask}.
+   * *Fairness*: for one caller at a time.
+   */
+  async factsOf(parsed: readonly ParsedFile[], asked: Asked): Promise<FactsByFile> {
+    this.#tell(parsed)
+    const fresh: Asked = new Map(
+      [...asked].filter(([file, positions]) => !isSame(this.#answers.get(file), positions)),
+    )
+    for (const [file, facts] of await this.#thread.ask(fresh)) {
+      this.#answers.set(file, { positions: fresh.get(file) ?? [], facts })
+    }
+    return new Map([...asked.keys()].map((file) => [file, this.#answers.get(file)?.facts ?? []]))
+  }
+
+  /** *Cancellation*: none. */
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+
+  /** Tells the compiler what changed since the last time, and forgets what that makes doubtful. */
+  #tell(parsed: readonly ParsedFile[]): void {
+    const before = this.#parsed
+    this.#parsed = new Map(parsed.map((one) => [one.file, one]))
+    if (before.size === 0) return
+    const changed = parsed.filter(({ file, text }) => before.get(file)?.text !== text)
+    if (changed.length === 0) return
+    this.#thread.update(new Map(changed.map(({ file, text }) => [file, text])))
+    const isShown = changed.some((one) => {
+      const old = before.get(one.file)
+      return old === undefined || shapeOf(old) !== shapeOf(one)
+    })
+    if (isShown) this.#answers.clear()
+    else for (const { file } of changed) this.#answers.delete(file)
+  }
+}
+
+function isSame(known: Answered | undefined, positions: readonly number[]): boolean {
+  return (
+    known !== undefined &&
+    known.positions.length === positions.length &&
+    known.positions.every((position, index) => position === positions[index])
+  )
+}

@@ -1,0 +1,32 @@
+import type { Diagnostic } from '../analysis.ts'
+import type { ParsedFile } from '../frontend/parse.ts'
+import type { Program } from '../ir/program.ts'
+import { assignReach } from '../ir/reach.ts'
+import { linkByTypes, openCallsOf, questionsOf } from './link-by-types.ts'
+import type { ProgramTypes } from './program-types.ts'
+
+/**
+ * Links what only the compiler knows, and tells what it did not know.
+ *
+ * *Cancellation*: none of its own; a request to the compiler ends after its limit.
+ */
+export async function useTypes(
+  program: Program,
+  parsed: readonly ParsedFile[],
+  types: ProgramTypes,
+): Promise<readonly Diagnostic[]> {
+  const open = openCallsOf(program)
+  const facts = await types.factsOf(parsed, questionsOf(open))
+  linkByTypes(program, open, facts)
+  // Who is called by more functions is reached from more places.
+  for (const unit of program.units) {
+    unit.reach.clear()
+    unit.reachWhy.clear()
+  }
+  assignReach(program.units, program.classes)
+  return types.takeProblems().map(({ message, isLost }) => ({
+    kind: 'types-lost',
+    message,
+    isIncomplete: isLost,
+  }))
+}
