@@ -7,12 +7,7 @@ test('the name of every called method is found by the end of its call', () => {
   const text = 'a.first(b.second(1)).third`x`; c?.fourth?.(); d.#fifth(); e[f](); g()'
   const parsed = parseSource('a.ts', `class X { m() { ${text} } }`)
   const found = [...callNames(parsed)]
-    .map(([end, at]) => [parsed.text.slice(at, at + 6), parsed.text[end - 1]])
+    .map(([end, at]) => `${parsed.text.slice(at, at + 6)} … ${parsed.text[end - 1]}`)
     .sort()
-  assert.deepEqual(found, [
-    ['#fifth', ')'],
-    ['first(', ')'],
-    ['fourth', ')'],
-    ['second', ')'],
-  ])
+  assert.deepEqual(found, ['#fifth … )', 'first( … )', 'fourth … )', 'second … )'])
 })
