@@ -43,6 +43,6 @@ test('F1, F3: in whatever order holders come and go: pinned while held, original
       assert.equal(registry.stats().changed, 0)
       assert.equal(registry.stats().conflicts, 0)
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   )
 })

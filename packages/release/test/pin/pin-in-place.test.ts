@@ -329,6 +329,6 @@ test('whatever the manifests: pinned and restored they are byte-identical', asyn
       await pinned.restore()
       for (const { file, bytes } of files) assert.deepEqual(fs.readFileSync(file), bytes)
     }),
-    { numRuns: 40 },
+    { numRuns: 25 },
   )
 })
