@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import { HeddleError } from '@heddle/core'
+import { describe } from '@heddle/core/lowlevel'
 import type { Artifact } from '../model.ts'
 
 /** A multiple of 3, so that pieces in base64 can be joined, and small enough to be hashed in a millisecond. */
@@ -17,7 +18,7 @@ const pieceSize = 192 * 1024
  */
 export async function* piecesOf(artifact: Artifact): AsyncGenerator<Buffer> {
   const hash = createHash('sha512')
-  const file = await open(artifact.file)
+  const file = await openArtifact(artifact)
   try {
     let held: Buffer | undefined
     let bytes = 0
@@ -39,11 +40,17 @@ export async function* piecesOf(artifact: Artifact): AsyncGenerator<Buffer> {
   }
 }
 
+async function openArtifact({ file, integrity }: Artifact): Promise<FileHandle> {
+  try {
+    return await open(file)
+  } catch (cause) {
+    const details = { file, expected: integrity, found: describe(cause) }
+    throw new HeddleError('HDL_ARTIFACT_CHANGED', details, { cause })
+  }
+}
+
 /** A read may give less than is there. */
-async function fill(
-  file: { read(b: Buffer, offset: number): Promise<{ bytesRead: number }> },
-  buffer: Buffer,
-): Promise<Buffer> {
+async function fill(file: FileHandle, buffer: Buffer): Promise<Buffer> {
   let filled = 0
   while (filled < buffer.length) {
     const { bytesRead } = await file.read(buffer, filled)

@@ -4,7 +4,8 @@ import { createGunzip } from 'node:zlib'
 import { list, type ReadEntry } from 'tar'
 
 /**
- * The first file of a `.tgz` whose path matches, up to `maxBytes` of it. Undefined when there is none.
+ * The first file of a `.tgz` whose path matches, up to `maxBytes` of it. Undefined when there is none,
+ * also because the archive cannot be read: whoever sends it finds out that it is damaged.
  *
  * *Cancellation*: none; it reads one file once, decompressed off the loop.
  */
@@ -22,10 +23,14 @@ export async function findInTarball(
       entry.on('data', (piece: Buffer) => pieces.push(piece))
     },
   })
-  await pipeline(createReadStream(file), createGunzip(), async (tar: AsyncIterable<Buffer>) => {
-    for await (const piece of tar) parser.write(piece)
-    parser.end()
-  })
+  try {
+    await pipeline(createReadStream(file), createGunzip(), async (tar: AsyncIterable<Buffer>) => {
+      for await (const piece of tar) parser.write(piece)
+      parser.end()
+    })
+  } catch {
+    return undefined
+  }
   const [first] = found
   if (first === undefined) return undefined
   const text = Buffer.concat(first.pieces).subarray(0, maxBytes).toString('utf8')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { truncate, writeFile } from 'node:fs/promises'
+import { rm, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
@@ -47,4 +47,18 @@ test('a file that has changed, shrunk or grown is withheld at its end', async ()
       assert.ok(bytes < size)
     }
   }
+})
+
+test('a file that is gone is said to be', async () => {
+  await using temporary = await scratch()
+  const file = path.join(temporary.folder, 'a')
+  await writeFile(file, 'x')
+  const artifact = await artifactOf(file)
+  await rm(file)
+  await assert.rejects(
+    async () => {
+      for await (const _ of piecesOf(artifact)) assert.fail()
+    },
+    (error) => isError(error, 'HDL_ARTIFACT_CHANGED') && /ENOENT/.test(error.message),
+  )
 })

@@ -94,8 +94,11 @@ export async function packPython(
   await writeFile(
     wheel,
     zip({
-      [`${base}/__init__.py`]: `version = "${version}"${marker}\n`,
+      [`${name.replaceAll(/[-.]/g, '_').toLowerCase()}/__init__.py`]: `version = "${version}"${marker}\n`,
       [`${base}.dist-info/METADATA`]: text,
+      [`${base}.dist-info/WHEEL`]:
+        'Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
+      [`${base}.dist-info/RECORD`]: '',
     }),
   )
   const sdist = await tarball(folder, `${base}.tar.gz`, base, {

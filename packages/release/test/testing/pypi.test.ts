@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { pypiRegistry } from '../../src/registry/pypi/pypi-registry.ts'
 import { startPypi } from '../../src/testing/pypi.ts'
+import { packPython, scratch } from '../support/packed.ts'
 
 const content = Buffer.from('the bytes of a wheel')
 const sha256 = createHash('sha256').update(content).digest('hex')
@@ -111,4 +117,22 @@ test('the simple index, as HTML and as JSON', async () => {
   const { files } = (await asJson('/simple/demo-pkg/')) as { files: { hashes: object }[] }
   assert.deepEqual(files[0]?.hashes, { sha256 })
   assert.equal((await fetch(`${pypi.url}/simple/other/`)).status, 404)
+})
+
+const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0
+
+test('pip installs what our client uploaded', { skip: !hasPip && 'there is no pip' }, async () => {
+  await using pypi = await startPypi()
+  await using temporary = await scratch()
+  await using registry = pypiRegistry({ url: pypi.url })
+  await registry.upload(await packPython(temporary.folder, 'demo-pkg', '1.0.0'), { tag: 'latest' })
+  const target = path.join(temporary.folder, 'installed')
+  const options = ['--isolated', '--no-deps', '--no-cache-dir', '--disable-pip-version-check']
+  const where = ['--index-url', `${pypi.url}/simple/`, '--target', target]
+  const run = promisify(execFile)
+  await run('python3', ['-m', 'pip', 'install', ...options, ...where, 'Demo.Pkg==1.0.0'], {
+    env: { PATH: process.env['PATH'], HOME: temporary.folder },
+  })
+  const installed = await readFile(path.join(target, 'demo_pkg', '__init__.py'), 'utf8')
+  assert.equal(installed, 'version = "1.0.0"\n')
 })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { inspect } from 'node:util'
 import { HeddleError, isError } from '@heddle/core'
 import { NpmConfig } from '../../../src/registry/npm/npmrc.ts'
 import { npmRegistry } from '../../../src/registry/npm/npm-registry.ts'
+import { publishOnce } from '../../../src/registry/reconcile.ts'
 import { startFaultProxy } from '../../../src/testing/fault-proxy.ts'
 import { startVerdaccio, type Verdaccio } from '../../../src/testing/verdaccio.ts'
 import { packNpm, scratch } from '../../support/packed.ts'
@@ -239,6 +240,22 @@ test('a signal ends an upload while its body is on the way', async () => {
   await arrived.promise
   abort.abort(new Error('enough'))
   await assert.rejects(upload, (error) => isError(error, 'HDL_CANCELLED'))
+})
+
+test('an archive that changed after it was packed never becomes a version', async () => {
+  await using proxy = await startFaultProxy({ target: verdaccio.url })
+  await using registry = npmRegistry({ url: proxy.url, token: 'anybody' })
+  const noise = randomBytes(600_000).toString('base64')
+  const packed = await packNpm(temporary.folder, 'changed', '1.0.0', {}, { 'noise.txt': noise })
+  const { file, size } = packed.artifacts[0]!
+  const handle = await open(file, 'r+')
+  await handle.write(Buffer.from([0, 1, 2]), 0, 3, size - 4)
+  await handle.close()
+  await assert.rejects(publishOnce(registry, packed, latest), (error) =>
+    isError(error, 'HDL_ARTIFACT_CHANGED'),
+  )
+  assert.equal(proxy.uploads.get('changed@1.0.0'), undefined, 'no request came to its end')
+  assert.equal(await registry.read('changed', '1.0.0'), undefined)
 })
 
 test('a provenance bundle is passed on, if it is one of this archive', async () => {
