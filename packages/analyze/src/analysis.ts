@@ -18,6 +18,8 @@ export interface AnalyzeOptions {
   readonly types: 'auto' | 'none'
   /** Only these (`H101`, `B102`); absent is all. */
   readonly rules?: readonly string[]
+  /** Files with models of packages, beside the built-in ones. Absolute. */
+  readonly models?: readonly string[]
   /** Text that is newer than the file on disk: an open editor, standard input. By absolute path. */
   readonly overlays?: ReadonlyMap<string, string>
   readonly signal?: AbortSignal

@@ -8,10 +8,12 @@ import { systemKernel } from '@heddle/core/lowlevel'
 import type { Kernel } from '@heddle/core/lowlevel'
 import type { Analysis, AnalyzeOptions, Diagnostic } from './analysis.ts'
 import { withFingerprints } from './baseline/fingerprint.ts'
+import { runBlocking } from './blocking/run-blocking.ts'
 import type { UnnamedFinding } from './baseline/fingerprint.ts'
 import { readProgram } from './frontend/read-program.ts'
 import { Resolver } from './frontend/resolve/resolve.ts'
 import { buildProgram } from './ir/build.ts'
+import { loadCatalogue } from './models/load.ts'
 import { Model } from './rules/model.ts'
 import { runRules } from './rules/index.ts'
 import { summarise } from './summaries/summary.ts'
@@ -49,6 +51,7 @@ async function analyzeWith(
 ): Promise<Analysis> {
   const started = clock.now()
   const { root, files, overlays, cache, signal } = options
+  const catalogue = await loadCatalogue(options.models)
   const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
   const { parsed } = read
   const diagnostics: Diagnostic[] = [...read.diagnostics]
@@ -72,9 +75,12 @@ async function analyzeWith(
   const summarisedAt = clock.now()
   const model = new Model(program, summaries)
   const results = runRules(model, options.rules)
-  diagnostics.push(...results.diagnostics)
+  const blocking = runBlocking(program, catalogue, options.rules)
+  diagnostics.push(...results.diagnostics, ...blocking.diagnostics)
   const texts = new Map(program.files.map((file) => [file.path, file.parsed.text]))
-  const findings = withFingerprints(sorted(results.findings), (file) => texts.get(file))
+  const findings = withFingerprints(sorted([...results.findings, ...blocking.findings]), (file) =>
+    texts.get(file),
+  )
   const ended = clock.now()
   return {
     findings,

@@ -111,6 +111,7 @@ export class Session {
       files: selection.files,
       types: this.settings.types,
       overlays: selection.overlays,
+      models: this.settings.models,
     }
   }
 

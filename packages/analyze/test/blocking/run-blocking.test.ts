@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runBlocking } from '../../src/blocking/run-blocking.ts'
+import type { Program } from '../../src/ir/program.ts'
+import { loadCatalogue } from '../../src/models/load.ts'
+
+/** A program that cannot be read. */
+const broken = {
+  get files(): never {
+    throw new Error('no files')
+  },
+} as unknown as Program
+
+test('a failure is told, and is no failure of the analysis', async () => {
+  const { findings, diagnostics } = runBlocking(broken, await loadCatalogue())
+  assert.deepEqual(findings, [])
+  assert.match(diagnostics[0]!.message, /The blocking rules failed: no files/)
+  assert.equal(diagnostics[0]!.isIncomplete, true)
+})
+
+test('they are not asked when only others are wanted', async () => {
+  const results = runBlocking(broken, await loadCatalogue(), ['H101'])
+  assert.deepEqual(results, { findings: [], diagnostics: [] })
+})
