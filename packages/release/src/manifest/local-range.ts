@@ -3,7 +3,7 @@
  * installed by anybody, so they are looked for twice: in the manifest before it is packed, and in
  * the archive afterwards.
  */
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 
 /** The groups of package.json whose ranges are resolved. */
 export const dependencyGroups = [
@@ -83,4 +83,18 @@ export function throwFirst(errors: readonly HeddleError<'HDL_LOCAL_RANGE'>[]): v
   if (first === undefined) return
   if (errors.length === 1) throw first
   throw new HeddleError(first.code, first.details, { cause: first, errors })
+}
+
+/** The result of `work`; a local range is put to the others instead, to be told with them. */
+export function orCollect<T>(
+  errors: HeddleError<'HDL_LOCAL_RANGE'>[],
+  work: () => T,
+): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!isError(error, 'HDL_LOCAL_RANGE')) throw error
+    errors.push(error)
+    return undefined
+  }
 }

@@ -6,6 +6,7 @@ import {
   isFields,
   localRangeError,
   localRangesIn,
+  orCollect,
   throwFirst,
   type Fields,
 } from './local-range.ts'
@@ -91,12 +92,7 @@ export function releaseManifest(
     const resolved: Record<string, unknown> = { ...listed }
     for (const [dependency, range] of Object.entries(listed)) {
       if (typeof range !== 'string') continue
-      try {
-        resolved[dependency] = resolver.resolve({ group, dependency, range })
-      } catch (error) {
-        if (!(error instanceof HeddleError && error.code === 'HDL_LOCAL_RANGE')) throw error
-        errors.push(error as HeddleError<'HDL_LOCAL_RANGE'>)
-      }
+      resolved[dependency] = orCollect(errors, () => resolver.resolve({ group, dependency, range }))
     }
     manifest[group] = resolved
   }

@@ -1,9 +1,10 @@
 import semver from 'semver'
-import { HeddleError } from '@heddle/core'
+import type { HeddleError } from '@heddle/core'
 import {
   dependencyGroups,
   isFields,
   isLocalRange,
+  orCollect,
   throwFirst,
   type DependencyGroup,
   type Fields,
@@ -61,14 +62,10 @@ export function npmPins(
     for (const [dependency, range] of Object.entries(listed)) {
       if (typeof range !== 'string') continue
       if (policies[group] === 'local' && !isLocalRange(range)) continue
-      try {
-        const released = resolver.resolve({ group, dependency, range })
-        const value = policies[group] === 'exact' ? exactly(plan, dependency, released) : released
-        if (value !== range) changes.push({ path: [group, dependency], value })
-      } catch (error) {
-        if (!(error instanceof HeddleError && error.code === 'HDL_LOCAL_RANGE')) throw error
-        errors.push(error as HeddleError<'HDL_LOCAL_RANGE'>)
-      }
+      const released = orCollect(errors, () => resolver.resolve({ group, dependency, range }))
+      if (released === undefined) continue
+      const value = policies[group] === 'exact' ? exactly(plan, dependency, released) : released
+      if (value !== range) changes.push({ path: [group, dependency], value })
     }
   }
   throwFirst(errors)
