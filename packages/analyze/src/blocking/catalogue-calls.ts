@@ -17,13 +17,10 @@ import type { Origin, OriginFinder } from './origin.ts'
 import { calleeText, isCold, isServing } from './roots.ts'
 import type { RootFinder, Route } from './roots.ts'
 import { ruleOfKind } from './rules.ts'
-import { isFunction, isLoop, pathToExact } from './syntax.ts'
+import { isFunction, isLoop, pathToCall } from './syntax.ts'
 
 /** What a linear pass over this many bytes costs nobody notices: a few milliseconds. */
 const harmlessBytes = 1_048_576
-
-/** Sources that strangers do not write to: large by accident at most. */
-const trusted = new Set(['file', 'answer of another server'])
 
 export function blockingCallAt(
   unit: FunctionUnit,
@@ -32,8 +29,7 @@ export function blockingCallAt(
   origins: OriginFinder,
   roots: RootFinder,
 ): Blocking | undefined {
-  const { program } = unit.file.parsed
-  const path = pathToExact(program, call, ['CallExpression', 'NewExpression'])
+  const path = pathToCall(call)
   if (path === undefined || isAskedFor(unit, entry)) return undefined
   if (entry.boundedBy?.some((option) => isOption(unit, call, option)) === true) return undefined
   const route = roots.routeTo(unit)
@@ -90,7 +86,7 @@ function levelOf(
   }
   if (origin.kind !== 'source' || route === undefined) return undefined
   if (origin.limit !== undefined && origin.limit <= harmlessBytes) return undefined
-  return isHot && !trusted.has(origin.gives) ? 'warning' : 'note'
+  return isHot && !origin.isTrusted ? 'warning' : 'note'
 }
 
 function inputOrigin(

@@ -17,7 +17,7 @@ import { declarationOf } from './declarations.ts'
 import type { Declaration } from './declarations.ts'
 import type { RootFinder } from './roots.ts'
 import type { SymbolResolver } from './symbols.ts'
-import { functionAround, pathTo, pathToExact, walk } from './syntax.ts'
+import { functionAround, pathTo, pathToCall, walk } from './syntax.ts'
 import { isBoundedBefore } from './bounds.ts'
 
 export type Origin =
@@ -30,6 +30,7 @@ export type Origin =
       readonly gives: string
       readonly limit: number | undefined
       readonly hasControl: boolean
+      readonly isTrusted: boolean
       readonly file: FileUnit
       readonly start: number
       readonly end: number
@@ -183,10 +184,7 @@ export class OriginFinder {
     if (this.#roots.isPublic(unit)) return { kind: 'input', unit, name }
     const origins: Origin[] = []
     for (const site of unit.callers.slice(0, maxCallers)) {
-      const path = pathToExact(site.owner.file.parsed.program, site, [
-        'CallExpression',
-        'NewExpression',
-      ])
+      const path = pathToCall(site)
       const call = path?.at(-1)
       if (path === undefined || (call?.type !== 'CallExpression' && call?.type !== 'NewExpression'))
         continue
@@ -212,8 +210,9 @@ export class OriginFinder {
     )
     if (site === undefined) return undefined
     const text = site.owner.file.parsed.text.slice(site.start, unit.start)
-    const event = /\(\s*['"]([\w-]+)['"]\s*,\s*$/.exec(text)?.[1]
-    return event === undefined ? undefined : this.#catalogue.sourceEvent(event)
+    const [, object, event] = /([\w$]+)\s*\??\.\s*\w+\(\s*['"]([\w-]+)['"]\s*,\s*$/.exec(text) ?? []
+    if (object === undefined || event === undefined) return undefined
+    return this.#catalogue.sourceEvent(event, object)
   }
 
   #member(
@@ -314,8 +313,16 @@ interface Span {
 }
 
 function found(entry: SourceEntry, file: FileUnit, { start, end }: Span): Origin {
-  const hasControl = entry.noControl !== true
-  return { kind: 'source', gives: entry.gives, limit: entry.limit, hasControl, file, start, end }
+  return {
+    kind: 'source',
+    gives: entry.gives,
+    limit: entry.limit,
+    hasControl: entry.noControl !== true,
+    isTrusted: entry.trusted === true,
+    file,
+    start,
+    end,
+  }
 }
 
 /** `body = value`, and more of it: `body += value`, `list.push(value)`. */

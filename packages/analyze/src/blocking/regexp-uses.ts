@@ -18,7 +18,7 @@ import type { RegExpVerdict } from './regexp/verdict.ts'
 import { isCold } from './roots.ts'
 import type { RootFinder, Route } from './roots.ts'
 import { ruleOfId } from './rules.ts'
-import { pathToExact } from './syntax.ts'
+import { pathToCall } from './syntax.ts'
 
 const onPattern = new Set(['test', 'exec'])
 const onText = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split'])
@@ -46,14 +46,16 @@ export function slowRegExpAt(
   const use = useAt(unit, call)
   if (use === undefined) return undefined
   const { source, flags } = use.pattern
-  if (!isSlow(regExpVerdict(source, flags))) return undefined
-  const route = roots.routeTo(unit)
   const origin = origins.originOf(unit.file, use.text)
-  const withoutControl = origin.kind === 'source' && !origin.hasControl
-  const verdict = regExpVerdict(source, flags, { withoutControl })
+  if (origin.kind === 'bounded') return undefined
+  const verdict = regExpVerdict(source, flags, {
+    withoutControl: origin.kind === 'source' && !origin.hasControl,
+    // Nobody outside chooses the input: then searching is what everybody does.
+    withoutSearch: origin.kind === 'unknown',
+  })
   if (!isSlow(verdict)) return undefined
+  const route = roots.routeTo(unit)
   const level = levelOf(verdict, origin, route)
-  if (level === undefined) return undefined
   const what = `/${shorten(source)}/${flags}`
   const { prefix, pump, suffix } = verdict.attack
   return {
@@ -76,7 +78,7 @@ export function slowRegExpAt(
 
 function useAt(unit: FunctionUnit, call: CallSite): Use | undefined {
   const { file } = unit
-  const path = pathToExact(file.parsed.program, call, ['CallExpression'])
+  const path = pathToCall(call)
   const node = path?.at(-1)
   if (path === undefined || node?.type !== 'CallExpression') return undefined
   const callee = unwrap(node.callee)
@@ -91,17 +93,15 @@ function useAt(unit: FunctionUnit, call: CallSite): Use | undefined {
   return pattern === undefined ? undefined : { pattern, text: textPath }
 }
 
-/** Undefined: not worth a word. */
-function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level | undefined {
-  if (origin.kind === 'bounded') return undefined
+function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level {
   const isUrgent = route !== undefined && !isCold(route.kind)
   if (verdict.kind === 'exponential') {
     if (!isUrgent) return 'note'
     return origin.kind === 'source' && route.kind === 'request' ? 'error' : 'warning'
   }
-  if (origin.kind === 'unknown') return verdict.isBySearch ? undefined : 'note'
+  if (origin.kind === 'unknown') return 'note'
   if (!isUrgent) return 'note'
-  if (origin.kind === 'source') return origin.gives === 'file' ? 'note' : 'warning'
+  if (origin.kind === 'source') return origin.isTrusted ? 'note' : 'warning'
   return verdict.isBySearch ? 'note' : 'warning'
 }
 

@@ -1,21 +1,24 @@
 /** Questions to the tree of a file that start from a place in its text. */
 import type { Node } from 'oxc-parser'
+import type { CallSite, FunctionUnit } from '../ir/program.ts'
 
 interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** The children of a node, in no particular order. */
-export function* childrenOf(node: Node): Generator<Node> {
-  for (const [key, value] of Object.entries(node)) {
-    if (key === 'parent') continue
+/** Calls back with each child of a node, until one answer is true. No lists: it is asked for every call. */
+function someChild(node: Node, visit: (child: Node) => boolean): boolean {
+  for (const key in node) {
+    const value = (node as unknown as Record<string, unknown>)[key]
+    if (typeof value !== 'object' || value === null || key === 'parent') continue
     if (Array.isArray(value)) {
-      for (const item of value) if (isNode(item)) yield item
-    } else if (isNode(value)) {
-      yield value
+      for (const item of value as unknown[]) if (isNode(item) && visit(item)) return true
+    } else if (isNode(value) && visit(value)) {
+      return true
     }
   }
+  return false
 }
 
 function isNode(value: unknown): value is Node {
@@ -23,30 +26,43 @@ function isNode(value: unknown): value is Node {
 }
 
 /** From the root to the innermost node that spans the place. Goes down only where the place is. */
-export function pathTo(root: Node, { start, end }: Span): readonly Node[] {
-  const path: Node[] = [root]
+export function pathTo(root: Node, span: Span): readonly Node[] {
+  return descend([root], span)
+}
+
+function descend(path: Node[], { start, end }: Span): readonly Node[] {
   for (;;) {
-    let inner: Node | undefined
-    for (const child of childrenOf(path.at(-1) as Node)) {
-      if (child.start <= start && child.end >= end) {
-        inner = child
-        break
-      }
-    }
-    if (inner === undefined) return path
-    path.push(inner)
+    const isInside = someChild(path.at(-1) as Node, (child) => {
+      if (child.start > start || child.end < end) return false
+      path.push(child)
+      return true
+    })
+    if (!isInside) return path
   }
 }
 
-/** The path to the node of one of these types that is exactly there. */
-export function pathToExact(
-  root: Node,
-  span: Span,
+const unitPaths = new WeakMap<FunctionUnit, readonly Node[]>()
+
+/** From the root of its file to a call; undefined when the tree has no such call there. */
+export function pathToCall(call: CallSite): readonly Node[] | undefined {
+  const { owner } = call
+  let around = unitPaths.get(owner)
+  if (around === undefined) {
+    const path = pathTo(owner.file.parsed.program, owner.node)
+    const index = path.indexOf(owner.node)
+    around = index < 0 ? [owner.file.parsed.program] : path.slice(0, index + 1)
+    unitPaths.set(owner, around)
+  }
+  return exactly(descend([...around], call), call, ['CallExpression', 'NewExpression'])
+}
+
+function exactly(
+  path: readonly Node[],
+  { start, end }: Span,
   types: readonly Node['type'][],
 ): readonly Node[] | undefined {
-  const path = pathTo(root, span)
   const index = path.findLastIndex(
-    (node) => node.start === span.start && node.end === span.end && types.includes(node.type),
+    (node) => node.start === start && node.end === end && types.includes(node.type),
   )
   return index < 0 ? undefined : path.slice(0, index + 1)
 }
@@ -73,12 +89,15 @@ export function isLoop(node: Node): boolean {
   return loopTypes.includes(node.type)
 }
 
-/** Visits what is inside, the functions in it only when asked. Stops going down where told `false`. */
+/** Visits a node and what is inside it. Does not go into nodes that are answered with `false`. */
 export function walk(root: Node, visit: (node: Node) => boolean | undefined): void {
   const stack = [root]
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (visit(node) === false) continue
-    for (const child of childrenOf(node)) stack.push(child)
+    someChild(node, (child) => {
+      stack.push(child)
+      return false
+    })
   }
 }
 

@@ -8,7 +8,7 @@ import type { LoopModel } from '../blocking/find-blocking.ts'
 import { jobName, jobPlace, placeTags } from '../blocking/jobs.ts'
 import type { Origin } from '../blocking/origin.ts'
 import { calleeText } from '../blocking/roots.ts'
-import { pathToExact } from '../blocking/syntax.ts'
+import { pathToCall } from '../blocking/syntax.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 import { dependsOnInput } from '../models/model.ts'
 import type { BlockingEntry, Tag } from '../models/model.ts'
@@ -108,7 +108,7 @@ export class WorkFinder {
     const { file } = call.owner
     const read = this.#model.origins.readBy(file, call)
     if (read !== undefined) return read
-    const path = pathToExact(file.parsed.program, call, ['CallExpression', 'NewExpression'])
+    const path = pathToCall(call)
     const node = path?.at(-1)
     if (path === undefined || typeof input !== 'number') return { kind: 'unknown' }
     if (node?.type !== 'CallExpression' && node?.type !== 'NewExpression')

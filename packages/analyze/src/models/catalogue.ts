@@ -64,7 +64,9 @@ export class Catalogue {
       return
     }
     if ('event' in entry) {
-      for (const event of entry.event) addFirst(this.#events, event, entry)
+      for (const owner of entry.of ?? ['*']) {
+        for (const event of entry.event) addFirst(this.#events, `${owner}.${event}`, entry)
+      }
       return
     }
     const isPattern = (name: string): boolean => name.includes('*')
@@ -119,8 +121,9 @@ export class Catalogue {
     return this.#properties.get(`${owner}.${property}`)
   }
 
-  sourceEvent(event: string): SourceEntry | undefined {
-    return this.#events.get(event)
+  /** What a listener of `owner` gets for an event: `socket`, `message`. */
+  sourceEvent(event: string, owner: string): SourceEntry | undefined {
+    return this.#events.get(`${owner}.${event}`) ?? this.#events.get(`*.${event}`)
   }
 
   hasModule(module: string): boolean {

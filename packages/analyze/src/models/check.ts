@@ -29,7 +29,16 @@ export function checkModelFile(file: string, text: string): ModelFile {
 
 const commonFields = ['module', 'type', 'names', 'except', 'kind']
 const blockingFields = [...commonFields, 'tag', 'cost', 'input', 'when', 'alternative', 'boundedBy']
-const sourceFields = [...commonFields, 'property', 'of', 'event', 'gives', 'limit', 'noControl']
+const sourceFields = [
+  ...commonFields,
+  'property',
+  'of',
+  'event',
+  'gives',
+  'limit',
+  'noControl',
+  'trusted',
+]
 
 class Checker {
   readonly #file: string
@@ -135,8 +144,11 @@ class Checker {
     if (limit !== undefined && !(typeof limit === 'number' && limit > 0)) {
       throw this.error(`${at}.limit`, `is ${show(limit)}, expected a number of bytes`)
     }
-    if (entry.noControl !== undefined && typeof entry.noControl !== 'boolean') {
-      throw this.error(`${at}.noControl`, `is ${show(entry.noControl)}, expected true or false`)
+    for (const field of ['noControl', 'trusted']) {
+      const value = entry[field]
+      if (value !== undefined && typeof value !== 'boolean') {
+        throw this.error(`${at}.${field}`, `is ${show(value)}, expected true or false`)
+      }
     }
     if (entry.property !== undefined) {
       this.texts(`${at}.property`, entry.property)
@@ -145,6 +157,7 @@ class Checker {
       this.#pattern(at, entry)
     } else {
       this.texts(`${at}.event`, entry.event)
+      if (entry.of !== undefined) this.texts(`${at}.of`, entry.of)
     }
   }
 }

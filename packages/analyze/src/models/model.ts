@@ -77,6 +77,8 @@ export interface PropertyPattern {
 /** The parameters of a listener for one of these events are input. */
 export interface EventPattern {
   readonly event: readonly string[]
+  /** Only of objects with these names. */
+  readonly of?: readonly string[]
 }
 
 export interface BlockingEntry extends CallPattern {
@@ -106,6 +108,8 @@ export type SourceEntry = (CallPattern | PropertyPattern | EventPattern) & {
   readonly limit?: number
   /** It never holds line ends and other control characters. */
   readonly noControl?: boolean
+  /** Strangers do not write to it: it is large by accident at most. */
+  readonly trusted?: boolean
 }
 
 /** Its result is small whatever it was given. */

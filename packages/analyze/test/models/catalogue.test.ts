@@ -54,7 +54,7 @@ test('sources are found by property, event and call', () => {
   ])
   assert.equal(catalogue.sourceProperty('req', 'body')?.gives, 'request body')
   assert.equal(catalogue.sourceProperty('res', 'body'), undefined)
-  assert.equal(catalogue.sourceEvent('data')?.gives, 'message')
+  assert.equal(catalogue.sourceEvent('data', 'stream')?.gives, 'message')
   assert.equal(catalogue.source({ module: 'node:fs', name: 'readFile' })?.gives, 'file')
 })
 

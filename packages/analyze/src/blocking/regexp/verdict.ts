@@ -43,29 +43,36 @@ const maxKept = 10_000
 export interface VerdictOptions {
   /** The input never holds line ends and other control characters: a line of a request. */
   readonly withoutControl?: boolean
+  /** Only what is slow wherever it starts is asked for. */
+  readonly withoutSearch?: boolean
 }
 
 export function regExpVerdict(
   source: string,
   flags: string,
-  { withoutControl = false }: VerdictOptions = {},
+  options: VerdictOptions = {},
 ): RegExpVerdict {
-  const key = `/${source}/${flags}${withoutControl ? ' ' : ''}`
+  const { withoutControl = false, withoutSearch = false } = options
+  const key = `/${source}/${flags} ${Number(withoutControl)}${Number(withoutSearch)}`
   const known = verdicts.get(key)
   if (known !== undefined) return known
-  const verdict = judge(source, flags, withoutControl)
+  const verdict = judge(source, flags, { withoutControl, withoutSearch })
   if (verdicts.size >= maxKept) verdicts.clear()
   verdicts.set(key, verdict)
   return verdict
 }
 
-function judge(source: string, flags: string, withoutControl: boolean): RegExpVerdict {
+function judge(
+  source: string,
+  flags: string,
+  { withoutControl, withoutSearch }: Required<VerdictOptions>,
+): RegExpVerdict {
   let pattern: ParsedPattern
   try {
     pattern = parsePattern(source, flags)
     if (!hasEndlessLoop(pattern.tree)) return { kind: 'linear' }
     const matched = judgeFrom(pattern, false, withoutControl)
-    if (matched.kind !== 'linear' || pattern.isSticky) return matched
+    if (matched.kind !== 'linear' || pattern.isSticky || withoutSearch) return matched
     return judgeFrom(pattern, true, withoutControl)
   } catch (error) {
     if (error instanceof UnsupportedPattern) return { kind: 'unknown', reason: error.message }
