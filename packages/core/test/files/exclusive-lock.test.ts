@@ -265,3 +265,23 @@ test('seed 000 problem 6: advisory lock race conditions: 6 processes contend for
     await Promise.all(programs.map((program) => program.kill()))
   }
 })
+
+test('I2: six processes, a hundred contests for a left-over lock: each time exactly one holder', async (t) => {
+  using folder = new Folder()
+  const file = folder.at('lock')
+  // Left over: the file is there, and so are the details of a holder that was killed.
+  await using former = new Program('locker.ts', file)
+  await former.next()
+  assert.equal(await former.ask('hold'), 'held')
+  await former.kill()
+  await using programs = new AsyncDisposableStack()
+  const contestants = Array.from({ length: 6 }, () => programs.use(new Program('locker.ts', file)))
+  for (const each of contestants) await each.next()
+  let contests = 0
+  for (; contests < 100; contests++) {
+    const answers = await Promise.all(contestants.map((each) => each.ask('hold')))
+    assert.equal(answers.filter((answer) => answer === 'held').length, 1, answers.join('; '))
+    await Promise.all(contestants.map((each) => each.ask('release')))
+  }
+  t.diagnostic(`${contests} contests, one holder each`)
+})

@@ -48,14 +48,20 @@ export class Repository {
    * later commit keeps the tags it has.
    */
   async tag(name: string, message: string, wait: WaitOptions = {}): Promise<'made' | 'there'> {
+    if ((await this.tags(wait)).has(name)) return 'there'
+    const target = [name, this.head]
     try {
-      const args = ['tag', '--annotate', '--no-sign', '--message', message, name, this.head]
-      await git(this.#root, args, wait)
-      return 'made'
+      await git(
+        this.#root,
+        ['tag', '--annotate', '--no-sign', '--message', message, ...target],
+        wait,
+      )
     } catch (error) {
-      if (isError(error, 'HDL_COMMAND_FAILED') && (await this.tags(wait)).has(name)) return 'there'
-      throw error
+      if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+      // A tag with a message needs somebody who made it, and build machines are nobody.
+      await git(this.#root, ['tag', ...target], wait)
     }
+    return 'made'
   }
 
   /** Sends tags to a remote, all in one request. */

@@ -1,7 +1,9 @@
 /** Whole releases against a real registry, with what goes wrong in reality in between. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, type Run } from '@heddle/core'
 import { publishRelease } from '../../src/stages/release.ts'
 import type { ReleaseOptions } from '../../src/stages/options.ts'
 import { planFromManifests } from '../../src/plan/from-manifests.ts'
@@ -9,6 +11,7 @@ import { openRegistries } from '../../src/registry/open-registries.ts'
 import type { PackageReport, ReleaseReport } from '../../src/report/report.ts'
 import { startFaultProxy, type FaultProxy } from '../../src/testing/fault-proxy.ts'
 import type { FaultRule } from '../../src/testing/fault-rules.ts'
+import { startPypi } from '../../src/testing/pypi.ts'
 import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
 import { Monorepo } from '../support/monorepo.ts'
@@ -38,8 +41,9 @@ async function publish(
 ): Promise<ReleaseReport> {
   await using registries = await openRegistries({ folder: repo.root, npm: url, env: {} })
   const plan = await planFromManifests(await readWorkspace(repo.root))
-  return publishRelease(plan, {
-    registryOf: (planned) => registries.registryOf(planned),
+  // Awaited here: the registries are closed behind it.
+  return await publishRelease(plan, {
+    registryOf: registries.registryOf,
     smoke: false,
     retryBaseDelay: 1,
     settle: 50,
@@ -259,4 +263,104 @@ test('73 while a release is under way another one is refused with its holder', a
   assert.equal(report.ok, true)
   assert.ok(refused instanceof HeddleError && refused.code === 'HDL_LOCKED')
   assert.match(refused.message, new RegExp(`${process.pid}`))
+})
+
+test('seed 000: with --pin in-place the build reads exact versions, and the tree is as it was', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  const seen = path.join(repo.root, '.git', 'seen')
+  repo.write(`packages/${of('b')}/package.json`, {
+    name: of('b'),
+    version: '1.0.0',
+    dependencies: { [of('a')]: 'workspace:^' },
+    scripts: { build: `cp package.json '${seen}'` },
+  })
+  repo.commit('a build that reads its manifest')
+  const report = await publish(repo, registry.url, { pin: 'in-place' })
+  assert.equal(report.ok, true)
+  const manifest = JSON.parse(readFileSync(seen, 'utf8')) as { dependencies: object }
+  assert.deepEqual(manifest.dependencies, { [of('a')]: '1.0.0' })
+  assert.equal(repo.status, '')
+})
+
+test('G3 a version that was released from an earlier commit is left alone', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await publish(repo, registry.url)
+  repo.write(`packages/${of('a')}/index.js`, 'changed, but not to be released yet\n')
+  repo.write(`packages/${of('e')}/package.json`, { name: of('e'), version: '1.1.0' })
+  repo.commit('a new version of e alone')
+  const report = await publish(repo, registry.url)
+  assert.equal(report.ok, true)
+  assert.equal(find(report, of('a')).outcome, 'already-published')
+  assert.equal(find(report, of('e')).outcome, 'published')
+  assert.ok(repo.tags.includes(`${of('e')}@1.1.0`))
+})
+
+test('30 a cancel lets uploads finish, says what is there, and the next release finishes it', async () => {
+  const { repo, of } = fivePackages()
+  using _repo = repo
+  await using proxy = await proxyWith()
+  let run: Run | undefined
+  const report = await publish(repo, proxy.url, {
+    onStart: (started) => (run = started),
+    observer: (event) => {
+      if (
+        event.type === 'node' &&
+        event.name === `${of('a')} upload` &&
+        event.state === 'running'
+      ) {
+        run!.scheduler.cancel()
+      }
+    },
+  })
+  assert.equal(report.ok, false)
+  assert.equal(report.isCancelled, true)
+  assert.equal(find(report, of('a')).outcome, 'published')
+  assert.equal(find(report, of('c')).outcome, 'skipped')
+  const again = await publish(repo, proxy.url)
+  assert.equal(again.ok, true)
+  for (const letter of 'abcde') {
+    assert.equal(proxy.uploads.get(`${of(letter)}@1.0.0`)?.accepted, 1, letter)
+  }
+})
+
+test('Python packages are built, uploaded once and found again', async () => {
+  await using pypi = await startPypi()
+  using repo = new Monorepo({ packages: {} })
+  const project = (name: string, dependencies: readonly string[]): string =>
+    [
+      '[project]',
+      `name = "${name}"`,
+      'version = "0.3.0"',
+      `dependencies = ${JSON.stringify(dependencies)}`,
+      '[build-system]',
+      'requires = ["hatchling"]',
+      'build-backend = "hatchling.build"',
+      '',
+    ].join('\n')
+  repo.write('pyproject.toml', '[tool.uv.workspace]\nmembers = ["python/*"]\n')
+  repo.write('python/base/pyproject.toml', project('acme-base', []))
+  repo.write('python/base/src/acme_base/__init__.py', 'x = 1\n')
+  repo.write(
+    'python/app/pyproject.toml',
+    project('acme-app', ['acme-base[fast]>=0.1; python_version > "3"']),
+  )
+  repo.write('python/app/src/acme_app/__init__.py', 'import acme_base\n')
+  repo.commit('python')
+  await using registries = await openRegistries({ folder: repo.root, pypi: pypi.url, env: {} })
+  const plan = await planFromManifests(await readWorkspace(repo.root))
+  const { registryOf } = registries
+  const report = await publishRelease(plan, { registryOf, settle: 50 })
+  assert.deepEqual(
+    report.packages.map(({ name, outcome, problems }) => [name, outcome, problems]),
+    [
+      ['acme-base', 'published', []],
+      ['acme-app', 'published', []],
+    ],
+  )
+  assert.equal(pypi.files.length, 4)
+  const again = await publishRelease(plan, { registryOf, settle: 50 })
+  assert.ok(again.packages.every(({ outcome }) => outcome === 'already-published'))
+  assert.equal(pypi.files.length, 4)
 })

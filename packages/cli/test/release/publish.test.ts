@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { startFaultProxy, startVerdaccio, type Verdaccio } from '@heddle/release/testing'
+import { Program, runProgram } from '../support/program.ts'
+
+let registry: Verdaccio
+before(async () => {
+  registry = await startVerdaccio()
+})
+after(() => registry.close())
+
+/** `a ← b`, committed. */
+class Workspace implements Disposable {
+  readonly root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'heddle-release-')))
+
+  constructor(version = '1.0.0', scope = '@cli') {
+    this.write('package.json', { private: true, workspaces: ['packages/*'] })
+    this.write('packages/a/package.json', { name: `${scope}/a`, version })
+    const dependencies = { [`${scope}/a`]: 'workspace:^' }
+    this.write('packages/b/package.json', { name: `${scope}/b`, version, dependencies })
+    this.git('init', '--quiet')
+    this.git('add', '--all')
+    this.git('commit', '--quiet', '--message', 'first')
+  }
+
+  write(file: string, content: object): void {
+    const full = path.join(this.root, file)
+    mkdirSync(path.dirname(full), { recursive: true })
+    writeFileSync(full, JSON.stringify(content))
+  }
+
+  git(...args: string[]): string {
+    const identity = ['-c', 'user.name=Somebody', '-c', 'user.email=somebody@example.com']
+    return execFileSync('git', [...identity, ...args], { cwd: this.root, encoding: 'utf8' })
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.root, { recursive: true, force: true })
+  }
+}
+
+interface Result {
+  readonly ok: boolean
+  readonly packages: readonly { name: string; version: string; outcome: string }[]
+}
+
+const lastObject = (stdout: string): Result =>
+  JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Result
+
+test('plan prints a table, a drawing and one JSON object', async () => {
+  using ws = new Workspace()
+  const options = { cwd: ws.root }
+  const table = await runProgram(['release', 'plan'], options)
+  assert.equal(table.code, 0)
+  assert.match(table.stdout, /@cli\/a +1\.0\.0 +included/)
+  assert.match(
+    (await runProgram(['release', 'plan', '--format', 'mermaid'], options)).stdout,
+    /^graph/,
+  )
+  const { stdout } = await runProgram(['release', 'plan', '--json'], options)
+  assert.equal((JSON.parse(stdout) as { packages: object[] }).packages.length, 2)
+})
+
+test('publish, status and a second publish, for programs', async () => {
+  using ws = new Workspace('1.0.1')
+  const options = { cwd: ws.root }
+  const where = ['--registry', registry.url, '--json']
+  const before = await runProgram(['release', 'status', ...where], options)
+  assert.equal(before.code, 1)
+  const first = await runProgram(['release', 'publish', ...where], options)
+  assert.equal(first.code, 0, first.stderr)
+  assert.deepEqual(
+    lastObject(first.stdout).packages.map(({ name, version, outcome }) => [name, version, outcome]),
+    [
+      ['@cli/a', '1.0.1', 'published'],
+      ['@cli/b', '1.0.1', 'published'],
+    ],
+  )
+  const again = await runProgram(['release', 'publish', ...where], options)
+  assert.equal(again.code, 0)
+  assert.ok(
+    lastObject(again.stdout).packages.every(({ outcome }) => outcome === 'already-published'),
+  )
+  assert.equal((await runProgram(['release', 'status', ...where], options)).code, 0)
+  assert.deepEqual(ws.git('tag').trim().split('\n'), ['@cli/a@1.0.1', '@cli/b@1.0.1'])
+  assert.equal(ws.git('status', '--porcelain'), '')
+})
+
+test('a registry that refuses: exit code 1, the reason, what to do', async () => {
+  using ws = new Workspace('1.0.2')
+  await using proxy = await startFaultProxy({
+    target: registry.url,
+    rules: [{ method: 'PUT', package: '@cli/a', status: 403 }],
+  })
+  const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
+  const { code, stdout } = await runProgram(args, { cwd: ws.root })
+  assert.equal(code, 1)
+  assert.match(stdout, /✗ @cli\/a@1\.0\.2 +failed/)
+  assert.match(stdout, /⊘ @cli\/b@1\.0\.2 +blocked by @cli\/a/)
+  assert.match(stdout, /0 of 2 packages on the registry/)
+  assert.match(stdout, /Run it again to finish/)
+})
+
+test('a folder that is no workspace: exit code 2 and a clear word', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-nothing-'))
+  const { code, stderr } = await runProgram(['release', 'publish'], { cwd: folder })
+  rmSync(folder, { recursive: true })
+  assert.equal(code, 2)
+  assert.match(stderr, /^heddle: .*\n.*\[HDL_/)
+})
+
+test('SIGINT in the middle of an upload: 130, a clean tree, and the next call finishes it', async () => {
+  using ws = new Workspace('1.0.3')
+  await using proxy = await startFaultProxy({
+    target: registry.url,
+    rules: [{ method: 'PUT', package: '@cli/a', delay: 3_000, times: 1 }],
+  })
+  const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
+  using program = new Program(args, { cwd: ws.root })
+  await program.printed(/upload +@cli\/a: upload 1/)
+  program.process.kill('SIGINT')
+  assert.equal(await program.ended(), 130, program.stdout)
+  assert.equal(ws.git('status', '--porcelain'), '')
+  const again = await runProgram([...args, '--json'], { cwd: ws.root })
+  assert.equal(again.code, 0, again.stderr)
+  assert.equal(proxy.uploads.get('@cli/a@1.0.3')?.accepted, 1)
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { Repository, tagName } from '../../src/git/repository.ts'
+import { Monorepo } from '../support/monorepo.ts'
+
+test('outside of a repository, and in one without a commit, there is none', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-no-git-'))
+  assert.equal(await Repository.open(folder), undefined)
+  rmSync(folder, { recursive: true })
+})
+
+test('a tag is made once, on the released commit, and found with its commit', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  const repository = (await Repository.open(repo.root))!
+  assert.equal(await repository.tag('a@1.0.0', 'a 1.0.0'), 'made')
+  repo.write('later.txt', 'later')
+  repo.commit('later')
+  assert.equal(await repository.tag('a@1.0.0', 'a 1.0.0'), 'there')
+  assert.deepEqual([...(await repository.tags())], [['a@1.0.0', repository.head]])
+})
+
+test('who has no name makes tags all the same', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  repo.git('config', 'user.useConfigOnly', 'true')
+  repo.git('config', 'user.name', '')
+  const repository = (await Repository.open(repo.root))!
+  assert.equal(await repository.tag('a@1.0.0', 'a 1.0.0'), 'made')
+  assert.deepEqual(repo.tags, ['a@1.0.0'])
+})
+
+test('changes are those of files that Git knows', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  const repository = (await Repository.open(repo.root))!
+  repo.write('new.txt', 'new')
+  assert.deepEqual(await repository.changes(), [])
+  repo.write('packages/a/index.js', 'changed')
+  assert.deepEqual(await repository.changes(), [' M packages/a/index.js'])
+})
+
+test('tags are pushed to a remote', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  const remote = mkdtempSync(path.join(os.tmpdir(), 'heddle-remote-'))
+  repo.git('init', '--quiet', '--bare', remote)
+  repo.git('remote', 'add', 'origin', remote)
+  const repository = (await Repository.open(repo.root))!
+  await repository.tag('a@1.0.0', 'a 1.0.0')
+  await repository.push('origin', ['a@1.0.0'])
+  assert.match(repo.git('ls-remote', '--tags', 'origin'), /refs\/tags\/a@1\.0\.0/)
+  rmSync(remote, { recursive: true })
+})
+
+test('the only package of a workspace has tags without its name', () => {
+  assert.equal(tagName('a', '1.0.0', false), 'a@1.0.0')
+  assert.equal(tagName('a', '1.0.0', true), 'v1.0.0')
+})
