@@ -173,9 +173,11 @@ function lowerMemberCallee(
       root.class !== undefined ||
       root.module !== undefined)
   ) {
+    // `cache.get(key)` with a cache of another module is also a read of that cache.
+    const isState = root?.kind === 'import' && path.length === 2 && root.import?.name !== 'default'
     return {
       callee: { kind: 'name', name: path[0]!, scope: cx.scope, path: path.slice(1) },
-      object: unknown,
+      object: isState ? lowerExpression(cx, callee.object) : unknown,
       name,
       objectText,
     }

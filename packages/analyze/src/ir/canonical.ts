@@ -6,6 +6,7 @@ import type { ClassUnit } from './program.ts'
 export function canonicalise(
   table: LocationTable,
   typeOf: (location: Location) => ClassUnit | undefined,
+  variableOf: (location: Location) => Location | undefined,
 ): void {
   // The table grows while we walk: what is added is canonical already.
   const count = table.all.length
@@ -24,6 +25,7 @@ export function canonicalise(
   }
 
   function canonicalOf(location: Location): Location {
+    if (location.imported !== undefined) return variableOf(location) ?? location
     if (location.scope === 'instance' && location.depth === 1 && location.class !== undefined) {
       let owner = location.class
       for (let base = owner.superClass; base !== undefined; base = base.superClass)

@@ -294,7 +294,12 @@ export class HostLowering {
 
   /** The location of a name, when other tasks can meet there. */
   variable(binding: Binding): Location | undefined {
-    if (binding.kind === 'import' || binding.kind === 'class') return undefined
+    if (binding.kind === 'class') return undefined
+    if (binding.kind === 'import') {
+      const { import: from } = binding
+      const isOurs = from !== undefined && /^[.#]/.test(from.source) && !/^[A-Z]/.test(from.name)
+      return isOurs ? this.file.table.imported(this.file.file, from.source, from.name) : undefined
+    }
     if (binding.kind === 'function' && binding.assignments === 0) return undefined
     if (binding.kind === 'const' && binding.value.literal !== undefined) return undefined
     const declaredIn = binding.unit

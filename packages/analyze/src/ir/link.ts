@@ -38,7 +38,12 @@ export function link(options: LinkOptions): Program {
   return linker.run()
 }
 
-type Thing = { readonly unit?: FunctionUnit; readonly class?: ClassUnit }
+type Thing = {
+  readonly unit?: FunctionUnit
+  readonly class?: ClassUnit
+  /** An object of this class. */
+  readonly instance?: ClassUnit
+}
 
 /** Names that many unrelated classes have: finding one of them says nothing. */
 const commonNames =
@@ -67,7 +72,11 @@ class Linker {
     for (const file of files) for (const one of file.classes) this.#linkClass(one)
     const units = files.flatMap((file) => file.units)
     const classes = files.flatMap((file) => file.classes)
-    canonicalise(table, (location) => this.#typeOf(location))
+    canonicalise(
+      table,
+      (location) => this.#typeOf(location),
+      (location) => this.#variableOf(location),
+    )
     for (const unit of units) for (const site of unit.calls) this.#linkCall(site)
     assignReach(units, classes)
     return { root, files, units, classes, locations: table.all }
@@ -126,6 +135,10 @@ class Linker {
     if (binding.class !== undefined) return { class: binding.class }
     if (binding.function !== undefined) return { unit: binding.function }
     if (binding.value.unit !== undefined) return { unit: binding.value.unit }
+    const { constructed, instanceOf } = binding.value
+    const instance =
+      instanceOf ?? (constructed === undefined ? undefined : this.#classOfName(constructed))
+    if (instance !== undefined) return { instance }
     const source = binding.import?.source ?? binding.module
     if (source === undefined) return undefined
     const file = this.#import(binding.unit.file, source)
@@ -143,6 +156,21 @@ class Linker {
       if (thing?.unit !== undefined) thing.unit.isExported = true
       if (thing?.class !== undefined) thing.class.isExported = true
     }
+  }
+
+  /** The variable that an imported name stands for, through re-exports. */
+  #variableOf(location: Location, depth = 0): Location | undefined {
+    const { imported, file } = location
+    const from = imported === undefined ? undefined : this.#import(file, imported.source)
+    if (imported === undefined || from === undefined || depth > 12) return undefined
+    const found = from.exports.get(imported.name)
+    const { table } = this.#options
+    if (found?.kind === 'from')
+      return this.#variableOf(table.imported(from, found.source, found.name), depth + 1)
+    if (found?.kind !== 'local') return undefined
+    const binding = this.#scopes.get(from)?.own(found.name)
+    if (binding === undefined || binding.function !== undefined) return undefined
+    return table.variable(from, from.module, binding.name, binding.id)
   }
 
   // ---- classes
@@ -261,6 +289,9 @@ class Linker {
   ): readonly FunctionUnit[] {
     if (thing === undefined) return []
     if (thing.unit !== undefined) return path.length <= 1 ? [thing.unit] : []
+    const last = path.at(-1)
+    if (thing.instance !== undefined)
+      return last === undefined || path.length > 1 ? [] : this.#method(thing.instance, last, false)
     const owner = thing.class
     if (owner === undefined) return []
     const name = path.at(-1)

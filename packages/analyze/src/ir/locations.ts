@@ -37,6 +37,8 @@ export interface Location {
   readonly entryKey: string | undefined
   /** Parameters: the name of the declared type. */
   readonly typeName: string | undefined
+  /** A name of another module. */
+  readonly imported: { readonly source: string; readonly name: string } | undefined
   /** The one that stands for it: the field of the base class for that of a subclass. Set by linking. */
   canonical: Location
 }
@@ -67,6 +69,19 @@ export class LocationTable {
       depth: 1,
       unit,
       file,
+    }))
+  }
+
+  /** A variable of another module; linking finds which. */
+  imported(file: FileUnit, source: string, name: string): Location {
+    return this.#intern(`i${file.id}:${source}:${name}`, () => ({
+      name,
+      scope: 'module',
+      field: name,
+      depth: 1,
+      unit: file.module,
+      file,
+      imported: { source, name },
     }))
   }
 
@@ -134,6 +149,7 @@ export class LocationTable {
       unit: undefined,
       entryKey: undefined,
       typeName: undefined,
+      imported: undefined,
       ...make(),
       id: this.all.length,
       key,

@@ -5,6 +5,7 @@
  * Not reported: what was taken before the suspension (a reservation), what is checked again after it,
  * what a lock, a promise chain or a serial caller protects, and functions that only run at start-up.
  */
+import { levels } from '../finding.ts'
 import type { Level } from '../finding.ts'
 import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -18,6 +19,7 @@ import { mutex, recheck, reserveFirst, singleFlight } from './fixes.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
+import { eventsOf, inSameRegion, lastName } from './walk.ts'
 
 export interface Window {
   readonly check: Located
@@ -37,6 +39,7 @@ export function h101(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
     if (!host.graph.suspends) continue
+    const own: Draft[] = []
     for (const [location, accesses] of host.accesses) {
       if (!isShared(location, host.unit) || location.scope === 'external') continue
       const window = closest(windowsOf(model, host, location, accesses))
@@ -47,10 +50,30 @@ export function h101(model: Model): Draft[] {
       )
         continue
       const draft = describe(host.unit, location, window)
-      if (draft !== undefined) drafts.push(draft)
+      if (draft !== undefined) own.push(draft)
     }
+    drafts.push(...merged(own))
   }
   return drafts
+}
+
+/** Several locations that are written by the same act are one finding. */
+function merged(drafts: readonly Draft[]): Draft[] {
+  const byAct = new Map<string, Draft>()
+  for (const draft of drafts) {
+    const key = `${draft.act.start}:${draft.suspensions[0]?.start}`
+    const known = byAct.get(key)
+    if (known === undefined) byAct.set(key, draft)
+    else {
+      const [main, other] = rank(draft) > rank(known) ? [draft, known] : [known, draft]
+      byAct.set(key, { ...main, locations: [...main.locations, ...other.locations] })
+    }
+  }
+  return [...byAct.values()]
+}
+
+function rank(draft: Draft): number {
+  return levels.indexOf(draft.level)
 }
 
 function guardEnd(window: Window): { block: Block; event: Access | Suspension } {
@@ -139,7 +162,8 @@ function windowFrom(
           for (const site of event.joins) {
             const effects = effectsOf(site, 'after')
             if (effects?.store === undefined) continue
-            if (isRechecked(model, effects.store.access)) continue
+            if (isRechecked(model, effects.store.access) || isReserved(model, effects.store.access))
+              continue
             write = effects.store.access
             return found
           }
@@ -196,10 +220,27 @@ export function isRechecked(model: Model, write: Access): boolean {
   return false
 }
 
+/** The callee has taken something before it waits, so it runs once for all of its callers. */
+function isReserved(model: Model, write: Access): boolean {
+  const { host } = write.owner
+  const { graph } = host
+  if (graph === undefined) return false
+  for (const { event, block, index } of eventsOf(graph)) {
+    if (event.op !== 'suspend') continue
+    if (inSameRegion(graph, { block, index }, (one) => one === write) === undefined) continue
+    if (model.reservations.at(host, event) !== undefined) return true
+    if (model.serial.chainAt(graph, write) !== undefined) return true
+  }
+  return model.serial.guardOf(host) !== undefined
+}
+
 const handleCall =
   /^(?:create|connect|open|listen|spawn|fork|start|launch|acquire|subscribe|register|login|refresh|authori[sz]e|authenticate|init|setup|boot|install|mount|attach|join|reserve|allocate|enqueue|schedule|insert|send)/i
-const flagName =
-  /(?:^|[._#])(?:is|has|was)?(?:running|started|starting|initiali[sz]ed|initiali[sz]ing|connected|connecting|ready|open|opened|opening|loaded|loading|busy|active|closed|closing|pending|locked|registered|installed|setup|done|finished|processing|refreshing|syncing)$/i
+const handleName =
+  /(?:client|conn(?:ection)?|socket|session|credentials?|token|pool|channel|server|worker|browser|page|database|db|topology|transport|stream|process|subscri(?:ber|ption)|lease|processor|producer|consumer|broker|instance|driver|watcher|timer|interval)s?$/i
+/** Flags that say "somebody is at it" or "it has been set up": two who miss them do it twice. */
+const occupied =
+  /(?:running|started|starting|initiali[sz]ed|initiali[sz]ing|initDone|connected|connecting|ready|open|opened|opening|loaded|loading|busy|active|pending|locked|registered|installed|listening|listeningEvents|subscribed|setup|processing|refreshing|syncing|attached|mounted|bootstrapped|scheduled|polling|flushing|crawling|booted|in_?progress|in_?flight)$/i
 
 function describe(unit: FunctionUnit, location: Location, window: Window): Draft | undefined {
   const { check, write, suspensions } = window
@@ -210,7 +251,7 @@ function describe(unit: FunctionUnit, location: Location, window: Window): Draft
   const isInCallee = write.owner.host !== unit
   const name = location.name
   const kind = kindOfState(location, write)
-  const level = levelOf(kind, unit, overlap !== undefined, location)
+  const level = levelOf(kind, unit, overlap !== undefined, window)
   const checkText = textOf(checkPlace(check))
   const steps: Step[] = [
     { task: 'A', text: `checks \`${checkText}\`: ${name} is not there yet`, at: check.access },
@@ -248,7 +289,7 @@ function describe(unit: FunctionUnit, location: Location, window: Window): Draft
       `no guard is held from the check to the write`,
     ],
     fixes:
-      kind === 'flag'
+      kind === 'flag' || kind === 'end'
         ? [reserveFirst(name, [2, 4]), mutex(name, [1, 5]), recheck(name, [5, 6])]
         : [singleFlight(name, `this.load()`, [2, 4]), recheck(name, [5, 6]), mutex(name, [1, 5])],
   }
@@ -261,34 +302,48 @@ function checkPlace(check: Located): Place {
     : { owner: check.access.owner, start: first.start, end: first.end }
 }
 
-type StateKind = 'flag' | 'handle' | 'counter' | 'value' | 'entry'
+type StateKind = 'flag' | 'end' | 'handle' | 'counter' | 'value' | 'entry'
 
 function kindOfState(location: Location, write: Access): StateKind {
   const { value } = write
   if (write.kind === 'rmw') return 'counter'
-  if (value?.literal === 'true' || (flagName.test(location.field) && value?.literal !== undefined))
-    return 'flag'
-  if (value?.constructed !== undefined) return 'handle'
+  if (value?.literal !== undefined) return occupied.test(location.field) ? 'flag' : 'end'
+  if (value?.constructed !== undefined && location.scope !== 'entry') return 'handle'
   if (value?.calls?.some((site) => handleCall.test(site.name.replace(/^[_#]+/, ''))) === true)
     return 'handle'
-  if (location.scope === 'entry') return 'entry'
-  return 'value'
+  if (handleName.test(location.field)) return 'handle'
+  return location.scope === 'entry' ? 'entry' : 'value'
 }
 
-function levelOf(
-  kind: StateKind,
-  unit: FunctionUnit,
-  canOverlap: boolean,
-  location: Location,
-): Level {
-  if (!canOverlap) return 'note'
-  if (location.scope === 'parameter' || kind === 'value') return 'note'
-  return hasStrongReach(unit) && kind !== 'entry' ? 'error' : 'warning'
+/** Streams and iterators are called again only when the last call has ended. */
+const oneAtATime =
+  /^(?:next|return|_read|_write|_writev|_transform|_flush|_final|_destroy|_construct|pull)$/
+
+function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, window: Window): Level {
+  const { access } = window.check
+  if (!canOverlap || access.location.canonical.scope === 'parameter') return 'note'
+  if (kind === 'value' || kind === 'end' || kind === 'entry') return 'note'
+  if (oneAtATime.test(lastName(unit)) || window.branch.isLoop) return 'note'
+  // What a listener or timer writes comes from somewhere else, at a time of its own.
+  const { role } = window.write.owner
+  if (role === 'event' || role === 'timer' || role === 'interval') return 'note'
+  if (kind === 'counter' && !isLimit(window)) return 'note'
+  return hasStrongReach(unit) ? 'error' : 'warning'
+}
+
+/** Compared with a limit, not just looked at. */
+function isLimit(window: Window): boolean {
+  return window.check.access.checks.some((check) =>
+    /[<>]/.test(
+      textOf({ owner: window.check.access.owner, start: check.start, end: check.end }, 120),
+    ),
+  )
 }
 
 function consequence(kind: StateKind): string {
   switch (kind) {
     case 'flag':
+    case 'end':
       return 'the work is done twice at the same time'
     case 'handle':
       return 'the first one is replaced and leaks'

@@ -69,7 +69,7 @@ function from(host: Host, read: Located): Draft | undefined {
   return {
     rule: 'H104',
     class: 'toctou',
-    level: write.kind === 'rmw' || write.value?.literal === 'true' ? 'warning' : 'note',
+    level: write.kind === 'rmw' ? 'warning' : 'note',
     message: `${host.unit.namedAs} checks ${location.name}, runs listeners, and only then writes it: a listener that calls ${host.unit.namedAs} passes the same check`,
     locations: [location],
     check: access,

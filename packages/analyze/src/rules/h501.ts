@@ -37,7 +37,9 @@ function inHost(
     if (access.op !== 'write' || !isStore(access) || access.kind === 'append' || access.isInitial)
       continue
     for (const old of access.value?.reads ?? []) {
+      // What was checked and then replaced is H101's; what was only looked up is no snapshot.
       if (old.location.canonical !== location) continue
+      if (old.checks.length > 0 && location.scope !== 'external') continue
       const read = accesses.find((one) => one.access === old)
       if (read === undefined) continue
       const way = overSuspension(
@@ -75,7 +77,7 @@ function describe(
     rule: 'H501',
     class: 'atomicity-gap',
     level:
-      overlap === undefined || isExternal
+      overlap === undefined || isExternal || write.value?.location?.canonical === location
         ? 'note'
         : hasStrongReach(host.unit)
           ? 'error'

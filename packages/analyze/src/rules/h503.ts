@@ -38,8 +38,11 @@ function containerOf(location: Location): Location | undefined {
     : undefined
 }
 
-function pairKey(a: Location, b: Location): string {
-  return a.id < b.id ? `${a.id}:${b.id}` : `${b.id}:${a.id}`
+/** What is stored together belongs together; what is removed together need not be stored together. */
+function pairKey(first: Access, second: Access, isStored = isStore(first)): string {
+  const a = containerOf(first.location.canonical)?.id ?? 0
+  const b = containerOf(second.location.canonical)?.id ?? 0
+  return `${isStored ? 'store' : 'drop'} ${Math.min(a, b)}:${Math.max(a, b)}`
 }
 
 function entryWrites(host: Host): Located[] {
@@ -61,10 +64,7 @@ function minePairs(model: Model): Map<string, Pair> {
     for (const first of writes) {
       for (const second of writes) {
         if (!isPair(first.access, second.access)) continue
-        const key = pairKey(
-          containerOf(first.access.location.canonical)!,
-          containerOf(second.access.location.canonical)!,
-        )
+        const key = pairKey(first.access, second.access)
         if (pairs.has(key)) continue
         if (inSameRegion(host.graph, first, (event) => event === second.access) !== undefined)
           pairs.set(key, { first: first.access, second: second.access })
@@ -90,11 +90,8 @@ function inHost(model: Model, host: Host, pairs: ReadonlyMap<string, Pair>): Dra
   for (const first of writes) {
     for (const second of writes) {
       if (!isPair(first.access, second.access)) continue
-      const key = pairKey(
-        containerOf(first.access.location.canonical)!,
-        containerOf(second.access.location.canonical)!,
-      )
-      const pair = pairs.get(key)
+      const key = pairKey(first.access, second.access)
+      const pair = pairs.get(pairKey(first.access, second.access, true)) ?? pairs.get(key)
       if (pair === undefined || pair.first.owner.host === host.unit) continue
       if (inSameRegion(host.graph, first, (event) => event === second.access) !== undefined)
         continue

@@ -28,10 +28,13 @@ export function h504(model: Model): Draft[] {
       if (!site.isFloating || site.isDetached || !isAsync(model, site) || !isInAsync(site.owner))
         continue
       const read = readAfter(model, host, call)
-      const elsewhere = read === undefined ? awaitedElsewhere(site) : undefined
+      const elsewhere = read === undefined ? awaitedElsewhere(model, site) : undefined
       if (
         read === undefined &&
-        (elsewhere === undefined || !storing.test(site.name) || !goesOn(host, call))
+        (elsewhere === undefined ||
+          !storing.test(site.name) ||
+          isBatched(site) ||
+          !goesOn(host, call))
       )
         continue
       drafts.push(describe(host, site, read, elsewhere))
@@ -45,8 +48,13 @@ function isAsync(model: Model, site: CallSite): boolean {
   return (
     targets.length > 0 &&
     !site.isGuess &&
-    targets.every((target) => target.isAsync && model.summaries(target).suspends !== 'never')
+    targets.every((target) => target.isAsync && doesWork(model, target))
   )
+}
+
+/** It waits for something, or hands on the promise of something. */
+function doesWork(model: Model, target: FunctionUnit): boolean {
+  return model.summaries(target).suspends !== 'never' || target.calls.some((one) => one.isReturned)
 }
 
 /** An async function that awaits other things: here somebody thinks about order. */
@@ -69,7 +77,7 @@ function readAfter(model: Model, host: Host, call: At<CallSite>): Access | undef
         if (event.op !== 'read' || event.owner !== call.event.owner) return 0
         const location = event.location.canonical
         const stored = after.get(location)?.store
-        return stored !== undefined &&
+        return stored?.via.length === 0 &&
           before.get(location)?.store === undefined &&
           stored.access.location.scope !== 'parameter'
           ? found
@@ -81,11 +89,18 @@ function readAfter(model: Model, host: Host, call: At<CallSite>): Access | undef
   return undefined
 }
 
-/** Most other callers wait for it. */
-function awaitedElsewhere(site: CallSite): CallSite | undefined {
+/** What is put into a batch is sent, and waited for, with the batch. */
+function isBatched(site: CallSite): boolean {
+  return /pipeline|multi\b|transaction|batch|\btx\b/i.test(textOf(site, 120))
+}
+
+/** Most others who call it (or, where the object is not known, something of its name) wait for it. */
+function awaitedElsewhere(model: Model, site: CallSite): CallSite | undefined {
   const [target] = site.targets
   if (target === undefined) return undefined
-  const others = target.callers.filter((one) => one !== site)
+  const others = model
+    .callsNamed(site.name)
+    .filter((one) => one !== site && (one.targets.length === 0 || one.targets.includes(target)))
   const waiting = others.filter((one) => one.isAwaited || one.isReturned)
   return waiting.length > 0 && waiting.length * 2 > others.length ? waiting[0] : undefined
 }

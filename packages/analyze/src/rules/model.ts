@@ -36,6 +36,7 @@ export class Model {
   readonly #accesses = new Map<Location, Located[]>()
   readonly #indirect = new Map<Event, ReadonlySet<Location>>()
   readonly #fields = new Map<string, Located[]>()
+  #calls: Map<string, CallSite[]> | undefined
 
   constructor(program: Program, summaries: Summaries) {
     this.program = program
@@ -138,6 +139,16 @@ export class Model {
   /** Writes to fields of this name, whoever owns them: for objects whose class is not known. */
   writesOfField(field: string): readonly Located[] {
     return this.#fields.get(field) ?? []
+  }
+
+  /** Calls of anything of this name. */
+  callsNamed(name: string): readonly CallSite[] {
+    if (this.#calls === undefined) {
+      this.#calls = new Map()
+      for (const unit of this.program.units)
+        for (const site of unit.calls) push(this.#calls, site.name, site)
+    }
+    return this.#calls.get(name) ?? []
   }
 
   /** What protects a passage of a host over a suspension; undefined when nothing does. */
