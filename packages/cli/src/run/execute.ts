@@ -13,18 +13,12 @@ import { LoopWatch, systemKernel, type LoopGap } from '@heddle/core/lowlevel'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { describeGap, shortenPaths } from '../output/gap.ts'
-import { JsonReporter, jsonResult } from '../output/json.ts'
-import { LiveReporter } from '../output/live.ts'
-import { Output, type OutputStream } from '../output/output.ts'
-import { PlainReporter } from '../output/plain.ts'
+import { jsonResult } from '../output/json.ts'
+import { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
-import type { Reporter, RunPlan } from '../output/reporter.ts'
+import type { Reporter } from '../output/reporter.ts'
 import { summaryLines } from '../output/summary.ts'
-import { chooseView, type ViewChoice } from '../terminal/capabilities.ts'
-import { beforeWrites, capture } from '../terminal/capture.ts'
-import { formatError } from '../view/format.ts'
-import { paint, type Line } from '../view/line.ts'
-import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
+import { span } from '../view/line.ts'
 import { Controls } from './controls.ts'
 import { hintFor } from './hints.ts'
 import { earlierDurations } from './history.ts'
@@ -52,13 +46,10 @@ export async function executeRun(settings: RunSettings): Promise<void> {
 
 class RunSession {
   readonly #settings: RunSettings
-  readonly #choice: ViewChoice
-  readonly #symbols: Symbols
   readonly #clock = systemKernel.clock
+  readonly #printer: Printer
   readonly #controls: Controls
   readonly #watch = new LoopWatch({ threshold: gapThreshold, interval: gapInterval })
-  readonly #out: Output
-  readonly #err: Output
   #phase: 'loading' | 'running' | 'ended' = 'loading'
   #reporter: Reporter | undefined
   #run: Run | undefined
@@ -68,13 +59,7 @@ class RunSession {
 
   constructor(settings: RunSettings) {
     this.#settings = settings
-    this.#choice = chooseView(
-      { env: process.env, platform: process.platform, isTerminal: process.stdout.isTTY },
-      settings,
-    )
-    this.#symbols = this.#choice.unicode ? unicodeSymbols : asciiSymbols
-    this.#err = new Output(process.stderr)
-    this.#out = this.#openStdout()
+    this.#printer = new Printer(settings, this.#clock)
     this.#controls = new Controls({
       clock: this.#clock,
       exit: (code) => {
@@ -89,29 +74,6 @@ class RunSession {
     process.on('exit', this.#onExit)
     process.on('beforeExit', this.#onIdle)
     process.on('uncaughtException', this.#onCrash)
-  }
-
-  #openStdout(): Output {
-    const { stdout } = process
-    switch (this.#choice.mode) {
-      case 'live':
-        return new Output(stdout)
-      case 'plain': {
-        const out = new Output(stdout, this.#clock)
-        // What jobs print comes after the lines that were written before it.
-        beforeWrites(stdout, out.drain)
-        return out
-      }
-      case 'json': {
-        // Standard output belongs to the events: what jobs print goes to the errors.
-        const captured = capture(stdout, this.#err.write)
-        const reserved: OutputStream = {
-          write: (text, callback) => captured.write(text, callback),
-          on: (event, listener) => stdout.on(event, listener),
-        }
-        return new Output(reserved, this.#clock)
-      }
-    }
   }
 
   async execute(): Promise<void> {
@@ -137,7 +99,7 @@ class RunSession {
     await using journal = await openRunJournal(this.#settings.journal)
     this.#journal = shortenPaths(journal.address)
     const durations = await earlierDurations(journal, title)
-    const reporter = (this.#reporter = this.#makeReporter({
+    const reporter = (this.#reporter = this.#printer.reporterFor({
       graph,
       title,
       concurrency,
@@ -161,29 +123,9 @@ class RunSession {
     this.#run = run
     reporter.started(run)
     this.#controls.attach(run.scheduler, reporter)
-    if (this.#choice.mode === 'live') this.#controls.listen(process.stdin)
+    if (this.#printer.isLive) this.#controls.listen(process.stdin)
     // Awaited here: the journal is closed behind it.
     return await run.result
-  }
-
-  #makeReporter(plan: RunPlan): Reporter {
-    switch (this.#choice.mode) {
-      case 'json':
-        return new JsonReporter(this.#out, plan)
-      case 'plain':
-        return new PlainReporter(this.#out, plan)
-      case 'live': {
-        const { stdin, stdout, stderr } = process
-        return new LiveReporter(plan, {
-          terminal: stdout,
-          errors: stderr.isTTY ? stderr : undefined,
-          keys: stdin.isTTY,
-          symbols: this.#symbols,
-          onFailure: (error) =>
-            this.#err.line(`heddle: the live view failed, the run goes on: ${formatError(error)}`),
-        })
-      }
-    }
   }
 
   #observe(event: RunEvent, reporter: Reporter): void {
@@ -218,7 +160,7 @@ class RunSession {
     // Of a short one it is known how late the next look was, not when it began.
     const longestGap = longest < gapInterval ? longest + gapInterval : longest
     const criticalPath = await this.#run!.scheduler.criticalPath()
-    this.#tell(
+    this.#printer.tell(
       summaryLines({
         title: this.#title,
         result,
@@ -227,10 +169,10 @@ class RunSession {
         gap: gap && { ms: gap.ms, blame: describeGap(gap), byJob: gap.label !== undefined },
         journal: this.#journal,
         resume: result.ok ? undefined : this.#resumeCommand(),
-        symbols: this.#symbols,
+        symbols: this.#printer.symbols,
       }),
     )
-    if (this.#settings.json) this.#out.line(JSON.stringify(jsonResult(result)))
+    this.#printer.answer(jsonResult(result))
     const isCancelled = result.state === 'cancelled'
     await this.#exit(
       isCancelled ? exitCodes.cancelled : result.ok ? exitCodes.ok : exitCodes.failed,
@@ -244,33 +186,25 @@ class RunSession {
     this.#leaveTerminal()
     this.#tellError(error)
     const hint = hintFor(error)
-    if (hint !== undefined) this.#err.line(`        ${hint}`)
+    if (hint !== undefined) this.#hint(hint)
     if (code === exitCodes.failed) this.#hintResume()
     await this.#exit(code)
   }
 
   #tellError(error: unknown, context?: string): void {
-    for (const line of errorLines(error, context)) this.#err.line(paint(line, this.#errColor))
-    if (!this.#settings.json) return
+    this.#printer.complain(errorLines(error, context))
     const run = this.#run?.id ?? null
-    this.#out.line(JSON.stringify({ ok: false, type: 'result', run, error: errorRecord(error) }))
+    this.#printer.answer({ ok: false, type: 'result', run, error: errorRecord(error) })
   }
 
-  get #errColor(): boolean {
-    return this.#choice.color && process.stderr.isTTY
-  }
-
-  /** For people: to the errors when the output is for programs. */
-  #tell(lines: readonly Line[]): void {
-    const { json } = this.#settings
-    const out = json ? this.#err : this.#out
-    for (const line of lines) out.line(paint(line, this.#choice.color))
+  #hint(text: string): void {
+    this.#printer.complain([[span(`        ${text}`)]])
   }
 
   async #exit(code: number): Promise<void> {
     process.exitCode = code
     const timer = this.#clock.setTimer(flushLimit, () => process.exit())
-    await Promise.all([this.#out.flush(), this.#err.flush()])
+    await this.#printer.flush()
     timer.cancel()
     process.exit()
   }
@@ -278,7 +212,7 @@ class RunSession {
   /** The process ends, for whatever reason: law 5 and the terminal are kept. */
   readonly #onExit = (code: number): void => {
     this.#leaveTerminal()
-    this.#out.drain()
+    this.#printer.drain()
     const phase = this.#phase
     this.#phase = 'ended'
     if (phase === 'loading') {
@@ -290,7 +224,7 @@ class RunSession {
       this.#tellError('the process was ended (process.exit) before the run was over')
       this.#hintResume()
     }
-    this.#out.drain()
+    this.#printer.drain()
   }
 
   /** Nothing is left in this process that could go on. */
@@ -316,7 +250,7 @@ class RunSession {
 
   #hintResume(): void {
     const command = this.#resumeCommand()
-    if (command !== undefined) this.#err.line(`        Go on with: ${command}`)
+    if (command !== undefined) this.#hint(`Go on with: ${command}`)
   }
 
   /** What to type to go on with the run, if it can be gone on with. */
