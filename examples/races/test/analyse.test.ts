@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { test } from 'node:test'
-import { analyseFile } from '../analyse.ts'
+import { analyseFile, analyseTyped } from '../analyse.ts'
 import { gallery } from '../gallery.ts'
 
 for (const { name, rule, check, act } of gallery) {
@@ -23,6 +23,23 @@ for (const { name, rule, check, act } of gallery) {
     )
   })
 }
+
+test('with types all of them are found as well, and nothing in the repairs', async () => {
+  const races = await analyseTyped(gallery.map(({ name }) => `${name}/race.ts`))
+  assert.notEqual(races.stats.types, 'none')
+  for (const { name, rule, check, act } of gallery) {
+    const found = races.findings.find(
+      (finding) => finding.rule === rule && finding.file === `${name}/race.ts`,
+    )
+    assert.deepEqual([name, found?.check, found?.act], [name, check, act])
+  }
+  const { findings } = await analyseTyped(gallery.map(({ name }) => `${name}/fixed.ts`))
+  const left = findings.filter(({ level }) => level !== 'note')
+  assert.deepEqual(
+    left.map(({ rule, file, line }) => `${rule} at ${file}:${line}`),
+    [],
+  )
+})
 
 test('every README says what the analyzer says: else run `npm run format`', () => {
   const root = path.resolve(import.meta.dirname, '../../..')

@@ -43,7 +43,8 @@ export function h102(model: Model): Draft[] {
 
 /** A listener in a promise's executor (or `once(emitter, …)`): somebody waits for the event. */
 function isWaiting(site: CallSite): boolean {
-  if (site.name === 'once' && site.external?.module.endsWith('events') === true)
+  // The function of node:events, not the method of an emitter, which types find there as well.
+  if (site.external?.module.endsWith('events') === true && site.external.path.join() === 'once')
     return site.isJoined
   if (!subscribe.test(site.name) || (site.callbacks.length === 0 && site.args.length < 2))
     return false
