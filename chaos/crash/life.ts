@@ -7,8 +7,8 @@ import type { LifePlan } from './child.ts'
 
 const program = path.join(import.meta.dirname, 'child.ts')
 
-/** Milliseconds after which a life that neither ends nor dies counts as hung. */
-const longestLife = 60_000
+/** Milliseconds without an acknowledgement after which a life counts as hung: a busy machine is no defect. */
+const longestSilence = 60_000
 
 export interface LifeOptions {
   /** Killed from outside once it has acknowledged so many nodes. */
@@ -33,12 +33,13 @@ export async function live(plan: LifePlan, options: LifeOptions = {}): Promise<L
   const timer = setTimeout(() => {
     isHung = true
     child.kill('SIGKILL')
-  }, longestLife)
+  }, longestSilence)
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   const stderr = readAll(child.stderr!)
   const acknowledged: string[] = []
   for await (const name of linesOf(child.stdio[3] as Readable)) {
     acknowledged.push(name)
+    timer.refresh()
     if (acknowledged.length === options.killAfter) child.kill('SIGKILL')
   }
   const [code, signal] = await exited
