@@ -39,6 +39,8 @@ export interface Workspace {
   readonly packages: ReadonlyMap<string, WorkspacePackage>
   /** Versions that `catalog:` and `catalog:name` mean; the default catalog is called `default`. */
   readonly catalogs: ReadonlyMap<string, ReadonlyMap<string, string>>
+  /** What was left out and could be missed, as sentences. */
+  readonly warnings?: readonly string[]
 }
 
 export type PlanStatus = 'included' | 'unchanged' | 'private' | 'excluded'

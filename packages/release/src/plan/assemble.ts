@@ -89,7 +89,7 @@ export async function assemblePlan(
       ...(access === undefined ? {} : { access }),
     })
   }
-  const warnings = [...told]
+  const warnings = [...(workspace.warnings ?? []), ...told]
   for (const [dependent, dependency] of loosePeers) {
     warnings.push(
       `${dependent} has ${dependency} as a peer and is needed by it: neither waits for the other.`,

@@ -9,7 +9,8 @@
  *
  * For all of them:
  *  M1  `node_modules` is never entered; hidden folders only if a pattern names them.
- *  M2  A folder that is a workspace of its own may be a member, but is not entered.
+ *  M2  A folder that is a workspace of its own may be a member, but is not entered. The tools do enter
+ *      it, so this is told.
  *  M3  A symbolic link to a folder is a member like a folder; `**` does not go through it, so that a
  *      link to a folder above does not make an endless walk.
  *  M4  One folder is one member, however many paths lead to it: the one without links counts.
@@ -21,6 +22,13 @@ import path from 'node:path'
 import picomatch from 'picomatch'
 import { mapLimited, readsAtOnce } from './limited.ts'
 import { compareText } from './problems.ts'
+
+export interface Members {
+  /** Absolute, sorted. */
+  readonly folders: readonly string[]
+  /** Absolute: workspaces of their own in which patterns could have found more. */
+  readonly notEntered: readonly string[]
+}
 
 export interface MemberPatterns {
   readonly manifest: 'package.json' | 'pyproject.toml'
@@ -63,7 +71,7 @@ export async function findMembers(
   { manifest, patterns, exclude, isOrdered }: MemberPatterns,
   isWorkspace: (folder: string) => Promise<boolean>,
   signal?: AbortSignal,
-): Promise<string[]> {
+): Promise<Members> {
   const rules = patterns.map((pattern) => {
     const isNegated = pattern.startsWith('!')
     const glob = clean(isNegated ? pattern.slice(1) : pattern)
@@ -77,9 +85,15 @@ export async function findMembers(
     return hits.length > 0 && hits.every(({ isNegated }) => !isNegated)
   }
   const found = new Set<string>()
+  const notEntered = new Set<string>()
+  const isClosed = async (folder: string): Promise<boolean> => {
+    if (!(await isWorkspace(path.join(root, folder)))) return false
+    notEntered.add(path.join(root, folder))
+    return true
+  }
   for (const { isNegated, glob } of rules) {
     if (isNegated) continue
-    for (const folder of await walk(root, walkOf(glob), isWorkspace, signal)) {
+    for (const folder of await walk(root, walkOf(glob), isClosed, signal)) {
       if (accepts(folder)) found.add(folder)
     }
   }
@@ -88,7 +102,11 @@ export async function findMembers(
     root,
     ...[...found].toSorted(compareText).map((folder) => path.join(root, folder)),
   ]
-  return (await withoutTwins(folders, signal)).filter((folder) => folder !== root)
+  const members = await withoutTwins(folders, signal)
+  return {
+    folders: members.filter((folder) => folder !== root),
+    notEntered: [...notEntered].toSorted(compareText),
+  }
 }
 
 /** Compared with the manifest at its end, as the tools do: a pattern that ends in `test/**` is for `test` too then. */
@@ -110,14 +128,14 @@ function walkOf(pattern: string): Walk {
 async function walk(
   root: string,
   { folder: start, depth, throughHidden }: Walk,
-  isWorkspace: (folder: string) => Promise<boolean>,
+  isClosed: (folder: string) => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
   const found: string[] = [start]
   let level = [start]
   const list = async (folder: string): Promise<string[]> => {
     const absolute = path.join(root, folder)
-    if (folder !== '' && (await isWorkspace(absolute))) return []
+    if (folder !== '' && (await isClosed(folder))) return []
     const entries = await entriesOf(absolute)
     const hidden = (name: string): boolean => name.startsWith('.') && !throughHidden
     const names: string[] = []

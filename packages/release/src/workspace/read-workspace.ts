@@ -64,14 +64,17 @@ export async function readWorkspace(
       continue
     }
     const members = await memberFiles(definition, signal)
-    if (standalone === undefined || members.some((file) => path.dirname(file) === standalone)) {
+    if (
+      standalone === undefined ||
+      members.files.some((file) => path.dirname(file) === standalone)
+    ) {
       return readPackages(definition, members, problems, options)
     }
   }
   if (standalone === undefined) throw new HeddleError('HDL_NO_WORKSPACE', { folder: start })
   const problems = new Problems(standalone)
   const alone = (await readDefinition(standalone, problems))!
-  return readPackages(alone, [], problems, options)
+  return readPackages(alone, { files: [], notEntered: [] }, problems, options)
 }
 
 /** From the folder up to the root of the repository: what is above that is somebody else's. */
@@ -89,21 +92,28 @@ async function foldersAbove(start: string): Promise<string[]> {
   }
 }
 
+interface MemberFiles {
+  readonly files: readonly string[]
+  readonly notEntered: readonly string[]
+}
+
 async function memberFiles(
   { root, members }: Definition,
   signal: AbortSignal | undefined,
-): Promise<string[]> {
+): Promise<MemberFiles> {
   const files: string[] = []
+  const closed: string[] = []
   for (const patterns of members) {
-    const folders = await findMembers(root, patterns, isWorkspaceRoot, signal)
+    const { folders, notEntered } = await findMembers(root, patterns, isWorkspaceRoot, signal)
     files.push(...folders.map((found) => path.join(found, patterns.manifest)))
+    closed.push(...notEntered)
   }
-  return files
+  return { files, notEntered: [...new Set(closed)] }
 }
 
 async function readPackages(
   definition: Definition,
-  files: readonly string[],
+  { files, notEntered }: MemberFiles,
   problems: Problems,
   { signal, ecosystems = ['npm', 'python'] }: ReadWorkspaceOptions,
 ): Promise<Workspace> {
@@ -139,7 +149,15 @@ async function readPackages(
     tool,
     packages: new Map(sorted.map((each) => [each.name, withDependencies(each, index)])),
     catalogs,
+    ...(notEntered.length === 0
+      ? {}
+      : { warnings: notEntered.map((each) => notEnteredWarning(root, each)) }),
   }
+}
+
+function notEnteredWarning(root: string, folder: string): string {
+  const name = path.relative(root, folder).split(path.sep).join('/')
+  return `${name} is a workspace of its own: packages below it are not released with this one.`
 }
 
 function checkNames(root: string, packages: readonly WorkspacePackage[], problems: Problems): void {

@@ -116,3 +116,10 @@ test('peers in a circle are a warning', async () => {
     'plugin has core as a peer and is needed by it: neither waits for the other.',
   ])
 })
+
+test('what was left out of the workspace is told with the plan', async () => {
+  const { warnings } = await planFromManifests(
+    sketchWorkspace({ a: {} }, { warnings: ['x is not entered.'] }),
+  )
+  assert.deepEqual(warnings, ['x is not entered.'])
+})

@@ -218,13 +218,15 @@ test('P2: tags of other branches do not count; a merged older line does not hide
   await repository.tag('a@1.1.0')
   await repository.git('checkout', '-q', '-b', 'old', 'a@1.0.0')
   await repository.change('a', 'fix: for the old line')
+  // Two commits here, one there: by distance the tag of the old line is the nearer one.
+  await repository.change('a', 'fix: for the old line, too')
   await repository.tag('a@1.0.1')
   await repository.git('checkout', '-q', 'main')
   await repository.git('merge', '-q', '--no-ff', 'old', '-m', "Merge branch 'old'")
   assert.equal(
     (await repository.versions())['a'],
     '1.1.1',
-    'the fix is new here, the feature is not',
+    'the fixes are new here, the feature is not',
   )
 })
 

@@ -224,8 +224,15 @@ test('M2: a workspace inside of a workspace may be a member but is not entered',
     'pnpm/pnpm-workspace.yaml': 'packages: ["*"]',
     'pnpm/q/package.json': manifest('q'),
   })
-  assert.deepEqual(names(await readWorkspace(folder)), ['a', 'inner', 'root'])
-  assert.deepEqual(names(await readWorkspace(path.join(folder, 'inner'))), ['a', 'inner'])
+  const workspace = await readWorkspace(folder)
+  assert.deepEqual(names(workspace), ['a', 'inner', 'root'])
+  assert.deepEqual(workspace.warnings, [
+    'inner is a workspace of its own: packages below it are not released with this one.',
+    'pnpm is a workspace of its own: packages below it are not released with this one.',
+  ])
+  const inner = await readWorkspace(path.join(folder, 'inner'))
+  assert.deepEqual(names(inner), ['a', 'inner'])
+  assert.equal(inner.warnings, undefined)
 })
 
 test('M3, M4: links are followed once, and never in circles', async (t) => {
