@@ -100,7 +100,11 @@ export async function pack(
   const options = { folder: release.folder, kernel: release.kernel, ...waitOf(context) }
   const packed =
     planned.package.ecosystem === 'npm'
-      ? await packNpm(planned, release.plan, options)
+      ? await packNpm(planned, release.plan, {
+          ...options,
+          // What the build has seen is what is packed.
+          ...(release.options.pin === 'in-place' && { manifestFrom: 'disk' }),
+        })
       : await packPython(planned, release.plan, options)
   for (const { size, integrity } of packed.artifacts) {
     context.log(`${size} bytes, ${integrity}`)

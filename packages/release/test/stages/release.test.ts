@@ -280,6 +280,9 @@ test('seed 000: with --pin in-place the build reads exact versions, and the tree
   assert.equal(report.ok, true)
   const manifest = JSON.parse(readFileSync(seen, 'utf8')) as { dependencies: object }
   assert.deepEqual(manifest.dependencies, { [of('a')]: '1.0.0' })
+  const answer = await fetch(`${registry.url}/${of('b')}/1.0.0`)
+  const published = (await answer.json()) as { dependencies: object }
+  assert.deepEqual(published.dependencies, { [of('a')]: '1.0.0' })
   assert.equal(repo.status, '')
 })
 
