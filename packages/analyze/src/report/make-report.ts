@@ -27,6 +27,8 @@ export interface ReportOptions {
   readonly failLevel: Level
   readonly baseline: Baseline | undefined
   readonly showsKnown: boolean
+  /** Types were switched off for this run: what is not found now may be found in the next. */
+  readonly isWithoutTypes: boolean
   /** `2026-11-16`, by UTC. */
   readonly today: string
 }
@@ -46,6 +48,10 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
   const isAnalysed = (file: string): boolean =>
     files.has(file) && !broken.has(file) && options.isWhole(file)
 
+  const sawAll =
+    !options.isWithoutTypes &&
+    !broken.has(undefined) &&
+    diagnostics.every(({ kind }) => kind !== 'types-lost')
   const isWanted = (finding: Finding): boolean =>
     options.isWanted(finding, extentOf(finding, files.get(finding.file)))
 
@@ -56,8 +62,7 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
     files: [...files.keys()],
     read,
     today: options.today,
-    couldReport: (rule, file) =>
-      rules[rule] !== 'off' && stats.types !== 'none' && !broken.has(undefined) && isAnalysed(file),
+    couldReport: (rule, file) => rules[rule] !== 'off' && sawAll && isAnalysed(file),
   })
   const all = [
     ...findings,

@@ -179,7 +179,8 @@ function problem(
     checkpoints: [],
     trace: [],
     evidence: [],
-    fixes: [repair, remove],
+    // What suppresses nothing is most likely not needed any more.
+    fixes: rule === 'S101' ? [remove, repair] : [repair, remove],
     key: rules.join(','),
   }
 }

@@ -46,6 +46,7 @@ function make(
     failLevel: 'warning',
     baseline: undefined,
     showsKnown: false,
+    isWithoutTypes: false,
     today: '2026-11-16',
     ...options,
   })
@@ -95,12 +96,16 @@ test('a suppressed note is not an unused suppression, and a rule that is off mak
   assert.deepEqual(ids(off), [])
 })
 
-test('unused suppressions are told in files that were read whole, with types', () => {
+test('unused suppressions are told in files that were read whole, with the usual types', () => {
   const files = { [sampleFile]: ignored }
   assert.deepEqual(ids(make(analysisOf([], files))), ['S101'])
   assert.deepEqual(ids(make(analysisOf([], files), { isWhole: () => false })), [])
+  assert.deepEqual(ids(make(analysisOf([], files), { isWithoutTypes: true })), [])
+  const lost = [{ kind: 'types-lost', message: 'it ended', isIncomplete: true }] as const
+  assert.deepEqual(ids(make(analysisOf([], files, { diagnostics: lost }))), [])
+  // A project without a compiler never has types: what is unused there is unused.
   const untyped = { ...sampleReport().stats, types: 'none' } as const
-  assert.deepEqual(ids(make(analysisOf([], files, { stats: untyped }))), [])
+  assert.deepEqual(ids(make(analysisOf([], files, { stats: untyped }))), ['S101'])
   const diagnostics = [
     { kind: 'parse-error', file: sampleFile, message: 'no', isIncomplete: true },
   ] as const

@@ -188,6 +188,7 @@ export class Session {
         failLevel: settings.failLevel,
         baseline,
         showsKnown: settings.failOn === 'any',
+        isWithoutTypes: !this.#flags.types,
         today: new Date(systemKernel.clock.wallTime()).toISOString().slice(0, 10),
       },
     )

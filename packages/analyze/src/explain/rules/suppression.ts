@@ -17,7 +17,7 @@ export const suppressionPages: readonly RulePage[] = [
     summary: 'A suppression suppresses nothing.',
     what: `A heddle-ignore comment names a rule that reports nothing at the line of the comment or at the
 next line of code. Not reported where the answer is not known: in files that could not be read, for rules
-that are switched off, and without types.`,
+that are switched off, and with --no-types.`,
     why: `The race is gone, or has moved. A comment that stays behind hides the next one.`,
     race: `// heddle-ignore H501 -- the total is only shown, never billed\n${code}`,
     steps: [],
