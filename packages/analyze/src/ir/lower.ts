@@ -54,7 +54,8 @@ interface Pending {
   readonly fields?: { readonly owner: ClassUnit; readonly fields: readonly Field[] }
 }
 
-const prototypePattern = /([A-Za-z_$][\w$]*)\.prototype\b/g
+/** From the start of a word only: source maps are words of megabytes. */
+const prototypePattern = /(?<![\w$])([A-Za-z_$][\w$]*)\.prototype\b/g
 const annotationPattern = /@(serial|requestScoped|guardedBy\([^)]*\))/g
 
 class LowerFile implements FileLowering {
