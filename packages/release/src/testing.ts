@@ -1,8 +1,8 @@
+export type { LoggedRequest } from './testing/call.ts'
 export {
   startFaultProxy,
   type FaultProxy,
   type FaultProxyOptions,
-  type LoggedRequest,
   type UploadCount,
 } from './testing/fault-proxy.ts'
 export type { FaultRule, FaultRules, RateLimit } from './testing/fault-rules.ts'

@@ -6,6 +6,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface VerdaccioOptions {
+  /** Another registry, from which it gets what it does not have. Without one nothing is fetched. */
+  readonly upstream?: string
   /** More lines for its configuration file, as YAML. */
   readonly config?: string
 }
@@ -25,18 +27,19 @@ const entry = new URL(
   import.meta.url,
 )
 
-/** Everybody may do everything, and nothing is fetched from elsewhere. */
-const config = `
+/** Everybody may do everything. */
+const configFor = (upstream: string | undefined): string => `
 storage: ./storage
 auth:
   htpasswd:
     file: ./htpasswd
-uplinks: {}
+uplinks: ${upstream === undefined ? '{}' : JSON.stringify({ upstream: { url: upstream } })}
 packages:
   '**':
     access: $all
     publish: $all
     unpublish: $all
+${upstream === undefined ? '' : '    proxy: upstream'}
 web:
   enable: false
 max_body_size: 512mb
@@ -58,7 +61,7 @@ log: { type: stdout, format: pretty, level: error }
 export async function startVerdaccio(options: VerdaccioOptions = {}): Promise<Verdaccio> {
   const folder = await mkdtemp(path.join(tmpdir(), 'heddle-verdaccio-'))
   const file = path.join(folder, 'config.yaml')
-  await writeFile(file, `${config}${options.config ?? ''}`)
+  await writeFile(file, `${configFor(options.upstream)}${options.config ?? ''}`)
   // Its own options of the runtime: those of a test runner are not for it.
   const child = fork(fileURLToPath(entry), [file], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -1,12 +1,10 @@
-import { isError, type HeddleError } from '@heddle/core'
+import { isError } from '@heddle/core'
 import { systemKernel, ThreadPool, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../../model.ts'
 import { converge } from '../converge.ts'
-import { failureOf, type Asked } from '../error-class.ts'
 import { parseAnswer } from '../http/answer.ts'
 import { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
-import { requestWithRetry } from '../http/retry.ts'
 import type {
   Registry,
   Stages,
@@ -20,6 +18,7 @@ import { PackumentReader, readVersionDocument } from './packument.ts'
 import { readProvenance } from './provenance.ts'
 import { publishDocument } from './publish-document.ts'
 import { readmeOf } from './readme.ts'
+import { NpmRequests } from './requests.ts'
 import { NpmStages } from './stages.ts'
 import { packageUrl, stagePackageUrl, tagsUrl, versionUrl } from './urls.ts'
 
@@ -64,7 +63,7 @@ export class NpmRegistry implements Registry {
   readonly #http: HttpClient
   readonly #ownsHttp: boolean
   readonly #kernel: Kernel
-  readonly #authorization: string | undefined
+  readonly #requests: NpmRequests
   readonly #uploadTimeout: number
   readonly #packuments: PackumentReader
   #threads: ThreadPool | undefined
@@ -77,19 +76,19 @@ export class NpmRegistry implements Registry {
     this.#kernel = options.kernel ?? options.http?.kernel ?? systemKernel
     this.#http = options.http ?? new HttpClient({ kernel: this.#kernel })
     this.#ownsHttp = options.http === undefined
-    this.#authorization =
-      options.token === undefined
-        ? options.config?.authorizationFor(href)
-        : `Bearer ${options.token}`
+    this.#requests = new NpmRequests({
+      url: href,
+      http: this.#http,
+      kernel: this.#kernel,
+      authorization:
+        options.token === undefined
+          ? options.config?.authorizationFor(href)
+          : `Bearer ${options.token}`,
+    })
     this.#uploadTimeout = options.uploadTimeout ?? 120_000
     this.#reads = options.reads === 'packument' ? 'packument' : 'unknown'
     this.#packuments = new PackumentReader(() => (this.#threads ??= new ThreadPool({ threads: 1 })))
-    this.stages = new NpmStages({
-      url: href,
-      kernel: this.#kernel,
-      get: (request, wait) => this.#get(request, wait),
-      write: (request, wait, otp) => this.#write(request, wait, otp),
-    })
+    this.stages = new NpmStages(this.#requests)
   }
 
   /**
@@ -104,7 +103,7 @@ export class NpmRegistry implements Registry {
     wait: WaitOptions = {},
   ): Promise<VersionOnRegistry | undefined> {
     if (this.#reads !== 'packument') {
-      const answer = await this.#get(
+      const answer = await this.#requests.get(
         {
           method: 'GET',
           url: versionUrl(this.url, name, version),
@@ -170,7 +169,11 @@ export class NpmRegistry implements Registry {
     }
     const hash = packed.artifacts[0]!.integrity
     try {
-      const answer = await this.#write(request, options, otp, { package: name, version, hash })
+      const answer = await this.#requests.write(request, options, otp, {
+        package: name,
+        version,
+        hash,
+      })
       return stage ? { stageId: stageIdOf(answer) } : {}
     } catch (error) {
       if (stage && isError(error, 'HDL_REGISTRY_AUTH') && error.details.status === 404) {
@@ -188,7 +191,7 @@ export class NpmRegistry implements Registry {
    * *Fairness*: waits in line for a connection.
    */
   async tags(name: string, wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
-    const answer = await this.#get(
+    const answer = await this.#requests.get(
       { method: 'GET', url: tagsUrl(this.url, name), action: `GET tags of ${name}` },
       wait,
     )
@@ -222,7 +225,7 @@ export class NpmRegistry implements Registry {
         isDone: async (inside) => (await this.tags(name, inside)).get(tag) === version,
         write: async (inside) => {
           const headers = { 'content-type': 'application/json' }
-          await this.#write(
+          await this.#requests.write(
             version === undefined
               ? { method: 'DELETE', url, action }
               : { method: 'PUT', url, action, headers, body: JSON.stringify(version) },
@@ -254,17 +257,21 @@ export class NpmRegistry implements Registry {
         what: action,
         kernel: this.#kernel,
         isDone: async (inside) => {
-          const answer = await this.#get(
+          const answer = await this.#requests.get(
             { method: 'GET', url: `${url}?write=true`, action, maxBytes: largestPackument },
             inside,
           )
-          if (answer.status !== 200) throw this.#failure(answer, { method: 'PUT', url, action })
+          if (answer.status !== 200)
+            throw this.#requests.failure(answer, { method: 'PUT', url, action })
           changed = await this.#packuments.withDeprecation(answer.body, version, message, inside)
           return changed === undefined
         },
         write: async (inside) => {
           const headers = { 'content-type': 'application/json' }
-          await this.#write({ method: 'PUT', url, action, headers, body: changed! }, inside)
+          await this.#requests.write(
+            { method: 'PUT', url, action, headers, body: changed! },
+            inside,
+          )
         },
       },
       wait,
@@ -289,7 +296,7 @@ export class NpmRegistry implements Registry {
     version: string,
     wait: WaitOptions,
   ): Promise<VersionOnRegistry | undefined> {
-    const answer = await this.#get(
+    const answer = await this.#requests.get(
       {
         method: 'GET',
         url: packageUrl(this.url, name),
@@ -301,45 +308,6 @@ export class NpmRegistry implements Registry {
     )
     if (answer.status !== 200) return undefined
     return parseAnswer(answer, this.url, () => this.#packuments.version(answer.body, version, wait))
-  }
-
-  /** A success, or "not found". */
-  async #get(request: HttpRequest, wait: WaitOptions): Promise<HttpAnswer> {
-    const headers = { accept: 'application/json', 'cache-control': 'no-cache', ...request.headers }
-    const sent = { ...request, headers: this.#authorized(headers) }
-    const answer = await requestWithRetry(this.#http, sent, wait)
-    const { status } = answer
-    if (status === 200 || status === 404 || status === 405 || status === 410) return answer
-    throw this.#failure(answer, request)
-  }
-
-  /** One try; only a success is returned. */
-  async #write(
-    request: HttpRequest,
-    wait: WaitOptions,
-    otp?: string,
-    version?: Asked['version'],
-  ): Promise<HttpAnswer> {
-    const headers = { ...request.headers, ...(otp === undefined ? {} : { 'npm-otp': otp }) }
-    const answer = await this.#http.send({ ...request, headers: this.#authorized(headers) }, wait)
-    if (answer.status >= 200 && answer.status < 300) return answer
-    throw this.#failure(answer, request, version)
-  }
-
-  #authorized(headers: Readonly<Record<string, string>>): Record<string, string> {
-    const authorization = this.#authorization
-    const base = { 'user-agent': 'heddle-release', ...headers }
-    return authorization === undefined ? base : { ...base, authorization }
-  }
-
-  #failure(answer: HttpAnswer, request: HttpRequest, version?: Asked['version']): HeddleError {
-    const asked: Asked = {
-      registry: this.url,
-      action: request.action ?? request.method,
-      write: request.method !== 'GET',
-      ...(version === undefined ? {} : { version }),
-    }
-    return failureOf(answer, asked, this.#kernel.clock.wallTime())
   }
 }
 

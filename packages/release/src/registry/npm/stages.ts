@@ -1,16 +1,10 @@
 import { HeddleError } from '@heddle/core'
-import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import type { WaitOptions } from '@heddle/core/lowlevel'
 import { converge } from '../converge.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import type { StagedVersion, Stages } from '../registry.ts'
+import type { NpmRequests } from './requests.ts'
 import { stagedUrl, stageListUrl } from './urls.ts'
-
-interface StagesOptions {
-  readonly url: string
-  readonly kernel: Kernel
-  readonly get: (request: HttpRequest, wait: WaitOptions) => Promise<HttpAnswer>
-  readonly write: (request: HttpRequest, wait: WaitOptions, otp?: string) => Promise<HttpAnswer>
-}
 
 type Decision = WaitOptions & { readonly otp?: string }
 
@@ -32,18 +26,18 @@ const perPage = 100
 
 /** Staged publishing of npm: versions that are handed in and become public when somebody approves them. */
 export class NpmStages implements Stages {
-  readonly #options: StagesOptions
+  readonly #requests: NpmRequests
 
-  constructor(options: StagesOptions) {
-    this.#options = options
+  constructor(requests: NpmRequests) {
+    this.#requests = requests
   }
 
   /** @throws `HDL_REGISTRY_UNSUPPORTED` when the registry knows nothing of stages. */
   async list(name?: string, wait: WaitOptions = {}): Promise<readonly StagedVersion[]> {
-    const { url, get } = this.#options
+    const { url } = this.#requests
     const all: StagedVersion[] = []
     for (let page = 0; ; page++) {
-      const answer = await get(
+      const answer = await this.#requests.get(
         {
           method: 'GET',
           url: stageListUrl(url, page, perPage, name),
@@ -70,24 +64,24 @@ export class NpmStages implements Stages {
 
   /** What is no longer listed after a lost answer has been decided: a read tells how. */
   async approve(id: string, options: Decision = {}): Promise<void> {
-    const url = stagedUrl(this.#options.url, id, 'approve')
+    const url = stagedUrl(this.#requests.url, id, 'approve')
     await this.#decide(id, { method: 'POST', url, action: `approving stage ${id}` }, options)
   }
 
   async reject(id: string, options: Decision = {}): Promise<void> {
-    const url = stagedUrl(this.#options.url, id)
+    const url = stagedUrl(this.#requests.url, id)
     await this.#decide(id, { method: 'DELETE', url, action: `rejecting stage ${id}` }, options)
   }
 
   async #decide(id: string, request: HttpRequest, options: Decision): Promise<void> {
-    const { kernel, write } = this.#options
+    const { kernel } = this.#requests
     await converge(
       {
         what: request.action!,
         kernel,
         writeFirst: true,
         isDone: async (wait) => !(await this.list(undefined, wait)).some((each) => each.id === id),
-        write: async (wait) => void (await write(request, wait, options.otp)),
+        write: async (wait) => void (await this.#requests.write(request, wait, options.otp)),
       },
       options,
     )

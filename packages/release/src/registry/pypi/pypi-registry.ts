@@ -14,8 +14,8 @@ import type {
   UploadOptions,
   VersionOnRegistry,
 } from '../registry.ts'
-import { fileTypeOf, readCoreMetadata, type FormField } from './core-metadata.ts'
 import { multipartBody } from './multipart.ts'
+import { formOf } from './upload-form.ts'
 
 export interface PypiRegistryOptions {
   /** Where it is read: `https://pypi.org`. */
@@ -238,30 +238,6 @@ export class PypiRegistry implements Registry {
   #unsupported(feature: string, instead: string): HeddleError {
     return new HeddleError('HDL_REGISTRY_UNSUPPORTED', { registry: this.url, feature, instead })
   }
-}
-
-async function formOf(
-  packed: PackedPackage,
-  artifact: Artifact,
-  fileName: string,
-): Promise<readonly FormField[]> {
-  const { filetype, pyversion } = fileTypeOf(fileName)
-  const metadata = await readCoreMetadata(artifact)
-  const has = new Set(metadata.map(([name]) => name))
-  const required: readonly FormField[] = [
-    ['metadata_version', '2.1'],
-    ['name', packed.name],
-    ['version', packed.version],
-  ]
-  return [
-    [':action', 'file_upload'],
-    ['protocol_version', '1'],
-    ['filetype', filetype],
-    ['pyversion', pyversion],
-    ['sha256_digest', artifact.sha256],
-    ...required.filter(([name]) => !has.has(name)),
-    ...metadata,
-  ]
 }
 
 /** As addresses want it: lower case, and one dash for any run of dashes, dots and underscores. */
