@@ -23,8 +23,8 @@ const { values } = parseArgs({
   },
 })
 
-function readData<T>(name: string): T {
-  return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8')) as T
+function readData(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
 }
 
 const say = (text: string): void => {
@@ -43,7 +43,7 @@ interface ClassScore {
 }
 
 async function races() {
-  const { cases } = readData<{ cases: Case[] }>('cases.json')
+  const { cases } = readData('cases.json') as { cases: Case[] }
   const outcomes: Outcome[] = []
   for (const one of cases) {
     const bad = await analyzePackage(one.npm, one.file)
@@ -76,7 +76,7 @@ async function races() {
 }
 
 async function clean() {
-  const { packages } = readData<{ packages: string[] }>('well-reviewed.json')
+  const { packages } = readData('well-reviewed.json') as { packages: string[] }
   const byRule: Record<string, Record<'note' | 'warning' | 'error', number>> = {}
   let lines = 0
   let files = 0
@@ -143,7 +143,7 @@ else {
     say(
       `\n${perThousandLines} warnings and errors per 1,000 lines (races ${h}) on ${lines} lines of ${packages} packages; ${notes} notes; ${linesPerSecond} lines/s`,
     )
-    for (const [rule, row] of Object.entries(byRule).sort())
+    for (const [rule, row] of Object.entries(byRule).sort(([a], [b]) => (a < b ? -1 : 1)))
       say(`  ${rule} ${row.error} errors, ${row.warning} warnings, ${row.note} notes`)
   }
 }

@@ -144,7 +144,8 @@ export class Reservations {
                   if (summaries(target).before.get(location)?.store !== undefined)
                     return after + reserved
               return state
-            default:
+            case 'acquire':
+            case 'release':
               return state
           }
         },

@@ -183,7 +183,7 @@ function lowerMemberCallee(
     }
   }
   const object = lowerExpression(cx, callee.object)
-  if (callee.computed) lowerExpression(cx, callee.property as Expression)
+  if (callee.computed) lowerExpression(cx, callee.property)
   const found: Callee =
     object.instanceOf !== undefined && name !== ''
       ? { kind: 'method', class: object.instanceOf, path: [name], isSuper: false }

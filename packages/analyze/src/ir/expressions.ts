@@ -338,7 +338,7 @@ function lowerAssignment(cx: HostLowering, node: Kind<'AssignmentExpression'>): 
 /** Long sums are lists, not towers. */
 function lowerBinary(cx: HostLowering, node: Kind<'BinaryExpression'>): Value {
   const rights: Expression[] = []
-  let left: Expression = node as Expression
+  let left: Expression = node
   while (left.type === 'BinaryExpression' && left.left.type !== 'PrivateIdentifier') {
     rights.push(left.right)
     left = left.left

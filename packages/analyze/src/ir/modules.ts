@@ -10,7 +10,7 @@ import { assignPattern } from './assignments.ts'
 import { unknown } from './values.ts'
 
 function nameOf(name: ModuleExportName): string {
-  return name.type === 'Literal' ? String(name.value) : name.name
+  return name.type === 'Literal' ? name.value : name.name
 }
 
 export function declareImport(cx: HostLowering, node: ImportDeclaration): void {

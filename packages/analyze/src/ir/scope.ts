@@ -60,11 +60,11 @@ export class Scope {
   }
 
   find(name: string): Binding | undefined {
-    let scope: Scope | undefined = this
-    while (scope !== undefined) {
+    const own = this.#bindings.get(name)
+    if (own !== undefined) return own
+    for (let scope = this.parent; scope !== undefined; scope = scope.parent) {
       const binding = scope.#bindings.get(name)
       if (binding !== undefined) return binding
-      scope = scope.parent
     }
     return undefined
   }
@@ -98,6 +98,8 @@ export function eachName(
     case 'ObjectPattern':
       for (const property of pattern.properties)
         eachName(property.type === 'RestElement' ? property.argument : property.value, visit)
+      return
+    default:
   }
 }
 

@@ -155,7 +155,7 @@ function sharedState(model: Model, location: Location, guard: string | undefined
   const readers = new Map<string, SharedAccess>()
   for (const { access } of model.accessesOf(location)) {
     const rows = access.op === 'write' ? writers : readers
-    const key = `${access.owner.namedAs}`
+    const key = access.owner.namedAs
     if (rows.size >= maxRows || rows.has(key)) continue
     rows.set(key, {
       function: access.owner.namedAs,

@@ -168,7 +168,8 @@ function windowFrom(
             return found
           }
           return stale
-        default:
+        case 'acquire':
+        case 'release':
           return state
       }
     },

@@ -5,7 +5,7 @@
  * A remote question ("is it finished?") is stale the moment it is answered; a local one after the
  * next suspension. State and event belong together when their names say the same thing.
  */
-import type { Access, Block, Event } from '../ir/graph.ts'
+import type { Access, Event } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -91,7 +91,7 @@ function local(host: Host, subscription: At<CallSite>): Draft | undefined {
     const [check] = event.checks
     if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
     const location = event.location.canonical
-    const isCheck = (one: Event, _block?: Block): boolean =>
+    const isCheck = (one: Event): boolean =>
       one !== event &&
       one.op === 'read' &&
       one.checks.length > 0 &&

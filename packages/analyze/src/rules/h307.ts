@@ -33,7 +33,7 @@ function waitsForOthers(suspension: Suspension): boolean {
   return (
     /^(?:await|yield)\s+this\.[#\w.]*(?:promise|deferred|stopped|done|closed|drained|finished|idle|exited|completion)\w*(?:\.promise)?$/i.test(
       text,
-    ) || /^await once\(/.test(text)
+    ) || text.startsWith('await once(')
   )
 }
 

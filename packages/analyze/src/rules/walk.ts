@@ -16,10 +16,10 @@ export function* eventsOf(graph: Graph): Generator<At<Event>> {
 }
 
 export function callsIn(graph: Graph): At<CallSite>[] {
-  const found: At<CallSite>[] = []
+  const calls: At<CallSite>[] = []
   for (const at of eventsOf(graph))
-    if (at.event.op === 'call') found.push({ ...at, event: at.event })
-  return found
+    if (at.event.op === 'call') calls.push({ ...at, event: at.event })
+  return calls
 }
 
 /**
