@@ -1,0 +1,109 @@
+/** The packages of this repository, built and released to a real registry, as their users get them. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, mkdir, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { planFromManifests } from '../../src/plan/from-manifests.ts'
+import { openRegistries } from '../../src/registry/open-registries.ts'
+import { publishRelease } from '../../src/stages/release.ts'
+import { startVerdaccio } from '../../src/testing/verdaccio.ts'
+import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+
+const repository = path.resolve(import.meta.dirname, '../../../..')
+const run = promisify(execFile)
+
+/** Where this machine gets its packages: ours depend on some of other people. */
+const { stdout } = await run('npm', ['config', 'get', 'registry'], { cwd: os.tmpdir() })
+const upstream = stdout.trim()
+const isReachable = await fetch(upstream, { signal: AbortSignal.timeout(10_000) }).then(
+  () => true,
+  () => false,
+)
+
+/** A copy without what was built: the release must not depend on what lies around here. */
+async function copyWorkspace(to: string): Promise<void> {
+  const left = new Set(['node_modules', 'dist', '.git'])
+  for (const part of ['packages', 'package.json', 'tsconfig.base.json']) {
+    await cp(path.join(repository, part), path.join(to, part), {
+      recursive: true,
+      filter: (file) => !left.has(path.basename(file)),
+    })
+  }
+  await linkModules(to)
+}
+
+/** What is installed here, but with the copies in place of our own packages. */
+async function linkModules(to: string): Promise<void> {
+  const installed = path.join(repository, 'node_modules')
+  const modules = path.join(to, 'node_modules')
+  await mkdir(path.join(modules, '@heddle'), { recursive: true })
+  for (const name of await readdir(installed)) {
+    if (name === '@heddle' || name === 'heddle') continue
+    await symlink(path.join(installed, name), path.join(modules, name))
+  }
+  for (const name of ['core', 'analyze', 'release']) {
+    await symlink(path.join(to, 'packages', name), path.join(modules, '@heddle', name))
+  }
+}
+
+test(
+  'our own workspace is published, read back and installed in an empty project',
+  {
+    skip: isReachable ? false : `${upstream}, which has what our packages need, cannot be reached`,
+  },
+  async () => {
+    const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'heddle-own-')))
+    try {
+      const root = path.join(folder, 'workspace')
+      await mkdir(root)
+      await copyWorkspace(root)
+      const tsc = path.join(repository, 'node_modules/typescript/bin/tsc')
+      await run(process.execPath, [tsc, '-b', 'packages/cli'], { cwd: root })
+
+      await using registry = await startVerdaccio({ upstream })
+      await using registries = await openRegistries({ folder: root, npm: registry.url, env: {} })
+      const plan = await planFromManifests(await readWorkspace(root))
+      // The project below is the smoke test, once for all of them.
+      const report = await publishRelease(plan, { registryOf: registries.registryOf, smoke: false })
+      assert.deepEqual(
+        report.packages.map(({ name, outcome, problems }) => [name, outcome, problems]),
+        ['@heddle/core', '@heddle/analyze', '@heddle/release', 'heddle'].map((name) => [
+          name,
+          'published',
+          [],
+        ]),
+      )
+
+      const project = path.join(folder, 'project')
+      await mkdir(project)
+      await writeFile(path.join(project, 'package.json'), '{ "private": true, "type": "module" }')
+      const quiet = ['--no-audit', '--no-fund', '--registry', registry.url]
+      await run('npm', ['install', ...quiet, 'heddle'], { cwd: project })
+      const bin = path.join(project, 'node_modules/.bin/heddle')
+      const { stdout: version } = await run(bin, ['--version'], { cwd: project })
+      const planned = plan.packages.get('heddle')!.version
+      assert.equal(version.trim(), planned)
+      await writeFile(
+        path.join(project, 'graph.js'),
+        `import { Graph, job } from '@heddle/core'
+         const graph = new Graph()
+         graph.add('hello', job({ name: 'hello' }, () => 'world'))
+         export default graph`,
+      )
+      const { stdout: events } = await run(
+        bin,
+        ['run', 'graph.js', '--journal', 'memory', '--json'],
+        {
+          cwd: project,
+        },
+      )
+      const result = JSON.parse(events.trimEnd().split('\n').at(-1)!) as { ok: boolean }
+      assert.equal(result.ok, true)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+)
