@@ -17,6 +17,7 @@ import {
   type MadeReport,
   type Selection,
 } from '@heddle/analyze'
+import { HeddleError } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { readVersion } from '../version.ts'
@@ -76,8 +77,9 @@ export class Session {
     const given = flags.targets.length > 0 ? flags.targets : settings.include
     const root = await rootOf(loaded.folder, given, cwd)
     // They were typed in the current folder, and are looked for from the root.
+    const isAsTyped = flags.targets.length > 0 && root === cwd
     const targets = given.map((target) => {
-      if (target === '-' || root === cwd) return target
+      if (target === '-' || isAsTyped) return target
       return path.relative(root, path.resolve(cwd, target)) || '.'
     })
     return new Session(flags, surface, {
@@ -96,13 +98,18 @@ export class Session {
    *
    * @throws `HDL_NO_SUCH_SOURCE`, `HDL_BAD_TARGET`
    */
-  select(): Promise<Selection> {
-    return selectTargets(this.#targets, {
+  async select(): Promise<Selection> {
+    const selection = await selectTargets(this.#targets, {
       root: this.root,
       exclude: this.settings.exclude,
       ...(this.#flags.changedSince !== undefined && { changedSince: this.#flags.changedSince }),
       ...(this.#stdin !== undefined && { stdin: this.#stdin }),
     })
+    const { changedSince, watch } = this.#flags
+    // The wrong folder would look like a clean one. With these, having nothing to do is normal.
+    if (selection.files.length === 0 && changedSince === undefined && !watch)
+      throw new HeddleError('HDL_NO_SUCH_SOURCE', { path: this.#targets.join(' ') })
+    return selection
   }
 
   optionsFor(selection: Selection): Omit<AnalyzeOptions, 'signal'> {

@@ -97,6 +97,13 @@ test('exit codes: 0 clean, 1 found, 2 not understood, 3 incomplete; the rest is 
   )
 })
 
+test('a folder without code is a mistake, not a clean answer', async (t) => {
+  const folder = await project(t, { 'docs/readme.md': '# No code' })
+  const [empty, named] = await Promise.all([analyze(folder), analyze(folder, 'docs')])
+  assert.deepEqual([empty.code, named.code], [2, 2])
+  assert.match(named.stderr, /There is nothing to analyse at "docs"\./)
+})
+
 test('--json is one document on the last line, with what the reference promises', async (t) => {
   const folder = await project(t, { 'src/a.ts': race })
   const [json, format] = await Promise.all([
