@@ -60,6 +60,8 @@ interface Origin {
 /** However slowly it moves, an exchange ends. */
 const longestExchange = 600_000
 const mostRedirects = 5
+const writePriority = 2
+const pollPriority = 5
 
 /**
  * One pool of connections for each origin, shared by everybody in a release.
@@ -86,7 +88,7 @@ export class HttpClient {
    * without credentials when they lead to another origin.
    *
    * *Cancellation*: ends the exchange; the registry may have done what it was asked for.
-   * *Fairness*: connections are given in order of arrival.
+   * *Fairness*: connections are given to writes before reads, with aging, else in order of arrival.
    * @throws `HDL_REGISTRY_UNAVAILABLE` for all that can happen to a connection; `HDL_CLOSED` after close().
    */
   async send(request: HttpRequest, wait: WaitOptions = {}): Promise<HttpAnswer> {
@@ -131,7 +133,9 @@ export class HttpClient {
   async #exchange(request: HttpRequest, patience: Patience): Promise<HttpAnswer> {
     const { origin } = new URL(request.url)
     const { pool, permits, limiter } = this.#origin(origin)
-    using _connection = await permits.acquire(patience.options)
+    // What changes something goes first: 500 polls may wait, and none of them is in a hurry.
+    const priority = isRead(request) ? pollPriority : writePriority
+    using _connection = await permits.acquire({ ...patience.options, priority })
     const turn = await limiter.pass(patience.what, patience.options)
     const limit = Math.min(patience.left, longestExchange)
     using exchange = new Exchange(this.kernel.clock, {

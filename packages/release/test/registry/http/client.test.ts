@@ -53,6 +53,26 @@ test('H2: what waits for a connection when a refusal comes does not start in the
   await Promise.all(all)
 })
 
+test('an upload does not wait behind 500 polls', async () => {
+  const first = Promise.withResolvers<void>()
+  await using stub = await startStub(async (request, response, call) => {
+    if (call === 1) await first.promise
+    request.resume()
+    response.end('{}')
+  })
+  await using http = new HttpClient({ connections: 1 })
+  const get = (): Promise<unknown> => http.send({ method: 'GET', url: `${stub.url}/poll` })
+  const polls = Array.from({ length: 500 }, get)
+  const upload = http.send({ method: 'PUT', url: `${stub.url}/upload`, body: 'x' })
+  first.resolve()
+  await upload
+  assert.equal(
+    stub.calls.findIndex(({ method }) => method === 'PUT'),
+    1,
+  )
+  await Promise.all(polls)
+})
+
 test('a signal ends the exchange: the server sees the connection close', async () => {
   let closed: Promise<unknown> | undefined
   const arrived = Promise.withResolvers<void>()
