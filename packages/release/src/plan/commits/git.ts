@@ -25,7 +25,7 @@ export interface GitOptions {
   readonly kernel?: Kernel | undefined
 }
 
-/** Commits in one answer: some 100 KB, so that no answer takes the loop for long (0205). */
+/** Commits in one answer: some 50 KB, so that no answer takes the loop for long (0205). */
 const pageSize = 256
 const pagesAtOnce = 4
 /** Bytes of one answer. One commit may change very many files. */
