@@ -12,14 +12,14 @@ export type {
 } from './model.ts'
 
 // workspace/: what there is.
-export { readWorkspace } from './workspace/read-workspace.ts'
+export { readWorkspace, type ReadWorkspaceOptions } from './workspace/read-workspace.ts'
 
 // plan/: what is to be released.
 export type { PlanOptions } from './plan/assemble.ts'
 export { checkPlan, requireInstallable, type PlanFinding } from './plan/check-plan.ts'
 export { planAsPrepared } from './plan/choose-source.ts'
 export { planFromChangesets } from './plan/from-changesets.ts'
-export { planFromCommits } from './plan/from-commits.ts'
+export { planFromCommits, type CommitPlanOptions } from './plan/from-commits.ts'
 export { planFromManifests } from './plan/from-manifests.ts'
 export { planFromFile } from './plan/publish-plan.ts'
 export { planCsv, planJson } from './plan/output/data.ts'
