@@ -56,6 +56,8 @@ class RunSession {
   #worstGap: LoopGap | undefined
   /** Where the run is recorded. */
   #journal: string | undefined
+  /** Whether somebody wants the process to end without waiting for anything. */
+  #isAsked = false
 
   constructor(settings: RunSettings) {
     this.#settings = settings
@@ -63,8 +65,7 @@ class RunSession {
     this.#controls = new Controls({
       clock: this.#clock,
       exit: (code) => {
-        // Before the start there is nothing to be told of: it was asked for.
-        if (this.#phase === 'loading') this.#phase = 'ended'
+        this.#isAsked = true
         process.exit(code)
       },
       // The time in which the process was stopped is no gap of its loop.
@@ -215,13 +216,16 @@ class RunSession {
     this.#printer.drain()
     const phase = this.#phase
     this.#phase = 'ended'
-    if (phase === 'loading') {
+    if (phase === 'loading' && !this.#isAsked) {
       process.exitCode = exitCodes.usage
       this.#tellError(this.#notLoaded(`it ended the process (process.exit) with code ${code}`))
     }
     if (phase === 'running') {
       if (code === 0) process.exitCode = exitCodes.failed
-      this.#tellError('the process was ended (process.exit) before the run was over')
+      const how = this.#isAsked
+        ? 'ended at once, as asked: what was running was not waited for'
+        : 'the process was ended (process.exit) before the run was over'
+      this.#tellError(how)
       this.#hintResume()
     }
     this.#printer.drain()

@@ -64,6 +64,7 @@ test(
     program.process.kill('SIGINT')
     assert.equal(await program.ended(), 130)
     assert.doesNotMatch(program.stdout, /summary|stopped/)
+    assert.match(program.stderr, /ended at once, as asked: what was running was not waited for/)
   },
 )
 
@@ -118,5 +119,6 @@ test(
     program.process.kill('SIGUSR1')
     program.process.kill('SIGINT')
     assert.equal(await program.ended(), 130)
+    assert.equal(program.stderr, '')
   },
 )
