@@ -24,6 +24,14 @@ export function code(text: string): string {
   return `${fence}${room}${flat}${room}${fence}`
 }
 
+/** A sentence with names of the program in it: `<module>.<callback>` is no tag, `__init` no stress. */
+export function prose(text: string): string {
+  return text
+    .split(/(`+[^`]*`+)/)
+    .map((piece, i) => (i % 2 === 1 ? piece : piece.replace(/[<*_]/g, '\\$&')))
+    .join('')
+}
+
 /** Text in a cell of a table. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replace(/\s+/g, ' ')
@@ -42,7 +50,7 @@ export function findingSection(finding: Finding, source: SourceLines): string {
   return [
     `## Concurrency analysis: ${code(target)}`,
     '',
-    `**${rule}** (${level}) at ${code(`${file}:${finding.line}`)}: ${message}`,
+    `**${rule}** (${level}) at ${code(`${file}:${finding.line}`)}: ${prose(message)}`,
     '',
     `Fingerprint ${code(fingerprint)}.`,
     '',
@@ -63,7 +71,7 @@ export function findingSection(finding: Finding, source: SourceLines): string {
     ...classification(finding),
     '',
     '### Fixes',
-    ...finding.fixes.flatMap((fix, i) => ['', ...fixSection(fix, i + 1, finding.trace.length > 0)]),
+    ...finding.fixes.flatMap((fix, i) => ['', ...fixSection(fix, i + 1, finding)]),
   ].join('\n')
 }
 
@@ -151,7 +159,7 @@ function raceTrace({ trace, window, evidence, file }: Finding): string[] {
   })
   const lines = fenced(steps)
   if (window !== undefined) lines.push('', `**Race window:** ${stepsOf(window)}.`)
-  if (evidence.length > 0) lines.push('', ...evidence.map((text) => `- ${text}`))
+  if (evidence.length > 0) lines.push('', ...evidence.map((text) => `- ${prose(text)}`))
   return lines
 }
 
@@ -160,20 +168,23 @@ function classification({ class: kind, rule }: Finding): string[] {
   return [`**${title}**: ${definition}. (${rule})`]
 }
 
-function fixSection(fix: Fix, n: number, hasSteps: boolean): string[] {
+function fixSection(fix: Fix, n: number, finding: Finding): string[] {
   const { title, sketch, closes, tradeoffs, risk, effort } = fix
-  const how = hasSteps
-    ? `${stepsOf(closes)} can no longer be interleaved.`
-    : 'there is no window: no other task is needed.'
+  const how =
+    finding.trace.length === 0
+      ? 'there is no window: no other task is needed.'
+      : finding.class === 'blocking'
+        ? `${stepsOf(closes)} no longer holds up the others.`
+        : `${stepsOf(closes)} can no longer be interleaved.`
   return [
-    `#### ${n}. ${title} [${effort}]`,
+    `#### ${n}. ${prose(title)} [${effort}]`,
     '',
     '- **Sketch**:',
     '',
     ...fenced(sketch.split('\n'), 'ts').map((line) => (line === '' ? '' : `  ${line}`)),
     '',
     `- **How it closes the window**: ${how}`,
-    `- **Tradeoffs**: ${tradeoffs}`,
+    `- **Tradeoffs**: ${prose(tradeoffs)}`,
     `- **Risk**: ${risk}`,
   ]
 }
@@ -195,7 +206,9 @@ function closing(report: Report): string {
   if (suppressed.length > 0) {
     lines.push('', 'Suppressed in the source:', '')
     for (const { finding, reason } of suppressed)
-      lines.push(`- ${finding.rule} at ${code(`${finding.file}:${finding.line}`)}: ${reason}`)
+      lines.push(
+        `- ${finding.rule} at ${code(`${finding.file}:${finding.line}`)}: ${prose(reason)}`,
+      )
   }
   if (fixed.length > 0) {
     lines.push('', 'Of the baseline, and no longer found:', '')
@@ -208,7 +221,7 @@ function closing(report: Report): string {
     for (const { file, line, message } of missing) {
       const place =
         file === undefined ? '' : `${code(line === undefined ? file : `${file}:${line}`)}: `
-      lines.push(`- ${place}${message}`)
+      lines.push(`- ${place}${prose(message)}`)
     }
   }
   return lines.join('\n')

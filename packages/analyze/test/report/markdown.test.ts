@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { code, findingSection, markdownReport } from '../../src/report/markdown.ts'
+import { code, findingSection, markdownReport, prose } from '../../src/report/markdown.ts'
 import { sampleReport, sampleSource } from '../support/report.ts'
 import { sampleFinding, sampleText, spanOf } from '../support/sample.ts'
 
@@ -86,6 +86,19 @@ test('what the program is called cannot end a cell, a code span or a fence', () 
   assert.ok(text.includes('| ``a\\|b`c`` | entry | - | - | x \\| y z |'))
   assert.ok(text.includes('  ````ts\n'))
   assert.equal(code('`'), '`` ` ``')
+})
+
+test('names in sentences are no tags and no stress; code in them stays as it is', () => {
+  assert.equal(
+    prose('a <b> calls __c, `x < y` and `d_e`'),
+    'a \\<b> calls \\_\\_c, `x < y` and `d_e`',
+  )
+  const text = findingSection(
+    sampleFinding(sampleText, { message: '<module>.<callback> waits', class: 'blocking' }),
+    sampleSource,
+  )
+  assert.match(text, /: \\<module>\.\\<callback> waits\n/)
+  assert.match(text, /steps 2–4 no longer holds up the others\./)
 })
 
 test('an act in another file, and a step there, are told with their file', () => {
