@@ -20,6 +20,8 @@ export interface AnalyzeOptions {
   readonly rules?: readonly string[]
   /** Files with models of packages, beside the built-in ones. Absolute. */
   readonly models?: readonly string[]
+  /** Functions and methods that run what they are given alone, beside the known ones: `withTenantLock`. */
+  readonly guards?: readonly string[]
   /** Text that is newer than the file on disk: an open editor, standard input. By absolute path. */
   readonly overlays?: ReadonlyMap<string, string>
   readonly signal?: AbortSignal

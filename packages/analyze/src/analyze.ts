@@ -60,6 +60,7 @@ async function analyzeWith(
   const built = buildProgram({
     root: options.root,
     files: parsed,
+    guards: options.guards,
     resolve(fromFile, specifier) {
       const target = resolver.resolveImport(fromFile, specifier)
       return target.kind === 'file' ? target.file : undefined

@@ -30,6 +30,8 @@ export interface Config {
   readonly types?: 'auto' | 'none'
   /** Files with models of packages, beside the built-in ones, from the folder of the file. */
   readonly models?: readonly string[]
+  /** Functions and methods that run the function they are given alone: `withTenantLock`. */
+  readonly guards?: readonly string[]
   /** From the folder of the file. */
   readonly baseline?: string
   readonly failOn?: FailOn
@@ -50,6 +52,7 @@ const readers: { readonly [K in keyof Config]-?: Read<K> } = {
   rules: readRules,
   types: oneOf('types', ['auto', 'none']),
   models: texts('models'),
+  guards: texts('guards'),
   baseline: (value) => (isText(value) ? value : wrong('baseline', 'the path of a file', value)),
   failOn: oneOf('failOn', failOnChoices),
 }

@@ -13,6 +13,8 @@ export interface BuildOptions {
   readonly root: string
   readonly files: readonly ParsedFile[]
   readonly resolve: ResolveImport
+  /** Functions that run what they are given alone: `withTenantLock`. */
+  readonly guards?: readonly string[] | undefined
 }
 
 export interface Built {
@@ -24,11 +26,12 @@ export interface Built {
 export function buildProgram(options: BuildOptions): Built {
   const table = new LocationTable()
   const counters = { unit: 0, class: 0, file: 0 }
+  const guards = new Set(options.guards)
   const lowered: Lowered[] = []
   const diagnostics: Diagnostic[] = []
   for (const parsed of options.files) {
     const relative = path.relative(options.root, parsed.file).replaceAll('\\', '/')
-    const one = lowerFile(parsed, relative, table, counters)
+    const one = lowerFile(parsed, relative, table, counters, guards)
     lowered.push(one)
     diagnostics.push(...one.diagnostics)
   }

@@ -57,6 +57,10 @@ export function guardOf(
   const hasFunction = args.some(
     (arg) => arg.type === 'ArrowFunctionExpression' || arg.type === 'FunctionExpression',
   )
+  if (hasFunction && cx.file.guards.has(name)) {
+    const own = object.location?.key ?? `${objectText}.${name}`
+    return { op: 'scoped', guard: own, key: keyOf(cx, callee, args[0], values[0]), isScoped: true }
+  }
   if (objectText === '') return undefined
   const guard = object.location?.key ?? objectText
   const key = keyOf(cx, callee, args[0], values[0])

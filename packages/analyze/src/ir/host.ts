@@ -37,6 +37,8 @@ export interface FileLowering {
   readonly table: LocationTable
   /** Names that have a `.prototype` somewhere in the file. */
   readonly prototypes: ReadonlySet<string>
+  /** Names of functions that the settings call guards: they run what they are given alone. */
+  readonly guards: ReadonlySet<string>
   /** One unit per node, however often it is asked for. */
   unitOf(node: AnyFunction, parent: FunctionUnit, options: UnitOptions): FunctionUnit
   classOf(node: object, make: () => ClassUnit): ClassUnit

@@ -42,8 +42,9 @@ export function lowerFile(
   path: string,
   table: LocationTable,
   counters: Counters,
+  guards: ReadonlySet<string>,
 ): Lowered {
-  const lowering = new LowerFile(parsed, path, table, counters)
+  const lowering = new LowerFile(parsed, path, table, counters, guards)
   return lowering.run()
 }
 
@@ -62,6 +63,7 @@ class LowerFile implements FileLowering {
   readonly file: FileUnit
   readonly table: LocationTable
   readonly prototypes: ReadonlySet<string>
+  readonly guards: ReadonlySet<string>
   readonly #counters: Counters
   readonly #units = new Map<object, FunctionUnit>()
   readonly #classes = new Map<object, ClassUnit>()
@@ -70,8 +72,15 @@ class LowerFile implements FileLowering {
   readonly #diagnostics: Diagnostic[] = []
   readonly #annotations: { readonly end: number; readonly names: readonly string[] }[]
 
-  constructor(parsed: ParsedFile, path: string, table: LocationTable, counters: Counters) {
+  constructor(
+    parsed: ParsedFile,
+    path: string,
+    table: LocationTable,
+    counters: Counters,
+    guards: ReadonlySet<string>,
+  ) {
     this.table = table
+    this.guards = guards
     this.#counters = counters
     this.prototypes = parsed.text.includes('.prototype')
       ? new Set(Array.from(parsed.text.matchAll(prototypePattern), (match) => match[1]!))

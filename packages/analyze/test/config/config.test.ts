@@ -17,6 +17,7 @@ const full = {
   rules: { H405: 'off', 'check-then-act': 'warning' },
   types: 'none',
   models: ['models/ours.json'],
+  guards: ['withTenantLock'],
   baseline: 'known.json',
   failOn: 'any',
 }

@@ -119,6 +119,7 @@ export class Session {
       types: this.settings.types,
       overlays: selection.overlays,
       models: this.settings.models,
+      guards: this.settings.guards,
     }
   }
 

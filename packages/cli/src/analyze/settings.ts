@@ -36,6 +36,8 @@ export interface Settings {
   readonly exclude: readonly string[]
   /** Absolute. */
   readonly models: readonly string[]
+  /** Names of functions that run what they are given alone. */
+  readonly guards: readonly string[]
   /** Absolute; whether it was asked for, or is only looked for. */
   readonly baseline: { readonly file: string; readonly isNamed: boolean }
 }
@@ -63,6 +65,7 @@ export function settle(
     types: flags.types ? (config.types ?? 'auto') : 'none',
     include: (config.include ?? ['.']).map((each) => path.resolve(folder, each)),
     exclude: config.exclude ?? [],
+    guards: config.guards ?? [],
     models: (config.models ?? []).map((file) => path.resolve(folder, file)),
     baseline: { file: baseline, isNamed: (flags.baseline ?? config.baseline) !== undefined },
   }

@@ -40,6 +40,7 @@ test('without any wish everything has a default', () => {
     include: [folder],
     exclude: [],
     models: [],
+    guards: [],
     baseline: { file: path.join(folder, 'known.json'), isNamed: false },
   })
 })

@@ -261,6 +261,37 @@ test('settings are found upwards; flags win; what is not understood is an error 
   assert.match(bad.stderr, /bad\.json has an unknown key "exlude"\. Did you mean "exclude"\?/)
 })
 
+test('guards and models of the settings are used', async (t) => {
+  const guarded = `import { withTenantLock } from './tenants.ts'
+
+let total = 0
+
+export async function add(tenant: string, price: () => Promise<number>): Promise<void> {
+  await withTenantLock(tenant, async () => {
+    total += await price()
+  })
+}
+`
+  const folder = await project(t, {
+    'a.ts': guarded,
+    'guards.json': '{ "guards": ["withTenantLock"] }',
+    'models.json': '{ "models": ["model.json"] }',
+    'model.json': '{ "version": 1 }',
+  })
+  const [without, known, wrong] = await Promise.all([
+    analyze(folder, '--json'),
+    analyze(folder, '--json', '--config', 'guards.json'),
+    analyze(folder, '--config', 'models.json'),
+  ])
+  assert.deepEqual(
+    documentOf(without).findings.map(({ rule }) => rule),
+    ['H501'],
+  )
+  assert.deepEqual([documentOf(known).findings, known.code], [[], 0])
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /model\.json cannot be used/)
+})
+
 test('--inventory: what runs where, as a document and as data', async (t) => {
   const server = `import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
