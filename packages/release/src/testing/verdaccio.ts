@@ -66,6 +66,8 @@ export async function startVerdaccio(options: VerdaccioOptions = {}): Promise<Ve
   const child = fork(fileURLToPath(entry), [file], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: [],
+    // Not in our process group: what ends all of that would leave its folder behind.
+    detached: true,
   })
   const said: Buffer[] = []
   child.stdout!.on('data', (text: Buffer) => keep(said, text))

@@ -30,12 +30,15 @@ test('a real registry: empty, on a free port, and gone without a trace', async (
   await registry.close()
 })
 
-test('it ends with its parent, even if that is killed', async () => {
-  const parent = fork(fileURLToPath(new URL('./fixtures/registry-holder.ts', import.meta.url)))
+test('it ends with its parent, even if the whole process group of that is killed', async () => {
+  const parent = fork(fileURLToPath(new URL('./fixtures/registry-holder.ts', import.meta.url)), {
+    detached: true,
+  })
   const [{ pid, folder }] = (await once(parent, 'message')) as [{ pid: number; folder: string }]
   assert.ok(isAlive(pid))
-  parent.kill('SIGKILL')
-  await once(parent, 'exit')
+  const ended = once(parent, 'exit')
+  process.kill(-parent.pid!, 'SIGKILL')
+  await ended
   while (isAlive(pid)) await new Promise((done) => setTimeout(done, 5))
   assert.ok(!existsSync(folder))
 })
