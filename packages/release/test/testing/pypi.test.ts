@@ -51,13 +51,13 @@ test('an upload by a foreign client is found under any spelling of its name', as
   const file = await fetch(release.urls[0].url)
   assert.deepEqual(Buffer.from(await file.arrayBuffer()), content)
   assert.equal((await fetch(`${pypi.url}/pypi/demo-pkg/json`)).status, 200)
-  for (const path of [
+  for (const page of [
     '/pypi/demo-pkg/2.0.0/json',
     '/pypi/other/1.0.0/json',
     '/nothing',
     '/files/x',
   ]) {
-    assert.equal((await fetch(pypi.url + path)).status, 404, path)
+    assert.equal((await fetch(pypi.url + page)).status, 404, page)
   }
 })
 
@@ -108,8 +108,8 @@ test('the simple index, as HTML and as JSON', async () => {
   const page = await (await fetch(`${pypi.url}/simple/demo-pkg/`)).text()
   assert.match(page, new RegExp(`#sha256=${sha256}" data-requires-python="&gt;=3.10"`))
   const accept = 'application/vnd.pypi.simple.v1+json'
-  const asJson = async (path: string): Promise<unknown> =>
-    (await fetch(pypi.url + path, { headers: { accept } })).json()
+  const asJson = async (page: string): Promise<unknown> =>
+    (await fetch(pypi.url + page, { headers: { accept } })).json()
   assert.deepEqual(await asJson('/simple/'), {
     meta: { 'api-version': '1.0' },
     projects: [{ name: 'demo-pkg' }],
