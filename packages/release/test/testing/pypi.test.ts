@@ -108,8 +108,8 @@ test('the simple index, as HTML and as JSON', async () => {
   const page = await (await fetch(`${pypi.url}/simple/demo-pkg/`)).text()
   assert.match(page, new RegExp(`#sha256=${sha256}" data-requires-python="&gt;=3.10"`))
   const accept = 'application/vnd.pypi.simple.v1+json'
-  const asJson = async (page: string): Promise<unknown> =>
-    (await fetch(pypi.url + page, { headers: { accept } })).json()
+  const asJson = async (at: string): Promise<unknown> =>
+    (await fetch(pypi.url + at, { headers: { accept } })).json()
   assert.deepEqual(await asJson('/simple/'), {
     meta: { 'api-version': '1.0' },
     projects: [{ name: 'demo-pkg' }],
