@@ -16,7 +16,7 @@ import { inlineInto } from './inline.ts'
 import { isFunctionNode, keyName, unwrap } from './nodes.ts'
 import type { AnyFunction } from './nodes.ts'
 import type { Callee, CallbackRole, CallSite, FunctionUnit } from './program.ts'
-import { combine, derived, unknown } from './values.ts'
+import { answered, combine, unknown } from './values.ts'
 import type { Value } from './values.ts'
 
 interface Target {
@@ -295,7 +295,9 @@ function runCallback(
   cx.suspend('continuation', site.start, Math.min(site.end, use.node.start), joins)
   const span = { owner: cx.unit, start: site.start, end: use.node.start }
   if (guard !== undefined) cx.emit({ ...guard, op: 'acquire', isScoped: true, ...span })
-  inlineInto(cx, unit, use.node, end, undefined)
+  // `(error, answer) => …`: what the callback decides on is what the call has answered.
+  const answer = role === 'later' ? answered({ ...result, calls: [site] }) : unknown
+  inlineInto(cx, unit, use.node, end, undefined, answer)
   if (guard !== undefined) {
     cx.current = end
     cx.emit({ ...guard, op: 'release', isScoped: true, ...span })
@@ -342,7 +344,7 @@ function lowerContinuation(
     site.callbacks.push({ index: one.index, unit, role: 'later' })
     cx.current = settled
     cx.advance()
-    inlineInto(cx, unit, one.node, end, undefined, one.index === 0 ? derived(object) : unknown)
+    inlineInto(cx, unit, one.node, end, undefined, one.index === 0 ? answered(object) : unknown)
   }
   if (functions.length === 0) {
     cx.current = settled

@@ -13,6 +13,7 @@ import type { Access, Branch, Event, Fork, Graph, WriteKind } from './graph.ts'
 import type { Location, LocationTable } from './locations.ts'
 import type { AnyFunction } from './nodes.ts'
 import type {
+  CallbackRole,
   CallSite,
   ClassUnit,
   FileUnit,
@@ -39,6 +40,8 @@ export interface FileLowering {
   readonly prototypes: ReadonlySet<string>
   /** Names of functions that the settings call guards: they run what they are given alone. */
   readonly guards: ReadonlySet<string>
+  /** What runs the functions it is given at once, by its own code. */
+  readonly ownCallbacks: OwnCallbacks
   /** One unit per node, however often it is asked for. */
   unitOf(node: AnyFunction, parent: FunctionUnit, options: UnitOptions): FunctionUnit
   classOf(node: object, make: () => ClassUnit): ClassUnit
@@ -77,6 +80,15 @@ export interface Frame {
 
 /** Deeper trees are cut: the stack of this process is finite. Real code stays below a hundred. */
 const maxDepth = 600
+
+/** Whether the function runs more than once, perhaps overlapping, for one run of the outer one. */
+function isRepeatedIn(unit: FunctionUnit, outer: FunctionUnit): boolean {
+  for (let at: FunctionUnit | undefined = unit; at !== undefined && at !== outer; at = at.parent)
+    if (at.role !== undefined && repeated.has(at.role)) return true
+  return false
+}
+
+const repeated: ReadonlySet<CallbackRole> = new Set(['sync-async', 'event', 'interval', 'request'])
 
 /** What is stored in a field says which class it is of. */
 function learnType(location: Location, value: Value): void {
@@ -306,7 +318,8 @@ export class HostLowering {
     if (binding.kind === 'const' && binding.value.literal !== undefined) return undefined
     const declaredIn = binding.unit
     const isModule = declaredIn.kind === 'module'
-    if (!isModule && declaredIn.host === this.host) return undefined
+    if (!isModule && declaredIn.host === this.host && !isRepeatedIn(this.unit, declaredIn))
+      return undefined
     return this.file.table.variable(this.file.file, declaredIn, binding.name, binding.id)
   }
 

@@ -17,7 +17,7 @@ export function inlineInto(
   node: AnyFunction,
   exit: Block,
   handler: Block | undefined,
-  firstArgument: Value = unknown,
+  argument: Value = unknown,
   thisValue: Value = node.type === 'ArrowFunctionExpression' ? cx.frame.thisValue : unknown,
 ): Value {
   const scope = new Scope(cx.scope, unit)
@@ -34,9 +34,8 @@ export function inlineInto(
     },
     () => {
       declareParams(cx, node, scope)
-      const first = node.params[0]
-      if (first !== undefined && firstArgument !== unknown)
-        assignPattern(cx, first, firstArgument, true)
+      if (argument !== unknown)
+        for (const param of node.params) assignPattern(cx, param, argument, true)
       return lowerBody(cx, node, exit)
     },
   )

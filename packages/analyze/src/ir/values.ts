@@ -67,6 +67,17 @@ function derivedOf(reads: Value['reads'], from: Value['from'], isAwaited: boolea
   }
 }
 
+/** What a call has answered: no longer a read of what it was asked with, except outside of us. */
+export function answered(value: Value): Value {
+  if (value.calls === undefined) return derived(value)
+  const reads = value.reads?.filter((access) => access.location.scope === 'external')
+  return derivedOf(
+    reads === undefined || reads.length === 0 ? undefined : reads,
+    union(value.calls, value.from),
+    true,
+  )
+}
+
 /** One of both, for `a ?? b`, `c ? a : b` and variables that are assigned more than once. */
 export function either(a: Value, b: Value): Value {
   if (a === unknown || a === b) return b

@@ -13,6 +13,7 @@ import { isStore } from '../summaries/summary.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, singleFlight } from './fixes.ts'
+import { unguardedHandles } from './h401-handle.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
@@ -34,7 +35,7 @@ export function h401(model: Model): Draft[] {
       break
     }
   }
-  return drafts
+  return [...drafts, ...unguardedHandles(model)]
 }
 
 function exchange(model: Model, host: Host, call: At<CallSite>): Draft | undefined {

@@ -19,7 +19,8 @@ export function h501(model: Model): Draft[] {
     if (!host.graph.suspends) continue
     for (const [location, accesses] of host.accesses) {
       if (!isShared(location, host.unit) || location.scope === 'parameter') continue
-      const draft = inHost(model, host, location, accesses)
+      const draft =
+        inHost(model, host, location, accesses) ?? peeked(model, host, location, accesses)
       if (draft !== undefined) drafts.push(draft)
     }
   }
@@ -59,6 +60,32 @@ function inHost(
       if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) continue
       return describe(host, location, old, access, way.suspensions)
     }
+  }
+  return undefined
+}
+
+/** The first of a list is looked at, worked on, and then removed as if it were still the first. */
+function peeked(
+  model: Model,
+  host: Host,
+  location: Location,
+  accesses: readonly Located[],
+): Draft | undefined {
+  if (location.entryKey !== '0' || location.parent === undefined) return undefined
+  const list = location.parent.canonical
+  for (const read of accesses) {
+    if (read.access.op !== 'read') continue
+    const way = overSuspension(
+      host.graph,
+      read,
+      (event) => event.op === 'write' && event.location.canonical === list && event.kind === 'drop',
+      (event, isAfter) => isAfter && (isIdentityCheck(event) || event === read.access),
+    )
+    const write = way?.event as Access | undefined
+    if (way === undefined || write === undefined) continue
+    const end = { block: way.block, event: write }
+    if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) continue
+    return describe(host, list, read.access, write, way.suspensions)
   }
   return undefined
 }

@@ -12,8 +12,8 @@ export function isShared(location: Location, host: FunctionUnit): boolean {
     case 'external':
       return true
     case 'closure':
-      // A variable of the function itself, seen by its own callbacks, belongs to one call.
-      return location.unit !== host
+      // Only made where another function, or one that runs many times, sees the variable.
+      return true
     case 'parameter':
       return location.depth > 0
     case 'instance':
