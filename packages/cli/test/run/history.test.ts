@@ -12,7 +12,8 @@ import { graphOf } from '../support/graphs.ts'
 
 type Fake = Partial<RunSnapshot> & { readonly id: string }
 
-function journalOf(runs: readonly Fake[]): Parameters<typeof earlierDurations>[0] {
+function journalOf(fakes: readonly Fake[]): Parameters<typeof earlierDurations>[0] {
+  const runs = fakes.map((fake) => ({ counts: {}, ...fake }))
   return {
     runs: async () => runs as readonly RunSummary[],
     snapshot: async (id) => runs.find((one) => one.id === id) as RunSnapshot,
@@ -47,6 +48,20 @@ test('the median of the last three finished runs of the same title', async () =>
       ['d', 7],
     ],
   )
+})
+
+test('of large runs no more is read than somebody waits for', async () => {
+  const finished = { title: 'x', state: 'finished' } as const
+  const known = async (...sizes: number[]): Promise<number[]> => {
+    const runs = sizes.map((succeeded, i) => {
+      const id = String(i)
+      return { ...finished, id, counts: { succeeded, failed: 1 }, nodes: [took(id, 5)] }
+    })
+    return [...(await earlierDurations(journalOf(runs), 'x')).keys()].map(Number)
+  }
+  assert.deepEqual(await known(9_000, 9_000, 9_000), [0, 1, 2])
+  assert.deepEqual(await known(20_000, 20_000, 10), [0])
+  assert.deepEqual(await known(30_000, 10), [])
 })
 
 test('a journal without such runs knows nothing; one with a real run knows its nodes', async () => {
