@@ -74,13 +74,17 @@ function lowerCallOf(
   const span = { owner: cx.unit, start: node.start, end: node.end }
   if (guard?.op === 'release') cx.emit({ ...guard, op: 'release', ...span })
   emitCall(cx, site, target.object)
-  const role = (index: number): CallbackRole =>
-    guard?.op === 'scoped' && index === functions.at(-1)?.index
-      ? 'guarded'
-      : roleOf(target.name, target.objectText, values[0]?.literal === 'string')
+  const role = ({ index, node: given }: InlineFunction): CallbackRole => {
+    if (guard?.op === 'scoped' && index === functions.at(-1)?.index) return 'guarded'
+    const isOwn = target.objectText === '' || target.objectText === 'this'
+    // What an async function does after its first await is done only when somebody waits for it.
+    if (isOwn && (!given.async || isAwaited) && cx.file.ownCallbacks.runsAtOnce(target.name, index))
+      return 'sync'
+    return roleOf(target.name, target.objectText, values[0]?.literal === 'string')
+  }
   let result: Value = resultOf(site, target.object, values, effect)
   for (const one of functions) {
-    const use = { ...one, role: role(one.index) }
+    const use = { ...one, role: role(one) }
     result = runCallback(cx, site, use, result, guard?.op === 'scoped' ? guard : undefined)
   }
   if (guard?.op === 'acquire') cx.emit({ ...guard, op: 'acquire', ...span })

@@ -12,6 +12,7 @@ import { Block, connectForks } from './graph.ts'
 import type { Access, Branch, Event, Fork, Graph, WriteKind } from './graph.ts'
 import type { Location, LocationTable } from './locations.ts'
 import type { AnyFunction } from './nodes.ts'
+import type { OwnCallbacks } from './own-callbacks.ts'
 import type {
   CallbackRole,
   CallSite,

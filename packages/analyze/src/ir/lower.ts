@@ -14,6 +14,7 @@ import { declareParams, lowerBody } from './inline.ts'
 import type { LocationTable } from './locations.ts'
 import { keyName } from './nodes.ts'
 import type { AnyFunction, AnyNode } from './nodes.ts'
+import { OwnCallbacks } from './own-callbacks.ts'
 import type { ClassUnit, FileUnit, FunctionUnit } from './program.ts'
 import { hoistVars, Scope } from './scope.ts'
 import { lowerStatements } from './statements.ts'
@@ -64,6 +65,7 @@ class LowerFile implements FileLowering {
   readonly table: LocationTable
   readonly prototypes: ReadonlySet<string>
   readonly guards: ReadonlySet<string>
+  readonly ownCallbacks: OwnCallbacks
   readonly #counters: Counters
   readonly #units = new Map<object, FunctionUnit>()
   readonly #classes = new Map<object, ClassUnit>()
@@ -81,6 +83,7 @@ class LowerFile implements FileLowering {
   ) {
     this.table = table
     this.guards = guards
+    this.ownCallbacks = new OwnCallbacks(parsed.program)
     this.#counters = counters
     this.prototypes = parsed.text.includes('.prototype')
       ? new Set(Array.from(parsed.text.matchAll(prototypePattern), (match) => match[1]!))

@@ -75,8 +75,12 @@ function callsAtOnce(node: AnyFunction, index: number): boolean {
   return use.calls.length > 0 && !use.escapes && use.calls.every((at) => at < use.firstWait)
 }
 
+/** Code that is nested deeper is not read: nobody wrote it. */
+const deepest = 400
+
 class ParameterUse {
   readonly #name: string
+  #level = 0
   /** Where it is called. */
   readonly calls: number[] = []
   /** It is used in another way: stored, passed on, called by a function inside. */
@@ -89,10 +93,17 @@ class ParameterUse {
   }
 
   visit(node: Node, depth: number): void {
+    if (this.escapes) return
     if (node.type === 'Identifier') {
       if (node.name === this.#name) this.escapes = true
       return
     }
+    if (++this.#level > deepest) this.escapes = true
+    this.#look(node, depth)
+    this.#level--
+  }
+
+  #look(node: Node, depth: number): void {
     if (node.type === 'CallExpression' && depth === 0 && this.#isName(node.callee)) {
       this.calls.push(node.start)
       for (const argument of node.arguments) this.visit(argument, depth)
@@ -101,7 +112,7 @@ class ParameterUse {
     if (node.type === 'AwaitExpression' && depth === 0)
       this.firstWait = Math.min(this.firstWait, node.end)
     if (node.type === 'ForOfStatement' && node.await) this.firstWait = -1
-    const isInner = isFunctionNode(node) || node.type === 'FunctionDeclaration'
+    const isInner = node.type === 'FunctionDeclaration' || isFunctionNode(node)
     this.#visitChildren(node, isInner ? depth + 1 : depth)
   }
 
