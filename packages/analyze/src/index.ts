@@ -21,6 +21,7 @@ export { selectTargets, type Selection, type SelectOptions } from './frontend/ta
 // watch/: again and again, whenever the code changes.
 export { watchAnalysis, type WatchOptions } from './watch/watch-analysis.ts'
 export type { ChangeBatch } from './watch/changes.ts'
+export { AnalysisCache } from './typed/analysis-cache.ts'
 
 // config/: the settings of a project.
 export {
