@@ -5,6 +5,7 @@ import {
   jsonReport,
   markdownReport,
   sarifReport,
+  summaryLines,
   textReport,
   type Report,
   type TextOptions,
@@ -51,9 +52,8 @@ export function render(report: Report, format: Format, options: RenderOptions): 
     case 'markdown':
       return markdownReport(report)
     case 'github':
-      return githubReport(report)
-        .map((line) => `${line}\n`)
-        .join('')
+      // What is no command is shown in the log.
+      return [...githubReport(report), painted(summaryLines(report), false)].join('\n')
     case 'json':
       // On one line: the last line of the output is the document.
       return `${JSON.stringify(jsonReport(report))}\n`

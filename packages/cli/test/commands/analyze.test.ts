@@ -172,6 +172,7 @@ test('the other formats: Markdown in the structure of seed 003, SARIF, annotatio
   const log = JSON.parse(sarif.stdout) as { version: string; runs: { results: unknown[] }[] }
   assert.deepEqual([log.version, log.runs[0]!.results.length], ['2.1.0', 1])
   assert.match(github.stdout, /^::(warning|error) file=a\.ts,line=7,endLine=8,title=H101 in /)
+  assert.match(github.stdout, /\n1 \w+ in 1 file, .*\n$/)
   assert.equal(file.stdout, '')
   assert.match(file.stderr, /^1 \w+ in 1 file, /)
   assert.equal(await readFile(path.join(folder, 'out.sarif'), 'utf8'), sarif.stdout)
