@@ -80,7 +80,8 @@ function lowerCallOf(
     // What an async function does after its first await is done only when somebody waits for it.
     if (isOwn && (!given.async || isAwaited) && cx.file.ownCallbacks.runsAtOnce(target.name, index))
       return 'sync'
-    return roleOf(target.name, target.objectText, values[0]?.literal === 'string')
+    const named = roleOf(target.name, target.objectText, values[0]?.literal === 'string')
+    return named === 'sync' && takesError(given) ? 'later' : named
   }
   let result: Value = resultOf(site, target.object, values, effect)
   for (const one of functions) {
@@ -89,6 +90,14 @@ function lowerCallOf(
   }
   if (guard?.op === 'acquire') cx.emit({ ...guard, op: 'acquire', ...span })
   return result
+}
+
+/** `(err, rows) => …` is called with an answer, whatever the callee is named. */
+function takesError(fn: AnyFunction): boolean {
+  const [first] = fn.params
+  return (
+    first?.type === 'Identifier' && /^(?:err|error|e)$/.test(first.name) && fn.params.length > 1
+  )
 }
 
 function resultOf(site: CallSite, object: Value, values: readonly Value[], effect?: Value): Value {

@@ -65,7 +65,7 @@ export function lowerExternalEffect(
     return access(cx, location, fileReads.has(name), fileWrites.get(name) ?? 'set', args, node)
   }
   if (isAwaited && (rowReads.has(name) || rowWrites.has(name))) {
-    const table = tableOf(cx, callee)
+    const table = tableOf(callee)
     if (table === undefined) return undefined
     const location = cx.file.table.external(cx.file.file, 'rows', table, `rows of ${table}`)
     return access(cx, location, rowReads.has(name), 'set', args, node)
@@ -101,7 +101,7 @@ function isFileModule(cx: HostLowering, callee: Expression): boolean {
   return source !== undefined && fileModules.test(source)
 }
 
-function tableOf(cx: HostLowering, callee: Expression): string | undefined {
+function tableOf(callee: Expression): string | undefined {
   if (callee.type !== 'MemberExpression') return undefined
   const object = unwrap(callee.object)
   const name =
@@ -110,6 +110,5 @@ function tableOf(cx: HostLowering, callee: Expression): string | undefined {
       : object.type === 'MemberExpression'
         ? keyName(object.property, object.computed)
         : undefined
-  if (name === undefined || name === 'Object' || name === 'this') return undefined
-  return keyNumber(cx, object) === undefined ? undefined : name
+  return name === undefined || name === 'Object' ? undefined : name
 }

@@ -5,11 +5,11 @@
  * goes to case n, `return [2, v]` returns. Tries are labels too; what may throw there is not followed.
  */
 import type { Expression, Statement } from 'oxc-parser'
+import { lowerCondition } from './conditions.ts'
 import { awaitValue, lowerExpression } from './expressions.ts'
 import type { Block } from './graph.ts'
 import type { HostLowering } from './host.ts'
 import type { AnyFunction } from './nodes.ts'
-import { unwrap } from './nodes.ts'
 import { hoistVars, Scope } from './scope.ts'
 import { hoist, lowerStatement, lowerStatements } from './statements.ts'
 
@@ -56,22 +56,7 @@ function lowerPart(cx: HostLowering, statement: Statement, cases: Cases): void {
   if (statement.type === 'IfStatement' && statement.alternate === null) {
     const after = cx.block()
     const inside = cx.block()
-    const value = lowerExpression(cx, unwrap(statement.test))
-    const branch = cx.newBranch(inside, after, statement.test.start, statement.test.end, false)
-    branch.blocks.push(cx.current)
-    cx.current.branch = branch
-    const isNegated = statement.test.type === 'UnaryExpression' && statement.test.operator === '!'
-    for (const access of value.reads ?? [])
-      access.checks.push({
-        branch,
-        whenPresent: isNegated ? after : inside,
-        whenAbsent: isNegated ? inside : after,
-        isIdentity: false,
-        start: statement.test.start,
-        end: statement.test.end,
-      })
-    cx.link(cx.current, inside)
-    cx.link(cx.current, after)
+    lowerCondition(cx, statement.test, inside, after)
     cx.current = inside
     const parts =
       statement.consequent.type === 'BlockStatement'

@@ -19,7 +19,7 @@ import { mutex, recheck, reserveFirst, singleFlight } from './fixes.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { eventsOf, inSameRegion, lastName } from './walk.ts'
+import { inSameRegion, lastName, suspensionsIn } from './walk.ts'
 
 export interface Window {
   readonly check: Located
@@ -226,8 +226,7 @@ function isReserved(model: Model, write: Access): boolean {
   const { host } = write.owner
   const { graph } = host
   if (graph === undefined) return false
-  for (const { event, block, index } of eventsOf(graph)) {
-    if (event.op !== 'suspend') continue
+  for (const { event, block, index } of suspensionsIn(graph)) {
     if (inSameRegion(graph, { block, index }, (one) => one === write) === undefined) continue
     if (model.reservations.at(host, event) !== undefined) return true
     if (model.serial.chainAt(graph, write) !== undefined) return true

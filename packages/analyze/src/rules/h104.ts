@@ -13,15 +13,12 @@ import { dependsOn } from './h101.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
+import { callsIn } from './walk.ts'
 
 export function h104(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
-    const emits =
-      host.unit.calls.some(runsOthers) ||
-      host.graph.blocks.some((block) =>
-        block.events.some((event) => event.op === 'call' && runsOthers(event)),
-      )
+    const emits = callsIn(host.graph).some(({ event }) => runsOthers(event))
     if (!emits || host.unit.kind === 'constructor') continue
     for (const [location, accesses] of host.accesses) {
       if (!isShared(location, host.unit) || location.scope === 'parameter') continue

@@ -12,7 +12,7 @@ import { inFinally, scoped, singleFlight } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { eventsOf } from './walk.ts'
+import { guardsIn } from './walk.ts'
 
 export function h303(model: Model): Draft[] {
   const drafts: Draft[] = []
@@ -81,9 +81,9 @@ function failingSuspension(
 
 /** `await lock.acquire()` … `lock.release()` without `finally`. */
 function lock(host: Host): Draft | undefined {
-  for (const { event, block, index } of eventsOf(host.graph)) {
+  for (const { event, block, index } of guardsIn(host.graph)) {
     if (event.op !== 'acquire' || event.isScoped) continue
-    const releases = [...eventsOf(host.graph)].filter(
+    const releases = guardsIn(host.graph).filter(
       (one) => one.event.op === 'release' && one.event.guard === event.guard,
     )
     const [first] = releases
@@ -94,7 +94,7 @@ function lock(host: Host): Draft | undefined {
       (one) => one.op === 'release' && one.guard === event.guard,
     )
     if (failing === undefined) continue
-    const release = first.event as GuardEvent
+    const release = first.event
     return describe(host, textOf(event, 30), [], event, release, failing, true)
   }
   return undefined

@@ -5,12 +5,12 @@ import { textOf } from './draft.ts'
 import { mutex, sameKey } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Model } from './model.ts'
-import { eventsOf, overSuspension } from './walk.ts'
+import { guardsIn, overSuspension } from './walk.ts'
 
 export function h306(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
-    for (const { event } of eventsOf(host.graph)) {
+    for (const { event } of guardsIn(host.graph)) {
       if (event.op !== 'acquire' || event.key === undefined || !isVariable(event.key)) continue
       const draft = under(model, host, event)
       if (draft !== undefined) drafts.push(draft)

@@ -8,14 +8,14 @@ import { textOf } from './draft.ts'
 import { bounded, waitForState } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { eventsOf, isTeardown } from './walk.ts'
+import { isTeardown, suspensionsIn } from './walk.ts'
 
 export function h307(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
     if (!host.graph.suspends) continue
-    for (const { event, block } of eventsOf(host.graph)) {
-      if (event.op !== 'suspend' || event.kind !== 'await') continue
+    for (const { event, block } of suspensionsIn(host.graph)) {
+      if (event.kind !== 'await') continue
       if (!isTeardown(event.owner) && block.cleanup !== 2) continue
       if (!waitsForOthers(event)) continue
       drafts.push(describe(host.unit.namedAs, event, overlapOf(host.unit)?.text))

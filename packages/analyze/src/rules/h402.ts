@@ -8,16 +8,14 @@ import { textOf } from './draft.ts'
 import { mutex, scoped } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Located, Model } from './model.ts'
+import { guardsIn } from './walk.ts'
 
 export function h402(model: Model): Draft[] {
   const guarded = new Map<Location, { readonly guard: string; readonly at: Located }[]>()
   const open = new Map<Location, Located[]>()
   const candidates = new Set<Location>()
   for (const host of model.hosts) {
-    const hasGuards = host.graph.blocks.some((block) =>
-      block.events.some((event) => event.op === 'acquire'),
-    )
-    if (!hasGuards) continue
+    if (guardsIn(host.graph).length === 0) continue
     for (const [location, accesses] of host.accesses) {
       if (location.scope !== 'instance' && location.scope !== 'module') continue
       for (const at of accesses) {

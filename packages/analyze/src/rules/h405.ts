@@ -7,7 +7,7 @@ import { textOf } from './draft.ts'
 import { awaitIt, waitForState } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Model } from './model.ts'
-import { callsIn, eventsOf, overSuspension } from './walk.ts'
+import { callsIn, overSuspension, suspensionsIn } from './walk.ts'
 import type { At } from './walk.ts'
 
 const sleepText =
@@ -17,8 +17,8 @@ export function h405(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
     if (!host.graph.suspends) continue
-    for (const { event, block, index } of eventsOf(host.graph)) {
-      if (event.op !== 'suspend' || event.kind !== 'await' || block.isLoopBody) continue
+    for (const { event, block, index } of suspensionsIn(host.graph)) {
+      if (event.kind !== 'await' || block.isLoopBody) continue
       if (event.end - event.start > 200 || !sleepText.test(textOf(event, 200))) continue
       const started = startedBefore(host, event.start)
       for (const start of started) {

@@ -71,7 +71,7 @@ function peeked(
   location: Location,
   accesses: readonly Located[],
 ): Draft | undefined {
-  if (location.entryKey !== '0' || location.parent === undefined) return undefined
+  if (location.field !== '0' || location.parent === undefined) return undefined
   const list = location.parent.canonical
   for (const read of accesses) {
     if (read.access.op !== 'read') continue
