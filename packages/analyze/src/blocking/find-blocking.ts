@@ -9,8 +9,10 @@ import type { FunctionUnit, Program } from '../ir/program.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import { busyLoopsIn } from './busy-loops.ts'
 import { blockingCallAt } from './catalogue-calls.ts'
+import { Evaluator } from './evaluate/evaluate.ts'
 import { makeFinding } from './make-finding.ts'
 import type { Blocking } from './make-finding.ts'
+import { ModuleFinder } from './modules.ts'
 import { OriginFinder } from './origin.ts'
 import { mayUseRegExp, slowRegExpAt } from './regexp-uses.ts'
 import { RootFinder } from './roots.ts'
@@ -23,18 +25,16 @@ export interface LoopModel {
   readonly symbols: SymbolResolver
   readonly roots: RootFinder
   readonly origins: OriginFinder
+  readonly evaluator: Evaluator
+  readonly finder: ModuleFinder
 }
 
 export function loopModel(program: Program, catalogue: Catalogue): LoopModel {
   const symbols = new SymbolResolver(catalogue)
-  const roots = new RootFinder(program)
-  return {
-    program,
-    catalogue,
-    symbols,
-    roots,
-    origins: new OriginFinder(catalogue, symbols, roots),
-  }
+  const finder = new ModuleFinder(program.files)
+  const roots = new RootFinder(program, finder)
+  const origins = new OriginFinder(catalogue, symbols, roots)
+  return { program, catalogue, symbols, roots, origins, evaluator: new Evaluator(finder), finder }
 }
 
 /** Sorted by file and line. Fingerprints are given later. */
@@ -55,7 +55,7 @@ export function blockingIn(model: LoopModel): readonly Blocking[] {
 }
 
 function* inUnit(unit: FunctionUnit, model: LoopModel): Generator<Blocking> {
-  const { catalogue, symbols, roots, origins } = model
+  const { catalogue, symbols, roots, origins, evaluator } = model
   for (const call of unit.calls) {
     const mayBeKnown = call.external !== undefined || catalogue.mayKnow(call.name)
     const symbol = mayBeKnown ? symbols.symbolOf(call) : undefined
@@ -64,7 +64,7 @@ function* inUnit(unit: FunctionUnit, model: LoopModel): Generator<Blocking> {
       entry !== undefined
         ? blockingCallAt(unit, call, entry, origins, roots)
         : mayUseRegExp(call)
-          ? slowRegExpAt(unit, call, origins, roots)
+          ? slowRegExpAt(unit, call, origins, roots, evaluator)
           : undefined
     if (one !== undefined) yield one
   }

@@ -146,8 +146,8 @@ function constant(at: Placed, name: string): Placed | undefined {
   const declaration = declarationOf(name, at.path)
   if (declaration?.kind === 'variable') {
     const { init, fields } = declaration
-    if (init === null || fields.length > 0 || !isNeverAssigned(at, name, declaration))
-      return undefined
+    if (init === null || fields.length > 0) return undefined
+    if (!declaration.isConstant && !isAssignedOnce(at.file, name)) return undefined
     return { file: at.file, path: withEnd(pathTo(at.file.parsed.program, init), init) }
   }
   if (declaration?.kind !== 'import') return undefined
@@ -160,18 +160,13 @@ function constant(at: Placed, name: string): Placed | undefined {
   return { file, path: withEnd(pathTo(program, exported.init), exported.init) }
 }
 
-/** Down-levelled constants are `var`: they count when their name is assigned nowhere in the file. */
-function isNeverAssigned(
-  at: Placed,
-  name: string,
-  declaration: { readonly isConstant: boolean },
-): boolean {
-  if (declaration.isConstant) return true
+/** Down-levelled constants are `var`: they count when their name is assigned nowhere else in the file. */
+export function isAssignedOnce(file: FileUnit, name: string): boolean {
   const assigned = new RegExp(
     `(?<![\\w$.])${RegExp.escape(name)}\\s*(?:[+*|&?-]|\\|\\||&&|\\?\\?)?=(?![=>])`,
     'g',
   )
-  return [...at.file.parsed.text.matchAll(assigned)].length <= 1
+  return [...file.parsed.text.matchAll(assigned)].length <= 1
 }
 
 const into = ({ file, path }: Placed, node: Node): Placed => ({ file, path: [...path, node] })

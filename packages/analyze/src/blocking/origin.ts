@@ -182,6 +182,10 @@ export class OriginFinder {
     const heard = this.#heard(unit)
     if (heard !== undefined) return index === 0 ? found(heard, file, node) : unknown
     if (this.#roots.isPublic(unit)) return { kind: 'input', unit, name }
+    if (unit.role === 'sync' && index === 0) {
+      const element = this.#elementOf(file, unit, depth)
+      if (element !== undefined) return element
+    }
     const origins: Origin[] = []
     for (const site of unit.callers.slice(0, maxCallers)) {
       const path = pathToCall(site)
@@ -193,6 +197,37 @@ export class OriginFinder {
       origins.push(this.originOf(site.owner.file, [...path, argument], depth + 2))
     }
     return origins.length === 0 ? unknown : worst(origins)
+  }
+
+  /** `items.map((item) => …)`: the parameter is a part of the object. */
+  #elementOf(file: FileUnit, unit: FunctionUnit, depth: number): Origin | undefined {
+    const site = unit.parent?.calls.find(({ callbacks }) =>
+      callbacks.some((use) => use.unit === unit),
+    )
+    const path = site === undefined ? undefined : pathToCall(site)
+    const call = path?.at(-1)
+    if (path === undefined || call?.type !== 'CallExpression') return undefined
+    const callee = unwrap(call.callee)
+    if (callee.type !== 'MemberExpression') return undefined
+    return this.originOf(file, [...path, callee, callee.object], depth + 1)
+  }
+
+  /** What the class stores in one of its fields. */
+  #field(file: FileUnit, field: string, path: readonly Node[], depth: number): Origin {
+    const owner = path.findLast(({ type }) => type === 'ClassBody')
+    if (owner === undefined || depth > maxDepth - 3) return unknown
+    const values: Origin[] = []
+    walk(owner, (node) => {
+      if (node.type !== 'AssignmentExpression' || path.includes(node) || values.length > 2)
+        return undefined
+      const { left } = node
+      if (left.type !== 'MemberExpression' || left.object.type !== 'ThisExpression')
+        return undefined
+      if (keyName(left.property, left.computed) !== field) return undefined
+      values.push(this.originOf(file, this.#pathOf(file, node.right), depth + 3))
+      return undefined
+    })
+    return values.length === 0 ? unknown : worst(values)
   }
 
   /** The body of a request, taken out of the first parameter of its handler. */
@@ -243,6 +278,9 @@ export class OriginFinder {
     }
     const text = file.parsed.text.slice(node.start, node.end)
     if (isBoundedBefore(functionAround(path), text, node.start)) return bounded
+    if (node.object.type === 'ThisExpression') {
+      return field === undefined ? unknown : this.#field(file, field, path, depth)
+    }
     return this.originOf(file, [...path, node.object], depth + 1)
   }
 

@@ -5,11 +5,13 @@
  * I2  What cannot be attacked is silent: bounded input, linear patterns, patterns that are only slow
  *     because they search and whose input nobody outside of the program chooses.
  */
-import type { Node } from 'oxc-parser'
+import type { Expression, Node } from 'oxc-parser'
 import type { Level } from '../finding.ts'
 import { keyName, unwrap } from '../ir/nodes.ts'
-import type { CallSite, FunctionUnit } from '../ir/program.ts'
-import { foldPattern } from './fold.ts'
+import type { CallSite, FileUnit, FunctionUnit } from '../ir/program.ts'
+import type { Evaluator } from './evaluate/evaluate.ts'
+import { isPattern } from './evaluate/value.ts'
+import { foldPattern, isAssignedOnce } from './fold.ts'
 import type { FoldedPattern } from './fold.ts'
 import type { Blocking } from './make-finding.ts'
 import type { Origin, OriginFinder } from './origin.ts'
@@ -42,8 +44,9 @@ export function slowRegExpAt(
   call: CallSite,
   origins: OriginFinder,
   roots: RootFinder,
+  evaluator: Evaluator,
 ): Blocking | undefined {
-  const use = useAt(unit, call)
+  const use = useAt(unit, call, evaluator)
   if (use === undefined) return undefined
   const { source, flags } = use.pattern
   const origin = origins.originOf(unit.file, use.text)
@@ -76,7 +79,7 @@ export function slowRegExpAt(
   }
 }
 
-function useAt(unit: FunctionUnit, call: CallSite): Use | undefined {
+function useAt(unit: FunctionUnit, call: CallSite, evaluator: Evaluator): Use | undefined {
   const { file } = unit
   const path = pathToCall(call)
   const node = path?.at(-1)
@@ -89,8 +92,31 @@ function useAt(unit: FunctionUnit, call: CallSite): Use | undefined {
   const onObject = [...path, callee, callee.object]
   const onFirst = [...path, first]
   const [patternPath, textPath] = onPattern.has(name) ? [onObject, onFirst] : [onFirst, onObject]
-  const pattern = foldPattern({ file, path: patternPath })
+  const pattern =
+    foldPattern({ file, path: patternPath }) ??
+    evaluated(file, patternPath.at(-1) as Expression, evaluator)
   return pattern === undefined ? undefined : { pattern, text: textPath }
+}
+
+/** A pattern that the module builds as it is loaded. Names of functions hide those of the module. */
+function evaluated(
+  file: FileUnit,
+  expression: Expression,
+  evaluator: Evaluator,
+): FoldedPattern | undefined {
+  const node = unwrap(expression)
+  if (node.type !== 'Identifier' && node.type !== 'MemberExpression') return undefined
+  const root = rootName(node)
+  if (root === undefined || !isAssignedOnce(file, root)) return undefined
+  const value = evaluator.valueAt(file, node)
+  return isPattern(value) ? value : undefined
+}
+
+/** `re` of `re[t.X]`. */
+function rootName(expression: Expression): string | undefined {
+  let node = unwrap(expression)
+  while (node.type === 'MemberExpression') node = unwrap(node.object)
+  return node.type === 'Identifier' ? node.name : undefined
 }
 
 function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level {
@@ -101,8 +127,7 @@ function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level
   }
   if (origin.kind === 'unknown') return 'note'
   if (!isUrgent) return 'note'
-  if (origin.kind === 'source') return origin.isTrusted ? 'note' : 'warning'
-  return verdict.isBySearch ? 'note' : 'warning'
+  return origin.kind === 'source' && origin.isTrusted ? 'note' : 'warning'
 }
 
 function growthText({ kind, degree }: Slow): string {

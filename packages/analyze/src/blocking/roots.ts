@@ -10,6 +10,7 @@
 import type { CallSite, FileUnit, FunctionUnit, Program } from '../ir/program.ts'
 import { isAsyncLike } from './async-like.ts'
 import { jobPlace } from './jobs.ts'
+import type { ModuleFinder } from './modules.ts'
 import { threadOnlyUnits } from './thread-units.ts'
 
 /** Worst first. */
@@ -72,21 +73,24 @@ export class RootFinder {
   readonly #threadOnly: ReadonlySet<FunctionUnit>
   readonly #public: ReadonlySet<FileUnit>
 
-  constructor(program: Program) {
+  constructor(program: Program, finder: ModuleFinder) {
     this.#program = program
-    this.#public = publicFiles(program)
-    this.#threadOnly = threadOnlyUnits(program)
+    this.#public = publicFiles(program, finder)
+    this.#threadOnly = threadOnlyUnits(program, finder)
     for (const unit of program.units) this.#addHandlers(unit)
     for (const unit of program.units) this.#addOwn(unit)
   }
 
-  /** Anyone who uses the program may call it with anything. */
+  /** Anyone who uses the program may call it with anything. An underscore says that nobody should. */
   isPublic(unit: FunctionUnit): boolean {
+    if (/(?:^|\.)_/.test(unit.name)) return false
     const isOut =
       unit.isExported ||
       (unit.class?.isExported === true &&
         (unit.visibility === 'public' || unit.kind === 'constructor'))
-    return isOut && this.#public.has(unit.file)
+    if (isOut && this.#public.has(unit.file)) return true
+    // `exports.tools.check = function …`: nobody calls it here, so somebody does elsewhere.
+    return unit.callers.length === 0 && unit.reach.has('exported') && unit.kind !== 'callback'
   }
 
   isOnLoop(unit: FunctionUnit): boolean {
@@ -95,7 +99,10 @@ export class RootFinder {
 
   /** The worst way it is reached; undefined when nobody calls it. */
   routeTo(unit: FunctionUnit): Route | undefined {
-    if (!this.#routes.has(unit)) this.#routes.set(unit, this.#find(unit))
+    if (!this.#routes.has(unit)) {
+      const route = this.#find(unit, false) ?? this.#find(unit, true) ?? routeByReach(unit)
+      this.#routes.set(unit, route)
+    }
     return this.#routes.get(unit)
   }
 
@@ -119,9 +126,7 @@ export class RootFinder {
   #addOwn(unit: FunctionUnit): void {
     if (unit.kind === 'module') this.#add(unit, 'start-up', `${unit.file.path} is loaded`)
     const isCli = isCommand(unit.file)
-    const isHandedOut =
-      unit.callers.length === 0 && unit.reach.has('exported') && unit.kind !== 'callback'
-    if (this.isPublic(unit) || isHandedOut) {
+    if (this.isPublic(unit)) {
       const kind = isCli ? 'command' : isAsyncLike(unit) ? 'exported-async' : 'exported'
       this.#add(unit, kind, unit.isExported ? `${unit.name} is exported` : `${unit.name} is public`)
     }
@@ -134,7 +139,7 @@ export class RootFinder {
   }
 
   /** Breadth first through the callers, so that each root is met by its shortest way. */
-  #find(start: FunctionUnit): Route | undefined {
+  #find(start: FunctionUnit, withGuesses: boolean): Route | undefined {
     const cameBy = new Map<FunctionUnit, CallSite | undefined>([[start, undefined]])
     const towards = new Map<FunctionUnit, FunctionUnit>()
     const queue = [start]
@@ -151,7 +156,9 @@ export class RootFinder {
         towards.set(next, unit)
         queue.push(next)
       }
-      for (const site of unit.callers) if (!site.isGuess) visit(site.owner, site)
+      for (const site of unit.callers) {
+        if (withGuesses || !site.isGuess) visit(site.owner, site)
+      }
       // A function that is written inside another one and not a handler runs because the other did.
       if (unit.parent !== undefined && unit.kind === 'callback' && !this.#entries.has(unit)) {
         visit(unit.parent, undefined)
@@ -175,6 +182,23 @@ export class RootFinder {
   }
 }
 
+/** No way was found, but the linker knows of one: a method that is only called through its base. */
+function routeByReach(unit: FunctionUnit): Route | undefined {
+  const kinds = [
+    ['request', 'request'],
+    ['timer', 'timer'],
+    ['event', 'event'],
+    ['parallel', 'exported-async'],
+    ['exported', isAsyncLike(unit) ? 'exported-async' : 'exported'],
+    ['start-up', 'start-up'],
+  ] as const
+  for (const [reach, kind] of kinds) {
+    const reason = unit.reachWhy.get(reach)
+    if (reason !== undefined) return { kind, root: unit, why: reason.text, calls: [] }
+  }
+  return undefined
+}
+
 function callsBetween(
   root: FunctionUnit,
   end: FunctionUnit,
@@ -196,45 +220,21 @@ export function isCommand(file: FileUnit): boolean {
 }
 
 /** Files whose exports users can get at: those that no other file imports, and what they pass on. */
-function publicFiles(program: Program): ReadonlySet<FileUnit> {
+function publicFiles({ files }: Program, finder: ModuleFinder): ReadonlySet<FileUnit> {
   const imported = new Set<FileUnit>()
-  for (const { imports, path } of program.files) {
-    if (testPath.test(path)) continue
-    for (const file of imports.values()) if (file !== undefined) imported.add(file)
+  for (const file of files) {
+    if (!testPath.test(file.path)) for (const one of finder.importsOf(file)) imported.add(one)
   }
   const found = new Set<FileUnit>()
-  const add = (file: FileUnit): void => {
-    if (found.has(file)) return
-    found.add(file)
-    for (const source of passedOn(file)) {
-      const next = file.imports.get(source)
-      if (next !== undefined) add(next)
-    }
-  }
-  for (const file of program.files) if (!imported.has(file)) add(file)
+  const work = files.filter((file) => !imported.has(file))
   // In a circle of imports nobody is first.
-  if (found.size === 0) for (const file of program.files) found.add(file)
+  if (work.length === 0) work.push(...files)
+  for (let file = work.pop(); file !== undefined; file = work.pop()) {
+    if (found.has(file)) continue
+    found.add(file)
+    work.push(...finder.passedOnBy(file))
+  }
   return found
-}
-
-/** Specifiers of the modules whose names a file exports again. */
-function passedOn(file: FileUnit): readonly string[] {
-  const sources = [...file.exportAll]
-  const locals = new Set<string>()
-  for (const one of file.exports.values()) {
-    if (one.kind === 'from') sources.push(one.source)
-    if (one.kind === 'local') locals.add(one.name)
-  }
-  for (const statement of file.parsed.program.body) {
-    if (statement.type !== 'ImportDeclaration') continue
-    if (statement.specifiers.some(({ local }) => locals.has(local.name))) {
-      sources.push(statement.source.value)
-    }
-  }
-  // In CommonJS an index puts everything it requires into its exports.
-  const isIndex = /(?:^|\/)(?:index|main)\.[cm]?js$/.test(file.path)
-  if (isIndex && /\bexports\b/.test(file.parsed.text)) sources.push(...file.imports.keys())
-  return sources
 }
 
 /** `fs.readFileSync()`; of a chain only the last part: `….all()`. */

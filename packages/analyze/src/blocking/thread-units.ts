@@ -4,6 +4,7 @@
  */
 import type { FileUnit, FunctionUnit, Program } from '../ir/program.ts'
 import { jobPlace } from './jobs.ts'
+import type { ModuleFinder } from './modules.ts'
 
 /** What only the thread's side of a channel needs, taken from `worker_threads`. */
 const workerSide =
@@ -16,13 +17,12 @@ export function isThreadEntry(file: FileUnit): boolean {
 }
 
 /** Entries of threads, and files that nobody else imports. */
-export function threadFiles(program: Program): ReadonlySet<FileUnit> {
+export function threadFiles(program: Program, finder: ModuleFinder): ReadonlySet<FileUnit> {
   const found = new Set(program.files.filter(isThreadEntry))
   if (found.size === 0) return found
   const importers = new Map<FileUnit, FileUnit[]>()
   for (const file of program.files) {
-    for (const imported of new Set(file.imports.values())) {
-      if (imported === undefined || imported === file) continue
+    for (const imported of finder.importsOf(file)) {
       const known = importers.get(imported)
       if (known === undefined) importers.set(imported, [file])
       else known.push(file)
@@ -39,9 +39,9 @@ export function threadFiles(program: Program): ReadonlySet<FileUnit> {
   return found
 }
 
-export function threadOnlyUnits(program: Program): ReadonlySet<FunctionUnit> {
+export function threadOnlyUnits(program: Program, finder: ModuleFinder): ReadonlySet<FunctionUnit> {
   const inThread = new Set<FunctionUnit>()
-  for (const file of threadFiles(program)) for (const unit of file.units) inThread.add(unit)
+  for (const file of threadFiles(program, finder)) for (const unit of file.units) inThread.add(unit)
   for (const unit of program.units) {
     for (const site of unit.calls) {
       const place = jobPlace(site)

@@ -21,7 +21,7 @@ export function makeInventory(program: Program, catalogue: Catalogue): Inventory
   const finder = new WorkFinder(model)
   const roots = namedRoots(model)
   const blocking = blockingIn(model)
-  const inThread = threadFiles(program)
+  const inThread = threadFiles(program, model.finder)
   const files = program.files.toSorted((a, b) => compare(a.path, b.path))
   const sections = files.flatMap((file) => sectionOf(file, roots, blocking, finder, inThread) ?? [])
   return {
