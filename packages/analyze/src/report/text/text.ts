@@ -63,10 +63,14 @@ function explainLines(findings: readonly Finding[]): Line[] {
   return [[span(`More about ${rules.length === 1 ? 'it' : 'them'}: ${commands}`, 'dim')]]
 }
 
+/** Of less code than this, speed says only how long it takes to start. */
+const fewestLines = 1_000
+
 function sizeText({ stats }: Report): string {
   const { files, lines, ms, types } = stats
   const seconds = ms.total / 1000
-  const speed = seconds > 0 ? `, ${count(Math.round(lines / seconds), 'line')}/s` : ''
+  const isTelling = lines >= fewestLines && seconds > 0
+  const speed = isTelling ? `, ${count(Math.round(lines / seconds), 'line')}/s` : ''
   const time = seconds < 10 ? seconds.toFixed(2) : seconds.toFixed(1)
   const compiler = types === 'none' ? ', without types' : ''
   return `${count(files, 'file')}, ${count(lines, 'line')}, ${time} s${speed}${compiler}`
