@@ -17,7 +17,8 @@ export class FileWriter {
   readonly #files: string
   readonly #durable: boolean
   readonly #hash: Hash = createHash('sha256')
-  #handle: FileHandle | undefined
+  /** One for all who write: opening is begun once. */
+  #opening: Promise<FileHandle> | undefined
   bytes = 0
 
   constructor(draft: string, files: string, durable: boolean) {
@@ -27,10 +28,10 @@ export class FileWriter {
   }
 
   async write(piece: Uint8Array): Promise<void> {
-    this.#handle ??= await open(this.#draft, 'wx')
     this.#hash.update(piece)
+    const handle = await this.#open()
     for (let at = 0; at < piece.length;) {
-      const { bytesWritten } = await this.#handle.write(piece, at)
+      const { bytesWritten } = await handle.write(piece, at)
       at += bytesWritten
     }
     this.bytes += piece.length
@@ -43,19 +44,27 @@ export class FileWriter {
 
   /** Puts it in its place, where it may replace one of the same content. */
   async finish(name: string): Promise<void> {
-    this.#handle ??= await open(this.#draft, 'wx')
-    if (this.#durable) await this.#handle.sync()
-    await this.#handle.close()
-    this.#handle = undefined
+    const handle = await this.#open()
+    if (this.#durable) await handle.sync()
+    await this.#close()
     await rename(this.#draft, join(this.#files, name))
     // The new name is on the medium only when the folder is.
     if (this.#durable) await syncFolder(this.#files)
   }
 
   async abandon(): Promise<void> {
-    await this.#handle?.close()
-    this.#handle = undefined
+    await this.#close()
     await rm(this.#draft, { force: true })
+  }
+
+  #open(): Promise<FileHandle> {
+    return (this.#opening ??= open(this.#draft, 'wx'))
+  }
+
+  async #close(): Promise<void> {
+    const opening = this.#opening
+    this.#opening = undefined
+    await (await opening?.catch(() => undefined))?.close()
   }
 }
 

@@ -139,7 +139,7 @@ function lineInToml(text: string, keys: readonly string[]): number | undefined {
   let current = ''
   let above: number | undefined
   for (const [index, line] of text.split('\n').entries()) {
-    const opened = /^\s*\[\[?\s*([^\]]+?)\s*\]/.exec(line)?.[1]?.replaceAll('"', '')
+    const opened = /^\s*\[\[?([^\]]+)\]/.exec(line)?.[1]?.trim().replaceAll('"', '')
     const key = /^\s*"?([\w.-]+)"?\s*=/.exec(line)?.[1]
     if (opened !== undefined) current = opened
     if (opened === table) above ??= index + 1
