@@ -17,8 +17,8 @@ all(
   'map filter forEach some every find findIndex findLast findLastIndex reduce reduceRight sort ' +
     'toSorted flatMap flat from replace replaceAll groupBy partition keyBy sortBy orderBy uniqBy ' +
     'mapValues mapKeys pickBy omitBy each eachRight times runInAsyncScope ' +
-    'assert deepEqual describe memoize throttle debounce bind defineProperty ' +
-    'curry once_ getFromMapOrCreate getOrInsertComputed computeIfAbsent emplace untracked',
+    'assert deepEqual describe memoize throttle debounce defineProperty ' +
+    'curry getFromMapOrCreate getOrInsertComputed computeIfAbsent emplace untracked',
 )
 all('later', 'then catch finally nextTick queueMicrotask setImmediate requestIdleCallback')
 all('timer', 'setTimeout requestAnimationFrame')

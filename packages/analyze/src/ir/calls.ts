@@ -95,9 +95,8 @@ function lowerCallOf(
 /** `(err, rows) => …` is called with an answer, whatever the callee is named. */
 function takesError(fn: AnyFunction): boolean {
   const [first] = fn.params
-  return (
-    first?.type === 'Identifier' && /^(?:err|error|e)$/.test(first.name) && fn.params.length > 1
-  )
+  if (first?.type !== 'Identifier') return false
+  return /^(?:err|error)$/.test(first.name) || (first.name === 'e' && fn.params.length > 1)
 }
 
 function resultOf(site: CallSite, object: Value, values: readonly Value[], effect?: Value): Value {

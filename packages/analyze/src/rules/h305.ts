@@ -1,11 +1,12 @@
 /** H305: the renewal of a lease, lock or session stops before the work it protects has ended. */
-import type { CallSite } from '../ir/program.ts'
+import type { CallSite, Suspension } from '../ir/program.ts'
+import { ask, found } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { inFinally, mutex } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Model } from './model.ts'
-import { callsIn, overSuspension } from './walk.ts'
+import { callsIn } from './walk.ts'
 import type { At } from './walk.ts'
 
 const renewal = /renew|heart_?beat|keep_?alive|extend|touch|\bbeat\b|prolong/i
@@ -36,8 +37,12 @@ function isRenewal(site: CallSite): boolean {
 
 /** Work that is waited for after the timer was stopped. */
 function from(host: Host, timer: CallSite, stopped: At<CallSite>): Draft | undefined {
-  const way = overSuspension(host.graph, { block: stopped.block, index: stopped.index }, () => true)
-  const suspension = way?.suspensions[0]
+  const way = ask(host.graph, stopped, {
+    states: 1,
+    start: 0,
+    step: (event) => (event.op === 'suspend' ? found : 0),
+  })
+  const suspension = way?.event as Suspension | undefined
   if (
     suspension === undefined ||
     suspension.joins.length === 0 ||

@@ -1,0 +1,117 @@
+import { raceTests } from '../support/races.ts'
+
+raceTests('H201', [
+  {
+    name: 'a flag that is looked at again elsewhere, but not here',
+    check: 'if (this.closed)',
+    act: 'this.storage.compact',
+    race: `export class Sync {
+  closed = false
+  async run() {
+    if (this.closed) return
+    await pull()
+    if (this.closed) return
+    await idle()
+    this.storage.compact()
+  }
+  close() {
+    this.closed = true
+    this.storage.close()
+  }
+}
+`,
+    fixed: `export class Sync {
+  closed = false
+  async run() {
+    if (this.closed) return
+    await pull()
+    if (this.closed) return
+    await idle()
+    if (this.closed) return
+    this.storage.compact()
+  }
+  close() {
+    this.closed = true
+    this.storage.close()
+  }
+}
+`,
+  },
+  {
+    name: 'an alias of what close() gives up',
+    check: 'this.connection',
+    act: 'connection.query',
+    race: `export class Database {
+  connection: Connection | null = null
+  async query(sql: string) {
+    const connection = this.connection
+    if (connection === null) throw new Error('closed')
+    await this.turn()
+    return connection.query(sql)
+  }
+  async turn() {
+    await tick()
+  }
+  async close() {
+    const connection = this.connection
+    this.connection = null
+    await connection?.end()
+  }
+}
+`,
+    fixed: `export class Database {
+  connection: Connection | null = null
+  async query(sql: string) {
+    await this.turn()
+    const connection = this.connection
+    if (connection === null) throw new Error('closed')
+    return connection.query(sql)
+  }
+  async turn() {
+    await tick()
+  }
+  async close() {
+    const connection = this.connection
+    this.connection = null
+    await connection?.end()
+  }
+}
+`,
+  },
+  {
+    name: 'a claim about a socket that may be gone',
+    check: 'this.socket = await',
+    act: 'this.ready = true',
+    race: `export class Link {
+  async connect() {
+    this.socket = await dial()
+    await this.handshake()
+    this.ready = true
+  }
+  onClose() {
+    this.ready = false
+    this.socket = undefined
+  }
+  async handshake() {
+    await greet()
+  }
+}
+`,
+    fixed: `export class Link {
+  async connect() {
+    this.socket = await dial()
+    await this.handshake()
+    if (!this.socket) throw new Error('closed')
+    this.ready = true
+  }
+  onClose() {
+    this.ready = false
+    this.socket = undefined
+  }
+  async handshake() {
+    await greet()
+  }
+}
+`,
+  },
+])

@@ -1,0 +1,67 @@
+import { raceTests } from '../support/races.ts'
+
+raceTests('H403', [
+  {
+    name: 'a method that an interval and others start',
+    act: 'fetchRows',
+    race: `export class Poller {
+  start() {
+    setInterval(() => {
+      this.poll().catch(report)
+    }, 1_000)
+  }
+  async poll() {
+    const rows = await fetchRows()
+    for (const row of rows) this.queue.push(row)
+  }
+}
+`,
+    fixed: `export class Poller {
+  polling = false
+  start() {
+    setInterval(() => {
+      this.poll().catch(report)
+    }, 1_000)
+  }
+  async poll() {
+    if (this.polling) return
+    this.polling = true
+    try {
+      const rows = await fetchRows()
+      for (const row of rows) this.queue.push(row)
+    } finally {
+      this.polling = false
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'a bound method',
+    extension: 'js',
+    act: 'fetchLast',
+    race: `class Poller {
+  start() {
+    this.timer = setInterval(this.tick.bind(this), 100)
+  }
+  async tick() {
+    this.last = await fetchLast()
+  }
+}
+module.exports = Poller
+`,
+    fixed: `class Poller {
+  async start() {
+    for (;;) {
+      await this.tick()
+      await sleep(100)
+    }
+  }
+  async tick() {
+    this.last = await fetchLast()
+  }
+}
+module.exports = Poller
+`,
+  },
+])

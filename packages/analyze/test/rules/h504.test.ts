@@ -1,0 +1,36 @@
+import { raceTests } from '../support/races.ts'
+
+raceTests('H504', [
+  {
+    name: 'a store that everyone else waits for',
+    check: 'this.save(tokens)',
+    race: `export class Tokens {
+  async save(tokens: string) {
+    return this.store.put(tokens)
+  }
+  async refresh() {
+    const tokens = await request()
+    this.save(tokens)
+    return tokens
+  }
+  async login() {
+    await this.save('first')
+  }
+}
+`,
+    fixed: `export class Tokens {
+  async save(tokens: string) {
+    return this.store.put(tokens)
+  }
+  async refresh() {
+    const tokens = await request()
+    await this.save(tokens)
+    return tokens
+  }
+  async login() {
+    await this.save('first')
+  }
+}
+`,
+  },
+])
