@@ -69,6 +69,8 @@ interface Entry {
 export class RootFinder {
   readonly #program: Program
   readonly #entries = new Map<FunctionUnit, Entry[]>()
+  /** Functions that are given to a call: the first such call. */
+  readonly #handedTo = new Map<FunctionUnit, CallSite>()
   readonly #routes = new Map<FunctionUnit, Route | undefined>()
   readonly #threadOnly: ReadonlySet<FunctionUnit>
   readonly #public: ReadonlySet<FileUnit>
@@ -109,6 +111,7 @@ export class RootFinder {
   #addHandlers(unit: FunctionUnit): void {
     for (const site of unit.calls) {
       for (const { unit: callback, role } of site.callbacks) {
+        if (!this.#handedTo.has(callback)) this.#handedTo.set(callback, site)
         const why = `${calleeText(site)} in ${unit.namedAs} runs it`
         if (role === 'request') this.#add(callback, 'request', why)
         else if (role === 'timer' || role === 'interval') this.#add(callback, 'timer', why)
@@ -159,12 +162,19 @@ export class RootFinder {
       for (const site of unit.callers) {
         if (withGuesses || !site.isGuess) visit(site.owner, site)
       }
-      // A function that is written inside another one and not a handler runs because the other did.
-      if (unit.parent !== undefined && unit.kind === 'callback' && !this.#entries.has(unit)) {
-        visit(unit.parent, undefined)
-      }
+      if (unit.parent !== undefined && this.#runsWithParent(unit)) visit(unit.parent, undefined)
     }
     return best
+  }
+
+  /**
+   * A function that is written inside another one and is no handler runs because the other did; but
+   * one that is handed to a function of the program may be kept there for another day.
+   */
+  #runsWithParent(unit: FunctionUnit): boolean {
+    if (unit.kind !== 'callback' || this.#entries.has(unit)) return false
+    const site = this.#handedTo.get(unit)
+    return unit.role !== 'later' || site === undefined || site.targets.length === 0
   }
 
   /** For matrices and lists: every root there is. */

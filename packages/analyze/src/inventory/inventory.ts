@@ -42,7 +42,15 @@ export interface FileSection {
   readonly entryPoints: readonly EntryPoint[]
   /** Entry points below which nothing heavy was found: only their names. */
   readonly light: readonly string[]
-  readonly risk: readonly string[]
+  readonly risk: readonly Risk[]
+}
+
+/** A finding, as a section tells it. */
+export interface Risk {
+  readonly level: Level
+  readonly rule: string
+  readonly line: number
+  readonly message: string
 }
 
 export interface EntryPoint {

@@ -11,7 +11,14 @@ import type { Tag } from '../models/model.ts'
 import { namedRoots } from './entry-points.ts'
 import type { NamedRoot } from './entry-points.ts'
 import { invariantsOf } from './invariants.ts'
-import type { EntryPoint, FileSection, HotSpot, Inventory, InventorySummary } from './inventory.ts'
+import type {
+  EntryPoint,
+  FileSection,
+  HotSpot,
+  Inventory,
+  InventorySummary,
+  Risk,
+} from './inventory.ts'
 import { matrixOf } from './matrix.ts'
 import { WorkFinder } from './work.ts'
 
@@ -65,9 +72,9 @@ function sectionOf(
   }
 }
 
-function riskOf(one: Blocking): string {
+function riskOf(one: Blocking): Risk {
   const { level, rule, line, message } = makeFinding(one)
-  return `${level} ${rule}, line ${line}: ${message}`
+  return { level, rule, line, message }
 }
 
 function hotSpotOf(one: Blocking): HotSpot {

@@ -6,6 +6,7 @@ import type {
   HotSpot,
   Inventory,
   MatrixRow,
+  Risk,
   TaggedName,
   WorkItem,
 } from './inventory.ts'
@@ -15,6 +16,34 @@ export interface MarkdownOptions {
   readonly linkBase?: string
   /** What was looked at, for the first paragraph. */
   readonly subject?: string
+  /** `false` leaves line numbers out: a page that is kept then changes only with what it says. */
+  readonly withLines?: boolean
+}
+
+/** Where things are, as text. */
+interface Places {
+  /** A link to a line of a file. */
+  readonly link: (file: string, line: number) => string
+  /** A link to a file. */
+  readonly file: (file: string) => string
+  /** ` (line 5; note)`, ` (other.ts:5)`; empty when there is nothing to say. */
+  readonly note: (parts: readonly (string | undefined)[]) => string
+  readonly withLines: boolean
+}
+
+function placesFor({ linkBase = '', withLines = true }: MarkdownOptions): Places {
+  return {
+    withLines,
+    file: (file) => `[${file}](${linkBase}${file})`,
+    link: (file, line) =>
+      withLines
+        ? `[${file}:${line}](${linkBase}${file}#L${line})`
+        : `[${file}](${linkBase}${file})`,
+    note: (parts) => {
+      const said = parts.filter((part) => part !== undefined)
+      return said.length === 0 ? '' : ` (${said.join('; ')})`
+    },
+  }
 }
 
 const legend: readonly (readonly [Tag, string])[] = [
@@ -39,7 +68,7 @@ const legend: readonly (readonly [Tag, string])[] = [
 const maxCell = 5
 
 export function inventoryMarkdown(inventory: Inventory, options: MarkdownOptions = {}): string {
-  const base = options.linkBase ?? ''
+  const places = placesFor(options)
   const { summary } = inventory
   const subject = options.subject ?? plural(summary.files, 'file')
   const lines = [
@@ -57,10 +86,10 @@ export function inventoryMarkdown(inventory: Inventory, options: MarkdownOptions
     '',
     'An `async` function is not thereby non-blocking: it is on the loop until its first `await`, and again after each.',
     '',
-    ...hotSpots(inventory.hotSpots, base),
-    ...sectionLines(inventory.sections, base),
-    ...summaryLines(inventory, base),
-    ...invariantLines(inventory, base),
+    ...hotSpots(inventory.hotSpots, places),
+    ...sectionLines(inventory.sections, places),
+    ...summaryLines(inventory, places),
+    ...invariantLines(inventory, places),
   ]
   return `${lines
     .join('\n')
@@ -96,14 +125,14 @@ const hotTitles: Readonly<Record<HotSpot['reach'], string>> = {
   'start-up': 'At start-up, in commands, and as the process ends',
 }
 
-function hotSpots(spots: readonly HotSpot[], base: string): readonly string[] {
+function hotSpots(spots: readonly HotSpot[], places: Places): readonly string[] {
   const lines = ['## Hot spots by reach', '']
   if (spots.length === 0) return [...lines, 'Nothing that is known to hold the loop was found.', '']
   for (const reach of ['serving', 'callers-wait', 'start-up'] as const) {
     const own = spots.filter((spot) => spot.reach === reach)
     lines.push(`### ${hotTitles[reach]}`, '')
     if (own.length === 0) lines.push('None.', '')
-    for (const [first, ...others] of together(own)) lines.push(hotSpot(first, others, base))
+    for (const [first, ...others] of together(own)) lines.push(hotSpot(first, others, places))
     lines.push('')
   }
   return lines
@@ -121,22 +150,22 @@ function together(spots: readonly HotSpot[]): readonly (readonly [HotSpot, ...Ho
   return [...groups.values()]
 }
 
-function hotSpot(first: HotSpot, others: readonly HotSpot[], base: string): string {
+function hotSpot(first: HotSpot, others: readonly HotSpot[], places: Places): string {
   const { rule, level, file, line, way, instead } = first
   const names = [first, ...others].map(({ name }) => code(name))
   const route =
     way.length > 1 ? `: ${way.map((one) => code(one)).join(' → ')}` : ` in ${code(way[0] ?? '')}`
   const better = instead === undefined ? '' : `. Instead: ${instead}`
-  return `- ${shortList(names)}${route} (${link(file, line, base)}; ${level} ${rule})${better}`
+  return `- ${shortList(names)}${route} (${places.link(file, line)}; ${level} ${rule})${better}`
 }
 
 /** A section for each file with something to tell; the others share the last one. */
-function sectionLines(sections: readonly FileSection[], base: string): readonly string[] {
+function sectionLines(sections: readonly FileSection[], places: Places): readonly string[] {
   const isPlain = ({ entryPoints, risk }: FileSection): boolean =>
     entryPoints.length === 0 && risk.length === 0
   const told = sections.filter((section) => !isPlain(section))
   const plain = sections.filter(isPlain)
-  const lines = told.flatMap((section, i) => fileSection(section, i + 1, base))
+  const lines = told.flatMap((section, i) => fileSection(section, i + 1, places))
   if (plain.length === 0) return lines
   return [
     ...lines,
@@ -146,29 +175,33 @@ function sectionLines(sections: readonly FileSection[], base: string): readonly 
     '',
     ...plain.map(
       ({ file, light, runsIn }) =>
-        `- **[${runsIn === 'thread' ? 'THREAD' : 'LOOP'}]** [${file}](${base}${file}): ${nameList(light)}`,
+        `- **[${runsIn === 'thread' ? 'THREAD' : 'LOOP'}]** ${places.file(file)}: ${nameList(light)}`,
     ),
     '',
   ]
 }
 
-function fileSection(section: FileSection, number: number, base: string): readonly string[] {
+function fileSection(section: FileSection, number: number, places: Places): readonly string[] {
   const { file, entryPoints, light, risk, runsIn } = section
   return [
     '---',
     '',
     `## ${number}. ${code(file)}`,
     '',
-    `File: [${file}](${base}${file})${runsIn === 'thread' ? ' (runs in a thread)' : ''}`,
+    `File: ${places.file(file)}${runsIn === 'thread' ? ' (runs in a thread)' : ''}`,
     '',
     ...(entryPoints.length + light.length === 0 ? ['Called by others only.'] : []),
-    ...entryPoints.flatMap((entry) => entryLines(entry, file)),
+    ...entryPoints.flatMap((entry) => entryLines(entry, file, places)),
     ...(light.length === 0 ? [] : [lightLine(light, entryPoints.length > 0)]),
     '',
     `Event-loop blocking risk:${risk.length === 0 ? ' none known.' : ''}`,
-    ...(risk.length === 0 ? [] : ['', ...risk.map((text) => `- ${text}`)]),
+    ...(risk.length === 0 ? [] : ['', ...risk.map((one) => riskLine(one, places))]),
     '',
   ]
+}
+
+function riskLine({ level, rule, line, message }: Risk, { withLines }: Places): string {
+  return `- ${level} ${rule}${withLines ? `, line ${line}` : ''}: ${message}`
 }
 
 function lightLine(light: readonly string[], hasOthers: boolean): string {
@@ -180,23 +213,31 @@ function nameList(names: readonly string[]): string {
   return `${shown}${names.length > 8 ? ` and ${names.length - 8} more` : ''}`
 }
 
-function entryLines({ tag, name, line, work }: EntryPoint, file: string): readonly string[] {
+function entryLines(entry: EntryPoint, file: string, places: Places): readonly string[] {
+  const { tag, name, line, work } = entry
   return [
-    `- **[${tag}]** ${code(name)} (line ${line})`,
-    ...work.flatMap((item) => workLines(item, file, 1)),
+    `- **[${tag}]** ${code(name)}${places.note([places.withLines ? `line ${line}` : undefined])}`,
+    ...work.flatMap((item) => workLines(item, file, 1, places)),
   ]
 }
 
-function workLines(item: WorkItem, file: string, depth: number): readonly string[] {
-  const where = item.file === file ? `line ${item.line}` : `${item.file}:${item.line}`
-  const note = item.note === undefined ? '' : `; ${item.note}`
+function workLines(item: WorkItem, file: string, depth: number, places: Places): readonly string[] {
+  const { tag, name, line, note, inside = [] } = item
+  const isElsewhere = item.file !== file
+  const where = places.withLines
+    ? isElsewhere
+      ? `${item.file}:${line}`
+      : `line ${line}`
+    : isElsewhere
+      ? item.file
+      : undefined
   return [
-    `${'  '.repeat(depth)}- **[${item.tag}]** ${code(item.name)} (${where}${note})`,
-    ...(item.inside ?? []).flatMap((one) => workLines(one, item.file, depth + 1)),
+    `${'  '.repeat(depth)}- **[${tag}]** ${code(name)}${places.note([where, note])}`,
+    ...inside.flatMap((one) => workLines(one, item.file, depth + 1, places)),
   ]
 }
 
-function summaryLines({ summary, hotSpots: spots }: Inventory, base: string): readonly string[] {
+function summaryLines({ summary, hotSpots: spots }: Inventory, places: Places): readonly string[] {
   const on = spots.filter(({ reach }) => reach !== 'start-up')
   const calls = (tag: Tag): string => plural(summary.callsByTag[tag] ?? 0, 'call')
   return [
@@ -208,7 +249,7 @@ function summaryLines({ summary, hotSpots: spots }: Inventory, base: string): re
     ...(on.length === 0 ? ['- Nothing else that is known to be slow after start-up.'] : []),
     ...[...Map.groupBy(on, ({ file }) => file)].map(([file, own]) => {
       const names = [...new Set(own.map(({ name }) => code(name)))]
-      return `- **[CPU/LOOP]** ${shortList(names)} in ${link(file, own[0]?.line ?? 1, base)}`
+      return `- **[CPU/LOOP]** ${shortList(names)} in ${places.link(file, own[0]?.line ?? 1)}`
     }),
     '',
     `Elsewhere: ${calls('THREAD:uv')} to the pool of libuv, ${calls('THREAD')} in threads, ${calls('STREAM/THREAD')} to streams from threads, ${calls('PROC')} to processes, ${calls('REMOTE')} to other machines.`,
@@ -216,17 +257,17 @@ function summaryLines({ summary, hotSpots: spots }: Inventory, base: string): re
   ]
 }
 
-function invariantLines({ invariants }: Inventory, base: string): readonly string[] {
+function invariantLines({ invariants }: Inventory, places: Places): readonly string[] {
   if (invariants.length === 0) return []
   return [
     '## Run-time invariants',
     '',
     ...invariants.map(({ text, at }) => {
-      const places = at.map(({ name, file, line }) => {
-        const where = link(file, line, base)
+      const told = at.map(({ name, file, line }) => {
+        const where = places.link(file, line)
         return name === undefined ? where : `${code(name)} (${where})`
       })
-      return places.length === 0 ? `- ${text}.` : `- ${text}: ${places.join(', ')}.`
+      return told.length === 0 ? `- ${text}.` : `- ${text}: ${told.join(', ')}.`
     }),
   ]
 }
@@ -235,10 +276,6 @@ function shortList(names: readonly string[]): string {
   return names.length > 4
     ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
     : names.join(', ')
-}
-
-function link(file: string, line: number, base: string): string {
-  return `[${file}:${line}](${base}${file}#L${line})`
 }
 
 /** In a cell a bar would end it. */

@@ -86,6 +86,14 @@ test('links can start from another folder', () => {
   assert.doesNotMatch(text, /\]\(src\//)
 })
 
+test('without lines it changes only with what it says', async () => {
+  const moved = { ...service, 'src/server.ts': `\n\n${service['src/server.ts']}` }
+  const later = makeInventory(programOf(moved), await loadCatalogue())
+  const options = { withLines: false }
+  assert.equal(inventoryMarkdown(later, options), inventoryMarkdown(inventory, options))
+  assert.notEqual(inventoryMarkdown(later), inventoryMarkdown(inventory))
+})
+
 test('bars and backticks of patterns do not break tables and code', () => {
   const { sections, ...rest } = inventory
   const row = {
