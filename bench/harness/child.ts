@@ -7,16 +7,15 @@
 import { writeFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { GapMeter } from './gap-meter.ts'
-import type { ChildReport, Contender, Row } from './row.ts'
-import { childLimitMs, planOf, type Plan } from './plan.ts'
+import type { ChildReport, Contender, Observation, Row } from './row.ts'
+import { childLimitOf, planOf, type Plan } from './plan.ts'
 import { findRow, loadSuite } from './suites.ts'
 
 const [suiteName = '', rowName = '', entrantName = '', mode = 'full'] = process.argv.slice(2)
-// The parent ends a child that takes too long; when the parent is gone, nobody else would.
-setTimeout(() => process.exit(1), childLimitMs + 10_000).unref()
-
 const suite = await loadSuite(suiteName)
 const row = findRow(suite, rowName)
+// The parent ends a child that takes too long; when the parent is gone, nobody else would.
+setTimeout(() => process.exit(1), childLimitOf(row) + 10_000).unref()
 const entrant = row.entrants[entrantName]
 if (entrant === undefined) throw new Error(`row ${rowName} has no entrant ${entrantName}`)
 
@@ -26,7 +25,7 @@ writeFileSync(3, JSON.stringify(report))
 process.exit(0)
 
 async function measure(
-  { measure: kind }: Row,
+  { measure: kind, isOutside = false }: Row,
   contender: Contender,
   { size, rounds, warmUps, warmUpSize }: Plan,
 ): Promise<ChildReport> {
@@ -34,6 +33,7 @@ async function measure(
   const also: Record<string, number[]> = {}
   const gaps: number[] = []
   const builds: number[] = []
+  let observed: Observation | undefined
   const meter = new GapMeter()
   for (let count = 0; count < warmUps; count++) {
     const play = await contender.prepare(warmUpSize)
@@ -48,14 +48,23 @@ async function measure(
     const start = performance.now()
     const work = await play(() => builds.push(performance.now() - start))
     const elapsed = performance.now() - start
-    gaps.push(meter.stop())
+    const gap = meter.stop()
+    if (!isOutside) gaps.push(gap)
     if (typeof work === 'function') {
       const figures = work()
       values.push(figures.value)
+      observed = figures.observed
       for (const [name, value] of Object.entries(figures.also)) (also[name] ??= []).push(value)
     } else {
       values.push(kind === 'rate' ? (size / elapsed) * 1000 : (elapsed / size) * 1000)
     }
   }
-  return { values, also, gaps, builds, rssMb: process.resourceUsage().maxRSS / 1024 }
+  return {
+    values,
+    also,
+    gaps,
+    builds,
+    ...(!isOutside && { rssMb: process.resourceUsage().maxRSS / 1024 }),
+    ...(observed !== undefined && { observed }),
+  }
 }

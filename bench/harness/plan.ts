@@ -1,7 +1,9 @@
 import type { Entrant, Row } from './row.ts'
 
 /** Milliseconds. A child that has not ended by then is ended. */
-export const childLimitMs = 120_000
+export function childLimitOf({ limitMs = 120_000 }: Row): number {
+  return limitMs
+}
 
 /** How much of a row one child plays. */
 export interface Plan {

@@ -19,7 +19,16 @@ export interface Figures {
   readonly value: number
   /** Those that the row lists in `also`, by name. */
   readonly also: Readonly<Record<string, number>>
+  /** What happened, where that says more than the figure. */
+  readonly observed?: Observation
 }
+
+/** What was seen, for people and programs: texts longer than a few words are printed below the table. */
+export interface Observation {
+  readonly [name: string]: Observed
+}
+
+export type Observed = string | number | boolean | null | readonly string[] | Observation
 
 /** One library doing one row's work. It lives in a child process of its own. */
 export interface Contender {
@@ -76,6 +85,10 @@ export interface Row {
   readonly children: number
   readonly entrants: Readonly<Record<string, Entrant>>
   readonly also?: readonly ExtraFigure[]
+  /** Milliseconds after which a child is ended. Default two minutes. */
+  readonly limitMs?: number
+  /** Other programs do the work: loop and memory of the child, which only watches, say nothing. */
+  readonly isOutside?: boolean
   /** Printed with the row. */
   readonly note?: string
 }
@@ -114,9 +127,12 @@ export interface ChildReport {
   readonly values: readonly number[]
   /** By name. */
   readonly also: Readonly<Record<string, readonly number[]>>
+  /** Empty, as `rssMb` is absent, where other programs do the work. */
   readonly gaps: readonly number[]
   readonly builds: readonly number[]
-  readonly rssMb: number
+  readonly rssMb?: number
+  /** Of the last round. */
+  readonly observed?: Observation
 }
 
 /** One element of the array that `--json` prints. */
@@ -148,5 +164,7 @@ export interface RowResult {
   readonly peerLoopGapMs: Readonly<Record<string, number | null>>
   readonly peerRssMb: Readonly<Record<string, number | null>>
   readonly peerBuildMs: Readonly<Record<string, number>>
+  /** By entrant; absent where figures say it all. */
+  readonly observed?: Readonly<Record<string, Observation>>
   readonly notes: readonly string[]
 }

@@ -3,6 +3,7 @@ import type {
   ChildReport,
   Entrant,
   Measure,
+  Observation,
   Role,
   Row,
   RowResult,
@@ -63,7 +64,7 @@ export async function runRow(suite: Suite, row: Row, options: RunnerOptions): Pr
       options.onProgress(`${row.name}: ${tally.name} (${turn + 1} of ${children})`)
       try {
         tally.reports.push(
-          await playInChild(suite.name, row.name, tally.name, options.quick, environment),
+          await playInChild(suite.name, row, tally.name, options.quick, environment),
         )
       } catch (error) {
         tally.error = error instanceof Error ? error.message : String(error)
@@ -118,6 +119,7 @@ function summarize(
   const floorTally = withRole('floor')[0]
   const floor = floorTally === undefined ? null : valueOf(floorTally)
   const floorGap = floorTally === undefined ? null : gapOf(floorTally)
+  const observed = observedBy(tallies)
   return {
     name,
     ours: value,
@@ -141,6 +143,7 @@ function summarize(
     peerLoopGapMs: table('peer', gapOf),
     peerRssMb: table('peer', rssOf),
     peerBuildMs: present(table('peer', buildOf)),
+    ...(Object.keys(observed).length > 0 && { observed }),
     notes,
   }
 }
@@ -163,7 +166,16 @@ function over(
 
 const gapOf = (tally: Tally) => over(tally, ({ gaps }) => gaps, median)
 const buildOf = (tally: Tally) => over(tally, ({ builds }) => builds, median)
-const rssOf = (tally: Tally) => over(tally, ({ rssMb }) => [rssMb], median)
+const rssOf = (tally: Tally) =>
+  over(tally, ({ rssMb }) => (rssMb === undefined ? [] : [rssMb]), median)
+
+function observedBy(tallies: readonly Tally[]): Record<string, Observation> {
+  const entries = tallies.flatMap(({ name, reports }) => {
+    const observed = reports.at(-1)?.observed
+    return observed === undefined ? [] : [[name, observed] as const]
+  })
+  return Object.fromEntries(entries)
+}
 
 function notesOf({ name, entrant, absent, error }: Tally): string[] {
   if (absent !== undefined) return [`${name} was not played: ${absent}`]

@@ -2,19 +2,20 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { childLimitMs as limitMs } from './plan.ts'
-import type { ChildReport } from './row.ts'
+import { childLimitOf } from './plan.ts'
+import type { ChildReport, Row } from './row.ts'
 
 const program = fileURLToPath(new URL('child.ts', import.meta.url))
 
 /** Plays one entrant in a fresh process. Rejects when the child fails or does not end in time. */
 export async function playInChild(
   suite: string,
-  row: string,
+  row: Row,
   entrant: string,
   quick: boolean,
   environment: Readonly<Record<string, string>>,
 ): Promise<ChildReport> {
+  const limitMs = childLimitOf(row)
   const child = spawn(
     process.execPath,
     [
@@ -23,7 +24,7 @@ export async function playInChild(
       '--disable-warning=ExperimentalWarning',
       program,
       suite,
-      row,
+      row.name,
       entrant,
       quick ? 'quick' : 'full',
     ],

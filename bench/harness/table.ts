@@ -1,3 +1,5 @@
+import { alignColumns } from './align.ts'
+import { renderObserved } from './observed-table.ts'
 import type { RowResult } from './row.ts'
 
 const headings = ['', 'result', 'ours is', 'loop gap', 'peak rss', 'of it build'] as const
@@ -65,7 +67,8 @@ function renderRow(result: RowResult): string {
     ])
   return [
     `${result.name} (${better} is better)`,
-    ...align([[...headings], ...cells]).map((line) => `  ${line}`),
+    ...alignColumns([[...headings], ...cells], 'right').map((line) => `  ${line}`),
+    ...renderObserved(result.observed ?? {}).map((line) => `  ${line}`),
     ...result.notes.map((note) => `  note: ${note}`),
     '',
   ].join('\n')
@@ -73,17 +76,4 @@ function renderRow(result: RowResult): string {
 
 function grouped(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 })
-}
-
-/** First column to the left, figures to the right. */
-function align(rows: readonly (readonly string[])[]): string[] {
-  const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  return rows.map((row) =>
-    row
-      .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-      )
-      .join('  ')
-      .trimEnd(),
-  )
 }

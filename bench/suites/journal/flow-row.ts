@@ -5,7 +5,7 @@ import { flowConcurrency, flowNodes } from './conditions.ts'
 import type { Durability } from './contract.ts'
 import { openQueueFlow, playOnLedger, type PlayFlow } from './flow.ts'
 import { peers } from './peers.ts'
-import { workFolder } from './work-folder.ts'
+import { workFolder } from '../../servers/work-folder.ts'
 
 function flowContender(play: PlayFlow): Contender {
   return {

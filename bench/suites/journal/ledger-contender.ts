@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { Contender } from '../../harness/row.ts'
 import type { Durability, Ledger, OpenLedger } from './contract.ts'
-import { workFolder } from './work-folder.ts'
+import { workFolder } from '../../servers/work-folder.ts'
 import { Tally } from './tally.ts'
 
 /**

@@ -1,13 +1,13 @@
 /** What is around the journal suite: a folder on a real disk, installed peers, servers. */
 import { statfs } from 'node:fs/promises'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'
+import { installPeers } from '../../servers/install-peers.ts'
 import { openKeeper, type Keeper } from '../../servers/keep.ts'
 import { startPostgres } from '../../servers/postgres.ts'
 import { provideServers, type Server } from '../../servers/provide.ts'
 import { startRedis } from '../../servers/redis.ts'
-import { installPeers } from './install-peers.ts'
+import { folderVariable } from '../../servers/work-folder.ts'
 import { needs, postgresVariable, redisVariable } from './needs.ts'
-import { folderVariable } from './work-folder.ts'
 
 interface ServerNeed {
   readonly need: string
@@ -43,7 +43,7 @@ export async function surround(
 ): Promise<Surroundings> {
   const missing = new Map<string, string>()
   if (wanted.has(needs.peers)) {
-    const reason = await installPeers(options)
+    const reason = await installPeers('journal', options)
     if (reason !== undefined) missing.set(needs.peers, reason)
   }
   // Without the libraries nobody would talk to the servers.

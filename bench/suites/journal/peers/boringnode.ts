@@ -7,7 +7,7 @@ import { QueueSchemaService } from '@boringnode/queue'
 import { KnexAdapter } from '@boringnode/queue/drivers/knex_adapter'
 import createKnex from 'knex'
 import type { OpenQueue } from '../contract.ts'
-import { workFolder } from '../work-folder.ts'
+import { workFolder } from '../../../servers/work-folder.ts'
 
 const name = 'bench'
 

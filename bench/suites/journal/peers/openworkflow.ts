@@ -6,7 +6,7 @@
 import path from 'node:path'
 import { BackendSqlite } from 'openworkflow/sqlite'
 import type { OpenQueue } from '../contract.ts'
-import { workFolder } from '../work-folder.ts'
+import { workFolder } from '../../../servers/work-folder.ts'
 
 const workerId = 'bench'
 

@@ -6,7 +6,7 @@ import path from 'node:path'
 import Database from 'better-sqlite3'
 import { better, defineQueue } from 'plainjob'
 import type { OpenQueue } from '../contract.ts'
-import { workFolder } from '../work-folder.ts'
+import { workFolder } from '../../../servers/work-folder.ts'
 
 const type = 'job'
 

@@ -7,5 +7,5 @@ export const folderVariable = 'HEDDLE_BENCH_FOLDER'
 
 /** A new folder for the files of one child. */
 export function workFolder(): Promise<string> {
-  return mkdtemp(path.join(process.env[folderVariable] ?? os.tmpdir(), 'journal-'))
+  return mkdtemp(path.join(process.env[folderVariable] ?? os.tmpdir(), 'work-'))
 }

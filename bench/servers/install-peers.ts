@@ -1,5 +1,5 @@
 /**
- * Installs the peers of this suite into a folder of their own when they are first needed: they are large
+ * Installs the peers of a suite into a folder of their own when they are first needed: they are large
  * and many, and nobody who only wants to run the tests should have to wait for them.
  */
 import { spawn } from 'node:child_process'
@@ -8,19 +8,22 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const folder = fileURLToPath(new URL('peers/', import.meta.url))
-const lockFile = path.join(folder, 'package-lock.json')
-/** Holds the mark of the lock file that was installed. `npm ci` removes it before it begins. */
-const markFile = path.join(folder, 'node_modules', '.installed')
-
-/** What has to be done by hand when the suite may not or cannot do it. */
-const byHand = 'npm ci --ignore-scripts in bench/suites/journal/peers'
+/** Where the peers of a suite are, with their package.json and lock file. */
+export function peersFolder(suite: string): string {
+  return fileURLToPath(new URL(`../suites/${suite}/peers/`, import.meta.url))
+}
 
 /** Why the peers are not there, or undefined when they are. */
-export async function installPeers(options: {
-  readonly offline: boolean
-  readonly onProgress: (line: string) => void
-}): Promise<string | undefined> {
+export async function installPeers(
+  suite: string,
+  options: { readonly offline: boolean; readonly onProgress: (line: string) => void },
+): Promise<string | undefined> {
+  const folder = peersFolder(suite)
+  const lockFile = path.join(folder, 'package-lock.json')
+  // Holds the mark of the lock file that was installed. `npm ci` removes it before it begins.
+  const markFile = path.join(folder, 'node_modules', '.installed')
+  // What has to be done by hand when the suite may not or cannot do it.
+  const byHand = `npm ci --ignore-scripts in bench/suites/${suite}/peers`
   const lock = createHash('sha256')
     .update(await readFile(lockFile))
     .digest('hex')
@@ -29,7 +32,7 @@ export async function installPeers(options: {
   if (options.offline) return `the peers are not installed: ${byHand}`
   options.onProgress('installing the peers of this suite; only the first time')
   try {
-    await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
+    await npm(folder, ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
     await writeFile(markFile, lock)
     return undefined
   } catch (error) {
@@ -37,7 +40,7 @@ export async function installPeers(options: {
   }
 }
 
-function npm(args: readonly string[]): Promise<void> {
+function npm(folder: string, args: readonly string[]): Promise<void> {
   const running = process.env['npm_execpath'] ?? ''
   const options = {
     cwd: folder,

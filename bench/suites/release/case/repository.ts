@@ -1,0 +1,114 @@
+/** A workspace of five packages in a repository of its own, and what can be seen of it afterwards. */
+import { execFile } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { version, workspace } from '../conditions.ts'
+import { peerPrograms } from '../tools/peer-program.ts'
+
+const run = promisify(execFile)
+
+export interface RepositoryOptions {
+  /** Empty, and nobody else's. */
+  readonly folder: string
+  /** Packages are `@scope/a` and so on. */
+  readonly scope: string
+  readonly registry: string
+  /** More files, by path. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+export class Repository {
+  readonly root: string
+  /** For every program that works in it: nothing of the user's settings. */
+  readonly env: NodeJS.ProcessEnv
+  readonly #options: RepositoryOptions
+
+  constructor(options: RepositoryOptions) {
+    this.#options = options
+    this.root = path.join(options.folder, 'repository')
+    const node = path.dirname(process.execPath)
+    this.env = {
+      PATH: [peerPrograms, node, process.env['PATH']].join(path.delimiter),
+      HOME: path.join(options.folder, 'home'),
+      TMPDIR: os.tmpdir(),
+      LC_ALL: 'C.UTF-8',
+      CI: 'true',
+      NO_COLOR: '1',
+      NX_DAEMON: 'false',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_AUTHOR_NAME: 'Somebody',
+      GIT_AUTHOR_EMAIL: 'somebody@example.com',
+      GIT_COMMITTER_NAME: 'Somebody',
+      GIT_COMMITTER_EMAIL: 'somebody@example.com',
+    }
+  }
+
+  nameOf(letter: string): string {
+    return `@${this.#options.scope}/${letter}`
+  }
+
+  async write(): Promise<void> {
+    await mkdir(this.env['HOME']!, { recursive: true })
+    for (const [file, content] of Object.entries(this.#contents())) {
+      const full = path.join(this.root, file)
+      await mkdir(path.dirname(full), { recursive: true })
+      await writeFile(full, content)
+    }
+    await this.#git('init', '--quiet', '--initial-branch=main')
+  }
+
+  async commit(): Promise<void> {
+    await this.#git('add', '--all')
+    await this.#git('commit', '--quiet', '--message', 'first')
+  }
+
+  /** Lines of `git status`: none when the tree is as it was committed. */
+  async changes(): Promise<string[]> {
+    return lines(await this.#git('status', '--porcelain'))
+  }
+
+  async tags(): Promise<string[]> {
+    return lines(await this.#git('tag', '--list'))
+  }
+
+  async #git(...args: string[]): Promise<string> {
+    const { stdout } = await run('git', args, { cwd: this.root, env: this.env })
+    return stdout
+  }
+
+  #contents(): Record<string, string> {
+    const { registry, files } = this.#options
+    const host = registry.replace(/^http:/, '')
+    const contents: Record<string, string> = {
+      'package.json': json({ name: 'root', private: true, version: '0.0.0' }),
+      'pnpm-workspace.yaml': 'packages:\n  - packages/*\n',
+      '.npmrc': `registry=${registry}/\n${host}/:_authToken=anybody\n`,
+      '.gitignore': 'node_modules/\n',
+      ...files,
+    }
+    for (const [letter, dependencies] of Object.entries(workspace)) {
+      contents[`packages/${letter}/package.json`] = json({
+        name: this.nameOf(letter),
+        version,
+        license: 'MIT',
+        main: 'index.js',
+        dependencies: Object.fromEntries(
+          dependencies.map((each) => [this.nameOf(each), 'workspace:^']),
+        ),
+        publishConfig: { access: 'public' },
+      })
+      contents[`packages/${letter}/index.js`] = `module.exports = '${letter}'\n`
+    }
+    return contents
+  }
+}
+
+function json(content: object): string {
+  return `${JSON.stringify(content, undefined, 2)}\n`
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '')
+}

@@ -1,0 +1,64 @@
+/** The workspace that every tool publishes, what goes wrong, and what the model of a registry does. */
+import type { FaultRule } from '@heddle/release/testing'
+
+/** a ◀─ b ◀─ c and d ◀─ e, by letter. */
+export const workspace: Readonly<Record<string, readonly string[]>> = {
+  a: [],
+  b: ['a'],
+  c: ['b'],
+  d: [],
+  e: ['d'],
+}
+
+export const version = '1.0.0'
+
+/** What happens to the upload of b in the first run. The second run has no fault. */
+export interface Fault {
+  readonly name: string
+  /** Absent: nothing goes wrong. */
+  readonly rule?: Omit<FaultRule, 'method' | 'package'>
+  /** Ctrl+C while the upload of b is under way. */
+  readonly interrupts?: true
+}
+
+/** Milliseconds that the registry takes for the upload that is interrupted. */
+export const slowUpload = 5_000
+
+export const faults: readonly Fault[] = [
+  { name: 'none' },
+  { name: '500 forever on b', rule: { status: 500 } },
+  {
+    name: '409 once on b',
+    rule: {
+      status: 409,
+      times: 1,
+      body: { error: 'Failed to save packument. A common cause is publishing too fast.' },
+    },
+  },
+  { name: '504 after the registry took b', rule: { status: 504, afterCommit: true, times: 1 } },
+  {
+    name: '429 once on b',
+    rule: { status: 429, headers: { 'retry-after': '1' }, times: 1 },
+  },
+  {
+    name: 'SIGINT while b is uploaded',
+    rule: { delay: slowUpload, times: 1 },
+    interrupts: true,
+  },
+]
+
+/** Milliseconds that one command of a tool may take. Ours keeps looking for a minute after each 500. */
+export const commandLimit = 300_000
+
+/** Releases in virtual time: packages, and milliseconds until a version shows (median). */
+export const makespans = [
+  { packages: 60, visibility: 10_000 },
+  { packages: 300, visibility: 120_000 },
+] as const
+
+/** Milliseconds, median and exact. */
+export const buildTime = 10_000
+export const uploadTime = 2_000
+export const concurrency = 5
+/** Each a graph, builds and registry of its own; the same for every entrant. */
+export const seeds = 20

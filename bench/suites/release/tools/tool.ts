@@ -1,0 +1,46 @@
+/** A program that publishes a workspace, and how to read what it says. */
+
+export interface Command {
+  readonly file: string
+  readonly args: readonly string[]
+}
+
+/** What a program wrote until it ended. */
+export interface Output {
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** What a tool says has become of packages, by their full names. */
+export interface Reported {
+  /** Published by this run. */
+  readonly published: readonly string[]
+  /** Were there before. */
+  readonly already: readonly string[]
+  readonly failed: readonly string[]
+  /** Not tried, or not finished. */
+  readonly notDone: readonly string[]
+  /** The line that says what went wrong; empty when nothing did. */
+  readonly message: string
+}
+
+export interface Tool {
+  /** As a user would type it, with its version where it is a peer. */
+  readonly title: string
+  readonly command: Command
+  /** Files of the workspace that only this tool wants, by path. */
+  readonly files: Readonly<Record<string, string>>
+  /** Whether packages must be linked to each other first, with pnpm. */
+  readonly isLinked: boolean
+  read(output: Output): Reported
+}
+
+/** The versions are the same everywhere: what is before the last `@`. */
+export function nameIn(nameAndVersion: string): string {
+  return nameAndVersion.slice(0, nameAndVersion.lastIndexOf('@'))
+}
+
+/** The first group of each match. */
+export function allIn(text: string, pattern: RegExp): string[] {
+  return [...new Set(Array.from(text.matchAll(pattern), (match) => match[1]!))]
+}

@@ -1,0 +1,8 @@
+import { changesets } from './changesets.ts'
+import { heddle } from './heddle.ts'
+import { lerna } from './lerna.ts'
+import { pnpm } from './pnpm.ts'
+import type { Tool } from './tool.ts'
+
+/** By the name of the entrant. */
+export const tools: Readonly<Record<string, Tool>> = { heddle, lerna, changesets, pnpm }
