@@ -1,7 +1,7 @@
 /**
  * Takes out the findings that comments accept, and finds the comments that are not what they seem.
  *
- * I1. A directive holds for one line: that of the comment, or the next line of code.
+ * I1. A directive holds for the line of the comment, and for the statement below it, or its head.
  * I2. Only a directive with a reason, a rule that exists and a day that is not over suppresses.
  * I3. A directive is called unused only where its rule could have reported.
  */
@@ -85,7 +85,8 @@ function covers({ rule, directive }: Entry, finding: Finding): boolean {
   const lines = [finding.line]
   if (finding.checkSpan.file === finding.file) lines.push(finding.checkSpan.line)
   if (finding.actSpan.file === finding.file) lines.push(finding.actSpan.line)
-  return lines.some((line) => directive.lines.includes(line))
+  const { own, below } = directive
+  return lines.some((line) => line === own || (line >= below[0] && line <= below[1]))
 }
 
 function holds({ reason, until, badUntil }: PlacedDirective, today: string): boolean {

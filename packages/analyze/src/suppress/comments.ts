@@ -3,11 +3,13 @@ import type { SourceSpan } from '../finding.ts'
 import { parseSource } from '../frontend/parse.ts'
 import { LineIndex } from '../report/line-index.ts'
 import { parseDirective, type Directive } from './directive.ts'
+import { lastLineOf } from './extent.ts'
 
 export interface PlacedDirective extends Directive {
   readonly span: SourceSpan
-  /** The line of the comment, and the next line of code after it. */
-  readonly lines: readonly [own: number, next: number]
+  /** The line of the comment, and the lines of the code after it: of one statement, or of its head. */
+  readonly own: number
+  readonly below: readonly [first: number, last: number]
 }
 
 /** Most files have none, and are not parsed for it. */
@@ -33,7 +35,13 @@ export function directivesIn(file: string, text: string): PlacedDirective[] {
       endLine: to.line,
       endColumn: to.column,
     }
-    found.push({ ...directive, span, lines: [from.line, nextCode(index, to.line, commentLines)] })
+    const next = nextCode(index, to.line, commentLines)
+    found.push({
+      ...directive,
+      span,
+      own: from.line,
+      below: [next, lastLineOf(parsed, next)],
+    })
   }
   return found
 }

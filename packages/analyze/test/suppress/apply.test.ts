@@ -39,6 +39,14 @@ test('a directive above the check or the act accepts the finding, with its reaso
   assert.deepEqual(outcome(apply(above(act, name))), [0, ['one caller'], ['S101']])
 })
 
+test('a statement that is broken over lines is accepted by the comment above it', () => {
+  const broken = sampleText.replace(
+    '    this.#session = session\n',
+    '    // heddle-ignore H101 -- one caller\n    Object.assign(\n      log,\n      (this.#session = session),\n    )\n',
+  )
+  assert.deepEqual(outcome(apply(broken)), [0, ['one caller'], []])
+})
+
 test('S101: another rule, or another line, is unused; not where the rule could not report', () => {
   const other = above(act, '// heddle-ignore H501 -- one caller')
   assert.deepEqual(outcome(apply(other)), [1, [], ['S101']])

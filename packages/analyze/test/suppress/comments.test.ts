@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { directivesIn } from '../../src/suppress/comments.ts'
 
+/** The line of each comment, and the line of the code that it is about. */
 function lines(file: string, text: string): (readonly [number, number])[] {
-  return directivesIn(file, text).map((directive) => directive.lines)
+  return directivesIn(file, text).map(({ own, below }) => [own, below[0]])
 }
 
 test('a comment holds for its own line and for the next', () => {
