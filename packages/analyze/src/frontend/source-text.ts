@@ -21,6 +21,11 @@ export interface NoSource {
   readonly message: string
 }
 
+const minified: NoSource = {
+  reason: 'generated',
+  message: 'It is minified and left out; analyse its source instead.',
+}
+
 /** Above this a file is data or a bundle: nobody edits it, and its tree would fill the memory. */
 export const maximumBytes: number = 8 * 1024 * 1024
 
@@ -41,7 +46,7 @@ function readBytes(file: string): Buffer | NoSource {
   try {
     const stats = fstatSync(handle)
     if (!stats.isFile()) return { reason: 'unreadable', message: 'It is not a file.' }
-    if (stats.size > maximumBytes) return tooLarge(stats.size)
+    if (stats.size > maximumBytes) return isBundle(handle) ? minified : tooLarge(stats.size)
     return readAll(handle, stats.size)
   } finally {
     closeSync(handle)
@@ -61,6 +66,13 @@ function readAll(handle: number, size: number): Buffer | NoSource {
   }
 }
 
+/** Judged by its beginning: nobody wants to read the rest. */
+function isBundle(handle: number): boolean {
+  const start = Buffer.alloc(100_000)
+  const count = readSync(handle, start, 0, start.length, 0)
+  return isMinified(start.toString('latin1', 0, count))
+}
+
 function tooLarge(bytes: number): NoSource {
   const limit = (maximumBytes / 1024 / 1024).toFixed(0)
   return {
@@ -78,9 +90,7 @@ function toSource(bytes: Buffer): SourceText | NoSource {
     return { reason: 'unreadable', message: 'It is not text: it has NUL bytes.' }
   }
   const text = bytes.toString('utf8')
-  if (isMinified(text)) {
-    return { reason: 'generated', message: 'It is minified; analyse its source instead.' }
-  }
+  if (isMinified(text)) return minified
   if (isUtf8(bytes)) return { text }
   return { text, warning: 'It is not valid UTF-8: what cannot be decoded is read as U+FFFD.' }
 }

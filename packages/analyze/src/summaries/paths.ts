@@ -4,6 +4,9 @@
  * A question is a small automaton that walks the graph along with its state. Each block is visited
  * once per state, so a question costs at most blocks × states, and the first answer comes with the
  * way that leads to it. This is how every rule finds its window.
+ *
+ * A question ends after `furthest` events without an answer. A function of 20,000 lines has as many
+ * questions as blocks; without the limit it takes minutes, and nobody reviews a window of that size.
  */
 import type { Block, Event, Graph } from '../ir/graph.ts'
 import type { Suspension } from '../ir/program.ts'
@@ -37,6 +40,9 @@ export interface Answer {
   readonly way: readonly Block[]
 }
 
+/** Events that a question looks at, nearest first. */
+const furthest = 3_000
+
 /** Walks from behind a position. Breadth first, so the shortest way is found. */
 export function ask(graph: Graph, from: Position, question: Question): Answer | undefined {
   const { states } = question
@@ -44,10 +50,12 @@ export function ask(graph: Graph, from: Position, question: Question): Answer | 
   const blocks: Block[] = [from.block]
   const firstStates: number[] = [question.start]
   const parents: number[] = [-1]
-  for (let at = 0; at < blocks.length; at++) {
+  let steps = 0
+  for (let at = 0; at < blocks.length && steps < furthest; at++) {
     const block = blocks[at]!
     let state = firstStates[at]!
     const { events } = block
+    steps += 1 + events.length
     for (let index = at === 0 ? from.index + 1 : 0; index < events.length; index++) {
       state = question.step(events[index]!, state, block)
       if (state < 0) {

@@ -42,7 +42,7 @@ test('what is no text, too large or made by a machine is left out with its reaso
   }
   assert.equal(reasonOf('video.ts'), 'unreadable')
   assert.equal(reasonOf('large.ts'), 'too-large')
-  assert.equal(reasonOf('bundle.js'), 'too-large')
+  assert.equal(reasonOf('bundle.js'), 'generated')
 })
 
 test('a minified file below the limit is left out as such; a long table is not', (t) => {
