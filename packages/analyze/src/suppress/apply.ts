@@ -58,13 +58,12 @@ export function applySuppressions(
   const left: Finding[] = []
   const suppressed: SuppressedFinding[] = []
   for (const finding of findings) {
-    const entry = active.get(finding.file)?.find((each) => covers(each, finding))
-    if (entry === undefined) {
-      left.push(finding)
-      continue
-    }
-    entry.isUsed = true
-    suppressed.push({ finding, reason: entry.directive.reason })
+    const accepting = (active.get(finding.file) ?? []).filter((each) => covers(each, finding))
+    // One at the check and one at the act: neither is too many.
+    for (const entry of accepting) entry.isUsed = true
+    const [first] = accepting
+    if (first === undefined) left.push(finding)
+    else suppressed.push({ finding, reason: first.directive.reason })
   }
   for (const { rule, directive, isUsed } of entries) {
     const { file, line } = directive.span

@@ -35,6 +35,8 @@ test('a directive above the check or the act accepts the finding, with its reaso
   const comment = '// heddle-ignore H101 -- one caller'
   assert.deepEqual(outcome(apply(above(check, comment))), [0, ['one caller'], []])
   assert.deepEqual(outcome(apply(above(act, comment))), [0, ['one caller'], []])
+  const both = above(check, comment).replace(act, `    ${comment} too\n${act}`)
+  assert.deepEqual(outcome(apply(both)), [0, ['one caller'], []])
   const name = '// heddle-ignore check-then-act, H502 -- one caller'
   assert.deepEqual(outcome(apply(above(act, name))), [0, ['one caller'], ['S101']])
 })
