@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { isError } from '@heddle/core'
 import { runCommand } from '@heddle/core/lowlevel'
+import { ownFolder } from '../own-files.ts'
 
 /** Where a release keeps what must outlive it. Nothing of it is in the work tree of a repository. */
 export interface ReleaseFolder {
@@ -23,7 +24,7 @@ export interface ReleaseFolder {
  */
 export async function releaseFolder(root: string, signal?: AbortSignal): Promise<ReleaseFolder> {
   const git = await gitFolder(root, signal)
-  const folder = path.join(git ?? root, git === undefined ? '.heddle' : 'heddle')
+  const folder = path.join(git ?? root, git === undefined ? ownFolder : 'heddle')
   return {
     folder,
     lock: path.join(folder, 'release.lock'),

@@ -9,6 +9,7 @@ import path from 'node:path'
 import packlist from 'npm-packlist'
 import { HeddleError, job, type Job } from '@heddle/core'
 import { isFields, type Fields } from '../manifest/local-range.ts'
+import { isOurs } from '../own-files.ts'
 import { bundleOf, type BundledPackage } from './bundled.ts'
 import { byPath } from './archive-entry.ts'
 import { packThreads } from './threads.ts'
@@ -83,7 +84,7 @@ const listFiles: Job<FileListOptions, ListedFile[]> = job(
     for (const relative of listed) {
       const file = path.resolve(root.path, relative)
       const { path: place, owner } = archivePath(root, packages, relative)
-      if (place === 'package.json') continue
+      if (place === 'package.json' || isOurs(place)) continue
       const isManifest = place === path.posix.join(owner.location, 'package.json')
       // What is not marked as executable on Windows is so elsewhere only by chance.
       const isExecutable = isBin.has(place) || ((await lstat(file)).mode & 0o100) !== 0

@@ -150,6 +150,25 @@ test('the same files as `npm pack` for a package at the root of its workspace', 
   assert.deepEqual(ours, await npmPackList(tree.path))
 })
 
+test('K1: journals and locks of this machine are in no archive', async () => {
+  using tree = new Tree()
+  using out = new Tree()
+  const manifest = { name: 'alone', version: '1.0.0' }
+  tree.writeJson('package.json', manifest)
+  tree.write('index.js', '\n')
+  tree.write('.heddle/releases.db', 'journal')
+  tree.write('examples/.heddle/runs.db', 'journal')
+  tree.write('examples/x.heddle', 'kept')
+  const plan = planOf(tree.path, [{ manifest, folder: '.' }])
+  const { artifacts } = await packNpm(planned(plan, 'alone'), plan, { folder: out.path })
+  const names = (await entriesOf(artifacts[0]!.file)).map((entry) => entry.path)
+  assert.deepEqual(names.sort(), [
+    'package/examples/x.heddle',
+    'package/index.js',
+    'package/package.json',
+  ])
+})
+
 test('a workspace that is reached by a symbolic link gives the same files', async () => {
   using tree = workspace()
   using out = new Tree()

@@ -47,6 +47,7 @@ function workspace(): Tree {
   tree.write('packages/app/src/genkit_app/py.typed', '')
   tree.write('packages/app/src/genkit_app/__pycache__/x.cpython-311.pyc', 'old')
   tree.write('packages/app/tests/test_app.py', '')
+  tree.write('packages/app/.heddle/releases.db', 'journal')
   tree.write('packages/lib/pyproject.toml', lib)
   tree.write('packages/lib/genkit/__init__.py', 'value = 1\n')
   return tree

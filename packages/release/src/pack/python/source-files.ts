@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { runCommand } from '@heddle/core/lowlevel'
+import { isOurs } from '../../own-files.ts'
 
 /** Left by tools and never part of a release. */
 const leftovers =
@@ -32,7 +33,7 @@ export async function sourceFiles(folder: string, signal: AbortSignal): Promise<
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
     .map((file) => file.split(path.sep).join('/'))
-    .filter((file) => !leftovers.test(file) && !buildFolders.test(file))
+    .filter((file) => !leftovers.test(file) && !buildFolders.test(file) && !isOurs(file))
   const listed = await listedByGit(folder, signal)
   const known = listed === undefined ? undefined : new Set(listed)
   // By code units: the same on every machine.
