@@ -26,6 +26,8 @@ interface Candidate {
 const open = 0
 const checked = 1
 const reserved = 2
+/** Somebody else has it: what the owner hung on it does not run on this way. */
+const taken = 3
 
 export class Reservations {
   readonly #summaries: Summaries
@@ -106,26 +108,28 @@ export class Reservations {
   ): boolean {
     const { location, checks, reads } = candidate
     const summaries = this.#summaries
-    // States 3 to 5 are 0 to 2 behind the target.
-    const passed = 3
+    // States 4 to 7 are 0 to 3 behind the target.
+    const passed = 4
     const answer = ask(
       graph,
       { block: graph.entry, index: -1 },
       {
-        states: 6,
+        states: 8,
         start: open,
         step(event, state) {
           const base = state % passed
           const after = state - base
           const isBehind = after > 0
           if (isTarget(event)) {
-            if (!untilRegionEnds) return base === reserved ? stop : found
-            return passed + base
+            if (untilRegionEnds) return passed + base
+            if (base === taken && event.op === 'suspend' && event.kind === 'continuation')
+              return stop
+            return base === reserved ? stop : found
           }
           switch (event.op) {
             case 'suspend':
               if (isBehind) return base === reserved ? stop : found
-              return base === checked ? open : state
+              return base === checked ? after + open : state
             case 'read':
               if (
                 base !== reserved &&
@@ -152,9 +156,11 @@ export class Reservations {
         cross(from: Block, to: Block, state) {
           const base = state % passed
           if (base === reserved || from.branch === undefined) return state
-          for (const check of checks)
-            if (check.branch === from.branch && check.whenAbsent === to)
-              return state - base + checked
+          for (const check of checks) {
+            if (check.branch !== from.branch) continue
+            if (check.whenAbsent === to) return state - base + checked
+            if (check.whenPresent === to && base === open) return state + taken
+          }
           return state
         },
         atEnd: (_block, state) => (state >= passed && state % passed !== reserved ? found : stop),

@@ -52,7 +52,9 @@ export function assignPattern(
         const part =
           name !== undefined && (value.location !== undefined || value.instanceOf !== undefined)
             ? accessMember(cx, value, name, property.key.start, property.key.end)
-            : derived(value)
+            : value.fresh === 'object'
+              ? unknown
+              : derived(value)
         assignPattern(cx, property.value, part, isDeclaration)
       }
       break

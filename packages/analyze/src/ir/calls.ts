@@ -417,13 +417,13 @@ function lowerImmediate(cx: HostLowering, node: CallExpression, fn: AnyFunction)
     cx.current = end
     return result
   }
+  // Its suspensions come after the rest of this region: `this.p = (async () => …)()` is stored by then.
+  const entry = cx.laterEntry()
   const before = cx.current
-  const after = cx.block()
-  cx.link(before, after)
-  cx.advance()
+  cx.current = entry
   inlineInto(cx, unit, fn, end, undefined)
-  cx.current = after
-  return { tail: end }
+  cx.current = before
+  return { tail: end, fresh: 'promise' }
 }
 
 export function lowerNew(cx: HostLowering, node: NewExpression): Value {

@@ -155,7 +155,8 @@ export function accessMember(
     return { reads: [access] }
   }
   const location = fieldLocation(cx, object, name)
-  if (location === undefined) return derived(object)
+  // Of an object that was put together here, one field says nothing about the others.
+  if (location === undefined) return object.fresh === 'object' ? unknown : derived(object)
   const access = cx.read(location, start, end)
   return {
     location,

@@ -237,7 +237,7 @@ function isReserved(model: Model, write: Access): boolean {
 const handleCall =
   /^(?:create|connect|open|listen|spawn|fork|start|launch|acquire|subscribe|register|login|refresh|authori[sz]e|authenticate|init|setup|boot|install|mount|attach|join|reserve|allocate|enqueue|schedule|insert|send)/i
 const handleName =
-  /(?:client|conn(?:ection)?|socket|session|credentials?|token|pool|channel|server|worker|browser|page|database|db|topology|transport|stream|process|subscri(?:ber|ption)|lease|processor|producer|consumer|broker|instance|driver|watcher|timer|interval)s?$/i
+  /(?:client|conn(?:ection)?|socket|session|credentials?|token|(?:^|[#_.]|private|api|access|secret)key|pool|channel|server|worker|browser|page|database|db|topology|transport|stream|process|subscri(?:ber|ption)|lease|processor|producer|consumer|broker|instance|driver|watcher|timer|interval)s?$/i
 /** Flags that say "somebody is at it" or "it has been set up": two who miss them do it twice. */
 const occupied =
   /(?:running|started|starting|initiali[sz]ed|initiali[sz]ing|initDone|connected|connecting|ready|open|opened|opening|loaded|loading|busy|active|pending|locked|registered|installed|listening|listeningEvents|subscribed|setup|processing|refreshing|syncing|attached|mounted|bootstrapped|scheduled|polling|flushing|crawling|booted|in_?progress|in_?flight)$/i

@@ -44,6 +44,9 @@ function isOperation(access: Access): boolean {
   if (access.op !== 'write' || access.isInitial || !isStore(access)) return false
   const { value } = access
   if (value === undefined || value.isAwaited === true || value.literal !== undefined) return false
+  // A timer that clears its own field when it fires is the usual way to say that it has fired.
+  if (value.calls?.some((site) => /^set(?:Timeout|Interval|Immediate)$/.test(site.name)) === true)
+    return false
   if (value.constructed !== undefined)
     return /Controller|Deferred|Promise|Token|Operation/.test(value.constructed.name)
   return value.fresh === 'promise' || value.tail !== undefined || (value.calls?.length ?? 0) > 0

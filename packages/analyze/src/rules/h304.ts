@@ -100,7 +100,12 @@ function from(model: Model, host: Host, registry: Registry, add: Located): Draft
         if (event.op === 'suspend')
           return event.kind === 'continuation' && isListener(event) ? stop : suspended
         // Looking at anything of the same object after the suspension may be the check for "closed".
-        if (state === suspended && event.op === 'read' && event.checks.length > 0) return stop
+        if (
+          state === suspended &&
+          (event.op === 'read' || event.op === 'call') &&
+          event.checks.length > 0
+        )
+          return stop
         if (
           state === suspended &&
           event.op === 'call' &&

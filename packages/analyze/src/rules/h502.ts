@@ -46,11 +46,15 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
     host.graph,
     reset,
     (event) => isStoreTo(event, location) && event.value?.literal === undefined,
-    (event) =>
-      event.op === 'write' &&
-      event !== reset.access &&
-      event.location.canonical === location &&
-      event.kind === 'reset',
+    (event, isAfter) =>
+      (isAfter &&
+        event.op === 'read' &&
+        event.checks.length > 0 &&
+        isPartOf(event.location.canonical, location)) ||
+      (event.op === 'write' &&
+        event !== reset.access &&
+        event.location.canonical === location &&
+        event.kind === 'reset'),
   )
   const fill = way?.event as Access | undefined
   if (way === undefined || fill === undefined || fill.owner.role === 'event') return undefined
