@@ -16,6 +16,7 @@ import {
   byStagesInOnePool,
   freeingSlots,
   holdingSlots,
+  withoutLimits,
 } from '../suites/release/makespan/strategies.ts'
 import { suite } from '../suites/release/suite.ts'
 import { changesets } from '../suites/release/tools/changesets.ts'
@@ -253,6 +254,16 @@ test('six packages that take a minute to show: only who keeps a slot for it make
     assert.ok((await byStages(model, graph)) < 100_000)
     assert.ok((await byStagesInOnePool(model, graph)) < 100_000)
   })
+})
+
+test('nothing is faster than no limits at all', async () => {
+  assert.equal(withoutLimits(three), 9_000 + uploadTime)
+  const model = modelRelease(20, 10_000, 3)
+  const least = withoutLimits(model)
+  assert.ok(least > 0)
+  for (const play of [byLevels, holdingSlots, freeingSlots]) {
+    assert.ok((await play(model)) >= least, play.name)
+  }
 })
 
 test('the graph of stages is the one that a release runs', async () => {

@@ -62,6 +62,13 @@ const entrants: Readonly<Record<string, { readonly role: Role; readonly prepare:
       return () => holdingSlots(model)
     },
   },
+  floor: {
+    role: 'floor',
+    prepare: async (model) => {
+      const { withoutLimits } = await strategies()
+      return () => Promise.resolve(withoutLimits(model))
+    },
+  },
 }
 
 /** Minutes of virtual time until everything is visible, median over seeds. */
@@ -97,6 +104,6 @@ export function makespanRow({ packages, visibility }: Conditions): Row {
     note:
       `medians of builds ${buildTime / 1000} s and visibility ${visibility / 1000} s (log-normal), ` +
       `uploads ${uploadTime / 1000} s, ${concurrency} at once; the real scheduler, stages and polls; ` +
-      'heddle has 5 for builds and 5 for uploads',
+      'heddle has 5 for builds and 5 for uploads; the floor has no limits and sees everything at once',
   }
 }

@@ -4,7 +4,7 @@
  */
 import { Scheduler, type Graph, type SchedulerOptions } from '@heddle/core'
 import { partsOf } from '@heddle/release'
-import { concurrency } from '../conditions.ts'
+import { concurrency, uploadTime } from '../conditions.ts'
 import type { ReleaseModel } from './model.ts'
 import { ModelWork } from './work.ts'
 
@@ -74,6 +74,23 @@ export function freeingSlots(model: ReleaseModel): Promise<number> {
     await work.build(node)
     await work.upload(node)
   })
+}
+
+/**
+ * What no order of the work can be faster than: as many builds and uploads at once as there are
+ * packages, and everybody sees a version the moment it shows.
+ */
+export function withoutLimits({ packages }: ReleaseModel): number {
+  const built = new Map<string, number>()
+  const visible = new Map<string, number>()
+  const last = (times: ReadonlyMap<string, number>, names: readonly string[]): number =>
+    Math.max(0, ...names.map((name) => times.get(name)!))
+  for (const { name, after, build, visibility } of packages) {
+    built.set(name, last(built, after) + build)
+    const uploadedFrom = Math.max(built.get(name)!, last(visible, after))
+    visible.set(name, uploadedFrom + uploadTime + visibility)
+  }
+  return Math.max(0, ...visible.values())
 }
 
 async function wholePackage(name: string, work: ModelWork): Promise<void> {
