@@ -14,6 +14,8 @@ import { pathTo } from './syntax.ts'
 export interface FoldedPattern {
   readonly source: string
   readonly flags: string
+  /** Where it is written; absent when a module puts it together as it is loaded. */
+  readonly at?: { readonly file: FileUnit; readonly start: number; readonly end: number }
 }
 
 /** Where an expression stands: what its names mean depends on it. */
@@ -30,7 +32,13 @@ export function foldPattern(at: Placed, depth = 0): FoldedPattern | undefined {
   if (depth > maxDepth) return undefined
   const node = unwrap(at.path.at(-1) as Expression)
   if (node.type === 'Literal') {
-    return 'regex' in node ? { source: node.regex.pattern, flags: node.regex.flags } : undefined
+    if (!('regex' in node)) return undefined
+    const { start, end } = node
+    return {
+      source: node.regex.pattern,
+      flags: node.regex.flags,
+      at: { file: at.file, start, end },
+    }
   }
   if (node.type === 'NewExpression' || node.type === 'CallExpression') {
     const callee = unwrap(node.callee)
@@ -40,7 +48,9 @@ export function foldPattern(at: Placed, depth = 0): FoldedPattern | undefined {
     const inner = foldPattern(into(at, source), depth + 1)
     const text = inner?.source ?? foldText(into(at, source), depth + 1)
     const mode = flags === undefined ? (inner?.flags ?? '') : foldText(into(at, flags), depth + 1)
-    return text === undefined || mode === undefined ? undefined : { source: text, flags: mode }
+    if (text === undefined || mode === undefined) return undefined
+    const { start, end } = node
+    return { source: text, flags: mode, at: { file: at.file, start, end } }
   }
   const meant = definitionOf(at, node)
   return meant === undefined ? undefined : foldPattern(meant, depth + 1)

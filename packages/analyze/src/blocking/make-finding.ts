@@ -19,6 +19,8 @@ export interface Blocking {
   readonly message: string
   readonly route: Route | undefined
   readonly evidence: readonly string[]
+  /** Where it comes from, in the same file: the pattern that is used here. */
+  readonly writtenAt?: { readonly start: number; readonly end: number }
   /** Shown as the sketch of the first repair. */
   readonly alternative?: string
 }
@@ -38,6 +40,9 @@ export function spanOf(file: FileUnit, start: number, end: number): SourceSpan {
 export function makeFinding(found: Blocking): UnnamedFinding {
   const { unit, rule, route } = found
   const span = spanOf(unit.file, found.start, found.end)
+  const { writtenAt } = found
+  const checkSpan =
+    writtenAt === undefined ? span : spanOf(unit.file, writtenAt.start, writtenAt.end)
   const trace = traceOf(found, span)
   const at = trace.length - 1
   return {
@@ -48,9 +53,9 @@ export function makeFinding(found: Blocking): UnnamedFinding {
     file: unit.file.path,
     function: unit.namedAs,
     line: span.line,
-    check: span.line,
+    check: checkSpan.line,
     act: span.line,
-    checkSpan: span,
+    checkSpan,
     actSpan: span,
     shared: [],
     checkpoints: [],

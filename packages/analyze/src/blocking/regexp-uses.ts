@@ -68,6 +68,7 @@ export function slowRegExpAt(
     start: call.start,
     end: call.end,
     what,
+    ...(use.pattern.at?.file === unit.file && { writtenAt: use.pattern.at }),
     message: `${what} takes ${growthText(verdict)} time on ${attackText({ prefix, pump, suffix })}, and its input is ${originText(origin)}; it runs`,
     route,
     evidence: [

@@ -92,7 +92,10 @@ export class RootFinder {
         (unit.visibility === 'public' || unit.kind === 'constructor'))
     if (isOut && this.#public.has(unit.file)) return true
     // `exports.tools.check = function …`: nobody calls it here, so somebody does elsewhere.
-    return unit.callers.length === 0 && unit.reach.has('exported') && unit.kind !== 'callback'
+    const isTop = unit.parent === undefined || unit.parent.kind === 'module'
+    return (
+      isTop && unit.callers.length === 0 && unit.reach.has('exported') && unit.kind !== 'callback'
+    )
   }
 
   isOnLoop(unit: FunctionUnit): boolean {
@@ -109,19 +112,23 @@ export class RootFinder {
   }
 
   #addHandlers(unit: FunctionUnit): void {
+    const isCli = isCommand(unit.file)
     for (const site of unit.calls) {
       for (const { unit: callback, role } of site.callbacks) {
         if (!this.#handedTo.has(callback)) this.#handedTo.set(callback, site)
         const why = `${calleeText(site)} in ${unit.namedAs} runs it`
-        if (role === 'request') this.#add(callback, 'request', why)
-        else if (role === 'timer' || role === 'interval') this.#add(callback, 'timer', why)
-        else if (role === 'event' && !site.isNew) {
+        if (role === 'request') {
+          this.#add(callback, 'request', why)
+        } else if (role === 'timer' || role === 'interval') {
+          this.#add(callback, isCli ? 'command' : 'timer', why)
+        } else if (role === 'event' && !site.isNew) {
           // A name that is not written down is a signal, mostly.
           const isEnd =
             endEvents.has(firstText(site) ?? 'exit') && /\bprocess\b/.test(calleeText(site))
-          this.#add(callback, isEnd ? 'process-end' : 'event', why)
-        } else if (jobPlace(site) !== undefined)
+          this.#add(callback, isEnd ? 'process-end' : isCli ? 'command' : 'event', why)
+        } else if (jobPlace(site) !== undefined) {
           this.#add(callback, 'job', `it is a job, defined in ${unit.namedAs}`)
+        }
       }
     }
   }

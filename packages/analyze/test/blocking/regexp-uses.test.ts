@@ -130,6 +130,22 @@ test('a constant of another file', () => {
   assert.deepEqual(levels(files), expected)
 })
 
+test('check is where the pattern is written, act where it is used', () => {
+  const program = programOf({
+    'src/a.ts': `const id = ${quadratic}\nexport function check(text) {\n  return id.test(text)\n}`,
+  })
+  const [finding] = findBlocking(program, catalogue)
+  assert.deepEqual([finding?.check, finding?.act, finding?.line], [1, 3, 3])
+})
+
+test('a pattern that a module puts together as it is loaded', () => {
+  const code = `const parts = {}
+    const add = (name, value) => { parts[name] = new RegExp(value) }
+    add('id', '^' + '[\\\\w-]+' + '_.+$')
+    export function check(text) { return parts.id.test(text) }`
+  assert.deepEqual(levels(code), ['B105 warning'])
+})
+
 test('the message says how slow, on what, and whose input it is', () => {
   const program = programOf({
     'src/a.ts': `export function check(id) { return ${quadratic}.test(id) }`,
