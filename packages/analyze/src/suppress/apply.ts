@@ -7,11 +7,11 @@
  */
 import { withFingerprints, type ReadText, type UnnamedFinding } from '../baseline/fingerprint.ts'
 import { rulePage } from '../explain/pages.ts'
-import { suggestRule } from '../explain/suggest.ts'
-import type { Finding, Fix } from '../finding.ts'
+import type { Finding } from '../finding.ts'
 import type { SuppressedFinding } from '../report/report.ts'
 import { directivesIn, type PlacedDirective } from './comments.ts'
 import { isExpired } from './directive.ts'
+import { problemsOf, unused } from './problems.ts'
 
 export interface SuppressOptions {
   /** The files that were looked at, by the paths that findings use. */
@@ -91,96 +91,4 @@ function covers({ rule, directive }: Entry, finding: Finding): boolean {
 function holds({ reason, until, badUntil }: PlacedDirective, today: string): boolean {
   if (reason === '' || badUntil !== undefined) return false
   return until === undefined || !isExpired(until, today)
-}
-
-function problemsOf(directive: PlacedDirective, today: string): UnnamedFinding[] {
-  const { rules, reason, until, badUntil } = directive
-  const found: UnnamedFinding[] = []
-  const named = rules.join(', ')
-  if (reason === '')
-    found.push(
-      problem('S104', directive, `\`heddle-ignore ${named}\` has no reason`, 'Write the reason', [
-        `// heddle-ignore ${named || 'H101'} -- why it cannot go wrong here`,
-      ]),
-    )
-  if (until !== undefined && isExpired(until, today))
-    found.push(
-      problem(
-        'S102',
-        directive,
-        `\`heddle-ignore ${named}\` held until ${until}`,
-        'Give it a new date',
-        [`// heddle-ignore ${named} -- ${reason} [until=YYYY-MM-DD]`],
-      ),
-    )
-  if (badUntil !== undefined)
-    found.push(
-      problem('S102', directive, `\`until=${badUntil}\` is not a day`, 'Write the day', [
-        `// heddle-ignore ${named} -- ${reason} [until=2027-01-31]`,
-      ]),
-    )
-  const unknown = rules.filter((rule) => rulePage(rule) === undefined)
-  if (rules.length === 0) unknown.push('')
-  for (const rule of unknown) {
-    const meant = suggestRule(rule)
-    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
-    const message =
-      rule === '' ? '`heddle-ignore` names no rule' : `There is no rule \`${rule}\`${hint}`
-    found.push(
-      problem('S103', directive, message, 'Name a rule', [
-        `// heddle-ignore ${meant ?? 'H101'} -- ${reason || 'why it cannot go wrong here'}`,
-      ]),
-    )
-  }
-  return found
-}
-
-function unused(rule: string, directive: PlacedDirective): UnnamedFinding {
-  const message = `\`heddle-ignore ${rule}\` suppresses nothing: ${rule} reports nothing here`
-  return problem('S101', directive, message, 'Move it to the line of the finding', [
-    `// heddle-ignore ${rule} -- ${directive.reason}`,
-  ])
-}
-
-function problem(
-  rule: string,
-  { span, rules, reason }: PlacedDirective,
-  message: string,
-  title: string,
-  sketch: readonly string[],
-): UnnamedFinding {
-  const remove: Fix = {
-    title: 'Remove the comment',
-    sketch: `- // heddle-ignore ${rules.join(', ')}${reason === '' ? '' : ` -- ${reason}`}`,
-    closes: [1, 1],
-    tradeoffs: 'What it suppressed, if anything, is reported again.',
-    risk: 'low',
-    effort: 'simple',
-  }
-  const repair: Fix = {
-    ...remove,
-    title,
-    sketch: sketch.join('\n'),
-    tradeoffs: 'It has to be true.',
-  }
-  return {
-    rule,
-    class: 'suppression',
-    level: rulePage(rule)!.level,
-    message,
-    file: span.file,
-    function: '',
-    line: span.line,
-    check: span.line,
-    act: span.line,
-    checkSpan: span,
-    actSpan: span,
-    shared: [],
-    checkpoints: [],
-    trace: [],
-    evidence: [],
-    // What suppresses nothing is most likely not needed any more.
-    fixes: rule === 'S101' ? [remove, repair] : [repair, remove],
-    key: rules.join(','),
-  }
 }
