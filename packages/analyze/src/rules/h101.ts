@@ -49,12 +49,19 @@ export function h101(model: Model): Draft[] {
         undefined
       )
         continue
+      if (isSharedAnswer(model, window.write)) continue
       const draft = describe(host.unit, location, window)
       if (draft !== undefined) own.push(draft)
     }
     drafts.push(...merged(own))
   }
   return drafts
+}
+
+/** What is written is the answer of one run that all callers share: each writes the same. */
+function isSharedAnswer(model: Model, { value }: Access): boolean {
+  const sources = [...(value?.calls ?? []), ...(value?.from ?? [])]
+  return sources.some((site) => site.targets.some((target) => model.isSingleFlight(target)))
 }
 
 /** Several locations that are written by the same act are one finding. */
@@ -238,6 +245,9 @@ const handleCall =
   /^(?:create|connect|open|listen|spawn|fork|start|launch|acquire|subscribe|register|login|refresh|authori[sz]e|authenticate|init|setup|boot|install|mount|attach|join|reserve|allocate|enqueue|schedule|insert|send)/i
 const handleName =
   /(?:client|conn(?:ection)?|socket|session|credentials?|token|(?:^|[#_.]|private|api|access|secret)key|pool|channel|server|worker|browser|page|database|db|topology|transport|stream|process|subscri(?:ber|ption)|lease|processor|producer|consumer|broker|instance|driver|watcher|timer|interval)s?$/i
+/** Made with `new`, but with nothing to close. */
+const plainObject =
+  /^(?:Date|Map|Set|WeakMap|WeakSet|Error|URL|URLSearchParams|Array|Object|RegExp|Headers|TextDecoder|TextEncoder)$|Error$/
 /** Flags that say "somebody is at it" or "it has been set up": two who miss them do it twice. */
 const occupied =
   /(?:running|started|starting|initiali[sz]ed|initiali[sz]ing|initDone|connected|connecting|ready|open|opened|opening|loaded|loading|busy|active|pending|locked|registered|installed|listening|listeningEvents|subscribed|setup|processing|refreshing|syncing|attached|mounted|bootstrapped|scheduled|polling|flushing|crawling|booted|in_?progress|in_?flight)$/i
@@ -308,7 +318,8 @@ function kindOfState(location: Location, write: Access): StateKind {
   const { value } = write
   if (write.kind === 'rmw') return 'counter'
   if (value?.literal !== undefined) return occupied.test(location.field) ? 'flag' : 'end'
-  if (value?.constructed !== undefined && location.scope !== 'entry') return 'handle'
+  if (value?.constructed !== undefined && location.scope !== 'entry')
+    return plainObject.test(value.constructed.name) ? 'value' : 'handle'
   if (value?.calls?.some((site) => handleCall.test(site.name.replace(/^[_#]+/, ''))) === true)
     return 'handle'
   if (handleName.test(location.field)) return 'handle'

@@ -40,6 +40,7 @@ export function h401(model: Model): Draft[] {
 
 function exchange(model: Model, host: Host, call: At<CallSite>): Draft | undefined {
   const { event: site } = call
+  if (site.targets.some((target) => model.isSingleFlight(target))) return undefined
   for (const arg of site.args) {
     for (const read of arg.reads ?? []) {
       if (read.op !== 'read' || read.location.canonical.scope === 'parameter') continue

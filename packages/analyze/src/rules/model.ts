@@ -6,6 +6,7 @@ import type { Access, Block, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
 import type { Summaries } from '../summaries/summary.ts'
+import { callsIn } from './walk.ts'
 
 /** An access with where it is. */
 export interface Located {
@@ -36,6 +37,7 @@ export class Model {
   readonly #accesses = new Map<Location, Located[]>()
   readonly #indirect = new Map<Event, ReadonlySet<Location>>()
   readonly #fields = new Map<string, Located[]>()
+  readonly #singleFlight = new Map<FunctionUnit, boolean>()
   #calls: Map<string, CallSite[]> | undefined
 
   constructor(program: Program, summaries: Summaries) {
@@ -149,6 +151,19 @@ export class Model {
         for (const site of unit.calls) push(this.#calls, site.name, site)
     }
     return this.#calls.get(name) ?? []
+  }
+
+  /** Callers that overlap share one run of it: it stores the promise of its work before it waits. */
+  isSingleFlight(unit: FunctionUnit): boolean {
+    const known = this.#singleFlight.get(unit)
+    if (known !== undefined) return known
+    this.#singleFlight.set(unit, false)
+    const calls = unit.host.graph === undefined ? [] : callsIn(unit.host.graph)
+    const answer = calls.some(
+      ({ event }) => event.isJoined && this.reservations.during(unit.host, event) !== undefined,
+    )
+    this.#singleFlight.set(unit, answer)
+    return answer
   }
 
   /** What protects a passage of a host over a suspension; undefined when nothing does. */
