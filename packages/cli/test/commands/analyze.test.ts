@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -150,6 +151,31 @@ test('targets: lines, a function, standard input, a file elsewhere', async (t) =
   assert.equal(await program.ended(), 1)
   const { findings } = JSON.parse(program.lines.at(-1)!) as Document
   assert.deepEqual([findings.length, findings[0]!.file], [1, 'snippet.ts'])
+})
+
+test('--changed-since: only what was changed, and a revision that is not there is told', async (t) => {
+  const folder = await project(t, { 'a.ts': race, 'b.ts': race.replace('connect', 'reconnect') })
+  const git = (...args: string[]): void => {
+    const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com']
+    execFileSync('git', [...who, ...args], { cwd: folder, stdio: 'ignore' })
+  }
+  git('init')
+  git('add', '.')
+  git('commit', '-m', 'before', '--no-gpg-sign')
+  const nothing = await analyze(folder, '--changed-since', 'HEAD')
+  assert.equal(nothing.code, 0)
+  const edited = race.replace('    return this.#session', '    log()\n    return this.#session')
+  await writeFile(path.join(folder, 'a.ts'), edited)
+  const [changed, wrong] = await Promise.all([
+    analyze(folder, '--changed-since', 'HEAD', '--json'),
+    analyze(folder, '--changed-since', 'nowhere'),
+  ])
+  assert.deepEqual(
+    documentOf(changed).findings.map(({ file }) => file),
+    ['a.ts'],
+  )
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /"nowhere" is not a revision/)
 })
 
 test('the other formats: Markdown in the structure of seed 003, SARIF, annotations; --output', async (t) => {
