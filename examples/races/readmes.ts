@@ -42,9 +42,9 @@ Small versions of races that real packages have shipped. Each folder has the rac
 drives both by hand (no sleeping, no luck), and what \`heddle analyze\` says.
 
 \`\`\`sh
-node scripts/setup.mjs examples/races/main.ts      # watch all of them happen
-npx heddle analyze examples/races/*/race.ts        # find them
-npx heddle analyze examples/races/*/fixed.ts       # and see that they are gone
+node scripts/setup.mjs examples/races/main.ts              # watch all of them happen
+npx heddle analyze examples/races/*/race.ts --level note   # find them
+npx heddle analyze examples/races/*/fixed.ts               # and see that they are gone
 \`\`\`
 
 | race | rule | |
