@@ -84,7 +84,7 @@ function factsOf(loop: Node): LoopFacts {
   let suspends = false
   let leaves = false
   let calls = 0
-  let isRetry = false
+  let tried: Node | undefined
   walk(loop, (node) => {
     if (node !== loop && isFunction(node)) return false
     if (node.type === 'AwaitExpression' || node.type === 'YieldExpression') suspends = true
@@ -92,17 +92,19 @@ function factsOf(loop: Node): LoopFacts {
     if (node.type === 'BreakStatement' || node.type === 'ReturnStatement') leaves = true
     if (node.type === 'CallExpression' || node.type === 'NewExpression') calls += 1
     if (node.type === 'TryStatement' && node.handler !== null) {
-      if (leavesFrom(node.block) && !leavesFrom(node.handler.body)) isRetry = true
+      if (leavesFrom(node.block) && !leavesFrom(node.handler.body)) tried ??= node.block
     }
     return undefined
   })
+  const isRetry = tried !== undefined && !leavesFrom(loop, tried)
   return { suspends, leaves, calls, isRetry }
 }
 
-function leavesFrom(root: Node): boolean {
+/** A statement inside leads out of it; `except` is not looked into. */
+function leavesFrom(root: Node, except?: Node): boolean {
   let found = false
   walk(root, (node) => {
-    if (isFunction(node)) return false
+    if (isFunction(node) || node === except) return false
     if (/^(?:Break|Return|Throw)Statement$/.test(node.type)) found = true
     return undefined
   })

@@ -128,7 +128,10 @@ function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level
   }
   if (origin.kind === 'unknown') return 'note'
   if (!isUrgent) return 'note'
-  return origin.kind === 'source' && origin.isTrusted ? 'note' : 'warning'
+  if (origin.kind === 'source') return origin.isTrusted ? 'note' : 'warning'
+  // Half of all patterns are quadratic in a search; a caller who does not expect to wait chose the input.
+  const isEveryday = verdict.isBySearch && verdict.degree === 2 && route.kind === 'exported'
+  return isEveryday ? 'note' : 'warning'
 }
 
 function growthText({ kind, degree }: Slow): string {

@@ -54,6 +54,9 @@ function nameOf(unit: FunctionUnit, kind: RootKind, site: CallSite | undefined):
     case 'start-up':
       return unit.kind === 'module' ? 'when the module is loaded' : `${unit.name}()`
     case 'command':
+      return site === undefined || unit.kind !== 'callback'
+        ? `${unit.name}()`
+        : join(`on ${first ?? 'an event'}`, own, inside(unit))
     case 'exported-async':
     case 'exported':
       return `${unit.name}()`

@@ -178,6 +178,11 @@ const cases: [name: string, code: string, expected: string[]][] = [
     ['B108 warning'],
   ],
   [
+    'a way up through folders that ends at the top',
+    `export async function find(dir) { for (;;) { try { if (has(dir)) break } catch {} const up = above(dir); if (up === dir) break; dir = up } }`,
+    [],
+  ],
+  [
     'attempts with a pause',
     `app.get('/x', async (req, res) => { for (;;) { try { return open() } catch { await pause() } } })`,
     [],
