@@ -40,6 +40,19 @@ const scopedNames = new Set([
 const acquireNames = new Set(['acquire', 'lock', 'wait', 'enter', 'acquireAsync', 'lockAsync'])
 const releaseNames = new Set(['release', 'unlock', 'leave', 'exit'])
 
+/** Helpers that let callers with the same key share one run, or run one after the other. */
+const sharedRun =
+  /^(?:coalesce\w*|single_?(?:flight|promise)\w*|shared?_?promise\w*|dedupe\w*|deduplicate\w*|in_?flight\w*|p?memoi[sz]e(?:async|d|promise)?|with_?(?:lock|mutex)\w*|run_?(?:exclusive|locked|serial\w*)|synchroni[sz]ed?|serial(?:i[sz]e|ly)?|exclusive(?:ly)?)$/i
+
+/** `const limit = pLimit(1)`. */
+function isLimitOfOne(cx: HostLowering, name: string): boolean {
+  if (!/limit|serial|queue|throat/i.test(name) || !/^[\w$]+$/.test(name)) return false
+  const made = new RegExp(
+    `\\b${name.replaceAll('$', '\\$')}\\s*[:=][^;\\n]*(?:imit|throat)\\w*\\)?\\(\\s*1\\s*\\)`,
+  )
+  return made.test(cx.file.file.parsed.text)
+}
+
 interface Target {
   readonly object: Value
   readonly name: string
@@ -61,6 +74,8 @@ export function guardOf(
     const own = object.location?.key ?? `${objectText}.${name}`
     return { op: 'scoped', guard: own, key: keyOf(cx, callee, args[0], values[0]), isScoped: true }
   }
+  if (hasFunction && (sharedRun.test(name) || isLimitOfOne(cx, name)))
+    return { op: 'scoped', guard: name, key: keyOf(cx, callee, args[0], values[0]), isScoped: true }
   if (objectText === '') return undefined
   const guard = object.location?.key ?? objectText
   const key = keyOf(cx, callee, args[0], values[0])
