@@ -58,6 +58,7 @@ async function checkPages(): Promise<ToolResult> {
   const results = [
     await runNode(['scripts/docs-errors.ts', '--check']),
     await runNode(['scripts/docs-rules.ts', '--check']),
+    await runNode(['scripts/docs-inventory.ts', '--check']),
   ]
   return {
     ok: results.every((result) => result.ok),

@@ -4,6 +4,7 @@ import { runNode, runTool } from './tool.ts'
 for (const result of [
   await runNode(['scripts/docs-errors.ts']),
   await runNode(['scripts/docs-rules.ts']),
+  await runNode(['scripts/docs-inventory.ts']),
   await runNode(['--conditions=heddle-source', 'examples/races/readmes.ts']),
   await runTool('oxlint', ['--fix', '--quiet', '--silent']),
   await runTool('oxfmt', []),

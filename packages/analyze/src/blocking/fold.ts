@@ -56,7 +56,7 @@ export function foldPattern(at: Placed, depth = 0): FoldedPattern | undefined {
   return meant === undefined ? undefined : foldPattern(meant, depth + 1)
 }
 
-export function foldText(at: Placed, depth = 0): string | undefined {
+function foldText(at: Placed, depth = 0): string | undefined {
   if (depth > maxDepth) return undefined
   const node = unwrap(at.path.at(-1) as Expression)
   const inner = (child: Node): string | undefined => foldText(into(at, child), depth + 1)

@@ -25,7 +25,7 @@ export interface Blocking {
   readonly alternative?: string
 }
 
-export function spanOf(file: FileUnit, start: number, end: number): SourceSpan {
+function spanOf(file: FileUnit, start: number, end: number): SourceSpan {
   const from = file.parsed.lineAt(start)
   const to = file.parsed.lineAt(end)
   return {

@@ -402,6 +402,6 @@ function rank(origin: Origin): number {
   }
 }
 
-export function worst(origins: readonly Origin[]): Origin {
+function worst(origins: readonly Origin[]): Origin {
   return origins.reduce((a, b) => (rank(b) > rank(a) ? b : a), bounded)
 }

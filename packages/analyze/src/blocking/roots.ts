@@ -232,7 +232,7 @@ function callsBetween(
 }
 
 /** Runs once, for one person, who waits anyway. */
-export function isCommand(file: FileUnit): boolean {
+function isCommand(file: FileUnit): boolean {
   return file.parsed.program.hashbang !== null || cliPath.test(file.path)
 }
 

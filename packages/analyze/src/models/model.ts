@@ -43,8 +43,6 @@ export type BlockingKind = (typeof blockingKinds)[number]
 
 export const entryKinds = [...blockingKinds, 'offload', 'source', 'bound', 'returns'] as const
 
-export type EntryKind = (typeof entryKinds)[number]
-
 /**
  * What decides how long a call holds the loop:
  * `disk` the disk · `process` the other process · `wait` whoever has to act · `fixed` slow whatever

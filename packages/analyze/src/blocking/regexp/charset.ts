@@ -9,8 +9,6 @@ export type CharSet = readonly number[]
 export const lastUnit = 0xffff
 export const lastCodePoint = 0x10ffff
 
-export const emptySet: CharSet = []
-
 /** Ranges in any order, overlapping or not. */
 export function charSet(ranges: readonly (readonly [number, number])[]): CharSet {
   const sorted = ranges.toSorted((a, b) => a[0] - b[0])
