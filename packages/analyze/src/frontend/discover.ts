@@ -17,8 +17,10 @@ import { isSourceFile } from './language.ts'
 export interface DiscoverOptions {
   /** Absolute. Relative paths and globs start here. */
   readonly root: string
-  /** Globs of files to leave out, relative to the root. */
+  /** Globs of files to leave out. */
   readonly exclude?: readonly string[]
+  /** What those globs start from. Absolute; default: the root. */
+  readonly excludeFrom?: string
   /** Also take what is left out by default. Default false. */
   readonly withIgnored?: boolean
   readonly signal?: AbortSignal
@@ -121,8 +123,9 @@ class Walk {
       !this.#options.withIgnored &&
       ((isFolder && alwaysIgnored.has(name)) || rules.ignores(slashed, isFolder))
     if (isIgnored) return true
-    const relative = toSlashes(path.relative(this.#options.root, full))
-    return (this.#options.exclude ?? []).some((glob) => path.posix.matchesGlob(relative, glob))
+    const { root, exclude = [], excludeFrom = root } = this.#options
+    const relative = toSlashes(path.relative(excludeFrom, full))
+    return exclude.some((glob) => path.posix.matchesGlob(relative, glob))
   }
 
   #list(folder: string): readonly Dirent[] {

@@ -3,18 +3,14 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * The folder of the settings, or the current one. Targets outside of it move it to the folder that they
- * have in common: paths with `..` in front can neither be compared nor opened.
+ * The current folder, so that a terminal can open what is printed. Targets outside of it move it to the
+ * folder that they have in common: paths with `..` in front can neither be compared nor opened.
  *
  * *Cancellation*: none; it asks for a few names.
  */
-export async function rootOf(
-  folder: string,
-  targets: readonly string[],
-  cwd: string,
-): Promise<string> {
+export async function rootOf(cwd: string, targets: readonly string[]): Promise<string> {
   const paths = targets.filter((target) => target !== '-').map((each) => path.resolve(cwd, each))
-  if (paths.every((each) => isInside(folder, each))) return folder
+  if (paths.every((each) => isInside(cwd, each))) return cwd
   const folders = await Promise.all(paths.map(folderOf))
   return folders.reduce(common)
 }

@@ -75,7 +75,7 @@ export class Session {
     const loaded = await loadConfig(cwd, flags.config)
     const settings = settle(flags, loaded, { cwd, baseline: baselineName })
     const given = flags.targets.length > 0 ? flags.targets : settings.include
-    const root = await rootOf(loaded.folder, given, cwd)
+    const root = await rootOf(cwd, given)
     // They were typed in the current folder, and are looked for from the root.
     const isAsTyped = flags.targets.length > 0 && root === cwd
     const targets = given.map((target) => {
@@ -102,6 +102,7 @@ export class Session {
     const selection = await selectTargets(this.#targets, {
       root: this.root,
       exclude: this.settings.exclude,
+      excludeFrom: this.settings.excludeFrom,
       ...(this.#flags.changedSince !== undefined && { changedSince: this.#flags.changedSince }),
       ...(this.#stdin !== undefined && { stdin: this.#stdin }),
     })
@@ -124,9 +125,10 @@ export class Session {
   }
 
   /** Reads the baseline: before the analysis, so that a wrong name costs no time. */
-  baseline(): Promise<Baseline | undefined> {
+  async baseline(): Promise<Baseline | undefined> {
     const { file, isNamed } = this.settings.baseline
-    return readBaseline(file, isNamed && !this.#flags.writeBaseline)
+    const baseline = await readBaseline(file, isNamed && !this.#flags.writeBaseline)
+    return baseline && rebase(baseline, path.dirname(file), this.root)
   }
 
   /**
@@ -143,10 +145,11 @@ export class Session {
     const made = await this.#judge(analysis, selection, baseline)
     const summary = summaryLines(made.report)
     if (this.#flags.writeBaseline) {
-      await writeBaseline(settings.baseline.file, made.baseline)
+      const { file } = settings.baseline
+      await writeBaseline(file, rebase(made.baseline, this.root, path.dirname(file)))
       const written = count(made.baseline.findings.length, 'finding')
       if (settings.format === 'text') this.#surface.print(summary)
-      const where = path.relative('', settings.baseline.file)
+      const where = path.relative('', file)
       this.#surface.tell([span(`Wrote ${written} to ${where}.`, 'green')])
       return exitCodeOf(made.report, 'never', settings.failLevel)
     }
@@ -201,6 +204,16 @@ export class Session {
       },
     )
   }
+}
+
+/** Paths in a baseline start from its own folder: it says the same wherever the command is typed. */
+function rebase(baseline: Baseline, from: string, to: string): Baseline {
+  if (from === to) return baseline
+  const findings = baseline.findings.map((entry) => {
+    const file = path.relative(to, path.resolve(from, entry.file)).split(path.sep).join('/')
+    return { ...entry, file }
+  })
+  return { ...baseline, findings }
 }
 
 /** Files of the baseline that do not exist any more. */

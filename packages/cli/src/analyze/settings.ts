@@ -32,8 +32,9 @@ export interface Settings {
   readonly types: 'auto' | 'none'
   /** What to analyse, where no target is named. Absolute, or a glob from an absolute path. */
   readonly include: readonly string[]
-  /** Globs from `folder`. */
   readonly exclude: readonly string[]
+  /** What those globs start from. Absolute. */
+  readonly excludeFrom: string
   /** Absolute. */
   readonly models: readonly string[]
   /** Names of functions that run what they are given alone. */
@@ -65,6 +66,7 @@ export function settle(
     types: flags.types ? (config.types ?? 'auto') : 'none',
     include: (config.include ?? ['.']).map((each) => path.resolve(folder, each)),
     exclude: config.exclude ?? [],
+    excludeFrom: folder,
     guards: config.guards ?? [],
     models: (config.models ?? []).map((file) => path.resolve(folder, file)),
     baseline: { file: baseline, isNamed: (flags.baseline ?? config.baseline) !== undefined },

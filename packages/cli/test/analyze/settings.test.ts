@@ -39,6 +39,7 @@ test('without any wish everything has a default', () => {
     types: 'auto',
     include: [folder],
     exclude: [],
+    excludeFrom: folder,
     models: [],
     guards: [],
     baseline: { file: path.join(folder, 'known.json'), isNamed: false },

@@ -347,6 +347,31 @@ createServer((request, response) => {
   assert.match(refused.stderr, /'--inventory' cannot be used with '--format sarif'/)
 })
 
+test('from a folder below, paths start there; settings and baseline mean the same', async (t) => {
+  const folder = await project(t, {
+    'heddle-analyze.json': '{ "exclude": ["lib/old/**"] }',
+    'lib/src/a.ts': race,
+    'lib/old/b.ts': race,
+  })
+  const lib = path.join(folder, 'lib')
+  const [named, all, written] = await Promise.all([
+    analyze(lib, '.', '--json'),
+    analyze(lib, '--json'),
+    analyze(lib, 'src', '--write-baseline', '--baseline', '../known.json'),
+  ])
+  assert.deepEqual(
+    [named, all].map((each) => documentOf(each).findings.map(({ file }) => file)),
+    [['src/a.ts'], ['lib/src/a.ts']],
+  )
+  assert.equal(written.code, 0)
+  const baseline = await readFile(path.join(folder, 'known.json'), 'utf8')
+  assert.match(baseline, /"file":"lib\/src\/a\.ts"/)
+  await rm(path.join(lib, 'src/a.ts'))
+  await writeFile(path.join(lib, 'src/c.ts'), clean)
+  const fixed = await analyze(lib, 'src', '--baseline', '../known.json')
+  assert.match(fixed.stdout, /^fixed: H101 in src\/a\.ts /)
+})
+
 test('--explain: a page, all rules, and what was meant', async (t) => {
   const folder = await project(t, {})
   const [page, list, json, unknown] = await Promise.all([

@@ -31,8 +31,10 @@ export interface SelectOptions {
   readonly root: string
   /** Only what changed since this revision. */
   readonly changedSince?: string
-  /** Globs of files to leave out, relative to the root. */
+  /** Globs of files to leave out. */
   readonly exclude?: readonly string[]
+  /** What those globs start from. Absolute; default: the root. */
+  readonly excludeFrom?: string
   /** The text for the target `-`. */
   readonly stdin?: string
   readonly signal?: AbortSignal
@@ -156,10 +158,11 @@ class Picker {
   }
 
   #discover(wanted: string): readonly string[] {
-    const { root, exclude, signal } = this.#options
+    const { root, exclude, excludeFrom, signal } = this.#options
     const found = discover([wanted], {
       root,
       ...(exclude === undefined ? {} : { exclude }),
+      ...(excludeFrom === undefined ? {} : { excludeFrom }),
       ...(signal === undefined ? {} : { signal }),
     })
     for (const file of found.files) this.#files.add(file)
