@@ -494,6 +494,12 @@ export const errorTable = {
       `${p.package}@${p.version} is on ${p.registry} with other content: expected ${p.expected}, found ${p.found}.`,
     'A published version never changes: release the package under a new version.',
   ),
+  HDL_TAG_BACKWARDS: entry(
+    false,
+    (p: { package: string; version: string; latest: string }) =>
+      `${p.package}@${p.version} would take "latest" from ${p.latest}, which is newer: everybody would install the older one.`,
+    'Give it another dist-tag with `--dist-tag` or `publishConfig.tag`; `"tag": "latest"` there says that it is meant. Nothing has been uploaded.',
+  ),
   HDL_PACKAGE_REFUSED: entry(
     false,
     (p: { registry: string; action: string; status: number; said: string }) =>

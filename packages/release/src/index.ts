@@ -51,6 +51,7 @@ export {
   type RollbackPlan,
   type RollbackStep,
 } from './rollback/rollback.ts'
+export { readReleases } from './report/releases.ts'
 export { releaseStatus, type PackageStatus, type ReleaseStatus } from './report/status.ts'
 export { publishRelease } from './stages/release.ts'
 export type { ReleaseOptions } from './stages/options.ts'

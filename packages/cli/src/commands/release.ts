@@ -12,6 +12,7 @@ export interface PlanFlags {
   readonly include?: readonly string[]
   readonly exclude?: readonly string[]
   readonly preid?: string
+  readonly distTag?: string
   readonly json?: boolean
   readonly color: boolean
 }
@@ -69,6 +70,10 @@ function withPlanFlags(command: Command): Command {
     .option('--include <globs...>', 'only these packages, and what they need of this release')
     .option('--exclude <globs...>', 'not these packages')
     .option('--preid <name>', 'with --from commits: make prereleases of this name')
+    .option(
+      '--dist-tag <tag>',
+      'what installers ask for (default: latest, or the name of a prerelease)',
+    )
     .option('--json', 'one JSON object; with publish one per event, the last is the result')
     .option('--no-color', 'plain lines without colours or live view')
 }
@@ -161,7 +166,7 @@ function statusCommand(): Command {
     .addHelpText('after', '\nExample:\n  $ heddle release status --json')
     .addHelpText(
       'after',
-      exitCodeHelp({ 0: 'everything is published and tagged', 1: 'something is missing', 2: '' }),
+      exitCodeHelp({ 0: 'everything is published', 1: 'something is missing', 2: '' }),
     )
     .action(async (flags: PlanFlags) => {
       const { printStatus } = await import('../release/status.ts')

@@ -10,9 +10,9 @@ export interface Answer {
   readonly choice: ViewChoice
   readonly out: Output
   /** Lines for people: to the errors when the output is for programs. */
-  tell(lines: readonly Line[]): void
+  readonly tell: (lines: readonly Line[]) => void
   /** The one object for programs, with `--json`. */
-  result(object: object): void
+  readonly result: (object: object) => void
 }
 
 /**

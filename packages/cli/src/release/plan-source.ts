@@ -19,8 +19,11 @@ export async function readPlan(flags: PlanFlags): Promise<ReleasePlan> {
   const options: PlanOptions = {
     ...(flags.include !== undefined && { include: flags.include }),
     ...(flags.exclude !== undefined && { exclude: flags.exclude }),
+    ...(flags.distTag !== undefined && { tag: flags.distTag }),
   }
-  switch (flags.from) {
+  const { from } = flags
+  if (from === undefined) return planAsPrepared(workspace, options)
+  switch (from) {
     case 'manifests':
       return planFromManifests(workspace, options)
     case 'changesets':
@@ -32,8 +35,6 @@ export async function readPlan(flags: PlanFlags): Promise<ReleasePlan> {
       })
     case 'publish-plan':
       return planFromFile(workspace, path.join(workspace.root, 'publish-plan.json'), options)
-    default:
-      return planAsPrepared(workspace, options)
   }
 }
 

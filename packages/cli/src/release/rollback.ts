@@ -1,16 +1,20 @@
-import { openJournal } from '@heddle/core/lowlevel'
+import { holdLock } from '@heddle/core/lowlevel'
 import {
   applyRollback,
   describeStep,
   planRollback,
+  readReleases,
   releaseFolder,
   type ReleasePlan,
   type RollbackOptions,
+  type ReleaseFolder,
   type RollbackPlan,
   type RollbackStep,
 } from '@heddle/release'
 import type { RollbackFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { errorRecord } from '../output/error-record.ts'
+import { errorLines } from '../output/report-error.ts'
 import { plural } from '../view/format.ts'
 import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
@@ -26,28 +30,39 @@ export async function rollback(flags: RollbackFlags): Promise<void> {
       registryOf: registries.registryOf,
       ...(flags.message !== undefined && { message: flags.message }),
     }
-    const todo = await stepsOf(plan, options)
+    const folder = await releaseFolder(plan.workspace.root)
+    const isMeant = flags.yes === true
+    const command = 'heddle release rollback'
+    await using _lock = isMeant ? await holdLock(folder.lock, { command }) : undefined
+    const todo = await stepsOf(plan, folder, options)
     for (const remark of todo.remarks) say(remark)
-    if (flags.yes === true) {
-      const onStep = (step: RollbackStep): void => say(describeStep(step))
-      await applyRollback(todo, plan, { ...options, onStep })
-      say(`${plural(todo.steps.length, 'step')} done`)
-    } else {
+    if (todo.steps.length === 0) say('Nothing is left to take back.')
+    else if (!isMeant) {
       for (const step of todo.steps) say(`would do  ${describeStep(step)}`)
-      say(
-        todo.steps.length > 0
-          ? 'Nothing has been changed. Add --yes to do it.'
-          : 'Nothing is left to take back.',
-      )
+      say('Nothing has been changed. Add --yes to do it.')
+    } else {
+      const onStep = (step: RollbackStep): void => say(describeStep(step))
+      try {
+        await applyRollback(todo, plan, { ...options, onStep })
+      } catch (error) {
+        tell(errorLines(error))
+        say('Run it again to do what is left.')
+        result({ ok: false, done: false, ...todo, error: errorRecord(error) })
+        return exitCodes.failed
+      }
+      say(`${plural(todo.steps.length, 'step')} done`)
     }
-    result({ ok: true, done: flags.yes === true, ...todo })
+    result({ ok: true, done: isMeant, ...todo })
     return exitCodes.ok
   })
 }
 
-async function stepsOf(plan: ReleasePlan, options: RollbackOptions): Promise<RollbackPlan> {
-  const folder = await releaseFolder(plan.workspace.root)
-  await using journal = await openJournal(`sqlite:${folder.journal}`, { readOnly: true })
+async function stepsOf(
+  plan: ReleasePlan,
+  folder: ReleaseFolder,
+  options: RollbackOptions,
+): Promise<RollbackPlan> {
+  await using journal = await readReleases(folder)
   // Awaited here: the journal is closed behind it.
   return await planRollback(journal, plan, options)
 }

@@ -13,7 +13,8 @@ export async function printStatus(flags: PlanFlags): Promise<void> {
       registryOf: (planned) => registries.registryOf(planned),
     })
     const ok = status.packages.every(({ isPublished }) => isPublished)
-    tell([...status.packages.map(lineOf), ...aroundIt(status)].map((text) => [span(text)]))
+    const lines = status.packages.map((each) => lineOf(each, status))
+    tell([...lines, ...aroundIt(status)].map((text) => [span(text)]))
     result({ ok, ...status })
     return ok ? exitCodes.ok : exitCodes.failed
   })
@@ -32,12 +33,15 @@ function aroundIt({ last, holder }: ReleaseStatus): string[] {
   return lines
 }
 
-function lineOf({ name, version, isPublished, tagged, deprecated, tag }: PackageStatus): string {
+function lineOf(
+  { name, version, isPublished, tagged, deprecated, tag }: PackageStatus,
+  { isRepository }: ReleaseStatus,
+): string {
   const notes = [
     isPublished ? 'published' : 'not published',
     ...(isPublished && tagged !== version ? [`installers get ${tagged ?? 'nothing'}`] : []),
     ...(deprecated !== undefined ? [`deprecated: ${deprecated}`] : []),
-    ...(isPublished && tag === undefined ? ['no Git tag'] : []),
+    ...(isPublished && isRepository && tag === undefined ? ['no Git tag'] : []),
   ]
   return `${name}@${version}  ${notes.join(', ')}`
 }

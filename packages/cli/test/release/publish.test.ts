@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
@@ -69,8 +77,8 @@ test('publish, status and a second publish, for programs', async () => {
   using ws = new Workspace('1.0.1')
   const options = { cwd: ws.root }
   const where = ['--registry', registry.url, '--json']
-  const before = await runProgram(['release', 'status', ...where], options)
-  assert.equal(before.code, 1)
+  const missing = await runProgram(['release', 'status', ...where], options)
+  assert.equal(missing.code, 1)
   const first = await runProgram(['release', 'publish', ...where], options)
   assert.equal(first.code, 0, first.stderr)
   assert.deepEqual(
@@ -111,6 +119,35 @@ test('a folder that is no workspace: exit code 2 and a clear word', async () => 
   rmSync(folder, { recursive: true })
   assert.equal(code, 2)
   assert.match(stderr, /^heddle: .*\n.*\[HDL_/)
+})
+
+test('an address that is none: exit code 2 and a clear word', async () => {
+  using ws = new Workspace()
+  const args = ['release', 'publish', '--registry', 'somebody:secret@nowhere']
+  const { code, stderr } = await runProgram(args, { cwd: ws.root })
+  assert.equal(code, 2)
+  assert.match(stderr, /^heddle: Option "registry" is "nowhere", expected the address/)
+  assert.doesNotMatch(stderr, /secret|\n +at /)
+})
+
+test('a registry that repeats the token: it is not printed, kept or sent on', async () => {
+  using ws = new Workspace('1.0.5')
+  const body = { error: 'the token npm_secret is not valid' }
+  const rules = [{ method: 'PUT', status: 401, body }]
+  await using proxy = await startFaultProxy({ target: registry.url, rules })
+  const { host } = new URL(proxy.url)
+  writeFileSync(path.join(ws.root, '.npmrc'), `//${host}/:_authToken=npm_secret\n`)
+  const args = ['release', 'publish', '--registry', proxy.url, '--json']
+  const { code, stdout, stderr } = await runProgram(args, { cwd: ws.root })
+  assert.equal(code, 1)
+  assert.match(stdout, /the token \[secret\] is not valid/)
+  assert.doesNotMatch(stdout + stderr, /npm_secret/)
+  const folder = path.join(ws.root, '.git', 'heddle')
+  for (const file of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!file.isFile()) continue
+    const text = readFileSync(path.join(file.parentPath, file.name), 'latin1')
+    assert.ok(!text.includes('npm_secret'), file.name)
+  }
 })
 
 test('SIGINT in the middle of an upload: 130, a clean tree, and the next call finishes it', async () => {

@@ -23,9 +23,13 @@ export class Repository {
     }
   }
 
-  /** Files that differ from the commit, as Git prints them. */
-  async changes(wait: WaitOptions = {}): Promise<string[]> {
-    const text = await git(this.#root, ['status', '--porcelain', '--untracked-files=no'], wait)
+  /** Files that differ from the commit, as Git prints them; with `untracked`, also new ones. */
+  async changes({
+    untracked = false,
+    ...wait
+  }: WaitOptions & { readonly untracked?: boolean } = {}): Promise<string[]> {
+    const which = `--untracked-files=${untracked ? 'normal' : 'no'}`
+    const text = await git(this.#root, ['status', '--porcelain', which], wait)
     return text.split('\n').filter((line) => line !== '')
   }
 

@@ -28,6 +28,8 @@ export interface PlanOptions extends SelectionOptions, WaitOptions {
    * out on purpose.
    */
   readonly onRegistry?: OnRegistry
+  /** The dist-tag of all npm packages, whatever else says one. */
+  readonly tag?: string
 }
 
 /** What a planner found out about one package. */
@@ -85,7 +87,7 @@ export async function assemblePlan(
       reason: status === 'private' ? privateReason(each) : (exclusion ?? decision.reason),
       after: after.get(name) ?? [],
       level: levels.get(name) ?? 0,
-      tag: decision.tag ?? tagOf(each, version),
+      tag: options.tag ?? decision.tag ?? tagOf(each, version),
       ...(access === undefined ? {} : { access }),
     })
   }

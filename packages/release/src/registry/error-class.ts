@@ -51,6 +51,12 @@ export function classOf(error: unknown): ErrorClass | undefined {
   return error instanceof HeddleError ? classOfCode[error.code as ErrorCode] : undefined
 }
 
+/** Whether an error with this code says that the registry has not done what it was asked for. */
+export function isRefusal(code: string | undefined): boolean {
+  const kind = classOfCode[code as ErrorCode]
+  return kind !== undefined && kind !== 'transient'
+}
+
 /**
  * Whether the registry may have done what it was asked for, although there was an error: an answer
  * that got lost, a gateway that did not wait for it.

@@ -1,4 +1,5 @@
 /** From settings to registries: one client for the whole release, one registry for each address. */
+import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
 import type { PlannedPackage } from '../model.ts'
 import { HttpClient } from './http/client.ts'
@@ -36,7 +37,10 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
   const open = new Map<string, Registry>()
   const at = (url: string, make: () => Registry): Registry => {
     let registry = open.get(url)
-    if (registry === undefined) open.set(url, (registry = make()))
+    if (registry === undefined) {
+      checkAddress(url)
+      open.set(url, (registry = make()))
+    }
     return registry
   }
   return {
@@ -54,6 +58,14 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
       await http.close()
     },
   }
+}
+
+function checkAddress(url: string): void {
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return
+  // What looks like a name and a password is not printed.
+  const value = url.replace(/[^/]*@/, '')
+  const expected = 'the address of a registry, with http or https'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'registry', value, expected })
 }
 
 function ownRegistry({ publishConfig }: Readonly<Record<string, unknown>>): string | undefined {

@@ -130,8 +130,10 @@ function outcomeOf(
   // Not packed because an earlier release has published it.
   if (uploaded?.outcome === 'already-published') return 'already-published'
   if (uploaded !== undefined) return 'accepted-not-visible'
-  if (problems.length > 0) return 'failed'
-  return blockedBy === undefined ? 'skipped' : 'blocked'
+  // That it cannot be looked at now is no failure of its own.
+  const isOwnFailure = problems.some(({ stage }) => stage !== 'report')
+  if (blockedBy !== undefined && !isOwnFailure) return 'blocked'
+  return problems.length > 0 ? 'failed' : 'skipped'
 }
 
 function problemsOf(ended: GraphResult, name: string): Problem[] {

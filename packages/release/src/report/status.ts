@@ -1,12 +1,14 @@
 /** How a release stands: what the registry holds, what is tagged, who is at it, what is left to do. */
-import { access, readFile } from 'node:fs/promises'
-import { openJournal, type LockHolder, type WaitOptions } from '@heddle/core/lowlevel'
+import { readFile } from 'node:fs/promises'
+import os from 'node:os'
+import type { LockHolder, WaitOptions } from '@heddle/core/lowlevel'
 import { Repository, tagName } from '../git/repository.ts'
-import { releaseFolder } from '../lock/release-folder.ts'
+import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import type { RegistryOf } from '../stages/options.ts'
 import { mapLimited } from '../workspace/limited.ts'
+import { readReleases } from './releases.ts'
 
 export interface PackageStatus {
   readonly name: string
@@ -22,6 +24,8 @@ export interface PackageStatus {
 
 export interface ReleaseStatus {
   readonly packages: readonly PackageStatus[]
+  /** Whether there is a repository to make Git tags in. */
+  readonly isRepository: boolean
   /** Who releases at this moment, as far as the file beside the lock tells. */
   readonly holder?: LockHolder
   /** The last release of this repository. */
@@ -72,31 +76,37 @@ export async function releaseStatus(
   )
   const folder = await releaseFolder(root, options.signal)
   const holder = await readHolder(`${folder.lock}.json`)
-  const last = await lastRelease(folder.journal)
+  const last = await lastRelease(folder)
   return {
     packages,
+    isRepository: repository !== undefined,
     ...(holder !== undefined && { holder }),
     ...(last !== undefined && { last }),
   }
 }
 
+/** Who was killed leaves the file; the lock itself is free. Of another machine only the file tells. */
 async function readHolder(file: string): Promise<LockHolder | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as LockHolder
+    const holder = JSON.parse(await readFile(file, 'utf8')) as LockHolder
+    return holder.hostname === os.hostname() && !isAlive(holder.pid) ? undefined : holder
   } catch {
     // For people only: without it the lock is as good.
     return undefined
   }
 }
 
-async function lastRelease(file: string): Promise<ReleaseStatus['last']> {
-  const isThere = await access(file).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere) return undefined
-  await using journal = await openJournal(`sqlite:${file}`, { readOnly: true })
-  const [run] = await journal.runs({ limit: 1 })
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function lastRelease(folder: ReleaseFolder): Promise<ReleaseStatus['last']> {
+  await using journal = await readReleases(folder)
+  const [run] = (await journal?.runs({ limit: 1 })) ?? []
   if (run === undefined) return undefined
   const { id, state, startedAt, counts } = run
   const stages = Object.values(counts).reduce((sum, count) => sum + count, 0)

@@ -11,10 +11,11 @@
  *  B1  Steps that have been done are not planned again: a rollback that was cut short is finished by
  *      calling it again.
  *  B2  A tag is moved only if it is on the version that is taken back; a newer release keeps it.
- *  B3  Only versions that the journal says this release uploaded are touched.
+ *  B3  Only versions are touched that the journal says a release uploaded, or began to and the registry
+ *      has them with the content that was packed.
  */
 import type { Journal, WaitOptions } from '@heddle/core/lowlevel'
-import type { PlannedPackage, ReleasePlan } from '../model.ts'
+import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import type { Registry } from '../registry/registry.ts'
 import { packedOf } from '../report/artifacts.ts'
@@ -51,8 +52,6 @@ export interface RollbackOptions extends WaitOptions {
   readonly message?: string
 }
 
-type Results = ReadonlyMap<string, unknown>
-
 /**
  * What there is to do to take back the last release that uploaded something. Reads the registry,
  * changes nothing.
@@ -61,36 +60,39 @@ type Results = ReadonlyMap<string, unknown>
  * *Fairness*: packages are looked at one after the other.
  */
 export async function planRollback(
-  journal: Journal,
+  journal: Journal | undefined,
   plan: ReleasePlan,
   options: RollbackOptions,
 ): Promise<RollbackPlan> {
   const steps: RollbackStep[] = []
   const remarks: string[] = []
-  const last = await lastRelease(journal, plan)
-  if (last === undefined) {
+  const { run, uploads } = await uploadsOf(journal, plan)
+  if (run === undefined) {
     remarks.push('No release of these versions is recorded here.')
-    return { run: undefined, steps, remarks }
+    return { run, steps, remarks }
   }
-  const { run, results } = last
   for (const planned of inReleaseOrder(plan).toReversed()) {
     const { name } = planned.package
-    const begun = results.get(nodeName(name, 'begin')) as Begun | null | undefined
-    if (!hasUploaded(results, planned) || begun == null) continue
+    const upload = uploads.get(name)
+    if (upload === undefined) continue
     const registry = options.registryOf(planned)
+    const standing = await registry.compare(upload.packed, options)
+    const isThere = standing.is === 'ours'
+    if (standing.is === 'different' || (!isThere && !upload.isSure)) continue
     if (registry.ecosystem !== 'npm') {
       remarks.push(`${name}@${planned.version}: yank it on ${registry.url}; its API has no way to.`)
       continue
     }
     const { version, tag } = planned
+    const { previous } = upload
     const tagged = (await registry.tags(name, options)).get(tag)
     if (tagged === version) {
-      if (begun.previous === null || begun.previous === version)
-        remarks.push(`${name}@${version} keeps "${tag}": no other version ever had it.`)
-      else steps.push({ do: 'move-tag', name, tag, from: version, to: begun.previous })
+      if (previous === null) remarks.push(`${name}@${version} keeps "${tag}": it is the first.`)
+      else if (previous === version)
+        remarks.push(`${name}@${version} keeps "${tag}": who had it before is not recorded.`)
+      else steps.push({ do: 'move-tag', name, tag, from: version, to: previous })
     }
-    const found = await registry.read(name, version, options)
-    if (found !== undefined && found.deprecated === undefined) {
+    if (isThere && standing.found.deprecated === undefined) {
       const message = options.message ?? 'This release was taken back.'
       steps.push({ do: 'deprecate', name, version, message })
     }
@@ -98,25 +100,55 @@ export async function planRollback(
   return { run, steps, remarks }
 }
 
-/** B3: what was there before a release is none of its business. */
-function hasUploaded(results: Results, { package: { name }, version }: PlannedPackage): boolean {
-  if (packedOf(results, name)?.version !== version) return false
-  const uploaded = results.get(nodeName(name, 'upload')) as Uploaded | undefined
-  return uploaded !== undefined && uploaded.outcome !== 'already-published'
+/** An upload of a version that is planned, as the journal tells of it. */
+interface RecordedUpload {
+  readonly packed: PackedPackage
+  /** Which version had the tag before; the version itself where that was asked too late. */
+  readonly previous: string | null
+  /** False when its end is not recorded: it may have happened. */
+  readonly isSure: boolean
 }
 
-async function lastRelease(
-  journal: Journal,
+/**
+ * B3: what was there before a release is none of its business. A version may have needed more than
+ * one release, with other flags or without the archives of the first; the oldest knows who had the tag.
+ */
+async function uploadsOf(
+  journal: Journal | undefined,
   plan: ReleasePlan,
-): Promise<{ readonly run: string; readonly results: Results } | undefined> {
-  for (const { id } of await journal.runs()) {
+): Promise<{ readonly run: string | undefined; readonly uploads: Map<string, RecordedUpload> }> {
+  const uploads = new Map<string, RecordedUpload>()
+  let run: string | undefined
+  for (const { id } of (await journal?.runs()) ?? []) {
     const results = new Map<string, unknown>()
-    for await (const [node, value] of journal.results(id)) results.set(node, value)
-    if ([...plan.packages.values()].some((planned) => hasUploaded(results, planned))) {
-      return { run: id, results }
+    for await (const [node, value] of journal!.results(id)) results.set(node, value)
+    for (const planned of plan.packages.values()) {
+      const found = uploadIn(results, planned)
+      if (found === undefined) continue
+      run ??= id
+      const { name } = planned.package
+      const later = uploads.get(name)
+      const isTooLate = later === undefined || later.previous === planned.version
+      uploads.set(name, {
+        packed: later?.packed ?? found.packed,
+        previous: isTooLate ? found.previous : later.previous,
+        isSure: found.isSure || later?.isSure === true,
+      })
     }
   }
-  return undefined
+  return { run, uploads }
+}
+
+function uploadIn(
+  results: ReadonlyMap<string, unknown>,
+  { package: { name }, version }: PlannedPackage,
+): RecordedUpload | undefined {
+  const packed = packedOf(results, name)
+  const begun = results.get(nodeName(name, 'begin')) as Begun | null | undefined
+  const uploaded = results.get(nodeName(name, 'upload')) as Uploaded | undefined
+  if (packed?.version !== version || !begun) return undefined
+  if (uploaded?.outcome === 'already-published') return undefined
+  return { packed, previous: begun.previous, isSure: uploaded !== undefined }
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * Edges between packages are few: a package is built after what it needs is built, and uploaded
  * after what it needs can be installed. Nothing of any package happens before all manifests are known
- * to be free of local ranges. With staging, nothing is approved before everything has been
+ * to be free of local ranges, and nothing is uploaded before all have been checked. With staging, nothing is approved before everything has been
  * handed in, and a package is approved after what it needs can be installed.
  */
 import { Graph, job, type JobContext, type NodeRef } from '@heddle/core'
@@ -11,7 +11,7 @@ import type { PackedPackage, PlannedPackage } from '../model.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { nodeName, stageNeeds, type StageName } from './stages.ts'
 import * as work from './work.ts'
-import type { Begun, Checked, Release, Uploaded } from './work.ts'
+import type { Checked, Release, Uploaded } from './work.ts'
 
 /** What a later package waits for. */
 interface Built {
@@ -36,12 +36,18 @@ class Expansion {
   readonly graph = new Graph()
   readonly #release: Release
   readonly #manifests: NodeRef
+  readonly #checks: ReadonlyMap<string, NodeRef<Checked>>
+  readonly #checked: NodeRef
   readonly #done = new Map<string, Built>()
 
   constructor(release: Release) {
     this.#release = release
     const included = inReleaseOrder(release.plan).filter(({ status }) => status === 'included')
     this.#manifests = this.#checkManifests(included)
+    this.#checks = new Map(
+      included.map(({ package: { name } }) => [name, this.#addCheck(name)] as const),
+    )
+    this.#checked = this.#all('all checks', [...this.#checks.values()])
     const handedIn: HandedIn[] = []
     for (const planned of included) {
       const { name } = planned.package
@@ -70,8 +76,24 @@ class Expansion {
         stageJob('manifest', () => work.manifest(this.#release, name)),
       ),
     )
-    const all = stageJob('manifest', () => undefined)
-    return this.graph.add('all manifests', all, { after: checked })
+    return this.#all('all manifests', checked)
+  }
+
+  #all(name: string, after: readonly NodeRef[]): NodeRef {
+    return this.graph.add(
+      name,
+      stageJob('manifest', () => undefined),
+      { after },
+    )
+  }
+
+  #addCheck(name: string): NodeRef<Checked> {
+    const release = this.#release
+    return this.graph.add(
+      nodeName(name, 'check'),
+      stageJob('check', (_: undefined, context) => work.check(release, name, context)),
+      { after: [this.#manifests] },
+    )
   }
 
   #gates({ after }: PlannedPackage): NodeRef[] {
@@ -85,10 +107,12 @@ class Expansion {
   } {
     const release = this.#release
     const { name } = planned.package
-    const check = this.graph.add(
-      nodeName(name, 'check'),
-      stageJob('check', (_: undefined, context) => work.check(release, name, context)),
-      { after: [this.#manifests] },
+    const check = this.#checks.get(name)!
+    // An input of its own, so that everything after it is done again where it has changed (G4).
+    const sources = this.graph.add(
+      nodeName(name, 'sources'),
+      stageJob('sources', (mark: string) => mark),
+      { input: release.sourcesOf(name) },
     )
     const builtFirst = planned.after.flatMap((each) => this.#done.get(each)?.build ?? [])
     const build = this.graph.add(
@@ -96,7 +120,7 @@ class Expansion {
       stageJob('build', async ({ isOld }: Checked, context) => {
         if (!isOld) await work.build(release, name, context)
       }),
-      { after: [check, ...builtFirst], input: (of) => of(check) },
+      { after: [check, sources, ...builtFirst], input: (of) => of(check) },
     )
     const pack = this.graph.add(
       nodeName(name, 'pack'),
@@ -119,18 +143,16 @@ class Expansion {
       stageJob('begin', (packed: PackedPackage | null, context) =>
         packed === null ? null : work.begin(release, name, context),
       ),
-      { after: [pack, ...gates], input: (of) => of(pack) },
+      { after: [pack, this.#checked, ...gates], input: (of) => of(pack) },
     )
     return this.graph.add(
       nodeName(name, 'upload'),
-      stageJob(
-        'upload',
-        ({ packed, begun }: { packed: PackedPackage | null; begun: Begun | null }, context) =>
-          packed === null || begun === null
-            ? ({ outcome: 'already-published', uploads: 0 } as const)
-            : work.upload(release, packed, begun, context),
+      stageJob('upload', (packed: PackedPackage | null, context): Uploaded | Promise<Uploaded> =>
+        packed === null
+          ? { outcome: 'already-published', uploads: 0 }
+          : work.upload(release, packed, context),
       ),
-      { after: [pack, begin], input: (of) => ({ packed: of(pack), begun: of(begin) }) },
+      { after: [pack, begin], input: (of) => of(pack) },
     )
   }
 

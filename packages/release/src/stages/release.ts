@@ -21,15 +21,14 @@ import {
   systemKernel,
   type Journal,
   type Recovery,
-  type RunSummary,
 } from '@heddle/core/lowlevel'
 import { Repository } from '../git/repository.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
 import type { Registry } from '../registry/registry.ts'
-import { isIntact } from '../report/artifacts.ts'
 import { makeReport, type ReleaseReport } from '../report/report.ts'
+import { readEarlier } from './earlier.ts'
 import { expand } from './expand.ts'
 import { resourcesOf, type ReleaseOptions } from './options.ts'
 import { holdPins } from './pins.ts'
@@ -63,8 +62,8 @@ export async function publishRelease(
   await using journal = await openJournal(`sqlite:${folder.journal}`, { kernel })
   const isDryRun = options.dryRun === true
   const title = titleOf(plan, options, registries, repository)
-  const last = isDryRun ? undefined : await lastOf(journal, title)
-  const resumable = last !== undefined && (await isIntact(journal, last.id)) ? last : undefined
+  const { resume, unsure, sources } = await readEarlier(journal, title)
+  const current = await sourcesMark(repository, options)
   const packed = path.join(folder.packed, isDryRun ? 'dry-run' : title)
   const release: Release = {
     plan,
@@ -73,12 +72,12 @@ export async function publishRelease(
     repository,
     tags: (await repository?.tags(wait)) ?? new Map(),
     folder: packed,
-    token: `${process.pid}-${kernel.random.next().toString(36).slice(2)}`,
-    isUnsure: last !== undefined && resumable === undefined,
+    unsure,
     registryFor: (name) => registries.get(name)!,
+    sourcesOf: (name) => sources.get(name) ?? current,
   }
   const started = kernel.clock.now()
-  const run = await runStages(release, folder, journal, title, resumable?.id)
+  const run = await runStages(release, folder, journal, title, isDryRun ? undefined : resume)
   const report = await makeReport(release, { ...run, recovered })
   // What is not finished needs its archives again.
   if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })
@@ -109,7 +108,8 @@ async function runStages(
     title,
     journal: options.dryRun === true ? 'memory' : journal,
     ...(options.signal !== undefined && { signal: options.signal }),
-    ...(resume !== undefined && { resume }),
+    // Changes are those of G4; what makes another release of it is in the title.
+    ...(resume !== undefined && { resume, allowChanges: true }),
     observer: (event) => {
       pins?.observe(event)
       options.observer?.(event)
@@ -155,10 +155,17 @@ function titleOf(
   return `release ${digest.slice(0, 16)}`
 }
 
-async function lastOf(journal: Journal, title: string): Promise<RunSummary | undefined> {
-  const last = (await journal.runs()).find((run) => run.title === title)
-  if (last === undefined) return undefined
-  const { succeeded = 0, ...others } = last.counts
-  const isDone = last.state === 'finished' && Object.values(others).every((count) => count === 0)
-  return isDone && succeeded > 0 ? undefined : last
+/**
+ * G4: what packages are packed from. Only a commit can be told from another one; whatever else is in
+ * the folder may have changed since, so it is marked as different every time.
+ */
+async function sourcesMark(
+  repository: Repository | undefined,
+  { build = 'build', pin = 'memory', kernel = systemKernel, signal }: ReleaseOptions,
+): Promise<string> {
+  const changes = await repository?.changes({ untracked: true, ...(signal && { signal }) })
+  const { clock, random } = kernel
+  const once = [process.pid, clock.wallTime(), random.next()]
+  const files = changes?.length === 0 ? 'commit' : once
+  return JSON.stringify({ files, build, pin })
 }

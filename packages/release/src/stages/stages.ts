@@ -1,8 +1,10 @@
 /**
  * The stages of one package, in order, and what each takes while it runs.
  *
- *   manifest ─▶ check ─▶ build ─▶ pack ─▶ begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
- *                                                   └─▶ approve ─┘             └▶ tag
+ *   manifest ─▶ check, sources ─▶ build ─▶ pack ─▶ begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
+ *                                                            └─▶ approve ─┘             └▶ tag
+ *
+ * `sources` only marks what is built from, for who goes on with the release later.
  *
  * A stage is a node of the graph, so a slow build of one package never holds up the upload of
  * another, and waiting for a registry to show a version takes nothing at all.
@@ -12,6 +14,7 @@ import type { Needs } from '@heddle/core'
 export const stageNames = [
   'manifest',
   'check',
+  'sources',
   'build',
   'pack',
   'begin',
@@ -40,6 +43,7 @@ export interface StageResources {
 export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   manifest: {},
   check: { read: 1 },
+  sources: {},
   build: { cpu: 1 },
   pack: { cpu: 1 },
   begin: { read: 1 },

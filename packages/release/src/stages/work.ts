@@ -5,9 +5,13 @@
  * Invariants, quoted by the tests:
  *  G1  Nothing is uploaded that was not packed and read back in this release or the one it goes on with.
  *  G2  `begin` is durable before the upload starts. Who finds another process's `begin` without the
- *      end of its upload takes the upload for one that may have happened.
+ *      end of its upload takes the upload for one that may have happened; one that the registry has
+ *      refused has ended.
  *  G3  A version that was released from an earlier commit is left alone: not built, packed or compared.
+ *  G4  An archive that an earlier process packed is uploaded only if it is what this process would
+ *      pack, or if its upload was begun already.
  */
+import semver from 'semver'
 import { HeddleError, type JobContext } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { tagName, type Repository } from '../git/repository.ts'
@@ -34,11 +38,11 @@ export interface Release {
   readonly tags: ReadonlyMap<string, string>
   /** Where archives go. */
   readonly folder: string
-  /** Of this process: see G2. */
-  readonly token: string
-  /** Whether uploads of an earlier process may have happened that no journal tells of. */
-  readonly isUnsure: boolean
+  /** Packages whose upload an earlier process began: see G2. */
+  readonly unsure: ReadonlySet<string>
   registryFor(name: string): Registry
+  /** A mark of what a package is packed from: see G4. */
+  sourcesOf(name: string): string
 }
 
 /** What the registry said before anything was done. */
@@ -49,8 +53,8 @@ export interface Checked {
 
 /** The last thing that is written down before an upload. */
 export interface Begun {
-  /** The process that begins: see G2. */
-  readonly by: string
+  /** What was packed: see G4. */
+  readonly sources: string
   /** The version that had the tag until now; null when none had. A rollback gives it back. */
   readonly previous: string | null
 }
@@ -71,12 +75,30 @@ export function manifest({ plan }: Release, name: string): void {
   if (planned.package.ecosystem === 'npm') releaseManifest(planned, plan)
 }
 
+/** @throws `HDL_TAG_BACKWARDS`, before anything of any package is uploaded. */
 export async function check(release: Release, name: string, context: JobContext): Promise<Checked> {
   const planned = plannedOf(release, name)
+  const { version } = planned
+  const registry = release.registryFor(name)
+  const wait = waitOf(context)
   const commit = release.tags.get(tagOf(release, planned))
-  if (commit === undefined || commit === release.repository?.head) return { isOld: false }
-  const found = await release.registryFor(name).read(name, planned.version, waitOf(context))
-  return { isOld: found !== undefined }
+  const isTaggedBefore = commit !== undefined && commit !== release.repository?.head
+  const latest = isTagMeant(planned) ? undefined : (await registry.tags(name, wait)).get('latest')
+  const isBackwards = latest !== undefined && semver.gt(latest, version)
+  if (!isTaggedBefore && !isBackwards) return { isOld: false }
+  const isThere = (await registry.read(name, version, wait)) !== undefined
+  // Of a version that is there the tag stays where it is.
+  if (!isBackwards || isThere) return { isOld: isTaggedBefore && isThere }
+  throw new HeddleError('HDL_TAG_BACKWARDS', { package: name, version, latest })
+}
+
+/** Whether somebody has chosen the tag: another one than `latest`, or `latest` in so many words. */
+function isTagMeant({
+  tag: distTag,
+  package: { ecosystem, manifest: fields },
+}: PlannedPackage): boolean {
+  const { publishConfig } = fields as { readonly publishConfig?: { readonly tag?: unknown } }
+  return ecosystem !== 'npm' || distTag !== 'latest' || publishConfig?.tag === 'latest'
 }
 
 export async function build(release: Release, name: string, context: JobContext): Promise<void> {
@@ -114,21 +136,21 @@ export async function pack(
 
 export async function begin(release: Release, name: string, context: JobContext): Promise<Begun> {
   const tags = await release.registryFor(name).tags(name, waitOf(context))
-  return { by: release.token, previous: tags.get(plannedOf(release, name).tag) ?? null }
+  const previous = tags.get(plannedOf(release, name).tag) ?? null
+  return { sources: release.sourcesOf(name), previous }
 }
 
 export async function upload(
   release: Release,
   packed: PackedPackage,
-  begun: Begun,
   context: JobContext,
 ): Promise<Uploaded> {
   const { name } = packed
   const { options, kernel } = release
-  const { tag, access } = plannedOf(release, name)
+  const { tag: distTag, access } = plannedOf(release, name)
   const provenanceFile = options.provenance?.get(name)
   const common = {
-    tag,
+    tag: distTag,
     kernel,
     ...(access !== undefined && { access }),
     ...(options.otp !== undefined && { otp: options.otp }),
@@ -141,12 +163,14 @@ export async function upload(
     if (result.is === 'already-published') return { outcome: 'already-published', uploads: 0 }
     return { outcome: 'staged', uploads: 1, stageId: result.staged.id }
   }
+  const uploadBegun = release.unsure.has(name)
+  if (uploadBegun) context.log('an upload was cut short and may still show up: looking for it')
   const { outcome, uploads, errors } = await publishOnce(registry, packed, {
     ...common,
     tries: (options.retries ?? 3) + 1,
     backoff: { base: options.retryBaseDelay ?? 1_000, cap: 60_000 },
     ...(options.settle !== undefined && { settle: options.settle }),
-    uploadBegun: release.isUnsure || begun.by !== release.token,
+    uploadBegun,
     onUpload: (attempt) => context.log(`upload ${attempt + 1} of ${name}@${packed.version}`),
   })
   for (const error of errors) context.log(`on the way: ${messageOf(error)}`)
@@ -206,10 +230,10 @@ export async function verify(
     throw new HeddleError('HDL_VERSION_CONFLICT', details)
   }
   if (registry.ecosystem !== 'npm') return
-  const { tag } = plannedOf(release, name)
-  const tagged = (await registry.tags(name, waitOf(context))).get(tag)
+  const { tag: distTag } = plannedOf(release, name)
+  const tagged = (await registry.tags(name, waitOf(context))).get(distTag)
   // A registry may set the tag later than the version, or a newer release may have taken it.
-  if (tagged === undefined) await registry.setTag(name, tag, version, waitOf(context))
+  if (tagged === undefined) await registry.setTag(name, distTag, version, waitOf(context))
 }
 
 export async function smoke(

@@ -82,8 +82,8 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
   assert.deepEqual(await site.steps(), [
     'y@1.0.0: deprecate, "This release was taken back."',
     'x@1.0.0: deprecate, "This release was taken back."',
-    'y@1.0.0 keeps "latest": no other version ever had it.',
-    'x@1.0.0 keeps "latest": no other version ever had it.',
+    'y@1.0.0 keeps "latest": it is the first.',
+    'x@1.0.0 keeps "latest": it is the first.',
   ])
 
   await site.bump('1.1.0')

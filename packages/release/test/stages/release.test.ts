@@ -24,10 +24,11 @@ after(() => registry.close())
 
 /** Five packages with names that no other test has: the registry is shared. */
 let released = 0
+const letters = ['a', 'b', 'c', 'd', 'e']
 function fivePackages(): { readonly repo: Monorepo; readonly of: (letter: string) => string } {
   const of = (letter: string): string => `${letter}${released}`
   released++
-  const [a, b, c, d, e] = [...'abcde'].map(of) as [string, string, string, string, string]
+  const [a, b, c, d, e] = letters.map(of) as [string, string, string, string, string]
   return {
     repo: new Monorepo({ packages: { [a]: [], [b]: [a], [c]: [b], [d]: [], [e]: [d] } }),
     of,
@@ -69,7 +70,7 @@ test('96 a release publishes in the order of dependencies, tags, and leaves the 
   assert.deepEqual(new Set(report.packages.map(({ outcome }) => outcome)), new Set(['published']))
   assert.deepEqual(
     repo.tags,
-    [...'abcde'].map((letter) => `${of(letter)}@1.0.0`),
+    letters.map((letter) => `${of(letter)}@1.0.0`),
   )
   assert.equal(repo.status, '')
   const uploads = proxy.log.filter(({ isUpload }) => isUpload).map(({ package: name }) => name)
@@ -86,7 +87,7 @@ test('97 a second release of the same commit uploads nothing', async () => {
   assert.equal(again.ok, true)
   assert.deepEqual(
     outcomes(again),
-    Object.fromEntries([...'abcde'].map((l) => [l, 'already-published'])),
+    Object.fromEntries(letters.map((l) => [l, 'already-published'])),
   )
   assert.equal(proxy.log.filter(({ isUpload }) => isUpload).length, 0)
 })

@@ -57,7 +57,15 @@ export class NpmRequests {
       write: request.method !== 'GET',
       ...(version === undefined ? {} : { version }),
     }
-    return failureOf(answer, asked, this.kernel.clock.wallTime())
+    return failureOf(this.#withoutSecret(answer), asked, this.kernel.clock.wallTime())
+  }
+
+  /** Servers repeat what they refuse, and what they say is printed and kept. */
+  #withoutSecret(answer: HttpAnswer): HttpAnswer {
+    const secret = this.#authorization?.replace(/^\w+ /, '')
+    const text = answer.body.toString()
+    if (secret === undefined || !text.includes(secret)) return answer
+    return { ...answer, body: Buffer.from(text.replaceAll(secret, '[secret]')) }
   }
 
   #authorized(headers: Readonly<Record<string, string>>): Record<string, string> {

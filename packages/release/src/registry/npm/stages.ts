@@ -102,6 +102,6 @@ function unsupported(registry: string): HeddleError {
     registry,
     feature: 'staged publishing',
     instead:
-      'Publish under another tag first (`--tag next`), and move `latest` when everything is there.',
+      'Publish under another tag first (`--dist-tag next`), and move `latest` when everything is there.',
   })
 }

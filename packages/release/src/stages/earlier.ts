@@ -1,0 +1,52 @@
+/** What an earlier process of the same release left behind. */
+import type { Journal, RunSummary } from '@heddle/core/lowlevel'
+import { isRefusal } from '../registry/error-class.ts'
+import { isIntact } from '../report/artifacts.ts'
+import { nodeName, partsOf } from './stages.ts'
+import type { Begun } from './work.ts'
+
+export interface Earlier {
+  /** The run to go on with. Undefined when there is none, or its archives are gone. */
+  readonly resume: string | undefined
+  /** Packages whose upload was begun and whose end nobody knows: it may have happened (G2). */
+  readonly unsure: ReadonlySet<string>
+  /** What packages were packed from whose upload may have happened, or has (G4). */
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/**
+ * *Cancellation*: none; it reads files of this machine.
+ * *Fairness*: does not apply.
+ */
+export async function readEarlier(journal: Journal, title: string): Promise<Earlier> {
+  const unsure = new Set<string>()
+  const sources = new Map<string, string>()
+  const last = (await journal.runs()).find((run) => run.title === title)
+  if (last === undefined || isDone(last)) return { resume: undefined, unsure, sources }
+  const { nodes } = await journal.snapshot(last.id)
+  const byName = new Map(nodes.map((node) => [node.name, node]))
+  const results = new Map<string, unknown>()
+  for await (const [node, value] of journal.results(last.id)) results.set(node, value)
+  for (const { name: node, state, errors } of nodes) {
+    const parts = partsOf(node)
+    if (parts?.stage !== 'upload') continue
+    const begin = nodeName(parts.name, 'begin')
+    const begun = results.get(begin) as Begun | null | undefined
+    // A result whose node has fallen is that of an archive which is not there any more.
+    if (!begun || byName.get(begin)?.state !== 'succeeded') continue
+    if (state === 'failed' && isRefusal(errors.at(-1)?.code)) continue
+    sources.set(parts.name, begun.sources)
+    if (state !== 'succeeded') unsure.add(parts.name)
+  }
+  const isResumable = await isIntact(journal, last.id)
+  return isResumable
+    ? { resume: last.id, unsure, sources }
+    : { resume: undefined, unsure, sources: new Map() }
+}
+
+function isDone({ state, counts }: RunSummary): boolean {
+  const { succeeded = 0, ...others } = counts
+  return (
+    state === 'finished' && succeeded > 0 && Object.values(others).every((count) => count === 0)
+  )
+}

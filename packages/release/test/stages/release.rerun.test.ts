@@ -1,0 +1,130 @@
+/** What a second call of a release takes from the first one, and what it does again. */
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { publishRelease } from '../../src/stages/release.ts'
+import type { ReleaseOptions } from '../../src/stages/options.ts'
+import { planFromManifests } from '../../src/plan/from-manifests.ts'
+import { openRegistries } from '../../src/registry/open-registries.ts'
+import type { ReleaseReport } from '../../src/report/report.ts'
+import { startFaultProxy } from '../../src/testing/fault-proxy.ts'
+import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
+import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+import { Monorepo } from '../support/monorepo.ts'
+
+let registry: Verdaccio
+before(async () => {
+  registry = await startVerdaccio()
+})
+after(() => registry.close())
+
+async function publish(
+  repo: Monorepo,
+  url: string,
+  options: Partial<ReleaseOptions & { readonly distTag: string }> = {},
+): Promise<ReleaseReport> {
+  const { distTag, ...rest } = options
+  await using registries = await openRegistries({ folder: repo.root, npm: url, env: {} })
+  const workspace = await readWorkspace(repo.root)
+  const plan = await planFromManifests(workspace, {
+    ...(distTag !== undefined && { tag: distTag }),
+  })
+  const { registryOf } = registries
+  // Awaited here: the registries are closed behind it.
+  return await publishRelease(plan, { registryOf, smoke: false, settle: 50, ...rest })
+}
+
+const outcomes = ({ packages }: ReleaseReport): unknown[] =>
+  packages.map(({ name, outcome }) => [name, outcome])
+
+async function textOnRegistry(name: string): Promise<string> {
+  const answer = await fetch(`${registry.url}/${name}/1.0.0`)
+  return ((await answer.json()) as { description: string }).description
+}
+
+for (const where of ['in a changed work tree', 'in a folder without Git'] as const) {
+  test(`G4 ${where}, what was corrected since is what is uploaded`, async () => {
+    const [a, b] = where.endsWith('Git') ? ['ra', 'rb'] : ['rc', 'rd']
+    using repo = new Monorepo({ packages: { [a]: [], [b]: [a] } })
+    if (where.endsWith('Git')) rmSync(path.join(repo.root, '.git'), { recursive: true })
+    await using proxy = await startFaultProxy({
+      target: registry.url,
+      rules: [{ method: 'PUT', package: b, status: 400, body: { error: 'no description' } }],
+    })
+    const manifest = (name: string, description: string, dependencies = {}): void =>
+      repo.write(`packages/${name}/package.json`, {
+        name,
+        version: '1.0.0',
+        description,
+        dependencies,
+      })
+    manifest(a, 'first')
+    manifest(b, 'first', { [a]: 'workspace:^' })
+    const first = await publish(repo, proxy.url)
+    assert.deepEqual(outcomes(first), [
+      [a, 'published'],
+      [b, 'failed'],
+    ])
+    proxy.rules.clear()
+    manifest(b, 'corrected', { [a]: 'workspace:^' })
+    const second = await publish(repo, proxy.url)
+    assert.deepEqual(outcomes(second), [
+      [a, 'published'],
+      [b, 'published'],
+    ])
+    assert.equal(await textOnRegistry(b), 'corrected')
+    assert.equal(proxy.uploads.get(`${a}@1.0.0`)?.sent, 1)
+  })
+}
+
+test('G4 at the same commit nothing is built or packed twice', async () => {
+  using repo = new Monorepo({
+    packages: { re: [], rf: ['re'] },
+    fields: { rf: { scripts: { build: 'echo x >> ../../.git/builds' } } },
+  })
+  const rules = [{ method: 'PUT', package: 're', status: 403 }]
+  await using proxy = await startFaultProxy({ target: registry.url, rules })
+  await publish(repo, proxy.url)
+  proxy.rules.clear()
+  const packed: string[] = []
+  const report = await publish(repo, proxy.url, {
+    observer: (event) => {
+      if (event.type === 'node' && event.state === 'running') packed.push(event.name)
+    },
+  })
+  assert.equal(report.ok, true)
+  assert.ok(packed.includes('re upload') && !packed.some((node) => /build|pack/.test(node)))
+})
+
+test('G2 an upload that was refused has ended: the next release does not wait for it to show', async () => {
+  using repo = new Monorepo({ packages: { rg: [] } })
+  const rules = [{ method: 'PUT', status: 401 }]
+  await using proxy = await startFaultProxy({ target: registry.url, rules })
+  await publish(repo, proxy.url)
+  proxy.rules.clear()
+  // An hour: if it waited, the test would not end.
+  const report = await publish(repo, proxy.url, { settle: 3_600_000 })
+  assert.deepEqual(outcomes(report), [['rg', 'published']])
+})
+
+test('a release of an older version never takes "latest" unasked, and nothing else is uploaded', async () => {
+  using newer = new Monorepo({ packages: { rh: [] }, version: '2.0.0' })
+  await publish(newer, registry.url)
+  using repo = new Monorepo({ packages: { rh: [], ri: [] }, version: '1.9.0' })
+  await using proxy = await startFaultProxy({ target: registry.url })
+  const refused = await publish(repo, proxy.url)
+  assert.deepEqual(outcomes(refused), [
+    ['rh', 'failed'],
+    ['ri', 'blocked'],
+  ])
+  assert.equal(refused.packages[0]!.problems[0]!.code, 'HDL_TAG_BACKWARDS')
+  assert.ok(proxy.log.every(({ isUpload }) => !isUpload))
+
+  const report = await publish(repo, proxy.url, { distTag: 'v1' })
+  assert.equal(report.ok, true)
+  const tags: unknown = await (await fetch(`${registry.url}/-/package/rh/dist-tags`)).json()
+  assert.deepEqual(tags, { latest: '2.0.0', v1: '1.9.0' })
+  // It is there now: who releases the same commit without the tag moves nothing.
+  assert.equal((await publish(repo, proxy.url)).packages[0]!.outcome, 'already-published')
+})
