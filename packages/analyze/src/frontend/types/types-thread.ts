@@ -12,6 +12,7 @@
 import { Worker } from 'node:worker_threads'
 import { describe } from '@heddle/core/lowlevel'
 import type { TypeSource } from '../types.ts'
+import { findCompilers } from './find-compiler.ts'
 import type {
   Asked,
   FactsByFile,
@@ -40,12 +41,14 @@ export class TypesThread {
   readonly #waiting = new Map<number, (facts: FactsByFile) => void>()
   readonly #ended: Promise<void>
   readonly #problems: TypeProblem[] = []
-  #source: TypeSource['kind'] = 'none'
+  #source: TypeSource['kind']
   #isEnded = false
   #next = 0
 
   constructor({ root, files, overlays = new Map(), requestLimit = 30_000 }: TypesThreadOptions) {
     const start: TypesStart = { root, files, overlays, requestLimit }
+    // Until it has answered, what it is going to be.
+    this.#source = findCompilers(root)[0]?.kind ?? 'none'
     this.#thread = new Worker(entry, { workerData: start })
     this.#thread.on('message', (message: FromTypes) => this.#hear(message))
     this.#thread.on('error', (error) => {
@@ -63,7 +66,7 @@ export class TypesThread {
     })
   }
 
-  /** Which compiler gave the last answer. */
+  /** Which compiler gave the last answer, or would give the first. */
   get source(): TypeSource['kind'] {
     return this.#source
   }
@@ -98,9 +101,11 @@ export class TypesThread {
    *
    * *Cancellation*: none; a question that is open is answered first, or without facts.
    */
-  close(): Promise<void> {
-    this.#say({ kind: 'close' })
-    return this.#ended
+  async close(): Promise<void> {
+    // Who was never asked need not finish loading the program first.
+    if (this.#next === 0) await this.#thread.terminate()
+    else this.#say({ kind: 'close' })
+    await this.#ended
   }
 
   #say(message: ToTypes): void {

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+import { TypesThread } from '../../../src/frontend/types/types-thread.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+test('questions are answered in order, while the loop is free', async (t) => {
+  const text = 'const m = new Map(); m.clear()'
+  const root = tempFolder(t, { 'a.ts': text, 'tsconfig.json': '{}' })
+  const file = path.join(root, 'a.ts')
+  const types = new TypesThread({ root, files: [file] })
+  t.after(() => types.close())
+  const [first, second] = await Promise.all([
+    types.ask(new Map([[file, [text.indexOf('clear')]]])),
+    types.ask(new Map([[file, [text.indexOf('m.')]]])),
+  ])
+  assert.equal(first.get(file)?.[0]?.symbol?.name, 'clear')
+  assert.equal(second.get(file)?.[0]?.typeName, 'Map')
+  assert.equal(types.source, 'typescript-7')
+  assert.deepEqual(types.takeProblems(), [])
+})
+
+test('I1: after the end, and for nothing, the answer is nothing', async (t) => {
+  const root = tempFolder(t, { 'a.ts': '' })
+  const file = path.join(root, 'a.ts')
+  const types = new TypesThread({ root, files: [file] })
+  assert.equal((await types.ask(new Map())).size, 0)
+  assert.equal(types.source, 'typescript-7', 'it would be this one')
+  await types.close()
+  assert.equal((await types.ask(new Map([[file, [0]]]))).size, 0)
+  await types.close()
+})
+
+test('I1: a question that is open when it is closed is answered', async (t) => {
+  const root = tempFolder(t, { 'a.ts': 'const a = 1' })
+  const file = path.join(root, 'a.ts')
+  const types = new TypesThread({ root, files: [file] })
+  const asked = types.ask(new Map([[file, [6]]]))
+  await types.close()
+  assert.ok((await asked).size <= 1)
+})
