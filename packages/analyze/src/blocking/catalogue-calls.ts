@@ -13,7 +13,8 @@ import type { BlockingEntry } from '../models/model.ts'
 import { levelByReach } from './make-finding.ts'
 import type { Blocking } from './make-finding.ts'
 import { isDoneOnce } from './once.ts'
-import type { Origin, OriginFinder } from './origin.ts'
+import type { OriginFinder } from './origin.ts'
+import type { Origin } from './origin-kinds.ts'
 import { calleeText, isCold, isServing } from './roots.ts'
 import type { RootFinder, Route } from './roots.ts'
 import { ruleOfKind } from './rules.ts'
@@ -128,7 +129,8 @@ function isAccumulating(path: readonly Node[]): boolean {
   if (assignment?.type !== 'AssignmentExpression' || node?.type !== 'CallExpression') return false
   const { left } = assignment
   const [list] = node.arguments
-  if (list?.type !== 'ArrayExpression') return false
+  // A second argument is how much is kept.
+  if (list?.type !== 'ArrayExpression' || node.arguments.length > 1) return false
   const isItself = list.elements.some(
     (one) => one?.type === 'Identifier' && left.type === 'Identifier' && one.name === left.name,
   )

@@ -14,7 +14,8 @@ import { isPattern } from './evaluate/value.ts'
 import { foldPattern, isAssignedOnce } from './fold.ts'
 import type { FoldedPattern } from './fold.ts'
 import type { Blocking } from './make-finding.ts'
-import type { Origin, OriginFinder } from './origin.ts'
+import type { OriginFinder } from './origin.ts'
+import type { Origin } from './origin-kinds.ts'
 import { attackText, regExpVerdict } from './regexp/verdict.ts'
 import type { RegExpVerdict } from './regexp/verdict.ts'
 import { isCold } from './roots.ts'
@@ -151,6 +152,8 @@ function originText(origin: Origin): string {
   }
 }
 
+/** On one line: a pattern that was put together may hold line ends. */
 function shorten(source: string): string {
-  return source.length <= 60 ? source : `${source.slice(0, 40)}…${source.slice(-18)}`
+  const line = source.replaceAll('\n', '\\n').replaceAll('\r', '\\r')
+  return line.length <= 60 ? line : `${line.slice(0, 40)}…${line.slice(-18)}`
 }

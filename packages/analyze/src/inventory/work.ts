@@ -6,7 +6,7 @@
  */
 import type { LoopModel } from '../blocking/find-blocking.ts'
 import { jobName, jobPlace, placeTags } from '../blocking/jobs.ts'
-import type { Origin } from '../blocking/origin.ts'
+import type { Origin } from '../blocking/origin-kinds.ts'
 import { calleeText } from '../blocking/roots.ts'
 import { pathToCall } from '../blocking/syntax.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'

@@ -97,3 +97,29 @@ export class Names {
     return this.#parent === undefined ? undefined : this.#parent.#ownerOf(name)
   }
 }
+
+export function newPattern(source: Value, flags: Value): Value {
+  const mode = flags === undefined ? (isPattern(source) ? source.flags : '') : flags
+  const text = isPattern(source) ? source.source : source
+  return typeof text === 'string' && typeof mode === 'string'
+    ? { kind: 'pattern', source: text, flags: mode }
+    : unknown
+}
+
+export function fieldOf(owner: Value, key: string): Value {
+  if (isPattern(owner)) {
+    return key === 'source' ? owner.source : key === 'flags' ? owner.flags : unknown
+  }
+  if (isObject(owner)) {
+    if (key === 'length' && owner.isArray) return owner.fields.size
+    return owner.fields.has(key) ? owner.fields.get(key) : undefined
+  }
+  if (typeof owner === 'string') return key === 'length' ? owner.length : undefined
+  return unknown
+}
+
+/** Undefined when it is not known. */
+export function truth(value: Value): boolean | undefined {
+  if (value === unknown) return undefined
+  return isPrimitive(value) ? Boolean(value) : true
+}
