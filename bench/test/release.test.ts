@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { renderTable } from '../harness/table.ts'
-import type { RowResult } from '../harness/row.ts'
+import type { Observation, RowResult } from '../harness/row.ts'
 import { broken, lettersOf, missingTags, untrue } from '../suites/release/case/judge.ts'
 import { runProgram } from '../suites/release/case/run-program.ts'
 import { faults, uploadTime, workspace } from '../suites/release/conditions.ts'
@@ -23,6 +26,39 @@ import { changesets } from '../suites/release/tools/changesets.ts'
 import { heddle } from '../suites/release/tools/heddle.ts'
 import { lerna } from '../suites/release/tools/lerna.ts'
 import { pnpm } from '../suites/release/tools/pnpm.ts'
+
+test('a row of the suite: ours against a real registry that answers 409 once, and once more', async () => {
+  const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+  const only = ['--only', 'fault: 409 once', '--against', 'nobody']
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--conditions=heddle-source',
+    main,
+    'release',
+    '--json',
+    '--offline',
+    ...only,
+  ])
+  const rows = JSON.parse(stdout) as RowResult[]
+  assert.equal(rows.length, 1)
+  const { ours, loopGapMs, rssMb, observed } = rows[0]!
+  assert.deepEqual([ours, loopGapMs, rssMb], [5, null, null])
+  const { seconds: _, rerun, ...seen } = observed!['heddle']!
+  const letters = Object.keys(workspace)
+  assert.deepEqual(seen, {
+    command: 'heddle release publish',
+    exit: 0,
+    published: letters,
+    broken: [],
+    reported: { published: letters, already: [], failed: [], notDone: [] },
+    untrue: [],
+    treeClean: true,
+    changedFiles: 0,
+    message: '',
+    uploadsOfB: { sent: 2, accepted: 1 },
+  })
+  const { exit, published, missingTags: missing } = rerun as Observation
+  assert.deepEqual([exit, published, missing], [0, letters, []])
+})
 
 // Outputs of the pinned versions, shortened.
 
