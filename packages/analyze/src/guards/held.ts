@@ -1,5 +1,6 @@
 /** Locks that are certainly held at an event: taken on every way to it and not given back. */
 import type { Event, Graph } from '../ir/graph.ts'
+import { guardName, isNameOf } from './key.ts'
 
 type Held = ReadonlySet<string>
 
@@ -32,8 +33,9 @@ export class HeldGuards {
 }
 
 function apply(held: Set<string>, event: Event): void {
-  if (event.op === 'acquire') held.add(event.guard)
-  else if (event.op === 'release') held.delete(event.guard)
+  if (event.op === 'acquire') held.add(guardName(event.guard, event.key))
+  else if (event.op === 'release')
+    for (const name of held) if (isNameOf(name, event.guard)) held.delete(name)
 }
 
 function flow(graph: Graph): readonly (Held | undefined)[] {

@@ -7,6 +7,7 @@
 import type { Event, Graph } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 import type { HeldGuards } from './held.ts'
+import { isKeyed, reservationName } from './key.ts'
 import type { Reservations } from './reservation.ts'
 
 interface Range {
@@ -39,12 +40,13 @@ export class Serial {
   #decide(unit: FunctionUnit): string | undefined {
     if (unit.annotations.includes('serial')) return '@serial'
     if (unit.isExported || unit.callers.length === 0 || unit.reach.has('parallel')) return undefined
-    let guard: string | undefined
+    let weakest: string | undefined
     for (const site of unit.callers) {
-      guard = this.#guardAt(site)
+      const guard = this.#guardAt(site)
       if (guard === undefined) return undefined
+      if (weakest === undefined || isKeyed(guard)) weakest = guard
     }
-    return guard
+    return weakest
   }
 
   #guardAt(site: CallSite): string | undefined {
@@ -52,7 +54,7 @@ export class Serial {
     const { graph } = host
     if (graph === undefined) return undefined
     const reservation = this.#reservations.during(host, site)
-    if (reservation !== undefined) return reservation.name
+    if (reservation !== undefined) return reservationName(reservation)
     const chain = this.chainAt(graph, site)
     if (chain !== undefined) return chain
     for (const block of graph.blocks) {

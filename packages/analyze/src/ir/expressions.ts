@@ -219,7 +219,10 @@ export function keyNumber(cx: HostLowering, wrapped: Expression): string | undef
       return 'this'
     case 'Identifier': {
       const binding = cx.scope.find(node.name)
-      return binding === undefined ? undefined : `b${binding.id}`
+      if (binding === undefined) return undefined
+      // A constant of the module is one key for everybody.
+      const isConstant = binding.kind === 'const' && binding.unit.kind === 'module'
+      return `${isConstant || binding.kind === 'import' ? 'c' : 'b'}${binding.id}`
     }
     case 'MemberExpression': {
       const name = keyName(node.property, node.computed)

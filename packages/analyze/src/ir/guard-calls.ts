@@ -74,8 +74,12 @@ export function guardOf(
     const own = object.location?.key ?? `${objectText}.${name}`
     return { op: 'scoped', guard: own, key: keyOf(cx, callee, args[0], values[0]), isScoped: true }
   }
-  if (hasFunction && (sharedRun.test(name) || isLimitOfOne(cx, name)))
-    return { op: 'scoped', guard: name, key: keyOf(cx, callee, args[0], values[0]), isScoped: true }
+  if (hasFunction && (sharedRun.test(name) || isLimitOfOne(cx, name))) {
+    // `singlePromise(fn, key)` and `coalesce(key, fn)` are both in use.
+    const at = args.findIndex((arg) => !isFunction(arg))
+    const key = keyOf(cx, callee, args[at], values[at])
+    return { op: 'scoped', guard: name, key, isScoped: true }
+  }
   if (objectText === '') return undefined
   const guard = object.location?.key ?? objectText
   const key = keyOf(cx, callee, args[0], values[0])

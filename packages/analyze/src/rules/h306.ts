@@ -1,5 +1,6 @@
 /** H306 key mismatch: state is indexed by one key and its guard by another, so the guard guards nothing. */
 import type { Access, GuardEvent } from '../ir/graph.ts'
+import { guardName } from '../guards/key.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, sameKey } from './fixes.ts'
@@ -41,7 +42,8 @@ function under(model: Model, host: Host, guard: GuardEvent): Draft | undefined {
       continue
     const way = overSuspension(host.graph, read, (event) => event === write.access)
     if (way === undefined) continue
-    if (!model.held.at(host.graph, read.block.id, read.access).has(guard.guard)) continue
+    const held = model.held.at(host.graph, read.block.id, read.access)
+    if (!held.has(guardName(guard.guard, guard.key))) continue
     return describe(host, guard, read.access, write.access, way.suspensions)
   }
   return undefined

@@ -11,7 +11,7 @@ import { mutex, readLate, transaction } from './fixes.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { isIdentityCheck, overSuspension } from './walk.ts'
+import { inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h501(model: Model): Draft[] {
   const drafts: Draft[] = []
@@ -73,6 +73,7 @@ function peeked(
 ): Draft | undefined {
   if (location.field !== '0' || location.parent === undefined) return undefined
   const list = location.parent.canonical
+  if (isDrainedByOne(host, list)) return undefined
   for (const read of accesses) {
     if (read.access.op !== 'read') continue
     const way = overSuspension(
@@ -88,6 +89,23 @@ function peeked(
     return describe(host, list, read.access, write, way.suspensions)
   }
   return undefined
+}
+
+/** `list.push(x); if (list.length > 1) return`: the one who finds it empty drains it for all. */
+function isDrainedByOne(host: Host, list: Location): boolean {
+  const accesses = host.accesses.get(list) ?? []
+  return accesses.some(
+    (one) =>
+      one.access.kind === 'append' &&
+      inSameRegion(
+        host.graph,
+        one,
+        (event) =>
+          event.op === 'read' &&
+          event.location.canonical === list &&
+          event.checks.some((check) => !check.branch.isLoop),
+      ) !== undefined,
+  )
 }
 
 function describe(

@@ -1,5 +1,6 @@
 /** Everything rules may ask about a program. Computed once, lazily where it is dear. */
 import { HeldGuards } from '../guards/held.ts'
+import { isKeyed, protects, reservationName } from '../guards/key.ts'
 import { Reservations } from '../guards/reservation.ts'
 import { Serial } from '../guards/serial.ts'
 import type { Access, Block, Event, Graph } from '../ir/graph.ts'
@@ -173,20 +174,40 @@ export class Model {
     from: Located,
     to: { readonly block: Block; readonly event: Access | Suspension },
   ): string | undefined {
+    const { location } = from.access
+    for (const name of this.#guardsOver(host, suspension, from, to))
+      if (protects(name, location.canonical)) return name
+    return undefined
+  }
+
+  *#guardsOver(
+    host: FunctionUnit,
+    suspension: Suspension | undefined,
+    from: Located,
+    to: { readonly block: Block; readonly event: Access | Suspension },
+  ): Generator<string> {
     if (suspension !== undefined) {
       const reserved = this.reservations.at(host, suspension)
       if (reserved !== undefined && reserved !== from.access.location.canonical)
-        return reserved.name
+        yield reservationName(reserved)
     }
     const here = this.held.at(from.graph, from.block.id, from.access)
     if (here.size > 0) {
       const there = this.held.at(from.graph, to.block.id, to.event)
-      for (const guard of here) if (there.has(guard)) return guard
+      for (const guard of here) if (there.has(guard)) yield guard
     }
     const chain = this.serial.chainAt(from.graph, from.access)
-    if (chain !== undefined && chain === this.serial.chainAt(from.graph, to.event)) return chain
-    return this.serial.guardOf(host)
+    if (chain !== undefined && chain === this.serial.chainAt(from.graph, to.event)) yield chain
+    const serial = this.serial.guardOf(host)
+    // A key of the callers means something here only if the entry is chosen by what they passed.
+    if (serial !== undefined && (!isKeyed(serial) || isChosenByCaller(host, from.access.location)))
+      yield serial
   }
+}
+
+function isChosenByCaller(host: FunctionUnit, location: Location): boolean {
+  const key = /\[([\w$]+)[^[]*$/.exec(location.name)?.[1]
+  return key !== undefined && host.params.includes(key)
 }
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
