@@ -1,9 +1,5 @@
-import { visitorKeys } from 'oxc-parser'
 import type { ParsedFile } from '../frontend/parse.ts'
-
-type TreeNode = { readonly type: string; readonly start: number; readonly end: number } & Readonly<
-  Record<string, unknown>
->
+import { walkFile, type TreeNode } from './walk.ts'
 
 /**
  * What other files can see of a file's types: its text without the bodies of functions.
@@ -13,20 +9,12 @@ type TreeNode = { readonly type: string; readonly start: number; readonly end: n
  */
 export function shapeOf(parsed: ParsedFile): string {
   const bodies: TreeNode[] = []
-  const rest: TreeNode[] = [parsed.program as unknown as TreeNode]
-  for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
+  walkFile(parsed, (node) => {
     const body = node['body'] as TreeNode | undefined
-    if (isFunction(node) && body?.type === 'BlockStatement') {
-      bodies.push(body)
-      continue
-    }
-    for (const key of visitorKeys[node.type] ?? []) {
-      const value = node[key]
-      if (Array.isArray(value)) {
-        for (const item of value) if (item !== null) rest.push(item as TreeNode)
-      } else if (value !== null && value !== undefined) rest.push(value as TreeNode)
-    }
-  }
+    if (!isFunction(node) || body?.type !== 'BlockStatement') return true
+    bodies.push(body)
+    return false
+  })
   bodies.sort((a, b) => a.start - b.start)
   let shape = ''
   let from = 0
