@@ -12,6 +12,7 @@ import { levels, type Finding, type Level } from '../finding.ts'
 import { applySuppressions } from '../suppress/apply.ts'
 import type { FixedFinding, Report } from './report.ts'
 import { SourceLines } from './source-lines.ts'
+import { surveyTargets } from './survey-targets.ts'
 
 export interface ReportOptions {
   /** Whether a finding is in what was asked for; `extent` are the lines of its function. */
@@ -27,6 +28,8 @@ export interface ReportOptions {
   readonly failLevel: Level
   readonly baseline: Baseline | undefined
   readonly showsKnown: boolean
+  /** Targets that are described even where nothing is found. */
+  readonly surveyed: readonly string[]
   /** Types were switched off for this run: what is not found now may be found in the next. */
   readonly isWithoutTypes: boolean
   /** `2026-11-16`, by UTC. */
@@ -83,6 +86,7 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
       belowLevel: compared.findings.length - shown.length,
       hasBaseline: baseline !== undefined,
       showsKnown: options.showsKnown,
+      surveys: surveyTargets(options.surveyed, program),
       source: new SourceLines(read),
     },
     baseline: nextBaseline(

@@ -5,14 +5,19 @@
  * Code and names come from the analysed program: what would end a table cell, a code span or a fence is
  * escaped, so that a document says what the program says and nothing else.
  */
-import type { Finding, Fix, SharedState, SourceSpan } from '../finding.ts'
+import type { Checkpoint, Finding, Fix, SharedState, SourceSpan } from '../finding.ts'
 import { countLevels, shownFindings, type Report } from './report.ts'
 import type { SourceLines } from './source-lines.ts'
+import type { Survey } from './survey.ts'
 import { accessNames, classWords, count, firstFew, stepsOf } from './words.ts'
 
 export function markdownReport(report: Report): string {
-  const sections = shownFindings(report).map((finding) => findingSection(finding, report.source))
-  return `${[...sections, closing(report)].join('\n\n')}\n`
+  const shown = shownFindings(report)
+  const sections = shown.map((finding) => findingSection(finding, report.source))
+  // What was found about a target says more than what there is.
+  const quiet = shown.length === 0 ? report.surveys : []
+  const surveys = quiet.map((survey) => surveySection(survey, report.source))
+  return `${[...sections, ...surveys, closing(report)].join('\n\n')}\n`
 }
 
 /** Code in a line of text. */
@@ -56,11 +61,11 @@ export function findingSection(finding: Finding, source: SourceLines): string {
     '',
     '### Shared state',
     '',
-    ...sharedTable(finding),
+    ...sharedTable(finding, 'None: this is not about shared state.'),
     '',
     '### Checkpoints',
     '',
-    ...checkpointList(finding, source),
+    ...checkpointList(findingRows(finding), finding.file, source),
     '',
     '### Race trace',
     '',
@@ -75,8 +80,38 @@ export function findingSection(finding: Finding, source: SourceLines): string {
   ].join('\n')
 }
 
-function sharedTable({ shared, file }: Finding): string[] {
-  if (shared.length === 0) return ['None: this is not about shared state.']
+/** The same five parts for a target in which nothing was found. */
+export function surveySection(survey: Survey, source: SourceLines): string {
+  return [
+    `## Concurrency analysis: ${code(survey.target)}`,
+    '',
+    '### Shared state',
+    '',
+    ...sharedTable(survey, 'None.'),
+    '',
+    '### Checkpoints',
+    '',
+    ...checkpointList(rowsOf(survey.checkpoints), survey.file, source),
+    '',
+    '### Race trace',
+    '',
+    'None was found: no order of tasks is known in which another one gets between a check and its act.',
+    '',
+    '### Classification',
+    '',
+    'No race.',
+    '',
+    '### Fixes',
+    '',
+    'None needed.',
+  ].join('\n')
+}
+
+function sharedTable(
+  { shared, file }: Pick<Finding, 'shared' | 'file'>,
+  whenEmpty: string,
+): string[] {
+  if (shared.length === 0) return [whenEmpty]
   const rows = shared.map((state) => sharedRow(state, file))
   return ['| State | Scope | Writers | Readers | Guard |', '|---|---|---|---|---|', ...rows]
 }
@@ -114,21 +149,32 @@ interface CheckpointRow {
   readonly says: string
 }
 
-function checkpointList(finding: Finding, source: SourceLines): string[] {
-  const { checkSpan, actSpan, checkpoints } = finding
-  const isRace = finding.class !== 'blocking' && finding.class !== 'suppression'
-  const rows: CheckpointRow[] = checkpoints.map(({ span, kind, note }) => ({
+function rowsOf(checkpoints: readonly Checkpoint[]): CheckpointRow[] {
+  return checkpoints.map(({ span, kind, note }) => ({
     span,
     says: note === '' ? checkpointWords[kind] : `${checkpointWords[kind]}: ${note}`,
   }))
-  if (isRace) rows.push({ span: checkSpan, says: '(not a checkpoint: the check)' })
-  if (isRace) rows.push({ span: actSpan, says: '(not a checkpoint: the act)' })
+}
+
+function findingRows({ checkSpan, actSpan, checkpoints, class: kind }: Finding): CheckpointRow[] {
+  const rows = rowsOf(checkpoints)
+  if (kind === 'blocking' || kind === 'suppression') return rows
+  rows.push({ span: checkSpan, says: '(not a checkpoint: the check)' })
+  rows.push({ span: actSpan, says: '(not a checkpoint: the act)' })
+  return rows
+}
+
+function checkpointList(
+  rows: readonly CheckpointRow[],
+  main: string,
+  source: SourceLines,
+): string[] {
   if (rows.length === 0) return ['None.']
   const textOf = ({ file, line }: SourceSpan): string =>
     shorten(source.of(file)?.line(line).trim() ?? '')
-  const sorted = rows.toSorted((a, b) => byPlace(finding.file, a.span, b.span))
+  const sorted = rows.toSorted((a, b) => byPlace(main, a.span, b.span))
   const labels = sorted.map(({ span }) => {
-    const place = span.file === finding.file ? `L${span.line}` : `${span.file} L${span.line}`
+    const place = span.file === main ? `L${span.line}` : `${span.file} L${span.line}`
     return `${place}: ${textOf(span)}`
   })
   const width = Math.max(...labels.map((label) => label.length))

@@ -2,6 +2,7 @@
 import type { AnalysisStats, Diagnostic } from '../analysis.ts'
 import type { Finding, Level } from '../finding.ts'
 import type { SourceLines } from './source-lines.ts'
+import type { Survey } from './survey.ts'
 
 /** A finding and what the baseline says about it: `new` also where there is no baseline. */
 export interface ReportedFinding {
@@ -37,6 +38,8 @@ export interface Report {
   readonly hasBaseline: boolean
   /** Whether people want to see what is in the baseline as well. Programs always get it. */
   readonly showsKnown: boolean
+  /** Of targets that are parts of files, for documents about them. */
+  readonly surveys: readonly Survey[]
   /** For code frames. */
   readonly source: SourceLines
 }

@@ -47,6 +47,7 @@ function make(
     baseline: undefined,
     showsKnown: false,
     isWithoutTypes: false,
+    surveyed: [],
     today: '2026-11-16',
     ...options,
   })

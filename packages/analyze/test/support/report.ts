@@ -28,6 +28,7 @@ export function sampleReport(
     belowLevel: 0,
     hasBaseline: false,
     showsKnown: false,
+    surveys: [],
     source: sampleSource,
     ...changes,
   }

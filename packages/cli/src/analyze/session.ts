@@ -200,6 +200,7 @@ export class Session {
         baseline,
         showsKnown: settings.failOn === 'any',
         isWithoutTypes: !this.#flags.types,
+        surveyed: settings.format === 'markdown' ? this.#targets : [],
         today: new Date(systemKernel.clock.wallTime()).toISOString().slice(0, 10),
       },
     )

@@ -48,7 +48,7 @@ export function isInChange(
 }
 
 /** `connect` names `Client.connect` and everything inside it. */
-function isPartOf(qualified: string, name: string): boolean {
+export function isPartOf(qualified: string, name: string): boolean {
   return `.${qualified}.`.includes(`.${name}.`)
 }
 
