@@ -16,8 +16,9 @@ export function surveyTargets(targets: readonly string[], program: Program): Sur
       if (spec.kind === 'function') return isPartOf(unit.name, spec.name)
       // The initialisers of a class are all over it, and nobody else is there yet.
       if (unit.name.endsWith('<fields>')) return false
-      const { lineAt } = unit.file.parsed
-      return lineAt(unit.start).line <= spec.to && lineAt(unit.end).line >= spec.from
+      const { parsed } = unit.file
+      const from = parsed.lineAt(unit.start).line
+      return from <= spec.to && parsed.lineAt(unit.end).line >= spec.from
     }
     return [survey(program, { target: plain(target), file }, isWanted)]
   })

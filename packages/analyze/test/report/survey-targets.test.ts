@@ -50,8 +50,8 @@ test('a function: what it shares, with whom, under which guard, and where it let
   )
   assert.match(entries.guard!, / \(for writing\)$/)
   assert.ok(entries.readers.some((access) => access.function === 'Store.size'))
-  const save = survey!.shared.find(({ name }) => name === 'Store.#save')
-  assert.equal(save?.guard, 'never written after it was made')
+  const lock = survey!.shared.find(({ name }) => name === 'Store.#lock')
+  assert.equal(lock?.guard, 'never written after it was made')
   assert.ok(survey!.checkpoints.some(({ span, kind }) => kind === 'await' && span.line === 15))
 })
 
