@@ -122,8 +122,7 @@ export class Reservations {
           const isBehind = after > 0
           if (isTarget(event)) {
             if (untilRegionEnds) return passed + base
-            if (base === taken && event.op === 'suspend' && event.kind === 'continuation')
-              return stop
+            if (base === taken && waitsForOwner(event, location)) return stop
             return base === reserved ? stop : found
           }
           switch (event.op) {
@@ -168,4 +167,11 @@ export class Reservations {
     )
     return answer !== undefined
   }
+}
+
+/** On the way of a waiter: it waits for the promise itself, or is what the owner hung on it. */
+function waitsForOwner(event: Event, location: Location): boolean {
+  if (event.op !== 'suspend') return false
+  if (event.kind === 'continuation') return true
+  return event.awaited.some((access) => access.location.canonical === location)
 }

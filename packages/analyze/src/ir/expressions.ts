@@ -275,7 +275,7 @@ export function awaitValue(
     call.isJoined = true
     call.isAwaited = true
   }
-  cx.suspend(kind, start, end, joins)
+  cx.suspend(kind, start, end, joins, value.reads)
   if (value.tail !== undefined) {
     // What follows runs when the continuations have run, not beside them.
     if (value.isTailOptional !== true) cx.unreachable()

@@ -271,15 +271,15 @@ export class HostLowering {
     return access
   }
 
-  suspend(kind: SuspensionKind, start: number, end: number, joins: readonly CallSite[]): void {
-    const suspension: Suspension = {
-      op: 'suspend',
-      kind,
-      owner: this.frame.unit,
-      start,
-      end,
-      joins,
-    }
+  suspend(
+    kind: SuspensionKind,
+    start: number,
+    end: number,
+    joins: readonly CallSite[],
+    awaited: readonly Access[] = [],
+  ): void {
+    const { unit: owner } = this.frame
+    const suspension: Suspension = { op: 'suspend', kind, owner, start, end, joins, awaited }
     this.frame.unit.suspensions.push(suspension)
     this.current.events.push(suspension)
     if (kind !== 'call') this.#suspends = true

@@ -11,7 +11,7 @@
  * I3. `reach` of a unit contains the reach of everything that calls it.
  */
 import type { ParsedFile } from '../frontend/parse.ts'
-import type { Check, Graph } from './graph.ts'
+import type { Access, Check, Graph } from './graph.ts'
 import type { Location } from './locations.ts'
 import type { AnyFunction, AnyNode } from './nodes.ts'
 import type { Scope } from './scope.ts'
@@ -138,6 +138,8 @@ export interface Suspension {
   readonly end: number
   /** Calls whose results are waited for here: what they do after their own suspension is done by now. */
   readonly joins: readonly CallSite[]
+  /** Reads of what is waited for: `await this.pending`. */
+  readonly awaited: readonly Access[]
 }
 
 /** When a callee runs the function it is given. */

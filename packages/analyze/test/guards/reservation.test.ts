@@ -88,3 +88,23 @@ test('what the owner hangs on a shared promise is not run by those who wait for 
 `
   assert.deepEqual(await races(source), [])
 })
+
+test('those who wait for what is reserved are not in the window', async () => {
+  const source = `export class Link {
+  ready = false
+  readying: Promise<void> | undefined
+  async connect() {
+    if (!this.ready) await (this.readying ?? this.prepare())
+  }
+  prepare() {
+    this.readying = this.greet()
+    return this.readying
+  }
+  private async greet() {
+    await hello()
+    this.ready = true
+  }
+}
+`
+  assert.deepEqual(await races(source), [])
+})
