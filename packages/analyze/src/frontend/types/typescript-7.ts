@@ -12,7 +12,7 @@ import path from 'node:path'
 import { describe } from '@heddle/core/lowlevel'
 import type { TypeFacts, TypeSource } from '../types.ts'
 import { NativeSession } from './native-api.ts'
-import type { NativeModule, NativeSnapshot } from './native-api.ts'
+import type { NativeModule, NativeSnapshot, SnapshotChange } from './native-api.ts'
 import { Flags, NativeFacts } from './native-facts.ts'
 import { NearestTsconfig } from './nearest-tsconfig.ts'
 import { RequestLimit } from './request-limit.ts'
@@ -87,22 +87,28 @@ export class TypeScript7 implements TypeSource {
   #open(session: NativeSession): void {
     const { files } = this.#options
     const nearest = new NearestTsconfig()
-    const configs = new Set(files.flatMap((file) => nearest.of(file) ?? []))
-    for (const config of configs) this.#tryChange(session, config, [config], [])
+    const configs = [...new Set(files.flatMap((file) => nearest.of(file) ?? []))]
+    this.#openProjects(session, configs)
     const alone = files.filter((file) => !this.#facts.has(file))
-    if (alone.length > 0)
-      this.#tryChange(session, `${alone.length} files without a tsconfig`, [], alone)
+    if (alone.length > 0) {
+      const what = `${alone.length} files without a tsconfig`
+      this.#tryOpen(session, what, { openFiles: alone })
+    }
   }
 
-  /** A broken project costs its types; one more request tells it from a compiler that has ended. */
-  #tryChange(
-    session: NativeSession,
-    what: string,
-    openProjects: readonly string[],
-    openFiles: readonly string[],
-  ): void {
+  /** All at once; where one of them is broken, one by one, so that it costs its own types only. */
+  #openProjects(session: NativeSession, configs: readonly string[]): void {
     try {
-      this.#assign(session.change({ openProjects, openFiles }))
+      this.#assign(session.change({ openProjects: configs }))
+    } catch {
+      for (const config of configs) this.#tryOpen(session, config, { openProjects: [config] })
+    }
+  }
+
+  /** One more request tells something that cannot be opened from a compiler that has ended. */
+  #tryOpen(session: NativeSession, what: string, change: SnapshotChange): void {
+    try {
+      this.#assign(session.change(change))
     } catch (error) {
       session.change({})
       this.#options.onProblem(`The compiler cannot open ${what}: ${describe(error)}`)
