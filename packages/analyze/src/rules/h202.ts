@@ -49,7 +49,8 @@ function isOperation(access: Access): boolean {
     return false
   if (value.constructed !== undefined)
     return /Controller|Deferred|Promise|Token|Operation/.test(value.constructed.name)
-  return value.fresh === 'promise' || value.tail !== undefined || (value.calls?.length ?? 0) > 0
+  const isPromise = value.calls?.some((site) => site.isJoined && site.name !== '') === true
+  return value.fresh === 'promise' || value.tail !== undefined || isPromise
 }
 
 function from(model: Model, host: Host, location: Location, stored: Located): Draft | undefined {
