@@ -12,36 +12,38 @@ import { isFunction, isLoop, walk } from './syntax.ts'
 const sizeFields = new Set(['length', 'size', 'byteLength', 'byteSize', 'bytes'])
 const comparisons = new Set(['<', '>', '<=', '>='])
 
+type Comparison = Extract<Node, { type: 'BinaryExpression' }>
+
+const known = new WeakMap<Node, readonly Comparison[]>()
+
 /** In the text of the function, before `position`. `name` is `body` or `req.body`. */
 export function isBoundedBefore(around: Node | undefined, name: string, position: number): boolean {
   if (around === undefined) return false
-  let isFound = false
-  walk(around, (node) => {
-    if (isFound || node.start >= position) return false
-    if (node !== around && isFunction(node) && node.end < position) return false
-    if (isLoop(node) && node.end < position) return false
-    if (node.type === 'BinaryExpression' && comparisons.has(node.operator)) {
-      const [left, right] = [node.left as Expression, node.right]
-      if ((isSizeOf(left, name) && isLimit(right)) || (isSizeOf(right, name) && isLimit(left))) {
-        isFound = !isLoopTest(around, node)
-      }
-    }
-    return undefined
+  let all = known.get(around)
+  if (all === undefined) {
+    all = comparisonsIn(around)
+    known.set(around, all)
+  }
+  return all.some(({ start, left, right }) => {
+    if (start >= position) return false
+    const [a, b] = [left as Expression, right]
+    return (isSizeOf(a, name) && isLimit(b)) || (isSizeOf(b, name) && isLimit(a))
   })
-  return isFound
 }
 
-function isLoopTest(around: Node, test: Node): boolean {
-  let isTest = false
+/** Comparisons by size that a function makes itself, other than to find the end of a loop. */
+function comparisonsIn(around: Node): readonly Comparison[] {
+  const found: Comparison[] = []
+  const loopTests: Node[] = []
   walk(around, (node) => {
-    if (node.start > test.start || node.end < test.end) return false
-    if (isLoop(node) && 'test' in node && node.test !== null) {
-      const { start, end } = node.test as Node
-      if (start <= test.start && end >= test.end) isTest = true
-    }
+    if (node !== around && isFunction(node)) return false
+    if (isLoop(node) && 'test' in node && node.test !== null) loopTests.push(node.test)
+    if (node.type === 'BinaryExpression' && comparisons.has(node.operator)) found.push(node)
     return undefined
   })
-  return isTest
+  return found.filter(
+    ({ start, end }) => !loopTests.some((test) => test.start <= start && test.end >= end),
+  )
 }
 
 /** `body.length`, `Buffer.byteLength(body)`, `String(body).length`. */

@@ -41,19 +41,6 @@ export function found(entry: SourceEntry, file: FileUnit, { start, end }: Span):
   }
 }
 
-/** `body = value`, and more of it: `body += value`, `list.push(value)`. */
-export function addedTo(node: Node, name: string): { value: Node; isMore: boolean } | undefined {
-  if (node.type === 'AssignmentExpression') {
-    if (node.left.type !== 'Identifier' || node.left.name !== name) return undefined
-    return { value: node.right, isMore: node.operator === '+=' }
-  }
-  if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return undefined
-  const { object, property, computed } = node.callee
-  const [value] = node.arguments
-  if (object.type !== 'Identifier' || object.name !== name || value === undefined) return undefined
-  return keyName(property, computed) === 'push' ? { value, isMore: true } : undefined
-}
-
 /** `req` of `req`, `ctx.request` of `ctx.request`: as models name the owner of a property. */
 export function nameOf(expression: Node): string | undefined {
   const node = unwrap(expression as Expression)

@@ -17,13 +17,15 @@ import { declarationOf } from './declarations.ts'
 import type { Declaration } from './declarations.ts'
 import type { RootFinder } from './roots.ts'
 import type { SymbolResolver } from './symbols.ts'
-import { functionAround, pathTo, pathToCall, walk } from './syntax.ts'
+import { functionAround, pathTo, pathToCall } from './syntax.ts'
+import { assignedIn } from './assignments.ts'
 import { isBoundedBefore } from './bounds.ts'
-import { addedTo, bounded, found, nameOf, unknown, worst } from './origin-kinds.ts'
+import { bounded, found, nameOf, unknown, worst } from './origin-kinds.ts'
 import type { Origin } from './origin-kinds.ts'
 
 const maxDepth = 12
 const maxCallers = 6
+const maxAssignments = 4
 
 /** Their result is small, or no larger than a number says. */
 const boundingMethods = new Set(['substr', 'at', 'charAt', 'indexOf', 'digest', 'charCodeAt'])
@@ -136,18 +138,7 @@ export class OriginFinder {
       )
     }
     if (isModuleLevel) return init === null ? unknown : worst(values)
-    let count = 0
-    walk(around, (node) => {
-      const added = path.includes(node) || count > 4 ? undefined : addedTo(node, name)
-      if (added === undefined) return undefined
-      count += 1
-      const origin = this.originOf(file, this.#pathOf(file, added.value), depth + 2)
-      // What is put together from chunks has no limit, though each of them has one.
-      values.push(
-        added.isMore && origin.kind === 'source' ? { ...origin, limit: undefined } : origin,
-      )
-      return undefined
-    })
+    values.push(...this.#assigned(file, around, name, path, depth + 2))
     return values.length === 0 ? unknown : worst(values)
   }
 
@@ -195,21 +186,26 @@ export class OriginFinder {
     return this.originOf(file, [...path, callee, callee.object], depth + 1)
   }
 
+  #assigned(
+    file: FileUnit,
+    around: Node,
+    name: string,
+    path: readonly Node[],
+    depth: number,
+  ): readonly Origin[] {
+    const others = assignedIn(around, name).filter(({ node }) => !path.includes(node))
+    return others.slice(0, maxAssignments).map(({ value, isMore }) => {
+      const origin = this.originOf(file, this.#pathOf(file, value), depth)
+      // What is put together from chunks has no limit, though each of them has one.
+      return isMore && origin.kind === 'source' ? { ...origin, limit: undefined } : origin
+    })
+  }
+
   /** What the class stores in one of its fields. */
   #field(file: FileUnit, field: string, path: readonly Node[], depth: number): Origin {
     const owner = path.findLast(({ type }) => type === 'ClassBody')
     if (owner === undefined || depth > maxDepth - 3) return unknown
-    const values: Origin[] = []
-    walk(owner, (node) => {
-      if (node.type !== 'AssignmentExpression' || path.includes(node) || values.length > 2)
-        return undefined
-      const { left } = node
-      if (left.type !== 'MemberExpression' || left.object.type !== 'ThisExpression')
-        return undefined
-      if (keyName(left.property, left.computed) !== field) return undefined
-      values.push(this.originOf(file, this.#pathOf(file, node.right), depth + 3))
-      return undefined
-    })
+    const values = this.#assigned(file, owner, `this.${field}`, path, depth + 3)
     return values.length === 0 ? unknown : worst(values)
   }
 

@@ -109,30 +109,40 @@ export function canonical(value: number): number {
   return value >= 128 && code < 128 ? value : code
 }
 
-let caseGroups: readonly (readonly number[])[] | undefined
+/** By character: those that `i` takes for the same, where there are others. */
+let caseGroups: ReadonlyMap<number, readonly number[]> | undefined
 
-function groupsByCase(): readonly (readonly number[])[] {
+function groupsByCase(): ReadonlyMap<number, readonly number[]> {
   if (caseGroups !== undefined) return caseGroups
-  const byUpper = new Map<number, number[]>()
+  const groups = new Map<number, number[]>()
   for (let value = 0; value <= lastUnit; value += 1) {
     if (value >= 0xd800 && value <= 0xdfff) continue
     const upper = canonical(value)
     if (upper === value) continue
-    const group = byUpper.get(upper)
-    if (group === undefined) byUpper.set(upper, [upper, value])
-    else group.push(value)
+    const group = groups.get(upper) ?? [upper]
+    group.push(value)
+    groups.set(upper, group)
+    groups.set(value, group)
   }
-  caseGroups = [...byUpper.values()]
+  caseGroups = groups
   return caseGroups
 }
 
 /** With everything that `i` lets the set match too. */
 export function withBothCases(set: CharSet): CharSet {
+  const groups = groupsByCase()
   const added: [number, number][] = []
-  for (const group of groupsByCase()) {
-    if (group.some((value) => contains(set, value))) {
-      for (const value of group) added.push([value, value])
+  const add = (group: readonly number[] | undefined): void => {
+    for (const value of group ?? []) added.push([value, value])
+  }
+  let size = 0
+  for (const [first, last] of rangesOf(set)) size += last - first + 1
+  if (size < groups.size) {
+    for (const [first, last] of rangesOf(set)) {
+      for (let value = first; value <= last; value += 1) add(groups.get(value))
     }
+  } else {
+    for (const [value, group] of groups) if (contains(set, value)) add(group)
   }
   return added.length === 0 ? set : charSet([...rangesOf(set), ...added])
 }
