@@ -65,7 +65,7 @@ function from(model: Model, timer: CallSite, work: FunctionUnit): Draft | undefi
   const check: Place = firstCheck(work) ?? {
     owner: work,
     start: work.start,
-    end: Math.min(work.end, work.start + 40),
+    end: headEnd(work),
   }
   const name = effect.location.name
   return {
@@ -141,4 +141,10 @@ function otherRoots(work: FunctionUnit, timer: CallSite): string[] {
       found.push(why.text)
   }
   return found
+}
+
+/** Where its body begins: a place that other layouts of the code have too. */
+function headEnd({ node, end }: FunctionUnit): number {
+  const { body } = node as { readonly body?: { readonly start: number } | null }
+  return body?.start ?? end
 }

@@ -18,18 +18,27 @@ async function fingerprints(code: string, name: string): Promise<string[]> {
 const races = rulePages.filter(({ class: kind }) => kind !== 'suppression')
 
 test('R1: lines, comments, indentation and file names change no fingerprint, whatever the rule', async () => {
+  const before = new Map<string, string[]>()
+  for (const { id, race } of races) {
+    const found = await fingerprints(race, 'example.ts')
+    assert.ok(found.length > 0, id)
+    before.set(id, found)
+  }
   const noise = fc.constantFrom('', '// a note', '/* another\n   note */', 'const unrelated = 1')
-  const page = fc.constantFrom(...races)
   const indent = fc.constantFrom('', '  ', '\t')
   const name = fc.constantFrom('example.ts', 'moved/elsewhere.ts')
   await fc.assert(
-    fc.asyncProperty(page, fc.array(noise, { maxLength: 4 }), indent, name, async (...drawn) => {
-      const [{ id, race }, lines, space, file] = drawn
-      const edited = [...lines, race].join('\n').replaceAll('\n', `\n${space}`)
-      const before = await fingerprints(race, 'example.ts')
-      assert.ok(before.length > 0, id)
-      assert.deepEqual(await fingerprints(edited, file), before, id)
-    }),
-    { numRuns: 60 },
+    fc.asyncProperty(
+      fc.array(noise, { maxLength: 4 }),
+      indent,
+      name,
+      async (lines, space, file) => {
+        for (const { id, race } of races) {
+          const edited = [...lines, race].join('\n').replaceAll('\n', `\n${space}`)
+          assert.deepEqual(await fingerprints(edited, file), before.get(id), id)
+        }
+      },
+    ),
+    { numRuns: 15 },
   )
 })
