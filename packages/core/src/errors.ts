@@ -436,6 +436,12 @@ export const errorTable = {
       `The plan would release what nobody can install: ${list(p.problems, ({ problem }) => `${problem}.`)}`,
     'Release the missing packages too, or correct the ranges; nothing has been uploaded.',
   ),
+  HDL_PLAN_STALE: entry(
+    false,
+    (p: { restored: readonly string[] }) =>
+      `The plan was made before manifests were restored that a killed release had left pinned: ${list(p.restored, (file) => file)}`,
+    'Make the plan again; they are restored now, and nothing has been uploaded.',
+  ),
   HDL_HISTORY_CUT: entry(
     false,
     (p: { packages: readonly string[] }) =>

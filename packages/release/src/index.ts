@@ -15,7 +15,7 @@ export type {
 export { readWorkspace, type ReadWorkspaceOptions } from './workspace/read-workspace.ts'
 
 // plan/: what is to be released.
-export type { PlanOptions } from './plan/assemble.ts'
+export type { OnRegistry, PlanOptions } from './plan/assemble.ts'
 export { checkPlan, requireInstallable, type PlanFinding } from './plan/check-plan.ts'
 export { planAsPrepared } from './plan/choose-source.ts'
 export { planFromChangesets } from './plan/from-changesets.ts'

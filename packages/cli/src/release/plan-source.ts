@@ -8,17 +8,20 @@ import {
   planFromFile,
   planFromManifests,
   readWorkspace,
+  type OnRegistry,
   type PlanOptions,
   type Registries,
   type ReleasePlan,
 } from '@heddle/release'
 import type { PlanFlags } from '../commands/release.ts'
 
-export async function readPlan(flags: PlanFlags): Promise<ReleasePlan> {
+/** With `onRegistry`, what is needed and not released with it must be there. */
+export async function readPlan(flags: PlanFlags, onRegistry?: OnRegistry): Promise<ReleasePlan> {
   const workspace = await readWorkspace(process.cwd())
   const options: PlanOptions = {
     ...(flags.include !== undefined && { include: flags.include }),
     ...(flags.exclude !== undefined && { exclude: flags.exclude }),
+    ...(onRegistry !== undefined && { onRegistry }),
     ...(flags.distTag !== undefined && { tag: flags.distTag }),
   }
   const { from } = flags
@@ -38,9 +41,9 @@ export async function readPlan(flags: PlanFlags): Promise<ReleasePlan> {
   }
 }
 
-export function registriesFor(plan: ReleasePlan, flags: PlanFlags): Promise<Registries> {
+export function registriesFor(root: string, flags: PlanFlags): Promise<Registries> {
   return openRegistries({
-    folder: plan.workspace.root,
+    folder: root,
     ...(flags.registry !== undefined && { npm: flags.registry }),
     ...(flags.pypi !== undefined && { pypi: flags.pypi }),
   })

@@ -6,7 +6,12 @@
  */
 import type { Graph, Run, RunEvent } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
-import { publishRelease, type ReleasePlan, type ReleaseReport } from '@heddle/release'
+import {
+  publishRelease,
+  readWorkspace,
+  type ReleasePlan,
+  type ReleaseReport,
+} from '@heddle/release'
 import type { PublishFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { JsonReporter } from '../output/json.ts'
@@ -23,7 +28,7 @@ export async function publish(flags: PublishFlags): Promise<void> {
   await answering(flags, async (answer) => {
     const session = new PublishSession(flags, answer)
     using _controls = session.controls
-    const report = await session.publish(await readPlan(flags))
+    const report = await session.publish()
     answer.tell(reportLines(report, session.symbols))
     answer.result(report)
     if (report.isCancelled) return exitCodes.cancelled
@@ -46,12 +51,20 @@ class PublishSession {
     this.controls = new Controls({ clock: this.#clock, exit: (code) => process.exit(code) })
   }
 
-  async publish(plan: ReleasePlan): Promise<ReleaseReport> {
+  async publish(): Promise<ReleaseReport> {
     const flags = this.#flags
-    await using registries = await registriesFor(plan, flags)
+    const { root } = await readWorkspace(process.cwd())
+    await using registries = await registriesFor(root, flags)
+    const { registryOf } = registries
+    const replan = (): Promise<ReleasePlan> =>
+      readPlan(flags, async (of, version, wait) => {
+        const found = await registryOf({ package: of }).read(of.name, version, wait)
+        return found !== undefined
+      })
     try {
-      return await publishRelease(plan, {
-        registryOf: (planned) => registries.registryOf(planned),
+      return await publishRelease(await replan(), {
+        registryOf,
+        replan,
         dryRun: flags.dryRun ?? false,
         staged: flags.staged ?? false,
         gate: flags.gate,

@@ -66,7 +66,7 @@ function packageLines(
   const style = isRehearsed ? 'green' : outcomeStyles[outcome]
   const state = isRehearsed ? 'succeeded' : outcomeStates[outcome]
   const word = isRehearsed ? 'packed and checked, not uploaded' : outcomeWords[outcome]
-  const by = blockedBy === undefined ? '' : ` by ${printable(blockedBy)}`
+  const by = blockedBy === undefined || outcome !== 'blocked' ? '' : ` by ${printable(blockedBy)}`
   const lines: Line[] = [
     [
       span(`${states[state]} `, style),

@@ -25,7 +25,7 @@ export async function rollback(flags: RollbackFlags): Promise<void> {
   await answering(flags, async ({ tell, result }) => {
     const say = (text: string): void => tell([[span(printable(text))]])
     const plan = await readPlan(flags)
-    await using registries = await registriesFor(plan, flags)
+    await using registries = await registriesFor(plan.workspace.root, flags)
     const options = {
       registryOf: registries.registryOf,
       ...(flags.message !== undefined && { message: flags.message }),

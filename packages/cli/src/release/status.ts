@@ -8,7 +8,7 @@ import { readPlan, registriesFor } from './plan-source.ts'
 export async function printStatus(flags: PlanFlags): Promise<void> {
   await answering(flags, async ({ tell, result }) => {
     const plan = await readPlan(flags)
-    await using registries = await registriesFor(plan, flags)
+    await using registries = await registriesFor(plan.workspace.root, flags)
     const status = await releaseStatus(plan, {
       registryOf: (planned) => registries.registryOf(planned),
     })

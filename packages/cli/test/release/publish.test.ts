@@ -150,8 +150,31 @@ test('a registry that repeats the token: it is not printed, kept or sent on', as
   }
 })
 
+test('L2 killed while manifests are pinned: the next release is planned from restored ones', async () => {
+  using ws = new Workspace('1.0.6')
+  const args = ['release', 'publish', '--registry', registry.url, '--no-smoke', '--json']
+  using program = new Program([...args, '--pin', 'in-place'], { cwd: ws.root })
+  await program.printed(/"type":"node"/)
+  program.process.kill('SIGKILL')
+  await program.ended()
+  assert.match(ws.git('status', '--porcelain'), /packages\/b\/package.json/)
+  const { code, stdout } = await runProgram(args, { cwd: ws.root })
+  assert.equal(code, 0, stdout)
+  const published = (await (await fetch(`${registry.url}/@cli/b/1.0.6`)).json()) as object
+  assert.deepEqual(published['dependencies' as keyof object], { '@cli/a': '^1.0.6' })
+  assert.equal(ws.git('status', '--porcelain'), '')
+})
+
+test('what is left out and needed must be on the registry', async () => {
+  using ws = new Workspace('1.0.7')
+  const args = ['release', 'publish', '--registry', registry.url, '--exclude', '@cli/a']
+  const { code, stderr } = await runProgram(args, { cwd: ws.root })
+  assert.equal(code, 2)
+  assert.match(stderr, /"@cli\/b" needs "@cli\/a".*@cli\/a@1\.0\.7 is not on the registry/)
+})
+
 test('SIGINT in the middle of an upload: 130, a clean tree, and the next call finishes it', async () => {
-  using ws = new Workspace('1.0.3')
+  using ws = new Workspace('1.0.8')
   await using proxy = await startFaultProxy({
     target: registry.url,
     rules: [{ method: 'PUT', package: '@cli/a', delay: 3_000, times: 1 }],
@@ -164,5 +187,5 @@ test('SIGINT in the middle of an upload: 130, a clean tree, and the next call fi
   assert.equal(ws.git('status', '--porcelain'), '')
   const again = await runProgram([...args, '--json'], { cwd: ws.root })
   assert.equal(again.code, 0, again.stderr)
-  assert.equal(proxy.uploads.get('@cli/a@1.0.3')?.accepted, 1)
+  assert.equal(proxy.uploads.get('@cli/a@1.0.8')?.accepted, 1)
 })

@@ -75,18 +75,29 @@ export class Repository {
   }
 }
 
+const mostTries = 3
+
 /** More than any repository has to say here. */
 const longestAnswer = 64 * 2 ** 20
 
 async function git(root: string, args: readonly string[], wait: WaitOptions): Promise<string> {
   const { signal, deadline } = wait
-  const { stdout } = await runCommand('git', args, {
-    cwd: root,
-    keep: longestAnswer,
-    ...(signal !== undefined && { signal }),
-    ...(deadline !== undefined && { deadline }),
-  })
-  return stdout
+  for (let tries = 1; ; tries++) {
+    try {
+      const { stdout } = await runCommand('git', args, {
+        cwd: root,
+        keep: longestAnswer,
+        ...(signal !== undefined && { signal }),
+        ...(deadline !== undefined && { deadline }),
+      })
+      return stdout
+    } catch (error) {
+      // A Ctrl+C reaches a process that is just being started, before it has a group of its own. All
+      // that Git is asked here can be asked again.
+      const isInterrupted = isError(error, 'HDL_COMMAND_FAILED') && /SIGINT/.test(error.message)
+      if (!isInterrupted || tries === mostTries) throw error
+    }
+  }
 }
 
 /** `core@1.2.0`; in a workspace of one package `v1.2.0`. */

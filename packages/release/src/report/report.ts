@@ -60,6 +60,9 @@ export interface Ended {
   readonly recovered: Recovery
 }
 
+/** Milliseconds that a registry has to answer: people who cancel do not wait for the report. */
+const reportDeadline = { finished: 60_000, cancelled: 5_000 }
+
 export async function makeReport(release: Release, run: Ended): Promise<ReleaseReport> {
   const included = inReleaseOrder(release.plan).filter(({ status }) => status === 'included')
   const packages = await Promise.all(included.map((planned) => reportOf(release, run, planned)))
@@ -92,7 +95,9 @@ async function reportOf(
   let standing: Standing | 'unknown' = { is: 'absent' }
   if (packed !== undefined && release.options.dryRun !== true) {
     try {
-      standing = await registry.compare(packed)
+      const isCancelled = ended.state === 'cancelled'
+      const deadline = reportDeadline[isCancelled ? 'cancelled' : 'finished']
+      standing = await registry.compare(packed, { deadline })
     } catch (error) {
       standing = 'unknown'
       problems.push(problemOf('report', error))
@@ -169,7 +174,9 @@ async function warningsOf({ plan, repository }: Release): Promise<string[]> {
   const dirty =
     changes.length === 0
       ? []
-      : [`The work tree has ${changes.length} changed files: what is released is not the commit.`]
+      : [
+          `Files of the work tree are changed (${changes.length}): what is released is not the commit.`,
+        ]
   const findings = checkPlan(plan)
     .filter(({ level }) => level === 'warning')
     .map(({ package: name, problem }) => `${name}: ${problem}`)

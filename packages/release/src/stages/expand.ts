@@ -176,7 +176,7 @@ class Expansion {
   }
 
   /** From accepted to tagged. What depends on this package waits for the part that the gate says. */
-  #finish({ planned, check, pack }: HandedIn, accepted: NodeRef): void {
+  #finish({ planned, check, pack, upload }: HandedIn, accepted: NodeRef): void {
     const release = this.#release
     const { gate = 'visible', smoke = true, tag = true } = release.options
     const { name } = planned.package
@@ -197,7 +197,7 @@ class Expansion {
     const { build } = this.#done.get(name)!
     this.#done.set(name, { build, gate: gate === 'visible' ? visible : accepted })
     const verified = withPacked('verify', (...args) => work.verify(release, ...args), visible)
-    if (smoke) withPacked('smoke', (...args) => work.smoke(release, ...args), verified)
+    if (smoke) this.#smoke(name, pack, upload, verified)
     if (!tag || release.repository === undefined) return
     // Not after the smoke test: what is on the registry has a tag, whether it is any good or not.
     this.graph.add(
@@ -207,6 +207,32 @@ class Expansion {
         isOld ? null : ((await work.tag(release, name, context)) ?? null),
       ),
       { after: [check, verified], input: (of) => of(check) },
+    )
+  }
+
+  /** What was there before has been installed by others. */
+  #smoke(
+    name: string,
+    pack: NodeRef<PackedPackage | null>,
+    upload: NodeRef<Uploaded>,
+    verified: NodeRef,
+  ): void {
+    this.graph.add(
+      nodeName(name, 'smoke'),
+      stageJob(
+        'smoke',
+        async (
+          { packed, outcome }: { packed: PackedPackage | null; outcome: Uploaded['outcome'] },
+          context,
+        ) => {
+          if (packed === null || outcome === 'already-published') return
+          await work.smoke(this.#release, packed, context)
+        },
+      ),
+      {
+        after: [pack, upload, verified],
+        input: (of) => ({ packed: of(pack), outcome: of(upload).outcome }),
+      },
     )
   }
 }

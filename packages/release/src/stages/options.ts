@@ -1,7 +1,7 @@
 import os from 'node:os'
 import type { Graph, Observer, Run } from '@heddle/core'
 import type { Kernel } from '@heddle/core/lowlevel'
-import type { PlannedPackage } from '../model.ts'
+import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StageResources } from './stages.ts'
 
@@ -29,7 +29,7 @@ export interface ReleaseOptions {
   readonly timeout?: number
   /** Milliseconds that a registry has to show what it took. Default 30 minutes. */
   readonly visibilityBudget?: number
-  /** Milliseconds in which an upload without a clear answer may still show up. Default 60,000. */
+  /** Milliseconds in which an upload without a clear answer may still show up. Default 20,000. */
   readonly settle?: number
   /** The script that builds a package, where it has one; false builds nothing. Default `build`. */
   readonly build?: string | false
@@ -45,6 +45,11 @@ export interface ReleaseOptions {
   readonly otp?: string
   /** A Sigstore bundle by package name. */
   readonly provenance?: ReadonlyMap<string, string>
+  /**
+   * Makes the plan again: called when manifests had to be restored first, because what was planned
+   * may have been read from them (L2). Without it such a release is refused, once.
+   */
+  readonly replan?: () => Promise<ReleasePlan>
   readonly signal?: AbortSignal
   readonly observer?: Observer
   /** Told before the first stage starts. */

@@ -5,7 +5,8 @@
  *
  * Invariants, quoted by the tests:
  *  L1  At most one release per repository is under way on a machine.
- *  L2  Nothing is read, built or uploaded before pinned manifests of a killed release are restored.
+ *  L2  Nothing is planned, built or uploaded from manifests that a killed release left pinned: they are
+ *      restored first.
  *  L3  The same plan from the same commit goes on where the last release of it stopped, without being
  *      asked to; any other plan is a release of its own.
  *  L4  What the report says of a package is what its registry holds at the end.
@@ -13,7 +14,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { startRun, type GraphResult, type RunOptions } from '@heddle/core'
+import { HeddleError, startRun, type GraphResult, type RunOptions } from '@heddle/core'
 import {
   holdLock,
   openJournal,
@@ -41,20 +42,21 @@ import type { Release } from './work.ts'
  * *Cancellation*: aborting `signal` ends the stages under way; what the registry had taken is in the
  * report, and calling it again finishes the release.
  * *Fairness*: a package is built, packed and uploaded as soon as what it needs is there.
- * @throws `HDL_LOCKED` when a release is under way; `HDL_PLAN_INVALID` before anything is done;
- * `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`.
+ * @throws `HDL_LOCKED` when a release is under way; `HDL_PLAN_INVALID` and `HDL_PLAN_STALE` before
+ * anything is done; `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`.
  */
 export async function publishRelease(
-  plan: ReleasePlan,
+  given: ReleasePlan,
   options: ReleaseOptions,
 ): Promise<ReleaseReport> {
-  const { root } = plan.workspace
+  const { root } = given.workspace
   const { kernel = systemKernel, signal } = options
   const wait = signal === undefined ? {} : { signal }
   const folder = await releaseFolder(root, signal)
   await mkdir(folder.folder, { recursive: true })
   await using _lock = await holdLock(folder.lock, { command: 'heddle release publish', kernel })
   const recovered = await recoverPins(folder)
+  const plan = recovered.restored.length === 0 ? given : await planAgain(recovered, options)
   requireInstallable(plan)
 
   const repository = await Repository.open(root, wait)
@@ -128,6 +130,11 @@ async function runStages(
 async function recoverPins(folder: ReleaseFolder): Promise<Recovery> {
   await mkdir(folder.pins, { recursive: true })
   return recover(folder.pins)
+}
+
+async function planAgain({ restored }: Recovery, { replan }: ReleaseOptions): Promise<ReleasePlan> {
+  if (replan === undefined) throw new HeddleError('HDL_PLAN_STALE', { restored })
+  return replan()
 }
 
 /** One registry for each package; those at one address are shared. */

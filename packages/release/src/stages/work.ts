@@ -84,7 +84,9 @@ export async function check(release: Release, name: string, context: JobContext)
   const commit = release.tags.get(tagOf(release, planned))
   const isTaggedBefore = commit !== undefined && commit !== release.repository?.head
   const latest = isTagMeant(planned) ? undefined : (await registry.tags(name, wait)).get('latest')
-  const isBackwards = latest !== undefined && semver.gt(latest, version)
+  // A prerelease has it only because a registry gives it to the first version, whatever it is.
+  const isBackwards =
+    latest !== undefined && semver.prerelease(latest) === null && semver.gt(latest, version)
   if (!isTaggedBefore && !isBackwards) return { isOld: false }
   const isThere = (await registry.read(name, version, wait)) !== undefined
   // Of a version that is there the tag stays where it is.
@@ -203,7 +205,7 @@ export async function visible(
     ...(budget !== undefined && { budget }),
     ...waitOf(context),
     onLook: (looks, soFar) =>
-      context.log(`not visible after ${looks} looks, ${Math.round(soFar / 1_000)} s`),
+      context.log(`not visible after ${Math.round(soFar / 1_000)} s (look ${looks})`),
   })
   if (is === 'visible') return
   throw new HeddleError('HDL_NOT_VISIBLE', {
