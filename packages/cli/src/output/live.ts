@@ -28,6 +28,8 @@ const framePause = 80
  * has taken what is written: one that cannot keep up gets fewer frames instead of holding up the run.
  */
 const restFactor = 10
+/** A process that was stopped in the middle of a frame must not rest for ten times that long. */
+const longestRest = 1_000
 /** Ages and countdowns are shown in seconds. */
 const tickPause = 1_000
 /** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
@@ -233,7 +235,8 @@ export class LiveReporter implements Reporter {
       above,
     )
     const drawnAt = clock.now()
-    this.#nextFrameAt = Math.max(now + framePause, drawnAt + restFactor * (drawnAt - now))
+    const rest = Math.min(longestRest, restFactor * (drawnAt - now))
+    this.#nextFrameAt = Math.max(now + framePause, drawnAt + rest)
   }
 
   #explain(now: number): void {

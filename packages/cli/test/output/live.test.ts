@@ -85,6 +85,23 @@ test('a terminal that is slow gets fewer frames: at most a tenth of the time goe
   reporter[Symbol.dispose]()
 })
 
+test('a frame in which the process was stopped for a minute does not stop the view for ten', async () => {
+  const { clock, terminal, reporter, shown } = open()
+  let waited = 0
+  const now = clock.now.bind(clock)
+  clock.now = () => now() + waited
+  terminal.onWrite = () => {
+    waited += 60_000
+    terminal.onWrite = undefined
+  }
+  reporter.observe({ type: 'log', at: 0, name: 'a', attempt: 0, text: 'before' })
+  await clock.advance(100)
+  reporter.observe({ type: 'log', at: 0, name: 'a', attempt: 0, text: 'after' })
+  await clock.advance(1_000)
+  assert.match(shown(), /a: after/)
+  reporter[Symbol.dispose]()
+})
+
 test('ages and countdowns go on by themselves', async () => {
   const { clock, reporter, shown } = open()
   reporter.observe({ type: 'start', at: 0, nodes: 2 })
