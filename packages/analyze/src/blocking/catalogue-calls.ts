@@ -85,6 +85,10 @@ function levelOf(
     const level = levelByReach(route)
     return level === 'warning' && isDoneOnce(path, unit) ? 'note' : level
   }
+  // Whoever calls a function that ends in Sync has chosen to wait; only small input excuses it.
+  if (entry.kind === 'sync-compression' || entry.kind === 'sync-crypto') {
+    return origin.kind === 'bounded' ? undefined : levelByReach(route)
+  }
   if (origin.kind !== 'source' || route === undefined) return undefined
   if (origin.limit !== undefined && origin.limit <= harmlessBytes) return undefined
   return isHot && !origin.isTrusted ? 'warning' : 'note'

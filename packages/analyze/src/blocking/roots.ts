@@ -135,6 +135,9 @@ export class RootFinder {
 
   #addOwn(unit: FunctionUnit): void {
     if (unit.kind === 'module') this.#add(unit, 'start-up', `${unit.file.path} is loaded`)
+    if (isHandler(unit)) {
+      this.#add(unit, 'request', `it takes (${unit.params.join(', ')}), as handlers of requests do`)
+    }
     const isCli = isCommand(unit.file)
     if (this.isPublic(unit)) {
       const kind = isCli ? 'command' : isAsyncLike(unit) ? 'exported-async' : 'exported'
@@ -214,6 +217,14 @@ function routeByReach(unit: FunctionUnit): Route | undefined {
     if (reason !== undefined) return { kind, root: unit, why: reason.text, calls: [] }
   }
   return undefined
+}
+
+/** By the names that every framework uses: `(req, res, next)`, `(ctx, next)`, `(request, reply)`. */
+function isHandler({ params, kind }: FunctionUnit): boolean {
+  if (kind === 'constructor' || kind === 'setter') return false
+  const [first = '', second = ''] = params
+  if (/^(?:req|request)$/.test(first)) return /^(?:res|response|reply)$/.test(second)
+  return first === 'ctx' && second === 'next'
 }
 
 function callsBetween(

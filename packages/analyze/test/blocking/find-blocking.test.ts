@@ -79,6 +79,32 @@ const cases: [name: string, code: string, expected: string[]][] = [
     ['B103 warning'],
   ],
   [
+    'compression of what a caller hands in, in an async function',
+    `import zlib from 'node:zlib'
+     export async function unpack(buffer) { return zlib.gunzipSync(buffer) }`,
+    ['B103 warning'],
+  ],
+  [
+    'compression of something small',
+    `import zlib from 'node:zlib'
+     export async function pack() { return zlib.gzipSync('constant') }`,
+    [],
+  ],
+  [
+    'compression with a limit',
+    `import zlib from 'node:zlib'
+     export async function unpack(buffer) { return zlib.gunzipSync(buffer, { maxOutputLength: 1000 }) }`,
+    [],
+  ],
+  [
+    'sync I/O in a middleware that is handed out',
+    `import fs from 'node:fs'
+     export default function serve(root) {
+       return function middleware(req, res, next) { fs.stat(root, next); fs.readFileSync(root) }
+     }`,
+    ['B101 warning'],
+  ],
+  [
     'bcryptjs, whose asynchronous functions use the loop too',
     `import bcrypt from 'bcryptjs'
      app.post('/login', async (req, res) => { await bcrypt.compare(req.body.password, hash) })`,
