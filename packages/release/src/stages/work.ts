@@ -246,7 +246,8 @@ export async function smoke(
   const registry = release.registryFor(packed.name)
   // What installs Python packages from an arbitrary index differs from machine to machine.
   if (registry.ecosystem !== 'npm') return
-  await smokeInstall(packed, registry.url, context.signal)
+  const { root } = release.plan.workspace
+  await smokeInstall(packed, { registry: registry.url, root }, context.signal)
 }
 
 export async function tag(
