@@ -14,6 +14,7 @@ import { isStore } from '../summaries/summary.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, mutex, recheck } from './fixes.ts'
+import { dependsOn } from './h101.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
 import { isShared } from './shared.ts'
@@ -33,7 +34,7 @@ export function h201(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
     if (!host.graph.suspends) continue
-    const draft = staleFlag(model, host) ?? staleAlias(model, host)
+    const draft = staleFlag(model, host) ?? staleAlias(model, host) ?? goneAfterwards(model, host)
     if (draft !== undefined) drafts.push(draft)
     const claim = staleClaim(model, host)
     if (claim !== undefined) drafts.push(claim)
@@ -49,7 +50,8 @@ function staleFlag(model: Model, host: Host): Draft | undefined {
     const checks = accesses.filter(
       (one) => one.access.op === 'read' && one.access.checks.length > 0,
     )
-    if (checks.length < 2 || !isRecheckedAfterSuspension(model, host, location, checks)) continue
+    if (checks.length === 0) continue
+    const hasHabit = checks.length > 1 && isRecheckedAfterSuspension(model, host, location, checks)
     const killer = killerOf(model, location, host.unit)
     if (killer === undefined) continue
     for (const check of checks) {
@@ -63,12 +65,28 @@ function staleFlag(model: Model, host: Host): Draft | undefined {
       const use = way?.event as CallSite | undefined
       if (way === undefined || use === undefined || isTeardownCall(use)) continue
       if (sameUnit(check.access, use) === undefined) continue
-      return describe(host, location, check.access, use, way.suspensions, killer, 'warning', [
-        `${host.unit.namedAs} looks at ${location.name} again after other suspensions, but not after this one`,
+      if (hasHabit) {
+        return describe(host, location, check.access, use, way.suspensions, killer, 'warning', [
+          `${host.unit.namedAs} looks at ${location.name} again after other suspensions, but not after this one`,
+        ])
+      }
+      if (!closesToo(killer, use)) continue
+      return describe(host, location, check.access, use, way.suspensions, killer, 'note', [
+        `${killer.owner.namedAs} sets it and closes what is used here`,
       ])
     }
   }
   return undefined
+}
+
+/** Who sets the flag also closes the very resource that is used. */
+function closesToo(killer: Access, use: CallSite): boolean {
+  const { graph } = killer.owner.host
+  if (graph === undefined || use.receiver === undefined) return false
+  const resource = use.receiver.canonical
+  return callsIn(graph).some(
+    ({ event }) => event.receiver?.canonical === resource && isTeardownCall(event),
+  )
 }
 
 /** The check and the use are in the same function as it is written. */
@@ -171,6 +189,69 @@ function teardownOf(model: Model, location: Location, except: FunctionUnit): Acc
         !isStore(access) &&
         host !== except &&
         isTeardown(access.owner),
+    )?.access
+}
+
+// ---- a field that was there before the suspension
+
+/** Found there, suspended, and used without looking: by then it may have been taken away. */
+function goneAfterwards(model: Model, host: Host): Draft | undefined {
+  if (isTeardown(host.unit)) return undefined
+  for (const [location, accesses] of host.accesses) {
+    if (location.scope !== 'instance' && location.scope !== 'module') continue
+    if (location.depth !== 1 || !isShared(location, host.unit)) continue
+    const checks = accesses.filter(
+      ({ access }) =>
+        access.op === 'read' &&
+        access.checks.some((one) => one.whenPresent !== undefined && !one.isIdentity),
+    )
+    if (checks.length === 0) continue
+    const killer = takenAwayBy(model, location, host.unit)
+    if (killer === undefined) continue
+    for (const check of checks) {
+      const present = new Set(check.access.checks.map((one) => one.whenAbsent))
+      const way = overSuspension(
+        host.graph,
+        check,
+        (event, block) => isBlindUse(event, location) && !present.has(block),
+        (event, isAfter) =>
+          (isAfter &&
+            (model.isCheckOf(event, location) || isOtherCheck(event) || isIdentityCheck(event))) ||
+          (event.op === 'write' && event.location.canonical === location),
+      )
+      const read = way?.event as Access | undefined
+      if (way === undefined || read?.use === undefined || read.owner !== check.access.owner)
+        continue
+      if (!dependsOn(host.graph, check.access.checks[0]!.branch, way.block)) continue
+      const end = { block: way.block, event: read }
+      if (model.guardOver(host.unit, way.suspensions[0], check, end) !== undefined) continue
+      return describe(host, location, check.access, read.use, way.suspensions, killer, 'warning', [
+        `${killer.owner.namedAs} takes it away`,
+      ])
+    }
+  }
+  return undefined
+}
+
+/** A method is called on it without a check, and without `?.`. */
+function isBlindUse(event: Event, location: Location): boolean {
+  if (event.op !== 'read' || event.location.canonical !== location) return false
+  if (event.use === undefined || event.checks.length > 0 || isTeardownCall(event.use)) return false
+  return event.owner.file.parsed.text.slice(event.end, event.end + 2) !== '?.'
+}
+
+/** Set to nothing by a function that takes things down, or when something happens. */
+function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Access | undefined {
+  return model
+    .accessesOf(location)
+    .find(
+      ({ access, host }) =>
+        access.op === 'write' &&
+        access.kind === 'null' &&
+        access.value?.literal === 'null' &&
+        !access.isInitial &&
+        host !== except &&
+        (isTeardown(access.owner) || access.owner.role === 'event'),
     )?.access
 }
 

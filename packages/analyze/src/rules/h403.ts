@@ -25,7 +25,29 @@ export function h403(model: Model): Draft[] {
       }
     }
   }
+  for (const [work, triggers] of triggersOf(model)) {
+    if (seen.has(work) || triggers.length < 2) continue
+    const draft = from(model, triggers[0]!, work)
+    if (draft !== undefined) drafts.push({ ...draft, level: 'note' })
+  }
   return drafts
+}
+
+/** Functions that listeners and timers start without waiting for them, with who starts them. */
+function triggersOf(model: Model): Map<FunctionUnit, CallSite[]> {
+  const triggers = new Map<FunctionUnit, CallSite[]>()
+  for (const unit of model.program.units) {
+    for (const site of unit.calls) {
+      if (!site.callbacks.some(({ role }) => role === 'event' || role === 'timer')) continue
+      for (const work of workOf(model, site)) {
+        if (work.host !== work) continue
+        const known = triggers.get(work)
+        if (known === undefined) triggers.set(work, [site])
+        else known.push(site)
+      }
+    }
+  }
+  return triggers
 }
 
 /** What a round runs: the callback itself, and what it starts. */
@@ -72,7 +94,7 @@ function from(model: Model, timer: CallSite, work: FunctionUnit): Draft | undefi
     rule: 'H403',
     class: 'missing-guard',
     level: others.length > 0 || work.host !== work ? 'warning' : 'note',
-    message: `${timer.owner.namedAs} starts ${work.namedAs} at every tick, also while the last round is still waiting: rounds overlap on ${name}`,
+    message: `${timer.owner.namedAs} starts ${work.namedAs} ${timer.name === 'setInterval' ? 'at every tick' : 'when something happens, and so do others'}, also while the last round is still waiting: rounds overlap on ${name}`,
     locations: [effect.location.canonical],
     check,
     act: suspension,
@@ -87,7 +109,7 @@ function from(model: Model, timer: CallSite, work: FunctionUnit): Draft | undefi
       { task: 'A', text: `goes on: \`${textOf(effect)}\``, at: effect },
     ],
     window: [1, 4],
-    evidence: [`setInterval in ${timer.owner.namedAs} does not wait for it`, ...others],
+    evidence: [`${timer.name} in ${timer.owner.namedAs} does not wait for it`, ...others],
     fixes: [inFlightFlag(`${work.namedAs}()`, [3, 4]), noOverlap(`${work.namedAs}()`, [1, 5])],
   }
 }

@@ -18,6 +18,7 @@ import type { At } from './walk.ts'
 export function h505(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
+    if (!clearsAnything(host)) continue
     for (const call of callsIn(host.graph)) {
       if (call.event.isAwaited || call.event.isGuess) continue
       const draft = from(model, host, call)
@@ -27,6 +28,13 @@ export function h505(model: Model): Draft[] {
     }
   }
   return drafts
+}
+
+function clearsAnything(host: Host): boolean {
+  for (const accesses of host.accesses.values())
+    for (const { access } of accesses)
+      if (access.op === 'write' && !isStore(access) && !access.isInitial) return true
+  return false
 }
 
 function from(model: Model, host: Host, call: At<CallSite>): Draft | undefined {

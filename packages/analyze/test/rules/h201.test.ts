@@ -114,4 +114,66 @@ raceTests('H201', [
 }
 `,
   },
+  {
+    name: 'a field that is there before the suspension and gone after it',
+    check: 'if (!this.socket)',
+    act: 'this.socket.write',
+    race: `export class Wire {
+  socket: Socket | undefined
+  async send(text: string) {
+    if (!this.socket) throw new Error('closed')
+    const bytes = await encode(text)
+    this.socket.write(bytes)
+  }
+  close() {
+    this.socket?.end()
+    this.socket = undefined
+  }
+}
+`,
+    fixed: `export class Wire {
+  socket: Socket | undefined
+  async send(text: string) {
+    const bytes = await encode(text)
+    if (!this.socket) throw new Error('closed')
+    this.socket.write(bytes)
+  }
+  close() {
+    this.socket?.end()
+    this.socket = undefined
+  }
+}
+`,
+  },
+  {
+    name: 'a flag whose setter closes what is used',
+    check: 'if (this.stopped)',
+    act: 'this.channel.publish',
+    race: `export class Feed {
+  stopped = false
+  async push(text: string) {
+    if (this.stopped) return
+    const body = await sign(text)
+    this.channel.publish(body)
+  }
+  stop() {
+    this.stopped = true
+    this.channel.close()
+  }
+}
+`,
+    fixed: `export class Feed {
+  stopped = false
+  async push(text: string) {
+    const body = await sign(text)
+    if (this.stopped) return
+    this.channel.publish(body)
+  }
+  stop() {
+    this.stopped = true
+    this.channel.close()
+  }
+}
+`,
+  },
 ])

@@ -64,4 +64,38 @@ module.exports = Poller
 module.exports = Poller
 `,
   },
+  {
+    name: 'two listeners that start the same work',
+    act: 'fetchState',
+    race: `export class Mirror {
+  constructor(network: Emitter) {
+    network.on('up', () => {
+      void this.refresh()
+    })
+    network.on('changed', () => {
+      void this.refresh()
+    })
+  }
+  async refresh() {
+    const state = await fetchState()
+    this.state = state
+  }
+}
+`,
+    fixed: `export class Mirror {
+  tail = Promise.resolve()
+  constructor(network: Emitter) {
+    network.on('up', () => this.trigger())
+    network.on('changed', () => this.trigger())
+  }
+  trigger() {
+    this.tail = this.tail.then(() => this.refresh())
+  }
+  private async refresh() {
+    const state = await fetchState()
+    this.state = state
+  }
+}
+`,
+  },
 ])
