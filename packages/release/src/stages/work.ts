@@ -20,6 +20,7 @@ import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import { packNpm } from '../pack/npm.ts'
 import { packPython } from '../pack/python.ts'
 import { runScript } from '../pack/run-script.ts'
+import { approveOnce } from '../registry/approve-once.ts'
 import { publishOnce, type PublishResult } from '../registry/reconcile.ts'
 import type { Registry } from '../registry/registry.ts'
 import { stageOnce } from '../registry/stage-once.ts'
@@ -185,10 +186,16 @@ export async function approve(
   uploaded: Uploaded,
   context: JobContext,
 ): Promise<void> {
-  const { stages } = release.registryFor(packed.name)
-  if (uploaded.stageId === undefined || stages === undefined) return
-  const { otp } = release.options
-  await stages.approve(uploaded.stageId, { ...waitOf(context), ...(otp !== undefined && { otp }) })
+  const registry = release.registryFor(packed.name)
+  // What was published before is not handed in.
+  if (uploaded.stageId === undefined) return
+  const { otp, settle } = release.options
+  await approveOnce(registry, packed, uploaded.stageId, {
+    ...waitOf(context),
+    kernel: release.kernel,
+    ...(otp !== undefined && { otp }),
+    ...(settle !== undefined && { settle }),
+  })
 }
 
 /** @throws `HDL_NOT_VISIBLE` when the budget is over: what depends on it is not uploaded. */

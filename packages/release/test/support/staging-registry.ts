@@ -53,6 +53,10 @@ export async function startStagingRegistry(): Promise<StagingRegistry> {
       if (found === undefined) return answer(404, { error: 'not found' })
       if (action !== undefined) published.set(`/${found.packageName}/${found.version}`, found)
       answer(200, {})
+    } else if (pathname.endsWith('/dist-tags')) {
+      const name = decodeURIComponent(pathname.split('/')[3]!)
+      const found = [...published.values()].find(({ packageName }) => packageName === name)
+      answer(200, found === undefined ? {} : { latest: found.version })
     } else {
       const found = published.get(decodeURIComponent(pathname))
       if (found === undefined) return answer(404, { error: 'not found' })
