@@ -289,19 +289,19 @@ test('settings are found upwards; flags win; what is not understood is an error 
 })
 
 test('guards and models of the settings are used', async (t) => {
-  const guarded = `import { withTenantLock } from './tenants.ts'
+  const guarded = `import { withLedger } from './ledger.ts'
 
 let total = 0
 
-export async function add(tenant: string, price: () => Promise<number>): Promise<void> {
-  await withTenantLock(tenant, async () => {
+export async function add(price: () => Promise<number>): Promise<void> {
+  await withLedger(async () => {
     total += await price()
   })
 }
 `
   const folder = await project(t, {
     'a.ts': guarded,
-    'guards.json': '{ "guards": ["withTenantLock"] }',
+    'guards.json': '{ "guards": ["withLedger"] }',
     'models.json': '{ "models": ["model.json"] }',
     'model.json': '{ "version": 1 }',
   })
