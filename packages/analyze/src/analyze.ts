@@ -51,11 +51,17 @@ async function analyzeWith(
 ): Promise<Analysis> {
   const started = clock.now()
   const { root, files, overlays, cache, signal } = options
+  /** Between phases others get their turn, and the signal is looked at. */
+  const turn = async (): Promise<void> => {
+    await new Promise<void>((resolve) => clock.afterIo(resolve))
+    signal?.throwIfAborted()
+  }
   const catalogue = await loadCatalogue(options.models)
   const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
   const { parsed } = read
   const diagnostics: Diagnostic[] = [...read.diagnostics]
   const parsedAt = clock.now()
+  await turn()
   const resolver = new Resolver(parsed.map((one) => one.file))
   const built = buildProgram({
     root: options.root,
@@ -69,13 +75,16 @@ async function analyzeWith(
   diagnostics.push(...built.diagnostics)
   const loweredAt = clock.now()
   const { program } = built
+  await turn()
   if (types !== undefined) diagnostics.push(...(await useTypes(program, parsed, types)))
   const typedAt = clock.now()
-  options.signal?.throwIfAborted()
+  await turn()
   const summaries = summarise(program.units)
   const summarisedAt = clock.now()
+  await turn()
   const model = new Model(program, summaries)
   const results = runRules(model, options.rules)
+  await turn()
   const blocking = runBlocking(program, catalogue, options.rules)
   diagnostics.push(...results.diagnostics, ...blocking.diagnostics)
   const texts = new Map(program.files.map((file) => [file.path, file.parsed.text]))
