@@ -17,7 +17,7 @@ export { readWorkspace, type ReadWorkspaceOptions } from './workspace/read-works
 // plan/: what is to be released.
 export type { OnRegistry, PlanOptions } from './plan/assemble.ts'
 export { checkPlan, requireInstallable, type PlanFinding } from './plan/check-plan.ts'
-export { planAsPrepared } from './plan/choose-source.ts'
+export { planAsPrepared, publishPlanFile } from './plan/choose-source.ts'
 export { planFromChangesets } from './plan/from-changesets.ts'
 export { planFromCommits, type CommitPlanOptions } from './plan/from-commits.ts'
 export { planFromManifests } from './plan/from-manifests.ts'

@@ -7,6 +7,7 @@ import {
   planFromCommits,
   planFromFile,
   planFromManifests,
+  publishPlanFile,
   readWorkspace,
   type OnRegistry,
   type PlanOptions,
@@ -37,7 +38,7 @@ export async function readPlan(flags: PlanFlags, onRegistry?: OnRegistry): Promi
         ...(flags.preid !== undefined && { prerelease: flags.preid }),
       })
     case 'publish-plan':
-      return planFromFile(workspace, path.join(workspace.root, 'publish-plan.json'), options)
+      return planFromFile(workspace, path.join(workspace.root, publishPlanFile), options)
   }
 }
 

@@ -76,7 +76,7 @@ export async function makeReport(release: Release, run: Ended): Promise<ReleaseR
     isCancelled: run.ended.state === 'cancelled',
     run: run.id,
     packages,
-    warnings: await warningsOf(release),
+    warnings: [...(await warningsOf(release)), ...untold(release, packages)],
     restored: run.recovered.restored,
     ms: 0,
   }
@@ -167,6 +167,18 @@ function blockerOf(ended: GraphResult, name: string): string | undefined {
     if (blocker !== name) return blocker
   }
   return undefined
+}
+
+/** Who has no tags, as in a shallow clone, cannot tell what was released from an earlier commit (G3). */
+function untold({ repository }: Release, packages: readonly PackageReport[]): string[] {
+  const names = packages
+    .filter(({ outcome, tag }) => outcome === 'conflict' && tag === undefined)
+    .map(({ name, version }) => `${name}@${version}`)
+  if (repository === undefined || names.length === 0) return []
+  const which = names.join(', ')
+  return [
+    `No Git tag tells of ${which}: if it was released from an earlier commit, \`git fetch --tags\` first.`,
+  ]
 }
 
 async function warningsOf({ plan, repository }: Release): Promise<string[]> {

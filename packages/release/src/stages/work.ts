@@ -271,11 +271,11 @@ export async function tag(
   return made
 }
 
-export function plannedOf({ plan }: Pick<Release, 'plan'>, name: string): PlannedPackage {
+function plannedOf({ plan }: Pick<Release, 'plan'>, name: string): PlannedPackage {
   return plan.packages.get(name)!
 }
 
-export function tagOf({ plan }: Pick<Release, 'plan'>, planned: PlannedPackage): string {
+function tagOf({ plan }: Pick<Release, 'plan'>, planned: PlannedPackage): string {
   return tagName(planned.package.name, planned.version, plan.workspace.tool === 'single')
 }
 

@@ -78,12 +78,15 @@ test(
       )
 
       const project = path.join(folder, 'project')
+      // A user's environment does not ask for the source of packages.
+      const { NODE_OPTIONS: _, ...env } = process.env
+      const inProject = { cwd: project, env }
       await mkdir(project)
       await writeFile(path.join(project, 'package.json'), '{ "private": true, "type": "module" }')
       const quiet = ['--no-audit', '--no-fund', '--registry', registry.url]
-      await run('npm', ['install', ...quiet, 'heddle'], { cwd: project })
+      await run('npm', ['install', ...quiet, 'heddle'], inProject)
       const bin = path.join(project, 'node_modules/.bin/heddle')
-      const { stdout: version } = await run(bin, ['--version'], { cwd: project })
+      const { stdout: version } = await run(bin, ['--version'], inProject)
       const planned = plan.packages.get('heddle')!.version
       assert.equal(version.trim(), planned)
       await writeFile(

@@ -178,6 +178,7 @@ test('other content under our version is a conflict', async () => {
   assert.equal(report.ok, false)
   assert.equal(find(report, of('a')).outcome, 'conflict')
   assert.equal(find(report, of('b')).outcome, 'blocked')
+  assert.match(report.warnings[0]!, new RegExp(`${of('a')}@1\\.0\\.0: .*git fetch --tags`))
 })
 
 test('94 a version that does not show: accepted-not-visible, dependents wait for the next release', async () => {
