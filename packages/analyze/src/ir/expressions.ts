@@ -110,7 +110,9 @@ function lowerName(cx: HostLowering, name: string, start: number, end: number): 
   if (name === 'undefined') return literals.null
   const binding = cx.scope.find(name)
   if (binding === undefined) return unknown
-  if (binding.class !== undefined && binding.kind === 'class') return unknown
+  // Fields of the class itself are kept with those of its objects: `Pool.instance`.
+  if (binding.class !== undefined && binding.kind === 'class')
+    return { instanceOf: binding.class, classRef: binding.class }
   const location = cx.variable(binding)
   if (location === undefined) {
     if (binding.kind !== 'param' || binding.value !== unknown) return binding.value

@@ -90,6 +90,10 @@ export class Block {
   readonly cleanup: 0 | 1 | 2
   readonly isLoopBody: boolean
   branch: Branch | undefined
+  /** Of the entry of a later callback: the block that hands it over. */
+  handedOverBy: Block | undefined
+  /** Later callbacks that are handed over at the end of this block. */
+  readonly handsOver: Block[] = []
 
   constructor(id: number, cleanup: 0 | 1 | 2, isLoopBody: boolean) {
     this.id = id
@@ -122,6 +126,8 @@ export function connectForks(blocks: readonly Block[], forks: readonly Fork[]): 
   const seen = new Uint32Array(blocks.length)
   let mark = 0
   for (const fork of forks) {
+    fork.to.handedOverBy = fork.from
+    fork.from.handsOver.push(fork.to)
     mark++
     const stack: Block[] = [fork.from]
     seen[fork.from.id] = mark

@@ -124,6 +124,9 @@ export function lowerStatement(cx: HostLowering, node: Statement): void {
     case 'TSExportAssignment':
       lowerModuleDeclaration(cx, node)
       break
+    case 'TSModuleDeclaration':
+      if (node.body?.type === 'TSModuleBlock') lowerBlock(cx, node.body.body)
+      break
     case 'WithStatement':
       lowerExpression(cx, node.object)
       lowerStatement(cx, node.body)

@@ -92,18 +92,26 @@ export function ask(graph: Graph, from: Position, question: Question): Answer | 
   }
 }
 
-/** Blocks that can be reached from a block without entering any of the barred ones. */
+/**
+ * Blocks that run because a block ran, without entering any of the barred ones.
+ *
+ * A later callback runs because it was handed over, not because the region that it waits for ended:
+ * an early return may end the same region and hand over nothing.
+ */
 export function reachable(graph: Graph, from: Block, barred: ReadonlySet<Block>): Uint8Array {
   const seen = new Uint8Array(graph.blocks.length)
   const stack = [from]
   seen[from.id] = 1
+  const visit = (block: Block): void => {
+    if (seen[block.id] === 1 || barred.has(block)) return
+    seen[block.id] = 1
+    stack.push(block)
+  }
   while (stack.length > 0) {
     const block = stack.pop()!
-    for (const next of block.next) {
-      if (seen[next.id] === 1 || barred.has(next)) continue
-      seen[next.id] = 1
-      stack.push(next)
-    }
+    for (const next of block.next)
+      if (next.handedOverBy === undefined || next.handedOverBy === block) visit(next)
+    for (const later of block.handsOver) visit(later)
   }
   return seen
 }

@@ -224,6 +224,103 @@ function Server() { this.listening = false } Server.prototype.listen = function 
     `
 export async function waitReady(child) { const ready = await isReady(child); if (ready) return; await new Promise(r => child.once('ready', r)) }`,
   ],
+
+  [
+    'factory-closure',
+    'toctou',
+    'js',
+    `function createStore(url) { let conn = null; return { async get(k) { if (!conn) conn = await connect(url); return conn.get(k) }, close() { conn = null } } } module.exports = createStore`,
+  ],
+  [
+    'static-singleton',
+    'toctou',
+    'ts',
+    `export class Foo { static instance: Foo | undefined; static async get() { if (!Foo.instance) { const c = await connect(); Foo.instance = new Foo(c) } return Foo.instance } }`,
+  ],
+  [
+    'namespace',
+    'toctou',
+    'ts',
+    `export namespace N { let client; export async function get() { if (!client) client = await connect(); return client } }`,
+  ],
+  [
+    'arrow-field',
+    'toctou',
+    'ts',
+    `export class F { client: unknown; get = async () => { if (!this.client) this.client = await connect(); return this.client } }`,
+  ],
+  [
+    'iife-es5-then',
+    'toctou',
+    'js',
+    `(function () { var session; exports.login = function () { if (session) return Promise.resolve(session); return request('/login').then(function (res) { session = createSession(res); return session }) } })()`,
+  ],
+  [
+    'proto-object',
+    'toctou',
+    'js',
+    `function P() {} P.prototype = { connect: function (cb) { var self = this; if (self.connected) return cb(); self.dial(function (err, sock) { self.socket = sock; self.connected = true; cb(null) }) }, dial: function (cb) { setTimeout(cb, 1) } }; module.exports = P`,
+  ],
+  [
+    'object-const',
+    'toctou',
+    'ts',
+    `export const auth = { token: null as any, async get() { if (!this.token) { this.token = await login() } return this.token } }`,
+  ],
+  [
+    'exported-object-member',
+    'toctou',
+    'ts',
+    `const state = { client: null as any }; export async function get() { if (!state.client) { state.client = await connect() } return state.client }`,
+  ],
+  [
+    'try-catch-get',
+    'toctou',
+    'ts',
+    `export class G { cache = new Map<string, Client>(); async client(id: string) { const known = this.cache.get(id); if (known) return known; try { const c = await createClient(id); this.cache.set(id, c); return c } catch (e) { throw e } } }`,
+  ],
+  [
+    'promise-ctor',
+    'toctou',
+    'js',
+    `class A { open() { return new Promise((resolve, reject) => { if (this.db) return resolve(this.db); openDb((err, db) => { if (err) return reject(err); this.db = db; resolve(db) }) }) } } module.exports = A`,
+  ],
+  [
+    'obj-assign-flag',
+    'toctou',
+    'js',
+    `exports.start = async function start(app) { if (started) return; await app.boot(); started = true }; let started = false`,
+  ],
+  [
+    'has-then-set',
+    'toctou',
+    'ts',
+    `const sessions = new Set<string>(); export async function join(id: string) { if (sessions.has(id)) return; await notify(id); sessions.add(id) }`,
+  ],
+  [
+    'delete-after-await',
+    'stale-reference',
+    'ts',
+    `export class R { pending = new Map<string, Promise<void>>(); run(k: string) { const p = this.work(k); this.pending.set(k, p); return p.finally(() => { this.pending.delete(k) }) } async work(k) { await x(k) } }`,
+  ],
+  [
+    'forEach-async',
+    'atomicity-gap',
+    'ts',
+    `export class T { total = 0; run(xs: string[]) { xs.forEach(async (x) => { this.total = this.total + (await price(x)) }) } }`,
+  ],
+  [
+    'reset-null-then-set',
+    'atomicity-gap',
+    'ts',
+    `export class V { list = new Map(); async refresh() { this.list.clear(); const rows = await load(); rows.forEach((r) => this.list.set(r.id, r)) } get(id) { return this.list.get(id) } }`,
+  ],
+  [
+    'async-generator',
+    'toctou',
+    'js',
+    `var _asyncToGenerator = require('x'); class C { connect() { var _this = this; return _asyncToGenerator(function* () { if (_this.conn) return _this.conn; const c = yield dial(); _this.conn = c; return c })() } } module.exports = C`,
+  ],
 ]
 
 for (const [name, wanted, extension, source] of shapes) {
