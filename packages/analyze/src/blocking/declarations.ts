@@ -6,6 +6,7 @@
  */
 import type { BindingPattern, Expression, Node, ParamPattern } from 'oxc-parser'
 import { keyName } from '../ir/nodes.ts'
+import { eachName } from '../ir/scope.ts'
 import { isFunction } from './syntax.ts'
 
 export type Declaration =
@@ -74,12 +75,47 @@ function parameter(node: Node, name: string): Declaration | undefined {
   return undefined
 }
 
+const longList = 64
+const indexes = new WeakMap<Node, ReadonlyMap<string, readonly Node[]>>()
+
+/** Of many statements only those that declare the name: a minified file is one list of everything. */
+function declaring(statements: readonly Node[], name: string, around: Node): readonly Node[] {
+  if (statements.length < longList) return statements
+  let index = indexes.get(around)
+  if (index === undefined) {
+    index = indexOf(statements)
+    indexes.set(around, index)
+  }
+  return index.get(name) ?? []
+}
+
+function indexOf(statements: readonly Node[]): ReadonlyMap<string, readonly Node[]> {
+  const found = new Map<string, Node[]>()
+  for (const statement of statements) {
+    const node =
+      statement.type === 'ExportNamedDeclaration' ? (statement.declaration ?? statement) : statement
+    const add = (name: string): void => {
+      const known = found.get(name)
+      if (known === undefined) found.set(name, [statement])
+      else known.push(statement)
+    }
+    if (node.type === 'VariableDeclaration') {
+      for (const { id } of node.declarations) eachName(id, add)
+    } else if (node.type === 'ImportDeclaration') {
+      for (const { local } of node.specifiers) add(local.name)
+    } else if (node.type === 'FunctionDeclaration' || node.type === 'ClassDeclaration') {
+      if (node.id !== null) add(node.id.name)
+    }
+  }
+  return found
+}
+
 function inStatements(
   statements: readonly Node[],
   name: string,
   around: Node,
 ): Declaration | undefined {
-  for (const statement of statements) {
+  for (const statement of declaring(statements, name, around)) {
     const node =
       statement.type === 'ExportNamedDeclaration' ? (statement.declaration ?? statement) : statement
     switch (node.type) {

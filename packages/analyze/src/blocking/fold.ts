@@ -172,12 +172,21 @@ function constant(at: Placed, name: string): Placed | undefined {
 
 /** Down-levelled constants are `var`: they count when their name is assigned nowhere else in the file. */
 export function isAssignedOnce(file: FileUnit, name: string): boolean {
-  const assigned = new RegExp(
-    `(?<![\\w$.])${RegExp.escape(name)}\\s*(?:[+*|&?-]|\\|\\||&&|\\?\\?)?=(?![=>])`,
-    'g',
-  )
-  return [...file.parsed.text.matchAll(assigned)].length <= 1
+  let answers = assignedOnce.get(file)
+  if (answers === undefined) assignedOnce.set(file, (answers = new Map()))
+  let answer = answers.get(name)
+  if (answer === undefined) {
+    const assigned = new RegExp(
+      `(?<![\\w$.])${RegExp.escape(name)}\\s*(?:[+*|&?-]|\\|\\||&&|\\?\\?)?=(?![=>])`,
+      'g',
+    )
+    answer = [...file.parsed.text.matchAll(assigned)].length <= 1
+    answers.set(name, answer)
+  }
+  return answer
 }
+
+const assignedOnce = new WeakMap<FileUnit, Map<string, boolean>>()
 
 const into = ({ file, path }: Placed, node: Node): Placed => ({ file, path: [...path, node] })
 

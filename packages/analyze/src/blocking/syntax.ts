@@ -30,15 +30,42 @@ export function pathTo(root: Node, span: Span): readonly Node[] {
   return descend([root], span)
 }
 
-function descend(path: Node[], { start, end }: Span): readonly Node[] {
+function descend(path: Node[], span: Span): readonly Node[] {
   for (;;) {
-    const isInside = someChild(path.at(-1) as Node, (child) => {
-      if (child.start > start || child.end < end) return false
-      path.push(child)
-      return true
-    })
-    if (!isInside) return path
+    const inner = childAt(path.at(-1) as Node, span)
+    if (inner === undefined) return path
+    path.push(inner)
   }
+}
+
+/** The child that spans the place. Long lists are halved: a minified file is one list of everything. */
+function childAt(node: Node, { start, end }: Span): Node | undefined {
+  for (const key in node) {
+    const value = (node as unknown as Record<string, unknown>)[key]
+    if (typeof value !== 'object' || value === null || key === 'parent') continue
+    for (const item of Array.isArray(value) ? candidates(value as unknown[], start) : [value]) {
+      if (isNode(item) && item.start <= start && item.end >= end) return item
+    }
+  }
+  return undefined
+}
+
+const longList = 64
+
+/** The part of a list of nodes in the order of the text that can span a place. */
+function candidates(list: readonly unknown[], start: number): readonly unknown[] {
+  if (list.length < longList) return list
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const item = list[middle]
+    // A hole, as in `[, a]`: then the list is looked through.
+    if (!isNode(item)) return list
+    if (item.start <= start) low = middle + 1
+    else high = middle
+  }
+  return list.slice(Math.max(0, low - 1), low)
 }
 
 const unitPaths = new WeakMap<FunctionUnit, readonly Node[]>()

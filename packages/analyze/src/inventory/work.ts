@@ -22,8 +22,11 @@ export class WorkFinder {
   readonly #model: LoopModel
   readonly #own = new Map<FunctionUnit, readonly WorkItem[]>()
 
+  readonly #children: ReadonlyMap<FunctionUnit, readonly FunctionUnit[]>
+
   constructor(model: LoopModel) {
     this.#model = model
+    this.#children = childrenIn(model.program.units)
   }
 
   /** In the order of the text. */
@@ -37,7 +40,7 @@ export class WorkFinder {
       items.push(item)
     }
     const way = [...opened, unit]
-    for (const call of callsIn(unit)) {
+    for (const call of this.#callsIn(unit)) {
       const item = this.itemOf(call)
       if (item !== undefined) {
         add(item)
@@ -59,6 +62,13 @@ export class WorkFinder {
       }
     }
     return items
+  }
+
+  /** Its own calls and those of callbacks that are written inside it and are no handlers themselves. */
+  #callsIn(unit: FunctionUnit): readonly CallSite[] {
+    const units = [unit]
+    for (const one of units) units.push(...(this.#children.get(one) ?? []))
+    return units.flatMap(({ calls }) => calls).toSorted((a, b) => a.start - b.start)
   }
 
   /** Calls in the text of one function, without those it calls. */
@@ -134,34 +144,26 @@ function originNote(origin: Origin): string {
   }
 }
 
-/** Its own calls and those of callbacks that are written inside it and are no handlers themselves. */
-function callsIn(unit: FunctionUnit): readonly CallSite[] {
-  const inner = unit.file.units.filter(
-    (one) =>
-      one !== unit &&
-      one.kind === 'callback' &&
-      (one.role === 'sync' ||
-        one.role === 'sync-async' ||
-        one.role === 'later' ||
-        one.role === 'guarded') &&
-      isInside(one, unit),
-  )
-  return [unit, ...inner].flatMap(({ calls }) => calls).toSorted((a, b) => a.start - b.start)
-}
+const roleOfItsOwn: ReadonlySet<string | undefined> = new Set([
+  'event',
+  'timer',
+  'interval',
+  'request',
+])
 
-function isInside(inner: FunctionUnit, outer: FunctionUnit): boolean {
-  for (let at = inner.parent; at !== undefined; at = at.parent) {
-    if (at === outer) return true
-    if (
-      at.kind !== 'callback' ||
-      at.role === 'event' ||
-      at.role === 'timer' ||
-      at.role === 'interval' ||
-      at.role === 'request'
-    )
-      return false
+/** Callbacks by the function they are written in. */
+function childrenIn(
+  units: readonly FunctionUnit[],
+): ReadonlyMap<FunctionUnit, readonly FunctionUnit[]> {
+  const children = new Map<FunctionUnit, FunctionUnit[]>()
+  for (const unit of units) {
+    if (unit.parent === undefined || unit.kind !== 'callback' || roleOfItsOwn.has(unit.role))
+      continue
+    const known = children.get(unit.parent)
+    if (known === undefined) children.set(unit.parent, [unit])
+    else known.push(unit)
   }
-  return false
+  return children
 }
 
 function bytes(count: number): string {
