@@ -99,9 +99,7 @@ test(
       const { stdout: events } = await run(
         bin,
         ['run', 'graph.js', '--journal', 'memory', '--json'],
-        {
-          cwd: project,
-        },
+        inProject,
       )
       const result = JSON.parse(events.trimEnd().split('\n').at(-1)!) as { ok: boolean }
       assert.equal(result.ok, true)
