@@ -61,8 +61,10 @@ export async function publishRelease(
 
   const repository = await Repository.open(root, wait)
   const registries = registriesOf(plan, options)
-  await using journal = await openJournal(`sqlite:${folder.journal}`, { kernel })
   const isDryRun = options.dryRun === true
+  // A dry run is not one to go on with: it has nothing to remember.
+  const address = isDryRun ? 'memory' : `sqlite:${folder.journal}`
+  await using journal = await openJournal(address, { kernel })
   const title = titleOf(plan, options, registries, repository)
   const { resume, unsure, sources } = await readEarlier(journal, title)
   const current = await sourcesMark(repository, options)
@@ -79,7 +81,7 @@ export async function publishRelease(
     sourcesOf: (name) => sources.get(name) ?? current,
   }
   const started = kernel.clock.now()
-  const run = await runStages(release, folder, journal, title, isDryRun ? undefined : resume)
+  const run = await runStages(release, folder, journal, title, resume)
   const report = await makeReport(release, { ...run, recovered })
   // What is not finished needs its archives again.
   if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })
@@ -108,7 +110,7 @@ async function runStages(
     timeout: options.timeout ?? 600_000,
     kernel,
     title,
-    journal: options.dryRun === true ? 'memory' : journal,
+    journal,
     ...(options.signal !== undefined && { signal: options.signal }),
     // Changes are those of G4; what makes another release of it is in the title.
     ...(resume !== undefined && { resume, allowChanges: true }),

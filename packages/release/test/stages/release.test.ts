@@ -1,6 +1,6 @@
 /** Whole releases against a real registry, with what goes wrong in reality in between. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { HeddleError, type Run } from '@heddle/core'
@@ -213,6 +213,11 @@ test('98 a dry run packs and checks for real, and uploads nothing', async () => 
   assert.ok(proxy.log.every(({ method }) => method === 'GET'))
   assert.deepEqual(repo.tags, [])
   assert.equal(repo.status, '')
+  const left = readdirSync(path.join(repo.root, '.git', 'heddle'), { recursive: true })
+  assert.ok(
+    left.every((file) => /^pins$|^packed$|\.lock$/.test(String(file))),
+    left.join(),
+  )
 })
 
 test('72 a build that fails ends its package with what it said; nothing of it is uploaded', async () => {
