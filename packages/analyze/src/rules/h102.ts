@@ -29,6 +29,7 @@ const topics: readonly RegExp[] = [
 export function h102(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts) {
+    if (host.unit.kind === 'constructor') continue
     const subscriptions = callsIn(host.graph).filter((at) => isWaiting(at.event))
     if (subscriptions.length === 0) continue
     for (const subscription of subscriptions) {
@@ -87,6 +88,8 @@ function remote(host: Host, subscription: At<CallSite>): Draft | undefined {
 function local(host: Host, subscription: At<CallSite>): Draft | undefined {
   for (const { event, block, index } of eventsOf(host.graph)) {
     if (event.op !== 'read' || event.checks.length === 0) continue
+    const { scope } = event.location.canonical
+    if (scope !== 'instance' && scope !== 'module') continue
     if (!sameTopic(event.location.field, subscription.event)) continue
     const [check] = event.checks
     if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
