@@ -43,8 +43,8 @@ const shortPath = (path: readonly string[]): string =>
     : [...path.slice(0, 6), `… ${path.length - 10} more …`, ...path.slice(-4)].join(' → ')
 
 /** One stays in its sentence; several get a line each. */
-function list<T>(items: readonly T[], show: (item: T) => string): string {
-  return items.length === 1 ? show(items[0]!) : items.map((item) => `\n  ${show(item)}`).join('')
+function list<T>(items: readonly T[], said: (item: T) => string): string {
+  return items.length === 1 ? said(items[0]!) : items.map((item) => `\n  ${said(item)}`).join('')
 }
 
 export const errorTable = {
