@@ -1,27 +1,26 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import type { Journal } from '@heddle/core/lowlevel'
 import type { Artifact, PackedPackage } from '../model.ts'
 import { nodeName, partsOf } from '../stages/stages.ts'
 
 /**
- * Whether the archives that a release still has to upload are where it left them, unchanged.
+ * Packages that a release still has to upload and whose archives are not where it left them,
+ * unchanged.
  *
  * *Cancellation*: none; it reads files of this machine.
  * *Fairness*: does not apply.
  */
-export async function isIntact(journal: Journal, run: string): Promise<boolean> {
-  const packed = new Map<string, PackedPackage>()
-  for await (const [node, value] of journal.results(run)) {
+export async function lostArchives(results: ReadonlyMap<string, unknown>): Promise<Set<string>> {
+  const lost = new Set<string>()
+  for (const node of results.keys()) {
     const parts = partsOf(node)
-    if (parts?.stage === 'pack' && value !== null) packed.set(parts.name, value as PackedPackage)
-    else if (parts?.stage === 'upload') packed.delete(parts.name)
+    if (parts?.stage !== 'pack' || results.has(nodeName(parts.name, 'upload'))) continue
+    for (const artifact of packedOf(results, parts.name)?.artifacts ?? []) {
+      if (!(await isSame(artifact))) lost.add(parts.name)
+    }
   }
-  for (const { artifacts } of packed.values()) {
-    for (const artifact of artifacts) if (!(await isSame(artifact))) return false
-  }
-  return true
+  return lost
 }
 
 async function isSame({ file, sha256 }: Artifact): Promise<boolean> {

@@ -1,17 +1,19 @@
 /** What an earlier process of the same release left behind. */
 import type { Journal, RunSummary } from '@heddle/core/lowlevel'
 import { isRefusal } from '../registry/error-class.ts'
-import { isIntact } from '../report/artifacts.ts'
+import { lostArchives } from '../report/artifacts.ts'
 import { nodeName, partsOf } from './stages.ts'
 import type { Begun } from './work.ts'
 
 export interface Earlier {
-  /** The run to go on with. Undefined when there is none, or its archives are gone. */
+  /** The run to go on with. Undefined when there is none. */
   readonly resume: string | undefined
   /** Packages whose upload was begun and whose end nobody knows: it may have happened (G2). */
   readonly unsure: ReadonlySet<string>
   /** What packages were packed from whose upload may have happened, or has (G4). */
   readonly sources: ReadonlyMap<string, string>
+  /** Packages that must be packed again, whatever they were packed from. */
+  readonly lost: ReadonlySet<string>
 }
 
 /**
@@ -22,7 +24,9 @@ export async function readEarlier(journal: Journal, title: string): Promise<Earl
   const unsure = new Set<string>()
   const sources = new Map<string, string>()
   const last = (await journal.runs()).find((run) => run.title === title)
-  if (last === undefined || isDone(last)) return { resume: undefined, unsure, sources }
+  if (last === undefined || isDone(last)) {
+    return { resume: undefined, unsure, sources, lost: new Set() }
+  }
   const { nodes } = await journal.snapshot(last.id)
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const results = new Map<string, unknown>()
@@ -38,10 +42,7 @@ export async function readEarlier(journal: Journal, title: string): Promise<Earl
     sources.set(parts.name, begun.sources)
     if (state !== 'succeeded') unsure.add(parts.name)
   }
-  const isResumable = await isIntact(journal, last.id)
-  return isResumable
-    ? { resume: last.id, unsure, sources }
-    : { resume: undefined, unsure, sources: new Map() }
+  return { resume: last.id, unsure, sources, lost: await lostArchives(results) }
 }
 
 function isDone({ state, counts }: RunSummary): boolean {

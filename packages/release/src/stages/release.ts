@@ -66,8 +66,8 @@ export async function publishRelease(
   const address = isDryRun ? 'memory' : `sqlite:${folder.journal}`
   await using journal = await openJournal(address, { kernel })
   const title = titleOf(plan, options, registries, repository)
-  const { resume, unsure, sources } = await readEarlier(journal, title)
-  const current = await sourcesMark(repository, options)
+  const { resume, unsure, sources, lost } = await readEarlier(journal, title)
+  const marks = await sourceMarks(repository, options)
   const packed = path.join(folder.packed, isDryRun ? 'dry-run' : title)
   const release: Release = {
     plan,
@@ -78,7 +78,7 @@ export async function publishRelease(
     folder: packed,
     unsure,
     registryFor: (name) => registries.get(name)!,
-    sourcesOf: (name) => sources.get(name) ?? current,
+    sourcesOf: (name) => (lost.has(name) ? marks.once : (sources.get(name) ?? marks.current)),
   }
   const started = kernel.clock.now()
   const run = await runStages(release, folder, journal, title, resume)
@@ -168,13 +168,13 @@ function titleOf(
  * G4: what packages are packed from. Only a commit can be told from another one; whatever else is in
  * the folder may have changed since, so it is marked as different every time.
  */
-async function sourcesMark(
+async function sourceMarks(
   repository: Repository | undefined,
   { build = 'build', pin = 'memory', kernel = systemKernel, signal }: ReleaseOptions,
-): Promise<string> {
+): Promise<{ readonly current: string; readonly once: string }> {
   const changes = await repository?.changes({ untracked: true, ...(signal && { signal }) })
   const { clock, random } = kernel
-  const once = [process.pid, clock.wallTime(), random.next()]
-  const files = changes?.length === 0 ? 'commit' : once
-  return JSON.stringify({ files, build, pin })
+  const markOf = (files: unknown): string => JSON.stringify({ files, build, pin })
+  const once = markOf([process.pid, clock.wallTime(), random.next()])
+  return { once, current: changes?.length === 0 ? markOf('commit') : once }
 }

@@ -97,6 +97,27 @@ test('G4 at the same commit nothing is built or packed twice', async () => {
   assert.ok(packed.includes('re upload') && !packed.some((node) => /build|pack/.test(node)))
 })
 
+test('without its archives a release packs what is not uploaded, and leaves the rest as it is', async () => {
+  // Builds that give something else every time are common.
+  const scripts = { build: 'node -p "process.hrtime()" > out.txt' }
+  using repo = new Monorepo({ packages: { rj: [], rk: ['rj'] }, fields: { rj: { scripts } } })
+  repo.write('.gitignore', 'node_modules\n')
+  repo.write('packages/rj/.npmignore', 'nothing\n')
+  repo.write('.git/info/exclude', 'out.txt\n')
+  const rules = [{ method: 'PUT', package: 'rk', status: 500 }]
+  await using proxy = await startFaultProxy({ target: registry.url, rules })
+  repo.commit('ignored output')
+  await publish(repo, proxy.url, { retries: 0 })
+  rmSync(path.join(repo.root, '.git/heddle/packed'), { recursive: true })
+  proxy.rules.clear()
+  const report = await publish(repo, proxy.url)
+  assert.deepEqual(outcomes(report), [
+    ['rj', 'published'],
+    ['rk', 'published'],
+  ])
+  assert.equal(proxy.uploads.get('rj@1.0.0')?.sent, 1)
+})
+
 test('G2 an upload that was refused has ended: the next release does not wait for it to show', async () => {
   using repo = new Monorepo({ packages: { rg: [] } })
   const rules = [{ method: 'PUT', status: 401 }]
