@@ -49,6 +49,9 @@ type Thing = {
 const commonNames =
   /^(?:get|set|has|add|delete|remove|clear|push|pop|close|open|start|stop|run|init|end|write|read|send|connect|destroy|then|catch|finally|on|once|off|emit|call|apply|bind|next|return|throw|map|filter|forEach|find|some|every|keys|values|entries|toString|toJSON|valueOf|log|error|warn|info|debug|update|create|load|save|reset|resolve|reject|parse|format|exec|test|query|request|fetch|post|put|listen|done|cancel|abort|flush|ref|unref|pause|resume|pipe|use|handle|process|execute|join|match|replace|split|trim|slice|concat|dispose|release|acquire|lock|unlock|wait|notify|subscribe|unsubscribe|dispatch|register|unregister|peek|shift|unshift|validate|check|build|render|name|size|length|count|insert|select|commit|rollback|begin|transaction)$/
 
+/** Names that lead to names, in a circle or not: nobody follows more by hand either. */
+const farthest = 12
+
 class Linker {
   readonly #options: LinkOptions
   readonly #files = new Map<string, Lowered>()
@@ -102,7 +105,7 @@ class Linker {
   }
 
   #export(file: FileUnit, name: string, depth = 0): Thing | undefined {
-    if (depth > 12) return undefined
+    if (depth > farthest) return undefined
     const found = file.exports.get(name)
     if (found !== undefined) return this.#thing(file, found, depth)
     for (const source of file.exportAll) {
@@ -131,13 +134,14 @@ class Linker {
   /** What a name means: a function, a class, or what it was imported from. */
   #named(name: string, scope: Scope | undefined, depth = 0): Thing | undefined {
     const binding = scope?.find(name)
-    if (binding === undefined) return undefined
+    if (binding === undefined || depth > farthest) return undefined
     if (binding.class !== undefined) return { class: binding.class }
     if (binding.function !== undefined) return { unit: binding.function }
     if (binding.value.unit !== undefined) return { unit: binding.value.unit }
     const { constructed, instanceOf } = binding.value
     const instance =
-      instanceOf ?? (constructed === undefined ? undefined : this.#classOfName(constructed))
+      instanceOf ??
+      (constructed === undefined ? undefined : this.#classOfName(constructed, depth + 1))
     if (instance !== undefined) return { instance }
     const source = binding.import?.source ?? binding.module
     if (source === undefined) return undefined
@@ -162,7 +166,7 @@ class Linker {
   #variableOf(location: Location, depth = 0): Location | undefined {
     const { imported, file } = location
     const from = imported === undefined ? undefined : this.#import(file, imported.source)
-    if (imported === undefined || from === undefined || depth > 12) return undefined
+    if (imported === undefined || from === undefined || depth > farthest) return undefined
     const found = from.exports.get(imported.name)
     const { table } = this.#options
     if (found?.kind === 'from')
@@ -185,17 +189,17 @@ class Linker {
     base.subclasses.push(one)
   }
 
-  #classOfName(found: NameInScope): ClassUnit | undefined {
+  #classOfName(found: NameInScope, depth = 0): ClassUnit | undefined {
     const [root, ...path] = found.name.split('.')
     if (root === undefined) return undefined
-    if (path.length === 0) return this.#named(root, found.scope)?.class
+    if (path.length === 0) return this.#named(root, found.scope, depth + 1)?.class
     const binding = found.scope.find(root)
     const source = binding?.module ?? binding?.import?.source
     const file =
       source === undefined || binding === undefined
         ? undefined
         : this.#import(binding.unit.file, source)
-    return file === undefined ? undefined : this.#export(file, path.at(-1)!)?.class
+    return file === undefined ? undefined : this.#export(file, path.at(-1)!, depth + 1)?.class
   }
 
   #uniqueClass(name: string): ClassUnit | undefined {

@@ -93,3 +93,12 @@ test('state of another module is the same location', () => {
   assert.ok(containers[0] !== undefined)
   assert.equal(containers[0], containers[1])
 })
+
+test('names that are made of each other, or of themselves, lead nowhere', () => {
+  const files = {
+    'a.js': `var a = new b()\nvar b = new a()\nvar c = new c()\nexports.d = new d.E()
+var d = require('./b')\nfunction main() { a.go(); b.go(); c.go(); d.go() }`,
+    'b.js': `exports.E = require('./a').d\nexports.go = require('./b').go`,
+  }
+  assert.deepEqual(targetsIn(files, 'main'), [])
+})
