@@ -72,7 +72,7 @@ export function startsMany(name: string): boolean {
 }
 
 /** Parameters that belong to one request: nobody else has them. */
-export const requestNames =
+const requestNames =
   /^(?:ctx|context|req|request|res|response|reply|h|evt|event|msg|message|args|opts?|options|params|config|err|error|e|next|acc|this_1)$/
 
 const requestTypes =

@@ -42,7 +42,7 @@ function lowerTest(
     lowerTest(cx, node.right, yes, no, branch)
   } else {
     const value = lowerExpression(cx, node)
-    decide(cx, value, polarityOf(node), yes, no, branch, node)
+    decide(value, polarityOf(node), yes, no, branch, node)
     branch.blocks.push(cx.current)
     cx.current.branch = branch
     cx.link(cx.current, yes)
@@ -132,8 +132,7 @@ function constantKind(wrapped: Expression): 'absent' | 'present' | 'state' | und
 }
 
 /** Notes on the reads (and calls) behind a value that this branch depends on them. */
-export function decide(
-  _cx: HostLowering,
+function decide(
   value: Value,
   polarity: Polarity,
   yes: Block,
@@ -156,23 +155,21 @@ export function decide(
 
 /** For `??`, `?.` and `??=`: true means "not null". */
 export function decidePresence(
-  cx: HostLowering,
   value: Value,
   yes: Block,
   no: Block,
   branch: Branch,
   at: { readonly start: number; readonly end: number },
 ): void {
-  decide(cx, value, present, yes, no, branch, at)
+  decide(value, present, yes, no, branch, at)
 }
 
 export function decideState(
-  cx: HostLowering,
   value: Value,
   yes: Block,
   no: Block,
   branch: Branch,
   at: { readonly start: number; readonly end: number },
 ): void {
-  decide(cx, value, nothing, yes, no, branch, at)
+  decide(value, nothing, yes, no, branch, at)
 }

@@ -325,7 +325,7 @@ function lowerAssignment(cx: HostLowering, node: Kind<'AssignmentExpression'>): 
     const [yes, no] = operator === '&&=' ? [assign, after] : [after, assign]
     const branch = cx.newBranch(yes, no, node.start, node.end, false)
     branch.blocks.push(cx.current)
-    decidePresence(cx, old, yes, no, branch, node.left)
+    decidePresence(old, yes, no, branch, node.left)
     cx.current.branch = branch
     cx.link(cx.current, assign)
     cx.link(cx.current, after)
@@ -388,7 +388,7 @@ function lowerLogical(cx: HostLowering, node: Kind<'LogicalExpression'>): Value 
     const left = lowerExpression(cx, node.left)
     const branch = cx.newBranch(after, right, node.start, node.end, false)
     branch.blocks.push(cx.current)
-    decidePresence(cx, left, after, right, branch, node.left)
+    decidePresence(left, after, right, branch, node.left)
     cx.current.branch = branch
     cx.link(cx.current, after)
     cx.link(cx.current, right)

@@ -25,7 +25,7 @@ export function lowerStatements(cx: HostLowering, statements: readonly Statement
 }
 
 /** A list in a scope of its own, where it needs one. */
-export function lowerBlock(cx: HostLowering, statements: readonly Statement[]): void {
+function lowerBlock(cx: HostLowering, statements: readonly Statement[]): void {
   if (!declaresNames(statements)) {
     for (const statement of statements) lowerStatement(cx, statement)
     return
@@ -151,7 +151,7 @@ function isItself(node: Node, start: number, end: number): boolean {
   return inner.start === start && inner.end === end
 }
 
-export function lowerVariables(cx: HostLowering, node: VariableDeclaration): void {
+function lowerVariables(cx: HostLowering, node: VariableDeclaration): void {
   for (const declarator of node.declarations) {
     if (declarator.init === null || lowerRequire(cx, declarator.id, declarator.init)) continue
     const name = simpleName(declarator.id)
@@ -365,7 +365,7 @@ function lowerSwitch(cx: HostLowering, node: SwitchStatement, label: string | un
       if (one.test !== null) {
         const branch = cx.newBranch(entry, fallback, one.test.start, one.test.end, false)
         branch.blocks.push(head)
-        decideState(cx, value, entry, fallback, branch, node.discriminant)
+        decideState(value, entry, fallback, branch, node.discriminant)
       }
       cx.current = entry
       for (const statement of one.consequent) lowerStatement(cx, statement)

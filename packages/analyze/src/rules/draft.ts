@@ -57,7 +57,7 @@ export function spanOf(place: Place): SourceSpan {
   return spanIn(place.owner.file, place.start, place.end)
 }
 
-export function spanIn(file: FileUnit, start: number, end: number): SourceSpan {
+function spanIn(file: FileUnit, start: number, end: number): SourceSpan {
   const from = file.parsed.lineAt(start)
   const to = file.parsed.lineAt(Math.max(start, end))
   return {

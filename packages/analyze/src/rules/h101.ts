@@ -102,7 +102,7 @@ function closest(windows: readonly Window[]): Window | undefined {
   return best
 }
 
-export function windowsOf(
+function windowsOf(
   model: Model,
   host: Host,
   location: Location,
@@ -203,7 +203,7 @@ export function dependsOn(graph: Graph, branch: Branch, block: Block): boolean {
 }
 
 /** The callee looks again in the region in which it writes. */
-export function isRechecked(model: Model, write: Access): boolean {
+function isRechecked(model: Model, write: Access): boolean {
   const { graph } = write.owner.host
   if (graph === undefined) return false
   const location = write.location.canonical

@@ -97,10 +97,6 @@ export function isStoreTo(event: Event, location: Location): event is Access {
   return event.op === 'write' && isStore(event) && isPartOf(event.location.canonical, location)
 }
 
-export function isClearOf(event: Event, location: Location): event is Access {
-  return event.op === 'write' && !isStore(event) && event.location.canonical === location
-}
-
 export function isPartOf(location: Location, whole: Location): boolean {
   return location === whole || location.parent?.canonical === whole
 }
@@ -123,8 +119,4 @@ export function lastName(unit: FunctionUnit): string {
 /** A function that takes things down. */
 export function isTeardown(unit: FunctionUnit): boolean {
   return teardownName.test(lastName(unit))
-}
-
-export function firstSuspension(answer: Answer): Suspension | undefined {
-  return answer.suspensions[0]
 }

@@ -115,15 +115,3 @@ export function reachable(graph: Graph, from: Block, barred: ReadonlySet<Block>)
   }
   return seen
 }
-
-const predecessors = new WeakMap<Graph, Block[][]>()
-
-export function before(graph: Graph, block: Block): readonly Block[] {
-  let known = predecessors.get(graph)
-  if (known === undefined) {
-    known = graph.blocks.map(() => [])
-    for (const one of graph.blocks) for (const next of one.next) known[next.id]!.push(one)
-    predecessors.set(graph, known)
-  }
-  return known[block.id]!
-}

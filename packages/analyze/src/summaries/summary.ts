@@ -38,7 +38,7 @@ export interface Summary {
   readonly isAsync: boolean
 }
 
-export const emptySummary: Summary = {
+const emptySummary: Summary = {
   suspends: 'never',
   before: new Map(),
   after: new Map(),
