@@ -17,7 +17,7 @@ import type { ReleasePlan, Workspace, WorkspacePackage } from '../model.ts'
 import { compareText } from '../workspace/problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 import { bumpOf } from './commits/conventional.ts'
-import { Git } from './commits/git.ts'
+import { Git, type Tag } from './commits/git.ts'
 import { History, historyEntry, type EffectiveChange } from './commits/history.ts'
 import { fileOwners } from './commits/owners.ts'
 import { ReleaseTags, type LastRelease } from './commits/releases-of.ts'
@@ -67,11 +67,58 @@ export async function planFromCommits(
   workspace: Workspace,
   options: CommitPlanOptions = {},
 ): Promise<ReleasePlan> {
-  const { prerelease, mode = 'independent', since, signal, kernel = systemKernel } = options
+  const { signal, kernel = systemKernel } = options
   checkOptions(options)
   const git = new Git(workspace.root, { signal, kernel })
+  const tags = await git.tags()
+  const half = await halfReleased(git, tags, workspace, options)
+  const { decisions, told } = half ?? (await decide(git, tags, workspace, options))
+  return assemblePlan(workspace, 'commits', decisions, options, told)
+}
+
+interface Decided {
+  readonly decisions: Map<string, Decision>
+  readonly told: readonly string[]
+}
+
+/**
+ * What was to be released from this commit, when only a part of it has its tags: a package that is
+ * released because of another one has no changes of its own, and would be lost once that one is tagged.
+ */
+async function halfReleased(
+  git: Git,
+  tags: readonly Tag[],
+  workspace: Workspace,
+  options: CommitPlanOptions,
+): Promise<Decided | undefined> {
+  if (options.mode === 'synchronised' || workspace.tool === 'single') return undefined
+  if (tags.length === 0) return undefined
+  const head = await git.resolve('HEAD')
+  const isOfPackage = (name: string): boolean =>
+    workspace.packages.has(name.slice(0, Math.max(0, name.lastIndexOf('@'))))
+  const here = new Set(
+    tags.filter(({ commit, name }) => commit === head && isOfPackage(name)).map(({ name }) => name),
+  )
+  if (here.size === 0) return undefined
+  const before = tags.filter(({ commit }) => commit !== head)
+  const decided = await decide(git, before, workspace, options)
+  const { onRegistry: _asked, ...offline } = options
+  const { packages } = await assemblePlan(workspace, 'commits', decided.decisions, offline)
+  const released = [...packages].filter(([, { status }]) => status === 'included')
+  const done = released.filter(([name, { version }]) => here.has(`${name}@${version}`))
+  const isHalf = done.length === here.size && done.length < released.length
+  return isHalf ? decided : undefined
+}
+
+async function decide(
+  git: Git,
+  found: readonly Tag[],
+  workspace: Workspace,
+  options: CommitPlanOptions,
+): Promise<Decided> {
+  const { prerelease, mode = 'independent', since } = options
   const isShared = mode === 'synchronised' || workspace.tool === 'single'
-  const tags = new ReleaseTags(await git.tags())
+  const tags = new ReleaseTags(found)
   const start = since === undefined ? undefined : await git.resolve(since)
   const drafts = new Map<string, Draft>()
   for (const each of workspace.packages.values()) {
@@ -98,7 +145,7 @@ export async function planFromCommits(
       : nextVersion(each.ecosystem, current, bump, prerelease)
     decisions.set(each.name, { version, isReleased: bump !== 'none', reason, tag: prerelease })
   }
-  return assemblePlan(workspace, 'commits', decisions, options, all.flatMap(missingTag))
+  return { decisions, told: all.flatMap(missingTag) }
 }
 
 /** Somebody raised the version without a tag: it is not known what it holds. */

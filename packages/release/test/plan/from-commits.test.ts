@@ -43,6 +43,20 @@ test('P3, P4: a commit counts where its files are; dependents get a patch, devel
   assert.equal(packages.get('d')!.status, 'unchanged')
 })
 
+test('a release that was cut short after some tags is planned as it was', async (t) => {
+  const repository = await released(t)
+  await repository.change('a', 'feat: add x')
+  const whole = await repository.versions()
+  await repository.tag('a@1.1.0', 'nightly')
+  assert.deepEqual(await repository.versions(), whole)
+  await repository.tag('b@1.0.1', 'c@0.5.1')
+  assert.deepEqual(await repository.versions(), {})
+  await repository.git('tag', '--delete', 'b@1.0.1', 'a@1.1.0')
+  // A version that somebody chose is no part of what is planned.
+  await repository.tag('a@2.0.0')
+  assert.deepEqual(await repository.versions(), {})
+})
+
 test('kinds of changes', async (t) => {
   const repository = await released(t)
   const kinds: [string, string | undefined][] = [
