@@ -6,7 +6,7 @@ import { waitVisible } from './visible.ts'
 
 export interface ApproveOptions extends WaitOptions {
   readonly otp?: string
-  /** Milliseconds in which a version may still show that was approved before. Default 60,000. */
+  /** Milliseconds in which a version may still show that was approved before. Default 20,000. */
   readonly settle?: number
   readonly kernel?: Kernel
 }
@@ -24,7 +24,7 @@ export async function approveOnce(
   registry: Registry,
   packed: PackedPackage,
   id: string,
-  { otp, settle = 60_000, ...wait }: ApproveOptions,
+  { otp, settle = 20_000, ...wait }: ApproveOptions,
 ): Promise<void> {
   if ((await registry.compare(packed, wait)).is === 'ours') return
   try {

@@ -50,7 +50,7 @@ export interface PublishOptions extends Omit<UploadOptions, 'files' | 'stage'> {
   /** Uploads, at most, those not counted that were refused for their rate. Default 4. */
   readonly tries?: number
   readonly backoff?: Backoff
-  /** Milliseconds for which absence is no proof after an upload that may have happened. Default 60 s. */
+  /** Milliseconds for which absence is no proof after an upload that may have happened. Default 20 s. */
   readonly settle?: number
   /** Whether an earlier run began an upload of this version and does not know how it ended. */
   readonly uploadBegun?: boolean
@@ -119,7 +119,7 @@ class Publication {
       this.#kernel,
       options,
     )
-    this.#settle = options.settle ?? 60_000
+    this.#settle = options.settle ?? 20_000
     this.#perhapsDone = options.uploadBegun === true
   }
 

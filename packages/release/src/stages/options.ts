@@ -29,7 +29,7 @@ export interface ReleaseOptions {
   readonly timeout?: number
   /** Milliseconds that a registry has to show what it took. Default 30 minutes. */
   readonly visibilityBudget?: number
-  /** Milliseconds in which an upload without a clear answer may still show up. Default 60,000. */
+  /** Milliseconds in which an upload without a clear answer may still show up. Default 20,000. */
   readonly settle?: number
   /** The script that builds a package, where it has one; false builds nothing. Default `build`. */
   readonly build?: string | false
