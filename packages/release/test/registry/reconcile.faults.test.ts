@@ -201,7 +201,7 @@ test('scenario 87: the upload waits as long as it is told', async () => {
 
 test('scenario 88 with late visibility: the lost answer is found when the version shows', async () => {
   const rules = [{ upload: true, status: 504, afterCommit: true, times: 1 }]
-  const ended = await publishThrough(rules, { visibleAfter: 40_000 })
+  const ended = await publishThrough(rules, { visibleAfter: 15_000 })
   assert.equal(ended.outcome, 'published')
   assert.deepEqual([ended.sent, ended.accepted], [1, 1])
 })
