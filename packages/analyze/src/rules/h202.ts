@@ -11,32 +11,17 @@ import { isStore } from '../summaries/summary.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, identityCheck } from './fixes.ts'
+import { firstPerLocation } from './first-per-location.ts'
 import { overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
-import { isShared } from './shared.ts'
 import { isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h202(model: Model): Draft[] {
-  const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
-    for (const [location, accesses] of host.accesses) {
-      if (
-        !isShared(location, host.unit) ||
-        location.scope === 'parameter' ||
-        location.scope === 'external'
-      )
-        continue
-      for (const stored of accesses) {
-        if (!isOperation(stored.access)) continue
-        const draft = from(model, host, location, stored)
-        if (draft === undefined) continue
-        drafts.push(draft)
-        break
-      }
-    }
-  }
-  return drafts
+  return firstPerLocation(model, {
+    isAsked: () => true,
+    begins: isOperation,
+    draft: (host, location, begin) => from(model, host, location, begin),
+  })
 }
 
 /** A promise, a controller, a handle: something that stands for a running operation. */

@@ -7,32 +7,17 @@ import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, swapAtOnce } from './fixes.ts'
+import { firstPerLocation } from './first-per-location.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Host, Located, Model } from './model.ts'
-import { isShared } from './shared.ts'
 import { isPartOf, isStoreTo, overSuspension } from './walk.ts'
 
 export function h502(model: Model): Draft[] {
-  const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends || host.unit.kind === 'constructor') continue
-    for (const [location, accesses] of host.accesses) {
-      if (
-        !isShared(location, host.unit) ||
-        location.scope === 'parameter' ||
-        location.scope === 'external'
-      )
-        continue
-      for (const reset of accesses) {
-        if (!isReset(reset.access)) continue
-        const draft = from(model, host, location, reset)
-        if (draft === undefined) continue
-        drafts.push(draft)
-        break
-      }
-    }
-  }
-  return drafts
+  return firstPerLocation(model, {
+    isAsked: ({ unit }) => unit.kind !== 'constructor',
+    begins: isReset,
+    draft: (host, location, begin) => from(model, host, location, begin),
+  })
 }
 
 /** Emptied, not just marked: `false` and `0` are states, an empty list is a hole. */

@@ -13,10 +13,15 @@ export interface Answer {
   readonly tell: (lines: readonly Line[]) => void
   /** The one object for programs, with `--json`. */
   readonly result: (object: object) => void
+  /** Something is being done from here on. */
+  readonly begun: () => void
+  /** One line of warning, on standard errors. */
+  readonly warn: (text: string) => void
 }
 
 /**
- * Lets `work` answer, and turns what goes wrong into an exit code: nothing was done when it throws.
+ * Lets `work` answer, and turns what goes wrong into an exit code. It is the one of a command that
+ * could not start, unless `work` has said that it has begun.
  *
  * *Cancellation*: that of `work`.
  */
@@ -32,6 +37,7 @@ export async function answering(
   )
   const out = new Output(stdout)
   const err = new Output(stderr)
+  let hasBegun = false
   const answer: Answer = {
     choice,
     out,
@@ -41,11 +47,15 @@ export async function answering(
     result: (object) => {
       if (json) out.line(JSON.stringify(object))
     },
+    begun: () => {
+      hasBegun = true
+    },
+    warn: (text) => err.line(`heddle: ${text}`),
   }
   try {
     process.exitCode = await work(answer)
   } catch (error) {
-    process.exitCode = exitCodes.usage
+    process.exitCode = hasBegun ? exitCodes.failed : exitCodes.usage
     for (const line of errorLines(error)) err.line(paint(line, choice.color && stderr.isTTY))
     answer.result({ ok: false, packages: [], error: errorRecord(error) })
   }

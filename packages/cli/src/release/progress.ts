@@ -1,23 +1,14 @@
 /**
- * What a release does, as lines with the time: for logs, pipes and CI. Only what people wait for is
- * told: that a package is packed, uploaded, visible, installable and tagged.
+ * What a release does, as lines with the time: for logs, pipes and CI. A stage says itself what it
+ * has done: of one that had nothing to do, or was done by an earlier process, nothing is told.
  */
 import type { RunEvent } from '@heddle/core'
-import { partsOf, type StageName } from '@heddle/release'
+import { partsOf } from '@heddle/release'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { Output } from '../output/output.ts'
 import type { Reporter } from '../output/reporter.ts'
 import { formatError, formatTime } from '../view/format.ts'
 import { printableLines, printable } from '../view/text.ts'
-
-const doneWords: Readonly<Partial<Record<StageName, string>>> = {
-  pack: 'packed',
-  upload: 'uploaded',
-  approve: 'approved',
-  visible: 'visible',
-  smoke: 'installed',
-  tag: 'tagged',
-}
 
 export class ProgressReporter implements Reporter {
   readonly #out: Output
@@ -35,11 +26,7 @@ export class ProgressReporter implements Reporter {
     if (parts === undefined) return
     const { name, stage } = parts
     if (event.type === 'log') {
-      // Of the others the outcome is enough.
-      if (stage === 'upload' || stage === 'visible') this.#say(stage, `${name}: ${event.text}`)
-    } else if (event.state === 'succeeded') {
-      const word = doneWords[stage]
-      if (word !== undefined) this.#say(word, name)
+      this.#say(stage, `${name}: ${event.text}`)
     } else if (event.state === 'failed') {
       const [first = ''] = printableLines(formatError(event.error))
       this.#say('failed', `${name} (${stage}): ${first}`)

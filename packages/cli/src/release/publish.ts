@@ -18,6 +18,7 @@ import { JsonReporter } from '../output/json.ts'
 import { LiveReporter } from '../output/live.ts'
 import type { Reporter, RunPlan } from '../output/reporter.ts'
 import { Controls } from '../run/controls.ts'
+import { formatError } from '../view/format.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { answering, type Answer } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
@@ -89,6 +90,7 @@ class PublishSession {
   }
 
   #begin(graph: Graph): void {
+    this.#answer.begun()
     const { concurrency, retries, dryRun } = this.#flags
     const title = dryRun === true ? 'release (dry run)' : 'release'
     const durations = new Map<string, number>()
@@ -103,7 +105,7 @@ class PublishSession {
   }
 
   #makeReporter(plan: RunPlan): Reporter {
-    const { choice, out } = this.#answer
+    const { choice, out, warn } = this.#answer
     if (choice.mode === 'json') return new JsonReporter(out, plan)
     if (choice.mode === 'plain') return new ProgressReporter(out, plan.clock)
     const { stdin, stdout, stderr } = process
@@ -112,7 +114,8 @@ class PublishSession {
       errors: stderr.isTTY ? stderr : undefined,
       keys: stdin.isTTY,
       symbols: this.symbols,
-      onFailure: () => undefined,
+      onFailure: (error) =>
+        warn(`the live view failed, the release goes on: ${formatError(error)}`),
     })
   }
 }

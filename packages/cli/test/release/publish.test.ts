@@ -189,3 +189,30 @@ test('SIGINT in the middle of an upload: 130, a clean tree, and the next call fi
   assert.equal(again.code, 0, again.stderr)
   assert.equal(proxy.uploads.get('@cli/a@1.0.8')?.accepted, 1)
 })
+
+test('an error after something was done is no "could not start": exit code 1', async () => {
+  using ws = new Workspace('1.2.0')
+  const edit = `node -e "require('fs').appendFileSync('package.json', ' ')"`
+  ws.write('packages/b/package.json', {
+    name: '@cli/b',
+    version: '1.2.0',
+    dependencies: { '@cli/a': 'workspace:^' },
+    scripts: { build: edit },
+  })
+  ws.git('commit', '--all', '--quiet', '--message', 'a build that edits its manifest')
+  const args = ['release', 'publish', '--registry', registry.url, '--no-smoke', '--pin', 'in-place']
+  const { code, stderr } = await runProgram(args, { cwd: ws.root })
+  assert.match(stderr, /HDL_RESTORE_CONFLICT/)
+  assert.equal(code, 1)
+})
+
+test('what an earlier call has done is not told as done again', async () => {
+  using ws = new Workspace('1.2.1')
+  const args = ['release', 'publish', '--registry', registry.url, '--no-smoke']
+  const first = await runProgram(args, { cwd: ws.root })
+  assert.match(first.stdout, /upload +@cli\/a: the registry took it/)
+  assert.match(first.stdout, /tag +@cli\/a: tagged @cli\/a@1\.2\.1/)
+  const again = await runProgram(args, { cwd: ws.root })
+  assert.match(again.stdout, /upload +@cli\/a: the registry has it already, with the same content/)
+  assert.doesNotMatch(again.stdout, /took it|tagged|upload 1/)
+})

@@ -52,18 +52,19 @@ export class Repository {
    * later commit keeps the tags it has.
    */
   async tag(name: string, message: string, wait: WaitOptions = {}): Promise<'made' | 'there'> {
-    if ((await this.tags(wait)).has(name)) return 'there'
     const target = [name, this.head]
-    try {
-      await git(
-        this.#root,
-        ['tag', '--annotate', '--no-sign', '--message', message, ...target],
-        wait,
-      )
-    } catch (error) {
-      if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
-      // A tag with a message needs somebody who made it, and build machines are nobody.
-      await git(this.#root, ['tag', ...target], wait)
+    const annotated = ['tag', '--annotate', '--no-sign', '--message', message, ...target]
+    // Without a message for those who have no name, as build machines: one needs somebody who made it.
+    for (const args of [annotated, ['tag', ...target]]) {
+      try {
+        await git(this.#root, args, wait)
+        return 'made'
+      } catch (error) {
+        if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+        // Git itself refuses a second tag of a name: asking first would leave a gap.
+        if ((await this.tags(wait)).has(name)) return 'there'
+        if (args !== annotated) throw error
+      }
     }
     return 'made'
   }

@@ -1,4 +1,4 @@
-import type { RunEvent } from '@heddle/core'
+import { isError, type RunEvent } from '@heddle/core'
 import { pinInPlace } from '../pin/pin-in-place.ts'
 import { partsOf } from './stages.ts'
 import type { Release } from './work.ts'
@@ -28,8 +28,14 @@ export async function holdPins({ plan }: Release, journalFolder: string): Promis
       restoring.catch(() => undefined)
     },
     [Symbol.asyncDispose]: async () => {
-      await restoring?.catch(() => undefined)
+      const early = await Promise.allSettled(restoring === undefined ? [] : [restoring])
+      // Tries again what failed for a reason that may pass. A conflict is told by the first try alone.
       await pins.restore()
+      for (const result of early) {
+        if (result.status === 'rejected' && isError(result.reason, 'HDL_RESTORE_CONFLICT')) {
+          throw result.reason
+        }
+      }
     },
   }
 }

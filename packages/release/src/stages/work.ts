@@ -67,7 +67,14 @@ export interface Uploaded {
   readonly stageId?: string
 }
 
-/** The versions that npm runs around a publication, in its order. */
+const uploadWords: Readonly<Record<PublishResult['outcome'], string>> = {
+  'already-published': 'the registry has it already, with the same content',
+  published: 'the registry has it',
+  accepted: 'the registry took it',
+  'accepted-not-visible': 'the registry says that it has it, and does not show it yet',
+}
+
+/** The scripts that npm runs around a publication, in its order. */
 const lifecycle = ['prepublishOnly', 'prepack', 'prepare'] as const
 
 /** @throws `HDL_LOCAL_RANGE` for a range that nobody else can install. */
@@ -132,7 +139,7 @@ export async function pack(
         })
       : await packPython(planned, release.plan, options)
   for (const { size, integrity } of packed.artifacts) {
-    context.log(`${size} bytes, ${integrity}`)
+    context.log(`packed, ${size} bytes, ${integrity}`)
   }
   return packed
 }
@@ -177,6 +184,7 @@ export async function upload(
     onUpload: (attempt) => context.log(`upload ${attempt + 1} of ${name}@${packed.version}`),
   })
   for (const error of errors) context.log(`on the way: ${messageOf(error)}`)
+  context.log(uploadWords[outcome])
   return { outcome, uploads }
 }
 
@@ -214,7 +222,7 @@ export async function visible(
     onLook: (looks, soFar) =>
       context.log(`not visible after ${Math.round(soFar / 1_000)} s (look ${looks})`),
   })
-  if (is === 'visible') return
+  if (is === 'visible') return context.log('visible')
   throw new HeddleError('HDL_NOT_VISIBLE', {
     package: name,
     version,
@@ -255,6 +263,7 @@ export async function smoke(
   if (registry.ecosystem !== 'npm') return
   const { root } = release.plan.workspace
   await smokeInstall(packed, { registry: registry.url, root }, context.signal)
+  context.log('installed into an empty project')
 }
 
 export async function tag(
@@ -266,7 +275,9 @@ export async function tag(
   if (repository === undefined) return undefined
   const planned = plannedOf(release, name)
   const made = tagOf(release, planned)
-  await repository.tag(made, `${name} ${planned.version}`, waitOf(context))
+  const isNew =
+    (await repository.tag(made, `${name} ${planned.version}`, waitOf(context))) === 'made'
+  if (isNew) context.log(`tagged ${made}`)
   if (options.push !== undefined) await repository.push(options.push, [made], waitOf(context))
   return made
 }

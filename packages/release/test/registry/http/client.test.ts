@@ -1,3 +1,5 @@
+// Sockets are real, so a millisecond of real time passes while a request is on its way to the server;
+// the waits of the code under test are on the injected clock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
