@@ -29,16 +29,24 @@ export function* rangesOf(set: CharSet): Generator<readonly [number, number]> {
 }
 
 export function union(sets: readonly CharSet[]): CharSet {
-  return charSet(sets.flatMap((set) => [...rangesOf(set)]))
+  if (sets.length === 1) return sets[0] as CharSet
+  const ranges: [number, number][] = []
+  for (const set of sets) addRanges(ranges, set)
+  return charSet(ranges)
+}
+
+function addRanges(ranges: [number, number][], set: CharSet): void {
+  for (let i = 0; i < set.length; i += 2) ranges.push([set[i] as number, set[i + 1] as number])
 }
 
 export function complement(set: CharSet, last: number): CharSet {
   const out: number[] = []
   let next = 0
-  for (const [first, end] of rangesOf(set)) {
+  for (let i = 0; i < set.length; i += 2) {
+    const first = set[i] as number
     if (first > last) break
     if (first > next) out.push(next, first - 1)
-    next = end + 1
+    next = (set[i + 1] as number) + 1
   }
   if (next <= last) out.push(next, last)
   return out
@@ -68,6 +76,18 @@ export function contains(set: CharSet, value: number): boolean {
     else return true
   }
   return false
+}
+
+/** Characters below this are looked up in a table, which is what nearly every text is made of. */
+export const tabled = 128
+
+/** By character below {@link tabled}: 1 when it is in the set. */
+export function tableOf(set: CharSet): Uint8Array {
+  const table = new Uint8Array(tabled)
+  for (let i = 0; i < set.length && (set[i] as number) < tabled; i += 2) {
+    table.fill(1, set[i], (set[i + 1] as number) + 1)
+  }
+  return table
 }
 
 const range = (first: string, last: string): readonly [number, number] => [
@@ -130,6 +150,27 @@ function groupsByCase(): ReadonlyMap<number, readonly number[]> {
 
 /** With everything that `i` lets the set match too. */
 export function withBothCases(set: CharSet): CharSet {
+  // No other character has the same upper-case form as an ASCII letter, so the large table is not needed.
+  const isAscii = set.length === 0 || (set.at(-1) as number) < 128
+  const added = isAscii ? otherAsciiCases(set) : otherCases(set)
+  if (added.length === 0) return set
+  addRanges(added, set)
+  return charSet(added)
+}
+
+const bothAsciiCases: CharSet = charSet([range('A', 'Z'), range('a', 'z')])
+const caseBit = 0x20
+
+function otherAsciiCases(set: CharSet): [number, number][] {
+  const added: [number, number][] = []
+  const letters = intersection(set, bothAsciiCases)
+  for (let i = 0; i < letters.length; i += 2) {
+    added.push([(letters[i] as number) ^ caseBit, (letters[i + 1] as number) ^ caseBit])
+  }
+  return added
+}
+
+function otherCases(set: CharSet): [number, number][] {
   const groups = groupsByCase()
   const added: [number, number][] = []
   const add = (group: readonly number[] | undefined): void => {
@@ -144,7 +185,7 @@ export function withBothCases(set: CharSet): CharSet {
   } else {
     for (const [value, group] of groups) if (contains(set, value)) add(group)
   }
-  return added.length === 0 ? set : charSet([...rangesOf(set), ...added])
+  return added
 }
 
 const byProperty = new Map<string, CharSet>()
@@ -169,13 +210,20 @@ export function unicodeProperty(name: string): CharSet {
   return set
 }
 
-/** Every character but surrogates, in order. In chunks: a string for each would take half a second. */
+/** Every character but surrogates, in order. By bytes: a string for each would take half a second. */
 function textOfAll(): string {
-  const chunk = 4_096
-  let text = ''
-  for (let from = 0; from <= lastCodePoint; from += chunk) {
-    const values = Array.from({ length: chunk }, (_, index) => from + index)
-    text += String.fromCodePoint(...values.filter((value) => value < 0xd800 || value > 0xdfff))
+  const astral = lastCodePoint - lastUnit
+  const bytes = new Uint8Array(2 * (lastUnit + 1 - 0x800 + 2 * astral))
+  let at = 0
+  const add = (unit: number): void => {
+    bytes[at] = unit & 0xff
+    bytes[at + 1] = unit >> 8
+    at += 2
   }
-  return text
+  for (let unit = 0; unit <= lastUnit; unit += 1) if (unit < 0xd800 || unit > 0xdfff) add(unit)
+  for (let rest = 0; rest < astral; rest += 1) {
+    add(0xd800 + (rest >> 10))
+    add(0xdc00 + (rest & 0x3ff))
+  }
+  return Buffer.from(bytes.buffer).toString('utf16le')
 }

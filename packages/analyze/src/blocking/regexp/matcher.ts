@@ -6,16 +6,17 @@
  * V8's on generated patterns.
  *
  * The program is a list of instructions; choices wait on a stack of our own, because inputs are long
- * and JavaScript's stack is not.
+ * and JavaScript's stack is not. One loop runs them all: half of the time of a judgement is spent in
+ * it, and a call for each step would cost more than the step.
  *
  * I1  Registers (captures, loop counters, loop starts) are only written through `#write`, so that
  *     every way back finds the registers as they were when its choice was made.
  * I2  A turn of a loop that matched nothing and was not demanded by `min` fails, as the language
  *     says: so every loop ends.
  */
-import { canonical, contains, lineEnds, wordCharacters } from './charset.ts'
-import { compileProgram } from './program.ts'
-import type { Instruction, Loop } from './program.ts'
+import { canonical, contains, lineEnds, tabled, tableOf, wordCharacters } from './charset.ts'
+import { compileProgram, operations, width } from './program.ts'
+import type { BackReference, Loop, MatcherProgram } from './program.ts'
 import type { ParsedPattern } from './tree.ts'
 
 export interface MatchResult {
@@ -26,20 +27,19 @@ export interface MatchResult {
   readonly isCut: boolean
 }
 
-class OutOfSteps extends Error {}
-
-const accepted = -1
-const failed = -2
+/** Instead of the end of a match, and instead of a next instruction. */
+const failed = -1
+/** Out of steps. */
+const cut = -2
 
 export class StepMatcher {
-  readonly #code: readonly Instruction[]
+  readonly #program: MatcherProgram
+  readonly #tables: readonly Uint8Array[]
   readonly #isUnicode: boolean
   readonly #isSticky: boolean
-  readonly #captureCount: number
-  readonly #registerCount: number
-  #registers: number[] = []
-  #trail: number[] = []
-  #choices: number[] = []
+  readonly #registers: Int32Array
+  readonly #trail: number[] = []
+  readonly #choices: number[] = []
   #text = ''
   #steps = 0
   #maxSteps = 0
@@ -47,10 +47,9 @@ export class StepMatcher {
   constructor(pattern: ParsedPattern) {
     this.#isUnicode = pattern.isUnicode
     this.#isSticky = pattern.isSticky
-    const program = compileProgram(pattern)
-    this.#code = program.code
-    this.#captureCount = program.captureCount
-    this.#registerCount = program.registerCount
+    this.#program = compileProgram(pattern)
+    this.#tables = this.#program.sets.map(tableOf)
+    this.#registers = new Int32Array(this.#program.registerCount)
   }
 
   /** Like `exec` with `lastIndex` 0. `isSearch: false` tries the first position only. */
@@ -59,114 +58,141 @@ export class StepMatcher {
     this.#steps = 0
     this.#maxSteps = options.maxSteps
     const lastStart = this.#isSticky || options.isSearch === false ? 0 : text.length
-    try {
-      for (let start = 0; start <= lastStart; start = this.#after(start)) {
-        this.#registers = Array.from({ length: this.#registerCount }, () => -1)
-        this.#trail = []
-        this.#choices = []
-        const end = this.#run(0, start)
-        if (end >= 0) {
-          const groups = this.#registers.slice(2, this.#captureCount)
-          return { match: [start, end, ...groups], steps: this.#steps, isCut: false }
-        }
+    for (let start = 0; start <= lastStart; start = this.#after(start)) {
+      this.#registers.fill(-1)
+      this.#trail.length = 0
+      this.#choices.length = 0
+      const end = this.#run(0, start)
+      if (end === cut) return { match: undefined, steps: this.#steps, isCut: true }
+      if (end >= 0) {
+        const groups = this.#registers.subarray(2, this.#program.captureCount)
+        return { match: [start, end, ...groups], steps: this.#steps, isCut: false }
       }
-      return { match: undefined, steps: this.#steps, isCut: false }
-    } catch (error) {
-      if (error instanceof OutOfSteps) {
-        return { match: undefined, steps: this.#steps, isCut: true }
-      }
-      throw error
     }
+    return { match: undefined, steps: this.#steps, isCut: false }
   }
 
-  /** The end of the match, or -1. Choices made inside are gone when it returns. */
+  /** The end of the match, `failed` or `cut`. Choices made inside are gone when it returns. */
   #run(startPc: number, startAt: number): number {
+    const { code, sets, loops } = this.#program
+    const text = this.#text
+    const tables = this.#tables
+    const isUnicode = this.#isUnicode
+    const registers = this.#registers
     const choices = this.#choices
+    const trail = this.#trail
     const base = choices.length
     let pc = startPc
     let at = startAt
     for (;;) {
       this.#steps += 1
-      if (this.#steps > this.#maxSteps) throw new OutOfSteps()
-      const next = this.#step(this.#code[pc] as Instruction, pc, at)
-      if (next === accepted) {
-        choices.length = base
-        return at
+      if (this.#steps > this.#maxSteps) return cut
+      const operand = code[pc + 1] as number
+      let next = pc + width
+      switch (code[pc]) {
+        case operations.set: {
+          const value =
+            at >= text.length
+              ? -1
+              : isUnicode
+                ? (text.codePointAt(at) as number)
+                : text.charCodeAt(at)
+          const isIn =
+            value >= 0 && value < tabled
+              ? tables[operand]?.[value] === 1
+              : contains(sets[operand] as readonly number[], value)
+          if (isIn) at += value > 0xffff ? 2 : 1
+          else next = failed
+          break
+        }
+        case operations.turn: {
+          const loop = loops[operand] as Loop
+          const count = registers[loop.counter] as number
+          if (count >= loop.max) {
+            next = loop.exit
+          } else if (count < loop.min) {
+            next = loop.begin
+          } else {
+            next = loop.isGreedy ? loop.begin : loop.exit
+            choices.push(loop.isGreedy ? loop.exit : loop.begin, at, trail.length)
+          }
+          break
+        }
+        case operations.begin:
+          this.#begin(loops[operand] as Loop, at)
+          break
+        case operations.endTurn: {
+          const { start, counter, min } = loops[operand] as Loop
+          const isIdle = registers[start] === at && (registers[counter] as number) > min
+          next = isIdle ? failed : (code[pc + 2] as number)
+          break
+        }
+        case operations.split:
+          choices.push(code[pc + 2] as number, at, trail.length)
+          next = operand
+          break
+        case operations.jump:
+          next = operand
+          break
+        case operations.save:
+          this.#write(operand, at)
+          break
+        case operations.enter:
+          this.#write((loops[operand] as Loop).counter, 0)
+          break
+        case operations.accept:
+          choices.length = base
+          return at
+        case operations.start:
+          if (at !== 0 && !(operand === 1 && isLineEnd(text, at - 1))) next = failed
+          break
+        case operations.end:
+          if (at !== text.length && !(operand === 1 && isLineEnd(text, at))) next = failed
+          break
+        case operations.word:
+          if ((isWord(text, at - 1) !== isWord(text, at)) === (operand === 1)) next = failed
+          break
+        case operations.look: {
+          const before = trail.length
+          const end = this.#run(pc + width, at)
+          if (end === cut) return cut
+          const isNegative = operand === 1
+          if (end >= 0 === isNegative) {
+            next = failed
+          } else {
+            if (isNegative) this.#undo(before)
+            next = code[pc + 2] as number
+          }
+          break
+        }
+        case operations.setBefore: {
+          const value = this.#before(at)
+          if (value >= 0 && contains(sets[operand] as readonly number[], value)) {
+            at -= isUnicode && value > 0xffff ? 2 : 1
+          } else {
+            next = failed
+          }
+          break
+        }
+        case operations.back: {
+          const moved = this.#backReference(
+            this.#program.backReferences[operand] as BackReference,
+            at,
+          )
+          if (moved === failed) next = failed
+          else at = moved
+          break
+        }
       }
       if (next !== failed) {
         pc = next
-        at = this.#at
         continue
       }
-      if (choices.length === base) return -1
+      if (choices.length === base) return failed
       this.#undo(choices.pop() as number)
       at = choices.pop() as number
       pc = choices.pop() as number
     }
-  }
-
-  /** Where `#step` has moved to in the text. */
-  #at = 0
-
-  #step(instruction: Instruction, pc: number, at: number): number {
-    this.#at = at
-    switch (instruction.op) {
-      case 'set': {
-        const value = instruction.isBackward ? this.#before(at) : this.#here(at)
-        if (value < 0 || !contains(instruction.set, value)) return failed
-        const width = this.#isUnicode && value > 0xffff ? 2 : 1
-        this.#at = instruction.isBackward ? at - width : at + width
-        return pc + 1
-      }
-      case 'split':
-        this.#choices.push(instruction.second, at, this.#trail.length)
-        return instruction.first
-      case 'jump':
-        return instruction.to
-      case 'save':
-        this.#write(instruction.register, at)
-        return pc + 1
-      case 'enter':
-        this.#write(instruction.loop.counter, 0)
-        return pc + 1
-      case 'turn':
-        return this.#turn(instruction.loop, at)
-      case 'begin':
-        this.#begin(instruction.loop, at)
-        return pc + 1
-      case 'endTurn': {
-        const { loop } = instruction
-        const isIdle = this.#registers[loop.start] === at
-        return isIdle && (this.#registers[loop.counter] as number) > loop.min
-          ? failed
-          : instruction.to
-      }
-      case 'edge':
-        return this.#isAtEdge(instruction.at, instruction.isMultiline, at) ? pc + 1 : failed
-      case 'word':
-        return this.#isAtWordEdge(at) === instruction.isNegative ? failed : pc + 1
-      case 'look': {
-        const trail = this.#trail.length
-        const isFound = this.#run(pc + 1, at) >= 0
-        this.#at = at
-        if (isFound === instruction.isNegative) return failed
-        if (instruction.isNegative) this.#undo(trail)
-        return instruction.exit
-      }
-      case 'back':
-        return this.#backReference(instruction, at) ? pc + 1 : failed
-      case 'accept':
-        return accepted
-    }
-  }
-
-  #turn(loop: Loop, at: number): number {
-    const count = this.#registers[loop.counter] as number
-    if (count >= loop.max) return loop.exit
-    if (count < loop.min) return loop.begin
-    const [first, second] = loop.isGreedy ? [loop.begin, loop.exit] : [loop.exit, loop.begin]
-    this.#choices.push(second, at, this.#trail.length)
-    return first
   }
 
   #begin(loop: Loop, at: number): void {
@@ -178,45 +204,25 @@ export class StepMatcher {
     }
   }
 
-  #backReference(
-    { groups, ignoresCase, isBackward }: Extract<Instruction, { op: 'back' }>,
-    at: number,
-  ): boolean {
+  /** Where the text goes on after what the group has matched, or `failed`. */
+  #backReference({ groups, ignoresCase, isBackward }: BackReference, at: number): number {
     const group = groups.find(
       (index) =>
         (this.#registers[2 * index] as number) >= 0 &&
         (this.#registers[2 * index + 1] as number) >= 0,
     )
-    if (group === undefined) return true
+    if (group === undefined) return at
     const start = this.#registers[2 * group] as number
     const length = (this.#registers[2 * group + 1] as number) - start
     const from = isBackward ? at - length : at
-    if (from < 0 || from + length > this.#text.length) return false
+    if (from < 0 || from + length > this.#text.length) return failed
     this.#steps += length
     for (let i = 0; i < length; i += 1) {
       const a = this.#text.charCodeAt(start + i)
       const b = this.#text.charCodeAt(from + i)
-      if (a !== b && !(ignoresCase && canonical(a) === canonical(b))) return false
+      if (a !== b && !(ignoresCase && canonical(a) === canonical(b))) return failed
     }
-    this.#at = isBackward ? from : from + length
-    return true
-  }
-
-  #isAtEdge(edge: 'start' | 'end', isMultiline: boolean, at: number): boolean {
-    if (at === (edge === 'start' ? 0 : this.#text.length)) return true
-    return isMultiline && contains(lineEnds, this.#text.charCodeAt(edge === 'start' ? at - 1 : at))
-  }
-
-  #isAtWordEdge(at: number): boolean {
-    const isWord = (i: number): boolean =>
-      i >= 0 && i < this.#text.length && contains(wordCharacters, this.#text.charCodeAt(i))
-    return isWord(at - 1) !== isWord(at)
-  }
-
-  /** The character that starts at a position, or -1. */
-  #here(at: number): number {
-    if (at >= this.#text.length) return -1
-    return this.#isUnicode ? (this.#text.codePointAt(at) as number) : this.#text.charCodeAt(at)
+    return isBackward ? from : from + length
   }
 
   /** The character that ends at a position, or -1. */
@@ -229,8 +235,9 @@ export class StepMatcher {
     return this.#text.charCodeAt(at - 1)
   }
 
+  /** The next place where a search starts. */
   #after(at: number): number {
-    return at + (this.#isUnicode && this.#here(at) > 0xffff ? 2 : 1)
+    return at + (this.#isUnicode && (this.#text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
   }
 
   #write(register: number, value: number): void {
@@ -239,9 +246,18 @@ export class StepMatcher {
   }
 
   #undo(length: number): void {
-    while (this.#trail.length > length) {
-      const value = this.#trail.pop() as number
-      this.#registers[this.#trail.pop() as number] = value
+    const trail = this.#trail
+    while (trail.length > length) {
+      const value = trail.pop() as number
+      this.#registers[trail.pop() as number] = value
     }
   }
+}
+
+function isLineEnd(text: string, at: number): boolean {
+  return contains(lineEnds, text.charCodeAt(at))
+}
+
+function isWord(text: string, at: number): boolean {
+  return at >= 0 && at < text.length && contains(wordCharacters, text.charCodeAt(at))
 }

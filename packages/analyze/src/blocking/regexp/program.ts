@@ -1,11 +1,46 @@
 /**
- * The instructions of a pattern, as {@link StepMatcher} runs them.
+ * The instructions of a pattern, as {@link StepMatcher} runs them: a list of numbers, three for each
+ * (what to do, and up to two operands), because objects of a dozen shapes are slow to read.
+ *
+ * | operation        | first operand          | second operand      |
+ * | ---------------- | ---------------------- | ------------------- |
+ * | set, setBefore   | number of the set      |                     |
+ * | split            | tried first            | tried second        |
+ * | jump             | where to               |                     |
+ * | save             | register               |                     |
+ * | enter, turn, begin | number of the loop   |                     |
+ * | endTurn          | number of the loop     | its `turn`          |
+ * | start, end       | 1 for every line       |                     |
+ * | word             | 1 for "not"            |                     |
+ * | look             | 1 for "not"            | where it goes on    |
+ * | back             | number of the reference |                    |
  *
  * A loop is `enter, turn, begin, …body…, endTurn`: `turn` decides about one more, `begin` counts it.
  * Lookbehinds are compiled backwards, because the language matches them from right to left.
  */
 import type { CharSet } from './charset.ts'
 import type { ParsedPattern, RegExpTree } from './tree.ts'
+
+export const operations = {
+  set: 0,
+  setBefore: 1,
+  split: 2,
+  jump: 3,
+  save: 4,
+  enter: 5,
+  turn: 6,
+  begin: 7,
+  endTurn: 8,
+  start: 9,
+  end: 10,
+  word: 11,
+  look: 12,
+  back: 13,
+  accept: 14,
+} as const
+
+/** Numbers that one instruction takes. */
+export const width = 3
 
 export interface Loop {
   readonly counter: number
@@ -18,57 +53,53 @@ export interface Loop {
   exit: number
 }
 
-export type Instruction =
-  | { readonly op: 'set'; readonly set: CharSet; readonly isBackward: boolean }
-  | { readonly op: 'split'; first: number; second: number }
-  | { readonly op: 'jump'; to: number }
-  | { readonly op: 'save'; readonly register: number }
-  | { readonly op: 'enter'; readonly loop: Loop }
-  | { readonly op: 'turn'; readonly loop: Loop }
-  | { readonly op: 'begin'; readonly loop: Loop }
-  | { readonly op: 'endTurn'; readonly loop: Loop; readonly to: number }
-  | { readonly op: 'edge'; readonly at: 'start' | 'end'; readonly isMultiline: boolean }
-  | { readonly op: 'word'; readonly isNegative: boolean }
-  | { readonly op: 'look'; readonly isNegative: boolean; exit: number }
-  | {
-      readonly op: 'back'
-      readonly groups: readonly number[]
-      readonly ignoresCase: boolean
-      readonly isBackward: boolean
-    }
-  | { readonly op: 'accept' }
+export interface BackReference {
+  readonly groups: readonly number[]
+  readonly ignoresCase: boolean
+  readonly isBackward: boolean
+}
 
 export interface MatcherProgram {
-  readonly code: readonly Instruction[]
+  readonly code: readonly number[]
+  readonly sets: readonly CharSet[]
+  readonly loops: readonly Loop[]
+  readonly backReferences: readonly BackReference[]
   /** Registers from 0 to here hold captures, those above belong to loops. */
   readonly captureCount: number
   readonly registerCount: number
 }
 
 export function compileProgram(pattern: ParsedPattern): MatcherProgram {
-  const compiler = new Compiler(2 * (pattern.groupCount + 1))
+  const captureCount = 2 * (pattern.groupCount + 1)
+  const compiler = new Compiler(captureCount)
   compiler.compile(pattern.tree, false)
-  compiler.code.push({ op: 'accept' })
-  return {
-    code: compiler.code,
-    captureCount: 2 * (pattern.groupCount + 1),
-    registerCount: compiler.registerCount,
-  }
+  compiler.add(operations.accept)
+  const { code, sets, loops, backReferences, registerCount } = compiler
+  return { code, sets, loops, backReferences, captureCount, registerCount }
 }
 
 class Compiler {
-  readonly code: Instruction[] = []
+  readonly code: number[] = []
+  readonly sets: CharSet[] = []
+  readonly loops: Loop[] = []
+  readonly backReferences: BackReference[] = []
   registerCount: number
 
   constructor(captureCount: number) {
     this.registerCount = captureCount
   }
 
+  /** Where the instruction is. Operands that are not known yet are set later. */
+  add(operation: number, first = 0, second = 0): number {
+    this.code.push(operation, first, second)
+    return this.code.length - width
+  }
+
   compile(tree: RegExpTree, isBackward: boolean): void {
-    const { code } = this
     switch (tree.kind) {
       case 'set':
-        code.push({ op: 'set', set: tree.set, isBackward })
+        this.sets.push(tree.set)
+        this.add(isBackward ? operations.setBefore : operations.set, this.sets.length - 1)
         return
       case 'sequence':
         for (const part of isBackward ? tree.parts.toReversed() : tree.parts) {
@@ -79,69 +110,63 @@ class Compiler {
         this.#compileChoice(tree.choices, isBackward)
         return
       case 'group':
-        code.push({ op: 'save', register: 2 * tree.index + (isBackward ? 1 : 0) })
+        this.add(operations.save, 2 * tree.index + (isBackward ? 1 : 0))
         this.compile(tree.body, isBackward)
-        code.push({ op: 'save', register: 2 * tree.index + (isBackward ? 0 : 1) })
+        this.add(operations.save, 2 * tree.index + (isBackward ? 0 : 1))
         return
-      case 'loop': {
-        const { min, max, isGreedy, groups } = tree
-        const counter = this.registerCount
-        const loop: Loop = {
-          counter,
-          start: counter + 1,
-          min,
-          max,
-          isGreedy,
-          groups,
-          begin: 0,
-          exit: 0,
-        }
-        this.registerCount += 2
-        code.push({ op: 'enter', loop })
-        const turn = code.length
-        code.push({ op: 'turn', loop })
-        loop.begin = code.length
-        code.push({ op: 'begin', loop })
-        this.compile(tree.body, isBackward)
-        code.push({ op: 'endTurn', loop, to: turn })
-        loop.exit = code.length
+      case 'loop':
+        this.#compileLoop(tree, isBackward)
         return
-      }
       case 'look': {
-        const look: Instruction = { op: 'look', isNegative: tree.isNegative, exit: 0 }
-        code.push(look)
+        const look = this.add(operations.look, Number(tree.isNegative))
         this.compile(tree.body, tree.isBehind)
-        code.push({ op: 'accept' })
-        look.exit = code.length
+        this.add(operations.accept)
+        this.code[look + 2] = this.code.length
         return
       }
       case 'edge':
-        code.push({ op: 'edge', at: tree.at, isMultiline: tree.isMultiline })
+        this.add(tree.at === 'start' ? operations.start : operations.end, Number(tree.isMultiline))
         return
       case 'word':
-        code.push({ op: 'word', isNegative: tree.isNegative })
+        this.add(operations.word, Number(tree.isNegative))
         return
-      case 'back':
-        code.push({ op: 'back', groups: tree.groups, ignoresCase: tree.ignoresCase, isBackward })
+      case 'back': {
+        const { groups, ignoresCase } = tree
+        this.backReferences.push({ groups, ignoresCase, isBackward })
+        this.add(operations.back, this.backReferences.length - 1)
         return
+      }
     }
   }
 
+  #compileLoop(tree: Extract<RegExpTree, { kind: 'loop' }>, isBackward: boolean): void {
+    const { min, max, isGreedy, groups } = tree
+    const counter = this.registerCount
+    const start = counter + 1
+    this.registerCount += 2
+    const loop: Loop = { counter, start, min, max, isGreedy, groups, begin: 0, exit: 0 }
+    this.loops.push(loop)
+    const number = this.loops.length - 1
+    this.add(operations.enter, number)
+    const turn = this.add(operations.turn, number)
+    loop.begin = this.add(operations.begin, number)
+    this.compile(tree.body, isBackward)
+    this.add(operations.endTurn, number, turn)
+    loop.exit = this.code.length
+  }
+
   #compileChoice(choices: readonly RegExpTree[], isBackward: boolean): void {
-    const ends: { op: 'jump'; to: number }[] = []
+    const ends: number[] = []
     choices.forEach((choice, i) => {
       if (i === choices.length - 1) {
         this.compile(choice, isBackward)
         return
       }
-      const split = { op: 'split' as const, first: this.code.length + 1, second: 0 }
-      this.code.push(split)
+      const split = this.add(operations.split, this.code.length + width)
       this.compile(choice, isBackward)
-      const end = { op: 'jump' as const, to: 0 }
-      ends.push(end)
-      this.code.push(end)
-      split.second = this.code.length
+      ends.push(this.add(operations.jump))
+      this.code[split + 2] = this.code.length
     })
-    for (const end of ends) end.to = this.code.length
+    for (const end of ends) this.code[end + 1] = this.code.length
   }
 }

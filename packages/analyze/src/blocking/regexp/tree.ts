@@ -6,7 +6,6 @@
 import { RegExpParser, visitRegExpAST } from '@eslint-community/regexpp'
 import type { AST } from '@eslint-community/regexpp'
 import {
-  charSet,
   complement,
   digits,
   intersection,
@@ -62,13 +61,15 @@ interface Modes {
 /** Something that this part does not model: the caller says "unknown", never "harmless". */
 export class UnsupportedPattern extends Error {}
 
+const parser = new RegExpParser({ ecmaVersion: 2025 })
+
 /** Throws {@link UnsupportedPattern}, also for what is no regular expression at all. */
 export function parsePattern(source: string, flags: string): ParsedPattern {
   const isSets = flags.includes('v')
   const isUnicode = isSets || flags.includes('u')
   let pattern: AST.Pattern
   try {
-    pattern = new RegExpParser({ ecmaVersion: 2025 }).parsePattern(source, 0, source.length, {
+    pattern = parser.parsePattern(source, 0, source.length, {
       unicode: isUnicode && !isSets,
       unicodeSets: isSets,
     })
@@ -76,7 +77,11 @@ export function parsePattern(source: string, flags: string): ParsedPattern {
     throw new UnsupportedPattern('not a valid pattern', { cause: error })
   }
   const numbers = new Map<AST.CapturingGroup, number>()
-  visitRegExpAST(pattern, { onCapturingGroupEnter: (node) => numbers.set(node, numbers.size + 1) })
+  if (source.includes('(')) {
+    visitRegExpAST(pattern, {
+      onCapturingGroupEnter: (node) => numbers.set(node, numbers.size + 1),
+    })
+  }
   const lowering = new Lowering(numbers, isUnicode)
   const modes = {
     ignoresCase: flags.includes('i'),
@@ -166,9 +171,11 @@ class Lowering {
   }
 
   #groupsIn(node: AST.Quantifier): readonly number[] {
-    return [...this.#numbers]
-      .filter(([group]) => group.start >= node.start && group.end <= node.end)
-      .map(([, index]) => index)
+    const inside: number[] = []
+    for (const [group, index] of this.#numbers) {
+      if (group.start >= node.start && group.end <= node.end) inside.push(index)
+    }
+    return inside
   }
 
   #set(
@@ -188,9 +195,9 @@ class Lowering {
       negate ? complement(set, this.#last) : set
     switch (node.type) {
       case 'Character':
-        return cased(charSet([[node.value, node.value]]))
+        return cased([node.value, node.value])
       case 'CharacterClassRange':
-        return cased(charSet([[node.min.value, node.max.value]]))
+        return cased([node.min.value, node.max.value])
       case 'CharacterClass':
         return unless(node.negate, union(node.elements.map((part) => this.#set(part, modes))))
       case 'ExpressionCharacterClass':

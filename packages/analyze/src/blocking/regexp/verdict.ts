@@ -14,8 +14,9 @@ import type { Automaton } from './automaton.ts'
 import { contains } from './charset.ts'
 import { GrowthMeasure } from './growth.ts'
 import type { AttackString } from './growth.ts'
+import { hasEndlessLoop, hasOneWayRound } from './loops.ts'
 import { parsePattern, UnsupportedPattern } from './tree.ts'
-import type { ParsedPattern, RegExpTree } from './tree.ts'
+import type { ParsedPattern } from './tree.ts'
 
 export type RegExpVerdict =
   | { readonly kind: 'linear' }
@@ -62,6 +63,8 @@ export function regExpVerdict(
   return verdict
 }
 
+const linear: RegExpVerdict = { kind: 'linear' }
+
 function judge(
   source: string,
   flags: string,
@@ -70,8 +73,10 @@ function judge(
   let pattern: ParsedPattern
   try {
     pattern = parsePattern(source, flags)
-    if (!hasEndlessLoop(pattern.tree)) return { kind: 'linear' }
-    const matched = judgeFrom(pattern, false, withoutControl)
+    if (!hasEndlessLoop(pattern.tree)) return linear
+    const matched = hasOneWayRound(pattern.tree)
+      ? linear
+      : judgeFrom(pattern, false, withoutControl)
     if (matched.kind !== 'linear' || pattern.isSticky || withoutSearch) return matched
     return judgeFrom(pattern, true, withoutControl)
   } catch (error) {
@@ -86,13 +91,14 @@ function judgeFrom(
   withoutControl: boolean,
 ): RegExpVerdict {
   const automaton = buildAutomaton(pattern, isSearch)
-  const measure = new GrowthMeasure(pattern, isSearch, maxStepsOfPattern)
-  const outside = outsideOf(automaton)
-  const suffixes = suffixesFor(automaton, outside)
   const search = new AmbiguitySearch(automaton, searchBudget)
+  // Most patterns have no candidate, and need nothing to try it with.
+  let trial: Trial | undefined
   let tried = 0
   try {
     for (const { kind, prefix, pump } of search.candidates()) {
+      trial ??= trialOf(pattern, automaton, isSearch)
+      const { measure, outside, suffixes } = trial
       // A search may have to be kept from matching at the very start: `/^\s+|\s+$/`.
       for (const lead of isSearch ? ['', outside] : ['']) {
         for (const suffix of suffixes) {
@@ -111,41 +117,40 @@ function judgeFrom(
     if (error instanceof OutOfBudget) return { kind: 'unknown', reason: 'too large' }
     throw error
   }
-  return { kind: 'linear' }
+  return linear
+}
+
+interface Trial {
+  readonly measure: GrowthMeasure
+  readonly outside: string
+  readonly suffixes: readonly string[]
+}
+
+function trialOf(pattern: ParsedPattern, automaton: Automaton, isSearch: boolean): Trial {
+  const measure = new GrowthMeasure(pattern, isSearch, maxStepsOfPattern)
+  const outside = outsideOf(automaton)
+  return { measure, outside, suffixes: suffixesFor(automaton, outside) }
 }
 
 /** A character that as few sets as possible match. */
 function outsideOf({ alphabet, reads }: Automaton): string {
   const fallbacks = ['!', 'z', '\u{fffd}', '\0', '\n']
-  const rank = (text: string): number =>
-    reads.filter((set) => contains(set, text.charCodeAt(0))).length
   const letters = alphabet.samples.map((value) => String.fromCodePoint(value))
-  return [...fallbacks, ...letters].toSorted((a, b) => rank(a) - rank(b))[0] as string
+  let best = ''
+  let fewest = Infinity
+  for (const text of [...fallbacks, ...letters]) {
+    const matching = reads.filter((set) => contains(set, text.charCodeAt(0))).length
+    if (matching >= fewest) continue
+    best = text
+    fewest = matching
+  }
+  return best
 }
 
 /** Endings that may make a match fail after the pump: nothing, and one letter of each kind. */
 function suffixesFor({ alphabet }: Automaton, outside: string): readonly string[] {
   const letters = alphabet.samples.map((value) => String.fromCodePoint(value))
   return [...new Set(['', outside, '\n', ...letters.toReversed().slice(0, 8)])]
-}
-
-function hasEndlessLoop(tree: RegExpTree): boolean {
-  switch (tree.kind) {
-    case 'loop':
-      return tree.max === Infinity || hasEndlessLoop(tree.body)
-    case 'sequence':
-      return tree.parts.some(hasEndlessLoop)
-    case 'choice':
-      return tree.choices.some(hasEndlessLoop)
-    case 'group':
-    case 'look':
-      return hasEndlessLoop(tree.body)
-    case 'set':
-    case 'edge':
-    case 'word':
-    case 'back':
-      return false
-  }
 }
 
 /** For a report: `"a" + "_" × n + "\n"`. */

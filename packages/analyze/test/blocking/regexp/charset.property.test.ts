@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
+  canonical,
   charSet,
   complement,
   contains,
   intersection,
+  tabled,
+  tableOf,
   unicodeProperty,
   union,
   withBothCases,
@@ -32,6 +35,43 @@ test('sets behave as sets of their characters', () => {
 test('both cases of a letter are in a set that ignores case', () => {
   const both = withBothCases(charSet([[0x61, 0x63]]))
   assert.deepEqual(both, [0x41, 0x43, 0x61, 0x63])
+})
+
+test('with both cases is with everything that has the same upper-case form', () => {
+  const value = fc.oneof(fc.nat(0x17f), fc.nat(0xd7ff))
+  fc.assert(
+    fc.property(value, value, (one, other) => {
+      const both = withBothCases([one, one])
+      assert.equal(contains(both, other), canonical(one) === canonical(other))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('the table of a set is the set, as far as it goes', () => {
+  const wide = fc
+    .array(fc.tuple(fc.nat(300), fc.nat(300)), { maxLength: 6 })
+    .map((ranges) => charSet(ranges.map(([a, b]) => [Math.min(a, b), Math.max(a, b)])))
+  fc.assert(
+    fc.property(wide, (one) => {
+      const table = tableOf(one)
+      for (let value = 0; value < tabled; value += 1) {
+        assert.equal(table[value] === 1, contains(one, value))
+      }
+    }),
+  )
+})
+
+test('every character has the properties that V8 gives it', () => {
+  const name = fc.constantFrom('L', 'Lu', 'ASCII', 'Script=Han', 'Any', 'Cn', 'Emoji')
+  const value = fc.oneof(fc.nat(0x2fff), fc.nat(0x10ffff)).filter((v) => v < 0xd800 || v > 0xdfff)
+  fc.assert(
+    fc.property(name, value, (property, one) => {
+      const isIn = new RegExp(`\\p{${property}}`, 'u').test(String.fromCodePoint(one))
+      assert.equal(contains(unicodeProperty(property), one), isIn)
+    }),
+    { numRuns: 2_000 },
+  )
 })
 
 test('a property is what V8 says it is', () => {
