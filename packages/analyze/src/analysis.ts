@@ -1,11 +1,12 @@
 /**
  * What goes into an analysis and what comes out of it.
  *
- * `analyze()` reads the files once, lowers them, and hands the same program to every part: the race
- * rules, the blocking rules, the inventory. Files are always analysed together, because summaries
- * need the callees; which findings are shown is decided afterwards, by targets and reports.
+ * `analyze()` reads the files once, lowers them, and hands the same program to the race rules, the
+ * blocking rules and the inventory. Files that import each other are always analysed together, because
+ * summaries need the callees; which findings are shown is decided afterwards, by targets and reports.
  */
 import type { Finding } from './finding.ts'
+import type { LineRange } from './frontend/targets/git-changes.ts'
 import type { AnalysisCache } from './typed/analysis-cache.ts'
 import type { Program } from './ir/program.ts'
 
@@ -27,6 +28,13 @@ export interface AnalyzeOptions {
   readonly signal?: AbortSignal
   /** What earlier runs have read, for watching: only what changed is read again. */
   readonly cache?: AnalysisCache
+  /** Keeps the program in the result, for the inventory and for surveys. Needs more memory. */
+  readonly keepsProgram?: boolean
+  /**
+   * Threads that may analyse parts of the program at the same time, this one included. Default: one per
+   * core, where that is faster. With types, a cache or a kept program everything is done in one.
+   */
+  readonly threads?: number
 }
 
 /** Something that made the analysis less than complete. */
@@ -52,6 +60,7 @@ export interface AnalysisStats {
   readonly functions: number
   /** Which compiler answered. */
   readonly types: 'typescript-7' | 'typescript-6' | 'none'
+  /** By phase, added up over all threads; `total` is what somebody waited. */
   readonly ms: {
     readonly parse: number
     readonly lower: number
@@ -67,6 +76,20 @@ export interface Analysis {
   readonly findings: readonly Finding[]
   readonly diagnostics: readonly Diagnostic[]
   readonly stats: AnalysisStats
-  /** For the inventory and for everyone who asks what calls what. */
+  /** Those that could be read, sorted by path. */
+  readonly files: readonly AnalysedFile[]
+  /** The lines of the function that a finding is in. */
+  readonly extentOf: (finding: Finding) => LineRange | undefined
+  /** With `keepsProgram`: for the inventory and for everyone who asks what calls what. */
+  readonly program?: Program
+}
+
+export interface ProgramAnalysis extends Analysis {
   readonly program: Program
+}
+
+export interface AnalysedFile {
+  /** As in findings. */
+  readonly path: string
+  readonly text: string
 }

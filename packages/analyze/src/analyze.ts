@@ -1,22 +1,21 @@
 /**
- * The whole analysis: read, parse, lower, link, summarise, ask the rules.
+ * The whole analysis: split into parts, read, parse, lower, link, summarise, ask the rules.
  *
  * Reading and parsing yield to the loop now and then, so an editor or a server that hosts this stays
  * alive, and a signal can end it between files.
  */
 import { systemKernel } from '@heddle/core/lowlevel'
 import type { Kernel } from '@heddle/core/lowlevel'
-import type { Analysis, AnalyzeOptions, Diagnostic } from './analysis.ts'
-import { withFingerprints } from './baseline/fingerprint.ts'
-import { runBlocking } from './blocking/run-blocking.ts'
-import type { UnnamedFinding } from './baseline/fingerprint.ts'
+import type { Analysis, AnalyzeOptions, ProgramAnalysis } from './analysis.ts'
 import { readProgram } from './frontend/read-program.ts'
 import { Resolver } from './frontend/resolve/resolve.ts'
-import { buildProgram } from './ir/build.ts'
+import { readSource } from './frontend/source-text.ts'
 import { loadCatalogue } from './models/load.ts'
-import { Model } from './rules/model.ts'
-import { runRules } from './rules/index.ts'
-import { summarise } from './summaries/summary.ts'
+import { analyzePart } from './parts/analyze-part.ts'
+import { joinParts } from './parts/join.ts'
+import type { PartResult } from './parts/part-result.ts'
+import { partsOf } from './parts/parts.ts'
+import { shareParts } from './parts/share-parts.ts'
 import { ProgramTypes } from './typed/program-types.ts'
 import { useTypes } from './typed/use-types.ts'
 
@@ -26,6 +25,11 @@ import { useTypes } from './typed/use-types.ts'
  * @remarks *Cancellation*: the signal is looked at between files and between phases; nothing is left
  * behind. *Fairness*: it yields to the loop every few files.
  */
+export function analyze(
+  options: AnalyzeOptions & { readonly keepsProgram: true },
+  kernel?: Kernel,
+): Promise<ProgramAnalysis>
+export function analyze(options: AnalyzeOptions, kernel?: Kernel): Promise<Analysis>
 export async function analyze(
   options: AnalyzeOptions,
   kernel: Kernel = systemKernel,
@@ -47,77 +51,92 @@ export async function analyze(
 async function analyzeWith(
   types: ProgramTypes | undefined,
   options: AnalyzeOptions,
-  { clock }: Kernel,
+  kernel: Kernel,
 ): Promise<Analysis> {
-  const started = clock.now()
-  const { root, files, overlays, cache, signal } = options
-  /** Between phases others get their turn, and the signal is looked at. */
-  const turn = async (): Promise<void> => {
-    await new Promise<void>((resolve) => clock.afterIo(resolve))
-    signal?.throwIfAborted()
-  }
-  const catalogue = await loadCatalogue(options.models)
-  const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
-  const { parsed } = read
-  const diagnostics: Diagnostic[] = [...read.diagnostics]
-  const parsedAt = clock.now()
-  await turn()
-  const resolver = new Resolver(parsed.map((one) => one.file))
-  const built = buildProgram({
-    root: options.root,
-    files: parsed,
-    guards: options.guards,
-    resolve(fromFile, specifier) {
-      const target = resolver.resolveImport(fromFile, specifier)
-      return target.kind === 'file' ? target.file : undefined
-    },
-  })
-  diagnostics.push(...built.diagnostics)
-  const loweredAt = clock.now()
-  const { program } = built
-  await turn()
-  if (types !== undefined) diagnostics.push(...(await useTypes(program, parsed, types)))
-  const typedAt = clock.now()
-  await turn()
-  const summaries = summarise(program.units)
-  const summarisedAt = clock.now()
-  await turn()
-  const model = new Model(program, summaries)
-  const results = runRules(model, options.rules)
-  await turn()
-  const blocking = runBlocking(program, catalogue, options.rules)
-  diagnostics.push(...results.diagnostics, ...blocking.diagnostics)
-  const texts = new Map(program.files.map((file) => [file.path, file.parsed.text]))
-  const findings = withFingerprints(sorted([...results.findings, ...blocking.findings]), (file) =>
-    texts.get(file),
-  )
-  const ended = clock.now()
+  const { clock } = kernel
+  const began = clock.now()
+  const isKept = types !== undefined || options.cache !== undefined || options.keepsProgram
+  const results = isKept
+    ? await analyzeHere(types, options, kernel)
+    : await analyzeShared(options, kernel)
+  const sum = (of: (one: PartResult) => number): number =>
+    results.reduce((total, one) => total + of(one), 0)
   return {
-    findings,
-    diagnostics,
-    program,
+    ...joinParts(results, options.root),
     stats: {
-      files: parsed.length,
-      lines: parsed.reduce((sum, one) => sum + one.lineAt(one.text.length).line, 0),
-      functions: program.units.length,
+      files: sum((one) => one.files.length),
+      lines: sum((one) => one.lines),
+      functions: sum((one) => one.functions),
       types: types?.source ?? 'none',
       ms: {
-        parse: parsedAt - started,
-        lower: loweredAt - parsedAt,
-        types: typedAt - loweredAt,
-        summaries: summarisedAt - typedAt,
-        rules: ended - summarisedAt,
-        total: ended - started,
+        parse: sum(({ ms }) => ms.parse),
+        lower: sum(({ ms }) => ms.lower),
+        types: sum(({ ms }) => ms.types),
+        summaries: sum(({ ms }) => ms.summaries),
+        rules: sum(({ ms }) => ms.rules),
+        total: clock.now() - began,
       },
     },
   }
 }
 
-function sorted(findings: readonly UnnamedFinding[]): UnnamedFinding[] {
-  return [...findings].sort(
-    (a, b) =>
-      (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) ||
-      a.line - b.line ||
-      (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0),
-  )
+/** All parts in this thread, from files that are read together: what is kept is kept for all. */
+async function analyzeHere(
+  types: ProgramTypes | undefined,
+  options: AnalyzeOptions,
+  { clock }: Kernel,
+): Promise<readonly PartResult[]> {
+  const { root, files, overlays, cache, signal } = options
+  const began = clock.now()
+  const catalogue = await loadCatalogue(options.models)
+  const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
+  const parsed = new Map(read.parsed.map((one) => [one.file, one]))
+  const resolver = new Resolver(files)
+  const parts = await partsOf(files, (file) => parsed.get(file)?.text, resolver, clock)
+  const counters = { unit: 0, class: 0, file: 0 }
+  const results: PartResult[] = []
+  for (const [index, part] of parts.entries()) {
+    const isFirst = index === 0
+    const own = {
+      parsed: part.files.flatMap((file) => parsed.get(file) ?? []),
+      diagnostics: isFirst ? read.diagnostics : [],
+    }
+    const context = {
+      options,
+      catalogue,
+      resolver,
+      clock,
+      counters,
+      useTypes: types && ((program) => useTypes(program, read.parsed, types)),
+    } satisfies Parameters<typeof analyzePart>[2]
+    results.push(await analyzePart(own, isFirst ? clock.now() - began : 0, context))
+  }
+  return results
+}
+
+/** One part after the other, or several at once: nothing of a part is kept but what was found. */
+async function analyzeShared(
+  options: AnalyzeOptions,
+  { clock }: Kernel,
+): Promise<readonly PartResult[]> {
+  const { root, files, rules, models, guards, overlays = new Map(), threads } = options
+  const catalogue = await loadCatalogue(models)
+  const resolver = new Resolver(files)
+  const textOf = (file: string): string | undefined => overlays.get(file) ?? readText(file)
+  const parts = await partsOf(files, textOf, resolver, clock)
+  const start = {
+    root,
+    files,
+    overlays,
+    ...(rules !== undefined && { rules }),
+    ...(models !== undefined && { models }),
+    ...(guards !== undefined && { guards }),
+  }
+  return shareParts(parts, { options, overlays, catalogue, resolver, clock, start, threads })
+}
+
+/** Only to see what it imports: why it cannot be read is told when it is. */
+function readText(file: string): string | undefined {
+  const source = readSource(file)
+  return 'text' in source ? source.text : undefined
 }

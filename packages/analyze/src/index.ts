@@ -1,6 +1,13 @@
 /** Finds the places where async code races or blocks the event loop. */
 export { analyze } from './analyze.ts'
-export type { Analysis, AnalysisStats, AnalyzeOptions, Diagnostic } from './analysis.ts'
+export type {
+  Analysis,
+  AnalysedFile,
+  AnalysisStats,
+  AnalyzeOptions,
+  Diagnostic,
+  ProgramAnalysis,
+} from './analysis.ts'
 export { findingClasses, levels } from './finding.ts'
 export type {
   Checkpoint,

@@ -12,6 +12,7 @@ import { toSlashes } from './discover.ts'
 import { parseSource } from './parse.ts'
 import type { ParsedFile } from './parse.ts'
 import { readSource } from './source-text.ts'
+import { Turns } from './turns.ts'
 
 export interface ReadOptions {
   /** Absolute. */
@@ -38,9 +39,6 @@ interface ReadFile {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Milliseconds of reading after which timers and sockets get their turn. */
-const turnMs = 10
-
 /**
  * Reads and parses files.
  *
@@ -51,17 +49,14 @@ export async function readProgram(options: ReadOptions): Promise<ReadProgram> {
   const { files, cache, signal, clock } = options
   const parsed: ParsedFile[] = []
   const diagnostics: Diagnostic[] = []
-  let turnBegan = clock.now()
+  const turns = new Turns(clock)
   for (const file of [...files].sort()) {
     signal?.throwIfAborted()
     const read = readOne(file, options)
     cache?.put(file, read)
     if (read.parsed !== undefined) parsed.push(read.parsed)
     diagnostics.push(...read.diagnostics)
-    if (clock.now() - turnBegan > turnMs) {
-      await new Promise<void>((resolve) => clock.afterIo(resolve))
-      turnBegan = clock.now()
-    }
+    await turns.next()
   }
   cache?.keepOnly(files)
   return { parsed, diagnostics }

@@ -6,7 +6,7 @@ import { link } from './link.ts'
 import type { ResolveImport } from './link.ts'
 import { LocationTable } from './locations.ts'
 import { lowerFile } from './lower.ts'
-import type { Lowered } from './lower.ts'
+import type { Counters, Lowered } from './lower.ts'
 import type { Program } from './program.ts'
 
 export interface BuildOptions {
@@ -15,6 +15,8 @@ export interface BuildOptions {
   readonly resolve: ResolveImport
   /** Functions that run what they are given alone: `withTenantLock`. */
   readonly guards?: readonly string[] | undefined
+  /** Of programs that will be joined to one: their numbers go on. */
+  readonly counters?: Counters | undefined
 }
 
 export interface Built {
@@ -25,7 +27,7 @@ export interface Built {
 /** Lowers every file and links them. Never throws for what is in a file. */
 export function buildProgram(options: BuildOptions): Built {
   const table = new LocationTable()
-  const counters = { unit: 0, class: 0, file: 0 }
+  const { counters = { unit: 0, class: 0, file: 0 } } = options
   const guards = new Set(options.guards)
   const lowered: Lowered[] = []
   const diagnostics: Diagnostic[] = []

@@ -5,7 +5,6 @@
  */
 import type { Analysis } from '../analysis.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
-import type { FileUnit } from '../ir/program.ts'
 import { compareWithBaseline, nextBaseline, type Baseline } from '../baseline/baseline.ts'
 import type { RuleSetting } from '../config/config.ts'
 import { levels, type Finding, type Level } from '../finding.ts'
@@ -28,7 +27,7 @@ export interface ReportOptions {
   readonly failLevel: Level
   readonly baseline: Baseline | undefined
   readonly showsKnown: boolean
-  /** Targets that are described even where nothing is found. */
+  /** Targets that are described even where nothing is found; that needs the program. */
   readonly surveyed: readonly string[]
   /** Types were switched off for this run: what is not found now may be found in the next. */
   readonly isWithoutTypes: boolean
@@ -43,10 +42,10 @@ export interface MadeReport {
 }
 
 export function makeReport(analysis: Analysis, options: ReportOptions): MadeReport {
-  const { program, diagnostics, stats } = analysis
+  const { diagnostics, stats, extentOf } = analysis
   const { rules, level, failLevel, baseline } = options
-  const files = new Map(program.files.map((file) => [file.path, file]))
-  const read = (file: string): string | undefined => files.get(file)?.parsed.text
+  const files = new Map(analysis.files.map(({ path, text }) => [path, text]))
+  const read = (file: string): string | undefined => files.get(file)
   const broken = new Set(diagnostics.filter((each) => each.isIncomplete).map(({ file }) => file))
   const isAnalysed = (file: string): boolean =>
     files.has(file) && !broken.has(file) && options.isWhole(file)
@@ -55,8 +54,7 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
     !options.isWithoutTypes &&
     !broken.has(undefined) &&
     diagnostics.every(({ kind }) => kind !== 'types-lost')
-  const isWanted = (finding: Finding): boolean =>
-    options.isWanted(finding, extentOf(finding, files.get(finding.file)))
+  const isWanted = (finding: Finding): boolean => options.isWanted(finding, extentOf(finding))
 
   const wanted = analysis.findings
     .flatMap((finding) => withSetting(finding, rules[finding.rule]))
@@ -86,7 +84,8 @@ export function makeReport(analysis: Analysis, options: ReportOptions): MadeRepo
       belowLevel: compared.findings.length - shown.length,
       hasBaseline: baseline !== undefined,
       showsKnown: options.showsKnown,
-      surveys: surveyTargets(options.surveyed, program),
+      surveys:
+        analysis.program === undefined ? [] : surveyTargets(options.surveyed, analysis.program),
       source: new SourceLines(read),
     },
     baseline: nextBaseline(
@@ -104,23 +103,6 @@ export function isAtLeast(finding: Finding, level: Level): boolean {
 function withSetting(finding: Finding, setting: RuleSetting | undefined): Finding[] {
   if (setting === undefined) return [finding]
   return setting === 'off' ? [] : [{ ...finding, level: setting }]
-}
-
-/** The lines of the innermost function of that name around the finding. */
-function extentOf(
-  { line, function: name }: Finding,
-  file: FileUnit | undefined,
-): LineRange | undefined {
-  if (file === undefined) return undefined
-  const { parsed } = file
-  let best: LineRange | undefined
-  for (const unit of file.units) {
-    if (unit.name !== name && unit.namedAs !== name) continue
-    const extent: LineRange = [parsed.lineAt(unit.start).line, parsed.lineAt(unit.end).line]
-    if (line < extent[0] || line > extent[1]) continue
-    if (best === undefined || extent[1] - extent[0] < best[1] - best[0]) best = extent
-  }
-  return best
 }
 
 function byPlace(a: Finding, b: Finding): number {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
 import { analyze } from '../../src/analyze.ts'
-import type { Analysis } from '../../src/analysis.ts'
+import type { ProgramAnalysis } from '../../src/analysis.ts'
 import { AnalysisCache } from '../../src/typed/analysis-cache.ts'
 import { tempFolder, writeFiles } from '../support/temp-folder.ts'
 
@@ -55,7 +55,7 @@ test('a warm run finds what a cold one finds, after every save', async (t) => {
   for (const save of saves) {
     writeFiles(root, save)
     for (const name of Object.keys(save)) files.add(path.join(root, name))
-    const options = { root, files: [...files], types: 'auto' } as const
+    const options = { root, files: [...files], types: 'auto', keepsProgram: true } as const
     const warm = await analyze({ ...options, cache })
     const cold = await analyze(options)
     assert.deepEqual(told(warm), told(cold))
@@ -65,7 +65,7 @@ test('a warm run finds what a cold one finds, after every save', async (t) => {
   assert.ok(most > 0, 'there is something to find')
 })
 
-function told({ findings, diagnostics, program }: Analysis): unknown {
+function told({ findings, diagnostics, program }: ProgramAnalysis): unknown {
   const calls = program.units.flatMap((unit) => unit.calls)
   const targets = calls.map((call) => call.targets.map((target) => target.name))
   return { findings, diagnostics, targets }

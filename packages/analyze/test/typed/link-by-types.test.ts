@@ -5,23 +5,23 @@ import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { analyze } from '../../src/analyze.ts'
-import type { Analysis } from '../../src/analysis.ts'
+import type { ProgramAnalysis } from '../../src/analysis.ts'
 import type { CallSite } from '../../src/ir/program.ts'
 import { tempFolder, type Files } from '../support/temp-folder.ts'
 
 const modules = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../../../node_modules')
 
-async function analysed(t: TestContext, files: Files, types: 'auto' | 'none'): Promise<Analysis> {
+async function analysed(t: TestContext, files: Files, types: 'auto' | 'none'): Promise<ProgramAnalysis> {
   const root = tempFolder(t, {
     'tsconfig.json': '{ "compilerOptions": { "types": ["node"], "module": "nodenext" } }',
     ...files,
   })
   symlinkSync(modules, path.join(root, 'node_modules'))
   const sources = Object.keys(files).map((name) => path.join(root, name))
-  return analyze({ root, files: sources, types })
+  return analyze({ root, files: sources, types, keepsProgram: true })
 }
 
-function callOf({ program }: Analysis, name: string): CallSite {
+function callOf({ program }: ProgramAnalysis, name: string): CallSite {
   const site = program.units.flatMap((unit) => unit.calls).find((call) => call.name === name)
   assert.ok(site, `there is no call of ${name}`)
   return site

@@ -46,8 +46,8 @@ function watching(t: TestContext, files: Files): Watched {
 }
 
 function namesOf(analysis: unknown): readonly string[] {
-  const { program } = analysis as Analysis
-  return program.files.map((file) => path.basename(file.path))
+  const { files } = analysis as Analysis
+  return files.map((file) => path.basename(file.path))
 }
 
 test('a save, a new file in a new folder and a deletion are analysed', async (t) => {
@@ -56,7 +56,7 @@ test('a save, a new file in a new folder and a deletion are analysed', async (t)
   assert.deepEqual(namesOf(first), ['a.ts'])
   writeFiles(root, { 'a.ts': 'export const a = 2' })
   const second = (await next()) as Analysis
-  assert.equal(second.program.files[0]?.parsed.text, 'export const a = 2')
+  assert.equal(second.files[0]?.text, 'export const a = 2')
   writeFiles(root, { 'deep/er/b.ts': '' })
   let names: readonly string[] = []
   while (!names.includes('b.ts')) names = namesOf(await next())
@@ -97,7 +97,7 @@ test('I1: a change during an analysis starts another one', async (t) => {
     root,
     select: async () => ({ root, files: [file], types: 'none' }),
     onAnalysis: (analysis) => {
-      texts.push(analysis.program.files[0]?.parsed.text)
+      texts.push(analysis.files[0]?.text)
       // Written while the run is not over yet: the watch waits for this callback.
       if (texts.length === 1) writeFiles(root, { 'a.ts': 'let b' })
       else ending.abort()

@@ -40,7 +40,8 @@ async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
   const baseline = await session.baseline()
   const selection = await session.select()
   surface.progress(`analysing ${count(selection.files.length, 'file')} …`)
-  const analysis = await analyze(session.optionsFor(selection))
-  if (flags.inventory) return session.answerInventory(analysis)
-  return session.answer(analysis, selection, baseline)
+  const options = session.optionsFor(selection)
+  if (flags.inventory)
+    return session.answerInventory(await analyze({ ...options, keepsProgram: true }))
+  return session.answer(await analyze(options), selection, baseline)
 }

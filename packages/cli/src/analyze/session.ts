@@ -15,6 +15,7 @@ import {
   type AnalyzeOptions,
   type Baseline,
   type MadeReport,
+  type ProgramAnalysis,
   type Selection,
 } from '@heddle/analyze'
 import { HeddleError } from '@heddle/core'
@@ -121,6 +122,8 @@ export class Session {
       overlays: selection.overlays,
       models: this.settings.models,
       guards: this.settings.guards,
+      // Its documents describe targets even where nothing is found.
+      keepsProgram: this.settings.format === 'markdown',
     }
   }
 
@@ -166,7 +169,7 @@ export class Session {
    *
    * @throws `HDL_MODEL_INVALID`, `HDL_MODEL_UNREADABLE`
    */
-  async answerInventory(analysis: Analysis): Promise<ExitCode> {
+  async answerInventory(analysis: ProgramAnalysis): Promise<ExitCode> {
     const catalogue = await loadCatalogue(this.settings.models)
     const inventory = makeInventory(analysis.program, catalogue)
     const isJson = this.settings.format === 'json'

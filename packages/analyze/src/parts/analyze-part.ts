@@ -1,0 +1,107 @@
+/** One part, from its trees to what is found: lower, link, ask the compiler, summarise, ask the rules. */
+import type { Clock } from '@heddle/core/lowlevel'
+import type { AnalyzeOptions, Diagnostic } from '../analysis.ts'
+import type { UnnamedFinding } from '../baseline/fingerprint.ts'
+import { runBlocking } from '../blocking/run-blocking.ts'
+import type { ParsedFile } from '../frontend/parse.ts'
+import type { ReadProgram } from '../frontend/read-program.ts'
+import type { Resolver } from '../frontend/resolve/resolve.ts'
+import type { LineRange } from '../frontend/targets/git-changes.ts'
+import { buildProgram } from '../ir/build.ts'
+import type { Counters } from '../ir/lower.ts'
+import type { FileUnit, Program } from '../ir/program.ts'
+import type { Catalogue } from '../models/catalogue.ts'
+import { runRules } from '../rules/index.ts'
+import { Model } from '../rules/model.ts'
+import { summarise } from '../summaries/summary.ts'
+import type { PartResult } from './part-result.ts'
+
+/** What is the same for all parts. */
+export interface PartContext {
+  readonly options: Pick<AnalyzeOptions, 'root' | 'rules' | 'guards' | 'signal' | 'keepsProgram'>
+  readonly catalogue: Catalogue
+  readonly resolver: Resolver
+  /** Links what only the compiler knows; absent without types. */
+  readonly useTypes?: ((program: Program) => Promise<readonly Diagnostic[]>) | undefined
+  readonly counters?: Counters | undefined
+  readonly clock: Clock
+}
+
+/**
+ * Analyses the files of one part together.
+ *
+ * *Cancellation*: the signal is looked at between phases. *Fairness*: it yields to the loop there.
+ *
+ * @param parseMs How long it took to read them.
+ */
+export async function analyzePart(
+  { parsed, diagnostics: told }: ReadProgram,
+  parseMs: number,
+  { options, catalogue, resolver, useTypes, counters, clock }: PartContext,
+): Promise<PartResult> {
+  let began = clock.now()
+  /** Between phases others get their turn, and the signal is looked at. */
+  const turn = async (): Promise<number> => {
+    const ms = clock.now() - began
+    await new Promise<void>((resolve) => clock.afterIo(resolve))
+    options.signal?.throwIfAborted()
+    began = clock.now()
+    return ms
+  }
+  const { program, diagnostics: ofBuild } = buildProgram({
+    root: options.root,
+    files: parsed,
+    guards: options.guards,
+    counters,
+    resolve(fromFile, specifier) {
+      const target = resolver.resolveImport(fromFile, specifier)
+      return target.kind === 'file' ? target.file : undefined
+    },
+  })
+  const lower = await turn()
+  const ofTypes = (await useTypes?.(program)) ?? []
+  const types = await turn()
+  const found = summarise(program.units)
+  const summaries = await turn()
+  const races = runRules(new Model(program, found), options.rules)
+  const racesMs = await turn()
+  const blocking = runBlocking(program, catalogue, options.rules)
+  const findings = [...races.findings, ...blocking.findings]
+  const extents = new Extents(program.files)
+  return {
+    findings: findings.map((finding) => ({ finding, extent: extents.of(finding) })),
+    diagnostics: [...told, ...ofBuild, ...ofTypes, ...races.diagnostics, ...blocking.diagnostics],
+    files: program.files.map(({ path, parsed: { text } }) => ({ path, text })),
+    lines: parsed.reduce((sum, one) => sum + linesOf(one), 0),
+    functions: program.units.length,
+    ms: { parse: parseMs, lower, types, summaries, rules: racesMs + (clock.now() - began) },
+    ...(options.keepsProgram === true && { program }),
+  }
+}
+
+function linesOf(parsed: ParsedFile): number {
+  return parsed.lineAt(parsed.text.length).line
+}
+
+class Extents {
+  readonly #files: ReadonlyMap<string, FileUnit>
+
+  constructor(files: readonly FileUnit[]) {
+    this.#files = new Map(files.map((file) => [file.path, file]))
+  }
+
+  /** The lines of the innermost function of that name around the finding. */
+  of({ file: path, line, function: name }: UnnamedFinding): LineRange | undefined {
+    const file = this.#files.get(path)
+    if (file === undefined) return undefined
+    const { parsed } = file
+    let best: LineRange | undefined
+    for (const unit of file.units) {
+      if (unit.name !== name && unit.namedAs !== name) continue
+      const extent: LineRange = [parsed.lineAt(unit.start).line, parsed.lineAt(unit.end).line]
+      if (line < extent[0] || line > extent[1]) continue
+      if (best === undefined || extent[1] - extent[0] < best[1] - best[0]) best = extent
+    }
+    return best
+  }
+}

@@ -1,0 +1,58 @@
+/** From what was found in the parts to one analysis: the same, in whatever order they were done. */
+import type { Analysis, Diagnostic } from '../analysis.ts'
+import { withFingerprints } from '../baseline/fingerprint.ts'
+import type { UnnamedFinding } from '../baseline/fingerprint.ts'
+import type { LineRange } from '../frontend/targets/git-changes.ts'
+import type { Program } from '../ir/program.ts'
+import type { PartResult } from './part-result.ts'
+
+type Joined = Pick<Analysis, 'findings' | 'diagnostics' | 'files' | 'extentOf'> & {
+  readonly program?: Program
+}
+
+/** @param results In the order of the parts. */
+export function joinParts(results: readonly PartResult[], root: string): Joined {
+  const files = results.flatMap((one) => one.files).sort((a, b) => compare(a.path, b.path))
+  const texts = new Map(files.map(({ path, text }) => [path, text]))
+  const found = results.flatMap((one) => one.findings)
+  const findings = found.map(({ finding }) => finding).sort(byPlace)
+  const extents = new Map<string, LineRange | undefined>()
+  for (const { finding, extent } of found) extents.set(placeOf(finding), extent)
+  const programs = results.flatMap((one) => one.program ?? [])
+  return {
+    findings: withFingerprints(findings, (file) => texts.get(file)),
+    diagnostics: results.flatMap((one) => one.diagnostics).sort(byFile),
+    files,
+    extentOf: (finding) => extents.get(placeOf(finding)),
+    ...(programs.length === results.length && { program: joinPrograms(programs, root) }),
+  }
+}
+
+function joinPrograms(programs: readonly Program[], root: string): Program {
+  return {
+    root,
+    files: programs.flatMap((one) => one.files),
+    units: programs.flatMap((one) => one.units),
+    classes: programs.flatMap((one) => one.classes),
+    locations: programs.flatMap((one) => one.locations),
+  }
+}
+
+function placeOf({ file, line, function: name }: Omit<UnnamedFinding, 'fingerprint'>): string {
+  return `${line} ${name} ${file}`
+}
+
+function byPlace(a: UnnamedFinding, b: UnnamedFinding): number {
+  return compare(a.file, b.file) || a.line - b.line || compare(a.rule, b.rule)
+}
+
+/** What concerns the whole program comes last. */
+function byFile(a: Diagnostic, b: Diagnostic): number {
+  if (a.file === undefined || b.file === undefined)
+    return Number(a.file === undefined) - Number(b.file === undefined)
+  return compare(a.file, b.file)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

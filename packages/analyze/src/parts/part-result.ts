@@ -1,0 +1,29 @@
+import type { AnalysedFile, Diagnostic } from '../analysis.ts'
+import type { UnnamedFinding } from '../baseline/fingerprint.ts'
+import type { LineRange } from '../frontend/targets/git-changes.ts'
+import type { Program } from '../ir/program.ts'
+
+/** What was found in one part. Plain data, but for the program, which stays in its thread. */
+export interface PartResult {
+  readonly findings: readonly PartFinding[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly files: readonly AnalysedFile[]
+  readonly lines: number
+  readonly functions: number
+  readonly ms: PhaseTimes
+  readonly program?: Program
+}
+
+export interface PartFinding {
+  readonly finding: UnnamedFinding
+  /** The lines of the function it is in. */
+  readonly extent: LineRange | undefined
+}
+
+export interface PhaseTimes {
+  readonly parse: number
+  readonly lower: number
+  readonly types: number
+  readonly summaries: number
+  readonly rules: number
+}

@@ -1,0 +1,136 @@
+/**
+ * Parts of a program that have nothing to do with each other.
+ *
+ * A part is a package of the program, or several that import each other. Findings of one part do not
+ * depend on the others: a method that only one class *of the part* has is still a guess worth making,
+ * and two packages that never meet share no state. So parts can be analysed one after the other, which
+ * needs the memory of the largest, or at the same time in several threads.
+ *
+ * I1. Every file is in exactly one part.
+ * I2. The parts depend on the texts only, not on how many threads there are.
+ *
+ * Imports are found in the text, before anything is parsed. One that is written so that it is not found
+ * (a comment between `require(` and the name) and leads out of its package is not followed.
+ */
+import path from 'node:path'
+import type { Clock } from '@heddle/core/lowlevel'
+import { readJsonObject } from '../frontend/resolve/json.ts'
+import type { Resolver } from '../frontend/resolve/resolve.ts'
+import { Turns } from '../frontend/turns.ts'
+
+export interface Part {
+  /** Absolute paths, sorted. */
+  readonly files: readonly string[]
+  /** Characters in them; 0 when there is only one part, whose size decides nothing. */
+  readonly size: number
+}
+
+/**
+ * Splits the files of a program, in the order of their first files.
+ *
+ * *Cancellation*: none; it is short. *Fairness*: it yields to the loop every few files.
+ */
+export async function partsOf(
+  files: readonly string[],
+  textOf: (file: string) => string | undefined,
+  resolver: Resolver,
+  clock: Clock,
+): Promise<readonly Part[]> {
+  const packages = new PackageFolders()
+  const groups = new Groups()
+  const sorted = [...files].sort()
+  for (const file of sorted) groups.add(file, packages.of(file))
+  if (groups.count > 1) {
+    const program = new Set(files)
+    const turns = new Turns(clock)
+    for (const file of sorted) {
+      const text = textOf(file) ?? ''
+      groups.grow(file, text.length)
+      for (const specifier of importsIn(text)) {
+        if (staysInside(file, specifier, packages)) continue
+        const target = resolver.resolveImport(file, specifier)
+        if (target.kind === 'file' && program.has(target.file)) groups.join(file, target.file)
+      }
+      await turns.next()
+    }
+  }
+  return groups.all()
+}
+
+const imported = /\b(?:from|import|require)\s*\(?\s*(['"])([^'"\n]+)\1/g
+
+function importsIn(text: string): ReadonlySet<string> {
+  return new Set(Array.from(text.matchAll(imported), (match) => match[2]!))
+}
+
+/** `./x` and `../x` that do not leave the package: by far the most, and nothing has to be looked up. */
+function staysInside(file: string, specifier: string, packages: PackageFolders): boolean {
+  if (!specifier.startsWith('.')) return specifier.startsWith('node:')
+  const target = path.resolve(path.dirname(file), specifier)
+  const folder = packages.of(file)
+  return target === folder || packages.of(target) === folder
+}
+
+/** The folder of the package that a file belongs to: the nearest one whose manifest has a name. */
+class PackageFolders {
+  readonly #known = new Map<string, string>()
+
+  of(file: string): string {
+    return this.#in(path.dirname(file))
+  }
+
+  #in(folder: string): string {
+    let found = this.#known.get(folder)
+    if (found === undefined) {
+      const parent = path.dirname(folder)
+      const name = readJsonObject(path.join(folder, 'package.json'))?.['name']
+      found = typeof name === 'string' || parent === folder ? folder : this.#in(parent)
+      this.#known.set(folder, found)
+    }
+    return found
+  }
+}
+
+/** Files in groups that can be joined: each group is known by one of its package folders. */
+class Groups {
+  readonly #packageOf = new Map<string, string>()
+  readonly #joinedTo = new Map<string, string>()
+  readonly #sizes = new Map<string, number>()
+
+  add(file: string, folder: string): void {
+    this.#packageOf.set(file, folder)
+    if (!this.#joinedTo.has(folder)) this.#joinedTo.set(folder, folder)
+  }
+
+  grow(file: string, size: number): void {
+    this.#sizes.set(file, size)
+  }
+
+  get count(): number {
+    return this.#joinedTo.size
+  }
+
+  join(a: string, b: string): void {
+    this.#joinedTo.set(this.#groupOf(a), this.#groupOf(b))
+  }
+
+  all(): readonly Part[] {
+    const groups = new Map<string, string[]>()
+    for (const file of this.#packageOf.keys()) {
+      const group = this.#groupOf(file)
+      const known = groups.get(group)
+      if (known === undefined) groups.set(group, [file])
+      else known.push(file)
+    }
+    return Array.from(groups.values(), (files) => ({
+      files,
+      size: files.reduce((sum, file) => sum + (this.#sizes.get(file) ?? 0), 0),
+    }))
+  }
+
+  #groupOf(file: string): string {
+    let at = this.#packageOf.get(file)!
+    for (let next = this.#joinedTo.get(at)!; next !== at; next = this.#joinedTo.get(at)!) at = next
+    return at
+  }
+}
