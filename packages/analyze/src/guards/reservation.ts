@@ -14,7 +14,7 @@ import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
-import { isStore } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
 import type { Summaries } from '../summaries/summary.ts'
 
 interface Candidate {

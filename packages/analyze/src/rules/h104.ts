@@ -4,7 +4,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'
-import { isStore } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'

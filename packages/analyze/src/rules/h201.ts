@@ -10,7 +10,7 @@
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
-import { isStore } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, mutex, recheck } from './fixes.ts'

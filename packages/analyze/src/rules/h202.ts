@@ -7,7 +7,7 @@
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import { isStore } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, identityCheck } from './fixes.ts'

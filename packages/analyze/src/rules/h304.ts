@@ -5,7 +5,7 @@
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { FunctionUnit } from '../ir/program.ts'
-import { isStore } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'

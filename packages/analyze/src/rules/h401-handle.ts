@@ -5,7 +5,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import { isStore } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, singleFlight } from './fixes.ts'

@@ -77,7 +77,7 @@ function readAfter(model: Model, host: Host, call: At<CallSite>): Access | undef
         if (event.op !== 'read' || event.owner !== call.event.owner) return 0
         const location = event.location.canonical
         const stored = after.get(location)?.store
-        return stored?.via.length === 0 &&
+        return stored?.distance === 0 &&
           before.get(location)?.store === undefined &&
           stored.access.location.scope !== 'parameter'
           ? found

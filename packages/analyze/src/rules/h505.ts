@@ -5,8 +5,8 @@
 import type { Access } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'
 import { targetsOf } from '../summaries/order.ts'
-import { isStore } from '../summaries/summary.ts'
-import type { Effects } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
+import type { Effects } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { awaitIt, copyFirst } from './fixes.ts'
@@ -68,7 +68,7 @@ function isLateRead(effects: Effects, before: Effects | undefined): boolean {
     effects.check === undefined &&
     effects.store === undefined &&
     effects.clear === undefined &&
-    effects.read.via.length === 0 &&
+    effects.read.distance === 0 &&
     before?.read === undefined &&
     before?.store === undefined
   )

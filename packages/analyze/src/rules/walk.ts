@@ -4,7 +4,7 @@ import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Answer, Position } from '../summaries/paths.ts'
-import { isStore } from '../summaries/summary.ts'
+import { isStore } from '../summaries/effects.ts'
 
 export interface At<E extends Event> extends Position {
   readonly event: E

@@ -6,74 +6,83 @@
  */
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 
+/** A host with what Tarjan's algorithm knows of it, and how far its calls have been followed. */
 interface Visit {
   readonly unit: FunctionUnit
-  readonly next: readonly FunctionUnit[]
-  at: number
+  readonly index: number
+  low: number
+  isOnStack: boolean
+  block: number
+  event: number
+  target: number
 }
 
 /** Components of hosts, callees first. */
 export function bottomUp(hosts: readonly FunctionUnit[]): FunctionUnit[][] {
-  const index = new Map<FunctionUnit, number>()
-  const low = new Map<FunctionUnit, number>()
-  const onStack = new Set<FunctionUnit>()
-  const stack: FunctionUnit[] = []
+  const known = new Map<FunctionUnit, Visit>()
+  const stack: Visit[] = []
   const components: FunctionUnit[][] = []
   const enter = (unit: FunctionUnit): Visit => {
-    index.set(unit, index.size)
-    low.set(unit, index.size - 1)
-    stack.push(unit)
-    onStack.add(unit)
-    return { unit, next: calleesOf(unit), at: 0 }
+    const index = known.size
+    const visit = { unit, index, low: index, isOnStack: true, block: 0, event: 0, target: 0 }
+    known.set(unit, visit)
+    stack.push(visit)
+    return visit
   }
+  const visits: Visit[] = []
   for (const root of hosts) {
-    if (index.has(root)) continue
-    const visits = [enter(root)]
+    if (known.has(root)) continue
+    visits.push(enter(root))
     for (let visit = visits.at(-1); visit !== undefined; visit = visits.at(-1)) {
-      const { unit, next } = visit
-      if (visit.at < next.length) {
-        const callee = next[visit.at++]!
-        if (!index.has(callee)) visits.push(enter(callee))
-        else if (onStack.has(callee)) lower(low, unit, index.get(callee)!)
+      const callee = nextCallee(visit)
+      if (callee !== undefined) {
+        const other = known.get(callee)
+        if (other === undefined) visits.push(enter(callee))
+        else if (other.isOnStack) visit.low = Math.min(visit.low, other.index)
         continue
       }
       visits.pop()
       const parent = visits.at(-1)
-      if (parent !== undefined) lower(low, parent.unit, low.get(unit)!)
-      if (low.get(unit) === index.get(unit)) components.push(popComponent(unit))
+      if (parent !== undefined) parent.low = Math.min(parent.low, visit.low)
+      if (visit.low === visit.index) components.push(popComponent(stack, visit))
     }
   }
   return components
+}
 
-  function popComponent(unit: FunctionUnit): FunctionUnit[] {
-    const component: FunctionUnit[] = []
-    for (;;) {
-      const member = stack.pop()!
-      onStack.delete(member)
-      component.push(member)
-      if (member === unit) return component
+function popComponent(stack: Visit[], root: Visit): FunctionUnit[] {
+  const last = stack.pop()!
+  last.isOnStack = false
+  // Most functions are alone; a list that is made with its member takes no more room than that.
+  const component = [last.unit]
+  for (let member = last; member !== root;) {
+    member = stack.pop()!
+    member.isOnStack = false
+    component.push(member.unit)
+  }
+  return component
+}
+
+/** The next host that is called. One that is called twice comes twice, which changes nothing. */
+function nextCallee(visit: Visit): FunctionUnit | undefined {
+  const blocks = visit.unit.graph?.blocks ?? []
+  for (; visit.block < blocks.length; visit.block++, visit.event = 0) {
+    const { events } = blocks[visit.block]!
+    for (; visit.event < events.length; visit.event++, visit.target = 0) {
+      const event = events[visit.event]!
+      if (event.op === 'call' && visit.target < event.targets.length)
+        return event.targets[visit.target++]!.host
     }
   }
+  return undefined
 }
 
-function lower(low: Map<FunctionUnit, number>, unit: FunctionUnit, to: number): void {
-  if (to < low.get(unit)!) low.set(unit, to)
-}
-
-function calleesOf(host: FunctionUnit): readonly FunctionUnit[] {
-  const callees = new Set<FunctionUnit>()
-  for (const block of host.graph?.blocks ?? []) {
-    for (const event of block.events) {
-      if (event.op !== 'call') continue
-      for (const target of targetsOf(event)) callees.add(target)
-    }
-  }
-  return [...callees]
-}
+const none: readonly FunctionUnit[] = []
 
 /** The hosts a call runs; a callback that is called by name runs where it is written. */
 export function targetsOf(site: CallSite): readonly FunctionUnit[] {
   const { targets } = site
+  if (targets.length === 0) return none
   for (const target of targets) if (target.host !== target) return targets.map((one) => one.host)
   return targets
 }

@@ -8,27 +8,11 @@
  * I1. `before` happens in the region of the caller. Nothing in `after` does.
  * I2. Sizes are bounded: what is beyond is dropped, so a summary may miss effects but not invent them.
  */
-import type { Access, Block, Graph } from '../ir/graph.ts'
+import type { Access, Block, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import type { FunctionUnit } from '../ir/program.ts'
+import { Effects } from './effects.ts'
 import { bottomUp, targetsOf } from './order.ts'
-
-export interface Effect {
-  readonly access: Access
-  /** Calls that lead to it, outermost first. */
-  readonly via: readonly CallSite[]
-}
-
-/** What happens to one location in one phase. */
-export interface Effects {
-  read: Effect | undefined
-  /** A read that decides a branch. */
-  check: Effect | undefined
-  /** A write that stores something. */
-  store: Effect | undefined
-  /** A write that empties, nulls or removes. */
-  clear: Effect | undefined
-}
 
 export interface Summary {
   readonly suspends: 'never' | 'maybe' | 'always'
@@ -38,15 +22,11 @@ export interface Summary {
   readonly isAsync: boolean
 }
 
-const emptySummary: Summary = {
-  suspends: 'never',
-  before: new Map(),
-  after: new Map(),
-  isAsync: false,
-}
+const nothing: ReadonlyMap<Location, Effects> = new Map()
+
+const emptySummary: Summary = { suspends: 'never', before: nothing, after: nothing, isAsync: false }
 
 const maxLocations = 160
-const maxVia = 5
 
 export type Summaries = (unit: FunctionUnit) => Summary
 
@@ -66,22 +46,32 @@ export function summarise(units: readonly FunctionUnit[]): Summaries {
 const early = 1
 const late = 2
 
-/** Which blocks are reached in which phase. A suspending block passes on as late. */
+let phases = new Uint8Array(1_024)
+const waiting: Block[] = []
+
+/**
+ * Which blocks are reached in which phase. A suspending block passes on as late.
+ * The answer is valid until the next question: nearly every host is asked about, and only once.
+ */
 export function phasesOf(graph: Graph): Uint8Array {
-  const phases = new Uint8Array(graph.blocks.length)
-  const stack: Block[] = [graph.entry]
+  const count = graph.blocks.length
+  if (phases.length < count) phases = new Uint8Array(count * 2)
+  else phases.fill(0, 0, count)
   phases[graph.entry.id] = early
-  while (stack.length > 0) {
-    const block = stack.pop()!
-    const phase = phases[block.id]!
-    const passes = block.events.at(-1)?.op === 'suspend' ? late : phase
+  waiting.push(graph.entry)
+  for (let block = waiting.pop(); block !== undefined; block = waiting.pop()) {
+    const passes = lastOf(block)?.op === 'suspend' ? late : phases[block.id]!
     for (const next of block.next) {
       if ((phases[next.id]! & passes) === passes) continue
       phases[next.id]! |= passes
-      stack.push(next)
+      waiting.push(next)
     }
   }
   return phases
+}
+
+function lastOf({ events }: Block): Event | undefined {
+  return events.length === 0 ? undefined : events[events.length - 1]
 }
 
 /**
@@ -89,7 +79,7 @@ export function phasesOf(graph: Graph): Uint8Array {
  */
 function settleReturns(unit: FunctionUnit, graph: Graph, summaries: Summaries): void {
   for (const block of graph.blocks) {
-    const last = block.events.at(-1)
+    const last = lastOf(block)
     if (last?.op !== 'suspend' || last.kind !== 'call') continue
     const waits = last.joins.some((site) =>
       targetsOf(site).some((target) => target === unit || summaries(target).suspends !== 'never'),
@@ -106,28 +96,28 @@ function settleReturns(unit: FunctionUnit, graph: Graph, summaries: Summaries): 
 
 function summaryOf(unit: FunctionUnit, graph: Graph, summaries: Summaries): Summary {
   settleReturns(unit, graph, summaries)
-  const before = new Map<Location, Effects>()
-  const after = new Map<Location, Effects>()
-  const phases = phasesOf(graph)
+  const before = new Phase()
+  const after = new Phase()
+  const reached = phasesOf(graph)
   let endsEarly = false
   let callsLate = false
   for (const block of graph.blocks) {
-    const phase = phases[block.id]!
+    const phase = reached[block.id]!
     if (phase === 0) continue
-    if (block.next.length === 0 && (phase & early) !== 0 && block.events.at(-1)?.op !== 'suspend')
-      endsEarly = true
+    const isEarly = (phase & early) !== 0
+    const isLate = (phase & late) !== 0
+    if (isEarly && block.next.length === 0 && lastOf(block)?.op !== 'suspend') endsEarly = true
     for (const event of block.events) {
       if (event.op === 'read' || event.op === 'write') {
-        if (event.location.canonical.scope === 'parameter') continue
-        if ((phase & early) !== 0) note(before, event.location.canonical, event, [])
-        if ((phase & late) !== 0) note(after, event.location.canonical, event, [])
+        if (isEarly) before.note(event)
+        if (isLate) after.note(event)
       } else if (event.op === 'call') {
         for (const target of targetsOf(event)) {
           const inner = summaries(target)
           if (inner.after.size > 0 || inner.suspends !== 'never') callsLate = true
-          if ((phase & early) !== 0) include(before, inner.before, event)
-          if ((phase & late) !== 0) include(after, inner.before, event)
-          include(after, inner.after, event)
+          if (isEarly) before.include(inner.before)
+          if (isLate) after.include(inner.before)
+          after.include(inner.after)
         }
       }
     }
@@ -135,12 +125,9 @@ function summaryOf(unit: FunctionUnit, graph: Graph, summaries: Summaries): Summ
   const suspends = graph.suspends ? (endsEarly ? 'maybe' : 'always') : 'never'
   return {
     suspends,
-    before,
-    after,
-    isAsync:
-      unit.isAsync ||
-      (suspends !== 'never' && returnsPromise(unit)) ||
-      (callsLate && returnsPromise(unit)),
+    before: before.effects,
+    after: after.effects,
+    isAsync: unit.isAsync || ((suspends !== 'never' || callsLate) && returnsPromise(unit)),
   }
 }
 
@@ -149,48 +136,45 @@ function returnsPromise(unit: FunctionUnit): boolean {
   return unit.calls.some((site) => site.isReturned)
 }
 
-function note(
-  map: Map<Location, Effects>,
-  location: Location,
-  access: Access,
-  via: readonly CallSite[],
-): void {
-  let effects = map.get(location)
-  if (effects === undefined) {
-    if (map.size >= maxLocations) return
-    map.set(
-      location,
-      (effects = { read: undefined, check: undefined, store: undefined, clear: undefined }),
-    )
-  }
-  if (access.op === 'read') {
-    effects.read ??= { access, via }
-    if (access.checks.length > 0) effects.check ??= { access, via }
-    return
-  }
-  if (access.isInitial) return
-  if (isStore(access)) effects.store ??= { access, via }
-  else effects.clear ??= { access, via }
-}
+/** The effects of one phase, as they are met. Most functions have none in one of the two. */
+class Phase {
+  #effects: Map<Location, Effects> | undefined
+  #included: Set<ReadonlyMap<Location, Effects>> | undefined
 
-function include(
-  map: Map<Location, Effects>,
-  inner: ReadonlyMap<Location, Effects>,
-  site: CallSite,
-): void {
-  for (const [location, effects] of inner) {
-    for (const effect of [effects.check, effects.read, effects.store, effects.clear]) {
-      if (effect === undefined || effect.via.length >= maxVia) continue
-      note(map, location, effect.access, [site, ...effect.via])
+  get effects(): ReadonlyMap<Location, Effects> {
+    return this.#effects ?? nothing
+  }
+
+  /** An access of the function itself. */
+  note(access: Access): void {
+    const location = access.location.canonical
+    if (location.scope === 'parameter') return
+    const effects = (this.#effects ??= new Map())
+    const known = effects.get(location)
+    if (known === undefined) {
+      if (effects.size < maxLocations) effects.set(location, Effects.of(access))
+    } else if (!known.covers(access)) {
+      effects.set(location, known.and(Effects.of(access)))
     }
   }
-}
 
-export function isStore(access: Access): boolean {
-  return (
-    access.kind === 'set' ||
-    access.kind === 'fill' ||
-    access.kind === 'rmw' ||
-    access.kind === 'append'
-  )
+  /** What a function that is called does. The second call of the same one adds nothing. */
+  include(inner: ReadonlyMap<Location, Effects>): void {
+    if (inner.size === 0) return
+    this.#included ??= new Set()
+    if (this.#included.has(inner)) return
+    this.#included.add(inner)
+    const effects = (this.#effects ??= new Map())
+    for (const [location, one] of inner) {
+      const seen = one.farther()
+      if (seen === undefined) continue
+      const known = effects.get(location)
+      if (known === undefined) {
+        if (effects.size < maxLocations) effects.set(location, seen)
+        continue
+      }
+      const both = known.and(seen)
+      if (both !== known) effects.set(location, both)
+    }
+  }
 }

@@ -55,10 +55,37 @@ test('returning what a synchronous function answers is not waiting', () => {
   assert.equal(summaryOf(one, 'four').suspends, 'never')
 })
 
-test('the calls that lead to an effect are kept', () => {
-  const effects = [...summaryOf(source, 'A.run').after].find(([at]) => at.name === 'A.innerAfter')
-  assert.deepEqual(
-    effects?.[1].clear?.via.map((site) => site.name),
-    ['inner'],
-  )
+test('how many calls lead to an effect is kept', () => {
+  const { before, after } = summaryOf(source, 'A.run')
+  const distances = [...before, ...after].map(([at, { store, clear }]) => [
+    at.name,
+    (store ?? clear)?.distance,
+  ])
+  assert.deepEqual(distances, [
+    ['A.before', 0],
+    ['A.innerBefore', 1],
+    ['A.innerAfter', 1],
+    ['A.after', 0],
+  ])
+})
+
+test('I2: what is more than five calls away is dropped', () => {
+  const chain = Array.from({ length: 8 }, (_, at) => `  f${at}() { return this.f${at + 1}() }`)
+  const deep = `class A {\n${chain.join('\n')}\n  f8() { this.x = 1 }\n}`
+  assert.deepEqual(namesIn(summaryOf(deep, 'A.f3').before, 'store'), ['A.x'])
+  assert.deepEqual(namesIn(summaryOf(deep, 'A.f2').before, 'store'), [])
+})
+
+test('callers at the same distance share what they know of a callee', () => {
+  const { units } = programOf({
+    'a.ts': 'class A {\n  one() { this.f() }\n  two() { this.f() }\n  f() { this.x = 1 }\n}',
+  })
+  const summaries = summarise(units)
+  const [one, two] = ['A.one', 'A.two'].map((name) => {
+    const unit = units.find((candidate) => candidate.name === name)
+    assert.ok(unit !== undefined, name)
+    return [...summaries(unit).before.values()][0]
+  })
+  assert.ok(one !== undefined)
+  assert.equal(one, two)
 })
