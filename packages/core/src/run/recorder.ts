@@ -49,15 +49,17 @@ export class Recorder {
     }
     if (event.type !== 'node' || event.state === 'succeeded') return
     const { name: node, state, attempt, error, delay, blockedBy } = event
-    const transition: Transition = {
-      node,
-      state,
-      attempt,
-      at,
+    const plain: Transition = { node, state, attempt, at }
+    // Most have no more to say, and spreading costs as much as the rest of it.
+    if (error === undefined && delay === undefined && blockedBy === undefined) {
+      this.#writer.append(plain)
+      return
+    }
+    this.#writer.append({
+      ...plain,
       ...(error !== undefined && { error: toErrorRecord(error) }),
       ...(delay !== undefined && { delay }),
       ...(blockedBy !== undefined && { blockedBy }),
-    }
-    this.#writer.append(transition)
+    })
   }
 }

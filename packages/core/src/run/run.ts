@@ -140,8 +140,8 @@ async function checkLimits(
   const trial = new Scheduler(limits)
   const slices = new Slices(clock)
   for (const { node } of nodes.values()) {
-    const own = { ...limitsOf(node.job), ...limitsOf(node.options) }
-    if (Object.keys(own).length > 0) addNode(trial, node.name, own)
+    const own = limitsOf(node)
+    if (own !== undefined) addNode(trial, node.name, own)
     if (slices.due) await slices.next()
   }
 }
@@ -154,11 +154,14 @@ async function addNodes(
 ): Promise<void> {
   const slices = new Slices(clock)
   for (const { node } of nodes.values()) {
-    const { name, job, after } = node
-    const done = session?.finished.has(name)
-      ? { done: true, value: session.finished.get(name) }
-      : undefined
-    addNode(scheduler, name, { ...limitsOf(job), ...limitsOf(node.options), ...done, after })
+    const { name, after } = node
+    const limits = limitsOf(node)
+    const isDone = session?.finished.has(name) === true
+    if (limits === undefined && !isDone) addNode(scheduler, name, { after })
+    else {
+      const done = isDone ? { done: true, value: session.finished.get(name) } : undefined
+      addNode(scheduler, name, { ...limits, ...done, after })
+    }
     if (slices.due) await slices.next()
   }
 }
@@ -229,8 +232,19 @@ function placeFor(node: GraphNode, places: Partial<Readonly<Record<PlaceName, Pl
 
 type Limits = Pick<GraphNode['options'], 'retries' | 'timeout' | 'needs' | 'priority'>
 
-/** Only what is set: a node's own values go over those of its job, and those over the run's. */
-function limitsOf({ retries, timeout, needs, priority }: Limits): Limits {
+/** A node's own limits go over those of its job, and those over the run's. Most nodes have none. */
+function limitsOf({ job, options }: GraphNode): Limits | undefined {
+  if (!hasLimits(job) && !hasLimits(options)) return undefined
+  return { ...whatIsSet(job), ...whatIsSet(options) }
+}
+
+function hasLimits({ retries, timeout, needs, priority }: Limits): boolean {
+  return (
+    retries !== undefined || timeout !== undefined || needs !== undefined || priority !== undefined
+  )
+}
+
+function whatIsSet({ retries, timeout, needs, priority }: Limits): Limits {
   return {
     ...(retries !== undefined && { retries }),
     ...(timeout !== undefined && { timeout }),

@@ -72,8 +72,10 @@ export async function openSession(
     recorder: new Recorder(writer, clock),
     finished,
     close: async () => {
-      await using _held = held
-      await writer.flush()
+      // In one turn: the end of the run, and that nobody holds it any more, become durable together.
+      const outcomes = await Promise.allSettled([writer.flush(), held.disposeAsync()])
+      const lost = outcomes.find((each) => each.status === 'rejected')
+      if (lost !== undefined) throw lost.reason
     },
   }
 }

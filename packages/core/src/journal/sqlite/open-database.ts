@@ -28,7 +28,7 @@ const busyTimeout = 30_000
 const wholeCheckLimit = 16 * 2 ** 20
 
 /** Bytes of log that are kept for reuse; more is given back to the file system. */
-const keptLog = 16 * 2 ** 20
+export const keptLog: number = 16 * 2 ** 20
 
 export function openForWriting(file: string, durability: Durability): DatabaseSync {
   try {

@@ -11,6 +11,9 @@
  *  O5  What is sent in one turn of the loop is bounded, however much is waiting.
  *
  * All who wait for rows of one batch share one promise: a commit costs no object of its own.
+ *
+ * Rows that nobody waits for stay a little longer: what follows them in this turn of the loop goes with
+ * them, and not after a commit of theirs.
  */
 import type { HeddleError } from '../../errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -121,6 +124,8 @@ export class Outbox {
   #sentRows = 0
   #sentSize = 0
   #isPlanned = false
+  /** Whether rows that nobody waits for have been kept back once. */
+  #isKept = false
   #isIdle = true
   #failure: HeddleError | undefined
   #isTold = false
@@ -284,6 +289,12 @@ export class Outbox {
   }
 
   readonly #send = (): void => {
+    if (!this.#isKept && this.#sealed.length === 0 && !this.#gathering.isAwaited) {
+      this.#isKept = true
+      afterReactions(this.#send)
+      return
+    }
+    this.#isKept = false
     this.#isPlanned = false
     for (let sent = 0; this.#sentRows < threadRows && this.#sentSize < threadText; sent++) {
       if (this.#sealed.length === 0) {

@@ -4,8 +4,9 @@
  * Everything that has arrived when a commit starts goes into it. While it is under way the next group
  * gathers, so the group grows with the load and nobody waits for a timer (natural group commit).
  *
- * The log is moved into the database when nothing waits, or when it has grown to four times the size
- * for that: after an acknowledgement, never before it.
+ * The log is moved into the database when nothing has come for a while, or when it has grown to four
+ * times the size for that: after an acknowledgement, never before it. So is the counting of runs that
+ * have ended: the next one may begin right then, and is not to wait for it.
  */
 import { encodeError } from '../../threads/error-wire.ts'
 import {
@@ -27,12 +28,17 @@ import { storeError } from './sqlite-error.ts'
 /** Rows that become durable together at most: those behind them are not kept waiting for long. */
 const groupRows = 16_384
 
+/** Milliseconds without a message after which there is time for what nobody waits for. */
+const quietTime = 25
+
 export interface WriterPort {
   post(message: FromWriter): void
   /** The next message that has arrived already. */
   next(): ToWriter | undefined
-  /** Calls back when messages that arrive meanwhile have been taken. */
-  whenIdle(callback: () => void): void
+  /** The next message that has arrived, or arrives in a moment. */
+  nextSoon(): ToWriter | undefined
+  /** Calls back after so many milliseconds, when messages that arrived meanwhile have been taken. */
+  whenIdle(quiet: number, callback: () => void): void
 }
 
 export class WriterServer {
@@ -41,6 +47,8 @@ export class WriterServer {
   #store: JournalStore | undefined
   #failed = false
   #idlePlanned = false
+  /** Whether nothing has come since idle work was planned. */
+  #isQuiet = false
 
   constructor(data: WriterData, port: WriterPort) {
     this.#data = data
@@ -48,14 +56,14 @@ export class WriterServer {
   }
 
   accept(first: ToWriter): void {
+    this.#isQuiet = false
     for (let message: ToWriter | undefined = first; message !== undefined;) {
-      if ('batch' in message) message = this.#writeGroup(message)
-      else {
-        this.#answer(message)
-        message = this.#port.next()
-      }
+      let next: ToWriter | undefined
+      if ('batch' in message) next = this.#writeGroup(message)
+      else this.#answer(message)
+      message = next ?? this.#port.nextSoon()
     }
-    this.#planIdle()
+    this.#planIdle(quietTime)
   }
 
   /** Returns the message that ended the group, if there was one. */
@@ -68,7 +76,7 @@ export class WriterServer {
       rows += next.rows.length / cellsPerRow
     }
     if (!this.#failed) this.#write(group)
-    return rows < groupRows ? next : this.#port.next()
+    return rows < groupRows ? next : undefined
   }
 
   #write(group: readonly BatchWire[]): void {
@@ -82,17 +90,19 @@ export class WriterServer {
       return
     }
     this.#port.post({ durable: group.at(-1)!.batch })
-    if (store.mustCheckpoint) this.#attempt(() => store.checkpoint())
+    this.#attempt(() => store.keepUp())
   }
 
-  #planIdle(): void {
+  #planIdle(quiet: number): void {
     if (this.#idlePlanned || this.#failed || this.#store?.hasIdleWork !== true) return
     this.#idlePlanned = true
-    this.#port.whenIdle(() => {
+    this.#isQuiet = true
+    this.#port.whenIdle(quiet, () => {
       this.#idlePlanned = false
       const store = this.#store
       if (store === undefined || this.#failed) return
-      if (this.#attempt(() => store.workIdly())) this.#planIdle()
+      if (!this.#isQuiet) this.#planIdle(quietTime)
+      else if (this.#attempt(() => store.workIdly())) this.#planIdle(0)
     })
   }
 
@@ -133,8 +143,11 @@ export class WriterServer {
     const database = openForWriting(file, durability)
     try {
       removeOrphans(database, file)
-      this.#store = new JournalStore(database, { pid, at: openedAt })
-      return this.#store.opened()
+      const store = new JournalStore(database, { pid, at: openedAt })
+      // Otherwise nobody waits for the length of the log.
+      if (durability === 'fsync') this.#attempt(() => store.reserveLog(file))
+      this.#store = store
+      return store.opened()
     } catch (error) {
       database.close()
       throw storeError(file, 'be opened', error)

@@ -61,6 +61,20 @@ test('O1: rows of one turn travel together, with positions that follow each othe
   assert.deepEqual(rig.outbox.counts, { rows: 8, commits: 1 })
 })
 
+test('rows that nobody waits for go with those that follow in the same turn', async () => {
+  const rig = new Rig()
+  rig.add(1)
+  // As the start of a run does, after its first rows.
+  await new Promise<void>((done) => process.nextTick(done))
+  rig.add(2)
+  void rig.outbox.durable()
+  await turn()
+  assert.deepEqual(
+    rig.sent.map(({ rows }) => rows.length / cellsPerRow),
+    [2],
+  )
+})
+
 test('O2: waiters are told when their batch is durable, not before and not with another', async () => {
   const rig = new Rig()
   const told: string[] = []

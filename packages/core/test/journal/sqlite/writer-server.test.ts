@@ -29,7 +29,11 @@ class Rig implements WriterPort {
     return this.waiting.shift()
   }
 
-  whenIdle(callback: () => void): void {
+  nextSoon(): ToWriter | undefined {
+    return this.next()
+  }
+
+  whenIdle(_quiet: number, callback: () => void): void {
     this.idle.push(callback)
   }
 
@@ -148,4 +152,28 @@ test('counting the nodes of an ended run waits until nobody waits', async () => 
   rig.idle.shift()!()
   assert.equal(counts(), '{"running":1}')
   assert.equal(rig.idle.length, 0)
+})
+
+test('idle work waits for a quiet time: a message starts it anew', async () => {
+  await using folder = await newFolder()
+  using rig = new Rig(folder.path)
+  const holder = { pid: 1, host: 'h', command: 'c' }
+  const options = new Uint8Array(0)
+  rig.accept({
+    ...batch(1),
+    changes: [
+      { type: 'open', run: 1, id: 'r', title: 't', startedAt: 1, holder, options },
+      { type: 'state', run: 1, state: 4, endedAt: 5 },
+    ],
+  })
+  rig.accept(batch(2))
+  const counts = (): unknown => {
+    using database = new DatabaseSync(rig.file, { readOnly: true })
+    return database.prepare('SELECT counts FROM run').get()!['counts']
+  }
+  rig.idle.shift()!()
+  assert.equal(counts(), null)
+  assert.equal(rig.idle.length, 1)
+  rig.idle.shift()!()
+  assert.equal(counts(), '{"running":1}')
 })
