@@ -30,10 +30,12 @@ export function blockingCallAt(
   origins: OriginFinder,
   roots: RootFinder,
 ): Blocking | undefined {
-  const path = pathToCall(call)
-  if (path === undefined || isAskedFor(unit, entry)) return undefined
-  if (entry.boundedBy?.some((option) => isOption(unit, call, option)) === true) return undefined
+  if (isAskedFor(unit, entry) || isOfNothing(call, entry)) return undefined
   const route = roots.routeTo(unit)
+  if (!mayMatter(entry, route)) return undefined
+  if (entry.boundedBy?.some((option) => isOption(unit, call, option)) === true) return undefined
+  const path = pathToCall(call)
+  if (path === undefined) return undefined
   const origin = dependsOnInput(entry)
     ? (origins.readBy(unit.file, call) ?? inputOrigin(unit, path, entry, origins))
     : undefined
@@ -62,6 +64,28 @@ function isAskedFor(unit: FunctionUnit, { kind }: BlockingEntry): boolean {
     if (at.name.endsWith('Sync')) return true
   }
   return false
+}
+
+/** Nothing is spread without dots: they are looked for first, because every `push` comes here. */
+function isOfNothing({ owner, start, end }: CallSite, { kind }: BlockingEntry): boolean {
+  return kind === 'spread' && !owner.file.parsed.text.slice(start, end).includes('...')
+}
+
+/** Whether a call that is reached like this can have a level, wherever its input comes from. */
+function mayMatter(entry: BlockingEntry, route: Route | undefined): boolean {
+  switch (entry.kind) {
+    case 'console':
+      return route?.kind === 'request'
+    case 'code-load':
+      return route !== undefined && !isCold(route.kind)
+    case 'concat':
+      return route !== undefined && isServing(route.kind)
+    case 'sync-compression':
+    case 'sync-crypto':
+      return true
+    default:
+      return route !== undefined || !dependsOnInput(entry)
+  }
 }
 
 function isOption(unit: FunctionUnit, { start, end }: CallSite, name: string): boolean {

@@ -5,8 +5,9 @@
  * is it, who reaches it, and only then where its input comes from.
  */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
-import type { FunctionUnit, Program } from '../ir/program.ts'
+import type { CallSite, FunctionUnit, Program } from '../ir/program.ts'
 import type { Catalogue } from '../models/catalogue.ts'
+import type { BlockingEntry } from '../models/model.ts'
 import { busyLoopsIn } from './busy-loops.ts'
 import { blockingCallAt } from './catalogue-calls.ts'
 import { Evaluator } from './evaluate/evaluate.ts'
@@ -45,28 +46,48 @@ export function findBlocking(program: Program, catalogue: Catalogue): readonly U
 /** The same, before it is put into the words of a finding. */
 export function blockingIn(model: LoopModel): readonly Blocking[] {
   const found: Blocking[] = []
+  const calls = new CallJudge(model)
   for (const file of model.program.files) {
     for (const unit of file.units) {
-      if (model.roots.isOnLoop(unit)) found.push(...inUnit(unit, model))
+      if (!model.roots.isOnLoop(unit)) continue
+      for (const call of unit.calls) {
+        const one = calls.blockingAt(unit, call)
+        if (one !== undefined) found.push(one)
+      }
     }
     found.push(...busyLoopsIn(file, model.roots))
   }
   return withoutRepeats(found)
 }
 
-function* inUnit(unit: FunctionUnit, model: LoopModel): Generator<Blocking> {
-  const { catalogue, symbols, roots, origins, evaluator } = model
-  for (const call of unit.calls) {
-    const mayBeKnown = call.external !== undefined || catalogue.mayKnow(call.name)
-    const symbol = mayBeKnown ? symbols.symbolOf(call) : undefined
-    const entry = symbol === undefined ? undefined : catalogue.blocking(symbol)
-    const one =
-      entry !== undefined
-        ? blockingCallAt(unit, call, entry, origins, roots)
-        : mayUseRegExp(call)
-          ? slowRegExpAt(unit, call, origins, roots, evaluator)
-          : undefined
-    if (one !== undefined) yield one
+class CallJudge {
+  readonly #model: LoopModel
+  /** By name. There are far more calls than names. */
+  readonly #mayBeKnown = new Map<string, boolean>()
+
+  constructor(model: LoopModel) {
+    this.#model = model
+  }
+
+  blockingAt(unit: FunctionUnit, call: CallSite): Blocking | undefined {
+    const { origins, roots, evaluator } = this.#model
+    const entry = this.#entryOf(call)
+    if (entry !== undefined) return blockingCallAt(unit, call, entry, origins, roots)
+    return mayUseRegExp(call) ? slowRegExpAt(unit, call, origins, roots, evaluator) : undefined
+  }
+
+  #entryOf(call: CallSite): BlockingEntry | undefined {
+    const { catalogue, symbols } = this.#model
+    if (call.external === undefined) {
+      let mayBeKnown = this.#mayBeKnown.get(call.name)
+      if (mayBeKnown === undefined) {
+        mayBeKnown = catalogue.mayKnow(call.name)
+        this.#mayBeKnown.set(call.name, mayBeKnown)
+      }
+      if (!mayBeKnown) return undefined
+    }
+    const symbol = symbols.symbolOf(call)
+    return symbol === undefined ? undefined : catalogue.blocking(symbol)
   }
 }
 

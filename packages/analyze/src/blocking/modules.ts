@@ -10,6 +10,7 @@ const required = /\brequire\(\s*['"](\.[^'"]*)['"]\s*\)/g
 
 export class ModuleFinder {
   readonly #files: ReadonlyMap<string, FileUnit>
+  readonly #imports = new Map<FileUnit, ReadonlySet<FileUnit>>()
 
   constructor(files: readonly FileUnit[]) {
     this.#files = new Map(files.map((file) => [file.path, file]))
@@ -28,6 +29,12 @@ export class ModuleFinder {
 
   /** Every file of the program that a file imports, requires or exports again. */
   importsOf(file: FileUnit): ReadonlySet<FileUnit> {
+    let found = this.#imports.get(file)
+    if (found === undefined) this.#imports.set(file, (found = this.#findImports(file)))
+    return found
+  }
+
+  #findImports(file: FileUnit): ReadonlySet<FileUnit> {
     const specifiers = new Set<string>([...file.imports.keys(), ...requiredBy(file)])
     for (const statement of file.parsed.program.body) {
       if ('source' in statement && statement.source !== null && !isTypeOnly(statement)) {

@@ -67,6 +67,12 @@ function rank(origin: Origin): number {
   }
 }
 
-export function worst(origins: readonly Origin[]): Origin {
-  return origins.reduce((a, b) => (rank(b) > rank(a) ? b : a), bounded)
+/** The first, unless the second is worse. */
+export function worse(a: Origin, b: Origin): Origin {
+  return rank(b) > rank(a) ? b : a
+}
+
+/** Nothing is worse, so that nobody else has to be asked. */
+export function isWorst(origin: Origin): boolean {
+  return origin.kind === 'source' && origin.limit === undefined
 }

@@ -7,6 +7,8 @@
  *
  * I1  Of several possibilities the worst is given: source, input, unknown, bounded.
  * I2  It ends: the walk is bounded in depth and in the number of callers it asks.
+ * I3  An expression is asked once for each depth: the ways to a source meet, and what is below them
+ *     would be walked again for each way that leads there.
  */
 import type { Expression, Node } from 'oxc-parser'
 import { keyName, unwrap } from '../ir/nodes.ts'
@@ -17,10 +19,10 @@ import { declarationOf } from './declarations.ts'
 import type { Declaration } from './declarations.ts'
 import type { RootFinder } from './roots.ts'
 import type { SymbolResolver } from './symbols.ts'
-import { functionAround, pathTo, pathToCall } from './syntax.ts'
+import { functionAround, pathFrom, pathTo, pathToCall } from './syntax.ts'
 import { assignedIn } from './assignments.ts'
 import { isBoundedBefore } from './bounds.ts'
-import { bounded, found, nameOf, unknown, worst } from './origin-kinds.ts'
+import { bounded, found, isWorst, nameOf, unknown, worse } from './origin-kinds.ts'
 import type { Origin } from './origin-kinds.ts'
 
 const maxDepth = 12
@@ -39,7 +41,9 @@ export class OriginFinder {
   readonly #symbols: SymbolResolver
   readonly #roots: RootFinder
   readonly #units = new Map<FileUnit, Map<Node, FunctionUnit>>()
-  readonly #calls = new Map<FileUnit, Map<string, CallSite>>()
+  readonly #calls = new Map<FileUnit, Map<number, CallSite>>()
+  /** By depth: it decides how far the walk still goes, and with that the answer. */
+  readonly #known = Array.from({ length: maxDepth + 1 }, () => new Map<Node, Origin>())
 
   constructor(catalogue: Catalogue, symbols: SymbolResolver, roots: RootFinder) {
     this.#catalogue = catalogue
@@ -56,10 +60,18 @@ export class OriginFinder {
 
   /** `path` leads from the root of the file to the expression. */
   originOf(file: FileUnit, path: readonly Node[], depth = 0): Origin {
-    const last = path.at(-1) as Expression
-    const node = unwrap(last)
     if (depth > maxDepth) return unknown
-    const inner = (child: Node): Origin => this.originOf(file, [...path, child], depth + 1)
+    const known = this.#known[depth] as Map<Node, Origin>
+    const last = path.at(-1) as Expression
+    let origin = known.get(last)
+    if (origin === undefined) {
+      origin = this.#find(file, unwrap(last), path, depth)
+      known.set(last, origin)
+    }
+    return origin
+  }
+
+  #find(file: FileUnit, node: Expression, path: readonly Node[], depth: number): Origin {
     switch (node.type) {
       case 'Literal':
       case 'FunctionExpression':
@@ -68,25 +80,30 @@ export class OriginFinder {
       case 'ClassExpression':
         return bounded
       case 'TemplateLiteral':
-        return worst(node.expressions.map(inner))
+        return this.#worstOf(file, node.expressions, path, depth)
       case 'ArrayExpression':
-        return worst(node.elements.flatMap((one) => (one === null ? [] : [inner(one)])))
+        return this.#worstOf(file, node.elements, path, depth)
       case 'ObjectExpression':
-        return worst(
-          node.properties.map((one) => inner(one.type === 'Property' ? one.value : one.argument)),
+        return this.#worstOf(
+          file,
+          node.properties.map((one) => (one.type === 'Property' ? one.value : one.argument)),
+          path,
+          depth,
         )
       case 'BinaryExpression':
-        return node.operator === '+' ? worst([inner(node.left), inner(node.right)]) : bounded
+        return node.operator === '+'
+          ? this.#worstOf(file, [node.left, node.right], path, depth)
+          : bounded
       case 'LogicalExpression':
-        return worst([inner(node.left), inner(node.right)])
+        return this.#worstOf(file, [node.left, node.right], path, depth)
       case 'ConditionalExpression':
-        return worst([inner(node.consequent), inner(node.alternate)])
+        return this.#worstOf(file, [node.consequent, node.alternate], path, depth)
       case 'AwaitExpression':
-        return inner(node.argument)
+        return this.#inside(file, node.argument, path, depth)
       case 'AssignmentExpression':
-        return inner(node.right)
+        return this.#inside(file, node.right, path, depth)
       case 'SequenceExpression':
-        return inner(node.expressions.at(-1) as Node)
+        return this.#inside(file, node.expressions.at(-1) as Node, path, depth)
       case 'Identifier':
         return this.#name(file, node.name, path, depth)
       case 'MemberExpression':
@@ -96,9 +113,28 @@ export class OriginFinder {
         return this.#call(file, node, path, depth)
       default:
         return node.type === ('SpreadElement' as string)
-          ? inner((node as unknown as { argument: Node }).argument)
+          ? this.#inside(file, (node as unknown as { argument: Node }).argument, path, depth)
           : unknown
     }
+  }
+
+  #inside(file: FileUnit, child: Node, path: readonly Node[], depth: number): Origin {
+    return this.originOf(file, [...path, child], depth + 1)
+  }
+
+  /** Holes of a list are nothing. */
+  #worstOf(
+    file: FileUnit,
+    parts: readonly (Node | null)[],
+    path: readonly Node[],
+    depth: number,
+  ): Origin {
+    let origin = bounded
+    for (const part of parts) {
+      if (part !== null) origin = worse(origin, this.#inside(file, part, path, depth))
+      if (isWorst(origin)) break
+    }
+    return origin
   }
 
   #name(file: FileUnit, name: string, path: readonly Node[], depth: number): Origin {
@@ -126,20 +162,18 @@ export class OriginFinder {
     path: readonly Node[],
     depth: number,
   ): Origin {
-    const values: Origin[] = []
+    let origin: Origin | undefined
     if (init !== null) {
       const owner = fields.length === 1 ? nameOf(init) : undefined
       const source =
         owner === undefined ? undefined : this.#catalogue.sourceProperty(owner, fields[0] as string)
-      values.push(
+      origin =
         source === undefined
-          ? this.originOf(file, this.#pathOf(file, init), depth + 1)
-          : found(source, file, init),
-      )
+          ? this.#within(file, around, init, path, depth + 1)
+          : found(source, file, init)
     }
-    if (isModuleLevel) return init === null ? unknown : worst(values)
-    values.push(...this.#assigned(file, around, name, path, depth + 2))
-    return values.length === 0 ? unknown : worst(values)
+    if (!isModuleLevel) origin = this.#assigned(file, around, name, path, depth + 2, origin)
+    return origin ?? unknown
   }
 
   #parameter(
@@ -160,7 +194,8 @@ export class OriginFinder {
       const element = this.#elementOf(file, unit, depth)
       if (element !== undefined) return element
     }
-    const origins: Origin[] = []
+    if (depth + 2 > maxDepth) return unknown
+    let worstYet: Origin | undefined
     for (const site of unit.callers.slice(0, maxCallers)) {
       const path = pathToCall(site)
       const call = path?.at(-1)
@@ -168,9 +203,11 @@ export class OriginFinder {
         continue
       const argument = call.arguments[index]
       if (argument === undefined) continue
-      origins.push(this.originOf(site.owner.file, [...path, argument], depth + 2))
+      const origin = this.originOf(site.owner.file, [...path, argument], depth + 2)
+      worstYet = worse(worstYet ?? bounded, origin)
+      if (isWorst(worstYet)) break
     }
-    return origins.length === 0 ? unknown : worst(origins)
+    return worstYet ?? unknown
   }
 
   /** `items.map((item) => …)`: the parameter is a part of the object. */
@@ -186,27 +223,35 @@ export class OriginFinder {
     return this.originOf(file, [...path, callee, callee.object], depth + 1)
   }
 
+  /** The worst of what is assigned to a name inside `around` and of what it was `before`. */
   #assigned(
     file: FileUnit,
     around: Node,
     name: string,
     path: readonly Node[],
     depth: number,
-  ): readonly Origin[] {
-    const others = assignedIn(around, name).filter(({ node }) => !path.includes(node))
-    return others.slice(0, maxAssignments).map(({ value, isMore }) => {
-      const origin = this.originOf(file, this.#pathOf(file, value), depth)
+    before?: Origin,
+  ): Origin | undefined {
+    if (before !== undefined && isWorst(before)) return before
+    let worstYet = before
+    let asked = 0
+    for (const { node, value, isMore } of assignedIn(around, name)) {
+      if (path.includes(node)) continue
+      const origin = this.#within(file, around, value, path, depth)
       // What is put together from chunks has no limit, though each of them has one.
-      return isMore && origin.kind === 'source' ? { ...origin, limit: undefined } : origin
-    })
+      const all = isMore && origin.kind === 'source' ? { ...origin, limit: undefined } : origin
+      worstYet = worse(worstYet ?? bounded, all)
+      asked += 1
+      if (asked === maxAssignments || isWorst(worstYet)) break
+    }
+    return worstYet
   }
 
   /** What the class stores in one of its fields. */
   #field(file: FileUnit, field: string, path: readonly Node[], depth: number): Origin {
     const owner = path.findLast(({ type }) => type === 'ClassBody')
     if (owner === undefined || depth > maxDepth - 3) return unknown
-    const values = this.#assigned(file, owner, `this.${field}`, path, depth + 3)
-    return values.length === 0 ? unknown : worst(values)
+    return this.#assigned(file, owner, `this.${field}`, path, depth + 3) ?? unknown
   }
 
   /** The body of a request, taken out of the first parameter of its handler. */
@@ -297,16 +342,19 @@ export class OriginFinder {
     return first === undefined ? unknown : this.originOf(file, [...path, first], depth + 1)
   }
 
-  #pathOf(file: FileUnit, node: Node): readonly Node[] {
-    const path = pathTo(file.parsed.program, node)
-    const index = path.indexOf(node)
-    return index < 0 ? [...path, node] : path.slice(0, index + 1)
+  /** Of a node inside `around`, which is on the path. */
+  #within(file: FileUnit, around: Node, node: Node, path: readonly Node[], depth: number): Origin {
+    if (depth > maxDepth) return unknown
+    const to = pathFrom(path.slice(0, path.lastIndexOf(around) + 1), node)
+    const index = to.indexOf(node)
+    return this.originOf(file, index < 0 ? [...to, node] : to.slice(0, index + 1), depth)
   }
 
   #unitOf(file: FileUnit, node: Node): FunctionUnit | undefined {
     let units = this.#units.get(file)
     if (units === undefined) {
-      units = new Map(file.units.map((unit): [Node, FunctionUnit] => [unit.node, unit]))
+      units = new Map()
+      for (const unit of file.units) units.set(unit.node, unit)
       this.#units.set(file, units)
     }
     return units.get(node)
@@ -315,11 +363,15 @@ export class OriginFinder {
   #siteAt(file: FileUnit, { start, end }: Node): CallSite | undefined {
     let sites = this.#calls.get(file)
     if (sites === undefined) {
-      sites = new Map(
-        file.units.flatMap(({ calls }) => calls.map((one) => [`${one.start}-${one.end}`, one])),
-      )
+      sites = new Map()
+      for (const { calls } of file.units) {
+        for (const site of calls) sites.set(spanKey(site.start, site.end), site)
+      }
       this.#calls.set(file, sites)
     }
-    return sites.get(`${start}-${end}`)
+    return sites.get(spanKey(start, end))
   }
 }
+
+/** One number for both: files are shorter than 2^26 characters. */
+const spanKey = (start: number, end: number): number => start * 67_108_864 + end

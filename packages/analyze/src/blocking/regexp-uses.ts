@@ -16,6 +16,7 @@ import type { FoldedPattern } from './fold.ts'
 import type { Blocking } from './make-finding.ts'
 import type { OriginFinder } from './origin.ts'
 import type { Origin } from './origin-kinds.ts'
+import { mayRepeatEndlessly } from './regexp/loops.ts'
 import { attackText, regExpVerdict } from './regexp/verdict.ts'
 import type { RegExpVerdict } from './regexp/verdict.ts'
 import { isCold } from './roots.ts'
@@ -50,6 +51,8 @@ export function slowRegExpAt(
   const use = useAt(unit, call, evaluator)
   if (use === undefined) return undefined
   const { source, flags } = use.pattern
+  // Asked before the origin, which takes longer to find.
+  if (!mayRepeatEndlessly(source)) return undefined
   const origin = origins.originOf(unit.file, use.text)
   if (origin.kind === 'bounded') return undefined
   const verdict = regExpVerdict(source, flags, {

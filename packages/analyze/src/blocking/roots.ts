@@ -63,12 +63,16 @@ const endEvents = new Set([
 
 interface Entry {
   readonly kind: RootKind
-  readonly why: string
+  /** Made up when it is shown: most entries never are. */
+  readonly why: () => string
 }
 
 export class RootFinder {
   readonly #program: Program
-  readonly #entries = new Map<FunctionUnit, Entry[]>()
+  /** By what runs a function: calls that it is given to. */
+  readonly #handlers = new Map<FunctionUnit, Entry[]>()
+  /** With those that follow from the function itself. Found when they are first asked for. */
+  readonly #entries = new Map<FunctionUnit, readonly Entry[]>()
   /** Functions that are given to a call: the first such call. */
   readonly #handedTo = new Map<FunctionUnit, CallSite>()
   readonly #routes = new Map<FunctionUnit, Route | undefined>()
@@ -78,14 +82,14 @@ export class RootFinder {
   constructor(program: Program, finder: ModuleFinder) {
     this.#program = program
     this.#public = publicFiles(program, finder)
-    this.#threadOnly = threadOnlyUnits(program, finder)
-    for (const unit of program.units) this.#addHandlers(unit)
-    for (const unit of program.units) this.#addOwn(unit)
+    const handing = callsWithCallbacks(program)
+    this.#threadOnly = threadOnlyUnits(program, finder, handing)
+    for (const site of handing) this.#addHandlers(site)
   }
 
   /** Anyone who uses the program may call it with anything. An underscore says that nobody should. */
   isPublic(unit: FunctionUnit): boolean {
-    if (/(?:^|\.)_/.test(unit.name)) return false
+    if (unit.name.startsWith('_') || unit.name.includes('._')) return false
     const isOut =
       unit.isExported ||
       (unit.class?.isExported === true &&
@@ -111,44 +115,60 @@ export class RootFinder {
     return this.#routes.get(unit)
   }
 
-  #addHandlers(unit: FunctionUnit): void {
-    const isCli = isCommand(unit.file)
-    for (const site of unit.calls) {
-      for (const { unit: callback, role } of site.callbacks) {
-        if (!this.#handedTo.has(callback)) this.#handedTo.set(callback, site)
-        const why = `${calleeText(site)} in ${unit.namedAs} runs it`
-        if (role === 'request') {
-          this.#add(callback, 'request', why)
-        } else if (role === 'timer' || role === 'interval') {
-          this.#add(callback, isCli ? 'command' : 'timer', why)
-        } else if (role === 'event' && !site.isNew) {
-          // A name that is not written down is a signal, mostly.
-          const isEnd =
-            endEvents.has(firstText(site) ?? 'exit') && /\bprocess\b/.test(calleeText(site))
-          this.#add(callback, isEnd ? 'process-end' : isCli ? 'command' : 'event', why)
-        } else if (jobPlace(site) !== undefined) {
-          this.#add(callback, 'job', `it is a job, defined in ${unit.namedAs}`)
-        }
+  #addHandlers(site: CallSite): void {
+    const { owner } = site
+    for (const { unit: callback, role } of site.callbacks) {
+      if (!this.#handedTo.has(callback)) this.#handedTo.set(callback, site)
+      const why = (): string => `${calleeText(site)} in ${owner.namedAs} runs it`
+      if (role === 'request') {
+        this.#add(callback, 'request', why)
+      } else if (role === 'timer' || role === 'interval') {
+        this.#add(callback, isCommand(owner.file) ? 'command' : 'timer', why)
+      } else if (role === 'event' && !site.isNew) {
+        const kind = isEndOfProcess(site) ? 'process-end' : undefined
+        this.#add(callback, kind ?? (isCommand(owner.file) ? 'command' : 'event'), why)
+      } else if (jobPlace(site) !== undefined) {
+        this.#add(callback, 'job', () => `it is a job, defined in ${owner.namedAs}`)
       }
     }
   }
 
-  #addOwn(unit: FunctionUnit): void {
-    if (unit.kind === 'module') this.#add(unit, 'start-up', `${unit.file.path} is loaded`)
-    if (isHandler(unit)) {
-      this.#add(unit, 'request', `it takes (${unit.params.join(', ')}), as handlers of requests do`)
-    }
-    const isCli = isCommand(unit.file)
-    if (this.isPublic(unit)) {
-      const kind = isCli ? 'command' : isAsyncLike(unit) ? 'exported-async' : 'exported'
-      this.#add(unit, kind, unit.isExported ? `${unit.name} is exported` : `${unit.name} is public`)
-    }
+  #add(unit: FunctionUnit, kind: RootKind, why: () => string): void {
+    const known = this.#handlers.get(unit)
+    if (known === undefined) this.#handlers.set(unit, [{ kind, why }])
+    else known.push({ kind, why })
   }
 
-  #add(unit: FunctionUnit, kind: RootKind, why: string): void {
-    const known = this.#entries.get(unit)
-    if (known === undefined) this.#entries.set(unit, [{ kind, why }])
-    else known.push({ kind, why })
+  #entriesOf(unit: FunctionUnit): readonly Entry[] {
+    let entries = this.#entries.get(unit)
+    if (entries === undefined) {
+      const own = this.#ownEntries(unit)
+      const handlers = this.#handlers.get(unit)
+      entries = handlers === undefined ? own : [...handlers, ...own]
+      this.#entries.set(unit, entries)
+    }
+    return entries
+  }
+
+  #ownEntries(unit: FunctionUnit): readonly Entry[] {
+    const entries: Entry[] = []
+    if (unit.kind === 'module') {
+      entries.push({ kind: 'start-up', why: () => `${unit.file.path} is loaded` })
+    }
+    if (isHandler(unit)) {
+      const why = (): string => `it takes (${unit.params.join(', ')}), as handlers of requests do`
+      entries.push({ kind: 'request', why })
+    }
+    if (this.isPublic(unit)) {
+      const kind = isCommand(unit.file)
+        ? 'command'
+        : isAsyncLike(unit)
+          ? 'exported-async'
+          : 'exported'
+      const why = (): string => `${unit.name} is ${unit.isExported ? 'exported' : 'public'}`
+      entries.push({ kind, why })
+    }
+    return entries
   }
 
   /** Breadth first through the callers, so that each root is met by its shortest way. */
@@ -156,11 +176,11 @@ export class RootFinder {
     const cameBy = new Map<FunctionUnit, CallSite | undefined>([[start, undefined]])
     const towards = new Map<FunctionUnit, FunctionUnit>()
     const queue = [start]
-    let best: Route | undefined
+    let best: { readonly entry: Entry; readonly root: FunctionUnit } | undefined
     for (const unit of queue) {
-      for (const { kind, why } of this.#entries.get(unit) ?? []) {
-        if (best !== undefined && rootKinds.indexOf(kind) >= rootKinds.indexOf(best.kind)) continue
-        best = { kind, why, root: unit, calls: callsBetween(unit, start, towards, cameBy) }
+      for (const entry of this.#entriesOf(unit)) {
+        if (best !== undefined && !isWorse(entry, best.entry)) continue
+        best = { entry, root: unit }
       }
       if (queue.length > maxVisited) break
       const visit = (next: FunctionUnit, by: CallSite | undefined): void => {
@@ -174,7 +194,10 @@ export class RootFinder {
       }
       if (unit.parent !== undefined && this.#runsWithParent(unit)) visit(unit.parent, undefined)
     }
-    return best
+    if (best === undefined) return undefined
+    const { entry, root } = best
+    const calls = callsBetween(root, start, towards, cameBy)
+    return { kind: entry.kind, why: entry.why(), root, calls }
   }
 
   /**
@@ -182,7 +205,7 @@ export class RootFinder {
    * one that is handed to a function of the program may be kept there for another day.
    */
   #runsWithParent(unit: FunctionUnit): boolean {
-    if (unit.kind !== 'callback' || this.#entries.has(unit)) return false
+    if (unit.kind !== 'callback' || this.#entriesOf(unit).length > 0) return false
     const site = this.#handedTo.get(unit)
     return unit.role !== 'later' || site === undefined || site.targets.length === 0
   }
@@ -194,12 +217,29 @@ export class RootFinder {
     readonly why: string
   }> {
     for (const unit of this.#program.units) {
-      const [worst] = (this.#entries.get(unit) ?? []).toSorted(
-        (a, b) => rootKinds.indexOf(a.kind) - rootKinds.indexOf(b.kind),
-      )
-      if (worst !== undefined) yield { unit, ...worst }
+      const [first, ...others] = this.#entriesOf(unit)
+      if (first === undefined) continue
+      const { kind, why } = others.reduce((a, b) => (isWorse(b, a) ? b : a), first)
+      yield { unit, kind, why: why() }
     }
   }
+}
+
+function isWorse(a: Entry, b: Entry): boolean {
+  return rootKinds.indexOf(a.kind) < rootKinds.indexOf(b.kind)
+}
+
+function callsWithCallbacks({ units }: Program): readonly CallSite[] {
+  const found: CallSite[] = []
+  for (const unit of units) {
+    for (const site of unit.calls) if (site.callbacks.length > 0) found.push(site)
+  }
+  return found
+}
+
+/** A listener of `process`. A name that is not written down is a signal, mostly. */
+function isEndOfProcess(site: CallSite): boolean {
+  return endEvents.has(firstText(site) ?? 'exit') && /\bprocess\b/.test(calleeText(site))
 }
 
 /** No way was found, but the linker knows of one: a method that is only called through its base. */
@@ -223,7 +263,7 @@ function routeByReach(unit: FunctionUnit): Route | undefined {
 function isHandler({ params, kind }: FunctionUnit): boolean {
   if (kind === 'constructor' || kind === 'setter') return false
   const [first = '', second = ''] = params
-  if (/^(?:req|request)$/.test(first)) return /^(?:res|response|reply)$/.test(second)
+  if (first === 'req' || first === 'request') return /^(?:res|response|reply)$/.test(second)
   return first === 'ctx' && second === 'next'
 }
 

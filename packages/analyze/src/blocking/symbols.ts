@@ -18,7 +18,7 @@ interface OwnerType {
 const maxDepth = 4
 const languageMethods = new Set(['sort', 'toSorted', 'push', 'unshift'])
 /** The object has no type here, but everybody calls it so. */
-const requestRead = /^(?:[\w$]+\.)?(?:req|request)\s*\.\s*\w+\s*\(/
+const requestRead = /(?:[\w$]+\.)?(?:req|request)\s*\.\s*\w+\s*\(/y
 
 export class SymbolResolver {
   readonly #catalogue: Catalogue
@@ -33,7 +33,7 @@ export class SymbolResolver {
     if (callee.kind !== 'member' || callee.name === '') return undefined
     const owner = this.#ownerOf(callee.receiver, depth)
     if (owner !== undefined) return { ...owner, name: callee.name }
-    if (requestRead.test(call.owner.file.parsed.text.slice(call.start, call.end))) {
+    if (isReadOfRequest(call)) {
       return { module: 'global', type: 'Request', name: callee.name }
     }
     return call.targets.length === 0 && languageMethods.has(callee.name)
@@ -57,6 +57,11 @@ export class SymbolResolver {
     }
     return undefined
   }
+}
+
+function isReadOfRequest({ owner, start, end }: CallSite): boolean {
+  requestRead.lastIndex = start
+  return requestRead.test(owner.file.parsed.text) && requestRead.lastIndex <= end
 }
 
 function fromImport(specifier: string, path: readonly string[]): CalledSymbol {

@@ -1,4 +1,5 @@
 /** Questions to the tree of a file that start from a place in its text. */
+import { visitorKeys } from 'oxc-parser'
 import type { Node } from 'oxc-parser'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 
@@ -7,22 +8,13 @@ interface Span {
   readonly end: number
 }
 
-/** Calls back with each child of a node, until one answer is true. No lists: it is asked for every call. */
-function someChild(node: Node, visit: (child: Node) => boolean): boolean {
-  for (const key in node) {
-    const value = (node as unknown as Record<string, unknown>)[key]
-    if (typeof value !== 'object' || value === null || key === 'parent') continue
-    if (Array.isArray(value)) {
-      for (const item of value as unknown[]) if (isNode(item) && visit(item)) return true
-    } else if (isNode(value) && visit(value)) {
-      return true
-    }
-  }
-  return false
-}
+type Fields = Readonly<Record<string, unknown>>
 
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && typeof (value as Node).type === 'string'
+const noKeys: readonly string[] = []
+
+/** The fields that hold children, in the order of the text. Asked for every node, so no lists are made. */
+function childKeys(node: Node): readonly string[] {
+  return visitorKeys[node.type] ?? noKeys
 }
 
 /** From the root to the innermost node that spans the place. Goes down only where the place is. */
@@ -30,21 +22,29 @@ export function pathTo(root: Node, span: Span): readonly Node[] {
   return descend([root], span)
 }
 
-function descend(path: Node[], span: Span): readonly Node[] {
-  for (;;) {
-    const inner = childAt(path.at(-1) as Node, span)
-    if (inner === undefined) return path
-    path.push(inner)
-  }
+/** The same from a node on the way there: `path` leads from the root to it. */
+export function pathFrom(path: readonly Node[], span: Span): readonly Node[] {
+  return descend([...path], span)
 }
 
-/** The child that spans the place. Long lists are halved: a minified file is one list of everything. */
-function childAt(node: Node, { start, end }: Span): Node | undefined {
-  for (const key in node) {
-    const value = (node as unknown as Record<string, unknown>)[key]
-    if (typeof value !== 'object' || value === null || key === 'parent') continue
-    for (const item of Array.isArray(value) ? candidates(value as unknown[], start) : [value]) {
-      if (isNode(item) && item.start <= start && item.end >= end) return item
+function descend(path: Node[], { start, end }: Span): readonly Node[] {
+  let node: Node | undefined = path.at(-1)
+  while (node !== undefined) {
+    node = childAt(node, start, end)
+    if (node !== undefined) path.push(node)
+  }
+  return path
+}
+
+function childAt(node: Node, start: number, end: number): Node | undefined {
+  for (const key of childKeys(node)) {
+    const value = (node as unknown as Fields)[key] as Node | (Node | null)[] | null | undefined
+    if (value === null || value === undefined) continue
+    if (Array.isArray(value)) {
+      const item = itemAt(value, start, end)
+      if (item !== undefined) return item
+    } else if (value.start <= start && value.end >= end) {
+      return value
     }
   }
   return undefined
@@ -52,20 +52,31 @@ function childAt(node: Node, { start, end }: Span): Node | undefined {
 
 const longList = 64
 
-/** The part of a list of nodes in the order of the text that can span a place. */
-function candidates(list: readonly unknown[], start: number): readonly unknown[] {
-  if (list.length < longList) return list
+/** Long lists are halved: a minified file is one list of everything. */
+function itemAt(list: readonly (Node | null)[], start: number, end: number): Node | undefined {
+  const from = list.length < longList ? 0 : lastBefore(list, start)
+  for (let i = from; i < list.length; i += 1) {
+    const item = list[i]
+    if (item === null || item === undefined) continue
+    if (item.start > start) return undefined
+    if (item.end >= end) return item
+  }
+  return undefined
+}
+
+/** The last one in the order of the text that starts before a place. */
+function lastBefore(list: readonly (Node | null)[], start: number): number {
   let low = 0
   let high = list.length
   while (low < high) {
     const middle = (low + high) >> 1
     const item = list[middle]
     // A hole, as in `[, a]`: then the list is looked through.
-    if (!isNode(item)) return list
+    if (item === null || item === undefined) return 0
     if (item.start <= start) low = middle + 1
     else high = middle
   }
-  return list.slice(Math.max(0, low - 1), low)
+  return Math.max(0, low - 1)
 }
 
 const unitPaths = new WeakMap<FunctionUnit, readonly Node[]>()
@@ -80,40 +91,34 @@ export function pathToCall(call: CallSite): readonly Node[] | undefined {
     around = index < 0 ? [owner.file.parsed.program] : path.slice(0, index + 1)
     unitPaths.set(owner, around)
   }
-  return exactly(descend([...around], call), call, ['CallExpression', 'NewExpression'])
-}
-
-function exactly(
-  path: readonly Node[],
-  { start, end }: Span,
-  types: readonly Node['type'][],
-): readonly Node[] | undefined {
+  const path = pathFrom(around, call)
   const index = path.findLastIndex(
-    (node) => node.start === start && node.end === end && types.includes(node.type),
+    ({ start, end, type }) =>
+      start === call.start &&
+      end === call.end &&
+      (type === 'CallExpression' || type === 'NewExpression'),
   )
   return index < 0 ? undefined : path.slice(0, index + 1)
 }
 
-const functionTypes: readonly string[] = [
-  'FunctionDeclaration',
-  'FunctionExpression',
-  'ArrowFunctionExpression',
-]
-
-export function isFunction(node: Node): boolean {
-  return functionTypes.includes(node.type)
+export function isFunction({ type }: Node): boolean {
+  return (
+    type === 'FunctionDeclaration' ||
+    type === 'FunctionExpression' ||
+    type === 'ArrowFunctionExpression'
+  )
 }
 
-const loopTypes: readonly string[] = [
+const loopTypes: ReadonlySet<string> = new Set([
   'ForStatement',
   'ForOfStatement',
   'ForInStatement',
   'WhileStatement',
   'DoWhileStatement',
-]
+])
 
-export function isLoop(node: Node): boolean {
-  return loopTypes.includes(node.type)
+export function isLoop({ type }: Node): boolean {
+  return loopTypes.has(type)
 }
 
 /** Visits a node and what is inside it. Does not go into nodes that are answered with `false`. */
@@ -121,14 +126,23 @@ export function walk(root: Node, visit: (node: Node) => boolean | undefined): vo
   const stack = [root]
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (visit(node) === false) continue
-    someChild(node, (child) => {
-      stack.push(child)
-      return false
-    })
+    for (const key of childKeys(node)) {
+      const value = (node as unknown as Fields)[key] as Node | (Node | null)[] | null | undefined
+      if (value === null || value === undefined) continue
+      if (Array.isArray(value)) {
+        for (const item of value) if (item !== null) stack.push(item)
+      } else {
+        stack.push(value)
+      }
+    }
   }
 }
 
 /** The innermost function on a path that ends at a node; undefined at the top level. */
 export function functionAround(path: readonly Node[]): Node | undefined {
-  return path.slice(0, -1).findLast(isFunction)
+  for (let i = path.length - 2; i >= 0; i -= 1) {
+    const node = path[i] as Node
+    if (isFunction(node)) return node
+  }
+  return undefined
 }

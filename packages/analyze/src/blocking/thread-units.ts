@@ -2,7 +2,7 @@
  * Functions that never run on the loop: jobs with another place, and files that are the entry of a
  * thread, with everything that is called from nowhere else.
  */
-import type { FileUnit, FunctionUnit, Program } from '../ir/program.ts'
+import type { CallSite, FileUnit, FunctionUnit, Program } from '../ir/program.ts'
 import { jobPlace } from './jobs.ts'
 import type { ModuleFinder } from './modules.ts'
 
@@ -39,15 +39,18 @@ export function threadFiles(program: Program, finder: ModuleFinder): ReadonlySet
   return found
 }
 
-export function threadOnlyUnits(program: Program, finder: ModuleFinder): ReadonlySet<FunctionUnit> {
+/** `handing`: the calls of the program that are given a function. */
+export function threadOnlyUnits(
+  program: Program,
+  finder: ModuleFinder,
+  handing: readonly CallSite[],
+): ReadonlySet<FunctionUnit> {
   const inThread = new Set<FunctionUnit>()
   for (const file of threadFiles(program, finder)) for (const unit of file.units) inThread.add(unit)
-  for (const unit of program.units) {
-    for (const site of unit.calls) {
-      const place = jobPlace(site)
-      if (place === 'loop' || place === undefined) continue
-      for (const { unit: run } of site.callbacks) inThread.add(run)
-    }
+  for (const site of handing) {
+    const place = jobPlace(site)
+    if (place === 'loop' || place === undefined) continue
+    for (const { unit: run } of site.callbacks) inThread.add(run)
   }
   if (inThread.size === 0) return inThread
   // What is called from threads only is in threads only: repeated until nothing is added.

@@ -89,7 +89,7 @@ export class StepMatcher {
       if (this.#steps > this.#maxSteps) return cut
       const operand = code[pc + 1] as number
       let next = pc + width
-      switch (code[pc]) {
+      switch (code[pc] as number) {
         case operations.set: {
           const value =
             at >= text.length
