@@ -90,6 +90,7 @@ async function analyzeHere(
   const began = clock.now()
   const catalogue = await loadCatalogue(options.models)
   const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
+  types?.read(read.parsed)
   const parsed = new Map(read.parsed.map((one) => [one.file, one]))
   const resolver = new Resolver(files)
   const parts = await partsOf(files, (file) => parsed.get(file)?.text, resolver, clock)
@@ -107,7 +108,7 @@ async function analyzeHere(
       resolver,
       clock,
       counters,
-      useTypes: types && ((program) => useTypes(program, read.parsed, types)),
+      useTypes: types && ((program) => useTypes(program, types)),
     } satisfies Parameters<typeof analyzePart>[2]
     results.push(await analyzePart(own, isFirst ? clock.now() - began : 0, context))
   }

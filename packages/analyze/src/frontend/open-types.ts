@@ -7,13 +7,13 @@
  * over, for the rest of the questions. Answers that were given stay valid: they are facts about the
  * same text.
  */
-import { describe } from '@heddle/core/lowlevel'
-import type { TypeFacts, TypeSource } from './types.ts'
+import type { SymbolFacts, TypeSource } from './types.ts'
 import type { ClassicModule } from './types/classic-api.ts'
 import { findCompilers } from './types/find-compiler.ts'
 import type { FoundCompiler } from './types/find-compiler.ts'
 import type { NativeModule } from './types/native-api.ts'
 import { noTypes } from './types/none.ts'
+import { reasonOf } from './types/reason.ts'
 import type { TypeProblem } from './types/types-protocol.ts'
 import { TypeScript6 } from './types/typescript-6.ts'
 import { TypeScript7 } from './types/typescript-7.ts'
@@ -57,10 +57,10 @@ class FallingTypes implements TypeSource {
     return this.#source.kind
   }
 
-  factsAt(file: string, positions: readonly number[]): readonly (TypeFacts | undefined)[] {
+  symbolsAt(file: string, positions: readonly number[]): readonly (SymbolFacts | undefined)[] {
     for (;;) {
       try {
-        return this.#source.factsAt(file, positions)
+        return this.#source.symbolsAt(file, positions)
       } catch (error) {
         this.#giveUp(error)
       }
@@ -85,7 +85,7 @@ class FallingTypes implements TypeSource {
     const failed = this.#source
     failed.close()
     this.#next()
-    this.#tell(`The compiler (${failed.kind}) failed: ${describe(error)}`)
+    this.#tell(`The compiler (${failed.kind}) failed: ${reasonOf(error)}`)
   }
 
   /** The next compiler that starts; in the end `noTypes`, which never fails. */
@@ -99,7 +99,7 @@ class FallingTypes implements TypeSource {
         this.#source = this.#open(found)
       } catch (error) {
         const { version, folder } = found
-        failures.push(`TypeScript ${version} in ${folder} cannot be used: ${describe(error)}`)
+        failures.push(`TypeScript ${version} in ${folder} cannot be used: ${reasonOf(error)}`)
       }
     }
     for (const message of failures) this.#tell(message)

@@ -9,8 +9,8 @@
  * I1. What was linked by names stays as it is; a guess is replaced by what the compiler says.
  */
 import path from 'node:path'
-import type { Asked, FactsByFile } from '../frontend/types/types-protocol.ts'
-import type { Origin, SymbolFacts, TypeFacts } from '../frontend/types.ts'
+import type { Asked, SymbolsByFile } from '../frontend/types/types-protocol.ts'
+import type { Origin, SymbolFacts } from '../frontend/types.ts'
 import type { CallSite, ClassUnit, FileUnit, FunctionUnit, Program } from '../ir/program.ts'
 import { callNames } from './call-names.ts'
 
@@ -49,10 +49,10 @@ export function questionsOf(open: OpenCalls): Asked {
 }
 
 /** Links what the compiler knew. */
-export function linkByTypes(program: Program, open: OpenCalls, facts: FactsByFile): void {
+export function linkByTypes(program: Program, open: OpenCalls, symbols: SymbolsByFile): void {
   const linker = new TypeLinker(program)
   for (const [file, calls] of open) {
-    const answers = facts.get(file.parsed.file) ?? []
+    const answers = symbols.get(file.parsed.file) ?? []
     for (const [index, { site }] of calls.entries()) linker.link(site, answers[index])
   }
 }
@@ -64,8 +64,7 @@ class TypeLinker {
     this.#files = new Map(program.files.map((file) => [path.normalize(file.parsed.file), file]))
   }
 
-  link(site: CallSite, facts: TypeFacts | undefined): void {
-    const symbol = facts?.symbol
+  link(site: CallSite, symbol: SymbolFacts | undefined): void {
     if (symbol === undefined) return
     if (symbol.origin.kind === 'program') this.#linkTargets(site, symbol, symbol.origin.file)
     else {

@@ -6,15 +6,15 @@
  *     file has changed what it shows to the outside.
  */
 import type { ParsedFile } from '../frontend/parse.ts'
-import type { Asked, FactsByFile, TypeProblem } from '../frontend/types/types-protocol.ts'
+import type { Asked, SymbolsByFile, TypeProblem } from '../frontend/types/types-protocol.ts'
 import { TypesThread } from '../frontend/types/types-thread.ts'
 import type { TypesThreadOptions } from '../frontend/types/types-thread.ts'
-import type { TypeFacts, TypeSource } from '../frontend/types.ts'
+import type { SymbolFacts, TypeSource } from '../frontend/types.ts'
 import { shapeOf } from './shape.ts'
 
 interface Answered {
   readonly positions: readonly number[]
-  readonly facts: readonly (TypeFacts | undefined)[]
+  readonly symbols: readonly (SymbolFacts | undefined)[]
 }
 
 export class ProgramTypes {
@@ -43,41 +43,46 @@ export class ProgramTypes {
   }
 
   /**
-   * The facts at positions of files that were parsed.
-   *
-   * *Cancellation*: none of its own; see {@link TypesThread.ask}.
-   * *Fairness*: for one caller at a time.
+   * The program as it was read. Tells the compiler what changed since the last time, so that it works
+   * while others lower, and forgets what that makes doubtful.
    */
-  async factsOf(parsed: readonly ParsedFile[], asked: Asked): Promise<FactsByFile> {
-    this.#tell(parsed)
-    const fresh: Asked = new Map(
-      [...asked].filter(([file, positions]) => !isSame(this.#answers.get(file), positions)),
-    )
-    for (const [file, facts] of await this.#thread.ask(fresh)) {
-      this.#answers.set(file, { positions: fresh.get(file) ?? [], facts })
-    }
-    return new Map([...asked.keys()].map((file) => [file, this.#answers.get(file)?.facts ?? []]))
-  }
-
-  /** *Cancellation*: none. */
-  close(): Promise<void> {
-    return this.#thread.close()
-  }
-
-  /** Tells the compiler what changed since the last time, and forgets what that makes doubtful. */
-  #tell(parsed: readonly ParsedFile[]): void {
+  read(parsed: readonly ParsedFile[]): void {
     const before = this.#parsed
     this.#parsed = new Map(parsed.map((one) => [one.file, one]))
     if (before.size === 0) return
     const changed = parsed.filter(({ file, text }) => before.get(file)?.text !== text)
     if (changed.length === 0) return
-    this.#thread.update(new Map(changed.map(({ file, text }) => [file, text])))
     const isShown = changed.some((one) => {
       const old = before.get(one.file)
       return old === undefined || shapeOf(old) !== shapeOf(one)
     })
+    this.#thread.update({
+      changed: new Map(changed.map(({ file, text }) => [file, text])),
+      isShown,
+    })
     if (isShown) this.#answers.clear()
     else for (const { file } of changed) this.#answers.delete(file)
+  }
+
+  /**
+   * What the names at positions of files mean, as they were read last.
+   *
+   * *Cancellation*: none of its own; see {@link TypesThread.ask}.
+   * *Fairness*: for one caller at a time.
+   */
+  async symbolsOf(asked: Asked): Promise<SymbolsByFile> {
+    const fresh: Asked = new Map(
+      [...asked].filter(([file, positions]) => !isSame(this.#answers.get(file), positions)),
+    )
+    for (const [file, symbols] of await this.#thread.ask(fresh)) {
+      this.#answers.set(file, { positions: fresh.get(file) ?? [], symbols })
+    }
+    return new Map([...asked.keys()].map((file) => [file, this.#answers.get(file)?.symbols ?? []]))
+  }
+
+  /** *Cancellation*: none. */
+  close(): Promise<void> {
+    return this.#thread.close()
   }
 }
 

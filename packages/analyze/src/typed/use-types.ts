@@ -1,5 +1,4 @@
 import type { Diagnostic } from '../analysis.ts'
-import type { ParsedFile } from '../frontend/parse.ts'
 import type { Program } from '../ir/program.ts'
 import { assignReach } from '../ir/reach.ts'
 import { linkByTypes, openCallsOf, questionsOf } from './link-by-types.ts'
@@ -12,12 +11,10 @@ import type { ProgramTypes } from './program-types.ts'
  */
 export async function useTypes(
   program: Program,
-  parsed: readonly ParsedFile[],
   types: ProgramTypes,
 ): Promise<readonly Diagnostic[]> {
   const open = openCallsOf(program)
-  const facts = await types.factsOf(parsed, questionsOf(open))
-  linkByTypes(program, open, facts)
+  linkByTypes(program, open, await types.symbolsOf(questionsOf(open)))
   // Who is called by more functions is reached from more places.
   for (const unit of program.units) {
     unit.reach.clear()

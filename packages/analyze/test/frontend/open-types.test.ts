@@ -1,4 +1,4 @@
-/** One suite for every compiler: they must tell the same facts about the same text. */
+/** One suite for every compiler: they must tell the same about the same text. */
 import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openTypes } from '../../src/frontend/open-types.ts'
 import { findCompilers, type FoundCompiler } from '../../src/frontend/types/find-compiler.ts'
-import type { TypeFacts, TypeSource } from '../../src/frontend/types.ts'
+import type { SymbolFacts, TypeSource } from '../../src/frontend/types.ts'
 import { tempFolder, writeFiles, type Files } from '../support/temp-folder.ts'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
@@ -52,12 +52,16 @@ const program = {
   ].join('\n'),
 }
 
+/** The same class with its methods in one that it extends. */
+const inherited = (text: string): string =>
+  text.replace('export class Lock {', 'export class Lock extends Held {}\nclass Held {')
+
 interface Asking {
   readonly types: TypeSource
   readonly problems: string[]
   readonly root: string
-  /** The facts at the first place where a text is. */
-  readonly at: (file: string, text: string) => TypeFacts | undefined
+  /** What the name means at the first place where a text is. */
+  readonly at: (file: string, text: string) => SymbolFacts | undefined
 }
 
 function asking(
@@ -82,10 +86,10 @@ function asking(
     compilers,
   })
   t.after(() => types.close())
-  const at = (file: string, text: string): TypeFacts | undefined => {
+  const at = (file: string, text: string): SymbolFacts | undefined => {
     const position = String(all[file]).indexOf(text)
     assert.ok(position >= 0, `${text} is not in ${file}`)
-    return types.factsAt(path.join(root, file), [position])[0]
+    return types.symbolsAt(path.join(root, file), [position])[0]
   }
   return { types, problems, root, at }
 }
@@ -96,63 +100,42 @@ for (const compiler of [seven, six]) {
   test(`${kind}: names, containers and origins`, (t) => {
     const { at, root, problems } = asking(t, [compiler])
     const lock = path.join(root, 'lock.ts')
-    assert.deepEqual(at('main.ts', 'acquire')?.symbol, {
+    assert.deepEqual(at('main.ts', 'acquire'), {
       name: 'acquire',
       container: 'Lock',
       origin: { kind: 'program', file: lock },
     })
-    assert.deepEqual(at('lock.ts', '#held = true')?.symbol, {
+    assert.deepEqual(at('lock.ts', '#held = true'), {
       name: '#held',
       container: 'Lock',
       origin: { kind: 'program', file: lock },
     })
-    assert.deepEqual(at('main.ts', 'set(')?.symbol, {
+    assert.deepEqual(at('main.ts', 'set('), {
       name: 'set',
       container: 'Map',
       origin: { kind: 'language' },
     })
-    assert.deepEqual(at('main.ts', "readFile('a')")?.symbol, {
+    assert.deepEqual(at('main.ts', "readFile('a')"), {
       name: 'readFile',
       origin: { kind: 'node', module: 'fs/promises' },
     })
-    assert.deepEqual(at('main.ts', 'plain()')?.symbol, {
+    assert.deepEqual(at('main.ts', 'plain()'), {
       name: 'plain',
       origin: { kind: 'program', file: lock },
     })
     assert.deepEqual(problems, [])
   })
 
-  test(`${kind}: the types of values, without undefined, by the names people gave them`, (t) => {
+  test(`${kind}: names that people gave, through aliases`, (t) => {
     const { at, root } = asking(t, [compiler])
-    const lock = { kind: 'program', file: path.join(root, 'lock.ts') }
-    const guard = at('main.ts', 'guard.')
-    assert.equal(guard?.typeName, 'Lock')
-    assert.deepEqual(guard.typeOrigin, lock)
-    assert.equal(at('main.ts', 'users.')?.typeName, 'Map')
-    const pool = at('main.ts', 'pool ??')
-    assert.equal(pool?.typeName, 'Pool')
-    assert.deepEqual(pool.typeOrigin, lock)
-    assert.equal(at('main.ts', 'plain()')?.typeName, undefined)
+    const origin = { kind: 'program', file: path.join(root, 'lock.ts') }
+    assert.deepEqual(at('main.ts', 'Guard()'), { name: 'Lock', origin })
+    assert.deepEqual(at('main.ts', 'open)'), { name: 'open', origin })
   })
 
-  test(`${kind}: what is thenable, and what gives it when called`, (t) => {
+  test(`${kind}: nothing is known about any`, (t) => {
     const { at } = asking(t, [compiler])
-    const thenable = (text: string): readonly (boolean | undefined)[] => {
-      const facts = at('main.ts', text)
-      return [facts?.isThenable, facts?.returnsThenable]
-    }
-    assert.deepEqual(thenable('guard.'), [true, false])
-    assert.deepEqual(thenable('acquire'), [false, true])
-    assert.deepEqual(thenable("readFile('a')"), [false, true])
-    assert.deepEqual(thenable('plain()'), [false, false])
-    assert.deepEqual(thenable('maybe\n'), [false, true])
-    assert.deepEqual(thenable('users.'), [false, false])
-  })
-
-  test(`${kind}: nothing is known about any, and that is told`, (t) => {
-    const { at } = asking(t, [compiler])
-    assert.equal(at('main.ts', 'anything')?.isUnknown, true)
-    assert.equal(at('main.ts', 'guard.')?.isUnknown, false)
+    assert.equal(at('main.ts', 'anything'), undefined)
   })
 
   test(`${kind}: a byte order mark and wide characters do not move positions`, (t) => {
@@ -162,47 +145,44 @@ for (const compiler of [seven, six]) {
     }
     const { types, root } = asking(t, [compiler], files)
     const position = files['a.ts'].slice(1).indexOf('clear')
-    const [facts] = types.factsAt(path.join(root, 'a.ts'), [position])
-    assert.equal(facts?.symbol?.name, 'clear')
+    const [symbol] = types.symbolsAt(path.join(root, 'a.ts'), [position])
+    assert.equal(symbol?.name, 'clear')
   })
 
   test(`${kind}: without a tsconfig, and with one that is broken, files still have types`, (t) => {
     const text = 'const m = new Map(); m.clear()'
     const alone = asking(t, [compiler], { 'a.ts': text })
-    assert.equal(alone.at('a.ts', 'clear')?.symbol?.container, 'Map')
+    assert.equal(alone.at('a.ts', 'clear')?.container, 'Map')
     const broken = asking(t, [compiler], { 'a.ts': text, 'tsconfig.json': '{ "compilerOptions": ' })
-    assert.equal(broken.at('a.ts', 'clear')?.symbol?.container, 'Map')
+    assert.equal(broken.at('a.ts', 'clear')?.container, 'Map')
   })
 
   test(`${kind}: files that changed are asked about as they are now`, (t) => {
     const { types, root, at } = asking(t, [compiler])
-    assert.equal(at('main.ts', 'plain()')?.returnsThenable, false)
-    const changed = program['lock.ts'].replace(
-      'function plain(): number',
-      'async function plain(): Promise<number>',
-    )
+    assert.equal(at('main.ts', 'acquire')?.container, 'Lock')
+    const changed = inherited(program['lock.ts'])
     writeFiles(root, { 'lock.ts': changed })
     types.update(new Map([[path.join(root, 'lock.ts'), changed]]))
-    assert.equal(at('main.ts', 'plain()')?.returnsThenable, true)
+    assert.equal(at('main.ts', 'acquire')?.container, 'Held')
   })
 
   test(`${kind}: text that is newer than the disk wins, also for a file that is not there`, (t) => {
     const { types, root, at } = asking(t, [compiler], program, {
-      'snippet.ts': "import { plain } from './lock.js'\nplain()",
+      'snippet.ts': "import { Lock, plain } from './lock.js'\nplain()\nnew Lock().acquire()",
     })
-    assert.equal(at('snippet.ts', 'plain()')?.symbol?.name, 'plain')
-    const unsaved = program['lock.ts'].replace(': number {', ': Promise<number> {')
+    assert.equal(at('snippet.ts', 'plain()')?.name, 'plain')
+    const unsaved = inherited(program['lock.ts'])
     types.update(new Map([[path.join(root, 'lock.ts'), unsaved]]))
-    assert.equal(at('snippet.ts', 'plain()')?.returnsThenable, true)
-    assert.equal(at('main.ts', 'plain()')?.returnsThenable, true)
+    assert.equal(at('snippet.ts', 'acquire')?.container, 'Held')
+    assert.equal(at('main.ts', 'acquire')?.container, 'Held')
   })
 
   test(`${kind}: questions about nothing have no answers`, (t) => {
     const { types, root } = asking(t, [compiler])
-    assert.deepEqual(types.factsAt(path.join(root, 'main.ts'), []), [])
-    assert.deepEqual(types.factsAt(path.join(root, 'gone.ts'), [0]), [undefined])
-    const [facts] = types.factsAt(path.join(root, 'main.ts'), [1_000_000])
-    assert.equal(facts?.symbol, undefined)
+    assert.deepEqual(types.symbolsAt(path.join(root, 'main.ts'), []), [])
+    assert.deepEqual(types.symbolsAt(path.join(root, 'gone.ts'), [0]), [undefined])
+    const [symbol] = types.symbolsAt(path.join(root, 'main.ts'), [1_000_000])
+    assert.equal(symbol, undefined)
   })
 }
 
@@ -216,7 +196,7 @@ test('a compiler that cannot be loaded is told, and the next one answers', (t) =
   })
   const { types, problems, at } = asking(t, [broken, six])
   assert.equal(types.kind, 'typescript-6')
-  assert.equal(at('main.ts', 'acquire')?.returnsThenable, true)
+  assert.equal(at('main.ts', 'acquire')?.container, 'Lock')
   assert.deepEqual(problems, ['TypeScript 9.9.9 in /nowhere cannot be used: damaged'])
 })
 
@@ -228,7 +208,7 @@ test('a compiler that crashes is told once, and the next one answers the same qu
     },
   }))
   const { types, problems, at } = asking(t, [crashing, seven])
-  assert.equal(at('main.ts', 'acquire')?.returnsThenable, true)
+  assert.equal(at('main.ts', 'acquire')?.container, 'Lock')
   assert.equal(types.kind, 'typescript-7')
   assert.deepEqual(problems, ['The compiler (typescript-6) failed: stack overflow in the checker'])
 })

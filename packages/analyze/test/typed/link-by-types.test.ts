@@ -11,7 +11,11 @@ import { tempFolder, type Files } from '../support/temp-folder.ts'
 
 const modules = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../../../node_modules')
 
-async function analysed(t: TestContext, files: Files, types: 'auto' | 'none'): Promise<ProgramAnalysis> {
+async function analysed(
+  t: TestContext,
+  files: Files,
+  types: 'auto' | 'none',
+): Promise<ProgramAnalysis> {
   const root = tempFolder(t, {
     'tsconfig.json': '{ "compilerOptions": { "types": ["node"], "module": "nodenext" } }',
     ...files,

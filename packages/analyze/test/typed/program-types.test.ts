@@ -6,32 +6,35 @@ import { ProgramTypes } from '../../src/typed/program-types.ts'
 import { tempFolder, writeFiles } from '../support/temp-folder.ts'
 
 test('answers follow what changes, in the file itself and in what it imports', async (t) => {
-  const plain = 'export function a(): number { return 1 }'
-  const texts = { 'a.ts': plain, 'b.ts': "import { a } from './a.js'\na()" }
+  const pool = 'export class Pool { drain(): void {} }'
+  const texts = { 'a.ts': pool, 'b.ts': "import { Pool } from './a.js'\nnew Pool().drain()" }
   const root = tempFolder(t, { ...texts, 'tsconfig.json': '{}' })
   const files = Object.keys(texts).map((name) => path.join(root, name))
   const types = new ProgramTypes({ root, files })
   t.after(() => types.close())
   const b = path.join(root, 'b.ts')
-  const returnsThenable = async (
+  const container = async (
     current: Readonly<Record<string, string>>,
-  ): Promise<boolean | undefined> => {
+  ): Promise<string | undefined> => {
     writeFiles(root, current)
-    const parsed = Object.entries(current).map(([name, text]) =>
-      parseSource(path.join(root, name), text),
+    types.read(
+      Object.entries(current).map(([name, text]) => parseSource(path.join(root, name), text)),
     )
-    const asked = new Map([[b, [current['b.ts']!.indexOf('a()')]]])
-    const facts = await types.factsOf(parsed, asked)
-    return facts.get(b)?.[0]?.returnsThenable
+    const asked = new Map([[b, [current['b.ts']!.indexOf('drain')]]])
+    const symbols = await types.symbolsOf(asked)
+    return symbols.get(b)?.[0]?.container
   }
-  assert.equal(await returnsThenable(texts), false)
+  assert.equal(await container(texts), 'Pool')
   assert.equal(types.source, 'typescript-7')
-  const asynchronous = { ...texts, 'a.ts': plain.replace('number', 'Promise<number>') }
-  assert.equal(await returnsThenable(asynchronous), true)
-  const moved = { ...asynchronous, 'b.ts': `// moved\n${texts['b.ts']}` }
-  assert.equal(await returnsThenable(moved), true)
-  const body = { ...moved, 'a.ts': asynchronous['a.ts'].replace('return 1', 'return fetch(1)') }
-  assert.equal(await returnsThenable(body), true)
+  const split = {
+    ...texts,
+    'a.ts': 'class Base { drain(): void {} }\nexport class Pool extends Base {}',
+  }
+  assert.equal(await container(split), 'Base')
+  const moved = { ...split, 'b.ts': `// moved\n${texts['b.ts']}` }
+  assert.equal(await container(moved), 'Base')
+  const body = { ...moved, 'a.ts': split['a.ts'].replace('{}', '{ return }') }
+  assert.equal(await container(body), 'Base')
   assert.deepEqual(types.takeProblems(), [])
 })
 

@@ -26,17 +26,7 @@ export interface ClassicSymbol {
   readonly parent?: ClassicSymbol
 }
 
-export interface ClassicType {
-  readonly flags: number
-  readonly symbol?: ClassicSymbol
-  readonly aliasSymbol?: ClassicSymbol
-  readonly types?: readonly ClassicType[]
-  getCallSignatures(): readonly { getReturnType(): ClassicType }[]
-  getProperty(name: string): ClassicSymbol | undefined
-}
-
 export interface ClassicChecker {
-  getTypeAtLocation(node: ClassicNode): ClassicType
   getSymbolAtLocation(node: ClassicNode): ClassicSymbol | undefined
   getAliasedSymbol(symbol: ClassicSymbol): ClassicSymbol
 }
@@ -54,7 +44,6 @@ export interface ClassicHost {
 
 export interface ClassicModule {
   readonly SymbolFlags: Readonly<Record<string, number>>
-  readonly TypeFlags: Readonly<Record<string, number>>
   readonly sys: { readFile(file: string): string | undefined; fileExists(file: string): boolean }
   readConfigFile(
     file: string,

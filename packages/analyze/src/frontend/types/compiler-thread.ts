@@ -1,26 +1,51 @@
-/** The thread in which the compiler is asked: its answers are waited for without blocking the loop. */
-import { parentPort, workerData } from 'node:worker_threads'
+/**
+ * The thread in which the compiler is asked: its answers are waited for without blocking the loop.
+ *
+ * A request to the compiler is synchronous, so messages are taken from the port by hand: between two of
+ * them, the thread asks ahead.
+ */
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { openTypes } from '../open-types.ts'
+import { AskedAhead } from './asked-ahead.ts'
 import type { FromTypes, ToTypes, TypesStart } from './types-protocol.ts'
 
 const start = workerData as TypesStart
-const say = (message: FromTypes): void => parentPort?.postMessage(message)
+const port = parentPort!
+const say = (message: FromTypes): void => port.postMessage(message)
 const types = openTypes({ ...start, onProblem: (problem) => say({ kind: 'problem', problem }) })
+const ahead = new AskedAhead(types, start.files, start.overlays)
 
-parentPort?.on('message', (message: ToTypes) => {
+port.on('message', (message: ToTypes) => {
+  hear(message)
+  work()
+})
+work()
+
+/** Until there is nothing to do but to wait. */
+function work(): void {
+  for (;;) {
+    const next: { readonly message: ToTypes } | undefined = receiveMessageOnPort(port)
+    if (next !== undefined) hear(next.message)
+    else if (!ahead.askOne()) break
+  }
+}
+
+function hear(message: ToTypes): void {
   switch (message.kind) {
     case 'ask': {
-      const facts = new Map(
-        [...message.asked].map(([file, positions]) => [file, types.factsAt(file, positions)]),
+      const symbols = new Map(
+        [...message.asked].map(([file, positions]) => [file, ahead.symbolsAt(file, positions)]),
       )
-      say({ kind: 'facts', id: message.id, facts, source: types.kind })
+      say({ kind: 'symbols', id: message.id, symbols, source: types.kind })
       break
     }
     case 'update':
       types.update(message.changed)
+      ahead.forget(message)
       break
     case 'close':
+      ahead.stop()
       types.close()
-      parentPort?.close()
+      port.close()
   }
-})
+}

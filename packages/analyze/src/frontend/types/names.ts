@@ -8,8 +8,3 @@ export function writtenName(name: string): string | undefined {
   if (own !== undefined) return own
   return name === '' || invented.test(name) ? undefined : name
 }
-
-/** Types that are thenable by what they are; others are asked for a `then`. */
-export function isPromiseName(name: string): boolean {
-  return name === 'Promise' || name === 'PromiseLike'
-}

@@ -14,29 +14,12 @@ export interface NativeSymbol {
   getParent(): NativeSymbol | undefined
 }
 
-export interface NativeType {
-  readonly id: number
-  readonly flags: number
-  getSymbol(): NativeSymbol | undefined
-  getAliasSymbol(): NativeSymbol | undefined
-  /** Of a union or an intersection. */
-  getTypes(): readonly NativeType[] | undefined
-}
-
-type NativeSignature = object
-
 export interface NativeChecker {
   getSymbolAtPosition(
     file: string,
     positions: readonly number[],
   ): readonly (NativeSymbol | undefined)[]
-  getTypeAtPosition(file: string, positions: readonly number[]): readonly (NativeType | undefined)[]
-  getTypeOfSymbol(symbols: readonly NativeSymbol[]): readonly (NativeType | undefined)[]
   getAliasedSymbol(symbol: NativeSymbol): NativeSymbol | undefined
-  getPropertyOfType(type: NativeType, name: string): NativeSymbol | undefined
-  getSignaturesOfType(type: NativeType, kind: number): readonly NativeSignature[]
-  getReturnTypeOfSignature(signature: NativeSignature): NativeType | undefined
-  typeToString(type: NativeType): string
 }
 
 export interface NativeProject {
@@ -66,8 +49,6 @@ interface NativeApi {
 export interface NativeModule {
   readonly API: new (options: object) => NativeApi
   readonly SymbolFlags: Readonly<Record<string, number>>
-  readonly TypeFlags: Readonly<Record<string, number>>
-  readonly SignatureKind: Readonly<Record<string, number>>
 }
 
 export interface SnapshotChange {

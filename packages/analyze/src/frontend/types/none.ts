@@ -3,7 +3,7 @@ import type { TypeSource } from '../types.ts'
 /** For code without a compiler: nothing is known. */
 export const noTypes: TypeSource = {
   kind: 'none',
-  factsAt: (_file, positions) => positions.map(() => undefined),
+  symbolsAt: (_file, positions) => positions.map(() => undefined),
   update: () => {},
   close: () => {},
 }

@@ -1,11 +1,11 @@
 /** What the analysis and the thread with the compiler say to each other. */
-import type { TypeFacts, TypeSource } from '../types.ts'
+import type { SymbolFacts, TypeSource } from '../types.ts'
 
 /** Positions by file. */
 export type Asked = ReadonlyMap<string, readonly number[]>
 
 /** Answers by file, in the order of the positions. */
-export type FactsByFile = ReadonlyMap<string, readonly (TypeFacts | undefined)[]>
+export type SymbolsByFile = ReadonlyMap<string, readonly (SymbolFacts | undefined)[]>
 
 export interface TypesStart {
   readonly root: string
@@ -16,14 +16,22 @@ export interface TypesStart {
 
 export type ToTypes =
   | { readonly kind: 'ask'; readonly id: number; readonly asked: Asked }
-  | { readonly kind: 'update'; readonly changed: ReadonlyMap<string, string> }
+  | ({ readonly kind: 'update' } & TypesUpdate)
   | { readonly kind: 'close' }
+
+/** What an edit means for the answers that were given. */
+export interface TypesUpdate {
+  /** Texts that have changed since they were read, by absolute path. */
+  readonly changed: ReadonlyMap<string, string>
+  /** Other files can see the change: no answer is certain any more. */
+  readonly isShown: boolean
+}
 
 export type FromTypes =
   | {
-      readonly kind: 'facts'
+      readonly kind: 'symbols'
       readonly id: number
-      readonly facts: FactsByFile
+      readonly symbols: SymbolsByFile
       readonly source: TypeSource['kind']
     }
   | { readonly kind: 'problem'; readonly problem: TypeProblem }

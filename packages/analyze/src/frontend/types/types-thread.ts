@@ -6,7 +6,7 @@
  *   starting ──▶ answering ⇄ asked ──close()──▶ closed
  *       └──────── the thread ends ────────────────▲
  *
- * I1. Every question is answered: without facts when the thread has ended.
+ * I1. Every question is answered: without symbols when the thread has ended.
  * I2. Closing ends the thread and the compiler's process.
  */
 import { Worker } from 'node:worker_threads'
@@ -15,11 +15,12 @@ import type { TypeSource } from '../types.ts'
 import { findCompilers } from './find-compiler.ts'
 import type {
   Asked,
-  FactsByFile,
   FromTypes,
+  SymbolsByFile,
   ToTypes,
   TypeProblem,
   TypesStart,
+  TypesUpdate,
 } from './types-protocol.ts'
 
 const entry = new URL(
@@ -27,7 +28,7 @@ const entry = new URL(
   import.meta.url,
 )
 
-const noFacts: FactsByFile = new Map()
+const nothing: SymbolsByFile = new Map()
 
 export interface TypesThreadOptions extends Omit<TypesStart, 'overlays' | 'requestLimit'> {
   /** Text that is newer than the file on disk, by absolute path. */
@@ -38,7 +39,7 @@ export interface TypesThreadOptions extends Omit<TypesStart, 'overlays' | 'reque
 
 export class TypesThread {
   readonly #thread: Worker
-  readonly #waiting = new Map<number, (facts: FactsByFile) => void>()
+  readonly #waiting = new Map<number, (symbols: SymbolsByFile) => void>()
   readonly #ended: Promise<void>
   readonly #problems: TypeProblem[] = []
   #source: TypeSource['kind']
@@ -59,7 +60,7 @@ export class TypesThread {
       this.#thread.once('exit', () => {
         this.#isEnded = true
         this.#source = 'none'
-        for (const answer of this.#waiting.values()) answer(noFacts)
+        for (const answer of this.#waiting.values()) answer(nothing)
         this.#waiting.clear()
         resolve()
       })
@@ -82,8 +83,8 @@ export class TypesThread {
    * *Cancellation*: none of its own; a request of the compiler ends after its limit.
    * *Fairness*: questions are answered in order.
    */
-  ask(asked: Asked): Promise<FactsByFile> {
-    if (this.#isEnded || asked.size === 0) return Promise.resolve(noFacts)
+  ask(asked: Asked): Promise<SymbolsByFile> {
+    if (this.#isEnded || asked.size === 0) return Promise.resolve(nothing)
     const id = this.#next++
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve)
@@ -91,15 +92,14 @@ export class TypesThread {
     })
   }
 
-  /** Texts that have changed since they were read, by absolute path. */
-  update(changed: ReadonlyMap<string, string>): void {
-    this.#say({ kind: 'update', changed })
+  update(update: TypesUpdate): void {
+    this.#say({ kind: 'update', ...update })
   }
 
   /**
    * Ends the compiler.
    *
-   * *Cancellation*: none; a question that is open is answered first, or without facts.
+   * *Cancellation*: none; a question that is open is answered first, or without symbols.
    */
   async close(): Promise<void> {
     // Who was never asked need not finish loading the program first.
@@ -118,7 +118,7 @@ export class TypesThread {
       return
     }
     this.#source = message.source
-    this.#waiting.get(message.id)?.(message.facts)
+    this.#waiting.get(message.id)?.(message.symbols)
     this.#waiting.delete(message.id)
   }
 }

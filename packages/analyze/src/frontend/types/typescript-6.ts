@@ -5,16 +5,16 @@
  * tsconfig is made when one of its files is first asked about.
  */
 import path from 'node:path'
-import { describe } from '@heddle/core/lowlevel'
-import type { TypeFacts, TypeSource } from '../types.ts'
+import type { SymbolFacts, TypeSource } from '../types.ts'
 import type {
   ClassicHost,
   ClassicModule,
   ClassicProgram,
   ClassicSourceFile,
 } from './classic-api.ts'
-import { ClassicFacts } from './classic-facts.ts'
+import { ClassicSymbols } from './classic-symbols.ts'
 import { NearestTsconfig } from './nearest-tsconfig.ts'
+import { reasonOf } from './reason.ts'
 
 export interface ClassicOptions {
   readonly overlays: ReadonlyMap<string, string>
@@ -27,7 +27,7 @@ interface Project {
   readonly files: readonly string[]
   readonly options: object
   program?: ClassicProgram
-  facts?: ClassicFacts | undefined
+  symbols?: ClassicSymbols | undefined
 }
 
 const defaults = { allowJs: true, noEmit: true, skipLibCheck: true, target: 99, module: 199 }
@@ -47,11 +47,11 @@ export class TypeScript6 implements TypeSource {
     this.#overlays = new Map(options.overlays)
   }
 
-  factsAt(file: string, positions: readonly number[]): readonly (TypeFacts | undefined)[] {
+  symbolsAt(file: string, positions: readonly number[]): readonly (SymbolFacts | undefined)[] {
     if (positions.length === 0) return []
     const project = this.#projectOf(file)
-    project.facts ??= new ClassicFacts(this.#module, this.#programOf(project))
-    return project.facts.factsAt(file, positions)
+    project.symbols ??= new ClassicSymbols(this.#module, this.#programOf(project))
+    return project.symbols.symbolsAt(file, positions)
   }
 
   update(changed: ReadonlyMap<string, string>): void {
@@ -59,7 +59,7 @@ export class TypeScript6 implements TypeSource {
       this.#overlays.set(file, text)
       this.#sources.delete(file)
     }
-    for (const project of this.#projects.values()) project.facts = undefined
+    for (const project of this.#projects.values()) project.symbols = undefined
   }
 
   close(): void {
@@ -84,7 +84,7 @@ export class TypeScript6 implements TypeSource {
     const { sys } = this.#module
     const read = this.#module.readConfigFile(config, (file) => sys.readFile(file))
     if (read.config === undefined || read.error !== undefined) {
-      this.#options.onProblem(`${config} cannot be read: ${describe(read.error?.messageText)}`)
+      this.#options.onProblem(`${config} cannot be read: ${reasonOf(read.error?.messageText)}`)
       if (read.config === undefined) return { files: own, options: defaults }
     }
     const folder = path.dirname(config)

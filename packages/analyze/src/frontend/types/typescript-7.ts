@@ -9,12 +9,12 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe } from '@heddle/core/lowlevel'
-import type { TypeFacts, TypeSource } from '../types.ts'
+import type { SymbolFacts, TypeSource } from '../types.ts'
 import { NativeSession } from './native-api.ts'
 import type { NativeModule, NativeSnapshot, SnapshotChange } from './native-api.ts'
-import { Flags, NativeFacts } from './native-facts.ts'
+import { Flags, NativeSymbols } from './native-symbols.ts'
 import { NearestTsconfig } from './nearest-tsconfig.ts'
+import { reasonOf } from './reason.ts'
 import { RequestLimit } from './request-limit.ts'
 
 export interface NativeOptions {
@@ -36,7 +36,7 @@ export class TypeScript7 implements TypeSource {
   readonly #spelling: ReadonlyMap<string, string>
   #session: NativeSession
   #limit: RequestLimit | undefined
-  #facts: ReadonlyMap<string, NativeFacts> = new Map()
+  #symbols: ReadonlyMap<string, NativeSymbols> = new Map()
 
   constructor(module: NativeModule, options: NativeOptions) {
     this.#module = module
@@ -47,10 +47,10 @@ export class TypeScript7 implements TypeSource {
     this.#session = this.#start()
   }
 
-  factsAt(file: string, positions: readonly number[]): readonly (TypeFacts | undefined)[] {
-    const facts = this.#facts.get(file)
-    if (facts === undefined || positions.length === 0) return positions.map(() => undefined)
-    return this.#limited(() => facts.factsAt(file, positions))
+  symbolsAt(file: string, positions: readonly number[]): readonly (SymbolFacts | undefined)[] {
+    const symbols = this.#symbols.get(file)
+    if (symbols === undefined || positions.length === 0) return positions.map(() => undefined)
+    return this.#limited(() => symbols.symbolsAt(file, positions))
   }
 
   update(changed: ReadonlyMap<string, string>): void {
@@ -89,7 +89,7 @@ export class TypeScript7 implements TypeSource {
     const nearest = new NearestTsconfig()
     const configs = [...new Set(files.flatMap((file) => nearest.of(file) ?? []))]
     this.#openProjects(session, configs)
-    const alone = files.filter((file) => !this.#facts.has(file))
+    const alone = files.filter((file) => !this.#symbols.has(file))
     if (alone.length > 0) {
       const what = `${alone.length} files without a tsconfig`
       this.#tryOpen(session, what, { openFiles: alone })
@@ -111,17 +111,17 @@ export class TypeScript7 implements TypeSource {
       this.#assign(session.change(change))
     } catch (error) {
       session.change({})
-      this.#options.onProblem(`The compiler cannot open ${what}: ${describe(error)}`)
+      this.#options.onProblem(`The compiler cannot open ${what}: ${reasonOf(error)}`)
     }
   }
 
-  /** Gives every file the facts of the project that is nearest to it. */
+  /** Gives every file the symbols of the project that is nearest to it. */
   #assign(snapshot: NativeSnapshot): void {
     const wanted = new Set(this.#options.files)
     const nearest = new Map<string, number>()
-    const assigned = new Map<string, NativeFacts>()
+    const assigned = new Map<string, NativeSymbols>()
     for (const project of snapshot.getProjects()) {
-      const facts = new NativeFacts(project.checker, this.#flags, this.#spelling)
+      const symbols = new NativeSymbols(project.checker, this.#flags, this.#spelling)
       const folder = path.dirname(project.configFileName) + path.sep
       for (const name of project.program.getSourceFileNames()) {
         const file = wanted.has(name) ? name : this.#spelling.get(name.toLowerCase())
@@ -129,10 +129,10 @@ export class TypeScript7 implements TypeSource {
         const nearness = file.startsWith(folder) ? folder.length : 0
         if (nearness < (nearest.get(file) ?? -1)) continue
         nearest.set(file, nearness)
-        assigned.set(file, facts)
+        assigned.set(file, symbols)
       }
     }
-    this.#facts = assigned
+    this.#symbols = assigned
   }
 
   #limited<T>(request: () => T): T {
