@@ -1,7 +1,7 @@
 /**
  * From text to tree.
  *
- * The tree is TS-ESTree for every language, without nodes for parentheses. Offsets are UTF-16 units
+ * The tree is TS-ESTree, of JavaScript ESTree, which lacks its fields; without nodes for parentheses. Offsets are UTF-16 units
  * of `text`, which is the text without its byte order mark, as TypeScript counts them too.
  *
  * Why oxc with raw transfer: the tree is read out of the parser's memory instead of being written as
@@ -72,7 +72,9 @@ function bestReading(file: string, text: string): Outcome {
 
 function read(file: string, text: string, reading: Reading): Outcome {
   try {
-    const result = transfer(file, text, { ...reading, astType: 'ts', preserveParens: false })
+    // JavaScript without the fields that only TypeScript fills: a fifth of the memory.
+    const astType = reading.lang === 'ts' || reading.lang === 'tsx' ? 'ts' : 'js'
+    const result = transfer(file, text, { ...reading, astType, preserveParens: false })
     return { program: result.program, comments: result.comments, errors: errorsOf(result) }
   } catch (error) {
     return unreadable(text, isStackOverflow(error) ? tooDeep : describe(error))

@@ -85,7 +85,8 @@ export type Event = Access | Suspension | CallSite | GuardEvent
 export class Block {
   readonly id: number
   readonly events: Event[] = []
-  readonly next: Block[] = []
+  /** Changed by `linkTo` only. */
+  next: readonly Block[] = []
   /** Inside a `finally` or `catch`: 0 none, 1 catch, 2 finally. */
   readonly cleanup: 0 | 1 | 2
   readonly isLoopBody: boolean
@@ -99,6 +100,15 @@ export class Block {
     this.id = id
     this.cleanup = cleanup
     this.isLoopBody = isLoopBody
+  }
+
+  /** Most blocks have one or two successors: an array that is pushed to would have room for seventeen. */
+  linkTo(to: Block): void {
+    const [first, second] = this.next
+    if (first === undefined) this.next = [to]
+    else if (second === undefined) {
+      if (first !== to) this.next = [first, to]
+    } else if (!this.next.includes(to)) this.next = [...this.next, to]
   }
 }
 
@@ -146,5 +156,5 @@ export function connectForks(blocks: readonly Block[], forks: readonly Fork[]): 
       }
     }
   }
-  for (const [from, to] of extra) if (!from.next.includes(to)) from.next.push(to)
+  for (const [from, to] of extra) from.linkTo(to)
 }

@@ -82,22 +82,22 @@ export function guardOf(
   }
   if (objectText === '') return undefined
   const guard = object.location?.key ?? objectText
-  const key = keyOf(cx, callee, args[0], values[0])
+  const key = (): string | undefined => keyOf(cx, callee, args[0], values[0])
   if (
     name === 'runExclusive' ||
     (scopedNames.has(name) && hasFunction && lockObject.test(objectText))
   )
-    return hasFunction ? { op: 'scoped', guard, key, isScoped: true } : undefined
+    return hasFunction ? { op: 'scoped', guard, key: key(), isScoped: true } : undefined
   if (
     (name === 'add' || name === 'push' || name === 'enqueue' || name === 'schedule') &&
     hasFunction &&
     isSerialQueue(cx, object, objectText)
   )
     return { op: 'scoped', guard, key: undefined, isScoped: true }
-  if (hasFunction || !lockObject.test(objectText) || queueObject.test(objectText)) return undefined
-  if (acquireNames.has(name)) return { op: 'acquire', guard, key, isScoped: false }
-  if (releaseNames.has(name)) return { op: 'release', guard, key, isScoped: false }
-  return undefined
+  const op = acquireNames.has(name) ? 'acquire' : releaseNames.has(name) ? 'release' : undefined
+  if (op === undefined || hasFunction) return undefined
+  if (!lockObject.test(objectText) || queueObject.test(objectText)) return undefined
+  return { op, guard, key: key(), isScoped: false }
 }
 
 /** `locks.acquire(key, …)`, `lockOf(key).runExclusive(…)`, `locks.get(key).acquire()`. */

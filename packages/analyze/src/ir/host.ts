@@ -165,7 +165,7 @@ export class HostLowering {
   }
 
   link(from: Block, to: Block): void {
-    if (!from.next.includes(to)) from.next.push(to)
+    from.linkTo(to)
   }
 
   /** Goes on in a new block that follows the current one. */

@@ -46,8 +46,19 @@ type Thing = {
 }
 
 /** Names that many unrelated classes have: finding one of them says nothing. */
-const commonNames =
-  /^(?:get|set|has|add|delete|remove|clear|push|pop|close|open|start|stop|run|init|end|write|read|send|connect|destroy|then|catch|finally|on|once|off|emit|call|apply|bind|next|return|throw|map|filter|forEach|find|some|every|keys|values|entries|toString|toJSON|valueOf|log|error|warn|info|debug|update|create|load|save|reset|resolve|reject|parse|format|exec|test|query|request|fetch|post|put|listen|done|cancel|abort|flush|ref|unref|pause|resume|pipe|use|handle|process|execute|join|match|replace|split|trim|slice|concat|dispose|release|acquire|lock|unlock|wait|notify|subscribe|unsubscribe|dispatch|register|unregister|peek|shift|unshift|validate|check|build|render|name|size|length|count|insert|select|commit|rollback|begin|transaction)$/
+const commonNames = new Set(
+  (
+    'get set has add delete remove clear push pop close open start stop run init end write read ' +
+    'send connect destroy then catch finally on once off emit call apply bind next return throw ' +
+    'map filter forEach find some every keys values entries toString toJSON valueOf log error ' +
+    'warn info debug update create load save reset resolve reject parse format exec test query ' +
+    'request fetch post put listen done cancel abort flush ref unref pause resume pipe use handle ' +
+    'process execute join match replace split trim slice concat dispose release acquire lock ' +
+    'unlock wait notify subscribe unsubscribe dispatch register unregister peek shift unshift ' +
+    'validate check build render name size length count insert select commit rollback begin ' +
+    'transaction'
+  ).split(' '),
+)
 
 /** Names that lead to names, in a circle or not: nobody follows more by hand either. */
 const farthest = 12
@@ -317,7 +328,7 @@ class Linker {
       receiver.instanceOf ??
       (receiver.location === undefined ? undefined : this.#typeOf(receiver.location.canonical))
     if (owner !== undefined) return this.#method(owner, name, false)
-    if (name.length < 5 || commonNames.test(name) || isKnownRole(name)) return []
+    if (name.length < 5 || commonNames.has(name) || isKnownRole(name)) return []
     const candidates = this.#methodsByName.get(name) ?? []
     if (candidates.length !== 1) return []
     site.isGuess = true

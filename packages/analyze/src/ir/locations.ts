@@ -5,7 +5,10 @@
  * itself does so on the same instance. Paths have at most three fields. Entries of containers have
  * the key as a value number: the same number is the same entry, another one may be the same.
  *
- * I1. One object per key: locations are compared by identity.
+ * I1. One object per location: they are compared by identity.
+ *
+ * They are asked for at every name and every field of the program, so each is found by what it is a part
+ * of and its own name; the key as one text is put together only once.
  */
 import type { ClassUnit, FileUnit, FunctionUnit } from './program.ts'
 
@@ -18,7 +21,7 @@ export type LocationScope =
   | 'entry'
   | 'external'
 
-export interface Location {
+export class Location {
   readonly id: number
   readonly key: string
   /** As people name it. */
@@ -38,125 +41,196 @@ export interface Location {
   /** Parameters: the name of the declared type. */
   readonly typeName: string | undefined
   /** A name of another module. */
-  readonly imported: { readonly source: string; readonly name: string } | undefined
+  readonly imported: ImportedName | undefined
   /** The one that stands for it: the field of the base class for that of a subclass. Set by linking. */
   canonical: Location
+
+  constructor(id: number, made: NewLocation) {
+    this.id = id
+    this.key = made.key
+    this.name = made.name
+    this.scope = made.scope
+    this.field = made.field
+    this.depth = made.depth
+    this.parent = made.parent
+    this.class = made.class
+    this.unit = made.unit
+    this.file = made.file
+    this.entryKey = made.entryKey
+    this.typeName = made.typeName
+    this.imported = made.imported
+    this.canonical = this
+  }
+}
+
+interface ImportedName {
+  readonly source: string
+  readonly name: string
+}
+
+type Always = 'key' | 'name' | 'scope' | 'field' | 'depth' | 'file'
+type NewLocation = Pick<Location, Always> & {
+  readonly [K in Exclude<keyof Location, Always | 'id' | 'canonical'>]?: Location[K]
 }
 
 const maxDepth = 3
 
 export class LocationTable {
   readonly all: Location[] = []
-  readonly #byKey = new Map<string, Location>()
+  /** By the number of the class, and of the binding. */
+  readonly #instances = new Map<number, Map<string, Location>>()
+  readonly #variables = new Map<number, Location>()
+  readonly #parameters = new Map<number, Location>()
+  readonly #imported = new Map<string, Location>()
+  readonly #external = new Map<string, Location>()
+  /** By the number of the location they are a part of. */
+  readonly #fields = new Map<number, Map<string, Location>>()
+  readonly #entries = new Map<number, Map<string, Location>>()
 
   instance(owner: ClassUnit, field: string): Location {
-    return this.#intern(`${owner.id}.${field}`, () => ({
-      name: `${owner.name}.${field}`,
-      scope: 'instance',
-      field,
-      depth: 1,
-      class: owner,
-      file: owner.file,
-    }))
+    const fields = partsIn(this.#instances, owner.id)
+    let found = fields.get(field)
+    if (found === undefined) {
+      found = this.#add({
+        key: `${owner.id}.${field}`,
+        name: `${owner.name}.${field}`,
+        scope: 'instance',
+        field,
+        depth: 1,
+        class: owner,
+        file: owner.file,
+      })
+      fields.set(field, found)
+    }
+    return found
   }
 
   variable(file: FileUnit, unit: FunctionUnit, name: string, binding: number): Location {
-    const isModule = unit.kind === 'module'
-    return this.#intern(`v${binding}`, () => ({
-      name,
-      scope: isModule ? 'module' : 'closure',
-      field: name,
-      depth: 1,
-      unit,
-      file,
-    }))
+    let found = this.#variables.get(binding)
+    if (found === undefined) {
+      found = this.#add({
+        key: `v${binding}`,
+        name,
+        scope: unit.kind === 'module' ? 'module' : 'closure',
+        field: name,
+        depth: 1,
+        unit,
+        file,
+      })
+      this.#variables.set(binding, found)
+    }
+    return found
   }
 
   /** A variable of another module; linking finds which. */
   imported(file: FileUnit, source: string, name: string): Location {
-    return this.#intern(`i${file.id}:${source}:${name}`, () => ({
-      name,
-      scope: 'module',
-      field: name,
-      depth: 1,
-      unit: file.module,
-      file,
-      imported: { source, name },
-    }))
+    const key = `i${file.id}:${source}:${name}`
+    let found = this.#imported.get(key)
+    if (found === undefined) {
+      found = this.#add({
+        key,
+        name,
+        scope: 'module',
+        field: name,
+        depth: 1,
+        unit: file.module,
+        file,
+        imported: { source, name },
+      })
+      this.#imported.set(key, found)
+    }
+    return found
   }
 
   parameter(unit: FunctionUnit, name: string, binding: number, typeName?: string): Location {
-    return this.#intern(`p${binding}`, () => ({
-      name,
-      scope: 'parameter',
-      field: name,
-      depth: 0,
-      unit,
-      file: unit.file,
-      typeName,
-    }))
+    let found = this.#parameters.get(binding)
+    if (found === undefined) {
+      found = this.#add({
+        key: `p${binding}`,
+        name,
+        scope: 'parameter',
+        field: name,
+        depth: 0,
+        unit,
+        file: unit.file,
+        typeName,
+      })
+      this.#parameters.set(binding, found)
+    }
+    return found
   }
 
   /** `parent.field`; undefined when the path is too long to be followed. */
   field(parent: Location, field: string): Location | undefined {
     if (parent.depth >= maxDepth) return undefined
-    return this.#intern(`${parent.key}.${field}`, () => ({
-      name: `${parent.name}.${field}`,
-      scope: parent.scope === 'entry' ? 'entry' : parent.scope,
-      field,
-      depth: parent.depth + 1,
-      parent,
-      class: parent.class,
-      unit: parent.unit,
-      file: parent.file,
-    }))
+    const fields = partsIn(this.#fields, parent.id)
+    let found = fields.get(field)
+    if (found === undefined) {
+      found = this.#add({
+        key: `${parent.key}.${field}`,
+        name: `${parent.name}.${field}`,
+        scope: parent.scope,
+        field,
+        depth: parent.depth + 1,
+        parent,
+        class: parent.class,
+        unit: parent.unit,
+        file: parent.file,
+      })
+      fields.set(field, found)
+    }
+    return found
   }
 
   entry(container: Location, keyNumber: string | undefined, keyText: string): Location {
-    return this.#intern(`${container.key}[${keyNumber ?? '?'}]`, () => ({
-      name: `${container.name}[${keyText}]`,
-      scope: 'entry',
-      field: container.field,
-      depth: container.depth,
-      parent: container,
-      class: container.class,
-      unit: container.unit,
-      file: container.file,
-      entryKey: keyNumber,
-    }))
+    const entries = partsIn(this.#entries, container.id)
+    const number = keyNumber ?? '?'
+    let found = entries.get(number)
+    if (found === undefined) {
+      found = this.#add({
+        key: `${container.key}[${number}]`,
+        name: `${container.name}[${keyText}]`,
+        scope: 'entry',
+        field: container.field,
+        depth: container.depth,
+        parent: container,
+        class: container.class,
+        unit: container.unit,
+        file: container.file,
+        entryKey: keyNumber,
+      })
+      entries.set(number, found)
+    }
+    return found
   }
 
   external(file: FileUnit, kind: string, keyNumber: string, name: string): Location {
-    return this.#intern(`x:${kind}:${keyNumber}`, () => ({
-      name,
-      scope: 'external',
-      field: kind,
-      depth: 1,
-      file,
-      entryKey: keyNumber,
-    }))
+    const key = `x:${kind}:${keyNumber}`
+    let found = this.#external.get(key)
+    if (found === undefined) {
+      found = this.#add({
+        key,
+        name,
+        scope: 'external',
+        field: kind,
+        depth: 1,
+        file,
+        entryKey: keyNumber,
+      })
+      this.#external.set(key, found)
+    }
+    return found
   }
 
-  #intern(
-    key: string,
-    make: () => Partial<Location> & Pick<Location, 'name' | 'scope' | 'field' | 'depth' | 'file'>,
-  ): Location {
-    const known = this.#byKey.get(key)
-    if (known !== undefined) return known
-    const location = {
-      parent: undefined,
-      class: undefined,
-      unit: undefined,
-      entryKey: undefined,
-      typeName: undefined,
-      imported: undefined,
-      ...make(),
-      id: this.all.length,
-      key,
-    } as Location
-    location.canonical = location
+  #add(made: NewLocation): Location {
+    const location = new Location(this.all.length, made)
     this.all.push(location)
-    this.#byKey.set(key, location)
     return location
   }
+}
+
+function partsIn(of: Map<number, Map<string, Location>>, id: number): Map<string, Location> {
+  let parts = of.get(id)
+  if (parts === undefined) of.set(id, (parts = new Map()))
+  return parts
 }

@@ -20,11 +20,11 @@ export interface Binding {
   /** What it holds, as far as the lowering has come. */
   value: Value
   assignments: number
-  function?: FunctionUnit
-  class?: ClassUnit
-  import?: { readonly source: string; readonly name: string }
+  function: FunctionUnit | undefined
+  class: ClassUnit | undefined
+  import: { readonly source: string; readonly name: string } | undefined
   /** `require('x')` or `import * as x`: members are exports of the module. */
-  module?: string
+  module: string | undefined
 }
 
 let nextBinding = 0
@@ -32,7 +32,8 @@ let nextBinding = 0
 export class Scope {
   readonly parent: Scope | undefined
   readonly unit: FunctionUnit
-  readonly #bindings = new Map<string, Binding>()
+  /** Most scopes are those of small functions and declare nothing. */
+  #bindings: Map<string, Binding> | undefined
 
   constructor(parent: Scope | undefined, unit: FunctionUnit) {
     this.parent = parent
@@ -40,7 +41,7 @@ export class Scope {
   }
 
   declare(name: string, kind: Binding['kind'], typeName?: string): Binding {
-    const known = this.#bindings.get(name)
+    const known = this.#bindings?.get(name)
     if (known !== undefined) return known
     const binding: Binding = {
       id: nextBinding++,
@@ -50,20 +51,23 @@ export class Scope {
       typeName,
       value: unknown,
       assignments: 0,
+      function: undefined,
+      class: undefined,
+      import: undefined,
+      module: undefined,
     }
+    this.#bindings ??= new Map()
     this.#bindings.set(name, binding)
     return binding
   }
 
   own(name: string): Binding | undefined {
-    return this.#bindings.get(name)
+    return this.#bindings?.get(name)
   }
 
   find(name: string): Binding | undefined {
-    const own = this.#bindings.get(name)
-    if (own !== undefined) return own
-    for (let scope = this.parent; scope !== undefined; scope = scope.parent) {
-      const binding = scope.#bindings.get(name)
+    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.parent) {
+      const binding = scope.#bindings?.get(name)
       if (binding !== undefined) return binding
     }
     return undefined

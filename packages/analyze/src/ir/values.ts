@@ -59,12 +59,13 @@ export function derived(value: Value): Value {
 }
 
 function derivedOf(reads: Value['reads'], from: Value['from'], isAwaited: boolean): Value {
-  if (reads === undefined && from === undefined) return unknown
-  return {
-    ...(reads !== undefined && { reads }),
-    ...(from !== undefined && { from }),
-    ...(isAwaited && { isAwaited: true }),
+  // Written out, not spread: values are made for every expression of the program.
+  if (reads === undefined) {
+    if (from === undefined) return unknown
+    return isAwaited ? { from, isAwaited } : { from }
   }
+  if (from === undefined) return isAwaited ? { reads, isAwaited } : { reads }
+  return isAwaited ? { reads, from, isAwaited } : { reads, from }
 }
 
 /** What a call has answered: no longer a read of what it was asked with, except outside of us. */
