@@ -14,6 +14,7 @@ import type { FoundCompiler } from './types/find-compiler.ts'
 import type { NativeModule } from './types/native-api.ts'
 import { noTypes } from './types/none.ts'
 import { reasonOf } from './types/reason.ts'
+import { bytesOfNotes, RequestNotes } from './types/request-notes.ts'
 import type { TypeProblem } from './types/types-protocol.ts'
 import { TypeScript6 } from './types/typescript-6.ts'
 import { TypeScript7 } from './types/typescript-7.ts'
@@ -27,8 +28,8 @@ export interface TypesOptions {
   readonly overlays?: ReadonlyMap<string, string>
   /** Types are lost, or fewer than asked for: why. */
   readonly onProblem: (problem: TypeProblem) => void
-  /** Milliseconds a single question may take before the compiler is given up. Default 30,000. */
-  readonly requestLimit?: number
+  /** Where requests to a compiler in another process are noted, for who ends those that hang. */
+  readonly requests?: SharedArrayBuffer
   /** Compilers to try, best first. Default: those that are installed. */
   readonly compilers?: readonly FoundCompiler[]
 }
@@ -42,10 +43,12 @@ class FallingTypes implements TypeSource {
   readonly #options: TypesOptions
   readonly #compilers: FoundCompiler[]
   readonly #changed = new Map<string, string>()
+  readonly #requests: RequestNotes
   #source: TypeSource = noTypes
 
   constructor(options: TypesOptions) {
     this.#options = options
+    this.#requests = new RequestNotes(options.requests ?? new SharedArrayBuffer(bytesOfNotes))
     this.#compilers = [...(options.compilers ?? findCompilers(options.root))]
     if (this.#compilers.length === 0) {
       options.onProblem({ message: 'No compiler is installed: types are not used.', isLost: false })
@@ -111,12 +114,13 @@ class FallingTypes implements TypeSource {
   }
 
   #open(compiler: FoundCompiler): TypeSource {
-    const { root, files, requestLimit = 30_000 } = this.#options
+    const { root, files } = this.#options
     const onProblem = (message: string): void => this.#options.onProblem({ message, isLost: true })
     const overlays = new Map([...(this.#options.overlays ?? []), ...this.#changed])
     const module = compiler.load()
+    const requests = this.#requests
     return compiler.kind === 'typescript-7'
-      ? new TypeScript7(module as NativeModule, { root, files, overlays, onProblem, requestLimit })
+      ? new TypeScript7(module as NativeModule, { root, files, overlays, onProblem, requests })
       : new TypeScript6(module as ClassicModule, { files, overlays, onProblem })
   }
 }

@@ -1,51 +1,62 @@
 /**
  * Ends a compiler that does not answer.
  *
- * Requests to it are synchronous, so the thread that waits cannot give up by itself: another thread
- * watches a counter and kills the compiler's process when one request takes too long. The pipe then
- * ends, the request throws, and the analysis goes on without it.
+ * Requests to it are synchronous, so the thread that waits cannot give up by itself. It notes what it
+ * waits for in shared memory (`request-notes.ts`), and here, where the loop is free, the notes are looked
+ * at now and then: the compiler's process is killed when one request takes too long. The pipe then ends,
+ * the request throws, and the analysis goes on without it.
  *
- *   word 0: odd while a request is under way; changes with every request
+ * I1. Only a request that was seen at every look of a whole limit is ended. A loop that is busy looks
+ *     later, never too early.
  */
-import { Worker } from 'node:worker_threads'
+import type { Clock, Timer } from '@heddle/core/lowlevel'
+import { bytesOfNotes } from './request-notes.ts'
 
-const entry = new URL(
-  import.meta.url.endsWith('.ts') ? './request-limit-thread.ts' : './request-limit-thread.js',
-  import.meta.url,
-)
-
-/** What the thread gets. */
-export interface RequestLimitTask {
-  readonly shared: SharedArrayBuffer
-  readonly pid: number
-  readonly limitMs: number
-}
+const looksPerLimit = 10
 
 export class RequestLimit {
-  readonly #counter: Int32Array
-  readonly #thread: Worker
+  /** For the thread that asks. */
+  readonly shared: SharedArrayBuffer = new SharedArrayBuffer(bytesOfNotes)
+  readonly #words = new Int32Array(this.shared)
+  readonly #clock: Clock
+  readonly #interval: number
+  #timer: Timer
+  #seen = 0
+  #looks = 0
 
-  constructor(pid: number, limitMs: number) {
-    const shared = new SharedArrayBuffer(4)
-    this.#counter = new Int32Array(shared)
-    const task: RequestLimitTask = { shared, pid, limitMs }
-    this.#thread = new Worker(entry, { workerData: task })
-    this.#thread.unref()
-    // Without the watcher requests are only not limited.
-    this.#thread.on('error', () => {})
+  constructor(limitMs: number, clock: Clock) {
+    this.#clock = clock
+    this.#interval = limitMs / looksPerLimit
+    this.#timer = this.#later()
   }
 
-  /** Runs a request that must end within the limit. Not reentrant. */
-  watch<T>(request: () => T): T {
-    Atomics.add(this.#counter, 0, 1)
-    try {
-      return request()
-    } finally {
-      Atomics.add(this.#counter, 0, 1)
-    }
+  /** The compiler that was asked last. */
+  get pid(): number | undefined {
+    return Atomics.load(this.#words, 1) || undefined
   }
 
   close(): void {
-    void this.#thread.terminate()
+    this.#timer.cancel()
+  }
+
+  #later(): Timer {
+    return this.#clock.setTimer(this.#interval, () => {
+      this.#look()
+      this.#timer = this.#later()
+    })
+  }
+
+  #look(): void {
+    const now = Atomics.load(this.#words, 0)
+    const isSame = now === this.#seen && now % 2 !== 0
+    this.#seen = now
+    this.#looks = isSame ? this.#looks + 1 : 0
+    if (this.#looks < looksPerLimit || this.pid === undefined) return
+    this.#looks = 0
+    try {
+      process.kill(this.pid, 'SIGKILL')
+    } catch {
+      // It has ended by itself.
+    }
   }
 }

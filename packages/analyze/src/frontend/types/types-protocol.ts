@@ -11,7 +11,8 @@ export interface TypesStart {
   readonly root: string
   readonly files: readonly string[]
   readonly overlays: ReadonlyMap<string, string>
-  readonly requestLimit: number
+  /** See `request-notes.ts`. */
+  readonly requests: SharedArrayBuffer
 }
 
 export type ToTypes =

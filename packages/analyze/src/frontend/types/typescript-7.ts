@@ -5,7 +5,7 @@
  * are opened one by one, which gives them the project an editor would give them.
  *
  * I1. Throws when the compiler does not answer any more; then it must not be asked again.
- * I2. A request ends: after its limit the compiler is killed.
+ * I2. Every request is noted: another thread may end one that takes too long.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +15,7 @@ import type { NativeModule, NativeSnapshot, SnapshotChange } from './native-api.
 import { Flags, NativeSymbols } from './native-symbols.ts'
 import { NearestTsconfig } from './nearest-tsconfig.ts'
 import { reasonOf } from './reason.ts'
-import { RequestLimit } from './request-limit.ts'
+import type { RequestNotes } from './request-notes.ts'
 
 export interface NativeOptions {
   readonly root: string
@@ -23,8 +23,7 @@ export interface NativeOptions {
   readonly overlays: ReadonlyMap<string, string>
   /** Something less than asked: a project that cannot be opened. */
   readonly onProblem: (message: string) => void
-  /** Milliseconds after which the compiler is taken to hang. */
-  readonly requestLimit: number
+  readonly requests: RequestNotes
 }
 
 export class TypeScript7 implements TypeSource {
@@ -35,7 +34,6 @@ export class TypeScript7 implements TypeSource {
   readonly #overlays: Map<string, string>
   readonly #spelling: ReadonlyMap<string, string>
   #session: NativeSession
-  #limit: RequestLimit | undefined
   #symbols: ReadonlyMap<string, NativeSymbols> = new Map()
 
   constructor(module: NativeModule, options: NativeOptions) {
@@ -50,7 +48,7 @@ export class TypeScript7 implements TypeSource {
   symbolsAt(file: string, positions: readonly number[]): readonly (SymbolFacts | undefined)[] {
     const symbols = this.#symbols.get(file)
     if (symbols === undefined || positions.length === 0) return positions.map(() => undefined)
-    return this.#limited(() => symbols.symbolsAt(file, positions))
+    return this.#noted(() => symbols.symbolsAt(file, positions))
   }
 
   update(changed: ReadonlyMap<string, string>): void {
@@ -62,7 +60,7 @@ export class TypeScript7 implements TypeSource {
     }
     if (isOnDisk) {
       const files = [...changed.keys()]
-      this.#limited(() => this.#assign(this.#session.change({ changed: files })))
+      this.#noted(() => this.#assign(this.#session.change({ changed: files })))
     } else {
       this.close()
       this.#session = this.#start()
@@ -70,17 +68,13 @@ export class TypeScript7 implements TypeSource {
   }
 
   close(): void {
-    this.#limit?.close()
     this.#session.close()
   }
 
   #start(): NativeSession {
-    const { root, requestLimit } = this.#options
-    const session = new NativeSession(this.#module, root, this.#overlays)
+    const session = new NativeSession(this.#module, this.#options.root, this.#overlays)
     this.#session = session
-    this.#limit =
-      session.pid === undefined ? undefined : new RequestLimit(session.pid, requestLimit)
-    this.#limited(() => this.#open(session))
+    this.#noted(() => this.#open(session))
     return session
   }
 
@@ -135,8 +129,8 @@ export class TypeScript7 implements TypeSource {
     this.#symbols = assigned
   }
 
-  #limited<T>(request: () => T): T {
-    return this.#limit === undefined ? request() : this.#limit.watch(request)
+  #noted<T>(request: () => T): T {
+    return this.#options.requests.during(this.#session.pid, request)
   }
 }
 

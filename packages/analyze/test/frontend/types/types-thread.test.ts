@@ -39,3 +39,19 @@ test('I1: a question that is open when it is closed is answered', async (t) => {
   await types.close()
   assert.ok((await asked).size <= 1)
 })
+
+test('a compiler that hangs is ended after the limit, told, and the rest goes on without types', async (t) => {
+  const text = 'const m = new Map(); m.clear()'
+  const root = tempFolder(t, { 'a.ts': text, 'tsconfig.json': '{}' })
+  const file = path.join(root, 'a.ts')
+  const types = new TypesThread({ root, files: [file], requestLimit: 1000 })
+  t.after(() => types.close())
+  const first = await types.ask(new Map([[file, [text.indexOf('m ')]]]))
+  assert.equal(first.get(file)?.[0]?.name, 'm')
+  assert.ok(types.compilerPid !== undefined)
+  process.kill(types.compilerPid, 'SIGSTOP')
+  const second = await types.ask(new Map([[file, [text.indexOf('Map')]]]))
+  assert.deepEqual(second.get(file), [undefined])
+  assert.equal(types.source, 'none')
+  assert.ok(types.takeProblems().some(({ isLost }) => isLost))
+})
