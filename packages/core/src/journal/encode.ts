@@ -1,4 +1,5 @@
 import { Encoder } from '../codec/encoder.ts'
+import { oneByte } from '../codec/one-byte.ts'
 import { decodeSliced, encodeSliced, stepBudget } from '../codec/sliced.ts'
 import { HeddleError, describe, isError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -12,6 +13,9 @@ export type Encoding = { readonly body: Uint8Array<ArrayBuffer> } | { readonly p
 /** No value at all is the most frequent one. */
 const nothing: Encoding = { body: new Uint8Array(0) }
 
+/** Those of one byte, by that byte. Nobody changes or gives away a body that is so small. */
+const small: (Encoding | undefined)[] = []
+
 /**
  * Encodes a small value at once; begins with a large one (J7).
  *
@@ -24,6 +28,8 @@ export function encodeValue(
   clock: Clock,
 ): Encoding {
   if (value === undefined) return nothing
+  const byte = oneByte(value)
+  if (byte !== undefined) return (small[byte] ??= { body: Uint8Array.of(byte) })
   const encoder = new Encoder(node, value, Infinity)
   if (!encoder.step(stepBudget)) return { pieces: encodeSliced(encoder, clock) }
   const whole = encoder.takeWhole()

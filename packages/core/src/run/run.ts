@@ -99,6 +99,9 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   return { id: session?.runId, scheduler, result: conclude(running, session) }
 }
 
+/** Kept: to ask the loader again takes 0.5 ms. */
+let sessionModule: typeof import('./session.ts') | undefined
+
 /** The connection to the journal. Loaded only here: most programs run without, and need not pay for it. */
 async function connect(
   graph: Graph,
@@ -106,8 +109,8 @@ async function connect(
   limits: Readonly<Record<string, unknown>>,
 ): Promise<Session | undefined> {
   if (options.journal === undefined && !options.resume) return undefined
-  const { openSession } = await import('./session.ts')
-  return openSession(graph, { ...options, limits }, options.kernel ?? systemKernel)
+  sessionModule ??= await import('./session.ts')
+  return sessionModule.openSession(graph, { ...options, limits }, options.kernel ?? systemKernel)
 }
 
 interface PlacedNode {

@@ -753,8 +753,8 @@ export class Scheduler {
     for (let attempt = last; attempt?.armed === false; attempt = attempt.previous) {
       attempt.armed = true
       const { timeout } = attempt.node.limits
-      // An aborted one has its grace as deadline already.
-      if (timeout !== Infinity && !attempt.cancelled) {
+      // An aborted one has its grace as deadline already; a shielded one has none any more.
+      if (timeout !== Infinity && !attempt.cancelled && !attempt.shielded) {
         this.#timeouts.set(attempt, this.#turnStarted + timeout)
       }
     }

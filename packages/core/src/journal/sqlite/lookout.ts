@@ -9,7 +9,7 @@ import type { Clock } from '../../kernel/clock.ts'
  * for is found in 0.01 ms. Looking costs a core meanwhile, so it is done only while messages come faster
  * than `longestLook`, and no longer than that: whoever commits now and then pays nothing.
  */
-const longestLook = 0.3
+const longestLook = 0.2
 
 export class Lookout<T> {
   readonly #clock: Clock

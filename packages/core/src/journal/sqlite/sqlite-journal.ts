@@ -145,9 +145,13 @@ class SqliteJournal implements Journal {
     this.#opening.add(id)
     try {
       const { clock } = this.#kernel
-      await checkNodes(header.nodes, clock)
-      const pieces = await collectPieces(encodePieces('options', header.options, clock))
-      if ((await side.link.ask({ type: 'find', run: id })) !== undefined) throw this.#exists(id)
+      // The answer is on its way while the nodes are looked at.
+      const [found, pieces] = await Promise.all([
+        side.link.ask({ type: 'find', run: id }),
+        collectPieces(encodePieces('options', header.options, clock)),
+        checkNodes(header.nodes, clock),
+      ])
+      if (found !== undefined) throw this.#exists(id)
       this.#writable()
       const run = ++side.lastRun
       const writer = this.#writerOf(id, run, side)
