@@ -108,7 +108,14 @@ async function analyzeHere(
       resolver,
       clock,
       counters,
-      useTypes: types && ((program) => useTypes(program, types)),
+      useTypes:
+        types &&
+        (async (program) => {
+          const told = await useTypes(program, types)
+          // Nobody asks any more: it ends while the rest is worked out.
+          if (cache === undefined && index === parts.length - 1) void types.close()
+          return told
+        }),
     } satisfies Parameters<typeof analyzePart>[2]
     results.push(await analyzePart(own, isFirst ? clock.now() - began : 0, context))
   }

@@ -28,7 +28,10 @@ export function openCallsOf(program: Program): OpenCalls {
   for (const file of program.files) {
     const sites = file.units.flatMap((unit) => unit.calls.filter(isOpen))
     if (sites.length === 0) continue
-    const names = callNames(file.parsed)
+    const names = callNames(
+      file.parsed,
+      sites.map(({ end }) => end),
+    )
     const found = sites.flatMap((site) => {
       const position = names.get(site.end)
       return position === undefined ? [] : [{ site, position }]
