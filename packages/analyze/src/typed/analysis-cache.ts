@@ -11,7 +11,7 @@ export class AnalysisCache {
   typesFor(options: TypesThreadOptions): ProgramTypes {
     if (this.#types?.isFor(options.files)) return this.#types
     void this.#types?.close()
-    this.#types = new ProgramTypes(options)
+    this.#types = new ProgramTypes({ ...options, isKept: true })
     return this.#types
   }
 

@@ -13,6 +13,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, systemKernel } from '@heddle/core/lowlevel'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { TypeSource } from '../types.ts'
+import { environmentOf } from './compiler-environment.ts'
 import { findCompilers } from './find-compiler.ts'
 import { RequestLimit } from './request-limit.ts'
 import type {
@@ -37,6 +38,8 @@ export interface TypesThreadOptions extends Omit<TypesStart, 'overlays' | 'reque
   readonly overlays?: ReadonlyMap<string, string> | undefined
   /** Milliseconds a single request may take before the compiler is given up. Default 30,000. */
   readonly requestLimit?: number
+  /** It answers again after edits. Default false. */
+  readonly isKept?: boolean
   /** For the limit. Not that of the analysis: the compiler takes real time. Default the system's. */
   readonly clock?: Clock
 }
@@ -58,12 +61,13 @@ export class TypesThread {
     overlays = new Map(),
     requestLimit = 30_000,
     clock = systemKernel.clock,
+    isKept = false,
   }: TypesThreadOptions) {
     this.#limit = new RequestLimit(requestLimit, clock)
     const start: TypesStart = { root, files, overlays, requests: this.#limit.shared }
     // Until it has answered, what it is going to be.
     this.#source = findCompilers(root)[0]?.kind ?? 'none'
-    this.#thread = new Worker(entry, { workerData: start, env: environment() })
+    this.#thread = new Worker(entry, { workerData: start, env: environmentOf(files, isKept) })
     this.#thread.on('message', (message: FromTypes) => this.#hear(message))
     this.#thread.on('error', (error) => {
       const message = `The thread of the compiler failed: ${describe(error)}`
@@ -141,12 +145,4 @@ export class TypesThread {
     this.#waiting.get(message.id)?.(message.symbols)
     this.#waiting.delete(message.id)
   }
-}
-
-/**
- * The compiler lives for seconds: it collects its garbage a quarter as often as it would, which saves a
- * fifth of its work. See docs/decisions/0326.
- */
-function environment(): NodeJS.ProcessEnv {
-  return { GOGC: '400', ...process.env }
 }
