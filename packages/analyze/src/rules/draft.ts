@@ -153,7 +153,7 @@ const scopes = {
 function sharedState(model: Model, location: Location, guard: string | undefined): SharedState {
   const writers = new Map<string, SharedAccess>()
   const readers = new Map<string, SharedAccess>()
-  for (const { access } of model.accessesOf(location)) {
+  for (const access of model.accessesOf(location)) {
     const rows = access.op === 'write' ? writers : readers
     const key = access.owner.namedAs
     if (rows.size >= maxRows || rows.has(key)) continue

@@ -1,7 +1,8 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Host, Located } from './host.ts'
+import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
 
 /** The question that a rule asks at an access where something may begin. */
@@ -17,9 +18,9 @@ export interface Beginning {
  */
 export function firstPerLocation(model: Model, { isAsked, begins, draft }: Beginning): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends || !isAsked(host)) continue
-    for (const [location, accesses] of host.accesses) {
+  for (const host of model.hosts.suspending) {
+    if (!isAsked(host)) continue
+    for (const [location, accesses] of host.written) {
       const { scope } = location
       if (!isShared(location, host.unit) || scope === 'parameter' || scope === 'external') continue
       for (const begin of accesses) {

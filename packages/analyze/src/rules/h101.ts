@@ -11,15 +11,19 @@ import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { targetsOf } from '../summaries/order.ts'
-import { ask, found, reachable, stop } from '../summaries/paths.ts'
+import { ask, found, reaches, stop } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Draft, Place, Step } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, reserveFirst, singleFlight } from './fixes.ts'
+import { GuardedStores } from './guarded-stores.ts'
+import { isCheck } from './host.ts'
+import type { Host, Located } from './host.ts'
+import { InnerEffects } from './inner-effects.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { inSameRegion, lastName, suspensionsIn } from './walk.ts'
+import { lastName } from './walk.ts'
 
 export interface Window {
   readonly check: Located
@@ -37,12 +41,14 @@ const stale = 1
 
 export function h101(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
+  const guarded = new GuardedStores(model)
+  for (const host of model.hosts.suspending) {
     const own: Draft[] = []
+    const inner = new InnerEffects(model, host)
     for (const [location, accesses] of host.accesses) {
       if (!isShared(location, host.unit) || location.scope === 'external') continue
-      const window = closest(windowsOf(model, host, location, accesses))
+      if (!accesses.some(isCheck) || !(accesses.some(isStoring) || inner.store(location))) continue
+      const window = closest(windowsOf(model, guarded, host, location, accesses))
       if (window === undefined) continue
       if (
         model.guardOver(host.unit, window.suspensions[0], window.check, guardEnd(window)) !==
@@ -53,9 +59,13 @@ export function h101(model: Model): Draft[] {
       const draft = describe(host.unit, location, window)
       if (draft !== undefined) own.push(draft)
     }
-    drafts.push(...merged(own))
+    if (own.length > 0) drafts.push(...merged(own))
   }
   return drafts
+}
+
+function isStoring({ access }: Located): boolean {
+  return access.op === 'write' && isStore(access)
 }
 
 /** What is written is the answer of one run that all callers share: each writes the same. */
@@ -104,16 +114,25 @@ function closest(windows: readonly Window[]): Window | undefined {
 
 function windowsOf(
   model: Model,
+  guarded: GuardedStores,
   host: Host,
   location: Location,
   accesses: readonly Located[],
 ): Window[] {
   const windows: Window[] = []
   for (const check of accesses) {
-    if (check.access.op !== 'read' || check.access.checks.length === 0) continue
+    if (!isCheck(check)) continue
     for (const one of check.access.checks) {
       if (one.isIdentity) continue
-      const window = windowFrom(model, host.graph, location, check, one.branch, one.whenPresent)
+      const window = windowFrom(
+        model,
+        guarded,
+        host.graph,
+        location,
+        check,
+        one.branch,
+        one.whenPresent,
+      )
       if (window !== undefined) {
         windows.push(window)
         break
@@ -126,6 +145,7 @@ function windowsOf(
 
 function windowFrom(
   model: Model,
+  guarded: GuardedStores,
   graph: Graph,
   location: Location,
   check: Located,
@@ -169,8 +189,7 @@ function windowFrom(
           for (const site of event.joins) {
             const effects = effectsOf(site, 'after')
             if (effects?.store === undefined) continue
-            if (isRechecked(model, effects.store.access) || isReserved(model, effects.store.access))
-              continue
+            if (guarded.has(effects.store.access)) continue
             write = effects.store.access
             return found
           }
@@ -195,50 +214,8 @@ function windowFrom(
 
 /** Whether a block runs because of one outcome of a branch and not of the other. */
 export function dependsOn(graph: Graph, branch: Branch, block: Block): boolean {
-  const barred = new Set(branch.blocks)
-  const yes = branch.whenTrue === block || reachable(graph, branch.whenTrue, barred)[block.id] === 1
-  const no =
-    branch.whenFalse === block || reachable(graph, branch.whenFalse, barred)[block.id] === 1
-  return yes !== no
-}
-
-/** The callee looks again in the region in which it writes. */
-function isRechecked(model: Model, write: Access): boolean {
-  const { graph } = write.owner.host
-  if (graph === undefined) return false
-  const location = write.location.canonical
-  for (const { access, block, index } of model.accessesOf(location)) {
-    if (
-      access.op !== 'read' ||
-      access.checks.length === 0 ||
-      access.owner.host !== write.owner.host
-    )
-      continue
-    const answer = ask(
-      graph,
-      { block, index },
-      {
-        states: 1,
-        start: 0,
-        step: (event) => (event === write ? found : event.op === 'suspend' ? stop : 0),
-      },
-    )
-    if (answer !== undefined) return true
-  }
-  return false
-}
-
-/** The callee has taken something before it waits, so it runs once for all of its callers. */
-function isReserved(model: Model, write: Access): boolean {
-  const { host } = write.owner
-  const { graph } = host
-  if (graph === undefined) return false
-  for (const { event, block, index } of suspensionsIn(graph)) {
-    if (inSameRegion(graph, { block, index }, (one) => one === write) === undefined) continue
-    if (model.reservations.at(host, event) !== undefined) return true
-    if (model.serial.chainAt(graph, write) !== undefined) return true
-  }
-  return model.serial.guardOf(host) !== undefined
+  const { whenTrue, whenFalse, blocks } = branch
+  return reaches(graph, whenTrue, block, blocks) !== reaches(graph, whenFalse, block, blocks)
 }
 
 const handleCall =

@@ -11,10 +11,10 @@ import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { pollOnce, subscribeFirst } from './fixes.ts'
 import { dependsOn } from './h101.ts'
+import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Model } from './model.ts'
-import { callsIn, eventsOf, inSameRegion, overSuspension } from './walk.ts'
-import type { At } from './walk.ts'
+import type { Model } from './model.ts'
+import { eventsOf, inSameRegion, overSuspension } from './walk.ts'
 
 const subscribe = /^(?:on|once|addListener|addEventListener|subscribe|prependListener)$/
 
@@ -28,11 +28,10 @@ const topics: readonly RegExp[] = [
 
 export function h102(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
+  for (const host of model.hosts.suspending) {
     if (host.unit.kind === 'constructor') continue
-    const subscriptions = callsIn(host.graph).filter((at) => isWaiting(at.event))
-    if (subscriptions.length === 0) continue
-    for (const subscription of subscriptions) {
+    for (const subscription of host.calls) {
+      if (!isWaiting(subscription.event)) continue
       const draft = remote(host, subscription) ?? local(host, subscription)
       if (draft === undefined) continue
       drafts.push(draft)
@@ -47,9 +46,8 @@ function isWaiting(site: CallSite): boolean {
   // The function of node:events, not the method of an emitter, which types find there as well.
   if (site.external?.module.endsWith('events') === true && site.external.path.join() === 'once')
     return site.isJoined
-  if (!subscribe.test(site.name) || (site.callbacks.length === 0 && site.args.length < 2))
-    return false
-  return site.owner.kind === 'callback' && site.owner.role === 'sync'
+  if (site.owner.kind !== 'callback' || site.owner.role !== 'sync') return false
+  return (site.callbacks.length > 0 || site.args.length >= 2) && subscribe.test(site.name)
 }
 
 function topicsOf(text: string): number {
@@ -67,7 +65,7 @@ function sameTopic(question: string, subscription: CallSite): boolean {
 const question = /^#?_*(?:is|has|was|get_?(?:state|status)|check|status|state|exists|in)/i
 
 function remote(host: Host, subscription: At<CallSite>): Draft | undefined {
-  for (const asked of callsIn(host.graph)) {
+  for (const asked of host.calls) {
     const site = asked.event
     if (!site.isAwaited || site.checks.length === 0) continue
     if (!question.test(site.name) || !sameTopic(site.name, subscription.event)) continue

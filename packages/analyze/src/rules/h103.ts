@@ -7,15 +7,15 @@ import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { exclusiveCreate, mutex, transaction } from './fixes.ts'
+import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { overSuspension } from './walk.ts'
 
 export function h103(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
-    for (const [location, accesses] of host.accesses) {
+  for (const host of model.hosts.suspending) {
+    for (const [location, accesses] of host.written) {
       if (location.scope !== 'external') continue
       const draft = inHost(model, host, location, accesses)
       if (draft !== undefined) drafts.push(draft)

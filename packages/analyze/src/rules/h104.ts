@@ -10,17 +10,18 @@ import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { recheck, reserveFirst } from './fixes.ts'
 import { dependsOn } from './h101.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { callsIn } from './walk.ts'
+
+const emits = /^(?:emit|dispatchEvent)$/
 
 export function h104(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    const emits = callsIn(host.graph).some(({ event }) => runsOthers(event))
-    if (!emits || host.unit.kind === 'constructor') continue
-    for (const [location, accesses] of host.accesses) {
+  for (const host of model.hostsCalling(emits)) {
+    if (host.unit.kind === 'constructor') continue
+    for (const [location, accesses] of host.written) {
       if (!isShared(location, host.unit) || location.scope === 'parameter') continue
       for (const read of accesses) {
         const draft = from(host, read)
@@ -35,7 +36,7 @@ export function h104(model: Model): Draft[] {
 
 /** Runs code of others before it returns. */
 function runsOthers(site: CallSite): boolean {
-  return (site.name === 'emit' || site.name === 'dispatchEvent') && site.callbacks.length === 0
+  return emits.test(site.name) && site.callbacks.length === 0
 }
 
 function from(host: Host, read: Located): Draft | undefined {

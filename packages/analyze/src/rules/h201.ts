@@ -15,25 +15,19 @@ import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, mutex, recheck } from './fixes.ts'
 import { dependsOn } from './h101.ts'
+import { isCheck } from './host.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
-import {
-  baseOf,
-  callsIn,
-  inSameRegion,
-  isIdentityCheck,
-  isTeardown,
-  overSuspension,
-} from './walk.ts'
+import { baseOf, inSameRegion, isIdentityCheck, isTeardown, overSuspension } from './walk.ts'
 
 const deadFlag =
   /^(?:#|_|is|has|was|been)*(?:closed?|closing|destroyed|destroying|stopped|stopping|disposed|ended|aborted|cancell?ed|terminated|shut_?down|shutting_?down|disconnected|killed|removed|unmounted|dead|finished)$/i
 
 export function h201(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
+  for (const host of model.hosts.suspending) {
     const draft = staleFlag(model, host) ?? staleAlias(model, host) ?? goneAfterwards(model, host)
     if (draft !== undefined) drafts.push(draft)
     const claim = staleClaim(model, host)
@@ -46,11 +40,8 @@ export function h201(model: Model): Draft[] {
 
 function staleFlag(model: Model, host: Host): Draft | undefined {
   for (const [location, accesses] of host.accesses) {
-    if (!deadFlag.test(location.field) || location.depth === 0) continue
-    const checks = accesses.filter(
-      (one) => one.access.op === 'read' && one.access.checks.length > 0,
-    )
-    if (checks.length === 0) continue
+    if (location.depth === 0 || !accesses.some(isCheck) || !deadFlag.test(location.field)) continue
+    const checks = accesses.filter(isCheck)
     const hasHabit = checks.length > 1 && isRecheckedAfterSuspension(model, host, location, checks)
     const killer = killerOf(model, location, host.unit)
     if (killer === undefined) continue
@@ -84,8 +75,11 @@ function closesToo(killer: Access, use: CallSite): boolean {
   const { graph } = killer.owner.host
   if (graph === undefined || use.receiver === undefined) return false
   const resource = use.receiver.canonical
-  return callsIn(graph).some(
-    ({ event }) => event.receiver?.canonical === resource && isTeardownCall(event),
+  return graph.blocks.some(({ events }) =>
+    events.some(
+      (event) =>
+        event.op === 'call' && event.receiver?.canonical === resource && isTeardownCall(event),
+    ),
   )
 }
 
@@ -132,7 +126,7 @@ function isTeardownCall(site: CallSite): boolean {
 
 /** Somebody who sets the flag: the same location, or the same field of an object of unknown class. */
 function killerOf(model: Model, flag: Location, except: FunctionUnit): Access | undefined {
-  const exact = model.accessesOf(flag).find((one) => isSetting(one, except))
+  const exact = model.writesOf(flag).find((one) => isSetting(one, except))
   if (exact !== undefined || flag.scope !== 'parameter') return exact?.access
   return model.writesOfField(flag.field).find((one) => isSetting(one, except))?.access
 }
@@ -144,7 +138,7 @@ function isSetting({ access, host }: Located, except: FunctionUnit): boolean {
 // ---- an alias of what is taken down
 
 function staleAlias(model: Model, host: Host): Draft | undefined {
-  for (const { event: site, block } of callsIn(host.graph)) {
+  for (const { event: site, block } of host.calls) {
     const { callee } = site
     if (callee.kind !== 'member' || callee.receiver.location === undefined) continue
     const read = callee.receiver.reads?.[0]
@@ -181,14 +175,10 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
 /** Empties the field in a function whose name says that it takes things down. */
 function teardownOf(model: Model, location: Location, except: FunctionUnit): Access | undefined {
   return model
-    .accessesOf(location)
+    .writesOf(location)
     .find(
       ({ access, host }) =>
-        access.op === 'write' &&
-        !access.isInitial &&
-        !isStore(access) &&
-        host !== except &&
-        isTeardown(access.owner),
+        !access.isInitial && !isStore(access) && host !== except && isTeardown(access.owner),
     )?.access
 }
 
@@ -200,14 +190,13 @@ function goneAfterwards(model: Model, host: Host): Draft | undefined {
   for (const [location, accesses] of host.accesses) {
     if (location.scope !== 'instance' && location.scope !== 'module') continue
     if (location.depth !== 1 || !isShared(location, host.unit)) continue
+    const killer = takenAwayBy(model, location, host.unit)
+    if (killer === undefined) continue
     const checks = accesses.filter(
       ({ access }) =>
         access.op === 'read' &&
         access.checks.some((one) => one.whenPresent !== undefined && !one.isIdentity),
     )
-    if (checks.length === 0) continue
-    const killer = takenAwayBy(model, location, host.unit)
-    if (killer === undefined) continue
     for (const check of checks) {
       const present = new Set(check.access.checks.map((one) => one.whenAbsent))
       const way = overSuspension(
@@ -243,10 +232,9 @@ function isBlindUse(event: Event, location: Location): boolean {
 /** Set to nothing by a function that takes things down, or when something happens. */
 function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Access | undefined {
   return model
-    .accessesOf(location)
+    .writesOf(location)
     .find(
       ({ access, host }) =>
-        access.op === 'write' &&
         access.kind === 'null' &&
         access.value?.literal === 'null' &&
         !access.isInitial &&
@@ -258,11 +246,11 @@ function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Ac
 // ---- a claim about something that may be gone
 
 function staleClaim(model: Model, host: Host): Draft | undefined {
-  for (const [claim, accesses] of host.accesses) {
+  for (const [claim, accesses] of host.written) {
+    if (claim.scope !== 'instance' || claim.depth !== 1) continue
     for (const set of accesses) {
       if (set.access.op !== 'write' || set.access.value?.literal !== 'true' || set.access.isInitial)
         continue
-      if (claim.scope !== 'instance' || claim.depth !== 1) continue
       const found = resourceOf(model, host, claim, set)
       if (found === undefined) continue
       const { resource, killer, suspensions } = found
@@ -283,13 +271,12 @@ interface Claimed {
 /** A field that was stored before the suspension and that others empty together with the claim. */
 function resourceOf(model: Model, host: Host, claim: Location, set: Located): Claimed | undefined {
   const clears = model
-    .accessesOf(claim)
+    .writesOf(claim)
     .filter(
-      ({ access, host: other }) =>
-        access.op === 'write' && !isStore(access) && !access.isInitial && other !== host.unit,
+      ({ access, host: other }) => !isStore(access) && !access.isInitial && other !== host.unit,
     )
   if (clears.length === 0) return undefined
-  for (const [location, accesses] of host.accesses) {
+  for (const [location, accesses] of host.written) {
     if (location === claim || location.class !== claim.class || location.depth !== 1) continue
     const clear = clears.find((one) => isClearedWith(model, one, location))
     if (clear === undefined) continue
@@ -319,7 +306,7 @@ function isClearedWith(model: Model, clear: Located, location: Location): boolea
     event.op === 'write' && event.location.canonical === location && !isStore(event)
   if (inSameRegion(clear.graph, clear, isClear) !== undefined) return true
   return model
-    .accessesOf(location)
+    .writesOf(location)
     .some(
       (one) =>
         one.host === clear.host &&

@@ -12,8 +12,9 @@ import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, identityCheck } from './fixes.ts'
 import { firstPerLocation } from './first-per-location.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h202(model: Model): Draft[] {
@@ -67,11 +68,11 @@ function from(model: Model, host: Host, location: Location, stored: Located): Dr
 function clearedElsewhere(model: Model, location: Location, host: Host): Access | undefined {
   const whole = location.scope === 'entry' ? location.parent?.canonical : undefined
   const isClear = ({ access, host: by }: Located): boolean =>
-    access.op === 'write' && !access.isInitial && !isStore(access) && by !== host.unit
-  const direct = model.accessesOf(location).find(isClear)
+    !access.isInitial && !isStore(access) && by !== host.unit
+  const direct = model.writesOf(location).find(isClear)
   if (direct !== undefined || whole === undefined) return direct?.access
   const fields: readonly Located[] = [
-    ...model.accessesOf(whole),
+    ...model.writesOf(whole),
     ...model.writesOfField(location.field),
   ]
   return fields.find(

@@ -9,15 +9,16 @@ import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { keepPromise, singleFlight } from './fixes.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { inSameRegion } from './walk.ts'
 
 export function h203(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends || host.unit.callers.length === 0) continue
-    for (const [flag, accesses] of host.accesses) {
+  for (const host of model.hosts.suspending) {
+    if (host.unit.callers.length === 0) continue
+    for (const [flag, accesses] of host.written) {
       const draft = from(model, host, flag, accesses)
       if (draft === undefined) continue
       drafts.push(draft)

@@ -6,11 +6,12 @@ import type { Access } from '../ir/graph.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck } from './fixes.ts'
-import type { Located, Model } from './model.ts'
+import type { Located } from './host.ts'
+import type { Model } from './model.ts'
 
 export function h204(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
+  for (const host of model.hosts.asserting) {
     for (const [location, accesses] of host.accesses) {
       if (location.scope !== 'entry' || location.entryKey === undefined) continue
       const assumed = accesses.find((one) => isAssumed(one))

@@ -7,8 +7,9 @@ import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { keepGuard, mutex } from './fixes.ts'
+import type { Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { overSuspension } from './walk.ts'
 
 const guardName = /(?:lock|mutex|semaphore)(?:s|es|Map|ByKey|ById)?$/i
@@ -16,8 +17,8 @@ const guardClass = /(?:Mutex|Semaphore|Lock)$/
 
 export function h301(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    for (const [location, accesses] of host.accesses) {
+  for (const host of model.hosts.suspending) {
+    for (const [location, accesses] of host.written) {
       if (location.scope !== 'entry' || !holdsGuards(location, accesses)) continue
       const drop = accesses.find(({ access }) => access.op === 'write' && access.kind === 'drop')
       if (drop === undefined || isConditional(drop)) continue

@@ -4,14 +4,13 @@ import { textOf } from './draft.ts'
 import { mutex, scoped } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { callsIn } from './walk.ts'
 
 const timed = /^#?(?:try_?(?:acquire|lock|enter|take)|acquireWithTimeout|waitOne|tryWait)/i
 
 export function h302(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    for (const { event: site } of callsIn(host.graph)) {
+  for (const host of model.hostsCalling(timed)) {
+    for (const { event: site } of host.calls) {
       if (!timed.test(site.name) || !(site.isDiscarded || site.isFloating)) continue
       const suspension = host.unit.suspensions.find((one) => one.joins.includes(site))
       drafts.push({

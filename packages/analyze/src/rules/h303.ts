@@ -9,16 +9,15 @@ import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { inFinally, scoped, singleFlight } from './fixes.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { guardsIn } from './walk.ts'
 
 export function h303(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
-    for (const [location, accesses] of host.accesses) {
+  for (const host of model.hosts.suspending) {
+    for (const [location, accesses] of host.written) {
       if (!isShared(location, host.unit) || location.scope === 'parameter') continue
       const draft = flag(model, host, location, accesses)
       if (draft !== undefined) drafts.push(draft)
@@ -81,9 +80,9 @@ function failingSuspension(
 
 /** `await lock.acquire()` … `lock.release()` without `finally`. */
 function lock(host: Host): Draft | undefined {
-  for (const { event, block, index } of guardsIn(host.graph)) {
+  for (const { event, block, index } of host.guards) {
     if (event.op !== 'acquire' || event.isScoped) continue
-    const releases = guardsIn(host.graph).filter(
+    const releases = host.guards.filter(
       (one) => one.event.op === 'release' && one.event.guard === event.guard,
     )
     const [first] = releases

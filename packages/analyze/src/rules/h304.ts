@@ -10,9 +10,10 @@ import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { closedCheck, registerFirst } from './fixes.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
-import { callsIn, isTeardown } from './walk.ts'
+import type { Model } from './model.ts'
+import { isTeardown } from './walk.ts'
 
 const release =
   /^(?:close|destroy|end|abort|terminate|kill|stop|dispose|disconnect|cancel|shutdown|release|unsubscribe|quit)/i
@@ -21,9 +22,9 @@ export function h304(model: Model): Draft[] {
   const registries = registriesOf(model)
   if (registries.size === 0) return []
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends || isTeardown(host.unit)) continue
-    for (const [location, accesses] of host.accesses) {
+  for (const host of model.hosts.suspending) {
+    if (!host.content.writes || isTeardown(host.unit)) continue
+    for (const [location, accesses] of host.written) {
       const registry =
         registries.get(location) ?? (location.parent && registries.get(location.parent.canonical))
       if (registry === undefined || registry.unit === host.unit) continue
@@ -47,9 +48,9 @@ interface Registry {
 /** Containers that a function which takes things down walks, closing what is in them. */
 function registriesOf(model: Model): Map<Location, Registry> {
   const registries = new Map<Location, Registry>()
-  for (const host of model.hosts) {
+  for (const host of model.hosts.all) {
     if (!isTeardown(host.unit)) continue
-    const closes = callsIn(host.graph).some(
+    const closes = host.calls.some(
       ({ event }) => release.test(event.name) && event.owner !== undefined,
     )
     if (!closes) continue

@@ -4,17 +4,17 @@ import { ask, found } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { inFinally, mutex } from './fixes.ts'
+import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Model } from './model.ts'
-import { callsIn } from './walk.ts'
-import type { At } from './walk.ts'
+import type { Model } from './model.ts'
 
 const renewal = /renew|heart_?beat|keep_?alive|extend|touch|\bbeat\b|prolong/i
 
 export function h305(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    const calls = callsIn(host.graph)
+  for (const host of model.hostsCalling(/^setInterval$/)) {
+    if (!host.graph.suspends) continue
+    const { calls } = host
     const timers = calls.filter(({ event }) => event.name === 'setInterval' && isRenewal(event))
     if (timers.length === 0) continue
     for (const stopped of calls) {

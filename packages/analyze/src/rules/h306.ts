@@ -4,14 +4,15 @@ import { guardName } from '../guards/key.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, sameKey } from './fixes.ts'
+import type { Host } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Model } from './model.ts'
-import { guardsIn, overSuspension } from './walk.ts'
+import type { Model } from './model.ts'
+import { overSuspension } from './walk.ts'
 
 export function h306(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    for (const { event } of guardsIn(host.graph)) {
+  for (const host of model.hosts.guarding) {
+    for (const { event } of host.guards) {
       if (event.op !== 'acquire' || event.key === undefined || !isVariable(event.key)) continue
       const draft = under(model, host, event)
       if (draft !== undefined) drafts.push(draft)
@@ -26,7 +27,7 @@ function isVariable(key: string): boolean {
 }
 
 function under(model: Model, host: Host, guard: GuardEvent): Draft | undefined {
-  for (const [location, accesses] of host.accesses) {
+  for (const [location, accesses] of host.written) {
     const key = location.entryKey
     if (location.scope !== 'entry' || key === undefined || !isVariable(key) || key === guard.key)
       continue

@@ -8,13 +8,12 @@ import { textOf } from './draft.ts'
 import { bounded, waitForState } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isTeardown, suspensionsIn } from './walk.ts'
+import { isTeardown } from './walk.ts'
 
 export function h307(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
-    for (const { event, block } of suspensionsIn(host.graph)) {
+  for (const host of model.hosts.suspending) {
+    for (const { event, block } of host.suspensions) {
       if (event.kind !== 'await') continue
       if (!isTeardown(event.owner) && block.cleanup !== 2) continue
       if (!waitsForOthers(event)) continue

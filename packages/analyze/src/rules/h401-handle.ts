@@ -9,8 +9,9 @@ import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, singleFlight } from './fixes.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isTeardown, lastName, overSuspension } from './walk.ts'
 
 const starting =
@@ -18,9 +19,9 @@ const starting =
 
 export function unguardedHandles(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends || !starting.test(lastName(host.unit))) continue
-    for (const [location, accesses] of host.accesses) {
+  for (const host of model.hosts.suspending) {
+    if (!host.content.writes || !starting.test(lastName(host.unit))) continue
+    for (const [location, accesses] of host.written) {
       const draft = from(model, host, location, accesses)
       if (draft === undefined) continue
       drafts.push(draft)
@@ -100,8 +101,5 @@ function isHandle(access: Access): boolean {
 function closerOf(model: Model, location: Location, host: Host): Access | undefined {
   return model
     .accessesOf(location)
-    .find(
-      ({ access, host: by }) =>
-        by !== host.unit && isTeardown(access.owner) && access.use !== undefined,
-    )?.access
+    .find(({ owner, use }) => owner.host !== host.unit && use !== undefined && isTeardown(owner))
 }

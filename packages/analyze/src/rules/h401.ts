@@ -14,20 +14,19 @@ import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, singleFlight } from './fixes.ts'
 import { unguardedHandles } from './h401-handle.ts'
+import type { At, Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { callsIn, isIdentityCheck } from './walk.ts'
-import type { At } from './walk.ts'
+import { isIdentityCheck } from './walk.ts'
 
 const singleUse =
   /token|credential|nonce|cursor|secret|refresh|session|ticket|otp|challenge|sequence|etag|revision|epoch/i
 
 export function h401(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
-    for (const call of callsIn(host.graph)) {
+  for (const host of model.hosts.suspending) {
+    for (const call of host.calls) {
       if (!call.event.isAwaited) continue
       const draft = exchange(model, host, call)
       if (draft === undefined) continue
@@ -40,7 +39,6 @@ export function h401(model: Model): Draft[] {
 
 function exchange(model: Model, host: Host, call: At<CallSite>): Draft | undefined {
   const { event: site } = call
-  if (site.targets.some((target) => model.isSingleFlight(target))) return undefined
   for (const arg of site.args) {
     for (const read of arg.reads ?? []) {
       if (read.op !== 'read' || read.location.canonical.scope === 'parameter') continue
@@ -49,6 +47,7 @@ function exchange(model: Model, host: Host, call: At<CallSite>): Draft | undefin
       if (!singleUse.test(`${read.location.name} ${site.name}`)) continue
       const answer = storedAfter(model, host, call, location)
       if (answer === undefined) continue
+      if (site.targets.some((target) => model.isSingleFlight(target))) return undefined
       const located = host.accesses.get(read.location.canonical)?.find((one) => one.access === read)
       if (located !== undefined && isGuarded(model, host, located, answer)) continue
       return describe(host, location, read, site, answer)

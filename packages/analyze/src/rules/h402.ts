@@ -6,16 +6,15 @@ import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, scoped } from './fixes.ts'
+import type { Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Located, Model } from './model.ts'
-import { guardsIn } from './walk.ts'
+import type { Model } from './model.ts'
 
 export function h402(model: Model): Draft[] {
   const guarded = new Map<Location, { readonly guard: string; readonly at: Located }[]>()
   const open = new Map<Location, Located[]>()
   const candidates = new Set<Location>()
-  for (const host of model.hosts) {
-    if (guardsIn(host.graph).length === 0) continue
+  for (const host of model.hosts.guarding) {
     for (const [location, accesses] of host.accesses) {
       if (location.scope !== 'instance' && location.scope !== 'module') continue
       for (const at of accesses) {
@@ -33,13 +32,8 @@ export function h402(model: Model): Draft[] {
     const guard = places[0]?.guard
     if (units.size < 2 || guard === undefined || !places.every((one) => one.guard === guard))
       continue
-    for (const at of model.accessesOf(location)) {
-      if (
-        at.access.op !== 'write' ||
-        at.access.isInitial ||
-        places.some((one) => one.at.access === at.access)
-      )
-        continue
+    for (const at of model.writesOf(location)) {
+      if (at.access.isInitial || places.some((one) => one.at.access === at.access)) continue
       if (units.has(at.access.owner.namedAs) || model.serial.guardOf(at.host) !== undefined)
         continue
       add(open, location, at)

@@ -14,15 +14,12 @@ import { eventsOf } from './walk.ts'
 export function h403(model: Model): Draft[] {
   const drafts: Draft[] = []
   const seen = new Set<FunctionUnit>()
-  for (const unit of model.program.units) {
-    for (const site of unit.calls) {
-      if (site.name !== 'setInterval') continue
-      for (const work of workOf(model, site)) {
-        if (seen.has(work)) continue
-        seen.add(work)
-        const draft = from(model, site, work)
-        if (draft !== undefined) drafts.push(draft)
-      }
+  for (const site of model.callsNamed('setInterval')) {
+    for (const work of workOf(model, site)) {
+      if (seen.has(work)) continue
+      seen.add(work)
+      const draft = from(model, site, work)
+      if (draft !== undefined) drafts.push(draft)
     }
   }
   for (const [work, triggers] of triggersOf(model)) {

@@ -7,10 +7,10 @@ import type { CallSite } from '../ir/program.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, ownSession } from './fixes.ts'
+import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Model } from './model.ts'
-import { callsIn, overSuspension } from './walk.ts'
-import type { At } from './walk.ts'
+import type { Model } from './model.ts'
+import { overSuspension } from './walk.ts'
 
 const putting =
   /^(?:goto|navigate|select|cd|chdir|changeDirectory|switchTo|setViewport|setContext|useDatabase|selectDb|setDatabase|setLocation|setCurrent\w*)$/
@@ -19,12 +19,10 @@ const sessionName =
 
 export function h404(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
-    const calls = callsIn(host.graph)
-    for (const put of calls) {
+  for (const host of model.hosts.suspending) {
+    for (const put of host.calls) {
       const { receiver } = put.event
-      if (receiver === undefined || !putting.test(put.event.name) || !put.event.isAwaited) continue
+      if (receiver === undefined || !put.event.isAwaited || !putting.test(put.event.name)) continue
       const location = receiver.canonical
       if (location.scope !== 'instance' && location.scope !== 'module') continue
       if (!sessionName.test(location.field)) continue

@@ -5,23 +5,24 @@ import { targetsOf } from '../summaries/order.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { awaitIt, waitForState } from './fixes.ts'
+import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Model } from './model.ts'
-import { callsIn, overSuspension, suspensionsIn } from './walk.ts'
-import type { At } from './walk.ts'
+import type { Model } from './model.ts'
+import { overSuspension } from './walk.ts'
 
 const sleepText =
   /^await\s+(?:\w+\.)*(?:sleep|delay|wait|pause|setTimeout|timeout)\(\s*[\d_]+\s*(?:,[^)]*)?\)$|^await\s+new Promise\(.*setTimeout\(\s*\w+\s*,\s*[\d_]+\s*\)/i
 
 export function h405(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
-    for (const { event, block, index } of suspensionsIn(host.graph)) {
+  for (const host of model.hosts.suspending) {
+    const started = startedIn(host)
+    if (started.length === 0) continue
+    for (const { event, block, index } of host.suspensions) {
       if (event.kind !== 'await' || block.isLoopBody) continue
       if (event.end - event.start > 200 || !sleepText.test(textOf(event, 200))) continue
-      const started = startedBefore(host, event.start)
       for (const start of started) {
+        if (start.event.start >= event.start) continue
         const read = readAfter(model, host, start, { block, index })
         if (read === undefined) continue
         drafts.push(describe(host, start.event, event, read))
@@ -33,10 +34,9 @@ export function h405(model: Model): Draft[] {
 }
 
 /** Work that was started and is not waited for. */
-function startedBefore(host: Host, before: number): At<CallSite>[] {
-  return callsIn(host.graph).filter(
-    ({ event }) =>
-      event.start < before && (event.isFloating || event.isDetached) && event.targets.length > 0,
+function startedIn(host: Host): At<CallSite>[] {
+  return host.calls.filter(
+    ({ event }) => (event.isFloating || event.isDetached) && event.targets.length > 0,
   )
 }
 

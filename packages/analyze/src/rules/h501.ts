@@ -8,15 +8,16 @@ import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, readLate, transaction } from './fixes.ts'
+import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
 import { inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h501(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!host.graph.suspends) continue
+  for (const host of model.hosts.suspending) {
+    if (!host.content.writes) continue
     for (const [location, accesses] of host.accesses) {
       if (!isShared(location, host.unit) || location.scope === 'parameter') continue
       const draft =

@@ -8,8 +8,9 @@ import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, swapAtOnce } from './fixes.ts'
 import { firstPerLocation } from './first-per-location.ts'
+import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { isPartOf, isStoreTo, overSuspension } from './walk.ts'
 
 export function h502(model: Model): Draft[] {
@@ -52,7 +53,7 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
 
 /** Somebody else who reads it, at any time. */
 function readerOf(model: Model, location: Location, host: Host): Access | undefined {
-  for (const other of model.hosts) {
+  for (const other of model.hosts.all) {
     if (other.unit === host.unit || overlapOf(other.unit) === undefined) continue
     for (const [candidate, accesses] of other.accesses) {
       if (!isPartOf(candidate, location)) continue

@@ -11,15 +11,16 @@ import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, oneRegion } from './fixes.ts'
+import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Located, Model } from './model.ts'
+import type { Model } from './model.ts'
 import { inSameRegion, overSuspension } from './walk.ts'
 
 export function h503(model: Model): Draft[] {
   const pairs = minePairs(model)
   if (pairs.size === 0) return []
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
+  for (const host of model.hosts.writingEntries) {
     if (!host.graph.suspends) continue
     const draft = inHost(model, host, pairs)
     if (draft !== undefined) drafts.push(draft)
@@ -47,7 +48,7 @@ function pairKey(first: Access, second: Access, isStored = isStore(first)): stri
 
 function entryWrites(host: Host): Located[] {
   const writes: Located[] = []
-  for (const [location, accesses] of host.accesses) {
+  for (const [location, accesses] of host.written) {
     if (containerOf(location) === undefined) continue
     if (location.class === undefined && location.unit?.kind !== 'module') continue
     for (const one of accesses)
@@ -59,7 +60,7 @@ function entryWrites(host: Host): Located[] {
 /** Containers whose entries of the same key are written in one region somewhere. */
 function minePairs(model: Model): Map<string, Pair> {
   const pairs = new Map<string, Pair>()
-  for (const host of model.hosts) {
+  for (const host of model.hosts.writingEntries) {
     const writes = entryWrites(host)
     for (const first of writes) {
       for (const second of writes) {

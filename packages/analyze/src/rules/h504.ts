@@ -12,18 +12,18 @@ import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { awaitIt, keepPromise } from './fixes.ts'
+import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Model } from './model.ts'
-import { callsIn } from './walk.ts'
-import type { At } from './walk.ts'
+import type { Model } from './model.ts'
 
 const storing =
   /^[_#]*(?:set|store|save|write|update|delete|remove|clear|insert|persist|flush|commit|put|create|register|add|apply|sync)(?:[A-Z_]|$)/
 
 export function h504(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    for (const call of callsIn(host.graph)) {
+  // An async function that awaits something suspends, and so does its host.
+  for (const host of model.hosts.suspending) {
+    for (const call of host.calls) {
       const { event: site } = call
       if (!site.isFloating || site.isDetached || !isAsync(model, site) || !isInAsync(site.owner))
         continue

@@ -10,16 +10,15 @@ import type { Effects } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { awaitIt, copyFirst } from './fixes.ts'
+import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
-import type { Host, Model } from './model.ts'
-import { callsIn, inSameRegion } from './walk.ts'
-import type { At } from './walk.ts'
+import type { Model } from './model.ts'
+import { inSameRegion } from './walk.ts'
 
 export function h505(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hosts) {
-    if (!clearsAnything(host)) continue
-    for (const call of callsIn(host.graph)) {
+  for (const host of model.hosts.clearing) {
+    for (const call of host.calls) {
       if (call.event.isAwaited || call.event.isGuess) continue
       const draft = from(model, host, call)
       if (draft === undefined) continue
@@ -28,13 +27,6 @@ export function h505(model: Model): Draft[] {
     }
   }
   return drafts
-}
-
-function clearsAnything(host: Host): boolean {
-  for (const accesses of host.accesses.values())
-    for (const { access } of accesses)
-      if (access.op === 'write' && !isStore(access) && !access.isInitial) return true
-  return false
 }
 
 function from(model: Model, host: Host, call: At<CallSite>): Draft | undefined {

@@ -6,124 +6,87 @@ import { Serial } from '../guards/serial.ts'
 import type { Access, Block, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
+import { isStore } from '../summaries/effects.ts'
 import type { Summaries } from '../summaries/summary.ts'
-import { callsIn } from './walk.ts'
+import { Host, pushTo } from './host.ts'
+import type { Located } from './host.ts'
+import { Indirect } from './indirect.ts'
 
-/** An access with where it is. */
-export interface Located {
-  readonly access: Access
-  readonly host: FunctionUnit
-  readonly graph: Graph
-  readonly block: Block
-  readonly index: number
+/** Hosts by what is in them, in the order of the program: a rule looks at those it can be about. */
+interface Hosts {
+  readonly all: Host[]
+  readonly suspending: Host[]
+  /** Take or give back a guard. */
+  readonly guarding: Host[]
+  /** Empty, null or remove something. */
+  readonly clearing: Host[]
+  /** Write entries of containers. */
+  readonly writingEntries: Host[]
+  /** Read something with `!`. */
+  readonly asserting: Host[]
 }
-
-export interface Host {
-  readonly unit: FunctionUnit
-  readonly graph: Graph
-  /** By canonical location. */
-  readonly accesses: ReadonlyMap<Location, readonly Located[]>
-}
-
-/** A predicate that looks at more is about something larger. */
-const maxAsked = 6
 
 export class Model {
   readonly program: Program
   readonly summaries: Summaries
-  readonly hosts: readonly Host[]
+  readonly hosts: Hosts = {
+    all: [],
+    suspending: [],
+    guarding: [],
+    clearing: [],
+    writingEntries: [],
+    asserting: [],
+  }
   readonly reservations: Reservations
   readonly held = new HeldGuards()
   readonly serial: Serial
-  readonly #accesses = new Map<Location, Located[]>()
-  readonly #indirect = new Map<Event, ReadonlySet<Location>>()
+  readonly #indirect: Indirect
+  readonly #writes = new Map<Location, Located[]>()
   readonly #fields = new Map<string, Located[]>()
   readonly #singleFlight = new Map<FunctionUnit, boolean>()
-  #calls: Map<string, CallSite[]> | undefined
+  #accesses: ReadonlyMap<Location, readonly Access[]> | undefined
+  #calls: ReadonlyMap<string, readonly CallSite[]> | undefined
 
   constructor(program: Program, summaries: Summaries) {
     this.program = program
     this.summaries = summaries
     this.reservations = new Reservations(summaries)
     this.serial = new Serial(this.reservations, this.held)
-    this.hosts = program.units.flatMap((unit) =>
-      unit.graph === undefined ? [] : [this.#index(unit, unit.graph)],
-    )
+    this.#indirect = new Indirect(summaries)
+    for (const unit of program.units) if (unit.graph !== undefined) this.#add(unit, unit.graph)
   }
 
-  #index(unit: FunctionUnit, graph: Graph): Host {
-    const accesses = new Map<Location, Located[]>()
+  /** The one look at every event of the program: everything else is about a part of it. */
+  #add(unit: FunctionUnit, graph: Graph): void {
+    let writes = false
+    let clears = false
+    let writesEntries = false
+    let guards = false
+    let asserts = false
     for (const block of graph.blocks) {
-      for (const [index, event] of block.events.entries()) {
-        const at = { host: unit, graph, block, index }
-        if (event.op === 'call') {
-          if (event.checks.length > 0) this.#addIndirect(accesses, event, this.#askedBy(event), at)
-          continue
-        }
-        if (event.op !== 'read' && event.op !== 'write') continue
-        const located: Located = { access: event, ...at }
+      const { events } = block
+      for (let index = 0; index < events.length; index++) {
+        const event = events[index]!
+        if (event.op === 'read') asserts ||= event.isAsserted
+        else if (event.op === 'acquire' || event.op === 'release') guards = true
+        if (event.op !== 'write') continue
         const location = event.location.canonical
-        push(accesses, location, located)
-        push(this.#accesses, location, located)
-        if (event.op === 'write') push(this.#fields, location.field, located)
-        else if (event.checks.length > 0 && location.class !== undefined)
-          this.#addIndirect(accesses, event, this.#gottenBy(location), at)
+        const located = { access: event, host: unit, graph, block, index }
+        pushTo(this.#writes, location, located)
+        pushTo(this.#fields, location.field, located)
+        writes = true
+        clears ||= !event.isInitial && !isStore(event)
+        writesEntries ||= location.scope === 'entry'
       }
     }
-    return { unit, graph, accesses }
-  }
-
-  /** A check through a function or a getter is a check of what that looks at. */
-  #addIndirect(
-    accesses: Map<Location, Located[]>,
-    event: CallSite | Access,
-    locations: readonly Location[],
-    at: Omit<Located, 'access'>,
-  ): void {
-    if (locations.length === 0) return
-    this.#indirect.set(event, new Set(locations))
-    for (const location of locations) {
-      const access: Access = {
-        op: 'read',
-        location,
-        owner: event.owner,
-        start: event.start,
-        end: event.end,
-        kind: undefined,
-        value: undefined,
-        checks: event.checks,
-        isInitial: false,
-        use: undefined,
-        isAsserted: false,
-      }
-      push(accesses, location, { access, ...at })
-    }
-  }
-
-  /** What a predicate looks at: a function that changes nothing and does not wait. */
-  #askedBy(site: CallSite): readonly Location[] {
-    const found: Location[] = []
-    for (const target of site.targets) found.push(...this.#readsOf(target))
-    return found.length > maxAsked ? [] : found
-  }
-
-  #gottenBy(location: Location): readonly Location[] {
-    for (let at = location.class; at !== undefined; at = at.superClass) {
-      const unit = at.methods.get(location.field)
-      if (unit !== undefined) return unit.kind === 'getter' ? this.#readsOf(unit) : []
-    }
-    return []
-  }
-
-  #readsOf(unit: FunctionUnit): readonly Location[] {
-    const summary = this.summaries(unit)
-    if (summary.suspends !== 'never' || summary.before.size > maxAsked) return []
-    const found: Location[] = []
-    for (const [location, effects] of summary.before) {
-      if (effects.store !== undefined || effects.clear !== undefined) return []
-      found.push(location)
-    }
-    return found
+    const host = new Host(unit, graph, { writes, guards }, this.#indirect)
+    const { hosts } = this
+    hosts.all.push(host)
+    if (graph.suspends) hosts.suspending.push(host)
+    if (guards) hosts.guarding.push(host)
+    if (clears) hosts.clearing.push(host)
+    if (writesEntries) hosts.writingEntries.push(host)
+    if (asserts) hosts.asserting.push(host)
   }
 
   /** Whether an event looks at a location and decides on it, itself or through a function. */
@@ -131,12 +94,18 @@ export class Model {
     if (event.op !== 'read' && event.op !== 'call') return false
     if (event.checks.length === 0) return false
     if (event.op === 'read' && event.location.canonical === location) return true
-    return this.#indirect.get(event)?.has(location) === true
+    return this.#indirect.lookedAtBy(event).includes(location)
   }
 
   /** All accesses of a location in the program. */
-  accessesOf(location: Location): readonly Located[] {
+  accessesOf(location: Location): readonly Access[] {
+    this.#accesses ??= accessesIn(this.hosts.all)
     return this.#accesses.get(location.canonical) ?? []
+  }
+
+  /** All writes to a location in the program. */
+  writesOf(location: Location): readonly Located[] {
+    return this.#writes.get(location.canonical) ?? []
   }
 
   /** Writes to fields of this name, whoever owns them: for objects whose class is not known. */
@@ -146,12 +115,17 @@ export class Model {
 
   /** Calls of anything of this name. */
   callsNamed(name: string): readonly CallSite[] {
-    if (this.#calls === undefined) {
-      this.#calls = new Map()
-      for (const unit of this.program.units)
-        for (const site of unit.calls) push(this.#calls, site.name, site)
-    }
+    this.#calls ??= callsByName(this.program.units)
     return this.#calls.get(name) ?? []
+  }
+
+  /** Hosts with a call of anything whose name is accepted, in the order of the program. */
+  hostsCalling(name: RegExp): readonly Host[] {
+    this.#calls ??= callsByName(this.program.units)
+    const callers = new Set<FunctionUnit>()
+    for (const [called, sites] of this.#calls)
+      if (name.test(called)) for (const site of sites) callers.add(site.owner.host)
+    return callers.size === 0 ? [] : this.hosts.all.filter(({ unit }) => callers.has(unit))
   }
 
   /** Callers that overlap share one run of it: it stores the promise of its work before it waits. */
@@ -159,10 +133,16 @@ export class Model {
     const known = this.#singleFlight.get(unit)
     if (known !== undefined) return known
     this.#singleFlight.set(unit, false)
-    const calls = unit.host.graph === undefined ? [] : callsIn(unit.host.graph)
-    const answer = calls.some(
-      ({ event }) => event.isJoined && this.reservations.during(unit.host, event) !== undefined,
-    )
+    const { host } = unit
+    const answer =
+      host.graph?.blocks.some(({ events }) =>
+        events.some(
+          (event) =>
+            event.op === 'call' &&
+            event.isJoined &&
+            this.reservations.during(host, event) !== undefined,
+        ),
+      ) === true
     this.#singleFlight.set(unit, answer)
     return answer
   }
@@ -210,10 +190,20 @@ function isChosenByCaller(host: FunctionUnit, location: Location): boolean {
   return key !== undefined && host.params.includes(key)
 }
 
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const list = map.get(key)
-  if (list === undefined) map.set(key, [value])
-  else list.push(value)
+function accessesIn(hosts: readonly Host[]): ReadonlyMap<Location, readonly Access[]> {
+  const accesses = new Map<Location, Access[]>()
+  for (const { graph } of hosts)
+    for (const { events } of graph.blocks)
+      for (const event of events)
+        if (event.op === 'read' || event.op === 'write')
+          pushTo(accesses, event.location.canonical, event)
+  return accesses
+}
+
+function callsByName(units: readonly FunctionUnit[]): ReadonlyMap<string, readonly CallSite[]> {
+  const calls = new Map<string, CallSite[]>()
+  for (const unit of units) for (const site of unit.calls) pushTo(calls, site.name, site)
+  return calls
 }
 
 const strongReach: readonly Reach[] = ['request', 'parallel', 'timer', 'event']

@@ -1,56 +1,15 @@
 /** Small questions that several rules ask. */
-import type { Access, Block, Event, Graph, GuardEvent } from '../ir/graph.ts'
+import type { Access, Block, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import type { FunctionUnit } from '../ir/program.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Answer, Position } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
-
-export interface At<E extends Event> extends Position {
-  readonly event: E
-}
+import type { At } from './host.ts'
 
 export function* eventsOf(graph: Graph): Generator<At<Event>> {
   for (const block of graph.blocks)
     for (const [index, event] of block.events.entries()) yield { block, index, event }
-}
-
-interface Sorted {
-  readonly calls: At<CallSite>[]
-  readonly suspensions: At<Suspension>[]
-  readonly guards: At<GuardEvent>[]
-}
-
-const sorted = new WeakMap<Graph, Sorted>()
-
-/** Events by kind, found once: nearly every rule asks for them. */
-function sortedIn(graph: Graph): Sorted {
-  const known = sorted.get(graph)
-  if (known !== undefined) return known
-  const result: Sorted = { calls: [], suspensions: [], guards: [] }
-  for (const block of graph.blocks) {
-    for (let index = 0; index < block.events.length; index++) {
-      const event = block.events[index]!
-      if (event.op === 'call') result.calls.push({ block, index, event })
-      else if (event.op === 'suspend') result.suspensions.push({ block, index, event })
-      else if (event.op === 'acquire' || event.op === 'release')
-        result.guards.push({ block, index, event })
-    }
-  }
-  sorted.set(graph, result)
-  return result
-}
-
-export function callsIn(graph: Graph): readonly At<CallSite>[] {
-  return sortedIn(graph).calls
-}
-
-export function suspensionsIn(graph: Graph): readonly At<Suspension>[] {
-  return sortedIn(graph).suspensions
-}
-
-export function guardsIn(graph: Graph): readonly At<GuardEvent>[] {
-  return sortedIn(graph).guards
 }
 
 /**
@@ -112,8 +71,7 @@ const teardownName =
   /^#?_*(?:close|stop|destroy|dispose|shut_?down|end|terminate|disconnect|clean_?up|tear_?down|kill|abort|quit|unmount|detach|cancel|remove|drain|\[Symbol\.(?:async)?dispose\])/i
 
 export function lastName(unit: FunctionUnit): string {
-  const parts = unit.namedAs.split('.')
-  return parts.at(-1) ?? ''
+  return unit.namedAs.slice(unit.namedAs.lastIndexOf('.') + 1)
 }
 
 /** A function that takes things down. */

@@ -34,10 +34,13 @@ export function summarise(units: readonly FunctionUnit[]): Summaries {
   const known = new Map<FunctionUnit, Summary>()
   const lookUp: Summaries = (unit) => known.get(unit) ?? emptySummary
   const hosts = units.filter((unit) => unit.graph !== undefined)
+  const before = new Phase()
+  const after = new Phase()
   for (const component of bottomUp(hosts)) {
     const rounds = component.length > 1 ? 2 : 1
     for (let round = 0; round < rounds; round++)
-      for (const unit of component) known.set(unit, summaryOf(unit, unit.graph!, lookUp))
+      for (const unit of component)
+        known.set(unit, summaryOf(unit, unit.graph!, lookUp, before, after))
   }
   return lookUp
 }
@@ -94,10 +97,14 @@ function settleReturns(unit: FunctionUnit, graph: Graph, summaries: Summaries): 
   }
 }
 
-function summaryOf(unit: FunctionUnit, graph: Graph, summaries: Summaries): Summary {
+function summaryOf(
+  unit: FunctionUnit,
+  graph: Graph,
+  summaries: Summaries,
+  before: Phase,
+  after: Phase,
+): Summary {
   settleReturns(unit, graph, summaries)
-  const before = new Phase()
-  const after = new Phase()
   const reached = phasesOf(graph)
   let endsEarly = false
   let callsLate = false
@@ -125,8 +132,8 @@ function summaryOf(unit: FunctionUnit, graph: Graph, summaries: Summaries): Summ
   const suspends = graph.suspends ? (endsEarly ? 'maybe' : 'always') : 'never'
   return {
     suspends,
-    before: before.effects,
-    after: after.effects,
+    before: before.end(),
+    after: after.end(),
     isAsync: unit.isAsync || ((suspends !== 'never' || callsLate) && returnsPromise(unit)),
   }
 }
@@ -136,13 +143,23 @@ function returnsPromise(unit: FunctionUnit): boolean {
   return unit.calls.some((site) => site.isReturned)
 }
 
-/** The effects of one phase, as they are met. Most functions have none in one of the two. */
+/** Callees that are remembered: a function that calls more of them includes some of them twice. */
+const maxIncluded = 32
+
+/**
+ * The effects of one phase of one function after the other, as they are met. Most functions have none
+ * in one of the two, and nothing is made for that.
+ */
 class Phase {
   #effects: Map<Location, Effects> | undefined
-  #included: Set<ReadonlyMap<Location, Effects>> | undefined
+  #included: ReadonlyMap<Location, Effects>[] = []
 
-  get effects(): ReadonlyMap<Location, Effects> {
-    return this.#effects ?? nothing
+  /** What was met; the next function begins. */
+  end(): ReadonlyMap<Location, Effects> {
+    const effects = this.#effects
+    this.#effects = undefined
+    if (this.#included.length > 0) this.#included = []
+    return effects ?? nothing
   }
 
   /** An access of the function itself. */
@@ -160,10 +177,8 @@ class Phase {
 
   /** What a function that is called does. The second call of the same one adds nothing. */
   include(inner: ReadonlyMap<Location, Effects>): void {
-    if (inner.size === 0) return
-    this.#included ??= new Set()
-    if (this.#included.has(inner)) return
-    this.#included.add(inner)
+    if (inner.size === 0 || this.#included.includes(inner)) return
+    if (this.#included.length < maxIncluded) this.#included.push(inner)
     const effects = (this.#effects ??= new Map())
     for (const [location, one] of inner) {
       const seen = one.farther()
