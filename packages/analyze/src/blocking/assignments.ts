@@ -1,7 +1,13 @@
-/** What is assigned to names and to fields of `this` inside a node. One walk for all questions about it. */
+/**
+ * What is assigned to names and to fields of `this` inside a node.
+ *
+ * Places are found in the text and then looked at in the tree: a walk through everything around a
+ * variable would be for a handful of assignments. (So a name with an escape in it is not found, and
+ * neither is one with a comment before its `=`.)
+ */
 import type { Node } from 'oxc-parser'
 import { keyName } from '../ir/nodes.ts'
-import { walk } from './syntax.ts'
+import { pathTo } from './syntax.ts'
 
 export interface Assigned {
   /** The assignment or call. */
@@ -11,45 +17,56 @@ export interface Assigned {
   readonly isMore: boolean
 }
 
-const known = new WeakMap<Node, ReadonlyMap<string, readonly Assigned[]>>()
-
-/** `name` is `body` or `this.body`. In the order of the text, as far as that is known. */
-export function assignedIn(root: Node, name: string): readonly Assigned[] {
-  let all = known.get(root)
-  if (all === undefined) {
-    all = collect(root)
-    known.set(root, all)
-  }
-  return all.get(name) ?? []
+/** Of one node: where the text may assign to a word, and what has been found there. */
+interface Places {
+  readonly byWord: ReadonlyMap<string, readonly number[]>
+  readonly found: Map<string, readonly Assigned[]>
 }
 
-function collect(root: Node): ReadonlyMap<string, readonly Assigned[]> {
-  const found = new Map<string, Assigned[]>()
-  walk(root, (node) => {
-    const one = assigned(node)
-    if (one === undefined) return undefined
-    const [name, rest] = one
-    const list = found.get(name)
-    if (list === undefined) found.set(name, [rest])
-    else list.push(rest)
-    return undefined
-  })
-  for (const list of found.values()) list.sort((a, b) => a.node.start - b.node.start)
+const known = new WeakMap<Node, Places>()
+
+/** `name` is `body` or `this.body`. In the order of the text. */
+export function assignedIn(root: Node, name: string, text: string): readonly Assigned[] {
+  let places = known.get(root)
+  if (places === undefined) {
+    places = { byWord: wordsAssigned(text, root), found: new Map() }
+    known.set(root, places)
+  }
+  let found = places.found.get(name)
+  if (found === undefined) {
+    const word = name.replace(/^this\.#?/, '')
+    found = (places.byWord.get(word) ?? []).flatMap(
+      (start) => assignedAt(root, name, { start, end: start + word.length }) ?? [],
+    )
+    places.found.set(name, found)
+  }
   return found
 }
 
-function assigned(node: Node): readonly [string, Assigned] | undefined {
+/** The word is the target, or its last part: the assignment is at most a few nodes around it. */
+function assignedAt(
+  root: Node,
+  name: string,
+  word: { readonly start: number; readonly end: number },
+): Assigned | undefined {
+  for (const node of pathTo(root, word).slice(-4).toReversed()) {
+    const one = assigned(node)
+    if (one === undefined) continue
+    const isTarget = one.target.start <= word.start && one.target.end >= word.end
+    if (isTarget && targetName(one.target) === name) return one
+  }
+  return undefined
+}
+
+function assigned(node: Node): (Assigned & { readonly target: Node }) | undefined {
   if (node.type === 'AssignmentExpression') {
-    const name = targetName(node.left)
-    const isMore = node.operator === '+='
-    return name === undefined ? undefined : [name, { node, value: node.right, isMore }]
+    return { node, value: node.right, isMore: node.operator === '+=', target: node.left }
   }
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return undefined
   const { object, property, computed } = node.callee
   const [value] = node.arguments
   if (value === undefined || keyName(property, computed) !== 'push') return undefined
-  const name = targetName(object)
-  return name === undefined ? undefined : [name, { node, value, isMore: true }]
+  return { node, value, isMore: true, target: object }
 }
 
 function targetName(node: Node): string | undefined {
@@ -57,4 +74,44 @@ function targetName(node: Node): string | undefined {
   if (node.type !== 'MemberExpression' || node.object.type !== 'ThisExpression') return undefined
   const field = keyName(node.property, node.computed)
   return field === undefined ? undefined : `this.${field}`
+}
+
+/** Words before `=` and before `push`: where each starts, in order. Declarations are among them. */
+function wordsAssigned(text: string, { start, end }: Node): ReadonlyMap<string, readonly number[]> {
+  const places = new Map<string, number[]>()
+  for (let at = text.indexOf('=', start); at >= 0 && at < end; at = text.indexOf('=', at + 1)) {
+    const before = text[at - 1]
+    const after = text[at + 1]
+    const isComparison = before === '=' || before === '!' || after === '='
+    if (!isComparison && after !== '>') addWordBefore(at, text, places)
+  }
+  for (
+    let at = text.indexOf('push', start);
+    at >= 0 && at < end;
+    at = text.indexOf('push', at + 1)
+  ) {
+    addWordBefore(at, text, places)
+  }
+  for (const list of places.values()) list.sort((a, b) => a - b)
+  return places
+}
+
+/** Whatever is between: operators, and what closes an expression, as in `(x) +=`, `this['x'] =`. */
+function addWordBefore(position: number, text: string, places: Map<string, number[]>): void {
+  let end = position
+  while (end > 0 && !isOfWord(text.charCodeAt(end - 1))) end -= 1
+  let start = end
+  while (start > 0 && isOfWord(text.charCodeAt(start - 1))) start -= 1
+  const word = text.slice(start, end)
+  const list = places.get(word)
+  if (list === undefined) places.set(word, [start])
+  else list.push(start)
+}
+
+const ofWords = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(/[\w$]/.test(String.fromCharCode(code))),
+)
+
+function isOfWord(code: number): boolean {
+  return code > 127 || ofWords[code] === 1
 }

@@ -7,9 +7,10 @@
  */
 import type { Expression, Node } from 'oxc-parser'
 import { keyName, unwrap } from '../ir/nodes.ts'
-import { isFunction, isLoop, walk } from './syntax.ts'
+import { isFunction, isLoop, pathTo } from './syntax.ts'
 
 const sizeFields = new Set(['length', 'size', 'byteLength', 'byteSize', 'bytes'])
+const sizeWord = new RegExp(`\\b(?:${[...sizeFields].join('|')})\\b`, 'g')
 const comparisons = new Set(['<', '>', '<=', '>='])
 
 type Comparison = Extract<Node, { type: 'BinaryExpression' }>
@@ -17,11 +18,16 @@ type Comparison = Extract<Node, { type: 'BinaryExpression' }>
 const known = new WeakMap<Node, readonly Comparison[]>()
 
 /** In the text of the function, before `position`. `name` is `body` or `req.body`. */
-export function isBoundedBefore(around: Node | undefined, name: string, position: number): boolean {
+export function isBoundedBefore(
+  around: Node | undefined,
+  name: string,
+  position: number,
+  text: string,
+): boolean {
   if (around === undefined) return false
   let all = known.get(around)
   if (all === undefined) {
-    all = comparisonsIn(around)
+    all = comparisonsIn(around, text)
     known.set(around, all)
   }
   return all.some(({ start, left, right }) => {
@@ -31,19 +37,27 @@ export function isBoundedBefore(around: Node | undefined, name: string, position
   })
 }
 
-/** Comparisons by size that a function makes itself, other than to find the end of a loop. */
-function comparisonsIn(around: Node): readonly Comparison[] {
-  const found: Comparison[] = []
-  const loopTests: Node[] = []
-  walk(around, (node) => {
-    if (node !== around && isFunction(node)) return false
-    if (isLoop(node) && 'test' in node && node.test !== null) loopTests.push(node.test)
-    if (node.type === 'BinaryExpression' && comparisons.has(node.operator)) found.push(node)
-    return undefined
-  })
-  return found.filter(
-    ({ start, end }) => !loopTests.some((test) => test.start <= start && test.end >= end),
-  )
+/**
+ * Comparisons by size that a function makes itself, other than to find the end of a loop. Their words
+ * are found in the text, because few functions have one and a walk would be through all of them.
+ */
+function comparisonsIn(around: Node, text: string): readonly Comparison[] {
+  const found = new Set<Comparison>()
+  for (const { index, 0: word } of text.slice(around.start, around.end).matchAll(sizeWord)) {
+    const start = around.start + index
+    const path = pathTo(around, { start, end: start + word.length })
+    // Of a function inside: it is asked by itself.
+    if (path.some((node) => node !== around && isFunction(node))) continue
+    path.forEach((node, i) => {
+      if (node.type !== 'BinaryExpression' || !comparisons.has(node.operator)) return
+      if (!isInLoopTest(path.slice(0, i + 1))) found.add(node)
+    })
+  }
+  return [...found]
+}
+
+function isInLoopTest(path: readonly Node[]): boolean {
+  return path.some((node, i) => isLoop(node) && 'test' in node && node.test === path[i + 1])
 }
 
 /** `body.length`, `Buffer.byteLength(body)`, `String(body).length`. */

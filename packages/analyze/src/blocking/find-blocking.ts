@@ -1,8 +1,8 @@
 /**
  * The blocking rules over a program.
  *
- * Calls are asked in the order of what it costs to ask: does any model know the name, which function
- * is it, who reaches it, and only then where its input comes from.
+ * Calls are asked in the order of what it costs to ask: which function is it, does any model know it,
+ * who reaches it, and only then where its input comes from.
  */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { CallSite, FunctionUnit, Program } from '../ir/program.ts'
@@ -46,12 +46,11 @@ export function findBlocking(program: Program, catalogue: Catalogue): readonly U
 /** The same, before it is put into the words of a finding. */
 export function blockingIn(model: LoopModel): readonly Blocking[] {
   const found: Blocking[] = []
-  const calls = new CallJudge(model)
   for (const file of model.program.files) {
     for (const unit of file.units) {
       if (!model.roots.isOnLoop(unit)) continue
       for (const call of unit.calls) {
-        const one = calls.blockingAt(unit, call)
+        const one = blockingAt(unit, call, model)
         if (one !== undefined) found.push(one)
       }
     }
@@ -60,35 +59,18 @@ export function blockingIn(model: LoopModel): readonly Blocking[] {
   return withoutRepeats(found)
 }
 
-class CallJudge {
-  readonly #model: LoopModel
-  /** By name. There are far more calls than names. */
-  readonly #mayBeKnown = new Map<string, boolean>()
+function blockingAt(unit: FunctionUnit, call: CallSite, model: LoopModel): Blocking | undefined {
+  const { origins, roots, evaluator } = model
+  const entry = entryOf(call, model)
+  if (entry !== undefined) return blockingCallAt(unit, call, entry, origins, roots)
+  return mayUseRegExp(call) ? slowRegExpAt(unit, call, origins, roots, evaluator) : undefined
+}
 
-  constructor(model: LoopModel) {
-    this.#model = model
-  }
-
-  blockingAt(unit: FunctionUnit, call: CallSite): Blocking | undefined {
-    const { origins, roots, evaluator } = this.#model
-    const entry = this.#entryOf(call)
-    if (entry !== undefined) return blockingCallAt(unit, call, entry, origins, roots)
-    return mayUseRegExp(call) ? slowRegExpAt(unit, call, origins, roots, evaluator) : undefined
-  }
-
-  #entryOf(call: CallSite): BlockingEntry | undefined {
-    const { catalogue, symbols } = this.#model
-    if (call.external === undefined) {
-      let mayBeKnown = this.#mayBeKnown.get(call.name)
-      if (mayBeKnown === undefined) {
-        mayBeKnown = catalogue.mayKnow(call.name)
-        this.#mayBeKnown.set(call.name, mayBeKnown)
-      }
-      if (!mayBeKnown) return undefined
-    }
-    const symbol = symbols.symbolOf(call)
-    return symbol === undefined ? undefined : catalogue.blocking(symbol)
-  }
+function entryOf(call: CallSite, { catalogue, symbols }: LoopModel): BlockingEntry | undefined {
+  const symbol = symbols.symbolOf(call)
+  if (symbol === undefined) return undefined
+  const mayBeKnown = call.external !== undefined || catalogue.mayKnow(call.name)
+  return mayBeKnown ? catalogue.blocking(symbol) : undefined
 }
 
 /** The same call or pattern twice in one function is one finding, at its first place. */

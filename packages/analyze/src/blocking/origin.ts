@@ -141,7 +141,7 @@ export class OriginFinder {
     const declaration = declarationOf(name, path)
     if (declaration === undefined) return unknown
     const call = path.at(-1) as Node
-    if (isBoundedBefore(functionAround(path), name, call.start)) return bounded
+    if (isBoundedBefore(functionAround(path), name, call.start, file.parsed.text)) return bounded
     switch (declaration.kind) {
       case 'parameter':
         return this.#parameter(file, declaration, name, depth)
@@ -235,7 +235,7 @@ export class OriginFinder {
     if (before !== undefined && isWorst(before)) return before
     let worstYet = before
     let asked = 0
-    for (const { node, value, isMore } of assignedIn(around, name)) {
+    for (const { node, value, isMore } of assignedIn(around, name, file.parsed.text)) {
       if (path.includes(node)) continue
       const origin = this.#within(file, around, value, path, depth)
       // What is put together from chunks has no limit, though each of them has one.
@@ -287,7 +287,7 @@ export class OriginFinder {
       const source = this.#catalogue.sourceProperty(owner, field)
       if (source !== undefined) {
         const text = file.parsed.text.slice(node.start, node.end)
-        return isBoundedBefore(functionAround(path), text, node.start)
+        return isBoundedBefore(functionAround(path), text, node.start, file.parsed.text)
           ? bounded
           : found(source, file, node)
       }
@@ -301,7 +301,7 @@ export class OriginFinder {
       }
     }
     const text = file.parsed.text.slice(node.start, node.end)
-    if (isBoundedBefore(functionAround(path), text, node.start)) return bounded
+    if (isBoundedBefore(functionAround(path), text, node.start, file.parsed.text)) return bounded
     if (node.object.type === 'ThisExpression') {
       return field === undefined ? unknown : this.#field(file, field, path, depth)
     }

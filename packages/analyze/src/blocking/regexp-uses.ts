@@ -9,6 +9,7 @@ import type { Expression, Node } from 'oxc-parser'
 import type { Level } from '../finding.ts'
 import { keyName, unwrap } from '../ir/nodes.ts'
 import type { CallSite, FileUnit, FunctionUnit } from '../ir/program.ts'
+import { declarationOf } from './declarations.ts'
 import type { Evaluator } from './evaluate/evaluate.ts'
 import { isPattern } from './evaluate/value.ts'
 import { foldPattern, isAssignedOnce } from './fold.ts'
@@ -25,10 +26,11 @@ import { ruleOfId } from './rules.ts'
 import { pathToCall } from './syntax.ts'
 
 const onPattern = new Set(['test', 'exec'])
-const onText = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split'])
+const onText = ['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']
+const users = new Set([...onPattern, ...onText])
 
 export function mayUseRegExp(call: CallSite): boolean {
-  return onPattern.has(call.name) || onText.has(call.name)
+  return users.has(call.name)
 }
 
 interface Use {
@@ -112,9 +114,15 @@ function evaluated(
   const node = unwrap(expression)
   if (node.type !== 'Identifier' && node.type !== 'MemberExpression') return undefined
   const root = rootName(node)
-  if (root === undefined || !isAssignedOnce(file, root)) return undefined
+  if (root === undefined || !isOfModule(file, root) || !isAssignedOnce(file, root)) return undefined
   const value = evaluator.valueAt(file, node)
   return isPattern(value) ? value : undefined
+}
+
+/** Asked before a module is evaluated, which takes longer: most names are of parameters. */
+function isOfModule({ parsed }: FileUnit, name: string): boolean {
+  if (name === 'module' || name === 'exports') return true
+  return declarationOf(name, [parsed.program]) !== undefined
 }
 
 /** `re` of `re[t.X]`. */

@@ -52,19 +52,27 @@ export function threadOnlyUnits(
     if (place === 'loop' || place === undefined) continue
     for (const { unit: run } of site.callbacks) inThread.add(run)
   }
-  if (inThread.size === 0) return inThread
-  // What is called from threads only is in threads only: repeated until nothing is added.
-  for (let isGrowing = true; isGrowing;) {
-    isGrowing = false
-    for (const unit of program.units) {
-      if (inThread.has(unit) || unit.kind === 'module') continue
-      const isInside = unit.parent !== undefined && unit.host !== unit && inThread.has(unit.parent)
-      const isCalledThere =
-        unit.callers.length > 0 && unit.callers.every((site) => inThread.has(site.owner))
-      if (!isInside && !isCalledThere) continue
-      inThread.add(unit)
-      isGrowing = true
+  if (inThread.size > 0) addWhatRunsThere(inThread, program)
+  return inThread
+}
+
+/** What is called from threads only is in threads only, and so is what is written inside of it. */
+function addWhatRunsThere(inThread: Set<FunctionUnit>, program: Program): void {
+  const inside = new Map<FunctionUnit, FunctionUnit[]>()
+  for (const unit of program.units) {
+    if (unit.parent === undefined || unit.host === unit) continue
+    const known = inside.get(unit.parent)
+    if (known === undefined) inside.set(unit.parent, [unit])
+    else known.push(unit)
+  }
+  // A set that grows while it is gone through: whoever is added is asked in turn.
+  for (const unit of inThread) {
+    for (const one of inside.get(unit) ?? []) if (one.kind !== 'module') inThread.add(one)
+    for (const { targets } of unit.calls) {
+      for (const target of targets) {
+        if (target.kind === 'module' || inThread.has(target)) continue
+        if (target.callers.every((site) => inThread.has(site.owner))) inThread.add(target)
+      }
     }
   }
-  return inThread
 }

@@ -10,7 +10,7 @@ function isBounded(body: string, name: string): boolean {
   const { program } = parseSource('/a.ts', text)
   const position = text.indexOf('use(')
   const path = pathTo(program, { start: position, end: position + 3 })
-  return isBoundedBefore(path.find(isFunction), name, position)
+  return isBoundedBefore(path.find(isFunction), name, position, text)
 }
 
 const bounds: [code: string, name: string][] = [
