@@ -13,6 +13,7 @@ import type { RunResult } from '../scheduler/result.ts'
 import { final } from '../scheduler/retry.ts'
 import { Scheduler, type AddOptions, type SchedulerOptions } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
+import type * as SessionModule from './session.ts'
 import type { JournalOptions, Session } from './session.ts'
 
 export interface RunOptions
@@ -100,7 +101,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
 }
 
 /** Kept: to ask the loader again takes 0.5 ms. */
-let sessionModule: typeof import('./session.ts') | undefined
+let sessionModule: typeof SessionModule | undefined
 
 /** The connection to the journal. Loaded only here: most programs run without, and need not pay for it. */
 async function connect(
@@ -207,23 +208,33 @@ async function conclude(
  * While it is being written nothing else can end the attempt: a timeout or a cancel in this moment would
  * make a failure of what the journal holds as a success.
  */
-async function record(
+function record(
   session: Session,
   scheduler: Scheduler,
   context: RunnerContext,
   outcome: unknown,
-): Promise<unknown> {
-  const value = await outcome
-  if (!context.shield()) return value
-  try {
-    await session.recorder.succeeded(context.name, context.attempt, value)
-  } catch (error) {
+): unknown {
+  const onFailure = (error: unknown): never => {
     if (!isError(error, 'HDL_NOT_CLONEABLE')) {
       scheduler.cancel({ source: 'shutdown', reason: 'the journal cannot be written', abort: true })
     }
     throw final(error as Error)
   }
-  return value
+  const commit = (value: unknown): unknown => {
+    if (!context.shield()) return value
+    try {
+      const durable = session.recorder.succeeded(context.name, context.attempt, value)
+      return durable.then(() => value, onFailure)
+    } catch (error) {
+      return onFailure(error)
+    }
+  }
+  // Awaiting what is there already would cost a job that does little as much as the job itself.
+  return isThenable(outcome) ? Promise.resolve(outcome).then(commit) : commit(outcome)
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function'
 }
 
 function placeFor(node: GraphNode, places: Partial<Readonly<Record<PlaceName, Place>>>): Place {

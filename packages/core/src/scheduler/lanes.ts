@@ -30,21 +30,29 @@ export class Lane extends LinkedList<Node> {
     this.claims = claims
   }
 
+  // Counted loops: these three are asked for every node, and most lanes have one claim.
+
   /** The first resource that has too few permits left. */
   get missing(): Resource | undefined {
-    for (const claim of this.claims) {
-      const { resource, count } = claim
+    for (let index = 0; index < this.claims.length; index++) {
+      const { resource, count } = this.claims[index]!
       if (resource.capacity - resource.used < count) return resource
     }
     return undefined
   }
 
   take(): void {
-    for (const claim of this.claims) claim.resource.used += claim.count
+    for (let index = 0; index < this.claims.length; index++) {
+      const { resource, count } = this.claims[index]!
+      resource.used += count
+    }
   }
 
   giveBack(): void {
-    for (const claim of this.claims) claim.resource.used -= claim.count
+    for (let index = 0; index < this.claims.length; index++) {
+      const { resource, count } = this.claims[index]!
+      resource.used -= count
+    }
   }
 }
 

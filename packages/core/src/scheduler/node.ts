@@ -75,6 +75,8 @@ export interface Trouble {
   relays: boolean
 }
 
+const noErrors: readonly unknown[] = []
+
 export class Node implements ListItem<Node> {
   /** Position in order of addition: index into the columns. */
   readonly index: number
@@ -108,7 +110,7 @@ export class Node implements ListItem<Node> {
   }
 
   get errors(): readonly unknown[] {
-    return this.#trouble?.errors ?? []
+    return this.#trouble?.errors ?? noErrors
   }
 
   get blockedBy(): Node | undefined {

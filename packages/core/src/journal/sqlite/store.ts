@@ -132,7 +132,7 @@ export class JournalStore {
   }
 
   find(id: string): FoundRun | undefined {
-    const found = this.#database.prepare('SELECT run, state FROM run WHERE id = ?').get(id)
+    const found = this.#prepared('SELECT run, state FROM run WHERE id = ?').get(id)
     return found && { run: found['run'] as number, state: found['state'] as number }
   }
 
@@ -211,12 +211,16 @@ export class JournalStore {
   }
 
   #run(sql: string, parameters: readonly SQLInputValue[]): void {
+    this.#prepared(sql).run(...parameters)
+  }
+
+  #prepared(sql: string): StatementSync {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       statement = this.#database.prepare(sql)
       this.#statements.set(sql, statement)
     }
-    statement.run(...parameters)
+    return statement
   }
 
   #countLater(run: number): void {
