@@ -14,13 +14,13 @@ import { ruleOfId } from './rules.ts'
 import { isFunction, isLoop, pathTo, walk } from './syntax.ts'
 
 const candidate =
-  /\bwhile\s*\((?:[^()]|\([^()]*\))*(?:Date\.now|performance\.now|hrtime|getTime)|\b(?:while\s*\(\s*(?:true|1|!0|![\w$.]+)\s*\)|for\s*\(\s*;\s*;\s*\))/g
+  /\bwhile\s*\((?:[^()]|\([^()]*\))*(?:Date\.now|performance\.now|hrtime|getTime)|\b(?:while\s*\(\s*(?:true|1|!0|![\w$.]+)\s*\)|for\s*\(\s*;\s*;\s*\))/y
 
 /** More of them are in generated code, which nobody repairs by hand. */
 const maxCandidates = 500
 
 export function* busyLoopsIn(file: FileUnit, roots: RootFinder): Generator<Blocking> {
-  for (const { index } of file.parsed.text.matchAll(candidate).take(maxCandidates)) {
+  for (const index of candidatesIn(file.parsed.text)) {
     const path = pathTo(file.parsed.program, { start: index, end: index + 5 })
     const loop = path.findLast((node) => isLoop(node) && node.start === index)
     const unit = loop === undefined ? undefined : unitAround(file, loop)
@@ -41,6 +41,18 @@ export function* busyLoopsIn(file: FileUnit, roots: RootFinder): Generator<Block
       evidence: [],
     }
   }
+}
+
+/** Where they start. Their words are searched one by one: that is several times as fast as a pattern. */
+function candidatesIn(text: string): readonly number[] {
+  const starts: number[] = []
+  for (const word of ['while', 'for']) {
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+      candidate.lastIndex = at
+      if (candidate.test(text)) starts.push(at)
+    }
+  }
+  return starts.sort((a, b) => a - b).slice(0, maxCandidates)
 }
 
 function unitAround(file: FileUnit, { start, end }: Node): FunctionUnit | undefined {

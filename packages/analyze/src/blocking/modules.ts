@@ -6,7 +6,8 @@ import path from 'node:path'
 import type { FileUnit } from '../ir/program.ts'
 
 const endings = ['', '.js', '.ts', '.mjs', '.cjs', '.mts', '.cts', '/index.js', '/index.ts']
-const required = /\brequire\(\s*['"](\.[^'"]*)['"]\s*\)/g
+const call = 'require('
+const required = /\brequire\(\s*['"](\.[^'"]*)['"]\s*\)/y
 
 export class ModuleFinder {
   readonly #files: ReadonlyMap<string, FileUnit>
@@ -77,8 +78,13 @@ export class ModuleFinder {
 
 function requiredBy(file: FileUnit): readonly string[] {
   const { text } = file.parsed
-  if (!text.includes('require(')) return []
-  return Array.from(text.matchAll(required), (match) => match[1] as string)
+  const found: string[] = []
+  for (let at = text.indexOf(call); at >= 0; at = text.indexOf(call, at + call.length)) {
+    required.lastIndex = at
+    const specifier = required.exec(text)?.[1]
+    if (specifier !== undefined) found.push(specifier)
+  }
+  return found
 }
 
 function isTypeOnly(statement: object): boolean {

@@ -41,7 +41,6 @@ export class OriginFinder {
   readonly #symbols: SymbolResolver
   readonly #roots: RootFinder
   readonly #units = new Map<FileUnit, Map<Node, FunctionUnit>>()
-  readonly #calls = new Map<FileUnit, Map<number, CallSite>>()
   /** By depth: it decides how far the walk still goes, and with that the answer. */
   readonly #known = Array.from({ length: maxDepth + 1 }, () => new Map<Node, Origin>())
 
@@ -314,7 +313,7 @@ export class OriginFinder {
     path: readonly Node[],
     depth: number,
   ): Origin {
-    const site = this.#siteAt(file, node)
+    const site = this.#siteAt(file, node, path)
     const symbol = site === undefined ? undefined : this.#symbols.symbolOf(site)
     if (symbol !== undefined) {
       const source = this.#catalogue.source(symbol)
@@ -360,18 +359,19 @@ export class OriginFinder {
     return units.get(node)
   }
 
-  #siteAt(file: FileUnit, { start, end }: Node): CallSite | undefined {
-    let sites = this.#calls.get(file)
-    if (sites === undefined) {
-      sites = new Map()
-      for (const { calls } of file.units) {
-        for (const site of calls) sites.set(spanKey(site.start, site.end), site)
-      }
-      this.#calls.set(file, sites)
+  /** The call as the program knows it, mostly among those of the function around it. */
+  #siteAt(file: FileUnit, node: Node, path: readonly Node[]): CallSite | undefined {
+    const around = this.#unitOf(file, functionAround(path) ?? file.parsed.program)
+    const site = around === undefined ? undefined : callIn(around, node)
+    if (site !== undefined) return site
+    for (const unit of file.units.toReversed()) {
+      const other = callIn(unit, node)
+      if (other !== undefined) return other
     }
-    return sites.get(spanKey(start, end))
+    return undefined
   }
 }
 
-/** One number for both: files are shorter than 2^26 characters. */
-const spanKey = (start: number, end: number): number => start * 67_108_864 + end
+function callIn({ calls }: FunctionUnit, { start, end }: Node): CallSite | undefined {
+  return calls.findLast((site) => site.start === start && site.end === end)
+}

@@ -7,7 +7,7 @@
  * I1  A root of a worse kind wins over a nearer one: one request handler is enough.
  * I2  What only runs in a thread or in another process is not on the loop, and is never reported.
  */
-import type { CallSite, FileUnit, FunctionUnit, Program } from '../ir/program.ts'
+import type { CallbackRole, CallSite, FileUnit, FunctionUnit, Program } from '../ir/program.ts'
 import { isAsyncLike } from './async-like.ts'
 import { jobPlace } from './jobs.ts'
 import type { ModuleFinder } from './modules.ts'
@@ -67,14 +67,19 @@ interface Entry {
   readonly why: () => string
 }
 
+/** A call that a function is given to, and how it runs it. */
+interface Handed {
+  readonly site: CallSite
+  readonly role: CallbackRole
+}
+
 export class RootFinder {
   readonly #program: Program
-  /** By what runs a function: calls that it is given to. */
-  readonly #handlers = new Map<FunctionUnit, Entry[]>()
-  /** With those that follow from the function itself. Found when they are first asked for. */
+  /** Functions that are given to calls. */
+  readonly #handed = new Map<FunctionUnit, Handed[]>()
+  /** Found when they are first asked for. */
   readonly #entries = new Map<FunctionUnit, readonly Entry[]>()
-  /** Functions that are given to a call: the first such call. */
-  readonly #handedTo = new Map<FunctionUnit, CallSite>()
+  readonly #commands = new Map<FileUnit, boolean>()
   readonly #routes = new Map<FunctionUnit, Route | undefined>()
   readonly #threadOnly: ReadonlySet<FunctionUnit>
   readonly #public: ReadonlySet<FileUnit>
@@ -84,7 +89,13 @@ export class RootFinder {
     this.#public = publicFiles(program, finder)
     const handing = callsWithCallbacks(program)
     this.#threadOnly = threadOnlyUnits(program, finder, handing)
-    for (const site of handing) this.#addHandlers(site)
+    for (const site of handing) {
+      for (const { unit, role } of site.callbacks) {
+        const known = this.#handed.get(unit)
+        if (known === undefined) this.#handed.set(unit, [{ site, role }])
+        else known.push({ site, role })
+      }
+    }
   }
 
   /** Anyone who uses the program may call it with anything. An underscore says that nobody should. */
@@ -115,43 +126,37 @@ export class RootFinder {
     return this.#routes.get(unit)
   }
 
-  #addHandlers(site: CallSite): void {
-    const { owner } = site
-    for (const { unit: callback, role } of site.callbacks) {
-      if (!this.#handedTo.has(callback)) this.#handedTo.set(callback, site)
-      const why = (): string => `${calleeText(site)} in ${owner.namedAs} runs it`
-      if (role === 'request') {
-        this.#add(callback, 'request', why)
-      } else if (role === 'timer' || role === 'interval') {
-        this.#add(callback, isCommand(owner.file) ? 'command' : 'timer', why)
-      } else if (role === 'event' && !site.isNew) {
-        const kind = isEndOfProcess(site) ? 'process-end' : undefined
-        this.#add(callback, kind ?? (isCommand(owner.file) ? 'command' : 'event'), why)
-      } else if (jobPlace(site) !== undefined) {
-        this.#add(callback, 'job', () => `it is a job, defined in ${owner.namedAs}`)
-      }
-    }
-  }
-
-  #add(unit: FunctionUnit, kind: RootKind, why: () => string): void {
-    const known = this.#handlers.get(unit)
-    if (known === undefined) this.#handlers.set(unit, [{ kind, why }])
-    else known.push({ kind, why })
-  }
-
   #entriesOf(unit: FunctionUnit): readonly Entry[] {
     let entries = this.#entries.get(unit)
     if (entries === undefined) {
-      const own = this.#ownEntries(unit)
-      const handlers = this.#handlers.get(unit)
-      entries = handlers === undefined ? own : [...handlers, ...own]
+      const found: Entry[] = []
+      this.#addHandlers(unit, found)
+      this.#addOwn(unit, found)
+      entries = found
       this.#entries.set(unit, entries)
     }
     return entries
   }
 
-  #ownEntries(unit: FunctionUnit): readonly Entry[] {
-    const entries: Entry[] = []
+  #addHandlers(unit: FunctionUnit, entries: Entry[]): void {
+    for (const { site, role } of this.#handed.get(unit) ?? []) {
+      const { owner } = site
+      const why = (): string => `${calleeText(site)} in ${owner.namedAs} runs it`
+      if (role === 'request') {
+        entries.push({ kind: 'request', why })
+      } else if (role === 'timer' || role === 'interval') {
+        entries.push({ kind: this.#isCommand(owner.file) ? 'command' : 'timer', why })
+      } else if (role === 'event' && !site.isNew) {
+        const kind = this.#isCommand(owner.file) ? 'command' : 'event'
+        entries.push({ kind: isEndOfProcess(site) ? 'process-end' : kind, why })
+      } else if (jobPlace(site) !== undefined) {
+        entries.push({ kind: 'job', why: () => `it is a job, defined in ${owner.namedAs}` })
+      }
+    }
+  }
+
+  /** From what the function itself is. */
+  #addOwn(unit: FunctionUnit, entries: Entry[]): void {
     if (unit.kind === 'module') {
       entries.push({ kind: 'start-up', why: () => `${unit.file.path} is loaded` })
     }
@@ -160,15 +165,20 @@ export class RootFinder {
       entries.push({ kind: 'request', why })
     }
     if (this.isPublic(unit)) {
-      const kind = isCommand(unit.file)
-        ? 'command'
-        : isAsyncLike(unit)
-          ? 'exported-async'
-          : 'exported'
       const why = (): string => `${unit.name} is ${unit.isExported ? 'exported' : 'public'}`
-      entries.push({ kind, why })
+      entries.push({ kind: this.#publicKind(unit), why })
     }
-    return entries
+  }
+
+  #publicKind(unit: FunctionUnit): RootKind {
+    if (this.#isCommand(unit.file)) return 'command'
+    return isAsyncLike(unit) ? 'exported-async' : 'exported'
+  }
+
+  #isCommand(file: FileUnit): boolean {
+    let answer = this.#commands.get(file)
+    if (answer === undefined) this.#commands.set(file, (answer = isCommand(file)))
+    return answer
   }
 
   /** Breadth first through the callers, so that each root is met by its shortest way. */
@@ -206,8 +216,8 @@ export class RootFinder {
    */
   #runsWithParent(unit: FunctionUnit): boolean {
     if (unit.kind !== 'callback' || this.#entriesOf(unit).length > 0) return false
-    const site = this.#handedTo.get(unit)
-    return unit.role !== 'later' || site === undefined || site.targets.length === 0
+    const first = this.#handed.get(unit)?.[0]
+    return unit.role !== 'later' || first === undefined || first.site.targets.length === 0
   }
 
   /** For matrices and lists: every root there is. */

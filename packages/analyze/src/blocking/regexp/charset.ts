@@ -213,17 +213,20 @@ export function unicodeProperty(name: string): CharSet {
 /** Every character but surrogates, in order. By bytes: a string for each would take half a second. */
 function textOfAll(): string {
   const astral = lastCodePoint - lastUnit
-  const bytes = new Uint8Array(2 * (lastUnit + 1 - 0x800 + 2 * astral))
+  const bytes = new Uint8Array(2 * (lastUnit + 1 - 0x800) + 4 * astral)
   let at = 0
-  const add = (unit: number): void => {
+  for (let unit = 0; unit <= lastUnit; unit += 1) {
+    if (unit >= 0xd800 && unit <= 0xdfff) continue
     bytes[at] = unit & 0xff
     bytes[at + 1] = unit >> 8
     at += 2
   }
-  for (let unit = 0; unit <= lastUnit; unit += 1) if (unit < 0xd800 || unit > 0xdfff) add(unit)
   for (let rest = 0; rest < astral; rest += 1) {
-    add(0xd800 + (rest >> 10))
-    add(0xdc00 + (rest & 0x3ff))
+    bytes[at] = (rest >> 10) & 0xff
+    bytes[at + 1] = 0xd8 + (rest >> 18)
+    bytes[at + 2] = rest & 0xff
+    bytes[at + 3] = 0xdc + ((rest >> 8) & 3)
+    at += 4
   }
   return Buffer.from(bytes.buffer).toString('utf16le')
 }

@@ -27,6 +27,30 @@ export function hasOneWayRound(tree: RegExpTree): boolean {
   return countLoops(tree, false) <= 1 && !hasPart(tree, ({ kind }) => kind === 'back')
 }
 
+/**
+ * It matches at the start of the text only. Then a search is one attempt and a failure of a few steps
+ * at every other place, so that it is as slow as a match from a fixed start is.
+ */
+export function isAnchored(tree: RegExpTree): boolean {
+  switch (tree.kind) {
+    case 'edge':
+      return tree.at === 'start' && !tree.isMultiline
+    case 'sequence':
+      return tree.parts[0] !== undefined && isAnchored(tree.parts[0])
+    case 'choice':
+      return tree.choices.every(isAnchored)
+    case 'group':
+      return isAnchored(tree.body)
+    case 'loop':
+      return tree.min > 0 && isAnchored(tree.body)
+    case 'look':
+    case 'set':
+    case 'word':
+    case 'back':
+      return false
+  }
+}
+
 /** Endless loops; those that are not plainly one count as two. */
 function countLoops(tree: RegExpTree, isRepeated: boolean): number {
   if (tree.kind === 'loop') {

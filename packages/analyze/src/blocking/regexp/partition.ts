@@ -18,6 +18,8 @@ const readable = Array.from('a0A_- .,:;/<>"\'=(){}[]+*&#@!?%$^~|\\`\t\n\r', (tex
   text.charCodeAt(0),
 )
 
+const lastReadable = Math.max(...readable)
+
 export function partition(sets: readonly CharSet[]): Partition {
   const cuts = new Set<number>([0])
   for (const set of sets) {
@@ -56,6 +58,7 @@ export function partition(sets: readonly CharSet[]): Partition {
 }
 
 function bestIn(first: number, last: number): number {
+  if (first > lastReadable) return first
   return readable.find((value) => value >= first && value <= last) ?? first
 }
 

@@ -52,6 +52,18 @@ export interface ParsedPattern {
   readonly isSticky: boolean
 }
 
+type SetElement =
+  | AST.Character
+  | AST.CharacterSet
+  | AST.CharacterClass
+  | AST.ExpressionCharacterClass
+
+type SetPart =
+  | AST.CharacterClassRange
+  | AST.ClassIntersection
+  | AST.ClassSubtraction
+  | AST.ClassStringDisjunction
+
 interface Modes {
   readonly ignoresCase: boolean
   readonly isMultiline: boolean
@@ -82,7 +94,7 @@ export function parsePattern(source: string, flags: string): ParsedPattern {
       onCapturingGroupEnter: (node) => numbers.set(node, numbers.size + 1),
     })
   }
-  const lowering = new Lowering(numbers, isUnicode)
+  const lowering = new Lowering(numbers, isUnicode, isSets)
   const modes = {
     ignoresCase: flags.includes('i'),
     isMultiline: flags.includes('m'),
@@ -99,10 +111,16 @@ export function parsePattern(source: string, flags: string): ParsedPattern {
 class Lowering {
   readonly #numbers: ReadonlyMap<AST.CapturingGroup, number>
   readonly #last: number
+  readonly #mayHoldStrings: boolean
 
-  constructor(numbers: ReadonlyMap<AST.CapturingGroup, number>, isUnicode: boolean) {
+  constructor(
+    numbers: ReadonlyMap<AST.CapturingGroup, number>,
+    isUnicode: boolean,
+    isSets: boolean,
+  ) {
     this.#numbers = numbers
     this.#last = isUnicode ? lastCodePoint : lastUnit
+    this.#mayHoldStrings = isSets
   }
 
   choice(alternatives: readonly AST.Alternative[], modes: Modes): RegExpTree {
@@ -119,7 +137,7 @@ class Lowering {
       case 'CharacterSet':
       case 'CharacterClass':
       case 'ExpressionCharacterClass':
-        return { kind: 'set', set: this.#set(node, modes) }
+        return this.#setNode(node, modes)
       case 'Group':
         return this.choice(node.alternatives, modified(modes, node.modifiers))
       case 'CapturingGroup':
@@ -145,6 +163,20 @@ class Lowering {
         }
       case 'Assertion':
         return this.#assertion(node, modes)
+    }
+  }
+
+  /** The set is made when it is asked for: many patterns are judged by their loops alone. */
+  #setNode(node: SetElement, modes: Modes): RegExpTree {
+    // What cannot be modelled is said at once.
+    let made = this.#mayHoldStrings ? this.#set(node, modes) : undefined
+    const make = (): CharSet => this.#set(node, modes)
+    return {
+      kind: 'set',
+      get set() {
+        made ??= make()
+        return made
+      },
     }
   }
 
@@ -178,18 +210,7 @@ class Lowering {
     return inside
   }
 
-  #set(
-    node:
-      | AST.Character
-      | AST.CharacterSet
-      | AST.CharacterClass
-      | AST.CharacterClassRange
-      | AST.ExpressionCharacterClass
-      | AST.ClassIntersection
-      | AST.ClassSubtraction
-      | AST.ClassStringDisjunction,
-    modes: Modes,
-  ): CharSet {
+  #set(node: SetElement | SetPart, modes: Modes): CharSet {
     const cased = (set: CharSet): CharSet => (modes.ignoresCase ? withBothCases(set) : set)
     const unless = (negate: boolean, set: CharSet): CharSet =>
       negate ? complement(set, this.#last) : set

@@ -14,7 +14,7 @@ import type { Automaton } from './automaton.ts'
 import { contains } from './charset.ts'
 import { GrowthMeasure } from './growth.ts'
 import type { AttackString } from './growth.ts'
-import { hasEndlessLoop, hasOneWayRound } from './loops.ts'
+import { hasEndlessLoop, hasOneWayRound, isAnchored } from './loops.ts'
 import { parsePattern, UnsupportedPattern } from './tree.ts'
 import type { ParsedPattern } from './tree.ts'
 
@@ -78,6 +78,7 @@ function judge(
       ? linear
       : judgeFrom(pattern, false, withoutControl)
     if (matched.kind !== 'linear' || pattern.isSticky || withoutSearch) return matched
+    if (isAnchored(pattern.tree)) return matched
     return judgeFrom(pattern, true, withoutControl)
   } catch (error) {
     if (error instanceof UnsupportedPattern) return { kind: 'unknown', reason: error.message }

@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { AmbiguitySearch, OutOfBudget } from '../../../src/blocking/regexp/ambiguity.ts'
 import { buildAutomaton } from '../../../src/blocking/regexp/automaton.ts'
-import { hasOneWayRound, mayRepeatEndlessly } from '../../../src/blocking/regexp/loops.ts'
+import {
+  hasOneWayRound,
+  isAnchored,
+  mayRepeatEndlessly,
+} from '../../../src/blocking/regexp/loops.ts'
+import { StepMatcher } from '../../../src/blocking/regexp/matcher.ts'
+import { compileProgram, width } from '../../../src/blocking/regexp/program.ts'
 import { parsePattern, UnsupportedPattern } from '../../../src/blocking/regexp/tree.ts'
 import type { ParsedPattern } from '../../../src/blocking/regexp/tree.ts'
 import { regExpVerdict } from '../../../src/blocking/regexp/verdict.ts'
@@ -52,6 +58,35 @@ test('a pattern that is slow has a quantifier without a limit', () => {
     }),
     { numRuns: 500 },
   )
+})
+
+test('a search for an anchored pattern takes a few steps at every place but the first', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '1', ' '), maxLength: 12 })
+  const anchored = fc.oneof(
+    pattern.map((body) => `^(?:${body})`),
+    fc.tuple(pattern, pattern).map(([a, b]) => `(?:^${a}|(^${b})+)`),
+    pattern,
+  )
+  fc.assert(
+    fc.property(anchored, text, (source, input) => {
+      const one = parsed(source, '')
+      fc.pre(one !== undefined && isAnchored(one.tree))
+      const matcher = new StepMatcher(one)
+      const fixed = matcher.exec(input, { maxSteps: 20_000, isSearch: false })
+      const search = matcher.exec(input, { maxSteps: 50_000 })
+      fc.pre(!fixed.isCut && !search.isCut)
+      assert.deepEqual(search.match, fixed.match)
+      const instructions = compileProgram(one).code.length / width
+      assert.ok(search.steps <= fixed.steps + input.length * instructions)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('what may match elsewhere is not anchored', () => {
+  for (const [source, mode = ''] of [['^a', 'm'], ['^a|b'], ['(?:^a)?b'], ['a^'], ['(?=^)a']]) {
+    assert.ok(!isAnchored(parsePattern(source as string, mode).tree))
+  }
 })
 
 const oneWay = ['^a*$', '^(ab)+c', '^x{3,}y', '^(?:a+)?b', '^(?=.*\\d)x', 'a|b+', 'abc']
