@@ -31,10 +31,10 @@ export interface AnalyzeOptions {
   /** Keeps the program in the result, for the inventory and for surveys. Needs more memory. */
   readonly keepsProgram?: boolean
   /**
-   * Threads that may analyse parts of the program at the same time, this one included. Default: one per
-   * core, where that is faster. With types, a cache or a kept program everything is done in one.
+   * Processes that analyse parts of the program at the same time; 0 is none, so everything is done here.
+   * Default: one per core, where that is faster. None with types, a cache or a kept program.
    */
-  readonly threads?: number
+  readonly helpers?: number
 }
 
 /** Something that made the analysis less than complete. */
@@ -60,7 +60,7 @@ export interface AnalysisStats {
   readonly functions: number
   /** Which compiler answered. */
   readonly types: 'typescript-7' | 'typescript-6' | 'none'
-  /** By phase, added up over all threads; `total` is what somebody waited. */
+  /** By phase, added up over all processes; `total` is what somebody waited. */
   readonly ms: {
     readonly parse: number
     readonly lower: number

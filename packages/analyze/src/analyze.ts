@@ -127,7 +127,7 @@ async function analyzeShared(
   options: AnalyzeOptions,
   { clock }: Kernel,
 ): Promise<readonly PartResult[]> {
-  const { root, files, rules, models, guards, overlays = new Map(), threads } = options
+  const { root, files, rules, models, guards, overlays = new Map(), helpers } = options
   const catalogue = await loadCatalogue(models)
   const resolver = new Resolver(files)
   const textOf = (file: string): string | undefined => overlays.get(file) ?? readText(file)
@@ -140,7 +140,7 @@ async function analyzeShared(
     ...(models !== undefined && { models }),
     ...(guards !== undefined && { guards }),
   }
-  return shareParts(parts, { options, overlays, catalogue, resolver, clock, start, threads })
+  return shareParts(parts, { options, overlays, catalogue, resolver, clock, start, helpers })
 }
 
 /** Only to see what it imports: why it cannot be read is told when it is. */

@@ -66,11 +66,7 @@ export class Scope {
   }
 
   find(name: string): Binding | undefined {
-    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.parent) {
-      const binding = scope.#bindings?.get(name)
-      if (binding !== undefined) return binding
-    }
-    return undefined
+    return this.#bindings?.get(name) ?? this.parent?.find(name)
   }
 }
 

@@ -4,10 +4,10 @@
  * A part is a package of the program, or several that import each other. Findings of one part do not
  * depend on the others: a method that only one class *of the part* has is still a guess worth making,
  * and two packages that never meet share no state. So parts can be analysed one after the other, which
- * needs the memory of the largest, or at the same time in several threads.
+ * needs the memory of the largest, or at the same time on several cores.
  *
  * I1. Every file is in exactly one part.
- * I2. The parts depend on the texts only, not on how many threads there are.
+ * I2. The parts depend on the texts only, not on how many helpers there are.
  *
  * Imports are found in the text, before anything is parsed. One that is written so that it is not found
  * (a comment between `require(` and the name) and leads out of its package is not followed.

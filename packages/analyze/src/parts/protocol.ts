@@ -1,21 +1,19 @@
-/** Between the thread that was asked for an analysis and those that help it. */
+/** Between the process that was asked for an analysis and those that do it. */
 import type { AnalyzeOptions } from '../analysis.ts'
 import type { Part } from './parts.ts'
 import type { PartResult } from './part-result.ts'
 
-/** What a thread needs to know to analyse any part. */
-export interface HelperStart {
-  readonly options: Pick<AnalyzeOptions, 'root' | 'files' | 'rules' | 'models' | 'guards'> & {
-    readonly overlays: ReadonlyMap<string, string>
-  }
-  /** Largest first. */
-  readonly parts: readonly Part[]
-  /** How many parts were taken, by whomever: nobody has to ask a thread that is busy for the next. */
-  readonly taken: Int32Array<SharedArrayBuffer>
-}
+/** What a helper needs to know to analyse any part. */
+export type HelperOptions = Pick<
+  AnalyzeOptions,
+  'root' | 'files' | 'rules' | 'models' | 'guards' | 'overlays'
+>
 
-/** One part is done. */
+/** `start` comes first and once; a part is sent when the one before it is done. */
+export type ToHelper =
+  | { readonly kind: 'start'; readonly options: HelperOptions }
+  | { readonly kind: 'part'; readonly part: Part }
+
 export interface FromHelper {
-  readonly index: number
   readonly result: PartResult
 }

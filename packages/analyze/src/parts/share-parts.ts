@@ -1,86 +1,138 @@
 /**
  * Several parts on several cores.
  *
- *   this thread   take ─▶ analyse ─▶ take ─▶ … ─▶ none left ─▶ wait for the helpers ─▶ all results
- *   helper          start ─▶ take ─▶ analyse ─▶ tell ─▶ take … ─▶ none left ─▶ end
+ *   here      send a part to each helper ─▶ a part is done: send that helper the next ─▶ … ─▶ all done
+ *   helper    start ─▶ analyse ─▶ tell ─▶ analyse ─▶ tell … ─▶ nobody sends any more: end
  *
- * This thread works too: a helper needs half a second to load the analyzer, and by then the first part
- * is half done. The largest parts are taken first, so that the last ones are short.
+ * Why processes and not threads: what runs for a few seconds on every core has no core left for the
+ * last optimising compiler, which takes a quarter of the processor time of such a run and doubles with
+ * two threads. It can only be switched off for a whole process. And the loop here stays free.
  *
- * I1. Every part is analysed: what a helper has taken and not told, because it failed, is done here.
+ * I1. Every part is analysed: what a helper has been sent and has not told, because it ended, is done
+ *     here.
  * I2. The results are in the order of the parts.
- * I3. No helper outlives the call.
+ * I3. No helper outlives the call, or this process.
  */
+import { fork, type ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
-import type { HelperStart, FromHelper } from './protocol.ts'
+import { fileURLToPath } from 'node:url'
+import type { FromHelper, HelperOptions, ToHelper } from './protocol.ts'
 import type { Part } from './parts.ts'
 import type { PartResult } from './part-result.ts'
-import { readAndAnalyze, takeParts, type TakeOptions } from './take-parts.ts'
+import { readAndAnalyze, type ReadContext } from './read-and-analyze.ts'
 
-const entry = new URL(
-  import.meta.url.endsWith('.ts') ? './helper-thread.ts' : './helper-thread.js',
-  import.meta.url,
+const entry = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? './helper-process.ts' : './helper-process.js',
+    import.meta.url,
+  ),
 )
 
-/** Characters of source that this thread analyses in the time a helper needs to start: less is not shared. */
+/** Characters of source that are analysed in the time a helper needs to start: less is not shared. */
 const worthSharing = 2_000_000
 
-export interface ShareOptions extends Omit<TakeOptions, 'onResult'> {
-  readonly start: HelperStart['options']
-  /** Threads at most, this one included. Default: one per core, and only for what is worth it. */
-  readonly threads?: number | undefined
+export interface ShareOptions extends ReadContext {
+  readonly start: HelperOptions
+  /** Default: one helper per core, and only for what is worth it. */
+  readonly helpers?: number | undefined
 }
 
 /**
- * Analyses the parts, with the help of threads where that is faster.
+ * Analyses the parts, in other processes where that is faster.
  *
- * *Cancellation*: ends the helpers. *Fairness*: yields to the loop between files and phases.
+ * *Cancellation*: ends the helpers. *Fairness*: the largest parts are first, so that the last are short.
  */
 export async function shareParts(
   parts: readonly Part[],
   options: ShareOptions,
 ): Promise<readonly PartResult[]> {
   const queue = parts.toSorted((a, b) => b.size - a.size)
-  const threads = options.threads ?? threadsFor(queue)
+  const count = Math.min(options.helpers ?? helpersFor(queue), parts.length)
   const results = new Map<Part, PartResult>()
-  const onResult = (index: number, result: PartResult): void => {
-    results.set(queue[index]!, result)
-  }
-  const taken = new Int32Array(new SharedArrayBuffer(4))
-  const start: HelperStart = { options: options.start, parts: queue, taken }
-  const count = Math.min(threads, parts.length) - 1
-  const helpers = Array.from({ length: count }, () => new Helper(start, onResult))
+  const helpers = Array.from({ length: count }, () => new Helper(options.start))
+  const { signal } = options.options
+  const end = (): void => helpers.forEach((helper) => helper.end())
+  signal?.addEventListener('abort', end, { once: true })
   try {
-    await takeParts(queue, taken, { ...options, onResult })
-    await Promise.all(helpers.map((helper) => helper.ended))
+    await Promise.all(helpers.map((helper) => workOff(queue, helper, results)))
   } finally {
-    await Promise.all(helpers.map((helper) => helper.end()))
+    signal?.removeEventListener('abort', end)
+    end()
+    await Promise.all(helpers.map((helper) => helper.ended))
   }
+  signal?.throwIfAborted()
   const inOrder: PartResult[] = []
   for (const part of parts) inOrder.push(results.get(part) ?? (await readAndAnalyze(part, options)))
   return inOrder
 }
 
-/** Helpers pay when what this thread would do without them is more than their start. */
-function threadsFor([largest, ...others]: readonly Part[]): number {
+/** Until the queue is empty, or the helper has ended. */
+async function workOff(
+  queue: Part[],
+  helper: Helper,
+  results: Map<Part, PartResult>,
+): Promise<void> {
+  for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
+    const result = await helper.analyze(part)
+    if (result === undefined) return
+    results.set(part, result)
+  }
+  helper.end()
+}
+
+/** Helpers pay when what one would do less than all of it is more than their start. */
+function helpersFor([largest, ...others]: readonly Part[]): number {
   const rest = others.reduce((sum, { size }) => sum + size, 0)
-  return Math.min(largest?.size ?? 0, rest) < worthSharing ? 1 : availableParallelism()
+  return Math.min(largest?.size ?? 0, rest) < worthSharing ? 0 : availableParallelism()
 }
 
 class Helper {
-  readonly #thread: Worker
+  readonly #process: ChildProcess
   readonly ended: Promise<void>
+  #answer: ((result: PartResult | undefined) => void) | undefined
+  #hasEnded = false
 
-  constructor(start: HelperStart, onResult: (index: number, result: PartResult) => void) {
-    this.#thread = new Worker(entry, { workerData: start })
-    this.#thread.on('message', ({ index, result }: FromHelper) => onResult(index, result))
-    // Its parts are done by the thread that started it.
-    this.#thread.on('error', () => {})
-    this.ended = new Promise((resolve) => this.#thread.once('exit', () => resolve()))
+  constructor(options: HelperOptions) {
+    this.#process = fork(entry, {
+      execArgv: [...process.execArgv.filter(isWanted), '--no-turbofan'],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    this.#process.on('message', ({ result }: FromHelper) => this.#answer?.(result))
+    this.ended = new Promise((resolve) => {
+      const ended = (): void => {
+        this.#hasEnded = true
+        this.#answer?.(undefined)
+        resolve()
+      }
+      this.#process.once('error', ended).once('exit', ended)
+    })
+    this.#send({ kind: 'start', options })
   }
 
-  async end(): Promise<void> {
-    await this.#thread.terminate()
+  /** Undefined when it has ended. *Cancellation*: by {@link end}. */
+  analyze(part: Part): Promise<PartResult | undefined> {
+    return new Promise((resolve) => {
+      if (this.#hasEnded) {
+        resolve(undefined)
+        return
+      }
+      this.#answer = resolve
+      this.#send({ kind: 'part', part })
+    })
   }
+
+  end(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  #send(message: ToHelper): void {
+    // It may end at any moment: that is heard by `exit`.
+    this.#process.send(message, () => {})
+  }
+}
+
+/** Not those that are about this process: two inspectors cannot have one port. */
+function isWanted(argument: string): boolean {
+  return !/^--(?:inspect|cpu-prof|heap-prof|prof$|test)/.test(argument)
 }

@@ -37,11 +37,11 @@ function workspace(t: TestContext, packages: readonly string[]): { root: string;
   return { root, files: names.map((name) => path.join(root, name)) }
 }
 
-test('the findings are the same in one thread, in several, and with the program kept', async (t) => {
+test('the findings are the same here, with helpers, and with the program kept', async (t) => {
   const { root, files } = workspace(t, ['a', 'b', 'c', 'd'])
   const options: AnalyzeOptions = { root, files, types: 'none' }
-  const alone = await analyze({ ...options, threads: 1 })
-  const shared = await analyze({ ...options, threads: 3 })
+  const alone = await analyze({ ...options, helpers: 0 })
+  const shared = await analyze({ ...options, helpers: 2 })
   const kept = await analyze({ ...options, keepsProgram: true })
   assert.deepEqual(
     alone.findings.map(({ file, rule }) => `${file} ${rule}`),
@@ -92,7 +92,7 @@ async function share(
       catalogue: await loadCatalogue(),
       resolver: new Resolver(files),
       clock: systemKernel.clock,
-      threads: 2,
+      helpers: 2,
     },
   )
 }
