@@ -1,7 +1,7 @@
 /**
  * The environment of the compiler.
  *
- * One that answers once has ended before its memory is worth collecting: that is a fifth of its work (see
+ * One that answers once has ended before its memory is worth collecting: that is a quarter of its work (see
  * docs/decisions/0326). One that is kept must not grow, and a program that would fill the memory has to
  * be collected anyway.
  */
