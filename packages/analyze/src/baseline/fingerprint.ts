@@ -9,7 +9,7 @@
  * Known limit: renaming the function or the location makes a new finding. That is meant: somebody
  * looks at the code anyway.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Finding, SourceSpan } from '../finding.ts'
 import { SourceLines, type ReadText } from '../report/source-lines.ts'
 
@@ -43,21 +43,19 @@ export function withFingerprints(findings: readonly UnnamedFinding[], read: Read
   }
   const seen = new Map<string, number>()
   return findings.map((finding) => {
-    const hash = createHash('sha256')
-      .update(
-        JSON.stringify([
-          finding.rule,
-          finding.function,
-          finding.key,
-          textAt(finding.checkSpan),
-          textAt(finding.suspension),
-          textAt(finding.actSpan),
-        ]),
-      )
-      .digest('hex')
-      .slice(0, length)
-    const count = (seen.get(hash) ?? 0) + 1
-    seen.set(hash, count)
-    return { ...finding, fingerprint: count === 1 ? hash : `${hash}-${count}` }
+    const print = hash(
+      'sha256',
+      JSON.stringify([
+        finding.rule,
+        finding.function,
+        finding.key,
+        textAt(finding.checkSpan),
+        textAt(finding.suspension),
+        textAt(finding.actSpan),
+      ]),
+    ).slice(0, length)
+    const count = (seen.get(print) ?? 0) + 1
+    seen.set(print, count)
+    return { ...finding, fingerprint: count === 1 ? print : `${print}-${count}` }
   })
 }

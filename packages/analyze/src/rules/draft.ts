@@ -15,9 +15,10 @@ import type {
   SourceSpan,
   TraceStep,
 } from '../finding.ts'
+import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { FileUnit, FunctionUnit, Suspension } from '../ir/program.ts'
-import type { Model } from './model.ts'
+import type { SharedAccesses } from './shared-accesses.ts'
 
 /** Something with a place in the source. */
 export interface Place {
@@ -82,7 +83,7 @@ export function textOf(place: Place, limit = 60): string {
 const maxRows = 8
 const maxCheckpoints = 6
 
-export function toFinding(model: Model, draft: Draft): UnnamedFinding {
+export function toFinding(draft: Draft, accesses: SharedAccesses): UnnamedFinding {
   const unit = draft.reportIn ?? draft.check.owner
   const checkSpan = spanOf(draft.check)
   const actSpan = spanOf(draft.act)
@@ -110,7 +111,9 @@ export function toFinding(model: Model, draft: Draft): UnnamedFinding {
     actSpan,
     ...(suspension !== undefined && { suspension: spanOf(suspension) }),
     ...(draft.conflict !== undefined && { conflict: spanOf(draft.conflict) }),
-    shared: draft.locations.map((location) => sharedState(model, location, draft.guard)),
+    shared: draft.locations.map((location) =>
+      sharedState(location, accesses.of(location), draft.guard),
+    ),
     checkpoints: draft.suspensions
       .slice(0, maxCheckpoints)
       .map((one) => checkpoint(one, draft.locations)),
@@ -150,10 +153,14 @@ const scopes = {
   external: 'external',
 } as const
 
-function sharedState(model: Model, location: Location, guard: string | undefined): SharedState {
+function sharedState(
+  location: Location,
+  accesses: readonly Access[],
+  guard: string | undefined,
+): SharedState {
   const writers = new Map<string, SharedAccess>()
   const readers = new Map<string, SharedAccess>()
-  for (const access of model.accessesOf(location)) {
+  for (const access of accesses) {
     const rows = access.op === 'write' ? writers : readers
     const key = access.owner.namedAs
     if (rows.size >= maxRows || rows.has(key)) continue

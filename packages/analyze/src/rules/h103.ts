@@ -10,18 +10,15 @@ import { exclusiveCreate, mutex, transaction } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { perLocation } from './per-location.ts'
 import { overSuspension } from './walk.ts'
 
 export function h103(model: Model): Draft[] {
-  const drafts: Draft[] = []
-  for (const host of model.hosts.suspending) {
-    for (const [location, accesses] of host.written) {
-      if (location.scope !== 'external') continue
-      const draft = inHost(model, host, location, accesses)
-      if (draft !== undefined) drafts.push(draft)
-    }
-  }
-  return drafts
+  return perLocation(
+    model,
+    ({ scope }) => scope === 'external',
+    (host, location, accesses) => inHost(model, host, location, accesses),
+  )
 }
 
 function inHost(

@@ -11,10 +11,10 @@ import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, identityCheck } from './fixes.ts'
-import { firstPerLocation } from './first-per-location.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { firstPerLocation } from './per-location.ts'
 import { isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h202(model: Model): Draft[] {

@@ -23,7 +23,7 @@ export function h304(model: Model): Draft[] {
   if (registries.size === 0) return []
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    if (!host.content.writes || isTeardown(host.unit)) continue
+    if (!host.isWriting || isTeardown(host.unit)) continue
     for (const [location, accesses] of host.written) {
       const registry =
         registries.get(location) ?? (location.parent && registries.get(location.parent.canonical))
@@ -48,12 +48,8 @@ interface Registry {
 /** Containers that a function which takes things down walks, closing what is in them. */
 function registriesOf(model: Model): Map<Location, Registry> {
   const registries = new Map<Location, Registry>()
-  for (const host of model.hosts.all) {
+  for (const host of model.hostsCalling(release)) {
     if (!isTeardown(host.unit)) continue
-    const closes = host.calls.some(
-      ({ event }) => release.test(event.name) && event.owner !== undefined,
-    )
-    if (!closes) continue
     for (const [location, accesses] of host.accesses) {
       if (
         location.scope !== 'instance' &&

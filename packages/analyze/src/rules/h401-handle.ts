@@ -6,49 +6,68 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import { isStore } from '../summaries/effects.ts'
+import type { Answer } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, singleFlight } from './fixes.ts'
+import { isCheck } from './host.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { SharedAccesses } from './shared-accesses.ts'
 import { isTeardown, lastName, overSuspension } from './walk.ts'
 
 const starting =
   /^#?_*(?:start|connect|open|listen|init|initiali[sz]e|setup|launch|boot|restart|reconnect|reload|subscribe|register|attach|watch)/i
 
 export function unguardedHandles(model: Model): Draft[] {
-  const drafts: Draft[] = []
-  for (const host of model.hosts.suspending) {
-    if (!host.content.writes || !starting.test(lastName(host.unit))) continue
-    for (const [location, accesses] of host.written) {
-      const draft = from(model, host, location, accesses)
-      if (draft === undefined) continue
-      drafts.push(draft)
-      break
-    }
+  const candidates = model.hosts.suspending.flatMap((host) => storesAfterWaiting(host))
+  const accesses = new SharedAccesses(
+    model.hosts.all,
+    candidates.map(({ location }) => location),
+  )
+  const drafts = new Map<Host, Draft>()
+  for (const candidate of candidates) {
+    if (drafts.has(candidate.host)) continue
+    const draft = from(model, candidate, accesses)
+    if (draft !== undefined) drafts.set(candidate.host, draft)
   }
-  return drafts
+  return [...drafts.values()]
+}
+
+/** A handle that is stored behind a suspension, without a look at what is there. */
+interface Candidate {
+  readonly host: Host
+  readonly location: Location
+  readonly store: Located
+  readonly way: Answer
+}
+
+const none: readonly Candidate[] = []
+
+function storesAfterWaiting(host: Host): readonly Candidate[] {
+  if (!host.isWriting || !starting.test(lastName(host.unit))) return none
+  const candidates: Candidate[] = []
+  for (const [location, accesses] of host.written) {
+    if (location.scope !== 'instance' || location.depth !== 1 || accesses.some(isCheck)) continue
+    const store = accesses.find(({ access }) => isHandle(access) && access.owner === host.unit)
+    if (store === undefined) continue
+    const way = overSuspension(
+      host.graph,
+      { block: host.graph.entry, index: -1 },
+      (event) => event === store.access,
+    )
+    if (way !== undefined) candidates.push({ host, location, store, way })
+  }
+  return candidates
 }
 
 function from(
   model: Model,
-  host: Host,
-  location: Location,
-  accesses: readonly Located[],
+  { host, location, store, way }: Candidate,
+  accesses: SharedAccesses,
 ): Draft | undefined {
-  if (location.scope !== 'instance' || location.depth !== 1) return undefined
-  if (accesses.some(({ access }) => access.op === 'read' && access.checks.length > 0))
-    return undefined
-  const store = accesses.find(({ access }) => isHandle(access) && access.owner === host.unit)
-  if (store === undefined) return undefined
-  const way = overSuspension(
-    host.graph,
-    { block: host.graph.entry, index: -1 },
-    (event) => event === store.access,
-  )
-  if (way === undefined) return undefined
-  const closer = closerOf(model, location, host)
+  const closer = accesses.of(location).find((access) => isClosing(access, host))
   if (closer === undefined) return undefined
   const end = { block: way.block, event: store.access }
   if (model.guardOver(host.unit, way.suspensions[0], store, end) !== undefined) return undefined
@@ -97,9 +116,7 @@ function isHandle(access: Access): boolean {
   )
 }
 
-/** A function that takes things down uses it. */
-function closerOf(model: Model, location: Location, host: Host): Access | undefined {
-  return model
-    .accessesOf(location)
-    .find(({ owner, use }) => owner.host !== host.unit && use !== undefined && isTeardown(owner))
+/** Another function, one that takes things down, uses it. */
+function isClosing({ owner, use }: Access, host: Host): boolean {
+  return owner.host !== host.unit && use !== undefined && isTeardown(owner)
 }

@@ -8,13 +8,14 @@ import { phasesOf } from '../summaries/summary.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { inFlightFlag, noOverlap } from './fixes.ts'
+import { pushTo } from './host.ts'
 import type { Model } from './model.ts'
 import { eventsOf } from './walk.ts'
 
 export function h403(model: Model): Draft[] {
   const drafts: Draft[] = []
   const seen = new Set<FunctionUnit>()
-  for (const site of model.callsNamed('setInterval')) {
+  for (const site of model.calls.named('setInterval')) {
     for (const work of workOf(model, site)) {
       if (seen.has(work)) continue
       seen.add(work)
@@ -33,17 +34,8 @@ export function h403(model: Model): Draft[] {
 /** Functions that listeners and timers start without waiting for them, with who starts them. */
 function triggersOf(model: Model): Map<FunctionUnit, CallSite[]> {
   const triggers = new Map<FunctionUnit, CallSite[]>()
-  for (const unit of model.program.units) {
-    for (const site of unit.calls) {
-      if (!site.callbacks.some(({ role }) => role === 'event' || role === 'timer')) continue
-      for (const work of workOf(model, site)) {
-        if (work.host !== work) continue
-        const known = triggers.get(work)
-        if (known === undefined) triggers.set(work, [site])
-        else known.push(site)
-      }
-    }
-  }
+  for (const site of model.calls.triggers)
+    for (const work of workOf(model, site)) if (work.host === work) pushTo(triggers, work, site)
   return triggers
 }
 

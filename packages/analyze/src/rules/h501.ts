@@ -11,21 +11,17 @@ import { mutex, readLate, transaction } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { perLocation } from './per-location.ts'
 import { isShared } from './shared.ts'
 import { inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h501(model: Model): Draft[] {
-  const drafts: Draft[] = []
-  for (const host of model.hosts.suspending) {
-    if (!host.content.writes) continue
-    for (const [location, accesses] of host.accesses) {
-      if (!isShared(location, host.unit) || location.scope === 'parameter') continue
-      const draft =
-        inHost(model, host, location, accesses) ?? peeked(model, host, location, accesses)
-      if (draft !== undefined) drafts.push(draft)
-    }
-  }
-  return drafts
+  return perLocation(
+    model,
+    (location, host) => isShared(location, host.unit) && location.scope !== 'parameter',
+    (host, location, accesses) =>
+      inHost(model, host, location, accesses) ?? peeked(model, host, location, accesses),
+  )
 }
 
 function inHost(

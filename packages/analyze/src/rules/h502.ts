@@ -7,10 +7,10 @@ import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, swapAtOnce } from './fixes.ts'
-import { firstPerLocation } from './first-per-location.ts'
 import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { firstPerLocation } from './per-location.ts'
 import { isPartOf, isStoreTo, overSuspension } from './walk.ts'
 
 export function h502(model: Model): Draft[] {

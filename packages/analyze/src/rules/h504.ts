@@ -98,8 +98,8 @@ function isBatched(site: CallSite): boolean {
 function awaitedElsewhere(model: Model, site: CallSite): CallSite | undefined {
   const [target] = site.targets
   if (target === undefined) return undefined
-  const others = model
-    .callsNamed(site.name)
+  const others = model.calls
+    .named(site.name)
     .filter((one) => one !== site && (one.targets.length === 0 || one.targets.includes(target)))
   const waiting = others.filter((one) => one.isAwaited || one.isReturned)
   return waiting.length > 0 && waiting.length * 2 > others.length ? waiting[0] : undefined

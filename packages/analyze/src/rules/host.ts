@@ -25,13 +25,6 @@ type ByLocation = ReadonlyMap<Location, readonly Located[]>
 
 const nothing: ByLocation = new Map()
 
-/** What a first look tells: enough to leave most functions alone. */
-export interface Content {
-  readonly writes: boolean
-  /** Takes or gives back a guard. */
-  readonly guards: boolean
-}
-
 interface Sorted {
   readonly accesses: Map<Location, Located[]>
   readonly calls: At<CallSite>[]
@@ -42,15 +35,24 @@ interface Sorted {
 export class Host {
   readonly unit: FunctionUnit
   readonly graph: Graph
-  readonly content: Content
+  /** What a first look tells: it writes, and it takes or gives back a guard. */
+  readonly isWriting: boolean
+  readonly isGuarding: boolean
   readonly #indirect: Indirect
   #sorted: Sorted | undefined
   #written: ByLocation | undefined
 
-  constructor(unit: FunctionUnit, graph: Graph, content: Content, indirect: Indirect) {
+  constructor(
+    unit: FunctionUnit,
+    graph: Graph,
+    isWriting: boolean,
+    isGuarding: boolean,
+    indirect: Indirect,
+  ) {
     this.unit = unit
     this.graph = graph
-    this.content = content
+    this.isWriting = isWriting
+    this.isGuarding = isGuarding
     this.#indirect = indirect
   }
 
@@ -61,7 +63,7 @@ export class Host {
 
   /** The accesses of the locations that are written here, reads included. */
   get written(): ByLocation {
-    if (!this.content.writes) return nothing
+    if (!this.isWriting) return nothing
     return (this.#written ??= writtenOf(this.accesses))
   }
 
@@ -74,7 +76,7 @@ export class Host {
   }
 
   get guards(): readonly At<GuardEvent>[] {
-    return this.content.guards ? (this.#sorted ??= this.#sort()).guards : []
+    return this.isGuarding ? (this.#sorted ??= this.#sort()).guards : []
   }
 
   #sort(): Sorted {

@@ -29,6 +29,7 @@ import { h503 } from './h503.ts'
 import { h504 } from './h504.ts'
 import { h505 } from './h505.ts'
 import type { Model } from './model.ts'
+import { SharedAccesses } from './shared-accesses.ts'
 
 export type Rule = (model: Model) => Draft[]
 
@@ -71,10 +72,9 @@ export interface RuleResults {
 export function runRules(model: Model, wanted?: readonly string[]): RuleResults {
   const findings: UnnamedFinding[] = []
   const diagnostics: Diagnostic[] = []
-  for (const [name, rule] of raceRules) {
-    if (wanted !== undefined && !wanted.includes(name)) continue
+  const attempt = (name: string, work: () => void): void => {
     try {
-      for (const draft of rule(model)) findings.push(toFinding(model, draft))
+      work()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       diagnostics.push({
@@ -84,5 +84,20 @@ export function runRules(model: Model, wanted?: readonly string[]): RuleResults 
       })
     }
   }
+  const drafts = new Map<string, readonly Draft[]>()
+  for (const [name, rule] of raceRules)
+    if (wanted === undefined || wanted.includes(name))
+      attempt(name, () => drafts.set(name, rule(model)))
+  const accesses = new SharedAccesses(
+    model.hosts.all,
+    drafts
+      .values()
+      .flatMap((all) => all)
+      .flatMap(({ locations }) => locations),
+  )
+  for (const [name, all] of drafts)
+    attempt(name, () => {
+      for (const draft of all) findings.push(toFinding(draft, accesses))
+    })
   return { findings, diagnostics }
 }

@@ -5,9 +5,11 @@ import { Reservations } from '../guards/reservation.ts'
 import { Serial } from '../guards/serial.ts'
 import type { Access, Block, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { CallSite, FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
+import type { FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
 import { isStore } from '../summaries/effects.ts'
+import { content } from '../summaries/summary.ts'
 import type { Summaries } from '../summaries/summary.ts'
+import { Calls } from './calls.ts'
 import { Host, pushTo } from './host.ts'
 import type { Located } from './host.ts'
 import { Indirect } from './indirect.ts'
@@ -44,8 +46,7 @@ export class Model {
   readonly #writes = new Map<Location, Located[]>()
   readonly #fields = new Map<string, Located[]>()
   readonly #singleFlight = new Map<FunctionUnit, boolean>()
-  #accesses: ReadonlyMap<Location, readonly Access[]> | undefined
-  #calls: ReadonlyMap<string, readonly CallSite[]> | undefined
+  #calls: Calls | undefined
 
   constructor(program: Program, summaries: Summaries) {
     this.program = program
@@ -56,37 +57,38 @@ export class Model {
     for (const unit of program.units) if (unit.graph !== undefined) this.#add(unit, unit.graph)
   }
 
-  /** The one look at every event of the program: everything else is about a part of it. */
   #add(unit: FunctionUnit, graph: Graph): void {
-    let writes = false
+    const { contains } = this.summaries(unit)
+    const isWriting = (contains & content.write) !== 0
+    const isGuarding = (contains & content.guard) !== 0
+    const host = new Host(unit, graph, isWriting, isGuarding, this.#indirect)
+    const { hosts } = this
+    hosts.all.push(host)
+    if (graph.suspends) hosts.suspending.push(host)
+    if (isGuarding) hosts.guarding.push(host)
+    if ((contains & content.assertion) !== 0) hosts.asserting.push(host)
+    if (isWriting) this.#addWrites(host)
+  }
+
+  #addWrites(host: Host): void {
+    const { unit, graph } = host
     let clears = false
     let writesEntries = false
-    let guards = false
-    let asserts = false
     for (const block of graph.blocks) {
       const { events } = block
       for (let index = 0; index < events.length; index++) {
         const event = events[index]!
-        if (event.op === 'read') asserts ||= event.isAsserted
-        else if (event.op === 'acquire' || event.op === 'release') guards = true
         if (event.op !== 'write') continue
         const location = event.location.canonical
         const located = { access: event, host: unit, graph, block, index }
         pushTo(this.#writes, location, located)
         pushTo(this.#fields, location.field, located)
-        writes = true
         clears ||= !event.isInitial && !isStore(event)
         writesEntries ||= location.scope === 'entry'
       }
     }
-    const host = new Host(unit, graph, { writes, guards }, this.#indirect)
-    const { hosts } = this
-    hosts.all.push(host)
-    if (graph.suspends) hosts.suspending.push(host)
-    if (guards) hosts.guarding.push(host)
-    if (clears) hosts.clearing.push(host)
-    if (writesEntries) hosts.writingEntries.push(host)
-    if (asserts) hosts.asserting.push(host)
+    if (clears) this.hosts.clearing.push(host)
+    if (writesEntries) this.hosts.writingEntries.push(host)
   }
 
   /** Whether an event looks at a location and decides on it, itself or through a function. */
@@ -95,12 +97,6 @@ export class Model {
     if (event.checks.length === 0) return false
     if (event.op === 'read' && event.location.canonical === location) return true
     return this.#indirect.lookedAtBy(event).includes(location)
-  }
-
-  /** All accesses of a location in the program. */
-  accessesOf(location: Location): readonly Access[] {
-    this.#accesses ??= accessesIn(this.hosts.all)
-    return this.#accesses.get(location.canonical) ?? []
   }
 
   /** All writes to a location in the program. */
@@ -113,19 +109,15 @@ export class Model {
     return this.#fields.get(field) ?? []
   }
 
-  /** Calls of anything of this name. */
-  callsNamed(name: string): readonly CallSite[] {
-    this.#calls ??= callsByName(this.program.units)
-    return this.#calls.get(name) ?? []
+  /** All calls. Not all of them are in a graph. */
+  get calls(): Calls {
+    return (this.#calls ??= new Calls(this.program.units))
   }
 
   /** Hosts with a call of anything whose name is accepted, in the order of the program. */
   hostsCalling(name: RegExp): readonly Host[] {
-    this.#calls ??= callsByName(this.program.units)
-    const callers = new Set<FunctionUnit>()
-    for (const [called, sites] of this.#calls)
-      if (name.test(called)) for (const site of sites) callers.add(site.owner.host)
-    return callers.size === 0 ? [] : this.hosts.all.filter(({ unit }) => callers.has(unit))
+    const units = this.calls.hostsCalling(name)
+    return units.size === 0 ? [] : this.hosts.all.filter(({ unit }) => units.has(unit))
   }
 
   /** Callers that overlap share one run of it: it stores the promise of its work before it waits. */
@@ -188,22 +180,6 @@ export class Model {
 function isChosenByCaller(host: FunctionUnit, location: Location): boolean {
   const key = /\[([\w$]+)[^[]*$/.exec(location.name)?.[1]
   return key !== undefined && host.params.includes(key)
-}
-
-function accessesIn(hosts: readonly Host[]): ReadonlyMap<Location, readonly Access[]> {
-  const accesses = new Map<Location, Access[]>()
-  for (const { graph } of hosts)
-    for (const { events } of graph.blocks)
-      for (const event of events)
-        if (event.op === 'read' || event.op === 'write')
-          pushTo(accesses, event.location.canonical, event)
-  return accesses
-}
-
-function callsByName(units: readonly FunctionUnit[]): ReadonlyMap<string, readonly CallSite[]> {
-  const calls = new Map<string, CallSite[]>()
-  for (const unit of units) for (const site of unit.calls) pushTo(calls, site.name, site)
-  return calls
 }
 
 const strongReach: readonly Reach[] = ['request', 'parallel', 'timer', 'event']

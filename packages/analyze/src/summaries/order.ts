@@ -17,11 +17,16 @@ interface Visit {
   target: number
 }
 
-/** Components of hosts, callees first. */
-export function bottomUp(hosts: readonly FunctionUnit[]): FunctionUnit[][] {
+/**
+ * Calls `found` with the components of hosts, callees first. It does so as soon as a component is known:
+ * its graphs have been walked just now, and for most programs memory is what costs the time.
+ */
+export function bottomUp(
+  hosts: readonly FunctionUnit[],
+  found: (component: readonly FunctionUnit[]) => void,
+): void {
   const known = new Map<FunctionUnit, Visit>()
   const stack: Visit[] = []
-  const components: FunctionUnit[][] = []
   const enter = (unit: FunctionUnit): Visit => {
     const index = known.size
     const visit = { unit, index, low: index, isOnStack: true, block: 0, event: 0, target: 0 }
@@ -44,10 +49,9 @@ export function bottomUp(hosts: readonly FunctionUnit[]): FunctionUnit[][] {
       visits.pop()
       const parent = visits.at(-1)
       if (parent !== undefined) parent.low = Math.min(parent.low, visit.low)
-      if (visit.low === visit.index) components.push(popComponent(stack, visit))
+      if (visit.low === visit.index) found(popComponent(stack, visit))
     }
   }
-  return components
 }
 
 function popComponent(stack: Visit[], root: Visit): FunctionUnit[] {

@@ -20,11 +20,22 @@ export interface Summary {
   readonly after: ReadonlyMap<Location, Effects>
   /** Calling it gives a promise (or it takes a callback): there is something to wait for. */
   readonly isAsync: boolean
+  /** What is in the text of it, whether or not it is reached: bits of `content`. */
+  readonly contains: number
 }
+
+/** So that nobody has to walk a graph again to find out that it has nothing of the kind. */
+export const content = { write: 1, guard: 2, assertion: 4 } as const
 
 const nothing: ReadonlyMap<Location, Effects> = new Map()
 
-const emptySummary: Summary = { suspends: 'never', before: nothing, after: nothing, isAsync: false }
+const emptySummary: Summary = {
+  suspends: 'never',
+  before: nothing,
+  after: nothing,
+  isAsync: false,
+  contains: 0,
+}
 
 const maxLocations = 160
 
@@ -36,12 +47,12 @@ export function summarise(units: readonly FunctionUnit[]): Summaries {
   const hosts = units.filter((unit) => unit.graph !== undefined)
   const before = new Phase()
   const after = new Phase()
-  for (const component of bottomUp(hosts)) {
+  bottomUp(hosts, (component) => {
     const rounds = component.length > 1 ? 2 : 1
     for (let round = 0; round < rounds; round++)
       for (const unit of component)
         known.set(unit, summaryOf(unit, unit.graph!, lookUp, before, after))
-  }
+  })
   return lookUp
 }
 
@@ -108,7 +119,9 @@ function summaryOf(
   const reached = phasesOf(graph)
   let endsEarly = false
   let callsLate = false
+  let contains = 0
   for (const block of graph.blocks) {
+    for (const event of block.events) contains |= contentOf(event)
     const phase = reached[block.id]!
     if (phase === 0) continue
     const isEarly = (phase & early) !== 0
@@ -135,6 +148,22 @@ function summaryOf(
     before: before.end(),
     after: after.end(),
     isAsync: unit.isAsync || ((suspends !== 'never' || callsLate) && returnsPromise(unit)),
+    contains,
+  }
+}
+
+function contentOf(event: Event): number {
+  switch (event.op) {
+    case 'read':
+      return event.isAsserted ? content.assertion : 0
+    case 'write':
+      return content.write
+    case 'acquire':
+    case 'release':
+      return content.guard
+    case 'call':
+    case 'suspend':
+      return 0
   }
 }
 

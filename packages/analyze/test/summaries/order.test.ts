@@ -5,9 +5,12 @@ import { programOf } from '../support/program.ts'
 
 function componentsOf(source: string): string[][] {
   const { units } = programOf({ 'a.ts': source })
-  return bottomUp(units.filter((unit) => unit.graph !== undefined)).map((component) =>
-    component.map((unit) => unit.name).sort(),
+  const components: string[][] = []
+  bottomUp(
+    units.filter((unit) => unit.graph !== undefined),
+    (component) => components.push(component.map((unit) => unit.name).sort()),
   )
+  return components
 }
 
 test('callees come before their callers', () => {

@@ -1,0 +1,54 @@
+/** What rules about one location in one function have in common. */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { Draft } from './draft.ts'
+import type { Host, Located } from './host.ts'
+import type { Model } from './model.ts'
+import { isShared } from './shared.ts'
+
+/** Asks in every host that suspends and writes, for every location in it. */
+export function perLocation(
+  model: Model,
+  isAsked: (location: Location, host: Host) => boolean,
+  draft: (host: Host, location: Location, accesses: readonly Located[]) => Draft | undefined,
+): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts.suspending) {
+    if (!host.isWriting) continue
+    for (const [location, accesses] of host.accesses) {
+      if (!isAsked(location, host)) continue
+      const made = draft(host, location, accesses)
+      if (made !== undefined) drafts.push(made)
+    }
+  }
+  return drafts
+}
+
+/** The question that a rule asks at an access where something may begin. */
+export interface Beginning {
+  readonly isAsked: (host: Host) => boolean
+  readonly begins: (access: Access) => boolean
+  readonly draft: (host: Host, location: Location, begin: Located) => Draft | undefined
+}
+
+/**
+ * Asks for every location inside of the program that tasks share. One finding for a location is enough:
+ * the others would say the same again.
+ */
+export function firstPerLocation(model: Model, { isAsked, begins, draft }: Beginning): Draft[] {
+  return perLocation(
+    model,
+    (location, host) =>
+      isAsked(host) &&
+      isShared(location, host.unit) &&
+      location.scope !== 'parameter' &&
+      location.scope !== 'external',
+    (host, location, accesses) => {
+      for (const begin of accesses) {
+        const made = begins(begin.access) ? draft(host, location, begin) : undefined
+        if (made !== undefined) return made
+      }
+      return undefined
+    },
+  )
+}
