@@ -10,7 +10,7 @@
  *  S2  What fails here fails nothing else: without room a commit makes the file longer itself.
  *
  * Why: a commit that makes the file longer waits for the medium twice, for the bytes and for the new
- * length; one that writes over zeros waits once. 0.22 instead of 0.32 to 0.51 ms (docs/decisions/0063).
+ * length; one that writes over zeros waits once. 0.22 instead of 0.32 to 0.51 ms (docs/decisions/0064).
  *
  * SQLite locks the database and its shared memory, never the log: opening and closing it here takes no
  * lock away.
@@ -34,18 +34,20 @@ export class LogSpace {
   readonly #frame: number
   readonly #limit: number
   readonly #look = new DataView(new ArrayBuffer(pageNumber))
-  /** Where a frame will begin when little room is left; undefined when no more is to be added. */
-  #tripwire: number | undefined
+  /**
+   * Where a frame will begin when little room is left; undefined when no more is to be added. At first
+   * the beginning of the log, of which nothing is left once it is used at all.
+   */
+  #tripwire: number | undefined = 0
 
   /** `limit`: bytes to which the log is cut when it starts anew. */
   constructor(log: string, pageSize: number, limit: number) {
     this.#descriptor = openSync(log, 'r+')
     this.#frame = frameHeader + pageSize
     this.#limit = limit
-    this.#extend()
   }
 
-  /** Adds room when little is left. To be called after a commit. */
+  /** Adds room when little is left. To be called after each commit. */
   keepAhead(): void {
     if (this.#tripwire === undefined) return
     readSync(this.#descriptor, this.#look, 0, pageNumber, this.#tripwire)

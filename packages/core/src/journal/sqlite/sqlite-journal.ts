@@ -145,10 +145,11 @@ class SqliteJournal implements Journal {
     this.#opening.add(id)
     try {
       const { clock } = this.#kernel
+      const options = encodePieces('options', header.options, clock)
       // The answer is on its way while the nodes are looked at.
       const [found, pieces] = await Promise.all([
         side.link.ask({ type: 'find', run: id }),
-        collectPieces(encodePieces('options', header.options, clock)),
+        collectPieces(options),
         checkNodes(header.nodes, clock),
       ])
       if (found !== undefined) throw this.#exists(id)
@@ -158,9 +159,15 @@ class SqliteJournal implements Journal {
       // A run becomes visible with its last row here: before that it has no record.
       if (header.nodes.length > 0) writer.announce(header.nodes, startedAt)
       const holder = holderOf(header)
-      const options = Buffer.concat(pieces)
-      const change: RunChange = { type: 'open', run, id, title, startedAt, holder, options }
-      await this.#begin(writer, holder, startedAt, change)
+      await this.#begin(writer, holder, startedAt, {
+        type: 'open',
+        run,
+        id,
+        title,
+        startedAt,
+        holder,
+        options: Buffer.concat(pieces),
+      })
       return writer
     } finally {
       this.#opening.delete(id)

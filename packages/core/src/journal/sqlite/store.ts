@@ -231,6 +231,7 @@ export class JournalStore {
   reserveLog(file: string): void {
     const { page_size: pageSize } = this.#database.prepare('PRAGMA page_size').get()!
     this.#logSpace = new LogSpace(`${file}-wal`, pageSize as number, keptLog)
+    this.#logSpace.keepAhead()
   }
 
   /** What the log needs after a commit: room ahead, and to be moved into the database before it is too long. */
