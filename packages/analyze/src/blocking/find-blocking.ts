@@ -7,7 +7,6 @@
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { CallSite, FunctionUnit, Program } from '../ir/program.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import type { BlockingEntry } from '../models/model.ts'
 import { busyLoopsIn } from './busy-loops.ts'
 import { blockingCallAt } from './catalogue-calls.ts'
 import { Evaluator } from './evaluate/evaluate.ts'
@@ -60,17 +59,10 @@ export function blockingIn(model: LoopModel): readonly Blocking[] {
 }
 
 function blockingAt(unit: FunctionUnit, call: CallSite, model: LoopModel): Blocking | undefined {
-  const { origins, roots, evaluator } = model
-  const entry = entryOf(call, model)
+  const { symbols, origins, roots, evaluator } = model
+  const entry = symbols.blockingEntryOf(call)
   if (entry !== undefined) return blockingCallAt(unit, call, entry, origins, roots)
   return mayUseRegExp(call) ? slowRegExpAt(unit, call, origins, roots, evaluator) : undefined
-}
-
-function entryOf(call: CallSite, { catalogue, symbols }: LoopModel): BlockingEntry | undefined {
-  const symbol = symbols.symbolOf(call)
-  if (symbol === undefined) return undefined
-  const mayBeKnown = call.external !== undefined || catalogue.mayKnow(call.name)
-  return mayBeKnown ? catalogue.blocking(symbol) : undefined
 }
 
 /** The same call or pattern twice in one function is one finding, at its first place. */

@@ -3,6 +3,7 @@
  * nobody calls, modules that are only passed on.
  */
 import path from 'node:path'
+import type { Statement } from 'oxc-parser'
 import type { FileUnit } from '../ir/program.ts'
 
 const endings = ['', '.js', '.ts', '.mjs', '.cjs', '.mts', '.cts', '/index.js', '/index.ts']
@@ -38,9 +39,8 @@ export class ModuleFinder {
   #findImports(file: FileUnit): ReadonlySet<FileUnit> {
     const specifiers = new Set<string>([...file.imports.keys(), ...requiredBy(file)])
     for (const statement of file.parsed.program.body) {
-      if ('source' in statement && statement.source !== null && !isTypeOnly(statement)) {
-        specifiers.add(statement.source.value)
-      }
+      const source = valueSource(statement)
+      if (source !== undefined) specifiers.add(source)
     }
     const found = new Set<FileUnit>()
     for (const specifier of specifiers) {
@@ -87,12 +87,15 @@ function requiredBy(file: FileUnit): readonly string[] {
   return found
 }
 
-function isTypeOnly(statement: object): boolean {
-  const kind =
-    'importKind' in statement
-      ? statement.importKind
-      : 'exportKind' in statement
-        ? statement.exportKind
-        : 'value'
-  return kind === 'type'
+/** What an import or export at run time names. */
+function valueSource(statement: Statement): string | undefined {
+  switch (statement.type) {
+    case 'ImportDeclaration':
+      return statement.importKind === 'type' ? undefined : statement.source.value
+    case 'ExportNamedDeclaration':
+    case 'ExportAllDeclaration':
+      return statement.exportKind === 'type' ? undefined : statement.source?.value
+    default:
+      return undefined
+  }
 }

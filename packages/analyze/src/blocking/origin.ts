@@ -18,6 +18,7 @@ import type { SourceEntry } from '../models/model.ts'
 import { declarationOf } from './declarations.ts'
 import type { Declaration } from './declarations.ts'
 import type { RootFinder } from './roots.ts'
+import { isModelled } from './symbols.ts'
 import type { SymbolResolver } from './symbols.ts'
 import { functionAround, pathFrom, pathTo, pathToCall } from './syntax.ts'
 import { assignedIn } from './assignments.ts'
@@ -316,14 +317,15 @@ export class OriginFinder {
     const site = this.#siteAt(file, node, path)
     const symbol = site === undefined ? undefined : this.#symbols.symbolOf(site)
     if (symbol !== undefined) {
-      const source = this.#catalogue.source(symbol)
+      const isKnown = isModelled(symbol, this.#catalogue)
+      const source = isKnown ? this.#catalogue.source(symbol) : undefined
       if (source !== undefined) {
         const text = file.parsed.text.slice(node.start, node.end)
         return /\b(?:limit|maxBuffer|maxSize|maxLength)\b/.test(text)
           ? bounded
           : found(source, file, node)
       }
-      if (this.#catalogue.isBound(symbol)) return bounded
+      if (isKnown && this.#catalogue.isBound(symbol)) return bounded
       if (symbol.module === 'global' && smallGlobals.has(symbol.name)) return bounded
       if (symbol.type !== undefined && smallNamespaces.has(symbol.type)) return bounded
     }

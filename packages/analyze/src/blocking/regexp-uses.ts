@@ -26,11 +26,12 @@ import { ruleOfId } from './rules.ts'
 import { pathToCall } from './syntax.ts'
 
 const onPattern = new Set(['test', 'exec'])
-const onText = ['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']
-const users = new Set([...onPattern, ...onText])
+const onText = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split'])
 
-export function mayUseRegExp(call: CallSite): boolean {
-  return users.has(call.name)
+/** By its name, and unless it is given a text: most calls of `split` and `replace` are. */
+export function mayUseRegExp({ name, args }: CallSite): boolean {
+  if (onText.has(name)) return args[0] !== undefined && args[0].literal === undefined
+  return onPattern.has(name)
 }
 
 interface Use {

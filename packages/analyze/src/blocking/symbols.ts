@@ -9,6 +9,7 @@ import type { CallSite, NameInScope } from '../ir/program.ts'
 import type { Value } from '../ir/values.ts'
 import { moduleName } from '../models/catalogue.ts'
 import type { CalledSymbol, Catalogue } from '../models/catalogue.ts'
+import type { BlockingEntry } from '../models/model.ts'
 
 interface OwnerType {
   readonly module: string
@@ -22,9 +23,25 @@ const requestRead = /(?:[\w$]+\.)?(?:req|request)\s*\.\s*\w+\s*\(/y
 
 export class SymbolResolver {
   readonly #catalogue: Catalogue
+  /** By module, type and name: there are far more calls than functions. */
+  readonly #entries = new Map<string, BlockingEntry | undefined>()
 
   constructor(catalogue: Catalogue) {
     this.#catalogue = catalogue
+  }
+
+  /** What a model says about the call: how it holds the loop. */
+  blockingEntryOf(call: CallSite): BlockingEntry | undefined {
+    const symbol = this.symbolOf(call)
+    if (symbol === undefined || !isModelled(symbol, this.#catalogue)) return undefined
+    if (call.external === undefined && !this.#catalogue.mayKnow(call.name)) return undefined
+    const key = `${symbol.module} ${symbol.type ?? ''} ${symbol.name}`
+    let entry = this.#entries.get(key)
+    if (entry === undefined && !this.#entries.has(key)) {
+      entry = this.#catalogue.blocking(symbol)
+      this.#entries.set(key, entry)
+    }
+    return entry
   }
 
   symbolOf(call: CallSite, depth = 0): CalledSymbol | undefined {
@@ -44,8 +61,8 @@ export class SymbolResolver {
   #ownerOf(receiver: Value, depth: number): OwnerType | undefined {
     if (depth > maxDepth) return undefined
     if (receiver.constructed !== undefined) return fromName(receiver.constructed)
-    const [made] = receiver.calls ?? []
-    if (made !== undefined && receiver.calls?.length === 1) {
+    const made = receiver.calls?.length === 1 ? receiver.calls[0] : undefined
+    if (made !== undefined) {
       const symbol = this.symbolOf(made, depth + 1)
       const returned = symbol === undefined ? undefined : this.#catalogue.returns(symbol)
       if (returned !== undefined) return returned
@@ -57,6 +74,11 @@ export class SymbolResolver {
     }
     return undefined
   }
+}
+
+/** Whether models say anything about the module or the type: asked first, because few are known. */
+export function isModelled({ module, type }: CalledSymbol, catalogue: Catalogue): boolean {
+  return type === undefined ? catalogue.hasModule(module) : catalogue.hasType(module, type)
 }
 
 function isReadOfRequest({ owner, start, end }: CallSite): boolean {
