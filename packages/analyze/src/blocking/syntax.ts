@@ -50,7 +50,7 @@ function childAt(node: Node, start: number, end: number): Node | undefined {
   return undefined
 }
 
-const longList = 64
+const longList = 16
 
 /** Long lists are halved: a minified file is one list of everything. */
 function itemAt(list: readonly (Node | null)[], start: number, end: number): Node | undefined {
@@ -98,7 +98,8 @@ export function pathToCall(call: CallSite): readonly Node[] | undefined {
       end === call.end &&
       (type === 'CallExpression' || type === 'NewExpression'),
   )
-  return index < 0 ? undefined : path.slice(0, index + 1)
+  if (index < 0) return undefined
+  return index === path.length - 1 ? path : path.slice(0, index + 1)
 }
 
 export function isFunction({ type }: Node): boolean {
