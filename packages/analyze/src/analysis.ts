@@ -30,11 +30,6 @@ export interface AnalyzeOptions {
   readonly cache?: AnalysisCache
   /** Keeps the program in the result, for the inventory and for surveys. Needs more memory. */
   readonly keepsProgram?: boolean
-  /**
-   * Processes that analyse parts of the program at the same time; 0 is none, so everything is done here.
-   * Default: one per core, where that is faster. None with types, a cache or a kept program.
-   */
-  readonly helpers?: number
 }
 
 /** Something that made the analysis less than complete. */
@@ -60,7 +55,6 @@ export interface AnalysisStats {
   readonly functions: number
   /** Which compiler answered. */
   readonly types: 'typescript-7' | 'typescript-6' | 'none'
-  /** By phase, added up over all processes; `total` is what somebody waited. */
   readonly ms: {
     readonly parse: number
     readonly lower: number

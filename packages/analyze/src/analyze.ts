@@ -9,13 +9,12 @@ import type { Kernel } from '@heddle/core/lowlevel'
 import type { Analysis, AnalyzeOptions, ProgramAnalysis } from './analysis.ts'
 import { readProgram } from './frontend/read-program.ts'
 import { Resolver } from './frontend/resolve/resolve.ts'
-import { readSource } from './frontend/source-text.ts'
+import { SourceTexts } from './frontend/source-text.ts'
 import { loadCatalogue } from './models/load.ts'
 import { analyzePart } from './parts/analyze-part.ts'
 import { joinParts } from './parts/join.ts'
 import type { PartResult } from './parts/part-result.ts'
 import { partsOf } from './parts/parts.ts'
-import { shareParts } from './parts/share-parts.ts'
 import { ProgramTypes } from './typed/program-types.ts'
 import { useTypes } from './typed/use-types.ts'
 
@@ -57,8 +56,8 @@ async function analyzeWith(
   const began = clock.now()
   const isKept = types !== undefined || options.cache !== undefined || options.keepsProgram
   const results = isKept
-    ? await analyzeHere(types, options, kernel)
-    : await analyzeShared(options, kernel)
+    ? await analyzeTogether(types, options, kernel)
+    : await analyzeApart(options, kernel)
   const sum = (of: (one: PartResult) => number): number =>
     results.reduce((total, one) => total + of(one), 0)
   return {
@@ -80,8 +79,8 @@ async function analyzeWith(
   }
 }
 
-/** All parts in this thread, from files that are read together: what is kept is kept for all. */
-async function analyzeHere(
+/** From files that are read together: trees, a program or a compiler are kept for all parts. */
+async function analyzeTogether(
   types: ProgramTypes | undefined,
   options: AnalyzeOptions,
   { clock }: Kernel,
@@ -89,7 +88,8 @@ async function analyzeHere(
   const { root, files, overlays, cache, signal } = options
   const began = clock.now()
   const catalogue = await loadCatalogue(options.models)
-  const read = await readProgram({ root, files, overlays, cache: cache?.sources, signal, clock })
+  const texts = new SourceTexts(overlays)
+  const read = await readProgram({ root, files, texts, cache: cache?.sources, signal, clock })
   types?.read(read.parsed)
   const parsed = new Map(read.parsed.map((one) => [one.file, one]))
   const resolver = new Resolver(files)
@@ -99,7 +99,7 @@ async function analyzeHere(
   for (const [index, part] of parts.entries()) {
     const isFirst = index === 0
     const own = {
-      parsed: part.files.flatMap((file) => parsed.get(file) ?? []),
+      parsed: part.flatMap((file) => parsed.get(file) ?? []),
       diagnostics: isFirst ? read.diagnostics : [],
     }
     const context = {
@@ -122,29 +122,22 @@ async function analyzeHere(
   return results
 }
 
-/** One part after the other, or several at once: nothing of a part is kept but what was found. */
-async function analyzeShared(
+/** One part after the other: nothing is kept of a part but what was found. */
+async function analyzeApart(
   options: AnalyzeOptions,
   { clock }: Kernel,
 ): Promise<readonly PartResult[]> {
-  const { root, files, rules, models, guards, overlays = new Map(), helpers } = options
+  const { root, files, models, overlays, signal } = options
   const catalogue = await loadCatalogue(models)
   const resolver = new Resolver(files)
-  const textOf = (file: string): string | undefined => overlays.get(file) ?? readText(file)
-  const parts = await partsOf(files, textOf, resolver, clock)
-  const start = {
-    root,
-    files,
-    overlays,
-    ...(rules !== undefined && { rules }),
-    ...(models !== undefined && { models }),
-    ...(guards !== undefined && { guards }),
+  const texts = new SourceTexts(overlays)
+  const parts = await partsOf(files, (file) => texts.look(file), resolver, clock)
+  const results: PartResult[] = []
+  for (const part of parts) {
+    const began = clock.now()
+    const read = await readProgram({ root, files: part, texts, signal, clock })
+    const context = { options, catalogue, resolver, clock }
+    results.push(await analyzePart(read, clock.now() - began, context))
   }
-  return shareParts(parts, { options, overlays, catalogue, resolver, clock, start, helpers })
-}
-
-/** Only to see what it imports: why it cannot be read is told when it is. */
-function readText(file: string): string | undefined {
-  const source = readSource(file)
-  return 'text' in source ? source.text : undefined
+  return results
 }

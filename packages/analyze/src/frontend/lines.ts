@@ -6,18 +6,24 @@ export interface Position {
 
 /** Ends of lines as JavaScript and its editors count them. */
 const lineEnd = /\r\n|[\n\r\u2028\u2029]/g
-const rareEnd = /\r(?!\n)|[\u2028\u2029]/
+const lonelyReturn = /\r(?!\n)/
 
 /** Offsets at which lines begin; the first is 0. */
 export function lineStarts(text: string): Uint32Array {
   const starts = [0]
-  if (rareEnd.test(text)) {
+  if (hasRareEnds(text)) {
     for (const match of text.matchAll(lineEnd)) starts.push(match.index + match[0].length)
   } else {
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1))
       starts.push(at + 1)
   }
   return Uint32Array.from(starts)
+}
+
+/** Looked for one by one: each is found, or not, faster than a pattern finds any. */
+function hasRareEnds(text: string): boolean {
+  if (text.includes('\u2028') || text.includes('\u2029')) return true
+  return text.includes('\r') && lonelyReturn.test(text)
 }
 
 /** Offsets outside the text are taken to its nearest end. */

@@ -11,7 +11,7 @@ import type { Diagnostic } from '../analysis.ts'
 import { toSlashes } from './discover.ts'
 import { parseSource } from './parse.ts'
 import type { ParsedFile } from './parse.ts'
-import { readSource } from './source-text.ts'
+import type { SourceTexts } from './source-text.ts'
 import { Turns } from './turns.ts'
 
 export interface ReadOptions {
@@ -19,8 +19,7 @@ export interface ReadOptions {
   readonly root: string
   /** Absolute. */
   readonly files: readonly string[]
-  /** Text that is newer than the file on disk, by absolute path. */
-  readonly overlays?: ReadonlyMap<string, string> | undefined
+  readonly texts: SourceTexts
   readonly cache?: SourceCache | undefined
   readonly signal?: AbortSignal | undefined
   readonly clock: Clock
@@ -82,13 +81,12 @@ export class SourceCache {
   }
 }
 
-function readOne(file: string, { root, overlays, cache }: ReadOptions): ReadFile {
-  const overlay = overlays?.get(file)
-  const stamp = overlay === undefined ? stampOf(file) : `text ${overlay}`
+function readOne(file: string, { root, texts, cache }: ReadOptions): ReadFile {
+  const stamp = cache === undefined ? '' : stampOf(file, texts.overlay(file))
   const known = cache?.get(file, stamp)
   if (known !== undefined) return known
   const name = toSlashes(path.relative(root, file))
-  const source = overlay === undefined ? readSource(file) : { text: overlay }
+  const source = texts.take(file)
   if ('reason' in source) {
     const { reason, message } = source
     // What is made from other files is left out like the output of a build: that is no gap.
@@ -117,7 +115,9 @@ function parseDiagnostics(parsed: ParsedFile, file: string): Diagnostic[] {
   return [{ kind: 'parse-error', file, line, message: error.message, isIncomplete: true }]
 }
 
-function stampOf(file: string): string {
+/** The same stamp is the same text. */
+function stampOf(file: string, overlay: string | undefined): string {
+  if (overlay !== undefined) return `text ${overlay}`
   try {
     const { size, mtimeMs, ctimeMs, ino } = statSync(file)
     return `${size} ${mtimeMs} ${ctimeMs} ${ino}`

@@ -29,6 +29,37 @@ const minified: NoSource = {
 /** Above this a file is data or a bundle: nobody edits it, and its tree would fill the memory. */
 export const maximumBytes: number = 8 * 1024 * 1024
 
+/** The texts of files: what was only looked at is kept until it is taken, so nothing is read twice. */
+export class SourceTexts {
+  readonly #overlays: ReadonlyMap<string, string> | undefined
+  readonly #looked = new Map<string, SourceText | NoSource>()
+
+  /** @param overlays Text that is newer than the file on disk, by absolute path. */
+  constructor(overlays?: ReadonlyMap<string, string>) {
+    this.#overlays = overlays
+  }
+
+  /** The text that is newer than the file on disk. */
+  overlay(file: string): string | undefined {
+    return this.#overlays?.get(file)
+  }
+
+  /** What a file says, before it is read for good: why it cannot be read is told then. */
+  look(file: string): string | undefined {
+    const source = this.take(file)
+    this.#looked.set(file, source)
+    return 'text' in source ? source.text : undefined
+  }
+
+  take(file: string): SourceText | NoSource {
+    const text = this.overlay(file)
+    if (text !== undefined) return { text }
+    const looked = this.#looked.get(file)
+    this.#looked.delete(file)
+    return looked ?? readSource(file)
+  }
+}
+
 /** Reads a file. Never throws. */
 export function readSource(file: string): SourceText | NoSource {
   let bytes: Buffer | NoSource

@@ -71,25 +71,37 @@ function lowerCallOf(
     containerEffects(cx, target.object, target.name, args, values, isAwaited, node) ??
     lowerExternalEffect(cx, callee, target.name, args, isAwaited, node)
   const guard = guardOf(cx, target, callee, args, values)
-  const span = { owner: cx.unit, start: node.start, end: node.end }
-  if (guard?.op === 'release') cx.emit({ ...guard, op: 'release', ...span })
+  if (guard?.op === 'release') cx.emit({ ...guard, op: 'release', ...spanOf(cx, node) })
   emitCall(cx, site, target.object)
-  const role = ({ index, node: given }: InlineFunction): CallbackRole => {
-    if (guard?.op === 'scoped' && index === functions.at(-1)?.index) return 'guarded'
-    const isOwn = target.objectText === '' || target.objectText === 'this'
-    // What an async function does after its first await is done only when somebody waits for it.
-    if (isOwn && (!given.async || isAwaited) && cx.file.ownCallbacks.runsAtOnce(target.name, index))
-      return 'sync'
-    const named = roleOf(target.name, target.objectText, values[0]?.literal === 'string')
-    return named === 'sync' && takesError(given) ? 'later' : named
-  }
   let result: Value = resultOf(site, target.object, values, effect)
   for (const one of functions) {
-    const use = { ...one, role: role(one) }
+    const isGuarded = guard?.op === 'scoped' && one.index === functions.at(-1)?.index
+    const role = isGuarded ? 'guarded' : roleIn(cx, target, one, values, isAwaited)
+    const use = { ...one, role }
     result = runCallback(cx, site, use, result, guard?.op === 'scoped' ? guard : undefined)
   }
-  if (guard?.op === 'acquire') cx.emit({ ...guard, op: 'acquire', ...span })
+  if (guard?.op === 'acquire') cx.emit({ ...guard, op: 'acquire', ...spanOf(cx, node) })
   return result
+}
+
+function spanOf(cx: HostLowering, { start, end }: CallExpression) {
+  return { owner: cx.unit, start, end }
+}
+
+/** How the function that is handed over is run. */
+function roleIn(
+  cx: HostLowering,
+  { name, objectText }: Target,
+  { index, node: given }: InlineFunction,
+  values: readonly Value[],
+  isAwaited: boolean,
+): CallbackRole {
+  const isOwn = objectText === '' || objectText === 'this'
+  // What an async function does after its first await is done only when somebody waits for it.
+  if (isOwn && (!given.async || isAwaited) && cx.file.ownCallbacks.runsAtOnce(name, index))
+    return 'sync'
+  const named = roleOf(name, objectText, values[0]?.literal === 'string')
+  return named === 'sync' && takesError(given) ? 'later' : named
 }
 
 /** `(err, rows) => …` is called with an answer, whatever the callee is named. */
@@ -126,7 +138,8 @@ function lowerArguments(
 ): { values: Value[]; functions: InlineFunction[] } {
   const values: Value[] = []
   const functions: InlineFunction[] = []
-  for (const [index, arg] of args.entries()) {
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index]!
     const inner = arg.type === 'SpreadElement' ? arg.argument : (arg as Expression)
     if (isFunctionNode(inner)) {
       functions.push({ index, node: inner })

@@ -82,11 +82,14 @@ export interface GuardEvent {
 
 export type Event = Access | Suspension | CallSite | GuardEvent
 
+/** Shared by all that have none: most have none. */
+const none: readonly Block[] = []
+
 export class Block {
   readonly id: number
   readonly events: Event[] = []
   /** Changed by `linkTo` only. */
-  next: readonly Block[] = []
+  next: readonly Block[] = none
   /** Inside a `finally` or `catch`: 0 none, 1 catch, 2 finally. */
   readonly cleanup: 0 | 1 | 2
   readonly isLoopBody: boolean
@@ -94,7 +97,7 @@ export class Block {
   /** Of the entry of a later callback: the block that hands it over. */
   handedOverBy: Block | undefined
   /** Later callbacks that are handed over at the end of this block. */
-  readonly handsOver: Block[] = []
+  handsOver: readonly Block[] = none
 
   constructor(id: number, cleanup: 0 | 1 | 2, isLoopBody: boolean) {
     this.id = id
@@ -137,7 +140,7 @@ export function connectForks(blocks: readonly Block[], forks: readonly Fork[]): 
   let mark = 0
   for (const fork of forks) {
     fork.to.handedOverBy = fork.from
-    fork.from.handsOver.push(fork.to)
+    fork.from.handsOver = [...fork.from.handsOver, fork.to]
     mark++
     const stack: Block[] = [fork.from]
     seen[fork.from.id] = mark

@@ -337,7 +337,8 @@ class Linker {
 
   /** Functions that are handed over by name: `on('close', this.onClose)`. */
   #linkReferences(site: CallSite): void {
-    for (const [index, value] of site.args.entries()) {
+    for (let index = 0; index < site.args.length; index++) {
+      const value = site.args[index]!
       const { location } = value
       const unit =
         value.unit ??

@@ -56,8 +56,6 @@ interface Pending {
   readonly fields?: { readonly owner: ClassUnit; readonly fields: readonly Field[] }
 }
 
-/** From the start of a word only: source maps are words of megabytes. */
-const prototypePattern = /(?<![\w$])([A-Za-z_$][\w$]*)\.prototype\b/g
 const annotationPattern = /@(serial|requestScoped|guardedBy\([^)]*\))/g
 
 class LowerFile implements FileLowering {
@@ -85,9 +83,7 @@ class LowerFile implements FileLowering {
     this.guards = guards
     this.ownCallbacks = new OwnCallbacks(parsed.program)
     this.#counters = counters
-    this.prototypes = parsed.text.includes('.prototype')
-      ? new Set(Array.from(parsed.text.matchAll(prototypePattern), (match) => match[1]!))
-      : new Set()
+    this.prototypes = prototypesIn(parsed.text)
     this.#annotations = annotationsOf(parsed)
     const file = {
       id: counters.file++,
@@ -269,9 +265,24 @@ class LowerFile implements FileLowering {
   }
 }
 
+/** Longer names are none: source maps are words of megabytes. */
+const longestName = 100
+const nameBefore = /(?<![\w$])[A-Za-z_$][\w$]*$/
+
+/** Names that have a `.prototype` somewhere in the text. */
+function prototypesIn(text: string): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (let at = text.indexOf('.prototype'); at !== -1; at = text.indexOf('.prototype', at + 10)) {
+    const name = nameBefore.exec(text.slice(Math.max(0, at - longestName), at))
+    if (name !== null) found.add(name[0])
+  }
+  return found
+}
+
 function annotationsOf(parsed: ParsedFile): { end: number; names: string[] }[] {
   const found: { end: number; names: string[] }[] = []
-  if (!/@(?:serial|requestScoped|guardedBy)/.test(parsed.text)) return found
+  const { text } = parsed
+  if (!['@serial', '@requestScoped', '@guardedBy'].some((name) => text.includes(name))) return found
   for (const comment of parsed.comments) {
     const names = Array.from(comment.value.matchAll(annotationPattern), (match) => match[1]!)
     if (names.length > 0) found.push({ end: comment.end, names })

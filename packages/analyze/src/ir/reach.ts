@@ -27,12 +27,10 @@ export function assignReach(units: readonly FunctionUnit[], classes: readonly Cl
       add(unit, 'exported', reasonOf(unit, `${unit.name} is handed out`))
   }
   for (let unit = work.pop(); unit !== undefined; unit = work.pop()) {
-    const reasons = [...unit.reachWhy]
-    for (const site of unit.calls)
-      for (const target of site.targets)
-        for (const [reach, reason] of reasons) add(target, reach, reason)
-    for (const inner of children.get(unit) ?? [])
-      for (const [reach, reason] of reasons) add(inner, reach, reason)
+    for (const [reach, reason] of unit.reachWhy) {
+      for (const site of unit.calls) for (const target of site.targets) add(target, reach, reason)
+      for (const inner of children.get(unit) ?? []) add(inner, reach, reason)
+    }
   }
 
   function addRoots(unit: FunctionUnit, addTo: typeof add): void {

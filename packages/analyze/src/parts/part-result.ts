@@ -3,7 +3,7 @@ import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import type { Program } from '../ir/program.ts'
 
-/** What was found in one part. Plain data, but for the program, which stays where it was made. */
+/** What was found in one part. */
 export interface PartResult {
   readonly findings: readonly PartFinding[]
   readonly diagnostics: readonly Diagnostic[]

@@ -3,11 +3,11 @@
  *
  * A part is a package of the program, or several that import each other. Findings of one part do not
  * depend on the others: a method that only one class *of the part* has is still a guess worth making,
- * and two packages that never meet share no state. So parts can be analysed one after the other, which
- * needs the memory of the largest, or at the same time on several cores.
+ * and two packages that never meet share no state. So parts are analysed one after the other, which
+ * needs the memory of the largest, not of all.
  *
  * I1. Every file is in exactly one part.
- * I2. The parts depend on the texts only, not on how many helpers there are.
+ * I2. The parts depend on the texts only, not on what is asked for or kept.
  *
  * Imports are found in the text, before anything is parsed. One that is written so that it is not found
  * (a comment between `require(` and the name) and leads out of its package is not followed.
@@ -18,12 +18,8 @@ import { readJsonObject } from '../frontend/resolve/json.ts'
 import type { Resolver } from '../frontend/resolve/resolve.ts'
 import { Turns } from '../frontend/turns.ts'
 
-export interface Part {
-  /** Absolute paths, sorted. */
-  readonly files: readonly string[]
-  /** Characters in them; 0 when there is only one part, whose size decides nothing. */
-  readonly size: number
-}
+/** Absolute paths of files, sorted. */
+export type Part = readonly string[]
 
 /**
  * Splits the files of a program, in the order of their first files.
@@ -44,9 +40,7 @@ export async function partsOf(
     const program = new Set(files)
     const turns = new Turns(clock)
     for (const file of sorted) {
-      const text = textOf(file) ?? ''
-      groups.grow(file, text.length)
-      for (const specifier of importsIn(text)) {
+      for (const specifier of importsIn(textOf(file) ?? '')) {
         if (staysInside(file, specifier, packages)) continue
         const target = resolver.resolveImport(file, specifier)
         if (target.kind === 'file' && program.has(target.file)) groups.join(file, target.file)
@@ -95,15 +89,10 @@ class PackageFolders {
 class Groups {
   readonly #packageOf = new Map<string, string>()
   readonly #joinedTo = new Map<string, string>()
-  readonly #sizes = new Map<string, number>()
 
   add(file: string, folder: string): void {
     this.#packageOf.set(file, folder)
     if (!this.#joinedTo.has(folder)) this.#joinedTo.set(folder, folder)
-  }
-
-  grow(file: string, size: number): void {
-    this.#sizes.set(file, size)
   }
 
   get count(): number {
@@ -122,10 +111,7 @@ class Groups {
       if (known === undefined) groups.set(group, [file])
       else known.push(file)
     }
-    return Array.from(groups.values(), (files) => ({
-      files,
-      size: files.reduce((sum, file) => sum + (this.#sizes.get(file) ?? 0), 0),
-    }))
+    return [...groups.values()]
   }
 
   #groupOf(file: string): string {

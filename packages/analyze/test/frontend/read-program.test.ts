@@ -4,6 +4,7 @@ import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { readProgram, SourceCache, type ReadProgram } from '../../src/frontend/read-program.ts'
+import { SourceTexts } from '../../src/frontend/source-text.ts'
 import { tempFolder, writeFiles, type Files } from '../support/temp-folder.ts'
 
 const { clock } = systemKernel
@@ -14,7 +15,10 @@ function reading(
 ): { readonly root: string; readonly read: (cache?: SourceCache) => Promise<ReadProgram> } {
   const root = tempFolder(t, files)
   const paths = Object.keys(files).map((name) => path.join(root, name))
-  return { root, read: (cache) => readProgram({ root, files: paths, cache, clock }) }
+  return {
+    root,
+    read: (cache) => readProgram({ root, files: paths, texts: new SourceTexts(), cache, clock }),
+  }
 }
 
 test('nothing of the rest is lost when files cannot be read', async (t) => {
@@ -74,7 +78,13 @@ test('text that is newer than the disk is read instead, and kept as long as it i
   const file = path.join(root, 'a.ts')
   const cache = new SourceCache()
   const read = (text: string): Promise<ReadProgram> =>
-    readProgram({ root, files: [file], overlays: new Map([[file, text]]), cache, clock })
+    readProgram({
+      root,
+      files: [file],
+      texts: new SourceTexts(new Map([[file, text]])),
+      cache,
+      clock,
+    })
   const first = await read('let newer')
   assert.equal(first.parsed[0]?.text, 'let newer')
   assert.equal((await read('let newer')).parsed[0], first.parsed[0])
@@ -85,5 +95,7 @@ test('an aborted read ends between files', async (t) => {
   const { root } = reading(t, { 'a.ts': '' })
   const signal = AbortSignal.abort(new Error('enough'))
   const files = [path.join(root, 'a.ts')]
-  await assert.rejects(readProgram({ root, files, signal, clock }), { message: 'enough' })
+  await assert.rejects(readProgram({ root, files, texts: new SourceTexts(), signal, clock }), {
+    message: 'enough',
+  })
 })

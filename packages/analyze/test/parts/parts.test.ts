@@ -13,7 +13,7 @@ async function partsIn(t: TestContext, files: Files): Promise<readonly (readonly
   const sources = names.map((name) => path.join(root, name))
   const textOf = (file: string): string => String(files[path.relative(root, file)])
   const parts = await partsOf(sources, textOf, new Resolver(sources), new VirtualClock())
-  return parts.map((part) => part.files.map((file) => path.relative(root, file)))
+  return parts.map((part) => part.map((file) => path.relative(root, file)))
 }
 
 const manifest = (name: string): string => JSON.stringify({ name, main: 'index.js' })

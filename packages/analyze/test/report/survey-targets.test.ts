@@ -36,7 +36,8 @@ async function programOf(text: string): Promise<Program> {
   const root = path.resolve('/survey')
   const file = path.join(root, 'store.ts')
   const overlays = new Map([[file, text]])
-  return (await analyze({ root, files: [file], types: 'none', overlays, keepsProgram: true })).program
+  return (await analyze({ root, files: [file], types: 'none', overlays, keepsProgram: true }))
+    .program
 }
 
 test('a function: what it shares, with whom, under which guard, and where it lets others run', async () => {
