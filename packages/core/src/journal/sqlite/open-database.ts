@@ -10,7 +10,7 @@
  *   of another program ──▶ HDL_STORE_FAILED
  *   without tables ──▶ HDL_NO_JOURNAL          (for reading: whoever made it was killed, or is about to)
  */
-import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
@@ -27,13 +27,16 @@ const busyTimeout = 30_000
 /** Larger files are not read from end to end when they are opened: 16 MiB take about 0.06 s. */
 const wholeCheckLimit = 16 * 2 ** 20
 
+/** Bytes of the header that every database begins with. */
+const shortestDatabase = 100
+
 /** Bytes of log that are kept for reuse; more is given back to the file system. */
 export const keptLog: number = 16 * 2 ** 20
 
 export function openForWriting(file: string, durability: Durability): DatabaseSync {
   try {
     mkdirSync(dirname(file), { recursive: true })
-    checkIsDatabase(file)
+    checkLength(file)
     const database = new DatabaseSync(file, { timeout: busyTimeout })
     try {
       if (!isEmpty(database)) checkContent(database, file)
@@ -65,7 +68,7 @@ export function openForReading(file: string, checked: boolean): DatabaseSync {
     throw new HeddleError('HDL_STORE_FAILED', details)
   }
   try {
-    checkIsDatabase(file)
+    checkLength(file)
     const database = openReadOnly(file)
     try {
       if (checked) return database
@@ -117,19 +120,17 @@ class Damage extends Error {
   readonly errcode = 11
 }
 
-/** SQLite itself would take a file of less than a header for an empty database, and overwrite it. */
-function checkIsDatabase(file: string): void {
-  if (!existsSync(file) || statSync(file).size === 0) return
-  const header = Buffer.alloc(16)
-  const descriptor = openSync(file, 'r')
-  try {
-    readSync(descriptor, header)
-  } finally {
-    closeSync(descriptor)
-  }
-  if (header.toString('latin1') !== 'SQLite format 3\0') {
-    throw new Damage('it does not begin as a database does')
-  }
+/**
+ * SQLite itself would take a file of a byte for an empty database, and overwrite it. Anything longer it
+ * refuses.
+ *
+ * The file is not opened for that: to close it would take away all locks that this process has on it
+ * (POSIX), those of a journal that is open in another thread among them. Other programs would then
+ * take the log for one that nobody uses, and remove it.
+ */
+function checkLength(file: string): void {
+  const { size } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 }
+  if (size > 0 && size < shortestDatabase) throw new Damage('it is too short for a database')
 }
 
 function isEmpty(database: DatabaseSync): boolean {

@@ -56,3 +56,14 @@ test('an open journal does not keep a program alive; rows that are on their way 
   assert.equal((await story(reader, 'forgotten')).length, 5002)
   assert.equal((await reader.runs())[0]?.state, 'interrupted')
 })
+
+test('law 6: other programs see that the database is in use, also after this one has read from it', async () => {
+  await using store = await newStore()
+  await using journal = await store.open()
+  await using _reader = await store.open({ readOnly: true })
+  await journal.runs()
+  // One that could have the file for itself may remove the log, with what was acknowledged in it.
+  const child = start('take-whole-file.ts', store.file)
+  const [said] = (await once(child.stdout, 'data')) as [Buffer]
+  assert.equal(said.toString(), 'database is locked')
+})
