@@ -8,6 +8,7 @@
  *  S1  Only zeros are added, and only behind the end of the file: SQLite takes them for no part of the
  *      log, because a frame of zeros has neither its salt nor its checksum.
  *  S2  What fails here fails nothing else: without room a commit makes the file longer itself.
+ *  S3  Room is added only by who may write to the database: nobody else changes the log meanwhile.
  *
  * Why: a commit that makes the file longer waits for the medium twice, for the bytes and for the new
  * length; one that writes over zeros waits once. 0.22 instead of 0.32 to 0.51 ms (docs/decisions/0064).
@@ -36,7 +37,7 @@ export class LogSpace {
   readonly #look = new DataView(new ArrayBuffer(pageNumber))
   /**
    * Where a frame will begin when little room is left; undefined when no more is to be added. At first
-   * the beginning of the log, of which nothing is left once it is used at all.
+   * the beginning of the log: how much room there is behind it is not known yet.
    */
   #tripwire: number | undefined = 0
 
@@ -47,14 +48,16 @@ export class LogSpace {
     this.#limit = limit
   }
 
-  /** Adds room when little is left. To be called after each commit. */
-  keepAhead(): void {
-    if (this.#tripwire === undefined) return
-    readSync(this.#descriptor, this.#look, 0, pageNumber, this.#tripwire)
-    if (this.#look.getUint32(0) !== 0) this.#extend()
+  /** Whether little room is left. To be asked after each commit. */
+  get isShort(): boolean {
+    if (this.#tripwire === undefined) return false
+    const read = readSync(this.#descriptor, this.#look, 0, pageNumber, this.#tripwire)
+    // Another program may have cut the log.
+    return read < pageNumber || this.#look.getUint32(0) !== 0
   }
 
-  #extend(): void {
+  /** Adds room, in a transaction that may write (S3). */
+  extend(): void {
     this.#tripwire = undefined
     const { size } = fstatSync(this.#descriptor)
     const end = size + step

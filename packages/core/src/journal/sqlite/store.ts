@@ -228,16 +228,28 @@ export class JournalStore {
   }
 
   /** From here on there is room in the log ahead of what is written. */
-  reserveLog(file: string): void {
+  reserveLog(): void {
     const { page_size: pageSize } = this.#database.prepare('PRAGMA page_size').get()!
-    this.#logSpace = new LogSpace(`${file}-wal`, pageSize as number, keptLog)
-    this.#logSpace.keepAhead()
+    // Where SQLite has its log: the name that was given may be that of a link.
+    const log = `${this.#database.location()}-wal`
+    this.#logSpace = new LogSpace(log, pageSize as number, keptLog)
+    this.#keepAhead()
   }
 
   /** What the log needs after a commit: room ahead, and to be moved into the database before it is too long. */
   keepUp(): void {
     if (this.#logPages >= 4 * checkpointPages) this.checkpoint()
-    this.#logSpace?.keepAhead()
+    this.#keepAhead()
+  }
+
+  #keepAhead(): void {
+    if (this.#logSpace?.isShort !== true) return
+    this.#begin.run()
+    try {
+      this.#logSpace.extend()
+    } finally {
+      this.#database.exec('ROLLBACK')
+    }
   }
 
   /** Whether there is something that is better done while nobody waits. */

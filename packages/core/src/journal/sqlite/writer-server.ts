@@ -145,7 +145,7 @@ export class WriterServer {
       removeOrphans(database, file)
       const store = new JournalStore(database, { pid, at: openedAt })
       // Otherwise nobody waits for the length of the log.
-      if (durability === 'fsync') this.#attempt(() => store.reserveLog(file))
+      if (durability === 'fsync') this.#attempt(() => store.reserveLog())
       this.#store = store
       return store.opened()
     } catch (error) {

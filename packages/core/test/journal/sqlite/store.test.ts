@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { statSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { DatabaseSync } from 'node:sqlite'
 import type { BatchWire, Cell, RunChange } from '../../../src/journal/sqlite/messages.ts'
 import { openForWriting } from '../../../src/journal/sqlite/open-database.ts'
 import { JournalStore } from '../../../src/journal/sqlite/store.ts'
@@ -97,5 +98,37 @@ test('the log is moved into the database before it grows without bound', async (
   }
   assert.ok(largest < 32 * 2 ** 20, `the log has grown to ${largest} bytes`)
   assert.ok(statSync(file).size > 5 * 2 ** 20)
+  store.close(2, true)
+})
+
+test('S3: no room is added to the log while another program writes to the database', async () => {
+  await using folder = await newFolder()
+  const file = path.join(folder.path, 'x.db')
+  const database = openForWriting(file, 'fsync')
+  database.exec('PRAGMA busy_timeout = 0')
+  const store = new JournalStore(database, { pid: 1, at: 1 })
+  const size = (): number => statSync(`${file}-wal`).size
+  const before = size()
+  {
+    using other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    assert.throws(() => store.reserveLog(), /locked/)
+    assert.equal(size(), before)
+  }
+  store.keepUp()
+  assert.equal(size(), before + 2 ** 20)
+  store.write([wire({ first: 1, rows: [row(1, 0)] })])
+  assert.equal(size(), before + 2 ** 20)
+  store.close(2, true)
+})
+
+test('room is added to the log of the database, not of a link to it', async () => {
+  await using folder = await newFolder()
+  const file = path.join(folder.path, 'x.db')
+  const link = path.join(folder.path, 'link.db')
+  symlinkSync(file, link)
+  const store = new JournalStore(openForWriting(link, 'fsync'), { pid: 1, at: 1 })
+  store.reserveLog()
+  assert.ok(statSync(`${file}-wal`).size > 2 ** 20)
   store.close(2, true)
 })
