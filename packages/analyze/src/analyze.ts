@@ -93,7 +93,8 @@ async function analyzeTogether(
   types?.read(read.parsed)
   const parsed = new Map(read.parsed.map((one) => [one.file, one]))
   const resolver = new Resolver(files)
-  const parts = await partsOf(files, (file) => parsed.get(file)?.text, resolver, clock)
+  const textOf = (file: string): string | undefined => parsed.get(file)?.text
+  const parts = await partsOf(files, textOf, resolver, clock, signal)
   const counters = { unit: 0, class: 0, file: 0 }
   const results: PartResult[] = []
   for (const [index, part] of parts.entries()) {
@@ -131,7 +132,7 @@ async function analyzeApart(
   const catalogue = await loadCatalogue(models)
   const resolver = new Resolver(files)
   const texts = new SourceTexts(overlays)
-  const parts = await partsOf(files, (file) => texts.look(file), resolver, clock)
+  const parts = await partsOf(files, (file) => texts.look(file), resolver, clock, signal)
   const results: PartResult[] = []
   for (const part of parts) {
     const began = clock.now()

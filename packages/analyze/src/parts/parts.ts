@@ -10,7 +10,7 @@
  * I2. The parts depend on the texts only, not on what is asked for or kept.
  *
  * Imports are found in the text, before anything is parsed. One that is written so that it is not found
- * (a comment between `require(` and the name) and leads out of its package is not followed.
+ * (a name with an escape in it) and leads out of its package is not followed.
  */
 import path from 'node:path'
 import type { Clock } from '@heddle/core/lowlevel'
@@ -24,13 +24,14 @@ export type Part = readonly string[]
 /**
  * Splits the files of a program, in the order of their first files.
  *
- * *Cancellation*: none; it is short. *Fairness*: it yields to the loop every few files.
+ * *Cancellation*: the signal is looked at between files. *Fairness*: it yields to the loop every few.
  */
 export async function partsOf(
   files: readonly string[],
   textOf: (file: string) => string | undefined,
   resolver: Resolver,
   clock: Clock,
+  signal?: AbortSignal,
 ): Promise<readonly Part[]> {
   const packages = new PackageFolders()
   const groups = new Groups()
@@ -40,6 +41,7 @@ export async function partsOf(
     const program = new Set(files)
     const turns = new Turns(clock)
     for (const file of sorted) {
+      signal?.throwIfAborted()
       for (const specifier of importsIn(textOf(file) ?? '')) {
         if (staysInside(file, specifier, packages)) continue
         const target = resolver.resolveImport(file, specifier)
@@ -51,7 +53,12 @@ export async function partsOf(
   return groups.all()
 }
 
-const imported = /\b(?:from|import|require)\s*\(?\s*(['"])([^'"\n]+)\1/g
+/** White space and comments. Each can be read in one way only, so that nothing is tried twice. */
+const gap = String.raw`(?:\s|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|//[^\n]*\n)*`
+const imported = new RegExp(
+  String.raw`\b(?:from|import|require)${gap}(?:\(${gap})?(['"])([^'"\n]+)\1`,
+  'g',
+)
 
 function importsIn(text: string): ReadonlySet<string> {
   return new Set(Array.from(text.matchAll(imported), (match) => match[2]!))
@@ -62,15 +69,23 @@ function staysInside(file: string, specifier: string, packages: PackageFolders):
   if (!specifier.startsWith('.')) return specifier.startsWith('node:')
   const target = path.resolve(path.dirname(file), specifier)
   const folder = packages.of(file)
-  return target === folder || packages.of(target) === folder
+  return target === folder || (packages.of(target) === folder && !packages.has(target))
 }
 
 /** The folder of the package that a file belongs to: the nearest one whose manifest has a name. */
 class PackageFolders {
   readonly #known = new Map<string, string>()
+  readonly #found = new Set<string>()
+
+  /** Whether a file that was asked about belongs to the package in this folder. */
+  has(folder: string): boolean {
+    return this.#found.has(folder)
+  }
 
   of(file: string): string {
-    return this.#in(path.dirname(file))
+    const folder = this.#in(path.dirname(file))
+    this.#found.add(folder)
+    return folder
   }
 
   #in(folder: string): string {

@@ -39,6 +39,8 @@ test('every way to import joins two packages', async (t) => {
     "import\n  'b'",
     "import b from '../b/index.js'",
     "const b = require( '../b' )",
+    "const b = await import(/* webpackChunkName: 'b' */ '../b')",
+    "import b from // the other one\n  'b'",
   ]
   for (const way of ways) {
     const parts = await partsIn(t, {
@@ -51,6 +53,18 @@ test('every way to import joins two packages', async (t) => {
     })
     assert.deepEqual(parts, [['a/index.js', 'b/index.js'], ['c/index.js']], way)
   }
+})
+
+test('a package inside another one is joined to who imports its folder', async (t) => {
+  const parts = await partsIn(t, {
+    'package.json': manifest('all'),
+    'index.js': "import './plugins/a'",
+    'plugins/a/package.json': manifest('a'),
+    'plugins/a/index.js': '',
+    'plugins/b/package.json': manifest('b'),
+    'plugins/b/index.js': '',
+  })
+  assert.deepEqual(parts, [['index.js', 'plugins/a/index.js'], ['plugins/b/index.js']])
 })
 
 test('a manifest without a name is not a package, and files without one are one part', async (t) => {
