@@ -65,6 +65,9 @@ const noBytes = new Uint8Array(0)
 /** Rows read in one go when the nodes of an ended run are counted: about 0.5 ms. */
 const countPage = 500
 
+/** Ended runs that are remembered for counting; more are found again in the database. */
+const countAhead = 1000
+
 /** Pages in the write-ahead log from which on it is moved into the database. */
 const checkpointPages = 1000
 
@@ -104,6 +107,8 @@ export class JournalStore {
   readonly #result: Insert
   readonly #statements = new Map<string, StatementSync>()
   readonly #counting: Counting[] = []
+  /** Whether there are ended runs that are neither counted nor remembered. */
+  #hasUncounted = false
   #logSpace: LogSpace | undefined
   /** Pages that were written since the last checkpoint, about. */
   #logPages = 0
@@ -119,11 +124,7 @@ export class JournalStore {
     this.#result = new Insert(database, 'result', ['position', 'value'])
     const opened = prepare('INSERT INTO session (pid, started_at) VALUES (?, ?)').run(by.pid, by.at)
     this.#session = Number(opened.lastInsertRowid)
-    for (const { run } of prepare(
-      'SELECT run FROM run WHERE ended_at IS NOT NULL AND counts IS NULL',
-    ).iterate()) {
-      this.#countLater(run as number)
-    }
+    this.#findUncounted()
   }
 
   opened(): Opened {
@@ -224,7 +225,16 @@ export class JournalStore {
   }
 
   #countLater(run: number): void {
-    this.#counting.push({ run, fold: new CountFold(), position: 0 })
+    if (this.#counting.length >= countAhead) this.#hasUncounted = true
+    else this.#counting.push({ run, fold: new CountFold(), position: 0 })
+  }
+
+  #findUncounted(): void {
+    this.#hasUncounted = false
+    const found = this.#prepared(
+      `SELECT run FROM run WHERE ended_at IS NOT NULL AND counts IS NULL LIMIT ${countAhead + 1}`,
+    ).all()
+    for (const { run } of found) this.#countLater(run as number)
   }
 
   /** From here on there is room in the log ahead of what is written. */
@@ -293,6 +303,7 @@ export class JournalStore {
         JSON.stringify(counting.fold.counts()),
         counting.run,
       ])
+      if (this.#hasUncounted && this.#counting.length === 0) this.#findUncounted()
     }
   }
 
@@ -300,9 +311,12 @@ export class JournalStore {
   close(at: number, clean: boolean): void {
     try {
       if (!clean) return
+      // In one commit: each count would wait for the medium.
+      this.#begin.run()
       // Of very long runs the counts can be made up for by whoever opens the journal next.
       for (let page = 0; page < 200 && this.#counting.length > 0; page++) this.#countSome()
       this.#run('UPDATE session SET closed_at = ? WHERE session = ?', [at, this.#session])
+      this.#commit.run()
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } finally {
       this.#logSpace?.close()

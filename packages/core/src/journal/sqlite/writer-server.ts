@@ -5,8 +5,9 @@
  * gathers, so the group grows with the load and nobody waits for a timer (natural group commit).
  *
  * The log is moved into the database when nothing has come for a while, or when it has grown to four
- * times the size for that: after an acknowledgement, never before it. So is the counting of runs that
- * have ended: the next one may begin right then, and is not to wait for it.
+ * times the size for that: after an acknowledgement, never before it. The counting of runs that have
+ * ended waits for the same quiet: the next one may begin right then, and is not to wait for it. After a
+ * second without quiet both are done between messages.
  */
 import { encodeError } from '../../threads/error-wire.ts'
 import {
@@ -31,6 +32,9 @@ const groupRows = 16_384
 /** Milliseconds without a message after which there is time for what nobody waits for. */
 const quietTime = 25
 
+/** How often that is waited for: then it is done between messages, until nothing of it is left. */
+const mostPuttingsOff = 40
+
 export interface WriterPort {
   post(message: FromWriter): void
   /** The next message that has arrived already. */
@@ -49,6 +53,8 @@ export class WriterServer {
   #idlePlanned = false
   /** Whether nothing has come since idle work was planned. */
   #isQuiet = false
+  /** How often idle work was put off since there was none. */
+  #puttingsOff = 0
 
   constructor(data: WriterData, port: WriterPort) {
     this.#data = data
@@ -94,15 +100,21 @@ export class WriterServer {
   }
 
   #planIdle(quiet: number): void {
-    if (this.#idlePlanned || this.#failed || this.#store?.hasIdleWork !== true) return
+    if (this.#idlePlanned || this.#failed) return
+    if (this.#store?.hasIdleWork !== true) {
+      this.#puttingsOff = 0
+      return
+    }
     this.#idlePlanned = true
     this.#isQuiet = true
     this.#port.whenIdle(quiet, () => {
       this.#idlePlanned = false
       const store = this.#store
       if (store === undefined || this.#failed) return
-      if (!this.#isQuiet) this.#planIdle(quietTime)
-      else if (this.#attempt(() => store.workIdly())) this.#planIdle(0)
+      if (!this.#isQuiet && this.#puttingsOff < mostPuttingsOff) {
+        this.#puttingsOff++
+        this.#planIdle(quietTime)
+      } else if (this.#attempt(() => store.workIdly())) this.#planIdle(0)
     })
   }
 

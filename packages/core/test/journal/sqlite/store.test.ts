@@ -132,3 +132,22 @@ test('room is added to the log of the database, not of a link to it', async () =
   assert.ok(statSync(`${file}-wal`).size > 2 ** 20)
   store.close(2, true)
 })
+
+test('law 4: of very many runs that end only some are remembered for counting, and all are counted', async () => {
+  await using folder = await newFolder()
+  const database = openForWriting(path.join(folder.path, 'x.db'), 'process')
+  const store = new JournalStore(database, { pid: 1, at: 1 })
+  const runs = Array.from({ length: 2500 }, (_, i) => i + 1)
+  const holder = { pid: 1, host: 'h', command: 'c' }
+  const options = new Uint8Array(0)
+  const changes = runs.flatMap((run): RunChange[] => [
+    { type: 'open', run, id: `r${run}`, title: 't', startedAt: 1, holder, options },
+    { type: 'state', run, state: 4, endedAt: 5 },
+  ])
+  store.write([wire({ first: 1, rows: runs.map((run) => row(run, 0)), changes })])
+  const uncounted = database.prepare('SELECT count(*) AS n FROM run WHERE counts IS NULL')
+  assert.deepEqual({ ...uncounted.get() }, { n: 2500 })
+  for (let i = 0; i < 5000 && store.hasIdleWork; i++) store.workIdly()
+  assert.deepEqual({ ...uncounted.get() }, { n: 0 })
+  store.close(2, true)
+})

@@ -177,3 +177,25 @@ test('idle work waits for a quiet time: a message starts it anew', async () => {
   rig.idle.shift()!()
   assert.equal(counts(), '{"running":1}')
 })
+
+test('law 3: idle work is put off for a while, not for as long as messages come', async () => {
+  await using folder = await newFolder()
+  using rig = new Rig(folder.path)
+  const holder = { pid: 1, host: 'h', command: 'c' }
+  const options = new Uint8Array(0)
+  rig.accept({
+    ...batch(1),
+    changes: [
+      { type: 'open', run: 1, id: 'r', title: 't', startedAt: 1, holder, options },
+      { type: 'state', run: 1, state: 4, endedAt: 5 },
+    ],
+  })
+  let puttingsOff = 0
+  for (; rig.idle.length > 0 && puttingsOff < 1000; puttingsOff++) {
+    rig.accept(batch(2 + puttingsOff))
+    rig.idle.shift()!()
+  }
+  using database = new DatabaseSync(rig.file, { readOnly: true })
+  assert.notEqual(database.prepare('SELECT counts FROM run').get()!['counts'], null)
+  assert.ok(puttingsOff > 10, `${puttingsOff} times`)
+})
