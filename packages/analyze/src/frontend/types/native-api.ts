@@ -42,8 +42,13 @@ interface NativeApi {
   /** Since 7.1. */
   createSnapshot?(params: object): NativeSnapshot
   close(): void
-  /** Not public: only to end a compiler that hangs. */
-  readonly client?: { readonly channel?: { readonly child?: { readonly pid?: number } } }
+  /** Not public: only to end a compiler, also one that hangs. */
+  readonly client?: { readonly channel?: { readonly child?: CompilerProcess } }
+}
+
+interface CompilerProcess {
+  readonly pid?: number
+  ref?(): void
 }
 
 export interface NativeModule {
@@ -73,7 +78,11 @@ export class NativeSession {
 
   /** Of the compiler, when it can be told. */
   get pid(): number | undefined {
-    return this.#api.client?.channel?.child?.pid
+    return this.#child?.pid
+  }
+
+  get #child(): CompilerProcess | undefined {
+    return this.#api.client?.channel?.child
   }
 
   /** Objects of earlier snapshots must no longer be used. */
@@ -95,12 +104,15 @@ export class NativeSession {
 
   /**
    * Asked to end, the compiler writes that it was cancelled to our error output, and one that hangs
-   * would not end: it is killed.
+   * would not end: it is killed. This thread stays until it has ended, or a defunct process would be left
+   * for each.
    */
   close(): void {
-    quietly(() => this.pid !== undefined && process.kill(this.pid, 'SIGKILL'))
+    const child = this.#child
+    quietly(() => child?.pid !== undefined && process.kill(child.pid, 'SIGKILL'))
     quietly(() => this.#snapshot?.dispose())
     quietly(() => this.#api.close())
+    quietly(() => child?.ref?.())
   }
 }
 

@@ -40,6 +40,18 @@ test('I1: a question that is open when it is closed is answered', async (t) => {
   assert.ok((await asked).size <= 1)
 })
 
+test('I2: nothing is left of the process of a compiler that was closed', async (t) => {
+  const root = tempFolder(t, { 'a.ts': 'const a = 1' })
+  const file = path.join(root, 'a.ts')
+  const types = new TypesThread({ root, files: [file] })
+  await types.ask(new Map([[file, [6]]]))
+  const pid = types.compilerPid
+  assert.ok(pid !== undefined)
+  await types.close()
+  // One that has ended but was never waited for would still be there.
+  assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+})
+
 test('a compiler that hangs is ended after the limit, told, and the rest goes on without types', async (t) => {
   const text = 'const m = new Map(); m.clear()'
   const root = tempFolder(t, { 'a.ts': text, 'tsconfig.json': '{}' })
