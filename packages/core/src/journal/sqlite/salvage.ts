@@ -9,6 +9,9 @@
  * and gone on with: there may be hundreds of runs on one page.
  *
  * A copy that is there already is not made again: somebody may have gone on with it.
+ *
+ * Known limit: after the copying this process has no more locks on the damaged file (POSIX), also when
+ * it has it open for writing. Other programs may then take it for one that nobody uses.
  */
 import {
   constants,
