@@ -88,6 +88,7 @@ class FallingTypes implements TypeSource {
     const failed = this.#source
     failed.close()
     this.#next()
+    if (this.#requests.isOver) return
     this.#tell(`The compiler (${failed.kind}) failed: ${reasonOf(error)}`)
   }
 
@@ -95,7 +96,7 @@ class FallingTypes implements TypeSource {
   #next(): void {
     this.#source = noTypes
     const failures: string[] = []
-    while (this.#source === noTypes) {
+    while (this.#source === noTypes && !this.#requests.isOver) {
       const found = this.#compilers.shift()
       if (found === undefined) break
       try {

@@ -8,6 +8,7 @@
 import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { describe } from '@heddle/core/lowlevel'
+import { isMinified } from './minified.ts'
 
 export interface SourceText {
   readonly text: string
@@ -124,12 +125,4 @@ function toSource(bytes: Buffer): SourceText | NoSource {
   if (isMinified(text)) return minified
   if (isUtf8(bytes)) return { text }
   return { text, warning: 'It is not valid UTF-8: what cannot be decoded is read as U+FFFD.' }
-}
-
-/** More than 200 characters a line on average, in a file that is too long to be one table. */
-function isMinified(text: string): boolean {
-  if (text.length < 50_000) return false
-  let lines = 1
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++
-  return text.length / lines > 200
 }

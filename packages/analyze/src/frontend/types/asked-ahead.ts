@@ -9,6 +9,7 @@
  * I2. A wrong guess costs time only. What was not guessed is asked when it is wanted.
  */
 import { readFileSync, statSync } from 'node:fs'
+import { isMinified } from '../minified.ts'
 import type { SymbolFacts, TypeSource } from '../types.ts'
 import { likelyCalls } from './likely-calls.ts'
 import type { TypesUpdate } from './types-protocol.ts'
@@ -73,7 +74,8 @@ export class AskedAhead {
 
   #guess(file: string): readonly number[] {
     const text = this.#overlays.get(file) ?? readText(file)
-    return text.length > largestGuess ? [] : likelyCalls(text)
+    // What the analysis leaves out is not worth a guess, and may take the compiler seconds.
+    return text.length > largestGuess || isMinified(text) ? [] : likelyCalls(text)
   }
 }
 

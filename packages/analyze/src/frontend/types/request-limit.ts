@@ -35,6 +35,12 @@ export class RequestLimit {
     return Atomics.load(this.#words, 1) || undefined
   }
 
+  /** Nobody waits for answers any more: the request that is under way is ended, and no other begins. */
+  end(): void {
+    Atomics.store(this.#words, 2, 1)
+    if (Atomics.load(this.#words, 0) % 2 !== 0) this.#kill()
+  }
+
   close(): void {
     this.#timer.cancel()
   }
@@ -51,10 +57,15 @@ export class RequestLimit {
     const isSame = now === this.#seen && now % 2 !== 0
     this.#seen = now
     this.#looks = isSame ? this.#looks + 1 : 0
-    if (this.#looks < looksPerLimit || this.pid === undefined) return
+    if (this.#looks < looksPerLimit) return
     this.#looks = 0
+    this.#kill()
+  }
+
+  #kill(): void {
+    const { pid } = this
     try {
-      process.kill(this.pid, 'SIGKILL')
+      if (pid !== undefined) process.kill(pid, 'SIGKILL')
     } catch {
       // It has ended by itself.
     }

@@ -3,6 +3,7 @@
  *
  *   word 0: odd while a request is under way; changes with every request
  *   word 1: the compiler's process; 0 when it is not known
+ *   word 2: 1 when nobody waits for answers any more
  */
 export class RequestNotes {
   readonly #words: Int32Array
@@ -11,11 +12,17 @@ export class RequestNotes {
     this.#words = new Int32Array(shared)
   }
 
-  /** Runs a request to a process. Not reentrant. */
+  get isOver(): boolean {
+    return Atomics.load(this.#words, 2) === 1
+  }
+
+  /** Runs a request to a process. Not reentrant. Throws when nobody waits for answers any more. */
   during<T>(pid: number | undefined, request: () => T): T {
     Atomics.store(this.#words, 1, pid ?? 0)
     Atomics.add(this.#words, 0, 1)
     try {
+      // After the note: who ends it sees either this request, or none that goes on.
+      if (this.isOver) throw new Error('Nobody waits for an answer.')
       return request()
     } finally {
       Atomics.add(this.#words, 0, 1)
@@ -23,4 +30,4 @@ export class RequestNotes {
   }
 }
 
-export const bytesOfNotes = 8
+export const bytesOfNotes = 12

@@ -126,8 +126,11 @@ export class TypesThread {
    */
   async close(): Promise<void> {
     this.#isClosing = true
-    // Who was never asked need not finish loading the program first.
-    if (this.#next === 0) await this.#thread.terminate()
+    // Without a question it loads the program or asks ahead: nobody waits for that.
+    const isWanted = this.#waiting.size > 0
+    if (!isWanted) this.#limit.end()
+    // A thread without a compiler's process has nothing to end but itself.
+    if (!isWanted && this.compilerPid === undefined) await this.#thread.terminate()
     else this.#say({ kind: 'close' })
     await this.#ended
   }

@@ -74,7 +74,12 @@ export class TypeScript7 implements TypeSource {
   #start(): NativeSession {
     const session = new NativeSession(this.#module, this.#options.root, this.#overlays)
     this.#session = session
-    this.#noted(() => this.#open(session))
+    try {
+      this.#noted(() => this.#open(session))
+    } catch (error) {
+      session.close()
+      throw error
+    }
     return session
   }
 

@@ -41,6 +41,13 @@ test('I2: files are asked about one by one, and only what was not guessed later'
   assert.deepEqual(asked.slice(2), ['b.ts 2', 'gone.ts '])
 })
 
+test('what is minified is not guessed about: the analysis leaves it out', (t) => {
+  const root = tempFolder(t, { 'a.ts': 'x.a();'.repeat(10_000) })
+  const { types, asked } = counting()
+  assert.ok(new AskedAhead(types, [path.join(root, 'a.ts')], new Map()).askOne())
+  assert.deepEqual(asked, ['a.ts '])
+})
+
 test('I1: after an update what it makes doubtful is asked again, as it was asked last', (t) => {
   const root = tempFolder(t, { 'a.ts': 'x.a()', 'b.ts': 'x.c()' })
   const [a, b] = ['a.ts', 'b.ts'].map((name) => path.join(root, name))

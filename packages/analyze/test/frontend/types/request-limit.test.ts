@@ -7,6 +7,7 @@ interface Limited {
   readonly clock: VirtualClock
   readonly words: Int32Array
   readonly killed: number[]
+  readonly limit: RequestLimit
 }
 
 /** A limit of 100 ms, and processes that are only noted when they are killed. */
@@ -18,7 +19,7 @@ function limited(t: TestContext): Limited {
   t.after(() => limit.close())
   const words = new Int32Array(limit.shared)
   words[1] = 7
-  return { clock, words, killed }
+  return { clock, words, killed, limit }
 }
 
 test('I1: one request that is under way for a whole limit ends the compiler', async (t) => {
@@ -39,6 +40,20 @@ test('I1: requests one after the other, and none at all, take as long as they li
   words[0] = 20
   await clock.advance(1000)
   assert.deepEqual(killed, [])
+})
+
+test('the end ends what is under way, and is noted for what is not', (t) => {
+  for (const [requests, expected] of [
+    [2, []],
+    [3, [7]],
+  ] as const) {
+    const { words, killed, limit } = limited(t)
+    words[0] = requests
+    limit.end()
+    assert.deepEqual(killed, expected)
+    assert.equal(words[2], 1)
+    t.mock.restoreAll()
+  }
 })
 
 test('a compiler that is not known is not ended', async (t) => {

@@ -8,14 +8,25 @@ test('a request is noted with its process while it is under way, also when it th
   const notes = new RequestNotes(shared)
   assert.deepEqual(
     notes.during(7, () => [...words]),
-    [1, 7],
+    [1, 7, 0],
   )
   assert.throws(
     () =>
       notes.during(undefined, () => {
         throw new Error(words.join())
       }),
-    { message: '3,0' },
+    { message: '3,0,0' },
   )
-  assert.deepEqual([...words], [4, 0])
+  assert.deepEqual([...words], [4, 0, 0])
+})
+
+test('nothing is asked when nobody waits for the answer', () => {
+  const shared = new SharedArrayBuffer(bytesOfNotes)
+  const words = new Int32Array(shared)
+  const notes = new RequestNotes(shared)
+  assert.equal(notes.isOver, false)
+  words[2] = 1
+  assert.equal(notes.isOver, true)
+  assert.throws(() => notes.during(7, () => assert.fail('asked')), { message: /Nobody waits/ })
+  assert.equal(words[0], 2, 'it is not under way')
 })

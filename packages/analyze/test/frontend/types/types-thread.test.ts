@@ -52,6 +52,20 @@ test('I2: nothing is left of the process of a compiler that was closed', async (
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
 
+test('what is only asked ahead does not hold up the end', { timeout: 20_000 }, async (t) => {
+  const root = tempFolder(t, { 'a.ts': 'const a = 1' })
+  const file = path.join(root, 'a.ts')
+  const types = new TypesThread({ root, files: [file], requestLimit: 600_000 })
+  await types.ask(new Map([[file, [6]]]))
+  const pid = types.compilerPid
+  assert.ok(pid !== undefined)
+  process.kill(pid, 'SIGSTOP')
+  types.update({ changed: new Map([[file, 'const a = 1']]), isShown: true })
+  await types.close()
+  assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+  assert.deepEqual(types.takeProblems(), [])
+})
+
 test('a compiler that hangs is ended after the limit, told, and the rest goes on without types', async (t) => {
   const text = 'const m = new Map(); m.clear()'
   const root = tempFolder(t, { 'a.ts': text, 'tsconfig.json': '{}' })
