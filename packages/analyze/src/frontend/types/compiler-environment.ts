@@ -2,17 +2,27 @@
  * The environment of the compiler.
  *
  * One that answers once has ended before its memory is worth collecting: that is a quarter of its work (see
- * docs/decisions/0326). One that is kept must not grow, and a program that would fill the memory has to
- * be collected anyway.
+ * docs/decisions/0326). One that is kept must not grow, a program that would fill the memory has to be
+ * collected anyway, and where there is little memory it is not ours to fill.
  */
 
 const mostFiles = 2000
 
-/** What the user has set wins. */
+/** Four times what the compiler may take before it collects after all. */
+const leastMemory = 4 * 1024 ** 3
+
+/**
+ * Who has set one of the two has thought about both, and is left alone.
+ *
+ * @param memory Bytes that can still be used, also where a container has less than the machine.
+ */
 export function environmentOf(
   files: readonly string[],
   isKept: boolean,
   user: NodeJS.ProcessEnv = process.env,
+  memory: number = process.availableMemory(),
 ): NodeJS.ProcessEnv {
-  return isKept || files.length > mostFiles ? user : { GOGC: 'off', GOMEMLIMIT: '1GiB', ...user }
+  const isSet = user['GOGC'] !== undefined || user['GOMEMLIMIT'] !== undefined
+  const collects = isKept || isSet || files.length > mostFiles || memory < leastMemory
+  return collects ? user : { ...user, GOGC: 'off', GOMEMLIMIT: '1GiB' }
 }

@@ -2,12 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentOf } from '../../../src/frontend/types/compiler-environment.ts'
 
+const enough = 8 * 1024 ** 3
+const user = { PATH: '/bin' }
+
 test('a compiler that answers once about a program of usual size does not collect', () => {
-  const user = { PATH: '/bin' }
-  const quick = environmentOf(['a.ts'], false, user)
+  const quick = environmentOf(['a.ts'], false, user, enough)
   assert.deepEqual(quick, { GOGC: 'off', GOMEMLIMIT: '1GiB', PATH: '/bin' })
-  assert.deepEqual(environmentOf(['a.ts'], true, user), user, 'it is kept')
+})
+
+test('one that is kept, has a large program or little memory collects', () => {
+  assert.deepEqual(environmentOf(['a.ts'], true, user, enough), user)
   const many = Array.from({ length: 2001 }, (_, index) => `${index}.ts`)
-  assert.deepEqual(environmentOf(many, false, user), user)
-  assert.equal(environmentOf(['a.ts'], false, { GOGC: '50' })['GOGC'], '50')
+  assert.deepEqual(environmentOf(many, false, user, enough), user)
+  assert.deepEqual(environmentOf(['a.ts'], false, user, 1024 ** 3), user)
+})
+
+test('what the user has set stays as it is: a limit alone must not turn collecting off', () => {
+  for (const own of [{ GOGC: '50' }, { GOMEMLIMIT: '200MiB' }]) {
+    assert.deepEqual(environmentOf(['a.ts'], false, own, enough), own)
+  }
 })
