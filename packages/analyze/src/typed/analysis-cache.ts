@@ -7,9 +7,9 @@ export class AnalysisCache {
   readonly sources: SourceCache = new SourceCache()
   #types: ProgramTypes | undefined
 
-  /** The compiler of the last run, or a new one when files have come or gone. It stays ours. */
+  /** The compiler of the last run, or a new one when it was lost or files have come or gone. It stays ours. */
   typesFor(options: TypesThreadOptions): ProgramTypes {
-    if (this.#types?.isFor(options.files)) return this.#types
+    if (this.#types?.isFor(options.files) && !this.#types.isLost) return this.#types
     void this.#types?.close()
     this.#types = new ProgramTypes({ ...options, isKept: true })
     return this.#types

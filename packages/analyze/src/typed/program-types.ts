@@ -22,6 +22,7 @@ export class ProgramTypes {
   readonly #files: ReadonlySet<string>
   #parsed = new Map<string, ParsedFile>()
   #answers = new Map<string, Answered>()
+  #hasFailed = false
 
   /** Starts the compiler at once; it loads the program while others parse. */
   constructor(options: TypesThreadOptions) {
@@ -33,13 +34,25 @@ export class ProgramTypes {
     return this.#thread.source
   }
 
+  /** The process of the compiler, when it has one. */
+  get compilerPid(): number | undefined {
+    return this.#thread.compilerPid
+  }
+
+  /** Whether every compiler has failed. It is told once: who goes on asking would not hear of it again. */
+  get isLost(): boolean {
+    return this.#hasFailed && this.source === 'none'
+  }
+
   /** Whether it was started for these files: what imports mean may depend on any of them. */
   isFor(files: readonly string[]): boolean {
     return files.length === this.#files.size && files.every((file) => this.#files.has(file))
   }
 
   takeProblems(): readonly TypeProblem[] {
-    return this.#thread.takeProblems()
+    const problems = this.#thread.takeProblems()
+    this.#hasFailed ||= problems.some(({ isLost }) => isLost)
+    return problems
   }
 
   /**

@@ -65,6 +65,29 @@ test('a warm run finds what a cold one finds, after every save', async (t) => {
   assert.ok(most > 0, 'there is something to find')
 })
 
+test('a compiler that was lost is told, and the next run has a new one', async (t) => {
+  const text = 'export const first = (list: string[]) => list.at(0)'
+  const root = tempFolder(t, { 'tsconfig.json': '{}', 'a.ts': text })
+  const files = [path.join(root, 'a.ts')]
+  const cache = new AnalysisCache()
+  t.after(() => cache.close())
+  const options = { root, files, types: 'auto', cache } as const
+  await analyze(options)
+  const { compilerPid } = cache.typesFor({ root, files })
+  assert.ok(compilerPid !== undefined)
+  process.kill(compilerPid, 'SIGKILL')
+  writeFiles(root, { 'a.ts': `${text}\n` })
+  const lost = await analyze(options)
+  assert.deepEqual(
+    lost.diagnostics.map(({ kind, isIncomplete }) => ({ kind, isIncomplete })),
+    [{ kind: 'types-lost', isIncomplete: true }],
+  )
+  assert.equal(lost.stats.types, 'none')
+  const next = await analyze(options)
+  assert.deepEqual(next.diagnostics, [])
+  assert.equal(next.stats.types, 'typescript-7')
+})
+
 function told({ findings, diagnostics, program }: ProgramAnalysis): unknown {
   const calls = program.units.flatMap((unit) => unit.calls)
   const targets = calls.map((call) => call.targets.map((target) => target.name))
