@@ -268,11 +268,13 @@ class LowerFile implements FileLowering {
 /** Longer names are none: source maps are words of megabytes. */
 const longestName = 100
 const nameBefore = /(?<![\w$])[A-Za-z_$][\w$]*$/
+const isOfName = /[\w$]/
 
 /** Names that have a `.prototype` somewhere in the text. */
 function prototypesIn(text: string): ReadonlySet<string> {
   const found = new Set<string>()
   for (let at = text.indexOf('.prototype'); at !== -1; at = text.indexOf('.prototype', at + 10)) {
+    if (isOfName.test(text[at + 10] ?? '')) continue
     const name = nameBefore.exec(text.slice(Math.max(0, at - longestName), at))
     if (name !== null) found.add(name[0])
   }
