@@ -21,7 +21,13 @@ for await (const file of glob('packages/{core,cli,server,worker}/src/**/*.ts', {
   files.push(path.join(root, file))
 }
 
-const { program } = await analyze({ root, files: files.toSorted(), types: 'none', rules: [] })
+const { program } = await analyze({
+  root,
+  files: files.toSorted(),
+  types: 'none',
+  rules: [],
+  keepsProgram: true,
+})
 const page = inventoryMarkdown(makeInventory(program, await loadCatalogue()), {
   linkBase: '../../',
   withLines: false,
