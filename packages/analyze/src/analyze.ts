@@ -11,7 +11,7 @@ import { readProgram } from './frontend/read-program.ts'
 import { Resolver } from './frontend/resolve/resolve.ts'
 import { SourceTexts } from './frontend/source-text.ts'
 import { loadCatalogue } from './models/load.ts'
-import { analyzePart } from './parts/analyze-part.ts'
+import { analyzePart, type PartContext } from './parts/analyze-part.ts'
 import { joinParts } from './parts/join.ts'
 import type { PartResult } from './parts/part-result.ts'
 import { partsOf } from './parts/parts.ts'
@@ -117,7 +117,7 @@ async function analyzeTogether(
           if (cache === undefined && index === parts.length - 1) void types.close()
           return told
         }),
-    } satisfies Parameters<typeof analyzePart>[2]
+    } satisfies PartContext
     results.push(await analyzePart(own, isFirst ? clock.now() - began : 0, context))
   }
   return results

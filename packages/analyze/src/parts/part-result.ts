@@ -14,13 +14,13 @@ export interface PartResult {
   readonly program?: Program
 }
 
-export interface PartFinding {
+interface PartFinding {
   readonly finding: UnnamedFinding
   /** The lines of the function it is in. */
   readonly extent: LineRange | undefined
 }
 
-export interface PhaseTimes {
+interface PhaseTimes {
   readonly parse: number
   readonly lower: number
   readonly types: number

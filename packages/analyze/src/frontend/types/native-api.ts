@@ -30,7 +30,6 @@ export interface NativeProject {
 
 export interface NativeSnapshot {
   getProjects(): readonly NativeProject[]
-  getDefaultProjectForFile(file: string): NativeProject | undefined
   /** Since 7.1. */
   update?(params: object): NativeSnapshot
   dispose(): void
