@@ -1,8 +1,7 @@
 /**
  * The whole analysis: split into parts, read, parse, lower, link, summarise, ask the rules.
  *
- * Reading and parsing yield to the loop now and then, so an editor or a server that hosts this stays
- * alive, and a signal can end it between files.
+ * Reading and parsing yield to the loop now and then, the phases behind them do not (see `analyze`).
  */
 import { systemKernel } from '@heddle/core/lowlevel'
 import type { Kernel } from '@heddle/core/lowlevel'
@@ -22,7 +21,8 @@ import { useTypes } from './typed/use-types.ts'
  * Analyses files together.
  *
  * @remarks *Cancellation*: the signal is looked at between files and between phases; nothing is left
- * behind. *Fairness*: it yields to the loop every few files.
+ * behind. *Fairness*: it yields to the loop every few files while it reads, and then between phases. A
+ * phase of a large part holds the loop for a second or more: whoever serves others calls it in a thread.
  */
 export function analyze(
   options: AnalyzeOptions & { readonly keepsProgram: true },

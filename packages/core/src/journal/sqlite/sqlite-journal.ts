@@ -291,7 +291,8 @@ class SqliteJournal implements Journal {
     const side = this.#writeSide
     const writers = [...this.#writers.values()]
     const left = await Promise.allSettled(writers.map((writer) => writer[Symbol.asyncDispose]()))
-    // First those who read: the last to close the database moves the log into it.
+    // First those who read: the last to close the database moves the log into it. A thread that failed has
+    // told so to who asked it; what it leaves is made up for at the next opening.
     const reader = await this.#reader?.catch(() => undefined)
     await reader?.ask({ type: 'close' }).catch(() => undefined)
     await reader?.end()

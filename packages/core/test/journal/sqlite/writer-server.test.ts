@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
-import type { BatchWire, FromWriter, ToWriter } from '../../../src/journal/sqlite/messages.ts'
+import type {
+  BatchWire,
+  FromWriter,
+  RunChange,
+  ToWriter,
+} from '../../../src/journal/sqlite/messages.ts'
 import { WriterServer, type WriterPort } from '../../../src/journal/sqlite/writer-server.ts'
 import { newFolder } from './store-folder.ts'
 
@@ -131,71 +136,55 @@ test('what opening fails with is the answer', async () => {
   rig[Symbol.dispose]()
 })
 
+const opened: RunChange = {
+  type: 'open',
+  run: 1,
+  id: 'r',
+  title: 't',
+  startedAt: 1,
+  holder: { pid: 1, host: 'h', command: 'c' },
+  options: new Uint8Array(0),
+}
+const ended: RunChange = { type: 'state', run: 1, state: 4, endedAt: 5 }
+
+/** How the nodes of the only run were counted; null when they were not. */
+function countsIn(rig: Rig): unknown {
+  using database = new DatabaseSync(rig.file, { readOnly: true })
+  return database.prepare('SELECT counts FROM run').get()!['counts']
+}
+
 test('counting the nodes of an ended run waits until nobody waits', async () => {
   await using folder = await newFolder()
   using rig = new Rig(folder.path)
-  const holder = { pid: 1, host: 'h', command: 'c' }
-  const options = new Uint8Array(0)
-  rig.accept(
-    {
-      ...batch(1, 30),
-      changes: [{ type: 'open', run: 1, id: 'r', title: 't', startedAt: 1, holder, options }],
-    },
-    { ...batch(2), changes: [{ type: 'state', run: 1, state: 4, endedAt: 5 }] },
-  )
-  const counts = (): unknown => {
-    using database = new DatabaseSync(rig.file, { readOnly: true })
-    return database.prepare('SELECT counts FROM run').get()!['counts']
-  }
-  assert.equal(counts(), null)
+  rig.accept({ ...batch(1, 30), changes: [opened] }, { ...batch(2), changes: [ended] })
+  assert.equal(countsIn(rig), null)
   assert.equal(rig.idle.length, 1)
   rig.idle.shift()!()
-  assert.equal(counts(), '{"running":1}')
+  assert.equal(countsIn(rig), '{"running":1}')
   assert.equal(rig.idle.length, 0)
 })
 
 test('idle work waits for a quiet time: a message starts it anew', async () => {
   await using folder = await newFolder()
   using rig = new Rig(folder.path)
-  const holder = { pid: 1, host: 'h', command: 'c' }
-  const options = new Uint8Array(0)
-  rig.accept({
-    ...batch(1),
-    changes: [
-      { type: 'open', run: 1, id: 'r', title: 't', startedAt: 1, holder, options },
-      { type: 'state', run: 1, state: 4, endedAt: 5 },
-    ],
-  })
+  rig.accept({ ...batch(1), changes: [opened, ended] })
   rig.accept(batch(2))
-  const counts = (): unknown => {
-    using database = new DatabaseSync(rig.file, { readOnly: true })
-    return database.prepare('SELECT counts FROM run').get()!['counts']
-  }
   rig.idle.shift()!()
-  assert.equal(counts(), null)
+  assert.equal(countsIn(rig), null)
   assert.equal(rig.idle.length, 1)
   rig.idle.shift()!()
-  assert.equal(counts(), '{"running":1}')
+  assert.equal(countsIn(rig), '{"running":1}')
 })
 
 test('law 3: idle work is put off for a while, not for as long as messages come', async () => {
   await using folder = await newFolder()
   using rig = new Rig(folder.path)
-  const holder = { pid: 1, host: 'h', command: 'c' }
-  const options = new Uint8Array(0)
-  rig.accept({
-    ...batch(1),
-    changes: [
-      { type: 'open', run: 1, id: 'r', title: 't', startedAt: 1, holder, options },
-      { type: 'state', run: 1, state: 4, endedAt: 5 },
-    ],
-  })
+  rig.accept({ ...batch(1), changes: [opened, ended] })
   let puttingsOff = 0
   for (; rig.idle.length > 0 && puttingsOff < 1000; puttingsOff++) {
     rig.accept(batch(2 + puttingsOff))
     rig.idle.shift()!()
   }
-  using database = new DatabaseSync(rig.file, { readOnly: true })
-  assert.notEqual(database.prepare('SELECT counts FROM run').get()!['counts'], null)
+  assert.notEqual(countsIn(rig), null)
   assert.ok(puttingsOff > 10, `${puttingsOff} times`)
 })

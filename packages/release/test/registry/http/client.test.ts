@@ -1,10 +1,11 @@
-// Sockets are real, so a millisecond of real time passes while a request is on its way to the server;
+// Sockets are real, so the loop turns while a request is on its way to the server;
 // the waits of the code under test are on the injected clock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
 import { HttpClient } from '../../../src/registry/http/client.ts'
 import { startStub } from '../../support/servers.ts'
+import { until } from '../../support/until.ts'
 import { virtualKernel } from '../../support/virtual-time.ts'
 
 test('scenario 93, H1: 500 polls at once use no more sockets than configured', async () => {
@@ -46,9 +47,7 @@ test('H2: what waits for a connection when a refusal comes does not start in the
       .send({ method: 'GET', url: stub.url }, { signal: abort.signal })
       .catch((error: unknown) => error),
   )
-  while (http.stats().get(stub.url)!.pace.refusals < 2) {
-    await new Promise((done) => setTimeout(done, 1))
-  }
+  await until(() => http.stats().get(stub.url)!.pace.refusals >= 2)
   await kernel.clock.advance(59_000)
   assert.equal(stub.calls.length, 2, 'those that had started')
   abort.abort()
@@ -101,13 +100,13 @@ test('a deadline ends the exchange, in virtual time', async () => {
   await using http = new HttpClient({ kernel })
   const asked = http.send({ method: 'GET', url: stub.url }, { deadline: 5000 })
   const failed = assert.rejects(asked, (error) => isError(error, 'HDL_TIMEOUT'))
-  while (stub.active() === 0) await new Promise((done) => setTimeout(done, 1))
+  await until(() => stub.active() > 0)
   await kernel.clock.advance(5000)
   await failed
   assert.equal(kernel.clock.pending, 0, 'no timer is left behind')
 })
 
-test('progress keeps a slow answer alive, silence ends it', async () => {
+test('progress keeps a slow answer alive, silence ends it', async (t) => {
   const pieces = Promise.withResolvers<(text: string) => void>()
   await using stub = await startStub((_, response) => {
     response.writeHead(200, { 'content-length': '6' })
@@ -122,10 +121,12 @@ test('progress keeps a slow answer alive, silence ends it', async () => {
       isError(error, 'HDL_REGISTRY_UNAVAILABLE') && /nothing came for 1000 ms/.test(error.message),
   )
   const write = await pieces.promise
-  const turn = (): Promise<unknown> => new Promise((done) => setTimeout(done, 20))
+  // A piece that has come is noted with its time.
+  const { mock } = t.mock.method(kernel.clock, 'now')
   for (const piece of ['a', 'b', 'c']) {
+    const before = mock.callCount()
     write(piece)
-    await turn()
+    await until(() => mock.callCount() > before)
     await kernel.clock.advance(900)
   }
   await kernel.clock.advance(200)
@@ -155,7 +156,7 @@ test('a closed client ends what is under way and takes nothing new', async () =>
   const http = new HttpClient()
   const asked = http.send({ method: 'GET', url: stub.url })
   const failed = assert.rejects(asked, (error) => isError(error, 'HDL_REGISTRY_UNAVAILABLE'))
-  while (stub.active() === 0) await new Promise((done) => setTimeout(done, 1))
+  await until(() => stub.active() > 0)
   await http.close()
   await failed
   await assert.rejects(http.send({ method: 'GET', url: stub.url }), (error) =>

@@ -1,4 +1,4 @@
-// Sockets are real, so a millisecond of real time passes while a request is on its way to the server;
+// Sockets are real, so the loop turns while a request is on its way to the server;
 // the waits of the code under test are on the injected clock.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
@@ -7,6 +7,7 @@ import { HeddleError, isError } from '@heddle/core'
 import { HttpClient } from '../../../src/registry/http/client.ts'
 import { requestWithRetry } from '../../../src/registry/http/retry.ts'
 import { startStub, type StubServer } from '../../support/servers.ts'
+import { until } from '../../support/until.ts'
 import { inVirtualTime, largest, virtualKernel } from '../../support/virtual-time.ts'
 
 /** Runs requests against a stub in virtual time, and says how long they took there. */
@@ -90,7 +91,7 @@ test('N3: a server that says nothing is given up and asked again', async () => {
   const kernel = virtualKernel()
   await using http = new HttpClient({ kernel })
   const asked = requestWithRetry(http, { method: 'GET', url: stub.url, timeout: 2000 })
-  while (stub.active() === 0) await new Promise((done) => setTimeout(done, 1))
+  await until(() => stub.active() > 0)
   await kernel.clock.advance(2000)
   const answer = await inVirtualTime(kernel.clock, () => stub.active() > 0, asked)
   assert.equal(answer.body.toString(), 'fine')
@@ -176,13 +177,9 @@ test('scenario 87: the whole run slows down, and then gets faster', async () => 
   const get = (): Promise<unknown> => requestWithRetry(http, { method: 'GET', url: stub.url })
   const busy = (): boolean => stub.active() > 0
   const refused = get()
-  while (stub.active() > 0 || stub.calls.length === 0) {
-    await new Promise((done) => setTimeout(done, 1))
-  }
+  await until(() => stub.active() === 0 && stub.calls.length > 0)
   const { origin } = new URL(stub.url)
-  while (http.stats().get(origin)!.pace.state !== 'held') {
-    await new Promise((done) => setTimeout(done, 1))
-  }
+  await until(() => http.stats().get(origin)!.pace.state === 'held')
   const others = Array.from({ length: 60 }, get)
   await kernel.clock.advance(29_000)
   assert.equal(stub.calls.length, 1, 'nobody asks while the registry wants to be left alone')
@@ -224,9 +221,7 @@ test('a signal ends the wait between two tries, a deadline before it begins', as
   const kernel = virtualKernel(largest)
   await using http = new HttpClient({ kernel })
   const asked = requestWithRetry(http, { method: 'GET', url: stub.url }, { signal: abort.signal })
-  while (stub.calls.length === 0 || http.stats().get(stub.url)!.inFlight > 0) {
-    await new Promise((done) => setTimeout(done, 1))
-  }
+  await until(() => stub.calls.length > 0 && http.stats().get(stub.url)!.inFlight === 0)
   abort.abort(new Error('enough'))
   await assert.rejects(asked, (error) => isError(error, 'HDL_CANCELLED'))
   const calls = stub.calls.length
