@@ -8,6 +8,7 @@
 import type { Expression, Node } from 'oxc-parser'
 import { keyName, unwrap } from '../ir/nodes.ts'
 import type { FileUnit } from '../ir/program.ts'
+import { isAssignedOnce } from './assigned-once.ts'
 import { declarationOf } from './declarations.ts'
 import { pathTo } from './syntax.ts'
 
@@ -169,24 +170,6 @@ function constant(at: Placed, name: string): Placed | undefined {
     return undefined
   return { file, path: withEnd(pathTo(program, exported.init), exported.init) }
 }
-
-/** Down-levelled constants are `var`: they count when their name is assigned nowhere else in the file. */
-export function isAssignedOnce(file: FileUnit, name: string): boolean {
-  let answers = assignedOnce.get(file)
-  if (answers === undefined) assignedOnce.set(file, (answers = new Map()))
-  let answer = answers.get(name)
-  if (answer === undefined) {
-    const assigned = new RegExp(
-      `(?<![\\w$.])${RegExp.escape(name)}\\s*(?:[+*|&?-]|\\|\\||&&|\\?\\?)?=(?![=>])`,
-      'g',
-    )
-    answer = [...file.parsed.text.matchAll(assigned)].length <= 1
-    answers.set(name, answer)
-  }
-  return answer
-}
-
-const assignedOnce = new WeakMap<FileUnit, Map<string, boolean>>()
 
 const into = ({ file, path }: Placed, node: Node): Placed => ({ file, path: [...path, node] })
 

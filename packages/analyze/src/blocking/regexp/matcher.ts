@@ -15,6 +15,7 @@
  *     says: so every loop ends.
  */
 import { canonical, contains, lineEnds, tabled, tableOf, wordCharacters } from './charset.ts'
+import { NumberStack } from './number-stack.ts'
 import { compileProgram, operations, width } from './program.ts'
 import type { BackReference, Loop, MatcherProgram } from './program.ts'
 import type { ParsedPattern } from './tree.ts'
@@ -32,15 +33,20 @@ const failed = -1
 /** Out of steps. */
 const cut = -2
 
+const { set, turn, begin, endTurn, split, jump, save, enter, accept } = operations
+
 export class StepMatcher {
   readonly #program: MatcherProgram
-  readonly #tables: readonly Uint8Array[]
+  /** Of all sets, one after the other. */
+  readonly #tables: Uint8Array
   readonly #isUnicode: boolean
   readonly #isSticky: boolean
   readonly #registers: Int32Array
-  readonly #trail: number[] = []
-  readonly #choices: number[] = []
+  readonly #trail = new NumberStack()
+  readonly #choices = new NumberStack()
   #text = ''
+  /** By place in the text: the character that starts there. Behind its end is none. */
+  #characters: Int32Array = new Int32Array(0)
   #steps = 0
   #maxSteps = 0
 
@@ -48,20 +54,22 @@ export class StepMatcher {
     this.#isUnicode = pattern.isUnicode
     this.#isSticky = pattern.isSticky
     this.#program = compileProgram(pattern)
-    this.#tables = this.#program.sets.map(tableOf)
+    this.#tables = new Uint8Array(this.#program.sets.length * tabled)
+    this.#program.sets.forEach((one, i) => this.#tables.set(tableOf(one), i * tabled))
     this.#registers = new Int32Array(this.#program.registerCount)
   }
 
   /** Like `exec` with `lastIndex` 0. `isSearch: false` tries the first position only. */
   exec(text: string, options: { maxSteps: number; isSearch?: boolean }): MatchResult {
     this.#text = text
+    this.#characters = charactersOf(text, this.#isUnicode)
     this.#steps = 0
     this.#maxSteps = options.maxSteps
     const lastStart = this.#isSticky || options.isSearch === false ? 0 : text.length
     for (let start = 0; start <= lastStart; start = this.#after(start)) {
       this.#registers.fill(-1)
-      this.#trail.length = 0
-      this.#choices.length = 0
+      this.#trail.size = 0
+      this.#choices.size = 0
       const end = this.#run(0, start)
       if (end === cut) return { match: undefined, steps: this.#steps, isCut: true }
       if (end >= 0) {
@@ -75,132 +83,119 @@ export class StepMatcher {
   /** The end of the match, `failed` or `cut`. Choices made inside are gone when it returns. */
   #run(startPc: number, startAt: number): number {
     const { code, sets, loops } = this.#program
-    const text = this.#text
+    const characters = this.#characters
     const tables = this.#tables
-    const isUnicode = this.#isUnicode
     const registers = this.#registers
     const choices = this.#choices
     const trail = this.#trail
-    const base = choices.length
+    const base = choices.size
     let pc = startPc
     let at = startAt
     for (;;) {
       this.#steps += 1
       if (this.#steps > this.#maxSteps) return cut
+      const operation = code[pc] as number
       const operand = code[pc + 1] as number
       let next = pc + width
-      switch (code[pc] as number) {
-        case operations.set: {
-          const value =
-            at >= text.length
-              ? -1
-              : isUnicode
-                ? (text.codePointAt(at) as number)
-                : text.charCodeAt(at)
-          const isIn =
-            value >= 0 && value < tabled
-              ? tables[operand]?.[value] === 1
-              : contains(sets[operand] as readonly number[], value)
-          if (isIn) at += value > 0xffff ? 2 : 1
-          else next = failed
-          break
+      if (operation === set) {
+        const value = characters[at] as number
+        const isIn =
+          value >= 0 && value < tabled
+            ? tables[operand * tabled + value] === 1
+            : contains(sets[operand] as readonly number[], value)
+        if (isIn) at += value > 0xffff ? 2 : 1
+        else next = failed
+      } else if (operation === turn) {
+        const loop = loops[operand] as Loop
+        const count = registers[loop.counter] as number
+        if (count >= loop.max) {
+          next = loop.exit
+        } else if (count < loop.min) {
+          next = loop.begin
+        } else {
+          next = loop.isGreedy ? loop.begin : loop.exit
+          choices.push(loop.isGreedy ? loop.exit : loop.begin)
+          choices.push(at)
+          choices.push(trail.size)
         }
-        case operations.turn: {
-          const loop = loops[operand] as Loop
-          const count = registers[loop.counter] as number
-          if (count >= loop.max) {
-            next = loop.exit
-          } else if (count < loop.min) {
-            next = loop.begin
-          } else {
-            next = loop.isGreedy ? loop.begin : loop.exit
-            choices.push(loop.isGreedy ? loop.exit : loop.begin, at, trail.length)
-          }
-          break
-        }
-        case operations.begin:
-          this.#begin(loops[operand] as Loop, at)
-          break
-        case operations.endTurn: {
-          const { start, counter, min } = loops[operand] as Loop
-          const isIdle = registers[start] === at && (registers[counter] as number) > min
-          next = isIdle ? failed : (code[pc + 2] as number)
-          break
-        }
-        case operations.split:
-          choices.push(code[pc + 2] as number, at, trail.length)
-          next = operand
-          break
-        case operations.jump:
-          next = operand
-          break
-        case operations.save:
-          this.#write(operand, at)
-          break
-        case operations.enter:
-          this.#write((loops[operand] as Loop).counter, 0)
-          break
-        case operations.accept:
-          choices.length = base
-          return at
-        case operations.start:
-          if (at !== 0 && !(operand === 1 && isLineEnd(text, at - 1))) next = failed
-          break
-        case operations.end:
-          if (at !== text.length && !(operand === 1 && isLineEnd(text, at))) next = failed
-          break
-        case operations.word:
-          if ((isWord(text, at - 1) !== isWord(text, at)) === (operand === 1)) next = failed
-          break
-        case operations.look: {
-          const before = trail.length
-          const end = this.#run(pc + width, at)
-          if (end === cut) return cut
-          const isNegative = operand === 1
-          if (end >= 0 === isNegative) {
-            next = failed
-          } else {
-            if (isNegative) this.#undo(before)
-            next = code[pc + 2] as number
-          }
-          break
-        }
-        case operations.setBefore: {
-          const value = this.#before(at)
-          if (value >= 0 && contains(sets[operand] as readonly number[], value)) {
-            at -= isUnicode && value > 0xffff ? 2 : 1
-          } else {
-            next = failed
-          }
-          break
-        }
-        case operations.back: {
-          const moved = this.#backReference(
-            this.#program.backReferences[operand] as BackReference,
-            at,
-          )
-          if (moved === failed) next = failed
-          else at = moved
-          break
-        }
+      } else if (operation === begin) {
+        this.#begin(loops[operand] as Loop, at)
+      } else if (operation === endTurn) {
+        const loop = loops[operand] as Loop
+        const isIdle =
+          registers[loop.start] === at && (registers[loop.counter] as number) > loop.min
+        next = isIdle ? failed : (code[pc + 2] as number)
+      } else if (operation === split) {
+        choices.push(code[pc + 2] as number)
+        choices.push(at)
+        choices.push(trail.size)
+        next = operand
+      } else if (operation === jump) {
+        next = operand
+      } else if (operation === save) {
+        this.#write(operand, at)
+      } else if (operation === enter) {
+        this.#write((loops[operand] as Loop).counter, 0)
+      } else if (operation === accept) {
+        choices.size = base
+        return at
+      } else {
+        const moved = this.#seldom(operation, operand, pc, at)
+        if (moved === cut) return cut
+        if (moved === failed) next = failed
+        else at = moved
+        if (operation === operations.look && moved !== failed) next = code[pc + 2] as number
       }
       if (next !== failed) {
         pc = next
         continue
       }
-      if (choices.length === base) return failed
-      this.#undo(choices.pop() as number)
-      at = choices.pop() as number
-      pc = choices.pop() as number
+      if (choices.size === base) return failed
+      this.#undo(choices.pop())
+      at = choices.pop()
+      pc = choices.pop()
+    }
+  }
+
+  /** Where the text goes on, `failed` or `cut`. */
+  #seldom(operation: number, operand: number, pc: number, at: number): number {
+    const text = this.#text
+    switch (operation) {
+      case operations.start:
+        return at === 0 || (operand === 1 && isLineEnd(text, at - 1)) ? at : failed
+      case operations.end:
+        return at === text.length || (operand === 1 && isLineEnd(text, at)) ? at : failed
+      case operations.word:
+        return (isWord(text, at - 1) !== isWord(text, at)) === (operand === 1) ? failed : at
+      case operations.look: {
+        const before = this.#trail.size
+        const end = this.#run(pc + width, at)
+        if (end === cut) return cut
+        const isNegative = operand === 1
+        if (end >= 0 === isNegative) return failed
+        if (isNegative) this.#undo(before)
+        return at
+      }
+      case operations.setBefore: {
+        const value = this.#before(at)
+        if (value < 0 || !contains(this.#program.sets[operand] as readonly number[], value)) {
+          return failed
+        }
+        return at - (this.#isUnicode && value > 0xffff ? 2 : 1)
+      }
+      default:
+        return this.#backReference(this.#program.backReferences[operand] as BackReference, at)
     }
   }
 
   #begin(loop: Loop, at: number): void {
     this.#write(loop.counter, (this.#registers[loop.counter] as number) + 1)
     this.#write(loop.start, at)
-    for (const group of loop.groups) {
-      this.#write(2 * group, -1)
-      this.#write(2 * group + 1, -1)
+    const { groups } = loop
+    for (let i = 0; i < groups.length; i += 1) {
+      const register = 2 * (groups[i] as number)
+      this.#write(register, -1)
+      this.#write(register + 1, -1)
     }
   }
 
@@ -241,17 +236,27 @@ export class StepMatcher {
   }
 
   #write(register: number, value: number): void {
-    this.#trail.push(register, this.#registers[register] as number)
+    this.#trail.push(register)
+    this.#trail.push(this.#registers[register] as number)
     this.#registers[register] = value
   }
 
-  #undo(length: number): void {
+  #undo(size: number): void {
     const trail = this.#trail
-    while (trail.length > length) {
-      const value = trail.pop() as number
-      this.#registers[trail.pop() as number] = value
+    while (trail.size > size) {
+      const value = trail.pop()
+      this.#registers[trail.pop()] = value
     }
   }
+}
+
+function charactersOf(text: string, isUnicode: boolean): Int32Array {
+  const found = new Int32Array(text.length + 1)
+  for (let i = 0; i < text.length; i += 1) {
+    found[i] = isUnicode ? (text.codePointAt(i) as number) : text.charCodeAt(i)
+  }
+  found[text.length] = -1
+  return found
 }
 
 function isLineEnd(text: string, at: number): boolean {

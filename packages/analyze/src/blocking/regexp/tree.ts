@@ -13,12 +13,12 @@ import {
   lastUnit,
   lineEnds,
   spaces,
-  unicodeProperty,
   union,
   withBothCases,
   wordCharacters,
 } from './charset.ts'
 import type { CharSet } from './charset.ts'
+import { unicodeProperty } from './unicode-property.ts'
 
 export type RegExpTree =
   | { readonly kind: 'set'; readonly set: CharSet }

@@ -9,7 +9,6 @@ import {
   intersection,
   tabled,
   tableOf,
-  unicodeProperty,
   union,
   withBothCases,
 } from '../../../src/blocking/regexp/charset.ts'
@@ -60,25 +59,4 @@ test('the table of a set is the set, as far as it goes', () => {
       }
     }),
   )
-})
-
-test('every character has the properties that V8 gives it', () => {
-  const name = fc.constantFrom('L', 'Lu', 'ASCII', 'Script=Han', 'Any', 'Cn', 'Emoji')
-  const value = fc.oneof(fc.nat(0x2fff), fc.nat(0x10ffff)).filter((v) => v < 0xd800 || v > 0xdfff)
-  fc.assert(
-    fc.property(name, value, (property, one) => {
-      const isIn = new RegExp(`\\p{${property}}`, 'u').test(String.fromCodePoint(one))
-      assert.equal(contains(unicodeProperty(property), one), isIn)
-    }),
-    { numRuns: 2_000 },
-  )
-})
-
-test('a property is what V8 says it is', () => {
-  const letters = unicodeProperty('Script=Greek')
-  assert.ok(contains(letters, 0x3b1))
-  assert.ok(!contains(letters, 0x61))
-  const astral = unicodeProperty('Emoji_Presentation')
-  assert.ok(contains(astral, 0x1f600))
-  assert.ok(!contains(unicodeProperty('Any'), 0xd800))
 })
