@@ -14,6 +14,7 @@ import { analyzePart, type PartContext } from './parts/analyze-part.ts'
 import { joinParts } from './parts/join.ts'
 import type { PartResult } from './parts/part-result.ts'
 import { partsOf } from './parts/parts.ts'
+import { runParts } from './parts/run-parts.ts'
 import { ProgramTypes } from './typed/program-types.ts'
 import { useTypes } from './typed/use-types.ts'
 
@@ -55,13 +56,13 @@ async function analyzeWith(
   const { clock } = kernel
   const began = clock.now()
   const isKept = types !== undefined || options.cache !== undefined || options.keepsProgram
-  const results = isKept
+  const { results, textOf } = isKept
     ? await analyzeTogether(types, options, kernel)
     : await analyzeApart(options, kernel)
   const sum = (of: (one: PartResult) => number): number =>
     results.reduce((total, one) => total + of(one), 0)
   return {
-    ...joinParts(results, options.root),
+    ...joinParts(results, options.root, textOf),
     stats: {
       files: sum((one) => one.files.length),
       lines: sum((one) => one.lines),
@@ -79,12 +80,19 @@ async function analyzeWith(
   }
 }
 
+interface Parts {
+  /** In the order of the parts. */
+  readonly results: readonly PartResult[]
+  /** Of a file that was read, by its absolute path. */
+  readonly textOf: (file: string) => string | undefined
+}
+
 /** From files that are read together: trees, a program or a compiler are kept for all parts. */
 async function analyzeTogether(
   types: ProgramTypes | undefined,
   options: AnalyzeOptions,
   { clock }: Kernel,
-): Promise<readonly PartResult[]> {
+): Promise<Parts> {
   const { root, files, overlays, cache, signal } = options
   const began = clock.now()
   const catalogue = await loadCatalogue(options.models)
@@ -120,25 +128,15 @@ async function analyzeTogether(
     } satisfies PartContext
     results.push(await analyzePart(own, isFirst ? clock.now() - began : 0, context))
   }
-  return results
+  return { results, textOf }
 }
 
-/** One part after the other: nothing is kept of a part but what was found. */
-async function analyzeApart(
-  options: AnalyzeOptions,
-  { clock }: Kernel,
-): Promise<readonly PartResult[]> {
-  const { root, files, models, overlays, signal } = options
-  const catalogue = await loadCatalogue(models)
-  const resolver = new Resolver(files)
+/** Nothing is kept of a part but what was found. */
+async function analyzeApart(options: AnalyzeOptions, kernel: Kernel): Promise<Parts> {
+  const { files, overlays, signal } = options
+  const catalogue = await loadCatalogue(options.models)
   const texts = new SourceTexts(overlays)
-  const parts = await partsOf(files, (file) => texts.look(file), resolver, clock, signal)
-  const results: PartResult[] = []
-  for (const part of parts) {
-    const began = clock.now()
-    const read = await readProgram({ root, files: part, texts, signal, clock })
-    const context = { options, catalogue, resolver, clock }
-    results.push(await analyzePart(read, clock.now() - began, context))
-  }
-  return results
+  const textOf = (file: string): string | undefined => texts.textOf(file)
+  const parts = await partsOf(files, textOf, new Resolver(files), kernel.clock, signal)
+  return { results: await runParts(parts, { options, texts, catalogue, kernel }), textOf }
 }

@@ -20,6 +20,14 @@ export function lineStarts(text: string): Uint32Array {
   return Uint32Array.from(starts)
 }
 
+/** How many lines it has, as `lineStarts` counts them. */
+export function countLines(text: string): number {
+  if (hasRareEnds(text)) return lineStarts(text).length
+  let count = 1
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1
+  return count
+}
+
 /** Looked for one by one: each is found, or not, faster than a pattern finds any. */
 function hasRareEnds(text: string): boolean {
   if (text.includes('\u2028') || text.includes('\u2029')) return true

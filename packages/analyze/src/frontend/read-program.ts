@@ -86,7 +86,7 @@ function readOne(file: string, { root, texts, cache }: ReadOptions): ReadFile {
   const known = cache?.get(file, stamp)
   if (known !== undefined) return known
   const name = toSlashes(path.relative(root, file))
-  const source = texts.take(file)
+  const source = texts.of(file)
   if ('reason' in source) {
     const { reason, message } = source
     // What is made from other files is left out like the output of a build: that is no gap.

@@ -30,14 +30,21 @@ const minified: NoSource = {
 /** Above this a file is data or a bundle: nobody edits it, and its tree would fill the memory. */
 export const maximumBytes: number = 8 * 1024 * 1024
 
-/** The texts of files: what was only looked at is kept until it is taken, so nothing is read twice. */
+/** What became of reading a file. */
+export type Source = SourceText | NoSource
+
+/** The texts of files, without byte order marks. Nothing is read twice, so all who ask get the same. */
 export class SourceTexts {
   readonly #overlays: ReadonlyMap<string, string> | undefined
-  readonly #looked = new Map<string, SourceText | NoSource>()
+  readonly #read: Map<string, Source>
 
-  /** @param overlays Text that is newer than the file on disk, by absolute path. */
-  constructor(overlays?: ReadonlyMap<string, string>) {
+  /**
+   * @param overlays Text that is newer than the file on disk, by absolute path.
+   * @param known What was read before, by absolute path.
+   */
+  constructor(overlays?: ReadonlyMap<string, string>, known?: ReadonlyMap<string, Source>) {
     this.#overlays = overlays
+    this.#read = new Map(known)
   }
 
   /** The text that is newer than the file on disk. */
@@ -45,21 +52,34 @@ export class SourceTexts {
     return this.#overlays?.get(file)
   }
 
-  /** What a file says, before it is read for good: why it cannot be read is told then. */
-  look(file: string): string | undefined {
-    const source = this.take(file)
-    this.#looked.set(file, source)
+  of(file: string): Source {
+    let source = this.#read.get(file)
+    if (source === undefined) {
+      const overlay = this.overlay(file)
+      source = withoutMark(overlay === undefined ? readSource(file) : { text: overlay })
+      this.#read.set(file, source)
+    }
+    return source
+  }
+
+  /** Undefined when it cannot be read. */
+  textOf(file: string): string | undefined {
+    const source = this.of(file)
     return 'text' in source ? source.text : undefined
   }
 
-  take(file: string): SourceText | NoSource {
-    const text = this.overlay(file)
-    if (text !== undefined) return { text }
-    const looked = this.#looked.get(file)
-    this.#looked.delete(file)
-    return looked ?? readSource(file)
+  /** What was read of these files, for somebody who has no access to this object. */
+  known(files: readonly string[]): ReadonlyMap<string, Source> {
+    return new Map(files.map((file) => [file, this.of(file)]))
   }
 }
+
+function withoutMark(source: Source): Source {
+  if (!('text' in source) || source.text.charCodeAt(0) !== byteOrderMark) return source
+  return { ...source, text: source.text.slice(1) }
+}
+
+const byteOrderMark = 0xfeff
 
 /** Reads a file. Never throws. */
 export function readSource(file: string): SourceText | NoSource {

@@ -10,12 +10,13 @@ import { containerEffects } from './containers.ts'
 import { lowerHelper } from './downlevel.ts'
 import { lowerExpression } from './expressions.ts'
 import { lowerExternalEffect } from './externals.ts'
+import { noChecks } from './graph.ts'
 import { guardOf } from './guard-calls.ts'
 import type { HostLowering } from './host.ts'
 import { inlineInto } from './inline.ts'
 import { isFunctionNode, keyName, unwrap } from './nodes.ts'
 import type { AnyFunction } from './nodes.ts'
-import type { Callee, CallbackRole, CallSite, FunctionUnit } from './program.ts'
+import type { Callee, CallbackRole, CallbackUse, CallSite, FunctionUnit } from './program.ts'
 import { answered, combine, unknown } from './values.ts'
 import type { Value } from './values.ts'
 
@@ -66,7 +67,8 @@ function lowerCallOf(
   const target = lowerCallee(cx, callee)
   const { values, functions } = lowerArguments(cx, args)
   const site = newSite(cx, node, target, values, false)
-  for (const value of values) for (const call of value.calls ?? []) call.isJoined = true
+  for (const { calls } of values)
+    if (calls !== undefined) for (const call of calls) call.isJoined = true
   const effect =
     containerEffects(cx, target.object, target.name, args, values, isAwaited, node) ??
     lowerExternalEffect(cx, callee, target.name, args, isAwaited, node)
@@ -116,7 +118,7 @@ function resultOf(site: CallSite, object: Value, values: readonly Value[], effec
   if (effect === undefined)
     for (const value of values)
       if (value.reads !== undefined) reads = combine(reads, { reads: value.reads })
-  return { ...reads, calls: [site] }
+  return reads === unknown ? { calls: [site] } : { ...reads, calls: [site] }
 }
 
 function emitCall(cx: HostLowering, site: CallSite, object: Value): void {
@@ -132,19 +134,22 @@ interface InlineFunction {
   readonly node: AnyFunction
 }
 
-function lowerArguments(
-  cx: HostLowering,
-  args: readonly Node[],
-): { values: Value[]; functions: InlineFunction[] } {
-  const values: Value[] = []
+interface Arguments {
+  readonly values: readonly Value[]
+  readonly functions: readonly InlineFunction[]
+}
+
+const noArguments: Arguments = { values: [], functions: [] }
+
+function lowerArguments(cx: HostLowering, args: readonly Node[]): Arguments {
+  if (args.length === 0) return noArguments
+  const values = new Array<Value>(args.length).fill(unknown)
   const functions: InlineFunction[] = []
   for (let index = 0; index < args.length; index++) {
     const arg = args[index]!
     const inner = arg.type === 'SpreadElement' ? arg.argument : (arg as Expression)
-    if (isFunctionNode(inner)) {
-      functions.push({ index, node: inner })
-      values.push(unknown)
-    } else values.push(lowerExpression(cx, inner))
+    if (isFunctionNode(inner)) functions.push({ index, node: inner })
+    else values[index] = lowerExpression(cx, inner)
   }
   return { values, functions }
 }
@@ -189,19 +194,20 @@ function lowerMemberCallee(
         : { kind: 'method', class: owner, path: [name], isSuper: true }
     return { callee: found, object: unknown, name, objectText }
   }
-  const path = namePath(callee)
-  const root = path === undefined ? undefined : cx.scope.find(path[0]!)
-  if (
-    path !== undefined &&
+  const rootName = rootNameOf(callee)
+  const root = rootName === undefined ? undefined : cx.scope.find(rootName)
+  const isNamed =
+    rootName !== undefined &&
     (root === undefined ||
       root.kind === 'import' ||
       root.class !== undefined ||
       root.module !== undefined)
-  ) {
+  if (isNamed) {
+    const path = namesAfterRoot(callee)
     // `cache.get(key)` with a cache of another module is also a read of that cache.
-    const isState = root?.kind === 'import' && path.length === 2 && root.import?.name !== 'default'
+    const isState = root?.kind === 'import' && path.length === 1 && root.import?.name !== 'default'
     return {
-      callee: { kind: 'name', name: path[0]!, scope: cx.scope, path: path.slice(1) },
+      callee: { kind: 'name', name: rootName, scope: cx.scope, path },
       object: isState ? lowerExpression(cx, callee.object) : unknown,
       name,
       objectText,
@@ -216,19 +222,30 @@ function lowerMemberCallee(
   return { callee: found, object, name, objectText }
 }
 
-/** `a.b.c` as names, when it is nothing else. */
-function namePath(node: Expression): string[] | undefined {
-  const names: string[] = []
+/** `a` of `a.b.c`; undefined when it is not names only. */
+function rootNameOf(node: Expression): string | undefined {
   let at: Expression = node
   while (at.type === 'MemberExpression') {
-    const name = keyName(at.property, at.computed)
-    if (name === undefined) return undefined
-    names.push(name)
+    if (keyName(at.property, at.computed) === undefined) return undefined
     at = unwrap(at.object)
   }
-  if (at.type !== 'Identifier') return undefined
-  names.push(at.name)
-  return names.reverse()
+  return at.type === 'Identifier' ? at.name : undefined
+}
+
+/** `b` and `c` of `a.b.c`, which is names only. */
+function namesAfterRoot(node: Expression): readonly string[] {
+  const names: string[] = []
+  for (let at = node; at.type === 'MemberExpression'; at = unwrap(at.object))
+    names.unshift(keyName(at.property, at.computed) ?? '')
+  return names
+}
+
+/** Shared by all calls that have none: most have none. */
+const noCallbacks: readonly CallbackUse[] = []
+const noTargets: readonly FunctionUnit[] = []
+
+export function addCallback(site: CallSite, use: CallbackUse): void {
+  site.callbacks = [...site.callbacks, use]
 }
 
 export function newSite(
@@ -254,9 +271,9 @@ export function newSite(
     isFloating: false,
     isDiscarded: false,
     isDetached: false,
-    callbacks: [],
-    checks: [],
-    targets: [],
+    callbacks: noCallbacks,
+    checks: noChecks,
+    targets: noTargets,
     isGuess: false,
     external: undefined,
   }
@@ -288,7 +305,7 @@ function runCallback(
   const isMany = use.role === 'sync' && use.node.async && startsMany(site.name)
   const role = isMany ? 'sync-async' : use.role
   const unit = callbackUnit(cx, use.node, role)
-  site.callbacks.push({ index: use.index, unit, role })
+  addCallback(site, { index: use.index, unit, role })
   if (role === 'sync') {
     const before = cx.current
     const entry = cx.inLoop(() => cx.block())
@@ -366,7 +383,7 @@ function lowerContinuation(
   if (name !== 'then' || functions.length + values.length > 1) cx.link(settled, end)
   for (const one of functions) {
     const unit = callbackUnit(cx, one.node, 'later')
-    site.callbacks.push({ index: one.index, unit, role: 'later' })
+    addCallback(site, { index: one.index, unit, role: 'later' })
     cx.current = settled
     cx.advance()
     inlineInto(cx, unit, one.node, end, undefined, one.index === 0 ? answered(object) : unknown)
@@ -442,8 +459,9 @@ function lowerImmediate(cx: HostLowering, node: CallExpression, fn: AnyFunction)
 export function lowerNew(cx: HostLowering, node: NewExpression): Value {
   const callee = unwrap(node.callee)
   const { values, functions } = lowerArguments(cx, node.arguments)
-  const path = namePath(callee)
-  const name = path?.at(-1) ?? ''
+  const root = rootNameOf(callee)
+  const path = root === undefined ? [] : namesAfterRoot(callee)
+  const name = path.at(-1) ?? root ?? ''
   const executor = functions[0]
   if (name === 'Promise' && executor !== undefined) {
     const unit = callbackUnit(cx, executor.node, 'sync')
@@ -461,10 +479,10 @@ export function lowerNew(cx: HostLowering, node: NewExpression): Value {
     return { fresh: 'promise' }
   }
   const target =
-    path === undefined
+    root === undefined
       ? { callee: { kind: 'unknown' } as const, object: unknown, name }
       : {
-          callee: { kind: 'name', name: path[0]!, scope: cx.scope, path: path.slice(1) } as const,
+          callee: { kind: 'name', name: root, scope: cx.scope, path } as const,
           object: unknown,
           name,
         }
@@ -474,6 +492,8 @@ export function lowerNew(cx: HostLowering, node: NewExpression): Value {
   const isContainer = /^(?:Map|Set|WeakMap|WeakSet|Array)$/.test(name)
   return {
     fresh: isContainer && values.length === 0 ? 'empty' : 'object',
-    ...(path !== undefined && { constructed: { name: path.join('.'), scope: cx.scope } }),
+    ...(root !== undefined && {
+      constructed: { name: [root, ...path].join('.'), scope: cx.scope },
+    }),
   }
 }

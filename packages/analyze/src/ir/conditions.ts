@@ -1,5 +1,6 @@
 /** Branches: which reads decide them, and which outcome means "it is there". */
 import type { Expression } from 'oxc-parser'
+import { addCheck } from './graph.ts'
 import type { Block, Branch, Check } from './graph.ts'
 import { lowerExpression } from './expressions.ts'
 import type { HostLowering } from './host.ts'
@@ -148,9 +149,9 @@ function decide(
     start: at.start,
     end: at.end,
   }
-  for (const access of value.reads ?? []) access.checks.push(check)
-  for (const call of value.calls ?? []) call.checks.push(check)
-  for (const call of value.from ?? []) call.checks.push(check)
+  if (value.reads !== undefined) for (const access of value.reads) addCheck(access, check)
+  if (value.calls !== undefined) for (const call of value.calls) addCheck(call, check)
+  if (value.from !== undefined) for (const call of value.from) addCheck(call, check)
 }
 
 /** For `??`, `?.` and `??=`: true means "not null". */

@@ -124,6 +124,7 @@ function lowerName(cx: HostLowering, name: string, start: number, end: number): 
   if (binding.kind === 'const' && (value.location ?? value.instanceOf) !== undefined) return value
   if (binding.kind === 'const' && value.unit !== undefined) return value
   const access = cx.read(location, start, end)
+  if (value === unknown) return { location, reads: [access] }
   return {
     location,
     reads: [access],

@@ -56,14 +56,22 @@ export interface Access {
   readonly kind: WriteKind | undefined
   /** What is written. */
   readonly value: Value | undefined
-  /** The branches a read decides, filled as the condition is met. */
-  readonly checks: Check[]
+  /** The branches a read decides. Changed by `addCheck` only, as the condition is met. */
+  checks: readonly Check[]
   /** In a constructor, a field initialiser or at the top of a module: nobody else is there yet. */
   readonly isInitial: boolean
   /** Read to call something on it (`this.socket.write()`), which uses what it holds. */
   use: CallSite | undefined
   /** Written with `x!`. */
   isAsserted: boolean
+}
+
+/** Shared by all reads and calls that decide nothing: most do not. */
+export const noChecks: readonly Check[] = []
+
+export function addCheck(to: { checks: readonly Check[] }, check: Check): void {
+  // An array that is pushed to would have room for seventeen.
+  to.checks = to.checks.length === 0 ? [check] : [...to.checks, check]
 }
 
 /** A guard is taken or given back. */

@@ -67,9 +67,7 @@ export function guardOf(
   values: readonly Value[],
 ): GuardCall | undefined {
   const { name, object, objectText } = target
-  const hasFunction = args.some(
-    (arg) => arg.type === 'ArrowFunctionExpression' || arg.type === 'FunctionExpression',
-  )
+  const hasFunction = args.some(isFunction)
   if (hasFunction && cx.file.guards.has(name)) {
     const own = object.location?.key ?? `${objectText}.${name}`
     return { op: 'scoped', guard: own, key: keyOf(cx, callee, args[0], values[0]), isScoped: true }
@@ -82,12 +80,13 @@ export function guardOf(
   }
   if (objectText === '') return undefined
   const guard = object.location?.key ?? objectText
-  const key = (): string | undefined => keyOf(cx, callee, args[0], values[0])
   if (
     name === 'runExclusive' ||
     (scopedNames.has(name) && hasFunction && lockObject.test(objectText))
-  )
-    return hasFunction ? { op: 'scoped', guard, key: key(), isScoped: true } : undefined
+  ) {
+    if (!hasFunction) return undefined
+    return { op: 'scoped', guard, key: keyOf(cx, callee, args[0], values[0]), isScoped: true }
+  }
   if (
     (name === 'add' || name === 'push' || name === 'enqueue' || name === 'schedule') &&
     hasFunction &&
@@ -97,7 +96,7 @@ export function guardOf(
   const op = acquireNames.has(name) ? 'acquire' : releaseNames.has(name) ? 'release' : undefined
   if (op === undefined || hasFunction) return undefined
   if (!lockObject.test(objectText) || queueObject.test(objectText)) return undefined
-  return { op, guard, key: key(), isScoped: false }
+  return { op, guard, key: keyOf(cx, callee, args[0], values[0]), isScoped: false }
 }
 
 /** `locks.acquire(key, …)`, `lockOf(key).runExclusive(…)`, `locks.get(key).acquire()`. */

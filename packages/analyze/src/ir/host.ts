@@ -8,7 +8,7 @@
  * and jump targets, so `return` in a callback leaves the callback and not the host.
  */
 import type { Class, PropertyDefinition } from 'oxc-parser'
-import { Block, connectForks } from './graph.ts'
+import { Block, connectForks, noChecks } from './graph.ts'
 import type { Access, Branch, Event, Fork, Graph, WriteKind } from './graph.ts'
 import type { Location, LocationTable } from './locations.ts'
 import type { AnyFunction } from './nodes.ts'
@@ -262,7 +262,7 @@ export class HostLowering {
       end,
       kind,
       value,
-      checks: [],
+      checks: noChecks,
       isInitial: this.frame.isInitial,
       use: undefined,
       isAsserted: false,

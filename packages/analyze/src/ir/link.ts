@@ -4,6 +4,7 @@
  * Calls are resolved by what the text says about the object: its class, the class it was constructed
  * from, the declared type of its field. A method name that only one class has is a guess, and marked.
  */
+import { addCallback } from './calls.ts'
 import { canonicalise } from './canonical.ts'
 import { isKnownRole, roleOf } from './callbacks.ts'
 import type { Location, LocationTable } from './locations.ts'
@@ -353,7 +354,7 @@ class Linker {
         .split('(')[0]!
         .replace(/\.\w+$/, '')
       const role = roleOf(site.name, receiver, site.args[0]?.literal === 'string')
-      site.callbacks.push({ index, unit, role })
+      addCallback(site, { index, unit, role })
     }
   }
 }

@@ -209,9 +209,10 @@ export interface CallSite {
   isDiscarded: boolean
   /** `void f()` and `f().catch(…)`: meant to be on its own. */
   isDetached: boolean
-  readonly callbacks: CallbackUse[]
-  /** The branches its result decides. */
-  readonly checks: Check[]
+  /** Changed by `addCallback` only. */
+  callbacks: readonly CallbackUse[]
+  /** The branches its result decides. Changed by `addCheck` only. */
+  checks: readonly Check[]
   /** Functions of the program it may run. Filled by linking. */
   targets: readonly FunctionUnit[]
   /** The targets were found by a name that only one class has, not by knowing the object. */

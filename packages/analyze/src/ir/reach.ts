@@ -26,8 +26,15 @@ export function assignReach(units: readonly FunctionUnit[], classes: readonly Cl
     if (!isRoot && unit.host === unit && unit.kind !== 'constructor')
       add(unit, 'exported', reasonOf(unit, `${unit.name} is handed out`))
   }
+  /** How many of its reaches a unit has handed on. */
+  const handedOn = new Map<FunctionUnit, number>()
   for (let unit = work.pop(); unit !== undefined; unit = work.pop()) {
+    const before = handedOn.get(unit) ?? 0
+    if (before === unit.reachWhy.size) continue
+    handedOn.set(unit, unit.reachWhy.size)
+    let at = 0
     for (const [reach, reason] of unit.reachWhy) {
+      if (at++ < before) continue
       for (const site of unit.calls) for (const target of site.targets) add(target, reach, reason)
       for (const inner of children.get(unit) ?? []) add(inner, reach, reason)
     }

@@ -108,7 +108,10 @@ function union<T>(
   if (a === undefined || a.length === 0) return b
   if (b === undefined || b.length === 0) return a
   if (a.length >= maxReads) return a
-  const both = new Set(a)
-  for (const one of b) if (both.size < maxReads) both.add(one)
-  return both.size === a.length ? a : [...both]
+  let both = a
+  for (const one of b) {
+    if (both.length >= maxReads) break
+    if (!both.includes(one)) both = [...both, one]
+  }
+  return both
 }

@@ -3,7 +3,7 @@ import type { Clock } from '@heddle/core/lowlevel'
 import type { AnalyzeOptions, Diagnostic } from '../analysis.ts'
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import { runBlocking } from '../blocking/run-blocking.ts'
-import type { ParsedFile } from '../frontend/parse.ts'
+import { countLines } from '../frontend/lines.ts'
 import type { ReadProgram } from '../frontend/read-program.ts'
 import type { Resolver } from '../frontend/resolve/resolve.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
@@ -71,16 +71,12 @@ export async function analyzePart(
   return {
     findings: findings.map((finding) => ({ finding, extent: extents.of(finding) })),
     diagnostics: [...told, ...ofBuild, ...ofTypes, ...races.diagnostics, ...blocking.diagnostics],
-    files: program.files.map(({ path, parsed: { text } }) => ({ path, text })),
-    lines: parsed.reduce((sum, one) => sum + linesOf(one), 0),
+    files: parsed.map(({ file }) => file),
+    lines: parsed.reduce((sum, one) => sum + countLines(one.text), 0),
     functions: program.units.length,
     ms: { parse: parseMs, lower, types, summaries, rules: racesMs + (clock.now() - began) },
     ...(options.keepsProgram === true && { program }),
   }
-}
-
-function linesOf(parsed: ParsedFile): number {
-  return parsed.lineAt(parsed.text.length).line
 }
 
 class Extents {

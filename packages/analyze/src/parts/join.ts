@@ -1,7 +1,9 @@
 /** From what was found in the parts to one analysis: the same, in whatever order they were done. */
+import path from 'node:path'
 import type { Analysis, Diagnostic } from '../analysis.ts'
 import { withFingerprints } from '../baseline/fingerprint.ts'
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
+import { toSlashes } from '../frontend/discover.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import type { Program } from '../ir/program.ts'
 import type { PartResult } from './part-result.ts'
@@ -10,10 +12,20 @@ type Joined = Pick<Analysis, 'findings' | 'diagnostics' | 'files' | 'extentOf'> 
   readonly program?: Program
 }
 
-/** @param results In the order of the parts. */
-export function joinParts(results: readonly PartResult[], root: string): Joined {
-  const files = results.flatMap((one) => one.files).sort((a, b) => compare(a.path, b.path))
-  const texts = new Map(files.map(({ path, text }) => [path, text]))
+/**
+ * @param results In the order of the parts.
+ * @param textOf By absolute path.
+ */
+export function joinParts(
+  results: readonly PartResult[],
+  root: string,
+  textOf: (file: string) => string | undefined,
+): Joined {
+  const files = results
+    .flatMap((one) => one.files)
+    .map((file) => ({ path: toSlashes(path.relative(root, file)), text: textOf(file) ?? '' }))
+    .sort((a, b) => compare(a.path, b.path))
+  const texts = new Map(files.map((file) => [file.path, file.text]))
   const found = results.flatMap((one) => one.findings)
   const findings = found.map(({ finding }) => finding).sort(byPlace)
   const extents = new Map<string, LineRange | undefined>()

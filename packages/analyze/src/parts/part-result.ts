@@ -1,13 +1,14 @@
-import type { AnalysedFile, Diagnostic } from '../analysis.ts'
+import type { Diagnostic } from '../analysis.ts'
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import type { Program } from '../ir/program.ts'
 
-/** What was found in one part. */
+/** What was found in one part. Plain data, unless it keeps the program: it may come from a thread. */
 export interface PartResult {
   readonly findings: readonly PartFinding[]
   readonly diagnostics: readonly Diagnostic[]
-  readonly files: readonly AnalysedFile[]
+  /** Those that could be read, by their absolute paths. */
+  readonly files: readonly string[]
   readonly lines: number
   readonly functions: number
   readonly ms: PhaseTimes

@@ -67,19 +67,40 @@ function importsIn(text: string): ReadonlySet<string> {
 /** `./x` and `../x` that do not leave the package: by far the most, and nothing has to be looked up. */
 function staysInside(file: string, specifier: string, packages: PackageFolders): boolean {
   if (!specifier.startsWith('.')) return specifier.startsWith('node:')
-  const target = path.resolve(path.dirname(file), specifier)
   const folder = packages.of(file)
+  if (!packages.isNesting(folder) && isBelow(folder, file, specifier)) return true
+  const target = path.resolve(path.dirname(file), specifier)
   return target === folder || (packages.of(target) === folder && !packages.has(target))
+}
+
+/** Whether it cannot lead out of a folder that the file is in: it goes up less than the file is deep. */
+function isBelow(folder: string, file: string, specifier: string): boolean {
+  const last = specifier.lastIndexOf('../')
+  // Each step is three characters, so there are no more of them than this.
+  let up = last === -1 ? 0 : Math.ceil(last / 3) + 1
+  if (specifier.endsWith('..')) up += 1
+  for (let at = folder.length; up > 0; up -= 1) {
+    at = file.indexOf(path.sep, at + 1)
+    if (at === -1) return false
+  }
+  return true
 }
 
 /** The folder of the package that a file belongs to: the nearest one whose manifest has a name. */
 class PackageFolders {
   readonly #known = new Map<string, string>()
   readonly #found = new Set<string>()
+  #nesting: ReadonlySet<string> | undefined
 
   /** Whether a file that was asked about belongs to the package in this folder. */
   has(folder: string): boolean {
     return this.#found.has(folder)
+  }
+
+  /** Whether another package of those that were asked about is inside the one in this folder. */
+  isNesting(folder: string): boolean {
+    this.#nesting ??= new Set(Array.from(this.#found, (inner) => this.#in(path.dirname(inner))))
+    return this.#nesting.has(folder)
   }
 
   of(file: string): string {

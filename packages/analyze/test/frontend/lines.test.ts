@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lineStarts, positionIn } from '../../src/frontend/lines.ts'
+import { countLines, lineStarts, positionIn } from '../../src/frontend/lines.ts'
 
 test('lines end as JavaScript ends them', () => {
   assert.deepEqual([...lineStarts('a\nb\r\nc')], [0, 2, 5])
@@ -25,6 +25,7 @@ test('a position is where splitting the text before it says it is', () => {
       const before = source.slice(0, offset).split(/\r\n|[\n\r\u2028\u2029]/)
       const expected = { line: before.length, column: before.at(-1)!.length + 1 }
       assert.deepEqual(positionIn(lineStarts(source), offset), expected)
+      assert.equal(countLines(source), lineStarts(source).length)
     }),
   )
 })

@@ -44,6 +44,7 @@ export class Resolver {
   readonly #program: ReadonlySet<string>
   readonly #folders = new Folders()
   readonly #packages = new Map<string, PackageFolder | undefined>()
+  readonly #modules = new Map<string, readonly string[]>()
   readonly #configs = new Map<string, ResolutionConfig | undefined>()
   readonly #answers = new Map<string, ImportTarget>()
   #workspace: ReadonlyMap<string, PackageFolder> | undefined
@@ -192,15 +193,27 @@ export class Resolver {
 
   /** A package of the workspace that is linked into `node_modules`. */
   #linkedPackage(folder: string, name: string): PackageFolder | undefined {
-    for (let at = folder; ; at = path.dirname(at)) {
-      const found = path.join(at, 'node_modules', name)
-      if (this.#folders.isFolder(found)) {
-        const real = tryRealpath(found)
-        const isOurs = real !== undefined && !real.split(path.sep).includes('node_modules')
-        return isOurs ? this.#packageAt(real) : undefined
-      }
-      if (path.dirname(at) === at) return undefined
+    for (const modules of this.#modulesOver(folder)) {
+      const found = path.join(modules, name)
+      if (!this.#folders.isFolder(found)) continue
+      const real = tryRealpath(found)
+      const isOurs = real !== undefined && !real.split(path.sep).includes('node_modules')
+      return isOurs ? this.#packageAt(real) : undefined
     }
+    return undefined
+  }
+
+  /** The `node_modules` that an import looks in, nearest first. Most folders have none of their own. */
+  #modulesOver(folder: string): readonly string[] {
+    let found = this.#modules.get(folder)
+    if (found === undefined) {
+      const own = path.join(folder, 'node_modules')
+      const parent = path.dirname(folder)
+      const above = parent === folder ? [] : this.#modulesOver(parent)
+      found = this.#folders.isFolder(own) ? [own, ...above] : above
+      this.#modules.set(folder, found)
+    }
+    return found
   }
 
   /** Packages that files of the program belong to, by name. */

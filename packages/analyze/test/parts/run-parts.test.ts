@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { systemKernel } from '@heddle/core/lowlevel'
+import fc from 'fast-check'
+import { SourceTexts } from '../../src/frontend/source-text.ts'
+import { loadCatalogue } from '../../src/models/load.ts'
+import type { PartResult } from '../../src/parts/part-result.ts'
+import type { Part } from '../../src/parts/parts.ts'
+import { runInThreads, runParts, threadsFor } from '../../src/parts/run-parts.ts'
+import type { PartsContext } from '../../src/parts/run-parts.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const race = `export class Client {
+  #session
+  async connect() {
+    if (this.#session === undefined) this.#session = await open()
+    return this.#session
+  }
+}
+`
+
+/** Three parts: a race, one that cannot be read whole, and a larger one with a race in its last file. */
+async function threeParts(
+  t: TestContext,
+): Promise<{ parts: readonly Part[]; context: PartsContext }> {
+  const root = tempFolder(t, {
+    'a/client.js': race,
+    'b/broken.js': 'export function (',
+    'b/invalid.js': Uint8Array.of(0x2f, 0x2f, 0xff, 0x0a),
+    'c/empty.js': 'export {}\n'.repeat(200),
+    'c/last.js': `\uFEFF${race}`,
+  })
+  const names = [
+    ['a/client.js'],
+    ['b/broken.js', 'b/invalid.js', 'b/missing.js'],
+    ['c/empty.js', 'c/last.js'],
+  ]
+  const parts = names.map((part) => part.map((name) => path.join(root, name)))
+  const context: PartsContext = {
+    options: { root, files: parts.flat(), types: 'none' },
+    texts: new SourceTexts(),
+    catalogue: await loadCatalogue(),
+    kernel: systemKernel,
+  }
+  return { parts, context }
+}
+
+const untimed = ({ ms: _, ...result }: PartResult): Omit<PartResult, 'ms'> => result
+
+test('I1: threads find the same, in the order of the parts', async (t) => {
+  const { parts, context } = await threeParts(t)
+  const here = await runParts(parts, context)
+  const there = await runInThreads(parts, [100, 50, 2_000], 2, context)
+  assert.deepEqual(there.map(untimed), here.map(untimed))
+  assert.deepEqual(
+    here.map(({ findings }) => findings.map(({ finding }) => `${finding.file} ${finding.rule}`)),
+    [['a/client.js H101'], [], ['c/last.js H101']],
+  )
+  assert.deepEqual(
+    here[1]!.diagnostics.map(({ kind, file }) => `${kind} ${file}`),
+    ['parse-error b/broken.js', 'unreadable b/invalid.js', 'unreadable b/missing.js'],
+  )
+})
+
+test('a part in a thread is read as its texts were, not as the disk is now', async (t) => {
+  const { parts, context } = await threeParts(t)
+  const [a] = parts
+  const texts = new SourceTexts(new Map([[a![0]!, '']]))
+  const [result] = await runInThreads([a!], [1], 1, { ...context, texts })
+  assert.deepEqual(result!.findings, [])
+  assert.deepEqual(result!.files, a)
+})
+
+test('the rules and guards that are wanted hold in threads, too', async (t) => {
+  const { parts, context } = await threeParts(t)
+  const options = { ...context.options, rules: ['H505'] }
+  const results = await runInThreads(parts, [1, 1, 1], 2, { ...context, options })
+  assert.deepEqual(
+    results.flatMap(({ findings }) => findings),
+    [],
+  )
+})
+
+test('whoever gives up is told his own reason, and no thread goes on', async (t) => {
+  const { parts, context } = await threeParts(t)
+  const ending = new AbortController()
+  const options = { ...context.options, signal: ending.signal }
+  const running = runInThreads(parts, [1, 1, 1], 2, { ...context, options })
+  const reason = new Error('enough')
+  ending.abort(reason)
+  await assert.rejects(running, reason)
+})
+
+test('a model that cannot be read is told by the thread', async (t) => {
+  const { parts, context } = await threeParts(t)
+  const options = { ...context.options, models: ['/nowhere/model.json'] }
+  const running = runInThreads(parts, [1, 1, 1], 2, { ...context, options })
+  await assert.rejects(running, { code: 'HDL_MODEL_UNREADABLE' })
+})
+
+test('there are threads only for programs that keep them busy', () => {
+  const million = 1_000_000
+  assert.equal(threadsFor([], 8), 0)
+  assert.equal(threadsFor([100 * million], 8), 0)
+  assert.equal(threadsFor([10 * million, 10 * million], 8), 0)
+  assert.equal(threadsFor([20 * million, 20 * million], 8), 2)
+  assert.equal(threadsFor([20 * million, 20 * million], 1), 0)
+  // The others are done long before the first: more threads would only wait for it.
+  assert.equal(threadsFor([60 * million, 30 * million, 30 * million, 10 * million], 8), 3)
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(200 * million)),
+      fc.integer({ min: 1, max: 64 }),
+      (parts, cores) => {
+        const threads = threadsFor(parts, cores)
+        assert.ok(threads === 0 || (threads >= 2 && threads <= Math.min(cores, parts.length)))
+      },
+    ),
+  )
+})
