@@ -143,7 +143,7 @@ const noArguments: Arguments = { values: [], functions: [] }
 
 function lowerArguments(cx: HostLowering, args: readonly Node[]): Arguments {
   if (args.length === 0) return noArguments
-  const values = new Array<Value>(args.length).fill(unknown)
+  const values: Value[] = args.map(() => unknown)
   const functions: InlineFunction[] = []
   for (let index = 0; index < args.length; index++) {
     const arg = args[index]!

@@ -69,13 +69,14 @@ export async function runInThreads(
   const { signal } = options
   const longestFirst = [...parts.keys()].sort((a, b) => lengths[b]! - lengths[a]!)
   await using pool = new ThreadPool({ threads, maxQueue: parts.length, kernel })
-  const results = new Array<Promise<PartResult>>(parts.length)
+  const results = new Map<number, Promise<PartResult>>()
   for (const index of longestFirst) {
     const input = taskOf(parts[index]!, context)
-    results[index] = pool.run({ module: partJob.module!, job: partJob.name, input }, { signal })
+    const task = { module: partJob.module!, job: partJob.name, input }
+    results.set(index, pool.run(task, { signal }))
   }
   try {
-    return await Promise.all(results)
+    return await Promise.all(parts.map((_, index) => results.get(index)!))
   } catch (error) {
     // Said as it is said without threads.
     signal?.throwIfAborted()
