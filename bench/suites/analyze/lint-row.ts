@@ -1,7 +1,7 @@
 import type { Row } from '../../harness/row.ts'
 import { lintContender, memoryFigure } from './lint-contender.ts'
 import { needs } from './needs.ts'
-import { typedSources, untypedSources } from './sources.ts'
+import { onePackageSources, typedSources, untypedSources } from './sources.ts'
 
 const common = {
   measure: 'rate',
@@ -44,7 +44,7 @@ export const typedRow: Row = {
 export const untypedRow: Row = {
   ...common,
   name: 'no types, cold',
-  size: 1_000_000,
+  size: 2_000_000,
   quickSize: 2_000,
   children: 3,
   entrants: {
@@ -64,6 +64,29 @@ export const untypedRow: Row = {
     oxlint: {
       role: 'peer',
       load: async () => lintContender((await import('./peers/oxlint.ts')).untyped, untypedSources),
+      needs: [needs.corpus],
+      note: 'its correctness rules, each of which looks at one file at a time',
+    },
+  },
+}
+
+export const onePackageRow: Row = {
+  ...common,
+  name: 'no types, one package, cold',
+  size: 400_000,
+  quickSize: 2_000,
+  children: 3,
+  entrants: {
+    heddle: {
+      role: 'ours',
+      load: async () =>
+        lintContender((await import('../../ours/analyze.ts')).untyped, onePackageSources),
+      needs: [needs.corpus],
+    },
+    oxlint: {
+      role: 'peer',
+      load: async () =>
+        lintContender((await import('./peers/oxlint.ts')).untyped, onePackageSources),
       needs: [needs.corpus],
       note: 'its correctness rules, each of which looks at one file at a time',
     },

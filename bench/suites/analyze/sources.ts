@@ -17,12 +17,24 @@ export function typedSources(lines: number): Sources {
 }
 
 export function untypedSources(lines: number): Sources {
+  return sourcesOf(
+    untypedPackages.map(({ name }) => name),
+    lines,
+  )
+}
+
+/** All of it imports itself: it cannot be shared among threads. */
+export function onePackageSources(lines: number): Sources {
+  return sourcesOf(['webpack'], lines)
+}
+
+function sourcesOf(packages: readonly string[], lines: number): Sources {
   const root = corpusFolder()
-  const patterns = untypedPackages.map(({ name }) => `${name}/**/*.{js,cjs,mjs,ts}`)
+  const patterns = packages.map((name) => `${name}/**/*.{js,cjs,mjs,ts}`)
   const files = globSync(patterns, { cwd: root, exclude: (name) => name === 'node_modules' })
   return taken(
     root,
-    files.filter((file) => !/\.min\.js$|\.d\.ts$|\/dist\//.test(file)),
+    files.filter((file) => !/\.min\.js$|\.d\.ts$|\/(?:dist|built|vite)\//.test(file)),
     lines,
   )
 }

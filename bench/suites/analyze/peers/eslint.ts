@@ -6,10 +6,12 @@ import type { Sources } from '../sources.ts'
 
 /** Its rule for races, without types. */
 export function untyped(sources: Sources): Promise<number> {
-  return lint(sources, {
-    files: ['**/*.{js,cjs,mjs,ts}'],
-    rules: { 'require-atomic-updates': 'error' },
-  })
+  const rules = { 'require-atomic-updates': 'error' }
+  return lint(
+    sources,
+    { files: ['**/*.{js,cjs,mjs}'], rules },
+    { files: ['**/*.ts'], languageOptions: { parser }, rules },
+  )
 }
 
 /** The same, with the two typed rules of typescript-eslint that are about promises. */
@@ -29,11 +31,11 @@ export function typed(sources: Sources): Promise<number> {
   })
 }
 
-async function lint({ root, files }: Sources, config: object): Promise<number> {
+async function lint({ root, files }: Sources, ...config: object[]): Promise<number> {
   const eslint = new ESLint({
     cwd: root,
     overrideConfigFile: true,
-    overrideConfig: [config],
+    overrideConfig: config,
     ignore: false,
     allowInlineConfig: false,
   })
