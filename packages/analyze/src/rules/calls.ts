@@ -22,12 +22,11 @@ export class Calls {
     return this.#byName.get(name) ?? []
   }
 
-  /** The hosts of all calls of anything whose name is accepted. */
-  hostsCalling(name: RegExp): ReadonlySet<FunctionUnit> {
-    const hosts = new Set<FunctionUnit>()
-    for (const [called, sites] of this.#byName)
-      if (name.test(called)) for (const { owner } of sites) hosts.add(owner.host)
-    return hosts
+  /** Of anything whose name is accepted. */
+  matching(name: RegExp): readonly CallSite[] {
+    const found: CallSite[] = []
+    for (const [called, sites] of this.#byName) if (name.test(called)) found.push(...sites)
+    return found
   }
 }
 

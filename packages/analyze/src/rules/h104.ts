@@ -15,11 +15,12 @@ import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
 
-const emits = /^(?:emit|dispatchEvent)$/
+const emits = ['emit', 'dispatchEvent']
 
 export function h104(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hostsCalling(emits)) {
+  const sites = emits.flatMap((name) => model.calls.named(name))
+  for (const host of model.hostsOf(sites)) {
     if (host.unit.kind === 'constructor') continue
     for (const [location, accesses] of host.written) {
       if (!isShared(location, host.unit) || location.scope === 'parameter') continue
@@ -36,7 +37,7 @@ export function h104(model: Model): Draft[] {
 
 /** Runs code of others before it returns. */
 function runsOthers(site: CallSite): boolean {
-  return emits.test(site.name) && site.callbacks.length === 0
+  return emits.includes(site.name) && site.callbacks.length === 0
 }
 
 function from(host: Host, read: Located): Draft | undefined {

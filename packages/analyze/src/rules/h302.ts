@@ -9,7 +9,7 @@ const timed = /^#?(?:try_?(?:acquire|lock|enter|take)|acquireWithTimeout|waitOne
 
 export function h302(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hostsCalling(timed)) {
+  for (const host of model.hostsOf(model.calls.matching(timed))) {
     for (const { event: site } of host.calls) {
       if (!timed.test(site.name) || !(site.isDiscarded || site.isFloating)) continue
       const suspension = host.unit.suspensions.find((one) => one.joins.includes(site))

@@ -48,7 +48,7 @@ interface Registry {
 /** Containers that a function which takes things down walks, closing what is in them. */
 function registriesOf(model: Model): Map<Location, Registry> {
   const registries = new Map<Location, Registry>()
-  for (const host of model.hostsCalling(release)) {
+  for (const host of model.hostsOf(model.calls.matching(release))) {
     if (!isTeardown(host.unit)) continue
     for (const [location, accesses] of host.accesses) {
       if (

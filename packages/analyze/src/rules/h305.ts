@@ -12,7 +12,7 @@ const renewal = /renew|heart_?beat|keep_?alive|extend|touch|\bbeat\b|prolong/i
 
 export function h305(model: Model): Draft[] {
   const drafts: Draft[] = []
-  for (const host of model.hostsCalling(/^setInterval$/)) {
+  for (const host of model.hostsOf(model.calls.named('setInterval'))) {
     if (!host.graph.suspends) continue
     const { calls } = host
     const timers = calls.filter(({ event }) => event.name === 'setInterval' && isRenewal(event))

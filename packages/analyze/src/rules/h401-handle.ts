@@ -5,7 +5,6 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { FunctionUnit } from '../ir/program.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Answer } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
@@ -25,7 +24,7 @@ export function unguardedHandles(model: Model): Draft[] {
   const candidates = model.hosts.suspending.flatMap((host) => storesAfterWaiting(host))
   if (candidates.length === 0) return []
   const accesses = new SharedAccesses(
-    closingHosts(model),
+    model.summaries.uses,
     candidates.map(({ location }) => location),
   )
   const drafts = new Map<Host, Draft>()
@@ -35,13 +34,6 @@ export function unguardedHandles(model: Model): Draft[] {
     if (draft !== undefined) drafts.set(candidate.host, draft)
   }
   return [...drafts.values()]
-}
-
-/** Those with a function in them that takes things down: a small part of all. */
-function closingHosts({ program, hosts }: Model): readonly Host[] {
-  const closing = new Set<FunctionUnit>()
-  for (const unit of program.units) if (isTeardown(unit)) closing.add(unit.host)
-  return hosts.all.filter(({ unit }) => closing.has(unit))
 }
 
 /** A handle that is stored behind a suspension, without a look at what is there. */

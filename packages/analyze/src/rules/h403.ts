@@ -4,7 +4,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
-import { phasesOf } from '../summaries/summary.ts'
+import { phasesOf } from '../summaries/reached.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { inFlightFlag, noOverlap } from './fixes.ts'

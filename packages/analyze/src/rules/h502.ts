@@ -53,9 +53,9 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
 
 /** Somebody else who reads it, at any time. */
 function readerOf(model: Model, location: Location, host: Host): Access | undefined {
-  for (const other of model.hosts.all) {
-    if (other.unit === host.unit || overlapOf(other.unit) === undefined) continue
-    for (const [candidate, accesses] of other.accesses) {
+  for (const other of model.readers.of(location)) {
+    if (other === host.unit || overlapOf(other) === undefined) continue
+    for (const [candidate, accesses] of model.hostOf(other).accesses) {
       if (!isPartOf(candidate, location)) continue
       const read = accesses.find(({ access }) => access.op === 'read' && !access.isInitial)
       if (read !== undefined) return read.access

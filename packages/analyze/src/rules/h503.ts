@@ -6,7 +6,7 @@
  * written in one region, or fields that are emptied together in several places.
  */
 import type { Access } from '../ir/graph.ts'
-import type { Location } from '../ir/locations.ts'
+import { sharedContainerOf } from '../summaries/content.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -20,7 +20,7 @@ export function h503(model: Model): Draft[] {
   const pairs = minePairs(model)
   if (pairs.size === 0) return []
   const drafts: Draft[] = []
-  for (const host of model.hosts.writingEntries) {
+  for (const host of model.hosts.severalContainers) {
     if (!host.graph.suspends) continue
     const draft = inHost(model, host, pairs)
     if (draft !== undefined) drafts.push(draft)
@@ -33,24 +33,17 @@ interface Pair {
   readonly second: Access
 }
 
-function containerOf(location: Location): Location | undefined {
-  return location.scope === 'entry' && location.entryKey !== undefined
-    ? location.parent?.canonical
-    : undefined
-}
-
 /** What is stored together belongs together; what is removed together need not be stored together. */
 function pairKey(first: Access, second: Access, isStored = isStore(first)): string {
-  const a = containerOf(first.location.canonical)?.id ?? 0
-  const b = containerOf(second.location.canonical)?.id ?? 0
+  const a = sharedContainerOf(first.location.canonical)?.id ?? 0
+  const b = sharedContainerOf(second.location.canonical)?.id ?? 0
   return `${isStored ? 'store' : 'drop'} ${Math.min(a, b)}:${Math.max(a, b)}`
 }
 
 function entryWrites(host: Host): Located[] {
   const writes: Located[] = []
   for (const [location, accesses] of host.written) {
-    if (containerOf(location) === undefined) continue
-    if (location.class === undefined && location.unit?.kind !== 'module') continue
+    if (sharedContainerOf(location) === undefined) continue
     for (const one of accesses)
       if (one.access.op === 'write' && !one.access.isInitial) writes.push(one)
   }
@@ -60,7 +53,7 @@ function entryWrites(host: Host): Located[] {
 /** Containers whose entries of the same key are written in one region somewhere. */
 function minePairs(model: Model): Map<string, Pair> {
   const pairs = new Map<string, Pair>()
-  for (const host of model.hosts.writingEntries) {
+  for (const host of model.hosts.severalContainers) {
     const writes = entryWrites(host)
     for (const first of writes) {
       for (const second of writes) {

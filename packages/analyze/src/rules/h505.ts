@@ -10,7 +10,7 @@ import type { Effects } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { awaitIt, copyFirst } from './fixes.ts'
-import type { At, Host } from './host.ts'
+import type { At, Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { inSameRegion } from './walk.ts'
@@ -18,6 +18,7 @@ import { inSameRegion } from './walk.ts'
 export function h505(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.clearing) {
+    if (!host.callsLate) continue
     for (const call of host.calls) {
       if (call.event.isAwaited || call.event.isGuess) continue
       const draft = from(model, host, call)
@@ -35,6 +36,7 @@ function from(model: Model, host: Host, call: At<CallSite>): Draft | undefined {
     const { after, before } = model.summaries(target)
     for (const [location, effects] of after) {
       if (!isLateRead(effects, before.get(location))) continue
+      if (host.written.get(location)?.some(isClearing) !== true) continue
       const way = inSameRegion(
         host.graph,
         call,
@@ -51,6 +53,10 @@ function from(model: Model, host: Host, call: At<CallSite>): Draft | undefined {
     }
   }
   return undefined
+}
+
+function isClearing({ access }: Located): boolean {
+  return access.op === 'write' && !isStore(access)
 }
 
 /** Read for its value after the suspension, without a check and without having been written there. */

@@ -6,7 +6,9 @@
 import type { Access, Block, Event, Graph, GuardEvent } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { content } from '../summaries/content.ts'
 import type { Position } from '../summaries/paths.ts'
+import type { Located } from '../summaries/uses.ts'
 import type { Indirect } from './indirect.ts'
 
 /** An event with where it is. */
@@ -14,12 +16,7 @@ export interface At<E extends Event> extends Position {
   readonly event: E
 }
 
-/** An access with where it is. */
-export interface Located extends Position {
-  readonly access: Access
-  readonly host: FunctionUnit
-  readonly graph: Graph
-}
+export type { Located }
 
 type ByLocation = ReadonlyMap<Location, readonly Located[]>
 
@@ -35,25 +32,26 @@ interface Sorted {
 export class Host {
   readonly unit: FunctionUnit
   readonly graph: Graph
-  /** What a first look tells: it writes, and it takes or gives back a guard. */
-  readonly isWriting: boolean
-  readonly isGuarding: boolean
+  /** Bits of `content`. */
+  readonly #contains: number
   readonly #indirect: Indirect
   #sorted: Sorted | undefined
   #written: ByLocation | undefined
 
-  constructor(
-    unit: FunctionUnit,
-    graph: Graph,
-    isWriting: boolean,
-    isGuarding: boolean,
-    indirect: Indirect,
-  ) {
+  constructor(unit: FunctionUnit, graph: Graph, contains: number, indirect: Indirect) {
     this.unit = unit
     this.graph = graph
-    this.isWriting = isWriting
-    this.isGuarding = isGuarding
+    this.#contains = contains
     this.#indirect = indirect
+  }
+
+  get isWriting(): boolean {
+    return (this.#contains & content.write) !== 0
+  }
+
+  /** It calls something that may go on after its own suspension. */
+  get callsLate(): boolean {
+    return (this.#contains & content.lateCall) !== 0
   }
 
   /** By canonical location, with checks through functions as reads of what those look at. */
@@ -76,7 +74,8 @@ export class Host {
   }
 
   get guards(): readonly At<GuardEvent>[] {
-    return this.isGuarding ? (this.#sorted ??= this.#sort()).guards : []
+    if ((this.#contains & content.guard) === 0) return []
+    return (this.#sorted ??= this.#sort()).guards
   }
 
   #sort(): Sorted {

@@ -89,7 +89,7 @@ export function runRules(model: Model, wanted?: readonly string[]): RuleResults 
     if (wanted === undefined || wanted.includes(name))
       attempt(name, () => drafts.set(name, rule(model)))
   const accesses = new SharedAccesses(
-    model.hosts.all,
+    model.summaries.uses,
     drafts
       .values()
       .flatMap((all) => all)

@@ -3,27 +3,26 @@ import { HeldGuards } from '../guards/held.ts'
 import { isKeyed, protects, reservationName } from '../guards/key.ts'
 import { Reservations } from '../guards/reservation.ts'
 import { Serial } from '../guards/serial.ts'
-import type { Access, Block, Event, Graph } from '../ir/graph.ts'
+import type { Access, Block, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
-import { isStore } from '../summaries/effects.ts'
-import { content } from '../summaries/summary.ts'
+import type { CallSite, FunctionUnit, Program, Reach, Suspension } from '../ir/program.ts'
+import { content } from '../summaries/content.ts'
 import type { Summaries } from '../summaries/summary.ts'
+import type { Located } from '../summaries/uses.ts'
 import { Calls } from './calls.ts'
-import { Host, pushTo } from './host.ts'
-import type { Located } from './host.ts'
+import { Host } from './host.ts'
 import { Indirect } from './indirect.ts'
+import { Readers } from './readers.ts'
 
 /** Hosts by what is in them, in the order of the program: a rule looks at those it can be about. */
 interface Hosts {
-  readonly all: Host[]
   readonly suspending: Host[]
   /** Take or give back a guard. */
   readonly guarding: Host[]
   /** Empty, null or remove something. */
   readonly clearing: Host[]
-  /** Write entries of containers. */
-  readonly writingEntries: Host[]
+  /** Write entries of several containers. */
+  readonly severalContainers: Host[]
   /** Read something with `!`. */
   readonly asserting: Host[]
 }
@@ -32,21 +31,20 @@ export class Model {
   readonly program: Program
   readonly summaries: Summaries
   readonly hosts: Hosts = {
-    all: [],
     suspending: [],
     guarding: [],
     clearing: [],
-    writingEntries: [],
+    severalContainers: [],
     asserting: [],
   }
   readonly reservations: Reservations
   readonly held = new HeldGuards()
   readonly serial: Serial
   readonly #indirect: Indirect
-  readonly #writes = new Map<Location, Located[]>()
-  readonly #fields = new Map<string, Located[]>()
+  readonly #hosts = new Map<FunctionUnit, Host>()
   readonly #singleFlight = new Map<FunctionUnit, boolean>()
   #calls: Calls | undefined
+  #readers: Readers | undefined
 
   constructor(program: Program, summaries: Summaries) {
     this.program = program
@@ -54,41 +52,30 @@ export class Model {
     this.reservations = new Reservations(summaries)
     this.serial = new Serial(this.reservations, this.held)
     this.#indirect = new Indirect(summaries)
-    for (const unit of program.units) if (unit.graph !== undefined) this.#add(unit, unit.graph)
+    for (const unit of program.units) if (unit.graph !== undefined) this.#sort(unit)
   }
 
-  #add(unit: FunctionUnit, graph: Graph): void {
+  /** Most hosts are of no sort that a rule is about, and nothing is made for them. */
+  #sort(unit: FunctionUnit): void {
     const { contains } = this.summaries(unit)
-    const isWriting = (contains & content.write) !== 0
-    const isGuarding = (contains & content.guard) !== 0
-    const host = new Host(unit, graph, isWriting, isGuarding, this.#indirect)
     const { hosts } = this
-    hosts.all.push(host)
-    if (graph.suspends) hosts.suspending.push(host)
-    if (isGuarding) hosts.guarding.push(host)
-    if ((contains & content.assertion) !== 0) hosts.asserting.push(host)
-    if (isWriting) this.#addWrites(host)
+    if (unit.graph?.suspends === true) hosts.suspending.push(this.hostOf(unit))
+    if ((contains & content.guard) !== 0) hosts.guarding.push(this.hostOf(unit))
+    if ((contains & content.clear) !== 0) hosts.clearing.push(this.hostOf(unit))
+    if ((contains & content.severalContainers) !== 0)
+      hosts.severalContainers.push(this.hostOf(unit))
+    if ((contains & content.assertion) !== 0) hosts.asserting.push(this.hostOf(unit))
   }
 
-  #addWrites(host: Host): void {
-    const { unit, graph } = host
-    let clears = false
-    let writesEntries = false
-    for (const block of graph.blocks) {
-      const { events } = block
-      for (let index = 0; index < events.length; index++) {
-        const event = events[index]!
-        if (event.op !== 'write') continue
-        const location = event.location.canonical
-        const located = { access: event, host: unit, graph, block, index }
-        pushTo(this.#writes, location, located)
-        pushTo(this.#fields, location.field, located)
-        clears ||= !event.isInitial && !isStore(event)
-        writesEntries ||= location.scope === 'entry'
-      }
+  /** @param unit One with a graph. */
+  hostOf(unit: FunctionUnit): Host {
+    let host = this.#hosts.get(unit)
+    if (host === undefined) {
+      const { contains } = this.summaries(unit)
+      host = new Host(unit, unit.graph!, contains, this.#indirect)
+      this.#hosts.set(unit, host)
     }
-    if (clears) this.hosts.clearing.push(host)
-    if (writesEntries) this.hosts.writingEntries.push(host)
+    return host
   }
 
   /** Whether an event looks at a location and decides on it, itself or through a function. */
@@ -101,12 +88,17 @@ export class Model {
 
   /** All writes to a location in the program. */
   writesOf(location: Location): readonly Located[] {
-    return this.#writes.get(location.canonical) ?? []
+    return this.summaries.uses.writesOf(location)
   }
 
   /** Writes to fields of this name, whoever owns them: for objects whose class is not known. */
   writesOfField(field: string): readonly Located[] {
-    return this.#fields.get(field) ?? []
+    return this.summaries.uses.writesOfField(field)
+  }
+
+  /** Who reads a location, or asks a function that does. */
+  get readers(): Readers {
+    return (this.#readers ??= new Readers(this.program, this.summaries))
   }
 
   /** All calls. Not all of them are in a graph. */
@@ -114,10 +106,11 @@ export class Model {
     return (this.#calls ??= new Calls(this.program.units))
   }
 
-  /** Hosts with a call of anything whose name is accepted, in the order of the program. */
-  hostsCalling(name: RegExp): readonly Host[] {
-    const units = this.calls.hostsCalling(name)
-    return units.size === 0 ? [] : this.hosts.all.filter(({ unit }) => units.has(unit))
+  /** The hosts that calls are in, in the order of the program. */
+  hostsOf(sites: readonly CallSite[]): readonly Host[] {
+    const units = new Set<FunctionUnit>()
+    for (const { owner } of sites) if (owner.host.graph !== undefined) units.add(owner.host)
+    return [...units].sort((a, b) => a.id - b.id).map((unit) => this.hostOf(unit))
   }
 
   /** Callers that overlap share one run of it: it stores the promise of its work before it waits. */
@@ -183,10 +176,11 @@ function isChosenByCaller(host: FunctionUnit, location: Location): boolean {
 }
 
 const strongReach: readonly Reach[] = ['request', 'parallel', 'timer', 'event']
+const overlapping: readonly Reach[] = [...strongReach, 'exported']
 
 /** The best reason to believe that a function overlaps with itself or others. */
 export function overlapOf(unit: FunctionUnit): { reach: Reach; text: string } | undefined {
-  for (const reach of [...strongReach, 'exported' as const]) {
+  for (const reach of overlapping) {
     const why = unit.reachWhy.get(reach)
     if (why !== undefined) return { reach, text: why.text }
   }

@@ -3,82 +3,134 @@
  *
  * Tarjan's strongly connected components over hosts, without recursion: programs have call chains
  * that are deeper than the stack. Functions that call each other are in one component.
+ *
+ * What is known of a host is kept by its number, in two arrays for all of them: most hosts are met once,
+ * call nobody who is not known yet, and leave nothing behind.
  */
+import type { Block } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
-
-/** A host with what Tarjan's algorithm knows of it, and how far its calls have been followed. */
-interface Visit {
-  readonly unit: FunctionUnit
-  readonly index: number
-  low: number
-  isOnStack: boolean
-  block: number
-  event: number
-  target: number
-}
 
 /**
  * Calls `found` with the components of hosts, callees first. It does so as soon as a component is known:
  * its graphs have been walked just now, and for most programs memory is what costs the time.
+ *
+ * @param hosts All of a program, in its order.
  */
 export function bottomUp(
   hosts: readonly FunctionUnit[],
   found: (component: readonly FunctionUnit[]) => void,
 ): void {
-  const known = new Map<FunctionUnit, Visit>()
-  const stack: Visit[] = []
-  const enter = (unit: FunctionUnit): Visit => {
-    const index = known.size
-    const visit = { unit, index, low: index, isOnStack: true, block: 0, event: 0, target: 0 }
-    known.set(unit, visit)
-    stack.push(visit)
-    return visit
+  const search = new Search(hosts, found)
+  for (const host of hosts) search.from(host)
+}
+
+/** A host whose calls are being followed, and how far. Used again by the next one at its depth. */
+class Visit {
+  unit: FunctionUnit
+  slot = 0
+  blocks: readonly Block[] = []
+  block = 0
+  event = 0
+  target = 0
+
+  constructor(unit: FunctionUnit) {
+    this.unit = unit
   }
-  const visits: Visit[] = []
-  for (const root of hosts) {
-    if (known.has(root)) continue
-    visits.push(enter(root))
-    for (let visit = visits.at(-1); visit !== undefined; visit = visits.at(-1)) {
-      const callee = nextCallee(visit)
-      if (callee !== undefined) {
-        const other = known.get(callee)
-        if (other === undefined) visits.push(enter(callee))
-        else if (other.isOnStack) visit.low = Math.min(visit.low, other.index)
-        continue
+
+  begin(unit: FunctionUnit, slot: number): void {
+    this.unit = unit
+    this.slot = slot
+    this.blocks = unit.graph?.blocks ?? []
+    this.block = 0
+    this.event = 0
+    this.target = 0
+  }
+}
+
+const unmet = 0
+const finished = -1
+
+class Search {
+  readonly #found: (component: readonly FunctionUnit[]) => void
+  readonly #first: number
+  /** Tarjan's index, by slot: from 1 on while it is on the stack. */
+  readonly #index: Int32Array
+  readonly #low: Int32Array
+  readonly #stack: FunctionUnit[] = []
+  readonly #visits: Visit[] = []
+  #depth = 0
+  #met = 0
+
+  constructor(hosts: readonly FunctionUnit[], found: (component: readonly FunctionUnit[]) => void) {
+    this.#found = found
+    this.#first = hosts[0]?.id ?? 0
+    const slots = (hosts.at(-1)?.id ?? 0) - this.#first + 1
+    this.#index = new Int32Array(slots)
+    this.#low = new Int32Array(slots)
+  }
+
+  from(root: FunctionUnit): void {
+    if (this.#index[root.id - this.#first] !== unmet) return
+    this.#enter(root)
+    while (this.#depth > 0) {
+      const visit = this.#visits[this.#depth - 1]!
+      const callee = this.#nextUnmet(visit)
+      if (callee === undefined) this.#leave(visit)
+      else this.#enter(callee)
+    }
+  }
+
+  #enter(unit: FunctionUnit): void {
+    const slot = unit.id - this.#first
+    this.#index[slot] = this.#low[slot] = ++this.#met
+    this.#stack.push(unit)
+    if (this.#depth === this.#visits.length) this.#visits.push(new Visit(unit))
+    this.#visits[this.#depth++]!.begin(unit, slot)
+  }
+
+  #leave({ unit, slot }: Visit): void {
+    this.#depth--
+    const low = this.#low[slot]!
+    if (this.#depth > 0) this.#lower(this.#visits[this.#depth - 1]!.slot, low)
+    if (low === this.#index[slot]) this.#found(this.#component(unit))
+  }
+
+  #lower(slot: number, low: number): void {
+    if (low < this.#low[slot]!) this.#low[slot] = low
+  }
+
+  #component(root: FunctionUnit): FunctionUnit[] {
+    // Most functions are alone; a list that is made with its member takes no more room than that.
+    const component = [this.#pop()]
+    for (let last = component[0]; last !== root; component.push(last)) last = this.#pop()
+    return component
+  }
+
+  #pop(): FunctionUnit {
+    const unit = this.#stack.pop()!
+    this.#index[unit.id - this.#first] = finished
+    return unit
+  }
+
+  /** The next host that is called and has not been met; those on the stack are noted on the way. */
+  #nextUnmet(visit: Visit): FunctionUnit | undefined {
+    const { blocks } = visit
+    for (; visit.block < blocks.length; visit.block++, visit.event = 0) {
+      const { events } = blocks[visit.block]!
+      for (; visit.event < events.length; visit.event++, visit.target = 0) {
+        const event = events[visit.event]!
+        if (event.op !== 'call') continue
+        const { targets } = event
+        while (visit.target < targets.length) {
+          const { host } = targets[visit.target++]!
+          const index = this.#index[host.id - this.#first]!
+          if (index === unmet) return host
+          if (index !== finished) this.#lower(visit.slot, index)
+        }
       }
-      visits.pop()
-      const parent = visits.at(-1)
-      if (parent !== undefined) parent.low = Math.min(parent.low, visit.low)
-      if (visit.low === visit.index) found(popComponent(stack, visit))
     }
+    return undefined
   }
-}
-
-function popComponent(stack: Visit[], root: Visit): FunctionUnit[] {
-  const last = stack.pop()!
-  last.isOnStack = false
-  // Most functions are alone; a list that is made with its member takes no more room than that.
-  const component = [last.unit]
-  for (let member = last; member !== root;) {
-    member = stack.pop()!
-    member.isOnStack = false
-    component.push(member.unit)
-  }
-  return component
-}
-
-/** The next host that is called. One that is called twice comes twice, which changes nothing. */
-function nextCallee(visit: Visit): FunctionUnit | undefined {
-  const blocks = visit.unit.graph?.blocks ?? []
-  for (; visit.block < blocks.length; visit.block++, visit.event = 0) {
-    const { events } = blocks[visit.block]!
-    for (; visit.event < events.length; visit.event++, visit.target = 0) {
-      const event = events[visit.event]!
-      if (event.op === 'call' && visit.target < event.targets.length)
-        return event.targets[visit.target++]!.host
-    }
-  }
-  return undefined
 }
 
 const none: readonly FunctionUnit[] = []

@@ -7,27 +7,27 @@
  *
  * I1. `before` happens in the region of the caller. Nothing in `after` does.
  * I2. Sizes are bounded: what is beyond is dropped, so a summary may miss effects but not invent them.
+ * I3. The effects of what is called are made before those of its callers. What nobody calls is seldom
+ *     asked about, so its effects are made when it is; all that it calls is ready by then.
  */
-import type { Access, Block, Event, Graph } from '../ir/graph.ts'
-import type { Location } from '../ir/locations.ts'
-import type { FunctionUnit } from '../ir/program.ts'
-import { Effects } from './effects.ts'
+import type { Block, Graph } from '../ir/graph.ts'
+import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { Content, content } from './content.ts'
 import { bottomUp, targetsOf } from './order.ts'
+import { nothing, Phase } from './phase.ts'
+import type { EffectsByLocation } from './phase.ts'
+import { early, lastOf, late, phasesOf } from './reached.ts'
+import { Uses } from './uses.ts'
 
 export interface Summary {
   readonly suspends: 'never' | 'maybe' | 'always'
-  readonly before: ReadonlyMap<Location, Effects>
-  readonly after: ReadonlyMap<Location, Effects>
+  readonly before: EffectsByLocation
+  readonly after: EffectsByLocation
   /** Calling it gives a promise (or it takes a callback): there is something to wait for. */
   readonly isAsync: boolean
-  /** What is in the text of it, whether or not it is reached: bits of `content`. */
+  /** Bits of `content`. */
   readonly contains: number
 }
-
-/** So that nobody has to walk a graph again to find out that it has nothing of the kind. */
-export const content = { write: 1, guard: 2, assertion: 4 } as const
-
-const nothing: ReadonlyMap<Location, Effects> = new Map()
 
 const emptySummary: Summary = {
   suspends: 'never',
@@ -37,188 +37,209 @@ const emptySummary: Summary = {
   contains: 0,
 }
 
-const maxLocations = 160
+export interface Summaries {
+  (unit: FunctionUnit): Summary
+  /** Who uses a location, in all that was summarised. */
+  readonly uses: Uses
+}
 
-export type Summaries = (unit: FunctionUnit) => Summary
-
+/** @param units All of a program, in its order. */
 export function summarise(units: readonly FunctionUnit[]): Summaries {
-  const known = new Map<FunctionUnit, Summary>()
-  const lookUp: Summaries = (unit) => known.get(unit) ?? emptySummary
+  const maker = new SummaryMaker(units)
   const hosts = units.filter((unit) => unit.graph !== undefined)
-  const before = new Phase()
-  const after = new Phase()
-  bottomUp(hosts, (component) => {
-    const rounds = component.length > 1 ? 2 : 1
-    for (let round = 0; round < rounds; round++)
-      for (const unit of component)
-        known.set(unit, summaryOf(unit, unit.graph!, lookUp, before, after))
-  })
-  return lookUp
+  bottomUp(hosts, (component) => maker.add(component))
+  return Object.assign((unit: FunctionUnit) => maker.of(unit), { uses: maker.uses })
 }
 
-/** Bits of a block: reached before any suspension, reached after one. */
-const early = 1
-const late = 2
+class HostSummary implements Summary {
+  readonly suspends: Summary['suspends']
+  readonly isAsync: boolean
+  readonly contains: number
+  readonly #graph: Graph
+  readonly #maker: SummaryMaker
+  #before: EffectsByLocation | undefined
+  #after: EffectsByLocation = nothing
 
-let phases = new Uint8Array(1_024)
-const waiting: Block[] = []
-
-/**
- * Which blocks are reached in which phase. A suspending block passes on as late.
- * The answer is valid until the next question: nearly every host is asked about, and only once.
- */
-export function phasesOf(graph: Graph): Uint8Array {
-  const count = graph.blocks.length
-  if (phases.length < count) phases = new Uint8Array(count * 2)
-  else phases.fill(0, 0, count)
-  phases[graph.entry.id] = early
-  waiting.push(graph.entry)
-  for (let block = waiting.pop(); block !== undefined; block = waiting.pop()) {
-    const passes = lastOf(block)?.op === 'suspend' ? late : phases[block.id]!
-    for (const next of block.next) {
-      if ((phases[next.id]! & passes) === passes) continue
-      phases[next.id]! |= passes
-      waiting.push(next)
-    }
+  constructor(
+    suspends: Summary['suspends'],
+    isAsync: boolean,
+    contains: number,
+    graph: Graph,
+    maker: SummaryMaker,
+  ) {
+    this.suspends = suspends
+    this.isAsync = isAsync
+    this.contains = contains
+    this.#graph = graph
+    this.#maker = maker
   }
-  return phases
+
+  get before(): EffectsByLocation {
+    if (this.#before === undefined) this.makeEffects()
+    return this.#before!
+  }
+
+  get after(): EffectsByLocation {
+    if (this.#before === undefined) this.makeEffects()
+    return this.#after
+  }
+
+  makeEffects(): void {
+    const { before, after } = this.#maker
+    this.#maker.meetEffects(this.#graph)
+    this.#before = before.end()
+    this.#after = after.end()
+  }
 }
 
-function lastOf({ events }: Block): Event | undefined {
-  return events.length === 0 ? undefined : events[events.length - 1]
-}
+class SummaryMaker {
+  readonly uses = new Uses()
+  /** Where effects are met, of one function after the other. */
+  readonly before = new Phase()
+  readonly after = new Phase()
+  /** By number, from the first of the program on: a map of objects is several times slower. */
+  readonly #first: number
+  readonly #known: (Summary | undefined)[]
+  readonly #isCalled: Uint8Array
+  readonly #content = new Content()
 
-/**
- * `return f()` waits for f only if f waits: what has turned out to be synchronous is no suspension.
- */
-function settleReturns(unit: FunctionUnit, graph: Graph, summaries: Summaries): void {
-  for (const block of graph.blocks) {
+  constructor(units: readonly FunctionUnit[]) {
+    this.#first = units[0]?.id ?? 0
+    this.#known = Array.from({ length: units.length }, () => undefined)
+    this.#isCalled = new Uint8Array(units.length)
+    for (const { callers, host } of units)
+      if (callers.length > 0) this.#isCalled[host.id - this.#first] = 1
+  }
+
+  of(unit: FunctionUnit): Summary {
+    return this.#known[unit.id - this.#first] ?? emptySummary
+  }
+
+  add(component: readonly FunctionUnit[]): void {
+    const isRecursive = component.length > 1
+    for (const unit of component) this.#add(unit, unit.graph!, true, isRecursive)
+    if (isRecursive) for (const unit of component) this.#add(unit, unit.graph!, false, true)
+  }
+
+  #add(unit: FunctionUnit, graph: Graph, isFirst: boolean, isRecursive: boolean): void {
+    // What the others of a component will turn out to do is not known yet.
+    const contains = this.#look(unit, graph, isFirst) | (isRecursive ? content.lateCall : 0)
+    const suspends = !graph.suspends ? 'never' : canEndEarly(graph) ? 'maybe' : 'always'
+    const isAsync =
+      unit.isAsync ||
+      ((suspends !== 'never' || ((contains & content.lateCall) !== 0 && this.#callsLate(graph))) &&
+        returnsPromise(unit))
+    const summary = new HostSummary(suspends, isAsync, contains, graph, this)
+    const slot = unit.id - this.#first
+    if (this.#isCalled[slot] === 1) summary.makeEffects()
+    this.#known[slot] = summary
+  }
+
+  /** Settles what it waits for, and notes what is in it. */
+  #look(unit: FunctionUnit, graph: Graph, isFirst: boolean): number {
+    const found = this.#content
+    found.begin()
+    for (const block of graph.blocks) {
+      const { events } = block
+      if (events.length === 0) continue
+      this.#settleReturn(unit, graph, block)
+      for (let index = 0; index < events.length; index++) {
+        const event = events[index]!
+        switch (event.op) {
+          case 'read':
+          case 'write':
+            found.note(event)
+            if (isFirst) this.uses.note(event, unit, graph, block, index)
+            break
+          case 'call':
+            if ((found.bits & content.lateCall) === 0 && this.#isLate(event))
+              found.bits |= content.lateCall
+            break
+          case 'acquire':
+          case 'release':
+            found.bits |= content.guard
+            break
+          case 'suspend':
+        }
+      }
+    }
+    return found.bits
+  }
+
+  /**
+   * `return f()` waits for f only if f waits: what has turned out to be synchronous is no suspension.
+   */
+  #settleReturn(unit: FunctionUnit, graph: Graph, block: Block): void {
     const last = lastOf(block)
-    if (last?.op !== 'suspend' || last.kind !== 'call') continue
+    if (last?.op !== 'suspend' || last.kind !== 'call') return
     const waits = last.joins.some((site) =>
-      targetsOf(site).some((target) => target === unit || summaries(target).suspends !== 'never'),
+      targetsOf(site).some((target) => target === unit || this.of(target).suspends !== 'never'),
     )
     if (waits) {
       graph.suspends = true
-      continue
+      return
     }
     block.events.pop()
     const { suspensions } = last.owner
     suspensions.splice(suspensions.indexOf(last), 1)
   }
-}
 
-function summaryOf(
-  unit: FunctionUnit,
-  graph: Graph,
-  summaries: Summaries,
-  before: Phase,
-  after: Phase,
-): Summary {
-  settleReturns(unit, graph, summaries)
-  const reached = phasesOf(graph)
-  let endsEarly = false
-  let callsLate = false
-  let contains = 0
-  for (const block of graph.blocks) {
-    for (const event of block.events) contains |= contentOf(event)
-    const phase = reached[block.id]!
-    if (phase === 0) continue
-    const isEarly = (phase & early) !== 0
-    const isLate = (phase & late) !== 0
-    if (isEarly && block.next.length === 0 && lastOf(block)?.op !== 'suspend') endsEarly = true
-    for (const event of block.events) {
-      if (event.op === 'read' || event.op === 'write') {
-        if (isEarly) before.note(event)
-        if (isLate) after.note(event)
-      } else if (event.op === 'call') {
-        for (const target of targetsOf(event)) {
-          const inner = summaries(target)
-          if (inner.after.size > 0 || inner.suspends !== 'never') callsLate = true
-          if (isEarly) before.include(inner.before)
-          if (isLate) after.include(inner.before)
-          after.include(inner.after)
+  /** Something of it happens after a suspension. */
+  #isLate(site: CallSite): boolean {
+    for (const target of targetsOf(site)) {
+      const { suspends, after } = this.of(target)
+      if (suspends !== 'never' || after.size > 0) return true
+    }
+    return false
+  }
+
+  /** A call that is late, in a place that is reached. */
+  #callsLate(graph: Graph): boolean {
+    const reached = phasesOf(graph)
+    return graph.blocks.some(
+      ({ id, events }) =>
+        reached[id] !== 0 && events.some((event) => event.op === 'call' && this.#isLate(event)),
+    )
+  }
+
+  /** What a graph does, in the phases in which it does it. */
+  meetEffects(graph: Graph): void {
+    const { before, after } = this
+    const reached = phasesOf(graph)
+    for (const block of graph.blocks) {
+      const phase = reached[block.id]!
+      if (phase === 0) continue
+      const isEarly = (phase & early) !== 0
+      const isLate = (phase & late) !== 0
+      for (const event of block.events) {
+        if (event.op === 'read' || event.op === 'write') {
+          if (isEarly) before.note(event)
+          if (isLate) after.note(event)
+        } else if (event.op === 'call') {
+          for (const target of targetsOf(event)) {
+            const inner = this.of(target)
+            if (isEarly) before.include(inner.before)
+            if (isLate) after.include(inner.before)
+            after.include(inner.after)
+          }
         }
       }
     }
   }
-  const suspends = graph.suspends ? (endsEarly ? 'maybe' : 'always') : 'never'
-  return {
-    suspends,
-    before: before.end(),
-    after: after.end(),
-    isAsync: unit.isAsync || ((suspends !== 'never' || callsLate) && returnsPromise(unit)),
-    contains,
-  }
 }
 
-function contentOf(event: Event): number {
-  switch (event.op) {
-    case 'read':
-      return event.isAsserted ? content.assertion : 0
-    case 'write':
-      return content.write
-    case 'acquire':
-    case 'release':
-      return content.guard
-    case 'call':
-    case 'suspend':
-      return 0
-  }
+/** It can come to an end without a suspension. */
+function canEndEarly(graph: Graph): boolean {
+  const reached = phasesOf(graph)
+  return graph.blocks.some(
+    (block) =>
+      (reached[block.id]! & early) !== 0 &&
+      block.next.length === 0 &&
+      lastOf(block)?.op !== 'suspend',
+  )
 }
 
 /** It hands a promise back: `return f()`, `return p.then(…)`, or an expression body that is a call. */
 function returnsPromise(unit: FunctionUnit): boolean {
   return unit.calls.some((site) => site.isReturned)
-}
-
-/** Callees that are remembered: a function that calls more of them includes some of them twice. */
-const maxIncluded = 32
-
-/**
- * The effects of one phase of one function after the other, as they are met. Most functions have none
- * in one of the two, and nothing is made for that.
- */
-class Phase {
-  #effects: Map<Location, Effects> | undefined
-  #included: ReadonlyMap<Location, Effects>[] = []
-
-  /** What was met; the next function begins. */
-  end(): ReadonlyMap<Location, Effects> {
-    const effects = this.#effects
-    this.#effects = undefined
-    if (this.#included.length > 0) this.#included = []
-    return effects ?? nothing
-  }
-
-  /** An access of the function itself. */
-  note(access: Access): void {
-    const location = access.location.canonical
-    if (location.scope === 'parameter') return
-    const effects = (this.#effects ??= new Map())
-    const known = effects.get(location)
-    if (known === undefined) {
-      if (effects.size < maxLocations) effects.set(location, Effects.of(access))
-    } else if (!known.covers(access)) {
-      effects.set(location, known.and(Effects.of(access)))
-    }
-  }
-
-  /** What a function that is called does. The second call of the same one adds nothing. */
-  include(inner: ReadonlyMap<Location, Effects>): void {
-    if (inner.size === 0 || this.#included.includes(inner)) return
-    if (this.#included.length < maxIncluded) this.#included.push(inner)
-    const effects = (this.#effects ??= new Map())
-    for (const [location, one] of inner) {
-      const seen = one.farther()
-      if (seen === undefined) continue
-      const known = effects.get(location)
-      if (known === undefined) {
-        if (effects.size < maxLocations) effects.set(location, seen)
-        continue
-      }
-      const both = known.and(seen)
-      if (both !== known) effects.set(location, both)
-    }
-  }
 }
