@@ -4,11 +4,13 @@
  * Texts are folded where every part is written down: literals, constants of this module or of one it
  * imports, fields of constant objects, templates, `String.raw`, `+`, `join`, `repeat`, and `.source`
  * of another expression. A part that is only known at run time makes the whole unknown.
+ *
+ * I1  What is folded holds if every variable it `assumes` to be a constant is one. That is looked up by
+ *     whoever needs it, because it takes longer than all the rest: most patterns are harmless anyway.
  */
 import type { Expression, Node } from 'oxc-parser'
 import { keyName, unwrap } from '../ir/nodes.ts'
 import type { FileUnit } from '../ir/program.ts'
-import { isAssignedOnce } from './assigned-once.ts'
 import { declarationOf } from './declarations.ts'
 import { pathTo } from './syntax.ts'
 
@@ -17,19 +19,34 @@ export interface FoldedPattern {
   readonly flags: string
   /** Where it is written; absent when a module puts it together as it is loaded. */
   readonly at?: { readonly file: FileUnit; readonly start: number; readonly end: number }
+  /** Variables that must be assigned once, or it means something else. */
+  readonly assumes?: readonly Variable[]
+}
+
+export interface Variable {
+  readonly file: FileUnit
+  readonly name: string
 }
 
 /** Where an expression stands: what its names mean depends on it. */
-export interface Placed {
+interface Placed {
   readonly file: FileUnit
   /** From the root to the expression. */
   readonly path: readonly Node[]
+  /** Where assumptions are collected. */
+  readonly assumed: Variable[]
 }
 
 const maxDepth = 16
 const maxLength = 20_000
 
-export function foldPattern(at: Placed, depth = 0): FoldedPattern | undefined {
+export function foldPattern(file: FileUnit, path: readonly Node[]): FoldedPattern | undefined {
+  const assumes: Variable[] = []
+  const folded = patternAt({ file, path, assumed: assumes }, 0)
+  return folded === undefined ? undefined : { ...folded, assumes }
+}
+
+function patternAt(at: Placed, depth: number): FoldedPattern | undefined {
   if (depth > maxDepth) return undefined
   const node = unwrap(at.path.at(-1) as Expression)
   if (node.type === 'Literal') {
@@ -46,7 +63,7 @@ export function foldPattern(at: Placed, depth = 0): FoldedPattern | undefined {
     if (callee.type !== 'Identifier' || callee.name !== 'RegExp') return undefined
     const [source, flags] = node.arguments
     if (source === undefined) return undefined
-    const inner = foldPattern(into(at, source), depth + 1)
+    const inner = patternAt(into(at, source), depth + 1)
     const text = inner?.source ?? foldText(into(at, source), depth + 1)
     const mode = flags === undefined ? (inner?.flags ?? '') : foldText(into(at, flags), depth + 1)
     if (text === undefined || mode === undefined) return undefined
@@ -54,10 +71,10 @@ export function foldPattern(at: Placed, depth = 0): FoldedPattern | undefined {
     return { source: text, flags: mode, at: { file: at.file, start, end } }
   }
   const meant = definitionOf(at, node)
-  return meant === undefined ? undefined : foldPattern(meant, depth + 1)
+  return meant === undefined ? undefined : patternAt(meant, depth + 1)
 }
 
-function foldText(at: Placed, depth = 0): string | undefined {
+function foldText(at: Placed, depth: number): string | undefined {
   if (depth > maxDepth) return undefined
   const node = unwrap(at.path.at(-1) as Expression)
   const inner = (child: Node): string | undefined => foldText(into(at, child), depth + 1)
@@ -91,7 +108,7 @@ function foldText(at: Placed, depth = 0): string | undefined {
       return foldCall(at, node, depth)
     case 'MemberExpression':
       if (keyName(node.property, node.computed) === 'source') {
-        const pattern = foldPattern(into(at, node.object), depth + 1)
+        const pattern = patternAt(into(at, node.object), depth + 1)
         if (pattern !== undefined) return pattern.source
       }
       break
@@ -158,8 +175,8 @@ function constant(at: Placed, name: string): Placed | undefined {
   if (declaration?.kind === 'variable') {
     const { init, fields } = declaration
     if (init === null || fields.length > 0) return undefined
-    if (!declaration.isConstant && !isAssignedOnce(at.file, name)) return undefined
-    return { file: at.file, path: withEnd(pathTo(at.file.parsed.program, init), init) }
+    if (!declaration.isConstant) at.assumed.push({ file: at.file, name })
+    return { ...at, path: withEnd(pathTo(at.file.parsed.program, init), init) }
   }
   if (declaration?.kind !== 'import') return undefined
   const file = at.file.imports.get(declaration.source)
@@ -168,10 +185,10 @@ function constant(at: Placed, name: string): Placed | undefined {
   const exported = declarationOf(declaration.name, [program])
   if (exported?.kind !== 'variable' || exported.init === null || !exported.isConstant)
     return undefined
-  return { file, path: withEnd(pathTo(program, exported.init), exported.init) }
+  return { ...at, file, path: withEnd(pathTo(program, exported.init), exported.init) }
 }
 
-const into = ({ file, path }: Placed, node: Node): Placed => ({ file, path: [...path, node] })
+const into = (at: Placed, node: Node): Placed => ({ ...at, path: [...at.path, node] })
 
 function withEnd(path: readonly Node[], node: Node): readonly Node[] {
   const index = path.indexOf(node)

@@ -41,7 +41,8 @@ export class OriginFinder {
   readonly #catalogue: Catalogue
   readonly #symbols: SymbolResolver
   readonly #roots: RootFinder
-  readonly #units = new Map<FileUnit, Map<Node, FunctionUnit>>()
+  /** By where they start: the first function of a file may start where the file does. */
+  readonly #units = new Map<FileUnit, Map<number, FunctionUnit>>()
   /** By depth: it decides how far the walk still goes, and with that the answer. */
   readonly #known = Array.from({ length: maxDepth + 1 }, () => new Map<Node, Origin>())
 
@@ -355,10 +356,11 @@ export class OriginFinder {
     let units = this.#units.get(file)
     if (units === undefined) {
       units = new Map()
-      for (const unit of file.units) units.set(unit.node, unit)
+      for (const unit of file.units) units.set(unit.start, unit)
       this.#units.set(file, units)
     }
-    return units.get(node)
+    const unit = units.get(node.start)
+    return unit?.node === node ? unit : file.units.findLast((other) => other.node === node)
   }
 
   /** The call as the program knows it, mostly among those of the function around it. */
@@ -366,12 +368,19 @@ export class OriginFinder {
     const around = this.#unitOf(file, functionAround(path) ?? file.parsed.program)
     const site = around === undefined ? undefined : callIn(around, node)
     if (site !== undefined) return site
-    for (const unit of file.units.toReversed()) {
-      const other = callIn(unit, node)
+    for (let i = file.units.length - 1; i >= 0; i -= 1) {
+      const unit = file.units[i] as FunctionUnit
+      const other = mayHave(unit, node) ? callIn(unit, node) : undefined
       if (other !== undefined) return other
     }
     return undefined
   }
+}
+
+/** Its calls are in its text; but a constructor also has those of the fields of its class. */
+function mayHave({ start, end, class: owner }: FunctionUnit, node: Node): boolean {
+  if (start <= node.start && end >= node.end) return true
+  return owner !== undefined && owner.start <= node.start && owner.end >= node.end
 }
 
 function callIn({ calls }: FunctionUnit, { start, end }: Node): CallSite | undefined {

@@ -19,6 +19,7 @@ import type { Blocking } from './make-finding.ts'
 import type { OriginFinder } from './origin.ts'
 import type { Origin } from './origin-kinds.ts'
 import { mayRepeatEndlessly } from './regexp/loops.ts'
+import { isNeverSlow } from './regexp/shape.ts'
 import { attackText, regExpVerdict } from './regexp/verdict.ts'
 import type { RegExpVerdict } from './regexp/verdict.ts'
 import { isCold } from './roots.ts'
@@ -36,8 +37,8 @@ export function mayUseRegExp({ name, args }: CallSite): boolean {
 }
 
 interface Use {
-  readonly pattern: FoldedPattern
-  /** From the root to the text that is matched. */
+  /** From the root to the pattern, and to the text that is matched. */
+  readonly pattern: readonly Node[]
   readonly text: readonly Node[]
 }
 
@@ -52,12 +53,43 @@ export function slowRegExpAt(
   roots: RootFinder,
   evaluator: Evaluator,
 ): Blocking | undefined {
-  const use = useAt(unit, call, evaluator)
+  const use = useAt(call)
   if (use === undefined) return undefined
-  const { source, flags } = use.pattern
-  // Asked before the origin, which takes longer to find.
-  if (!mayRepeatEndlessly(source)) return undefined
-  const origin = origins.originOf(unit.file, use.text)
+  const { file } = unit
+  const expression = use.pattern.at(-1) as Expression
+  const slow = (pattern: FoldedPattern): Blocking | undefined =>
+    slowPatternAt(pattern, use.text, unit, call, origins, roots)
+  const folded = foldPattern(file, use.pattern)
+  if (folded !== undefined) {
+    const found = slow(folded)
+    if (found === undefined && !mayBeAnother(folded, file, expression)) return undefined
+    if (folded.assumes?.every((one) => isAssignedOnce(one.file, one.name)) === true) return found
+  }
+  const built = evaluated(file, expression, evaluator)
+  return built === undefined ? undefined : slow(built)
+}
+
+/**
+ * If an assumption is wrong, the module may still be found to build a pattern; but not if the name
+ * itself is what is assigned twice.
+ */
+function mayBeAnother({ assumes = [] }: FoldedPattern, file: FileUnit, used: Expression): boolean {
+  const root = rootName(used)
+  return assumes.some((one) => one.file !== file || one.name !== root)
+}
+
+/** Questions are asked in the order of what they cost: most patterns cannot be slow at all. */
+function slowPatternAt(
+  pattern: FoldedPattern,
+  text: readonly Node[],
+  unit: FunctionUnit,
+  call: CallSite,
+  origins: OriginFinder,
+  roots: RootFinder,
+): Blocking | undefined {
+  const { source, flags } = pattern
+  if (!mayRepeatEndlessly(source) || isNeverSlow(source, flags)) return undefined
+  const origin = origins.originOf(unit.file, text)
   if (origin.kind === 'bounded') return undefined
   const verdict = regExpVerdict(source, flags, {
     withoutControl: origin.kind === 'source' && !origin.hasControl,
@@ -76,7 +108,7 @@ export function slowRegExpAt(
     start: call.start,
     end: call.end,
     what,
-    ...(use.pattern.at?.file === unit.file && { writtenAt: use.pattern.at }),
+    ...(pattern.at?.file === unit.file && { writtenAt: pattern.at }),
     message: `${what} takes ${growthText(verdict)} time on ${attackText({ prefix, pump, suffix })}, and its input is ${originText(origin)}; it runs`,
     route,
     evidence: [
@@ -88,8 +120,7 @@ export function slowRegExpAt(
   }
 }
 
-function useAt(unit: FunctionUnit, call: CallSite, evaluator: Evaluator): Use | undefined {
-  const { file } = unit
+function useAt(call: CallSite): Use | undefined {
   const path = pathToCall(call)
   const node = path?.at(-1)
   if (path === undefined || node?.type !== 'CallExpression') return undefined
@@ -100,11 +131,9 @@ function useAt(unit: FunctionUnit, call: CallSite, evaluator: Evaluator): Use | 
   if (first === undefined) return undefined
   const onObject = [...path, callee, callee.object]
   const onFirst = [...path, first]
-  const [patternPath, textPath] = onPattern.has(name) ? [onObject, onFirst] : [onFirst, onObject]
-  const pattern =
-    foldPattern({ file, path: patternPath }) ??
-    evaluated(file, patternPath.at(-1) as Expression, evaluator)
-  return pattern === undefined ? undefined : { pattern, text: textPath }
+  return onPattern.has(name)
+    ? { pattern: onObject, text: onFirst }
+    : { pattern: onFirst, text: onObject }
 }
 
 /** A pattern that the module builds as it is loaded. Names of functions hide those of the module. */

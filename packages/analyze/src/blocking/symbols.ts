@@ -32,9 +32,9 @@ export class SymbolResolver {
 
   /** What a model says about the call: how it holds the loop. */
   blockingEntryOf(call: CallSite): BlockingEntry | undefined {
+    if (call.external === undefined && !this.#mayBlock(call)) return undefined
     const symbol = this.symbolOf(call)
     if (symbol === undefined || !isModelled(symbol, this.#catalogue)) return undefined
-    if (call.external === undefined && !this.#catalogue.mayKnow(call.name)) return undefined
     const key = `${symbol.module} ${symbol.type ?? ''} ${symbol.name}`
     let entry = this.#entries.get(key)
     if (entry === undefined && !this.#entries.has(key)) {
@@ -42,6 +42,17 @@ export class SymbolResolver {
       this.#entries.set(key, entry)
     }
     return entry
+  }
+
+  /**
+   * By its name, which is asked first because few are known. Of some types everything holds the loop:
+   * then the type is asked too.
+   */
+  #mayBlock({ callee, name }: CallSite): boolean {
+    if (callee.kind !== 'member') return false
+    if (this.#catalogue.mayBlock(name)) return true
+    const owner = this.#ownerOf(callee.receiver, 0)
+    return owner !== undefined && this.#catalogue.blocksAlways(owner.module, owner.type)
   }
 
   symbolOf(call: CallSite, depth = 0): CalledSymbol | undefined {

@@ -46,6 +46,11 @@ export class Catalogue {
   readonly #modules = new Set<string>()
   readonly #names = new Set<string>()
   readonly #patterns: RegExp[] = []
+  /** By name: whether some entry says that a function with this name holds the loop. */
+  readonly #mayBlock = new Map<string, boolean>()
+  readonly #blockingPatterns: RegExp[] = []
+  /** Owners of whose functions one entry says the same about all. */
+  readonly #alwaysBlocking = new Set<string>()
   readonly #properties = new Map<string, SourceEntry>()
   readonly #events = new Map<string, SourceEntry>()
 
@@ -87,6 +92,15 @@ export class Catalogue {
     this.#modules.add(entry.module)
     for (const name of compiled.exact) this.#names.add(name)
     if (entry.module !== 'language') this.#patterns.push(...compiled.patterns)
+    if (isBlocking(entry)) this.#addBlocking(entry, compiled)
+  }
+
+  #addBlocking({ names, module, type }: BlockingEntry, { exact }: Compiled): void {
+    for (const name of exact) this.#mayBlock.set(name, true)
+    for (const name of names) {
+      if (name === '*') this.#alwaysBlocking.add(ownerKey(module, type))
+      else if (name.includes('*')) this.#blockingPatterns.push(wildcard(name))
+    }
   }
 
   /** What holds the loop in this call. */
@@ -137,6 +151,21 @@ export class Catalogue {
   /** Whether any entry could be about a call of this name: the cheap question asked first. */
   mayKnow(name: string): boolean {
     return this.#names.has(name) || this.#patterns.some((pattern) => pattern.test(name))
+  }
+
+  /** Whether {@link blocking} may know a function by this name, wherever it is from. */
+  mayBlock(name: string): boolean {
+    let answer = this.#mayBlock.get(name)
+    if (answer === undefined) {
+      answer = this.#blockingPatterns.some((pattern) => pattern.test(name))
+      this.#mayBlock.set(name, answer)
+    }
+    return answer
+  }
+
+  /** Whether {@link blocking} may know any function of this owner, whatever its name. */
+  blocksAlways(module: string, type: string | undefined): boolean {
+    return this.#alwaysBlocking.has(ownerKey(module, type))
   }
 
   #find(

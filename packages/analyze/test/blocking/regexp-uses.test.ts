@@ -146,6 +146,23 @@ test('a pattern that a module puts together as it is loaded', () => {
   assert.deepEqual(levels(code), ['B105 warning'])
 })
 
+test('a part that is assigned again is what the module made of it', () => {
+  const code = (second: string): string => `let part = 'a'
+    part = '${second}'
+    const id = new RegExp('^' + part + '$')
+    export function check(text) { return id.test(text) }`
+  assert.deepEqual(levels(code('b')), [])
+  assert.deepEqual(levels(code('[\\\\w-]+_.+')), ['B105 warning'])
+})
+
+test('a slow part that is assigned again is not what the pattern is made of', () => {
+  const code = `let part = '[\\\\w-]+_.+'
+    part = 'a'
+    const id = new RegExp('^' + part + '$')
+    export function check(text) { return id.test(text) }`
+  assert.deepEqual(levels(code), [])
+})
+
 test('the message says how slow, on what, and whose input it is', () => {
   const program = programOf({
     'src/a.ts': `export function check(id) { return ${quadratic}.test(id) }`,

@@ -14,8 +14,8 @@ import type { Automaton } from './automaton.ts'
 import { contains } from './charset.ts'
 import { GrowthMeasure } from './growth.ts'
 import type { AttackString } from './growth.ts'
-import { hasEndlessLoop, hasOneWayRound, isAnchored } from './loops.ts'
-import { parsePattern, UnsupportedPattern } from './tree.ts'
+import { shapeOf } from './shape.ts'
+import { UnsupportedPattern } from './tree.ts'
 import type { ParsedPattern } from './tree.ts'
 
 export type RegExpVerdict =
@@ -70,17 +70,16 @@ function judge(
   flags: string,
   { withoutControl, withoutSearch }: Required<VerdictOptions>,
 ): RegExpVerdict {
-  let pattern: ParsedPattern
+  const shape = shapeOf(source, flags)
+  if (shape instanceof UnsupportedPattern) return { kind: 'unknown', reason: shape.message }
+  const { pattern, isEndless, isOneWay, isOneAttempt } = shape
+  if (!isEndless) return linear
   try {
-    pattern = parsePattern(source, flags)
-    if (!hasEndlessLoop(pattern.tree)) return linear
-    const matched = hasOneWayRound(pattern.tree)
-      ? linear
-      : judgeFrom(pattern, false, withoutControl)
-    if (matched.kind !== 'linear' || pattern.isSticky || withoutSearch) return matched
-    if (isAnchored(pattern.tree)) return matched
+    const matched = isOneWay ? linear : judgeFrom(pattern, false, withoutControl)
+    if (matched.kind !== 'linear' || isOneAttempt || withoutSearch) return matched
     return judgeFrom(pattern, true, withoutControl)
   } catch (error) {
+    // Sets are made when they are needed, and some cannot be.
     if (error instanceof UnsupportedPattern) return { kind: 'unknown', reason: error.message }
     throw error
   }
