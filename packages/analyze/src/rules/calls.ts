@@ -1,9 +1,11 @@
 /** The calls of a program, sorted: by name, and by when they run what they are given. */
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
-import { pushTo } from './host.ts'
+import { Chains } from '../summaries/chains.ts'
 
 export class Calls {
-  readonly #byName = new Map<string, CallSite[]>()
+  readonly #numbers = new Map<string, number>()
+  /** By the number of the name. */
+  readonly #sites = new Chains<CallSite>()
   /** Those that hand a callback to an emitter or a timer. */
   readonly triggers: readonly CallSite[]
 
@@ -11,21 +13,29 @@ export class Calls {
     const triggers: CallSite[] = []
     for (const unit of units) {
       for (const site of unit.calls) {
-        pushTo(this.#byName, site.name, site)
+        this.#sites.add(this.#numberOf(site.name), site)
         if (site.callbacks.length > 0 && isTrigger(site)) triggers.push(site)
       }
     }
     this.triggers = triggers
   }
 
+  #numberOf(name: string): number {
+    let number = this.#numbers.get(name)
+    if (number === undefined) this.#numbers.set(name, (number = this.#numbers.size))
+    return number
+  }
+
   named(name: string): readonly CallSite[] {
-    return this.#byName.get(name) ?? []
+    const number = this.#numbers.get(name)
+    return number === undefined ? [] : this.#sites.of(number)
   }
 
   /** Of anything whose name is accepted. */
   matching(name: RegExp): readonly CallSite[] {
     const found: CallSite[] = []
-    for (const [called, sites] of this.#byName) if (name.test(called)) found.push(...sites)
+    for (const [called, number] of this.#numbers)
+      if (name.test(called)) found.push(...this.#sites.of(number))
     return found
   }
 }

@@ -22,7 +22,6 @@ import type { Host, Located } from './host.ts'
 import { InnerEffects } from './inner-effects.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isShared } from './shared.ts'
 import { lastName } from './walk.ts'
 
 export interface Window {
@@ -45,9 +44,10 @@ export function h101(model: Model): Draft[] {
   for (const host of model.hosts.suspending) {
     const own: Draft[] = []
     const inner = new InnerEffects(model, host)
-    for (const [location, accesses] of host.accesses) {
-      if (!isShared(location, host.unit) || location.scope === 'external') continue
-      if (!accesses.some(isCheck) || !(accesses.some(isStoring) || inner.store(location))) continue
+    for (const group of host.checked) {
+      const { location, accesses } = group
+      if (!group.isSharedIn(host.unit) || location.scope === 'external') continue
+      if (!group.isStored && !inner.store(location)) continue
       const window = closest(windowsOf(model, guarded, host, location, accesses))
       if (window === undefined) continue
       if (
@@ -62,10 +62,6 @@ export function h101(model: Model): Draft[] {
     if (own.length > 0) drafts.push(...merged(own))
   }
   return drafts
-}
-
-function isStoring({ access }: Located): boolean {
-  return access.op === 'write' && isStore(access)
 }
 
 /** What is written is the answer of one run that all callers share: each writes the same. */

@@ -13,7 +13,6 @@ import { dependsOn } from './h101.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isShared } from './shared.ts'
 
 const emits = ['emit', 'dispatchEvent']
 
@@ -22,9 +21,9 @@ export function h104(model: Model): Draft[] {
   const sites = emits.flatMap((name) => model.calls.named(name))
   for (const host of model.hostsOf(sites)) {
     if (host.unit.kind === 'constructor') continue
-    for (const [location, accesses] of host.written) {
-      if (!isShared(location, host.unit) || location.scope === 'parameter') continue
-      for (const read of accesses) {
+    for (const group of host.written) {
+      if (!group.isSharedIn(host.unit) || group.location.scope === 'parameter') continue
+      for (const read of group.accesses) {
         const draft = from(host, read)
         if (draft === undefined) continue
         drafts.push(draft)

@@ -39,8 +39,8 @@ export function h201(model: Model): Draft[] {
 // ---- a flag that is not looked at again
 
 function staleFlag(model: Model, host: Host): Draft | undefined {
-  for (const [location, accesses] of host.accesses) {
-    if (location.depth === 0 || !accesses.some(isCheck) || !deadFlag.test(location.field)) continue
+  for (const { location, accesses } of host.checked) {
+    if (location.depth === 0 || !deadFlag.test(location.field)) continue
     const checks = accesses.filter(isCheck)
     const hasHabit = checks.length > 1 && isRecheckedAfterSuspension(model, host, location, checks)
     const killer = killerOf(model, location, host.unit)
@@ -152,7 +152,7 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
     )
       continue
     if (isTeardownCall(site) || isTeardown(host.unit)) continue
-    const from = host.accesses.get(location)?.find((one) => one.access === read)
+    const from = host.accessesOf(location).find((one) => one.access === read)
     if (from === undefined) continue
     const way = overSuspension(
       host.graph,
@@ -187,9 +187,10 @@ function teardownOf(model: Model, location: Location, except: FunctionUnit): Acc
 /** Found there, suspended, and used without looking: by then it may have been taken away. */
 function goneAfterwards(model: Model, host: Host): Draft | undefined {
   if (isTeardown(host.unit)) return undefined
-  for (const [location, accesses] of host.accesses) {
+  for (const group of host.checked) {
+    const { location, accesses } = group
     if (location.scope !== 'instance' && location.scope !== 'module') continue
-    if (location.depth !== 1 || !isShared(location, host.unit)) continue
+    if (location.depth !== 1 || !group.isSharedIn(host.unit)) continue
     const killer = takenAwayBy(model, location, host.unit)
     if (killer === undefined) continue
     const checks = accesses.filter(
@@ -246,7 +247,7 @@ function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Ac
 // ---- a claim about something that may be gone
 
 function staleClaim(model: Model, host: Host): Draft | undefined {
-  for (const [claim, accesses] of host.written) {
+  for (const { location: claim, accesses } of host.written) {
     if (claim.scope !== 'instance' || claim.depth !== 1) continue
     for (const set of accesses) {
       if (set.access.op !== 'write' || set.access.value?.literal !== 'true' || set.access.isInitial)
@@ -276,7 +277,7 @@ function resourceOf(model: Model, host: Host, claim: Location, set: Located): Cl
       ({ access, host: other }) => !isStore(access) && !access.isInitial && other !== host.unit,
     )
   if (clears.length === 0) return undefined
-  for (const [location, accesses] of host.written) {
+  for (const { location, accesses } of host.written) {
     if (location === claim || location.class !== claim.class || location.depth !== 1) continue
     const clear = clears.find((one) => isClearedWith(model, one, location))
     if (clear === undefined) continue

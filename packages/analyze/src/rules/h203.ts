@@ -18,7 +18,7 @@ export function h203(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
     if (host.unit.callers.length === 0) continue
-    for (const [flag, accesses] of host.written) {
+    for (const { location: flag, accesses } of host.written) {
       const draft = from(model, host, flag, accesses)
       if (draft === undefined) continue
       drafts.push(draft)

@@ -12,7 +12,7 @@ import type { Model } from './model.ts'
 export function h204(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.asserting) {
-    for (const [location, accesses] of host.accesses) {
+    for (const { location, accesses } of host.groups) {
       if (location.scope !== 'entry' || location.entryKey === undefined) continue
       const assumed = accesses.find((one) => isAssumed(one))
       if (assumed === undefined) continue

@@ -18,7 +18,7 @@ const guardClass = /(?:Mutex|Semaphore|Lock)$/
 export function h301(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    for (const [location, accesses] of host.written) {
+    for (const { location, accesses } of host.written) {
       if (location.scope !== 'entry' || !holdsGuards(location, accesses)) continue
       const drop = accesses.find(({ access }) => access.op === 'write' && access.kind === 'drop')
       if (drop === undefined || isConditional(drop)) continue

@@ -12,13 +12,14 @@ import { inFinally, scoped, singleFlight } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isShared } from './shared.ts'
 
 export function h303(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    for (const [location, accesses] of host.written) {
-      if (!isShared(location, host.unit) || location.scope === 'parameter') continue
+    for (const group of host.written) {
+      const { location, accesses } = group
+      if (!group.isChecked || location.scope === 'parameter') continue
+      if (!group.isSharedIn(host.unit)) continue
       const draft = flag(model, host, location, accesses)
       if (draft !== undefined) drafts.push(draft)
     }
@@ -40,8 +41,6 @@ function flag(
   )
   const clears = accesses.filter(({ access }) => access.op === 'write' && access.kind === 'null')
   if (set === undefined || clears.length === 0) return undefined
-  if (!accesses.some(({ access }) => access.op === 'read' && access.checks.length > 0))
-    return undefined
   const isClear = new Set(clears.map(({ access }) => access))
   // In a cleanup block of any kind: somebody has thought of failures.
   if (clears.some(({ block }) => block.cleanup !== 0)) return undefined

@@ -24,7 +24,7 @@ export function h304(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
     if (!host.isWriting || isTeardown(host.unit)) continue
-    for (const [location, accesses] of host.written) {
+    for (const { location, accesses } of host.written) {
       const registry =
         registries.get(location) ?? (location.parent && registries.get(location.parent.canonical))
       if (registry === undefined || registry.unit === host.unit) continue
@@ -50,7 +50,7 @@ function registriesOf(model: Model): Map<Location, Registry> {
   const registries = new Map<Location, Registry>()
   for (const host of model.hostsOf(model.calls.matching(release))) {
     if (!isTeardown(host.unit)) continue
-    for (const [location, accesses] of host.accesses) {
+    for (const { location, accesses } of host.groups) {
       if (
         location.scope !== 'instance' &&
         location.scope !== 'module' &&

@@ -27,7 +27,7 @@ function isVariable(key: string): boolean {
 }
 
 function under(model: Model, host: Host, guard: GuardEvent): Draft | undefined {
-  for (const [location, accesses] of host.written) {
+  for (const { location, accesses } of host.written) {
     const key = location.entryKey
     if (location.scope !== 'entry' || key === undefined || !isVariable(key) || key === guard.key)
       continue
@@ -36,9 +36,9 @@ function under(model: Model, host: Host, guard: GuardEvent): Draft | undefined {
     const write = accesses.find(({ access }) => access.op === 'write' && access.kind === 'fill')
     if (read === undefined || write === undefined) continue
     if (
-      host.accesses
-        .keys()
-        .some((other) => other.entryKey === guard.key && other.parent !== location.parent)
+      host.groups.some(
+        ({ location: other }) => other.entryKey === guard.key && other.parent !== location.parent,
+      )
     )
       continue
     const way = overSuspension(host.graph, read, (event) => event === write.access)

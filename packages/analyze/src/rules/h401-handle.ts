@@ -10,7 +10,6 @@ import type { Answer } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, singleFlight } from './fixes.ts'
-import { isCheck } from './host.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
@@ -49,8 +48,8 @@ const none: readonly Candidate[] = []
 function storesAfterWaiting(host: Host): readonly Candidate[] {
   if (!host.isWriting || !starting.test(lastName(host.unit))) return none
   const candidates: Candidate[] = []
-  for (const [location, accesses] of host.written) {
-    if (location.scope !== 'instance' || location.depth !== 1 || accesses.some(isCheck)) continue
+  for (const { location, accesses, isChecked } of host.written) {
+    if (location.scope !== 'instance' || location.depth !== 1 || isChecked) continue
     const store = accesses.find(({ access }) => isHandle(access) && access.owner === host.unit)
     if (store === undefined) continue
     const way = overSuspension(

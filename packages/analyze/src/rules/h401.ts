@@ -26,8 +26,7 @@ const singleUse =
 export function h401(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    for (const call of host.calls) {
-      if (!call.event.isAwaited) continue
+    for (const call of host.awaited) {
       const draft = exchange(model, host, call)
       if (draft === undefined) continue
       drafts.push(draft)
@@ -48,7 +47,7 @@ function exchange(model: Model, host: Host, call: At<CallSite>): Draft | undefin
       const answer = storedAfter(model, host, call, location)
       if (answer === undefined) continue
       if (site.targets.some((target) => model.isSingleFlight(target))) return undefined
-      const located = host.accesses.get(read.location.canonical)?.find((one) => one.access === read)
+      const located = host.accessesOf(read.location.canonical).find((one) => one.access === read)
       if (located !== undefined && isGuarded(model, host, located, answer)) continue
       return describe(host, location, read, site, answer)
     }

@@ -15,7 +15,7 @@ export function h402(model: Model): Draft[] {
   const open = new Map<Location, Located[]>()
   const candidates = new Set<Location>()
   for (const host of model.hosts.guarding) {
-    for (const [location, accesses] of host.accesses) {
+    for (const { location, accesses } of host.groups) {
       if (location.scope !== 'instance' && location.scope !== 'module') continue
       for (const at of accesses) {
         const [guard] = model.held.at(host.graph, at.block.id, at.access)

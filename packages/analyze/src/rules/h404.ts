@@ -20,9 +20,9 @@ const sessionName =
 export function h404(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    for (const put of host.calls) {
+    for (const put of host.awaited) {
       const { receiver } = put.event
-      if (receiver === undefined || !put.event.isAwaited || !putting.test(put.event.name)) continue
+      if (receiver === undefined || !putting.test(put.event.name)) continue
       const location = receiver.canonical
       if (location.scope !== 'instance' && location.scope !== 'module') continue
       if (!sessionName.test(location.field)) continue
@@ -47,7 +47,7 @@ function from(model: Model, host: Host, put: At<CallSite>, location: Location): 
   )
   const used = way?.event as CallSite | undefined
   if (way === undefined || used === undefined) return undefined
-  const [read] = host.accesses.get(location) ?? []
+  const [read] = host.accessesOf(location)
   const end = { block: way.block, event: way.suspensions[0]! }
   if (read !== undefined && model.held.at(host.graph, put.block.id, put.event).size > 0)
     return undefined

@@ -35,9 +35,7 @@ export function h405(model: Model): Draft[] {
 
 /** Work that was started and is not waited for. */
 function startedIn(host: Host): At<CallSite>[] {
-  return host.calls.filter(
-    ({ event }) => (event.isFloating || event.isDetached) && event.targets.length > 0,
-  )
+  return host.linked.filter(({ event }) => event.isFloating || event.isDetached)
 }
 
 function readAfter(

@@ -12,13 +12,12 @@ import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { perLocation } from './per-location.ts'
-import { isShared } from './shared.ts'
 import { inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
 
 export function h501(model: Model): Draft[] {
   return perLocation(
     model,
-    (location, host) => isShared(location, host.unit) && location.scope !== 'parameter',
+    (group, host) => group.location.scope !== 'parameter' && group.isSharedIn(host.unit),
     (host, location, accesses) =>
       inHost(model, host, location, accesses) ?? peeked(model, host, location, accesses),
   )
@@ -90,7 +89,7 @@ function peeked(
 
 /** `list.push(x); if (list.length > 1) return`: the one who finds it empty drains it for all. */
 function isDrainedByOne(host: Host, list: Location): boolean {
-  const accesses = host.accesses.get(list) ?? []
+  const accesses = host.accessesOf(list)
   return accesses.some(
     (one) =>
       one.access.kind === 'append' &&

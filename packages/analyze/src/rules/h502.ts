@@ -55,7 +55,7 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
 function readerOf(model: Model, location: Location, host: Host): Access | undefined {
   for (const other of model.readers.of(location)) {
     if (other === host.unit || overlapOf(other) === undefined) continue
-    for (const [candidate, accesses] of model.hostOf(other).accesses) {
+    for (const { location: candidate, accesses } of model.hostOf(other).groups) {
       if (!isPartOf(candidate, location)) continue
       const read = accesses.find(({ access }) => access.op === 'read' && !access.isInitial)
       if (read !== undefined) return read.access

@@ -42,7 +42,7 @@ function pairKey(first: Access, second: Access, isStored = isStore(first)): stri
 
 function entryWrites(host: Host): Located[] {
   const writes: Located[] = []
-  for (const [location, accesses] of host.written) {
+  for (const { location, accesses } of host.written) {
     if (sharedContainerOf(location) === undefined) continue
     for (const one of accesses)
       if (one.access.op === 'write' && !one.access.isInitial) writes.push(one)

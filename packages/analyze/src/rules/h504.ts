@@ -23,7 +23,7 @@ export function h504(model: Model): Draft[] {
   const drafts: Draft[] = []
   // An async function that awaits something suspends, and so does its host.
   for (const host of model.hosts.suspending) {
-    for (const call of host.calls) {
+    for (const call of host.linked) {
       const { event: site } = call
       if (!site.isFloating || site.isDetached || !isAsync(model, site) || !isInAsync(site.owner))
         continue

@@ -19,7 +19,7 @@ export function h505(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.clearing) {
     if (!host.callsLate) continue
-    for (const call of host.calls) {
+    for (const call of host.linked) {
       if (call.event.isAwaited || call.event.isGuess) continue
       const draft = from(model, host, call)
       if (draft === undefined) continue
@@ -36,7 +36,7 @@ function from(model: Model, host: Host, call: At<CallSite>): Draft | undefined {
     const { after, before } = model.summaries(target)
     for (const [location, effects] of after) {
       if (!isLateRead(effects, before.get(location))) continue
-      if (host.written.get(location)?.some(isClearing) !== true) continue
+      if (!host.accessesOf(location).some(isClearing)) continue
       const way = inSameRegion(
         host.graph,
         call,

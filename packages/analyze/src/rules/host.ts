@@ -3,31 +3,20 @@
  *
  * It is sorted when a rule asks: most functions are about nothing that any rule looks for.
  */
-import type { Access, Block, Event, Graph, GuardEvent } from '../ir/graph.ts'
+import type { Event, Graph, GuardEvent } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { content } from '../summaries/content.ts'
-import type { Position } from '../summaries/paths.ts'
 import type { Located } from '../summaries/uses.ts'
+import type { Group } from './group.ts'
 import type { Indirect } from './indirect.ts'
+import { sortEvents } from './sort-events.ts'
+import type { At, Sorted } from './sort-events.ts'
 
-/** An event with where it is. */
-export interface At<E extends Event> extends Position {
-  readonly event: E
-}
+export type { At, Located }
 
-export type { Located }
-
-type ByLocation = ReadonlyMap<Location, readonly Located[]>
-
-const nothing: ByLocation = new Map()
-
-interface Sorted {
-  readonly accesses: Map<Location, Located[]>
-  readonly calls: At<CallSite>[]
-  readonly suspensions: At<Suspension>[]
-  readonly guards: At<GuardEvent>[]
-}
+const noGroups: readonly Group[] = []
+const noAccesses: readonly Located[] = []
 
 export class Host {
   readonly unit: FunctionUnit
@@ -35,8 +24,10 @@ export class Host {
   /** Bits of `content`. */
   readonly #contains: number
   readonly #indirect: Indirect
-  #sorted: Sorted | undefined
-  #written: ByLocation | undefined
+  #known: Sorted | undefined
+  #byLocation: ReadonlyMap<Location, Group> | undefined
+  #checked: readonly Group[] | undefined
+  #written: readonly Group[] | undefined
 
   constructor(unit: FunctionUnit, graph: Graph, contains: number, indirect: Indirect) {
     this.unit = unit
@@ -54,91 +45,50 @@ export class Host {
     return (this.#contains & content.lateCall) !== 0
   }
 
-  /** By canonical location, with checks through functions as reads of what those look at. */
-  get accesses(): ByLocation {
-    return (this.#sorted ??= this.#sort()).accesses
+  get #sorted(): Sorted {
+    return (this.#known ??= sortEvents(this.unit, this.graph, this.#indirect))
   }
 
-  /** The accesses of the locations that are written here, reads included. */
-  get written(): ByLocation {
-    if (!this.isWriting) return nothing
-    return (this.#written ??= writtenOf(this.accesses))
+  /** What it does to each location. */
+  get groups(): readonly Group[] {
+    return this.#sorted.groups
+  }
+
+  /** The groups with a read that decides a branch. */
+  get checked(): readonly Group[] {
+    return (this.#checked ??= this.groups.filter((group) => group.isChecked))
+  }
+
+  /** The groups with a write. */
+  get written(): readonly Group[] {
+    if (!this.isWriting) return noGroups
+    return (this.#written ??= this.groups.filter((group) => group.isWritten))
+  }
+
+  accessesOf(location: Location): readonly Located[] {
+    this.#byLocation ??= new Map(this.groups.map((group) => [group.location, group]))
+    return this.#byLocation.get(location)?.accesses ?? noAccesses
   }
 
   get calls(): readonly At<CallSite>[] {
-    return (this.#sorted ??= this.#sort()).calls
+    return this.#sorted.calls
+  }
+
+  /** Calls of functions of the program. */
+  get linked(): readonly At<CallSite>[] {
+    return this.#sorted.linked
+  }
+
+  get awaited(): readonly At<CallSite>[] {
+    return this.#sorted.awaited
   }
 
   get suspensions(): readonly At<Suspension>[] {
-    return (this.#sorted ??= this.#sort()).suspensions
+    return this.#sorted.suspensions
   }
 
   get guards(): readonly At<GuardEvent>[] {
-    if ((this.#contains & content.guard) === 0) return []
-    return (this.#sorted ??= this.#sort()).guards
-  }
-
-  #sort(): Sorted {
-    const { graph } = this
-    const sorted: Sorted = { accesses: new Map(), calls: [], suspensions: [], guards: [] }
-    for (const block of graph.blocks) {
-      const { events } = block
-      for (let index = 0; index < events.length; index++) {
-        const event = events[index]!
-        switch (event.op) {
-          case 'suspend':
-            sorted.suspensions.push({ block, index, event })
-            break
-          case 'acquire':
-          case 'release':
-            sorted.guards.push({ block, index, event })
-            break
-          case 'call':
-            sorted.calls.push({ block, index, event })
-            if (event.checks.length > 0) this.#addIndirect(sorted, block, index, event)
-            break
-          case 'read':
-          case 'write':
-            this.#add(sorted, block, index, event)
-            if (event.checks.length > 0) this.#addIndirect(sorted, block, index, event)
-        }
-      }
-    }
-    return sorted
-  }
-
-  #add({ accesses }: Sorted, block: Block, index: number, access: Access): void {
-    const { unit: host, graph } = this
-    pushTo(accesses, access.location.canonical, { access, host, graph, block, index })
-  }
-
-  #addIndirect(sorted: Sorted, block: Block, index: number, event: CallSite | Access): void {
-    for (const location of this.#indirect.lookedAtBy(event))
-      this.#add(sorted, block, index, checkOf(event, location))
-  }
-}
-
-function writtenOf(accesses: ByLocation): ByLocation {
-  const written = new Map<Location, readonly Located[]>()
-  for (const [location, all] of accesses)
-    if (all.some(({ access }) => access.op === 'write')) written.set(location, all)
-  return written
-}
-
-/** A check through a function or a getter is a check of what that looks at. */
-function checkOf({ owner, start, end, checks }: CallSite | Access, location: Location): Access {
-  return {
-    op: 'read',
-    location,
-    owner,
-    start,
-    end,
-    kind: undefined,
-    value: undefined,
-    checks,
-    isInitial: false,
-    use: undefined,
-    isAsserted: false,
+    return (this.#contains & content.guard) === 0 ? [] : this.#sorted.guards
   }
 }
 

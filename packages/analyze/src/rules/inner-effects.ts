@@ -35,7 +35,7 @@ export class InnerEffects {
         if (effects.size > 0) known.add(effects)
       }
     }
-    for (const { event } of this.#host.calls) add(event, 'before')
+    for (const { event } of this.#host.linked) add(event, 'before')
     for (const { event } of this.#host.suspensions)
       for (const site of event.joins) add(site, 'after')
     return known

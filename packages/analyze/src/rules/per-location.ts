@@ -2,21 +2,25 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
+import type { Group } from './group.ts'
 import type { Host, Located } from './host.ts'
 import type { Model } from './model.ts'
-import { isShared } from './shared.ts'
 
-/** Asks in every host that suspends and writes, for every location in it. */
+/**
+ * Asks in every host that suspends and writes, for every location in it that is written. The first of a
+ * list is asked about as well: it changes when something is taken from the list.
+ */
 export function perLocation(
   model: Model,
-  isAsked: (location: Location, host: Host) => boolean,
+  isAsked: (group: Group, host: Host) => boolean,
   draft: (host: Host, location: Location, accesses: readonly Located[]) => Draft | undefined,
 ): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
     if (!host.isWriting) continue
-    for (const [location, accesses] of host.accesses) {
-      if (!isAsked(location, host)) continue
+    for (const group of host.groups) {
+      const { location, accesses } = group
+      if ((!group.isWritten && location.field !== '0') || !isAsked(group, host)) continue
       const made = draft(host, location, accesses)
       if (made !== undefined) drafts.push(made)
     }
@@ -38,11 +42,11 @@ export interface Beginning {
 export function firstPerLocation(model: Model, { isAsked, begins, draft }: Beginning): Draft[] {
   return perLocation(
     model,
-    (location, host) =>
+    (group, host) =>
       isAsked(host) &&
-      isShared(location, host.unit) &&
-      location.scope !== 'parameter' &&
-      location.scope !== 'external',
+      group.location.scope !== 'parameter' &&
+      group.location.scope !== 'external' &&
+      group.isSharedIn(host.unit),
     (host, location, accesses) => {
       for (const begin of accesses) {
         const made = begins(begin.access) ? draft(host, location, begin) : undefined

@@ -22,7 +22,8 @@ export class Uses {
   readonly #hosts = new Chains<FunctionUnit>()
   readonly #writes = new Chains<Located>()
   readonly #known = new Map<Location, readonly Located[]>()
-  #fields: Map<string, Located[]> | undefined
+  /** Few are asked for. */
+  readonly #fields = new Map<string, readonly Located[]>()
 
   /** An access in the graph of a host. Those of one host come one after the other. */
   note(access: Access, host: FunctionUnit, graph: Graph, block: Block, index: number): void {
@@ -48,11 +49,13 @@ export class Uses {
 
   /** Writes to fields of this name, whoever owns them, in the order of the program. */
   writesOfField(field: string): readonly Located[] {
-    this.#fields ??= Map.groupBy(
-      this.#writes.values.toSorted(byHost),
-      ({ access }) => access.location.canonical.field,
-    )
-    return this.#fields.get(field) ?? none
+    let writes = this.#fields.get(field)
+    if (writes === undefined) {
+      const all = this.#writes.values
+      writes = all.filter(({ access }) => access.location.canonical.field === field).sort(byHost)
+      this.#fields.set(field, writes)
+    }
+    return writes
   }
 }
 

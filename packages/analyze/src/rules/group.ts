@@ -1,0 +1,42 @@
+import type { Location } from '../ir/locations.ts'
+import type { FunctionUnit } from '../ir/program.ts'
+import { isStore } from '../summaries/effects.ts'
+import type { Located } from '../summaries/uses.ts'
+import { isShared } from './shared.ts'
+
+/** The accesses of one location in one host, in the order of its graph, and what is among them. */
+export class Group {
+  readonly location: Location
+  readonly accesses: Located[]
+  /** A read that decides a branch. */
+  isChecked = false
+  isWritten = false
+  /** A write that stores something. */
+  isStored = false
+  #isShared: boolean | undefined
+
+  constructor(location: Location, first: Located) {
+    this.location = location
+    this.accesses = [first]
+    this.#note(first)
+  }
+
+  add(located: Located): void {
+    this.accesses.push(located)
+    this.#note(located)
+  }
+
+  #note({ access }: Located): void {
+    if (access.op === 'read') {
+      if (access.checks.length > 0) this.isChecked = true
+      return
+    }
+    this.isWritten = true
+    if (isStore(access)) this.isStored = true
+  }
+
+  /** Two tasks can meet at it. Most rules ask. */
+  isSharedIn(host: FunctionUnit): boolean {
+    return (this.#isShared ??= isShared(this.location, host))
+  }
+}
