@@ -161,7 +161,7 @@ function lowerCallee(cx: HostLowering, callee: Expression): Target {
     const object =
       binding !== undefined && binding.assignments > 1 ? lowerExpression(cx, callee) : unknown
     return {
-      callee: { kind: 'name', name: callee.name, scope: cx.scope, path: [] },
+      callee: { kind: 'name', name: callee.name, scope: cx.scope, path: noNames },
       object: object.unit === undefined ? object : unknown,
       name: callee.name,
       objectText: '',
@@ -234,11 +234,13 @@ function rootNameOf(node: Expression): string | undefined {
 
 /** `b` and `c` of `a.b.c`, which is names only. */
 function namesAfterRoot(node: Expression): readonly string[] {
-  const names: string[] = []
-  for (let at = node; at.type === 'MemberExpression'; at = unwrap(at.object))
-    names.unshift(keyName(at.property, at.computed) ?? '')
-  return names
+  if (node.type !== 'MemberExpression') return noNames
+  const name = keyName(node.property, node.computed) ?? ''
+  const before = namesAfterRoot(unwrap(node.object))
+  return before === noNames ? [name] : [...before, name]
 }
+
+const noNames: readonly string[] = []
 
 /** Shared by all calls that have none: most have none. */
 const noCallbacks: readonly CallbackUse[] = []

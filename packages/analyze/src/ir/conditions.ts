@@ -1,6 +1,6 @@
 /** Branches: which reads decide them, and which outcome means "it is there". */
 import type { Expression } from 'oxc-parser'
-import { addCheck } from './graph.ts'
+import { addCheck, addToBranch } from './graph.ts'
 import type { Block, Branch, Check } from './graph.ts'
 import { lowerExpression } from './expressions.ts'
 import type { HostLowering } from './host.ts'
@@ -44,7 +44,7 @@ function lowerTest(
   } else {
     const value = lowerExpression(cx, node)
     decide(value, polarityOf(node), yes, no, branch, node)
-    branch.blocks.push(cx.current)
+    addToBranch(branch, cx.current)
     cx.current.branch = branch
     cx.link(cx.current, yes)
     cx.link(cx.current, no)

@@ -5,6 +5,7 @@ import { lowerCall, lowerNew } from './calls.ts'
 import { lowerClassExpression } from './classes.ts'
 import { decidePresence, lowerCondition } from './conditions.ts'
 import { exportedAssignment, prototypeAssignment } from './legacy-classes.ts'
+import { addToBranch } from './graph.ts'
 import type { HostLowering } from './host.ts'
 import { isRequestScoped } from './callbacks.ts'
 import type { Location } from './locations.ts'
@@ -325,7 +326,7 @@ function lowerAssignment(cx: HostLowering, node: Kind<'AssignmentExpression'>): 
     const after = cx.block()
     const [yes, no] = operator === '&&=' ? [assign, after] : [after, assign]
     const branch = cx.newBranch(yes, no, node.start, node.end, false)
-    branch.blocks.push(cx.current)
+    addToBranch(branch, cx.current)
     decidePresence(old, yes, no, branch, node.left)
     cx.current.branch = branch
     cx.link(cx.current, assign)
@@ -388,7 +389,7 @@ function lowerLogical(cx: HostLowering, node: Kind<'LogicalExpression'>): Value 
   if (node.operator === '??') {
     const left = lowerExpression(cx, node.left)
     const branch = cx.newBranch(after, right, node.start, node.end, false)
-    branch.blocks.push(cx.current)
+    addToBranch(branch, cx.current)
     decidePresence(left, after, right, branch, node.left)
     cx.current.branch = branch
     cx.link(cx.current, after)

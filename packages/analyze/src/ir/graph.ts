@@ -40,8 +40,8 @@ export interface Check {
 export interface Branch {
   readonly whenTrue: Block
   readonly whenFalse: Block
-  /** Blocks that belong to the evaluation of the condition. */
-  readonly blocks: Block[]
+  /** Blocks that belong to the evaluation of the condition. Changed by `addToBranch` only. */
+  blocks: readonly Block[]
   readonly isLoop: boolean
   readonly start: number
   readonly end: number
@@ -91,13 +91,15 @@ export interface GuardEvent {
 export type Event = Access | Suspension | CallSite | GuardEvent
 
 /** Shared by all that have none: most have none. */
-const none: readonly Block[] = []
+export const noBlocks: readonly Block[] = []
+const noEvents: readonly Event[] = []
 
 export class Block {
   readonly id: number
-  readonly events: Event[] = []
+  /** Changed by `add` and `dropLast` only. */
+  events: readonly Event[] = noEvents
   /** Changed by `linkTo` only. */
-  next: readonly Block[] = none
+  next: readonly Block[] = noBlocks
   /** Inside a `finally` or `catch`: 0 none, 1 catch, 2 finally. */
   readonly cleanup: 0 | 1 | 2
   readonly isLoopBody: boolean
@@ -105,12 +107,26 @@ export class Block {
   /** Of the entry of a later callback: the block that hands it over. */
   handedOverBy: Block | undefined
   /** Later callbacks that are handed over at the end of this block. */
-  handsOver: readonly Block[] = none
+  handsOver: readonly Block[] = noBlocks
 
   constructor(id: number, cleanup: 0 | 1 | 2, isLoopBody: boolean) {
     this.id = id
     this.cleanup = cleanup
     this.isLoopBody = isLoopBody
+  }
+
+  add(event: Event): void {
+    if (this.events === noEvents) this.events = [event]
+    else (this.events as Event[]).push(event)
+  }
+
+  dropLast(): void {
+    this.events = this.events.slice(0, -1)
+  }
+
+  /** Gives back the room that its events have grown into: graphs outlive everything else. */
+  trim(): void {
+    if (this.events.length > 1) this.events = this.events.slice()
   }
 
   /** Most blocks have one or two successors: an array that is pushed to would have room for seventeen. */
@@ -121,6 +137,11 @@ export class Block {
       if (first !== to) this.next = [first, to]
     } else if (!this.next.includes(to)) this.next = [...this.next, to]
   }
+}
+
+/** The condition of a branch is (also) evaluated in this block. */
+export function addToBranch(branch: Branch, block: Block): void {
+  branch.blocks = branch.blocks.length === 0 ? [block] : [...branch.blocks, block]
 }
 
 /** A callback that is entered once the region around `from` has ended. */

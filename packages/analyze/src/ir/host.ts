@@ -8,7 +8,7 @@
  * and jump targets, so `return` in a callback leaves the callback and not the host.
  */
 import type { Class, PropertyDefinition } from 'oxc-parser'
-import { Block, connectForks, noChecks } from './graph.ts'
+import { Block, connectForks, noBlocks, noChecks } from './graph.ts'
 import type { Access, Branch, Event, Fork, Graph, WriteKind } from './graph.ts'
 import type { Location, LocationTable } from './locations.ts'
 import type { AnyFunction } from './nodes.ts'
@@ -228,7 +228,7 @@ export class HostLowering {
   // ---- events
 
   emit(event: Event): void {
-    this.current.events.push(event)
+    this.current.add(event)
   }
 
   mayThrow(): void {
@@ -267,7 +267,7 @@ export class HostLowering {
       use: undefined,
       isAsserted: false,
     }
-    this.current.events.push(access)
+    this.current.add(access)
     return access
   }
 
@@ -281,7 +281,7 @@ export class HostLowering {
     const { unit: owner } = this.frame
     const suspension: Suspension = { op: 'suspend', kind, owner, start, end, joins, awaited }
     this.frame.unit.suspensions.push(suspension)
-    this.current.events.push(suspension)
+    this.current.add(suspension)
     if (kind !== 'call') this.#suspends = true
     this.mayThrow()
     this.advance()
@@ -294,7 +294,7 @@ export class HostLowering {
     end: number,
     isLoop: boolean,
   ): Branch {
-    return { whenTrue, whenFalse, blocks: [], isLoop, start, end }
+    return { whenTrue, whenFalse, blocks: noBlocks, isLoop, start, end }
   }
 
   /** A block that is entered once the current region has ended. */
@@ -328,9 +328,10 @@ export class HostLowering {
 
   finish(): Graph {
     connectForks(this.blocks, this.forks)
+    for (const block of this.blocks) block.trim()
     return {
       entry: this.entry,
-      blocks: this.blocks,
+      blocks: this.blocks.slice(),
       suspends: this.#suspends,
       isTruncated: this.#isTruncated,
     }

@@ -12,6 +12,7 @@ import { declareClass, lowerClass } from './classes.ts'
 import { decideState, lowerCondition } from './conditions.ts'
 import { lowerExpression, lowerFunctionValue } from './expressions.ts'
 import type { Block } from './graph.ts'
+import { addToBranch } from './graph.ts'
 import type { HostLowering } from './host.ts'
 import { declareImport, lowerModuleDeclaration, lowerRequire } from './modules.ts'
 import { simpleName } from './nodes.ts'
@@ -364,7 +365,7 @@ function lowerSwitch(cx: HostLowering, node: SwitchStatement, label: string | un
       cx.link(head, entry)
       if (one.test !== null) {
         const branch = cx.newBranch(entry, fallback, one.test.start, one.test.end, false)
-        branch.blocks.push(head)
+        addToBranch(branch, head)
         decideState(value, entry, fallback, branch, node.discriminant)
       }
       cx.current = entry

@@ -140,9 +140,9 @@ class SummaryMaker {
     const found = this.#content
     found.begin()
     for (const block of graph.blocks) {
-      const { events } = block
-      if (events.length === 0) continue
+      if (block.events.length === 0) continue
       this.#settleReturn(unit, graph, block)
+      const { events } = block
       for (let index = 0; index < events.length; index++) {
         const event = events[index]!
         switch (event.op) {
@@ -179,7 +179,7 @@ class SummaryMaker {
       graph.suspends = true
       return
     }
-    block.events.pop()
+    block.dropLast()
     const { suspensions } = last.owner
     suspensions.splice(suspensions.indexOf(last), 1)
   }
