@@ -1,19 +1,18 @@
 /** One part, from its trees to what is found: lower, link, ask the compiler, summarise, ask the rules. */
 import type { Clock } from '@heddle/core/lowlevel'
 import type { AnalyzeOptions, Diagnostic } from '../analysis.ts'
-import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import { runBlocking } from '../blocking/run-blocking.ts'
 import { countLines } from '../frontend/lines.ts'
 import type { ReadProgram } from '../frontend/read-program.ts'
 import type { Resolver } from '../frontend/resolve/resolve.ts'
-import type { LineRange } from '../frontend/targets/git-changes.ts'
 import { buildProgram } from '../ir/build.ts'
 import type { Counters } from '../ir/lower.ts'
-import type { FileUnit, Program } from '../ir/program.ts'
+import type { Program } from '../ir/program.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import { runRules } from '../rules/index.ts'
 import { Model } from '../rules/model.ts'
 import { summarise } from '../summaries/summary.ts'
+import { Extents } from './extents.ts'
 import type { PartResult } from './part-result.ts'
 
 /** What is the same for all parts. */
@@ -67,7 +66,7 @@ export async function analyzePart(
   const racesMs = await turn()
   const blocking = runBlocking(program, catalogue, options.rules)
   const findings = [...races.findings, ...blocking.findings]
-  const extents = new Extents(program.files)
+  const extents = new Extents(program.files, findings)
   return {
     findings: findings.map((finding) => ({ finding, extent: extents.of(finding) })),
     diagnostics: [...told, ...ofBuild, ...ofTypes, ...races.diagnostics, ...blocking.diagnostics],
@@ -76,28 +75,5 @@ export async function analyzePart(
     functions: program.units.length,
     ms: { parse: parseMs, lower, types, summaries, rules: racesMs + (clock.now() - began) },
     ...(options.keepsProgram === true && { program }),
-  }
-}
-
-class Extents {
-  readonly #files: ReadonlyMap<string, FileUnit>
-
-  constructor(files: readonly FileUnit[]) {
-    this.#files = new Map(files.map((file) => [file.path, file]))
-  }
-
-  /** The lines of the innermost function of that name around the finding. */
-  of({ file: path, line, function: name }: UnnamedFinding): LineRange | undefined {
-    const file = this.#files.get(path)
-    if (file === undefined) return undefined
-    const { parsed } = file
-    let best: LineRange | undefined
-    for (const unit of file.units) {
-      if (unit.name !== name && unit.namedAs !== name) continue
-      const extent: LineRange = [parsed.lineAt(unit.start).line, parsed.lineAt(unit.end).line]
-      if (line < extent[0] || line > extent[1]) continue
-      if (best === undefined || extent[1] - extent[0] < best[1] - best[0]) best = extent
-    }
-    return best
   }
 }
