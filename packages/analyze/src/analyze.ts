@@ -4,17 +4,18 @@
  * Reading and parsing yield to the loop now and then, the phases behind them do not (see `analyze`).
  */
 import { systemKernel } from '@heddle/core/lowlevel'
-import type { Kernel } from '@heddle/core/lowlevel'
+import type { Clock, Kernel } from '@heddle/core/lowlevel'
 import type { Analysis, AnalyzeOptions, ProgramAnalysis } from './analysis.ts'
 import { readProgram } from './frontend/read-program.ts'
 import { Resolver } from './frontend/resolve/resolve.ts'
 import { SourceTexts } from './frontend/source-text.ts'
+import { Turns } from './frontend/turns.ts'
 import { loadCatalogue } from './models/load.ts'
 import { analyzePart, type PartContext } from './parts/analyze-part.ts'
 import { joinParts } from './parts/join.ts'
 import type { PartResult } from './parts/part-result.ts'
 import { partsOf } from './parts/parts.ts'
-import { runParts } from './parts/run-parts.ts'
+import { runParts, startThreads, threadsFor } from './parts/run-parts.ts'
 import { ProgramTypes } from './typed/program-types.ts'
 import { useTypes } from './typed/use-types.ts'
 
@@ -137,6 +138,25 @@ async function analyzeApart(options: AnalyzeOptions, kernel: Kernel): Promise<Pa
   const catalogue = await loadCatalogue(options.models)
   const texts = new SourceTexts(overlays)
   const textOf = (file: string): string | undefined => texts.textOf(file)
+  const threads = threadsFor(await lengthOf(files, textOf, kernel.clock, signal))
+  await using pool = threads === 0 ? undefined : startThreads(threads, files.length, kernel)
   const parts = await partsOf(files, textOf, new Resolver(files), kernel.clock, signal)
-  return { results: await runParts(parts, { options, texts, catalogue, kernel }), textOf }
+  return { results: await runParts(parts, { options, texts, catalogue, kernel, pool }), textOf }
+}
+
+/** How many characters there are; all files are read for it. */
+async function lengthOf(
+  files: readonly string[],
+  textOf: (file: string) => string | undefined,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const turns = new Turns(clock)
+  let length = 0
+  for (const file of files) {
+    signal?.throwIfAborted()
+    length += textOf(file)?.length ?? 0
+    await turns.next()
+  }
+  return length
 }

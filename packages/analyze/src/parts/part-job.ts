@@ -48,3 +48,11 @@ export const partJob = job(
   async (task: PartTask, { signal }): Promise<PartResult> =>
     runPart(task, await loadCatalogue(task.models), signal, systemKernel),
 )
+
+/** Loads what a part needs, so that the first one does not wait for it. */
+export const loadJob = job(
+  { name: 'load-analyzer', place: 'thread', module: import.meta.url },
+  async (): Promise<void> => {
+    await loadCatalogue()
+  },
+)

@@ -5,7 +5,7 @@
  * of processor time; so there are threads only for programs that keep each of them busy much longer.
  *
  * I1. The results are in the order of the parts, wherever they were made.
- * I2. The largest parts are begun first: nobody starts a long one when the others are about to end.
+ * I2. The longest parts are begun first: nobody starts a long one when the others are about to end.
  */
 import { availableParallelism } from 'node:os'
 import { ThreadPool } from '@heddle/core/lowlevel'
@@ -13,7 +13,7 @@ import type { Kernel } from '@heddle/core/lowlevel'
 import type { AnalyzeOptions } from '../analysis.ts'
 import type { SourceTexts } from '../frontend/source-text.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import { partJob, runPart } from './part-job.ts'
+import { loadJob, partJob, runPart } from './part-job.ts'
 import type { PartTask } from './part-job.ts'
 import type { PartResult } from './part-result.ts'
 import type { Part } from './parts.ts'
@@ -21,13 +21,22 @@ import type { Part } from './parts.ts'
 /** Characters that a thread has to get to be worth its warming up: about 500,000 lines. */
 const worthAThread = 18_000_000
 
-/** How many threads the parts of these lengths keep busy; 0 is none. */
-export function threadsFor(lengths: readonly number[], cores: number): number {
-  const total = lengths.reduce((sum, length) => sum + length, 0)
-  const most = Math.min(cores, lengths.length, Math.floor(total / worthAThread))
-  // The longest alone may take as long as all others together; one thread is no faster than none.
-  const busy = Math.min(most, Math.ceil(total / Math.max(1, ...lengths)))
+/** How many threads a program of so many characters keeps busy; 0 is none. */
+export function threadsFor(length: number, cores = availableParallelism()): number {
+  const busy = Math.min(cores, Math.floor(length / worthAThread))
   return busy < 2 ? 0 : busy
+}
+
+/** Threads that load the analyzer at once, while its user still finds out what the parts are. */
+export function startThreads(threads: number, mostParts: number, kernel: Kernel): ThreadPool {
+  const pool = new ThreadPool({ threads, maxQueue: threads + mostParts, kernel })
+  for (let at = 0; at < threads; at += 1) {
+    // If it cannot be loaded, the first part says so.
+    pool
+      .run({ module: loadJob.module!, job: loadJob.name, input: undefined })
+      .catch(() => undefined)
+  }
+  return pool
 }
 
 /** What is the same for all parts. */
@@ -36,47 +45,42 @@ export interface PartsContext {
   readonly texts: SourceTexts
   readonly catalogue: Catalogue
   readonly kernel: Kernel
+  /** Where they are analysed; here when absent. */
+  readonly pool?: ThreadPool | undefined
 }
 
 /**
- * Analyses parts, here or in threads.
+ * Analyses parts.
  *
- * *Cancellation*: by the signal of the options; threads are ended. *Fairness*: without threads, that of
- * `runPart`; with them, the loop only sends texts and takes in findings.
+ * *Cancellation*: by the signal of the options. *Fairness*: without threads, that of `runPart`; with
+ * them, the loop only sends texts and takes in findings.
  */
 export async function runParts(
   parts: readonly Part[],
   context: PartsContext,
 ): Promise<readonly PartResult[]> {
-  const { texts, options, catalogue, kernel } = context
-  const lengths = parts.map((part) => lengthOf(part, texts))
-  const threads = threadsFor(lengths, availableParallelism())
-  if (threads > 0) return runInThreads(parts, lengths, threads, context)
+  const { options, catalogue, kernel, pool } = context
+  if (pool !== undefined) return runInThreads(parts, context, pool)
   const results: PartResult[] = []
   for (const part of parts)
     results.push(await runPart(taskOf(part, context), catalogue, options.signal, kernel))
   return results
 }
 
-/** @param lengths Of the parts, in characters. */
-export async function runInThreads(
+async function runInThreads(
   parts: readonly Part[],
-  lengths: readonly number[],
-  threads: number,
   context: PartsContext,
+  pool: ThreadPool,
 ): Promise<readonly PartResult[]> {
-  const { kernel, options } = context
-  const { signal } = options
-  const longestFirst = [...parts.keys()].sort((a, b) => lengths[b]! - lengths[a]!)
-  await using pool = new ThreadPool({ threads, maxQueue: parts.length, kernel })
-  const results = new Map<number, Promise<PartResult>>()
-  for (const index of longestFirst) {
-    const input = taskOf(parts[index]!, context)
-    const task = { module: partJob.module!, job: partJob.name, input }
-    results.set(index, pool.run(task, { signal }))
+  const { signal } = context.options
+  const lengths = new Map(parts.map((part) => [part, lengthOf(part, context.texts)]))
+  const results = new Map<Part, Promise<PartResult>>()
+  for (const part of parts.toSorted((a, b) => lengths.get(b)! - lengths.get(a)!)) {
+    const input = taskOf(part, context)
+    results.set(part, pool.run({ module: partJob.module!, job: partJob.name, input }, { signal }))
   }
   try {
-    return await Promise.all(parts.map((_, index) => results.get(index)!))
+    return await Promise.all(parts.map((part) => results.get(part)!))
   } catch (error) {
     // Said as it is said without threads.
     signal?.throwIfAborted()

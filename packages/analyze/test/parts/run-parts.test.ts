@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { systemKernel } from '@heddle/core/lowlevel'
-import fc from 'fast-check'
 import { SourceTexts } from '../../src/frontend/source-text.ts'
 import { loadCatalogue } from '../../src/models/load.ts'
 import type { PartResult } from '../../src/parts/part-result.ts'
 import type { Part } from '../../src/parts/parts.ts'
-import { runInThreads, runParts, threadsFor } from '../../src/parts/run-parts.ts'
+import { runParts, startThreads, threadsFor } from '../../src/parts/run-parts.ts'
 import type { PartsContext } from '../../src/parts/run-parts.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -46,12 +45,19 @@ async function threeParts(
   return { parts, context }
 }
 
+/** The same in threads, which are gone when the test ends. */
+function inThreads(t: TestContext, context: PartsContext): PartsContext {
+  const pool = startThreads(2, 3, systemKernel)
+  t.after(() => pool.close())
+  return { ...context, pool }
+}
+
 const untimed = ({ ms: _, ...result }: PartResult): Omit<PartResult, 'ms'> => result
 
 test('I1: threads find the same, in the order of the parts', async (t) => {
   const { parts, context } = await threeParts(t)
   const here = await runParts(parts, context)
-  const there = await runInThreads(parts, [100, 50, 2_000], 2, context)
+  const there = await runParts(parts, inThreads(t, context))
   assert.deepEqual(there.map(untimed), here.map(untimed))
   assert.deepEqual(
     here.map(({ findings }) => findings.map(({ finding }) => `${finding.file} ${finding.rule}`)),
@@ -63,59 +69,47 @@ test('I1: threads find the same, in the order of the parts', async (t) => {
   )
 })
 
-test('a part in a thread is read as its texts were, not as the disk is now', async (t) => {
+test('a part in a thread is what its texts were, not what the disk has', async (t) => {
   const { parts, context } = await threeParts(t)
   const [a] = parts
   const texts = new SourceTexts(new Map([[a![0]!, '']]))
-  const [result] = await runInThreads([a!], [1], 1, { ...context, texts })
+  const [result] = await runParts([a!], inThreads(t, { ...context, texts }))
   assert.deepEqual(result!.findings, [])
   assert.deepEqual(result!.files, a)
 })
 
-test('the rules and guards that are wanted hold in threads, too', async (t) => {
+test('what is wanted is wanted in threads, too', async (t) => {
   const { parts, context } = await threeParts(t)
   const options = { ...context.options, rules: ['H505'] }
-  const results = await runInThreads(parts, [1, 1, 1], 2, { ...context, options })
+  const results = await runParts(parts, inThreads(t, { ...context, options }))
   assert.deepEqual(
     results.flatMap(({ findings }) => findings),
     [],
   )
 })
 
-test('whoever gives up is told his own reason, and no thread goes on', async (t) => {
+test('whoever gives up is told their own reason', async (t) => {
   const { parts, context } = await threeParts(t)
   const ending = new AbortController()
   const options = { ...context.options, signal: ending.signal }
-  const running = runInThreads(parts, [1, 1, 1], 2, { ...context, options })
+  const running = runParts(parts, inThreads(t, { ...context, options }))
   const reason = new Error('enough')
   ending.abort(reason)
   await assert.rejects(running, reason)
 })
 
-test('a model that cannot be read is told by the thread', async (t) => {
+test('what fails in a thread fails as it does here', async (t) => {
   const { parts, context } = await threeParts(t)
   const options = { ...context.options, models: ['/nowhere/model.json'] }
-  const running = runInThreads(parts, [1, 1, 1], 2, { ...context, options })
+  const running = runParts(parts, inThreads(t, { ...context, options }))
   await assert.rejects(running, { code: 'HDL_MODEL_UNREADABLE' })
 })
 
 test('there are threads only for programs that keep them busy', () => {
   const million = 1_000_000
-  assert.equal(threadsFor([], 8), 0)
-  assert.equal(threadsFor([100 * million], 8), 0)
-  assert.equal(threadsFor([10 * million, 10 * million], 8), 0)
-  assert.equal(threadsFor([20 * million, 20 * million], 8), 2)
-  assert.equal(threadsFor([20 * million, 20 * million], 1), 0)
-  // The others are done long before the first: more threads would only wait for it.
-  assert.equal(threadsFor([60 * million, 30 * million, 30 * million, 10 * million], 8), 3)
-  fc.assert(
-    fc.property(
-      fc.array(fc.nat(200 * million)),
-      fc.integer({ min: 1, max: 64 }),
-      (parts, cores) => {
-        const threads = threadsFor(parts, cores)
-        assert.ok(threads === 0 || (threads >= 2 && threads <= Math.min(cores, parts.length)))
-      },
-    ),
-  )
+  assert.equal(threadsFor(0, 8), 0)
+  assert.equal(threadsFor(35 * million, 8), 0)
+  assert.equal(threadsFor(36 * million, 8), 2)
+  assert.equal(threadsFor(500 * million, 8), 8)
+  assert.equal(threadsFor(500 * million, 1), 0)
 })
