@@ -13,8 +13,11 @@
  *     every way back finds the registers as they were when its choice was made.
  * I2  A turn of a loop that matched nothing and was not demanded by `min` fails, as the language
  *     says: so every loop ends.
+ * I3  A loop that is run at once takes the steps that its turns would take, and gives them back in the
+ *     same order.
  */
-import { canonical, contains, lineEnds, tabled, tableOf, wordCharacters } from './charset.ts'
+import { canonical, contains, tabled, tableOf } from './charset.ts'
+import { characterBefore, charactersOf, isLineEnd, isWord } from './matched-text.ts'
 import { NumberStack } from './number-stack.ts'
 import { compileProgram, operations, width } from './program.ts'
 import type { BackReference, Loop, MatcherProgram } from './program.ts'
@@ -33,7 +36,12 @@ const failed = -1
 /** Out of steps. */
 const cut = -2
 
-const { set, turn, begin, endTurn, split, jump, save, enter, accept } = operations
+const { set, setLoop, giveBack, turn, begin, endTurn, split, jump, save, enter, accept } =
+  operations
+
+/** `turn`, `begin`, `set`, `endTurn`; the last one ends at the set. */
+const stepsOfTurn = 4
+const stepsOfLastTurn = 3
 
 export class StepMatcher {
   readonly #program: MatcherProgram
@@ -65,17 +73,19 @@ export class StepMatcher {
     this.#characters = charactersOf(text, this.#isUnicode)
     this.#steps = 0
     this.#maxSteps = options.maxSteps
+    this.#registers.fill(-1)
+    this.#trail.size = 0
+    this.#choices.size = 0
     const lastStart = this.#isSticky || options.isSearch === false ? 0 : text.length
     for (let start = 0; start <= lastStart; start = this.#after(start)) {
-      this.#registers.fill(-1)
-      this.#trail.size = 0
-      this.#choices.size = 0
       const end = this.#run(0, start)
       if (end === cut) return { match: undefined, steps: this.#steps, isCut: true }
       if (end >= 0) {
         const groups = this.#registers.subarray(2, this.#program.captureCount)
         return { match: [start, end, ...groups], steps: this.#steps, isCut: false }
       }
+      // What it has written since its last choice is still there.
+      this.#undo(0)
     }
     return { match: undefined, steps: this.#steps, isCut: false }
   }
@@ -105,6 +115,27 @@ export class StepMatcher {
             : contains(sets[operand] as readonly number[], value)
         if (isIn) at += value > 0xffff ? 2 : 1
         else next = failed
+      } else if (operation === setLoop) {
+        const loop = loops[operand] as Loop
+        const end = this.#endOfLoop(at, loop.max, code[pc + 2] as number)
+        const turns = end - at
+        this.#steps += stepsOfTurn * turns + (turns === loop.max ? 1 : stepsOfLastTurn)
+        if (this.#steps > this.#maxSteps) {
+          this.#steps = this.#maxSteps + 1
+          return cut
+        }
+        if (turns < loop.min) {
+          next = failed
+        } else {
+          if (turns > loop.min) {
+            choices.push(at + loop.min)
+            choices.push(next)
+            choices.push(end - 1)
+            choices.push(trail.size)
+          }
+          next += width
+          at = end
+        }
       } else if (operation === turn) {
         const loop = loops[operand] as Loop
         const count = registers[loop.counter] as number
@@ -151,10 +182,39 @@ export class StepMatcher {
         continue
       }
       if (choices.size === base) return failed
-      this.#undo(choices.pop())
+      const written = choices.pop()
+      this.#undo(written)
       at = choices.pop()
       pc = choices.pop()
+      if (code[pc] === giveBack) {
+        // Below it is the place where the loop has no turn left to give back.
+        const least = choices.pop()
+        if (at > least) {
+          choices.push(least)
+          choices.push(pc)
+          choices.push(at - 1)
+          choices.push(written)
+        }
+        pc += width
+      }
     }
+  }
+
+  /** Where the turns of a loop over one set end. */
+  #endOfLoop(start: number, max: number, number: number): number {
+    const characters = this.#characters
+    const tables = this.#tables
+    const first = number * tabled
+    let at = start
+    for (; at - start < max; at += 1) {
+      const value = characters[at] as number
+      const isIn =
+        value >= 0 && value < tabled
+          ? tables[first + value] === 1
+          : contains(this.#program.sets[number] as readonly number[], value)
+      if (!isIn) break
+    }
+    return at
   }
 
   /** Where the text goes on, `failed` or `cut`. */
@@ -177,7 +237,7 @@ export class StepMatcher {
         return at
       }
       case operations.setBefore: {
-        const value = this.#before(at)
+        const value = characterBefore(text, at, this.#isUnicode)
         if (value < 0 || !contains(this.#program.sets[operand] as readonly number[], value)) {
           return failed
         }
@@ -220,16 +280,6 @@ export class StepMatcher {
     return isBackward ? from : from + length
   }
 
-  /** The character that ends at a position, or -1. */
-  #before(at: number): number {
-    if (at === 0) return -1
-    if (this.#isUnicode && at >= 2) {
-      const pair = this.#text.codePointAt(at - 2) as number
-      if (pair > 0xffff) return pair
-    }
-    return this.#text.charCodeAt(at - 1)
-  }
-
   /** The next place where a search starts. */
   #after(at: number): number {
     return at + (this.#isUnicode && (this.#text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
@@ -248,21 +298,4 @@ export class StepMatcher {
       this.#registers[trail.pop()] = value
     }
   }
-}
-
-function charactersOf(text: string, isUnicode: boolean): Int32Array {
-  const found = new Int32Array(text.length + 1)
-  for (let i = 0; i < text.length; i += 1) {
-    found[i] = isUnicode ? (text.codePointAt(i) as number) : text.charCodeAt(i)
-  }
-  found[text.length] = -1
-  return found
-}
-
-function isLineEnd(text: string, at: number): boolean {
-  return contains(lineEnds, text.charCodeAt(at))
-}
-
-function isWord(text: string, at: number): boolean {
-  return at >= 0 && at < text.length && contains(wordCharacters, text.charCodeAt(at))
 }

@@ -14,8 +14,11 @@
  * | word             | 1 for "not"            |                     |
  * | look             | 1 for "not"            | where it goes on    |
  * | back             | number of the reference |                    |
+ * | setLoop          | number of the loop     | number of the set   |
+ * | giveBack         |                        |                     |
  *
  * A loop is `enter, turn, begin, …body…, endTurn`: `turn` decides about one more, `begin` counts it.
+ * A greedy loop over one set, which most loops are, is `setLoop, giveBack`: all of its turns at once.
  * Lookbehinds are compiled backwards, because the language matches them from right to left.
  */
 import type { CharSet } from './charset.ts'
@@ -37,6 +40,8 @@ export const operations = {
   look: 12,
   back: 13,
   accept: 14,
+  setLoop: 15,
+  giveBack: 16,
 } as const
 
 /** Numbers that one instruction takes. */
@@ -71,7 +76,7 @@ export interface MatcherProgram {
 
 export function compileProgram(pattern: ParsedPattern): MatcherProgram {
   const captureCount = 2 * (pattern.groupCount + 1)
-  const compiler = new Compiler(captureCount)
+  const compiler = new Compiler(captureCount, pattern.isUnicode)
   compiler.compile(pattern.tree, false)
   compiler.add(operations.accept)
   const { code, sets, loops, backReferences, registerCount } = compiler
@@ -84,9 +89,11 @@ class Compiler {
   readonly loops: Loop[] = []
   readonly backReferences: BackReference[] = []
   registerCount: number
+  readonly #isUnicode: boolean
 
-  constructor(captureCount: number) {
+  constructor(captureCount: number, isUnicode: boolean) {
     this.registerCount = captureCount
+    this.#isUnicode = isUnicode
   }
 
   /** Where the instruction is. Operands that are not known yet are set later. */
@@ -147,6 +154,13 @@ class Compiler {
     const loop: Loop = { counter, start, min, max, isGreedy, groups, begin: 0, exit: 0 }
     this.loops.push(loop)
     const number = this.loops.length - 1
+    // Turns that are given back one by one must all be one unit long.
+    if (tree.body.kind === 'set' && isGreedy && !isBackward && !this.#isUnicode) {
+      this.sets.push(tree.body.set)
+      this.add(operations.setLoop, number, this.sets.length - 1)
+      this.add(operations.giveBack)
+      return
+    }
     this.add(operations.enter, number)
     const turn = this.add(operations.turn, number)
     loop.begin = this.add(operations.begin, number)
