@@ -83,8 +83,7 @@ export class Reservations {
         } else if (event.op === 'write' && isStore(event)) stored.add(event.location.canonical)
         else if (event.op === 'call')
           for (const target of targetsOf(event))
-            for (const [location, effects] of this.#summaries(target).before)
-              if (effects.store !== undefined) stored.add(location)
+            for (const location of this.#summaries(target).before.stored()) stored.add(location)
       }
     }
     const candidates: Candidate[] = []

@@ -16,6 +16,7 @@ import { overSuspension } from './walk.ts'
 export function h103(model: Model): Draft[] {
   return perLocation(
     model,
+    (host) => host.written,
     ({ location }) => location.scope === 'external',
     (host, location, accesses) => inHost(model, host, location, accesses),
   )

@@ -17,6 +17,7 @@ import { inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
 export function h501(model: Model): Draft[] {
   return perLocation(
     model,
+    (host) => host.groups.filter((group) => group.isWritten || isFirstOfList(group.location)),
     (group, host) => group.location.scope !== 'parameter' && group.isSharedIn(host.unit),
     (host, location, accesses) =>
       inHost(model, host, location, accesses) ?? peeked(model, host, location, accesses),
@@ -67,7 +68,7 @@ function peeked(
   location: Location,
   accesses: readonly Located[],
 ): Draft | undefined {
-  if (location.field !== '0' || location.parent === undefined) return undefined
+  if (!isFirstOfList(location)) return undefined
   const list = location.parent.canonical
   if (isDrainedByOne(host, list)) return undefined
   for (const read of accesses) {
@@ -85,6 +86,10 @@ function peeked(
     return describe(host, list, read.access, write, way.suspensions)
   }
   return undefined
+}
+
+function isFirstOfList(location: Location): location is Location & { readonly parent: Location } {
+  return location.field === '0' && location.parent !== undefined
 }
 
 /** `list.push(x); if (list.length > 1) return`: the one who finds it empty drains it for all. */

@@ -34,7 +34,9 @@ function from(model: Model, host: Host, call: At<CallSite>): Draft | undefined {
   for (const target of targetsOf(call.event)) {
     if (target === host.unit) continue
     const { after, before } = model.summaries(target)
-    for (const [location, effects] of after) {
+    for (let place = 0; place < after.size; place++) {
+      const location = after.locations[place]!
+      const effects = after.effects[place]!
       if (!isLateRead(effects, before.get(location))) continue
       if (!host.accessesOf(location).some(isClearing)) continue
       const way = inSameRegion(

@@ -57,7 +57,7 @@ export class Indirect {
 /** What a predicate looks at: a function that changes nothing and does not wait. */
 function readsOf({ suspends, before }: Summary): readonly Location[] {
   if (suspends !== 'never' || before.size > maxAsked) return none
-  for (const { store, clear } of before.values())
+  for (const { store, clear } of before.effects)
     if (store !== undefined || clear !== undefined) return none
-  return [...before.keys()]
+  return before.locations
 }

@@ -1,6 +1,6 @@
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
-import type { Effects } from '../summaries/effects.ts'
+import type { EffectsByLocation } from '../summaries/effects-by-location.ts'
 import { targetsOf } from '../summaries/order.ts'
 import type { Host } from './host.ts'
 import type { Model } from './model.ts'
@@ -12,7 +12,7 @@ import type { Model } from './model.ts'
 export class InnerEffects {
   readonly #model: Model
   readonly #host: Host
-  #known: ReadonlySet<ReadonlyMap<Location, Effects>> | undefined
+  #known: ReadonlySet<EffectsByLocation> | undefined
 
   constructor(model: Model, host: Host) {
     this.#model = model
@@ -26,8 +26,8 @@ export class InnerEffects {
     return false
   }
 
-  #collect(): ReadonlySet<ReadonlyMap<Location, Effects>> {
-    const known = new Set<ReadonlyMap<Location, Effects>>()
+  #collect(): ReadonlySet<EffectsByLocation> {
+    const known = new Set<EffectsByLocation>()
     const add = (site: CallSite, phase: 'before' | 'after'): void => {
       if (site.targets.length === 0) return
       for (const target of targetsOf(site)) {

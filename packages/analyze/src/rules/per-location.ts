@@ -6,22 +6,19 @@ import type { Group } from './group.ts'
 import type { Host, Located } from './host.ts'
 import type { Model } from './model.ts'
 
-/**
- * Asks in every host that suspends and writes, for every location in it that is written. The first of a
- * list is asked about as well: it changes when something is taken from the list.
- */
+/** Asks in every host that suspends and writes, for every location in it that may be what is meant. */
 export function perLocation(
   model: Model,
+  groupsOf: (host: Host) => readonly Group[],
   isAsked: (group: Group, host: Host) => boolean,
   draft: (host: Host, location: Location, accesses: readonly Located[]) => Draft | undefined,
 ): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
     if (!host.isWriting) continue
-    for (const group of host.groups) {
-      const { location, accesses } = group
-      if ((!group.isWritten && location.field !== '0') || !isAsked(group, host)) continue
-      const made = draft(host, location, accesses)
+    for (const group of groupsOf(host)) {
+      if (!isAsked(group, host)) continue
+      const made = draft(host, group.location, group.accesses)
       if (made !== undefined) drafts.push(made)
     }
   }
@@ -42,6 +39,7 @@ export interface Beginning {
 export function firstPerLocation(model: Model, { isAsked, begins, draft }: Beginning): Draft[] {
   return perLocation(
     model,
+    (host) => host.written,
     (group, host) =>
       isAsked(host) &&
       group.location.scope !== 'parameter' &&

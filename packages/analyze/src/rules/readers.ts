@@ -7,46 +7,59 @@ import type { Location } from '../ir/locations.ts'
 import type { FunctionUnit, Program } from '../ir/program.ts'
 import { Chains } from '../summaries/chains.ts'
 import type { Summaries } from '../summaries/summary.ts'
+import type { Uses } from '../summaries/uses.ts'
 
 export class Readers {
-  readonly #program: Program
+  readonly #uses: Uses
   readonly #summaries: Summaries
+  /** By host: functions in it that are called by name and have no graph of their own. */
+  readonly #inner: ReadonlyMap<FunctionUnit, readonly FunctionUnit[]>
   /** By the number of a location: what is a part of it. */
   readonly #parts = new Chains<Location>()
-  readonly #called: readonly FunctionUnit[]
+  /** By getter: the fields of its name, which may be it. */
+  readonly #gotten = new Map<FunctionUnit, readonly Location[]>()
 
-  constructor(program: Program, summaries: Summaries) {
-    this.#program = program
+  constructor({ units, classes, locations }: Program, summaries: Summaries) {
+    this.#uses = summaries.uses
     this.#summaries = summaries
-    for (const location of program.locations)
-      if (location.parent !== undefined && location.canonical === location)
-        this.#parts.add(location.parent.canonical.id, location)
-    this.#called = program.units.filter((unit) => unit.callers.length > 0)
+    this.#inner = Map.groupBy(
+      units.filter((unit) => unit.host !== unit && unit.callers.length > 0),
+      (unit) => unit.host,
+    )
+    const fields = new Map<string, Location[]>()
+    for (const { methods } of classes) {
+      for (const [name, unit] of methods) {
+        if (unit.kind !== 'getter') continue
+        const named = fields.get(name) ?? []
+        fields.set(name, named)
+        this.#gotten.set(unit, named)
+      }
+    }
+    for (const location of locations) {
+      if (location.canonical !== location) continue
+      if (location.parent !== undefined) this.#parts.add(location.parent.canonical.id, location)
+      if (location.class !== undefined) fields.get(location.field)?.push(location)
+    }
   }
 
   /** All who read it, in the order of the program, and some more who only write it or come near it. */
   of(location: Location): readonly FunctionUnit[] {
     const parts = [location, ...this.#parts.of(location.id)]
-    const found = new Set(parts.flatMap((part) => this.#summaries.uses.hostsOf(part)))
-    const looking = this.#called.filter((unit) => {
-      const { before } = this.#summaries(unit)
-      return before.size > 0 && parts.some((part) => before.has(part))
-    })
-    for (const { callers } of looking) for (const { owner } of callers) found.add(owner.host)
-    for (const host of this.#hostsAsking(found)) found.add(host)
+    const found = new Set(parts.flatMap((part) => this.#uses.hostsOf(part)))
+    // What is added on the way is gone through as well: who asks may be asked.
+    for (const host of found) {
+      for (const field of this.#gotten.get(host) ?? [])
+        for (const other of this.#uses.hostsOf(field)) found.add(other)
+      const { before } = this.#summaries(host)
+      if (parts.some((part) => before.has(part)))
+        for (const caller of this.#callersOf(host)) found.add(caller)
+    }
     return [...found].sort((a, b) => a.id - b.id)
   }
 
-  /** Those who read what is a getter, when that one looks at it. */
-  #hostsAsking(looking: ReadonlySet<FunctionUnit>): readonly FunctionUnit[] {
-    const { classes, locations } = this.#program
-    const getters = new Set(looking.values().filter((unit) => unit.kind === 'getter'))
-    if (getters.size === 0) return []
-    const fields = new Set<string>()
-    for (const { methods } of classes)
-      for (const [name, unit] of methods) if (getters.has(unit)) fields.add(name)
-    return locations
-      .filter((one) => one.class !== undefined && fields.has(one.field))
-      .flatMap((one) => this.#summaries.uses.hostsOf(one))
+  *#callersOf(host: FunctionUnit): Generator<FunctionUnit> {
+    for (const { owner } of host.callers) yield owner.host
+    for (const inner of this.#inner.get(host) ?? [])
+      for (const { owner } of inner.callers) yield owner.host
   }
 }

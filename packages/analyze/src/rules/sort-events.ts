@@ -3,6 +3,7 @@ import type { Access, Block, Event, Graph, GuardEvent } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import type { Position } from '../summaries/paths.ts'
+import { withRoomFor } from '../summaries/room.ts'
 import { Group } from './group.ts'
 import type { Indirect } from './indirect.ts'
 
@@ -80,17 +81,11 @@ class Grouping {
   add(block: Block, index: number, access: Access): void {
     const location = access.location.canonical
     const located = { access, host: this.#unit, graph: this.#graph, block, index }
-    if (location.id >= places.length) makeRoomFor(location.id)
+    if (location.id >= places.length) places = withRoomFor(location.id, places)
     const known = this.groups[places[location.id]!]
     if (known?.location === location) known.add(located)
     else places[location.id] = this.groups.push(new Group(location, located)) - 1
   }
-}
-
-function makeRoomFor(id: number): void {
-  const more = new Int32Array(id * 2)
-  more.set(places)
-  places = more
 }
 
 /** A check through a function or a getter is a check of what that looks at. */

@@ -1,3 +1,5 @@
+import { withRoomFor } from './room.ts'
+
 /**
  * Lists by number, for very many lists of which very few are asked for.
  *
@@ -32,10 +34,4 @@ export class Chains<T> {
       found.push(this.values[at - 1]!)
     return found.reverse()
   }
-}
-
-function withRoomFor(index: number, numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const more = new Int32Array(index * 2)
-  more.set(numbers)
-  return more
 }

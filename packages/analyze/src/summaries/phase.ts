@@ -1,10 +1,8 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import { EffectsByLocation, nothing } from './effects-by-location.ts'
 import { Effects } from './effects.ts'
-
-export type EffectsByLocation = ReadonlyMap<Location, Effects>
-
-export const nothing: EffectsByLocation = new Map()
+import { withRoomFor } from './room.ts'
 
 const maxLocations = 160
 
@@ -16,46 +14,66 @@ const maxIncluded = 32
  * in one of the two, and nothing is made for that.
  */
 export class Phase {
-  #effects: Map<Location, Effects> | undefined
-  readonly #included: EffectsByLocation[] = Array.from({ length: maxIncluded }, () => nothing)
+  readonly #locations: Location[] = []
+  readonly #effects: Effects[] = []
+  #count = 0
+  /**
+   * By the number of a location: where it is in the lists, if it is there. What was noted for another
+   * function is not it, so nothing has to be cleared.
+   */
+  #places = new Int32Array(1_024)
+  readonly #included: EffectsByLocation[] = []
   #includedCount = 0
 
   /** What was met; the next function begins. */
   end(): EffectsByLocation {
-    const effects = this.#effects
-    this.#effects = undefined
+    const count = this.#count
+    this.#count = 0
     this.#includedCount = 0
-    return effects ?? nothing
+    if (count === 0) return nothing
+    return new EffectsByLocation(this.#locations.slice(0, count), this.#effects.slice(0, count))
   }
 
   /** An access of the function itself. */
   note(access: Access): void {
     const location = access.location.canonical
     if (location.scope === 'parameter') return
-    const effects = (this.#effects ??= new Map())
-    const known = effects.get(location)
-    if (known === undefined) {
-      if (effects.size < maxLocations) effects.set(location, Effects.of(access))
-    } else if (!known.covers(access)) {
-      effects.set(location, known.and(Effects.of(access)))
+    const place = this.#placeOf(location)
+    if (place === this.#count) {
+      if (place < maxLocations) this.#add(location, Effects.of(access))
+      return
     }
+    const known = this.#effects[place]!
+    if (!known.covers(access)) this.#effects[place] = known.and(Effects.of(access))
   }
 
   /** What a function that is called does. The second call of the same one adds nothing. */
   include(inner: EffectsByLocation): void {
     if (inner.size === 0 || this.#isIncluded(inner)) return
-    const effects = (this.#effects ??= new Map())
-    for (const [location, one] of inner) {
-      const seen = one.farther()
+    const { locations, effects } = inner
+    for (let at = 0; at < locations.length; at++) {
+      const seen = effects[at]!.farther()
       if (seen === undefined) continue
-      const known = effects.get(location)
-      if (known === undefined) {
-        if (effects.size < maxLocations) effects.set(location, seen)
-        continue
-      }
-      const both = known.and(seen)
-      if (both !== known) effects.set(location, both)
+      const location = locations[at]!
+      const place = this.#placeOf(location)
+      if (place < this.#count) this.#effects[place] = this.#effects[place]!.and(seen)
+      else if (place < maxLocations) this.#add(location, seen)
     }
+  }
+
+  /** After the last one when it is not there. */
+  #placeOf(location: Location): number {
+    const place = this.#places[location.id] ?? 0
+    return place < this.#count && this.#locations[place] === location ? place : this.#count
+  }
+
+  #add(location: Location, effects: Effects): void {
+    const { id } = location
+    if (id >= this.#places.length) this.#places = withRoomFor(id, this.#places)
+    this.#places[id] = this.#count
+    this.#locations[this.#count] = location
+    this.#effects[this.#count] = effects
+    this.#count++
   }
 
   /** Remembers it when it is not, as long as there is room. */

@@ -13,9 +13,10 @@
 import type { Block, Graph } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 import { Content, content } from './content.ts'
+import { nothing } from './effects-by-location.ts'
+import type { EffectsByLocation } from './effects-by-location.ts'
 import { bottomUp, targetsOf } from './order.ts'
-import { nothing, Phase } from './phase.ts'
-import type { EffectsByLocation } from './phase.ts'
+import { Phase } from './phase.ts'
 import { early, lastOf, late, phasesOf } from './reached.ts'
 import { Uses } from './uses.ts'
 

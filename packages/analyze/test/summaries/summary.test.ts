@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Location } from '../../src/ir/locations.ts'
+import type { EffectsByLocation } from '../../src/summaries/effects-by-location.ts'
+import type { Effects } from '../../src/summaries/effects.ts'
 import { summarise } from '../../src/summaries/summary.ts'
 import type { Summary } from '../../src/summaries/summary.ts'
 import { programOf } from '../support/program.ts'
@@ -12,8 +15,14 @@ function summaryOf(source: string, name: string): Summary {
   return summaries(unit)
 }
 
-function namesIn(phase: Summary['before'], kind: 'read' | 'store' | 'clear'): string[] {
-  return [...phase].filter(([, effects]) => effects[kind] !== undefined).map(([at]) => at.name)
+function entriesOf({ locations, effects }: EffectsByLocation): [Location, Effects][] {
+  return locations.map((location, place) => [location, effects[place]!])
+}
+
+function namesIn(phase: EffectsByLocation, kind: 'read' | 'store' | 'clear'): string[] {
+  return entriesOf(phase)
+    .filter(([, effects]) => effects[kind] !== undefined)
+    .map(([at]) => at.name)
 }
 
 const source = `
@@ -57,7 +66,7 @@ test('returning what a synchronous function answers is not waiting', () => {
 
 test('how many calls lead to an effect is kept', () => {
   const { before, after } = summaryOf(source, 'A.run')
-  const distances = [...before, ...after].map(([at, { store, clear }]) => [
+  const distances = [...entriesOf(before), ...entriesOf(after)].map(([at, { store, clear }]) => [
     at.name,
     (store ?? clear)?.distance,
   ])
@@ -84,7 +93,7 @@ test('callers at the same distance share what they know of a callee', () => {
   const [one, two] = ['A.one', 'A.two'].map((name) => {
     const unit = units.find((candidate) => candidate.name === name)
     assert.ok(unit !== undefined, name)
-    return [...summaries(unit).before.values()][0]
+    return summaries(unit).before.effects[0]
   })
   assert.ok(one !== undefined)
   assert.equal(one, two)
