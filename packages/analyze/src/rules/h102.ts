@@ -32,7 +32,9 @@ export function h102(model: Model): Draft[] {
     if (host.unit.kind === 'constructor') continue
     for (const subscription of host.calls) {
       if (!isWaiting(subscription.event)) continue
-      const draft = remote(host, subscription) ?? local(host, subscription)
+      const topic = topicOf(subscription.event)
+      if (topic === 0) continue
+      const draft = remote(host, subscription, topic) ?? local(host, subscription, topic)
       if (draft === undefined) continue
       drafts.push(draft)
       break
@@ -56,19 +58,19 @@ function topicsOf(text: string): number {
   return bits
 }
 
-function sameTopic(question: string, subscription: CallSite): boolean {
+/** What a subscription is about: 0 when its event says nothing that is known. */
+function topicOf(subscription: CallSite): number {
   const text = textOf(subscription, 80)
-  const event = text.slice(text.indexOf('(')).split('=>')[0] ?? ''
-  return (topicsOf(question) & topicsOf(event)) !== 0
+  return topicsOf(text.slice(text.indexOf('(')).split('=>')[0] ?? '')
 }
 
 const question = /^#?_*(?:is|has|was|get_?(?:state|status)|check|status|state|exists|in)/i
 
-function remote(host: Host, subscription: At<CallSite>): Draft | undefined {
-  for (const asked of host.calls) {
+function remote(host: Host, subscription: At<CallSite>, topic: number): Draft | undefined {
+  for (const asked of host.awaited) {
     const site = asked.event
-    if (!site.isAwaited || site.checks.length === 0) continue
-    if (!question.test(site.name) || !sameTopic(site.name, subscription.event)) continue
+    if (site.checks.length === 0) continue
+    if (!question.test(site.name) || (topicsOf(site.name) & topic) === 0) continue
     const [check] = site.checks
     if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
     const way = overSuspension(
@@ -83,12 +85,12 @@ function remote(host: Host, subscription: At<CallSite>): Draft | undefined {
   return undefined
 }
 
-function local(host: Host, subscription: At<CallSite>): Draft | undefined {
+function local(host: Host, subscription: At<CallSite>, topic: number): Draft | undefined {
   for (const { event, block, index } of eventsOf(host.graph)) {
     if (event.op !== 'read' || event.checks.length === 0) continue
     const { scope } = event.location.canonical
     if (scope !== 'instance' && scope !== 'module') continue
-    if (!sameTopic(event.location.field, subscription.event)) continue
+    if ((topicsOf(event.location.field) & topic) === 0) continue
     const [check] = event.checks
     if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
     const location = event.location.canonical
