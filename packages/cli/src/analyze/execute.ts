@@ -1,6 +1,6 @@
 /** `heddle analyze`: from the command line to an answer and an exit code. */
 import { text as readAll } from 'node:stream/consumers'
-import { analyze, count } from '@heddle/analyze'
+import { analyze, compileLightly, count } from '@heddle/analyze'
 import { HeddleError } from '@heddle/core'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { explanation, explanationRecord } from './explain.ts'
@@ -37,6 +37,8 @@ async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
     const { watch } = await import('./watch.ts')
     return watch(session, surface)
   }
+  // Nothing else happens in this process; whoever watches runs long enough for every compiler.
+  compileLightly()
   const baseline = await session.baseline()
   const selection = await session.select()
   surface.progress(`analysing ${count(selection.files.length, 'file')} …`)
