@@ -263,7 +263,7 @@ function routeByReach(unit: FunctionUnit): Route | undefined {
     ['start-up', 'start-up'],
   ] as const
   for (const [reach, kind] of kinds) {
-    const reason = unit.reachWhy.get(reach)
+    const reason = unit.reach.get(reach)
     if (reason !== undefined) return { kind, root: unit, why: reason.text, calls: [] }
   }
   return undefined

@@ -184,8 +184,7 @@ class LowerFile implements FileLowering {
       calls: [],
       suspensions: [],
       callers: [],
-      reach: new Set(),
-      reachWhy: new Map(),
+      reach: new Map(),
     }
     unit.host = unit
     this.file.units.push(unit)

@@ -114,9 +114,8 @@ export interface FunctionUnit {
   graph?: Graph
   /** Filled by linking. */
   readonly callers: CallSite[]
-  readonly reach: Set<Reach>
-  /** Where `reach` comes from: `setInterval in Poller.start`. At most a few. */
-  readonly reachWhy: Map<Reach, ReachReason>
+  /** With where it comes from: `setInterval in Poller.start`. At most a few. */
+  readonly reach: Map<Reach, ReachReason>
   /** How it is run when it is a callback. */
   role?: CallbackRole
 }

@@ -11,8 +11,7 @@ export function assignReach(units: readonly FunctionUnit[], classes: readonly Cl
   const children = indexChildren(units)
   const add = (unit: FunctionUnit, reach: Reach, reason: ReachReason): void => {
     if (unit.reach.has(reach)) return
-    unit.reach.add(reach)
-    unit.reachWhy.set(reach, reason)
+    unit.reach.set(reach, reason)
     work.push(unit)
   }
   for (const unit of units) addRoots(unit, add)
@@ -30,10 +29,10 @@ export function assignReach(units: readonly FunctionUnit[], classes: readonly Cl
   const handedOn = new Map<FunctionUnit, number>()
   for (let unit = work.pop(); unit !== undefined; unit = work.pop()) {
     const before = handedOn.get(unit) ?? 0
-    if (before === unit.reachWhy.size) continue
-    handedOn.set(unit, unit.reachWhy.size)
+    if (before === unit.reach.size) continue
+    handedOn.set(unit, unit.reach.size)
     let at = 0
-    for (const [reach, reason] of unit.reachWhy) {
+    for (const [reach, reason] of unit.reach) {
       if (at++ < before) continue
       for (const site of unit.calls) for (const target of site.targets) add(target, reach, reason)
       for (const inner of children.get(unit) ?? []) add(inner, reach, reason)

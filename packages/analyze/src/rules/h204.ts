@@ -65,7 +65,7 @@ function describe(read: Access, drop: Access): Draft {
     ],
     window: [0, 1],
     evidence: [
-      read.owner.reachWhy.get('event')?.text ?? 'it runs when something happens',
+      read.owner.reach.get('event')?.text ?? 'it runs when something happens',
       `${drop.owner.namedAs} removes entries: events come in any order`,
     ],
     fixes: [recheck(name, [2, 2]), mutex(name, [1, 2])],

@@ -147,7 +147,7 @@ function firstCheck(work: FunctionUnit): Access | undefined {
 function otherRoots(work: FunctionUnit, timer: CallSite): string[] {
   const found: string[] = []
   for (const reach of ['request', 'event', 'exported'] as const) {
-    const why = work.reachWhy.get(reach)
+    const why = work.reach.get(reach)
     if (why !== undefined && !why.text.startsWith(`setInterval in ${timer.owner.namedAs}`))
       found.push(why.text)
   }

@@ -181,7 +181,7 @@ const overlapping: readonly Reach[] = [...strongReach, 'exported']
 /** The best reason to believe that a function overlaps with itself or others. */
 export function overlapOf(unit: FunctionUnit): { reach: Reach; text: string } | undefined {
   for (const reach of overlapping) {
-    const why = unit.reachWhy.get(reach)
+    const why = unit.reach.get(reach)
     if (why !== undefined) return { reach, text: why.text }
   }
   return undefined

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { programOf, unitNamed } from '../support/program.ts'
 
 function reachOf(source: string, name: string): string[] {
-  return [...unitNamed(programOf({ 'a.ts': source }), name).reach].sort()
+  return [...unitNamed(programOf({ 'a.ts': source }), name).reach.keys()].sort()
 }
 
 test('handlers, timers, exports and the top level are roots, and what they call has their reach', () => {
