@@ -1,17 +1,15 @@
-import { analyze, compileLightly } from '@heddle/analyze'
+import { analyze } from '@heddle/analyze'
 import type { Sources } from '../suites/analyze/sources.ts'
 
-// Both compile lightly, as the command line does: their process is for nothing else.
+// As the command line does it: the process is for nothing else.
 
 export async function typed(sources: Sources): Promise<number> {
-  compileLightly()
-  const { findings, stats } = await analyze({ ...sources, types: 'auto' })
+  const { findings, stats } = await analyze({ ...sources, types: 'auto', ownsProcess: true })
   if (stats.types === 'none') throw new Error('the types were lost')
   return findings.length
 }
 
 export async function untyped(sources: Sources): Promise<number> {
-  compileLightly()
-  const { findings } = await analyze({ ...sources, types: 'none' })
+  const { findings } = await analyze({ ...sources, types: 'none', ownsProcess: true })
   return findings.length
 }

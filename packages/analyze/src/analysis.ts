@@ -28,6 +28,11 @@ export interface AnalyzeOptions {
   readonly signal?: AbortSignal
   /** What earlier runs have read, for watching: only what changed is read again. */
   readonly cache?: AnalysisCache
+  /**
+   * The process is for this analysis and ends with it: where several threads analyse, V8 may then be
+   * told to compile less, which concerns everything in the process.
+   */
+  readonly ownsProcess?: boolean
   /** Keeps the program in the result, for the inventory and for surveys. Needs more memory. */
   readonly keepsProgram?: boolean
 }

@@ -10,6 +10,7 @@ import { readProgram } from './frontend/read-program.ts'
 import { Resolver } from './frontend/resolve/resolve.ts'
 import { SourceTexts } from './frontend/source-text.ts'
 import { Turns } from './frontend/turns.ts'
+import { compileLightly } from './light-compiling.ts'
 import { loadCatalogue } from './models/load.ts'
 import { analyzePart, type PartContext } from './parts/analyze-part.ts'
 import { joinParts } from './parts/join.ts'
@@ -102,9 +103,8 @@ async function analyzeTogether(
   const read = await readProgram({ root, files, texts, cache: cache?.sources, signal, clock })
   types?.read(read.parsed)
   const parsed = new Map(read.parsed.map((one) => [one.file, one]))
-  const resolver = new Resolver(files)
   const textOf = (file: string): string | undefined => parsed.get(file)?.text
-  const parts = await partsOf(files, textOf, resolver, clock, signal)
+  const parts = await partsOf(files, textOf, new Resolver(files), clock, signal)
   const counters = { unit: 0, class: 0, file: 0 }
   const results: PartResult[] = []
   for (const [index, part] of parts.entries()) {
@@ -116,7 +116,8 @@ async function analyzeTogether(
     const context = {
       options,
       catalogue,
-      resolver,
+      // As in a part that is analysed alone.
+      resolver: new Resolver(part),
       clock,
       counters,
       useTypes:
@@ -140,6 +141,7 @@ async function analyzeApart(options: AnalyzeOptions, kernel: Kernel): Promise<Pa
   const texts = new SourceTexts(overlays)
   const textOf = (file: string): string | undefined => texts.textOf(file)
   const threads = threadsFor(await lengthOf(files, textOf, kernel.clock, signal))
+  if (threads > 0 && options.ownsProcess === true) compileLightly()
   await using pool = threads === 0 ? undefined : startThreads(threads, files.length, kernel)
   const parts = await partsOf(files, textOf, new Resolver(files), kernel.clock, signal)
   return { results: await runParts(parts, { options, texts, catalogue, kernel, pool }), textOf }

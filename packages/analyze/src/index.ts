@@ -1,6 +1,5 @@
 /** Finds the places where async code races or blocks the event loop. */
 export { analyze } from './analyze.ts'
-export { compileLightly } from './light-compiling.ts'
 export type {
   Analysis,
   AnalysedFile,

@@ -3,10 +3,9 @@ import { setFlagsFromString } from 'node:v8'
 /**
  * Leaves out V8's last optimising compiler in this process, for good.
  *
- * It is for a process that analyses once and ends. There that compiler takes a fifth of the processor
- * time, and more when several threads compile the same, for code that is not run long enough to give
- * it back (docs/decisions/0327). Everything in the process is concerned: so it is the choice of who
- * owns the process, which is the command line, not this library.
+ * It is for a process in which several threads analyse once: each of them compiles the same, for code
+ * that is not run long enough to give it back (docs/decisions/0327). Everything in the process is
+ * concerned, so it is the choice of who owns the process.
  */
 export function compileLightly(): void {
   setFlagsFromString('--no-turbofan')

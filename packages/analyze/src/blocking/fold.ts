@@ -23,7 +23,7 @@ export interface FoldedPattern {
   readonly assumes?: readonly Variable[]
 }
 
-export interface Variable {
+interface Variable {
   readonly file: FileUnit
   readonly name: string
 }

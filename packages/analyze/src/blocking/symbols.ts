@@ -18,6 +18,11 @@ interface OwnerType {
 
 const maxDepth = 4
 const languageMethods = new Set(['sort', 'toSorted', 'push', 'unshift'])
+/** What an object is taken for by how it is used, when its type is not known. */
+const request = { module: 'global', type: 'Request' } as const
+const list = { module: 'language', type: 'Array' } as const
+const guessedOwners = [request, list]
+
 /** The object has no type here, but everybody calls it so. */
 const requestRead = /(?:[\w$]+\.)?(?:req|request)\s*\.\s*\w+\s*\(/y
 
@@ -48,11 +53,12 @@ export class SymbolResolver {
    * By its name, which is asked first because few are known. Of some types everything holds the loop:
    * then the type is asked too.
    */
-  #mayBlock({ callee, name }: CallSite): boolean {
-    if (callee.kind !== 'member') return false
-    if (this.#catalogue.mayBlock(name)) return true
-    const owner = this.#ownerOf(callee.receiver, 0)
-    return owner !== undefined && this.#catalogue.blocksAlways(owner.module, owner.type)
+  #mayBlock(call: CallSite): boolean {
+    if (call.callee.kind !== 'member') return false
+    if (this.#catalogue.mayBlock(call.name)) return true
+    const owner = this.#ownerOf(call.callee.receiver, 0)
+    if (owner !== undefined) return this.#catalogue.blocksAlways(owner.module, owner.type)
+    return guessedOwners.some(({ module, type }) => this.#catalogue.blocksAlways(module, type))
   }
 
   symbolOf(call: CallSite, depth = 0): CalledSymbol | undefined {
@@ -61,11 +67,9 @@ export class SymbolResolver {
     if (callee.kind !== 'member' || callee.name === '') return undefined
     const owner = this.#ownerOf(callee.receiver, depth)
     if (owner !== undefined) return { ...owner, name: callee.name }
-    if (isReadOfRequest(call)) {
-      return { module: 'global', type: 'Request', name: callee.name }
-    }
+    if (isReadOfRequest(call)) return { ...request, name: callee.name }
     return call.targets.length === 0 && languageMethods.has(callee.name)
-      ? { module: 'language', type: 'Array', name: callee.name }
+      ? { ...list, name: callee.name }
       : undefined
   }
 

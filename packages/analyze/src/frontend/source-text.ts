@@ -82,7 +82,7 @@ function withoutMark(source: Source): Source {
 const byteOrderMark = 0xfeff
 
 /** Reads a file. Never throws. */
-export function readSource(file: string): SourceText | NoSource {
+export function readSource(file: string): Source {
   let bytes: Buffer | NoSource
   try {
     bytes = readBytes(file)

@@ -7,7 +7,8 @@
  * their order is known. They are units all the same, so that names and the call graph are complete.
  *
  * I1. Every call is in `calls` of exactly one unit: the one whose text it is in.
- * I2. `targets` are filled by linking. Before that they are empty; after it they do not change.
+ * I2. `targets` are filled by linking. Before that they are empty; after it they do not change. A unit is a
+ *     target of a call exactly when the call is among its `callers`.
  * I3. `reach` of a unit contains the reach of everything that calls it.
  */
 import type { ParsedFile } from '../frontend/parse.ts'

@@ -30,13 +30,14 @@ export function lowerStateMachine(cx: HostLowering, fn: AnyFunction): void {
       return
     }
     const exit = cx.block()
+    const ordered = machine.cases.map(() => cx.block())
     const blocks = new Map<number, Block>()
-    for (const one of machine.cases) {
-      const label = one.test?.type === 'Literal' ? Number(one.test.value) : Number.NaN
-      blocks.set(label, cx.block())
+    for (const [index, { test }] of machine.cases.entries()) {
+      const label = test?.type === 'Literal' ? Number(test.value) : Number.NaN
+      // Of two with one label, the first is jumped to.
+      if (!blocks.has(label)) blocks.set(label, ordered[index]!)
     }
     for (const one of machine.cases) hoist(cx, one.consequent)
-    const ordered = [...blocks.values()]
     if (ordered[0] !== undefined) cx.link(cx.current, ordered[0])
     for (const [index, one] of machine.cases.entries()) {
       cx.current = ordered[index]!

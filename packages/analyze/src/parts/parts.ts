@@ -4,7 +4,7 @@
  * A part is a package of the program, or several that import each other. Findings of one part do not
  * depend on the others: a method that only one class *of the part* has is still a guess worth making,
  * and two packages that never meet share no state. So parts are analysed one after the other, which
- * needs the memory of the largest, not of all.
+ * needs the memory of the largest, not of all, or each in a thread.
  *
  * I1. Every file is in exactly one part.
  * I2. The parts depend on the texts only, not on what is asked for or kept.
@@ -64,26 +64,16 @@ function importsIn(text: string): ReadonlySet<string> {
   return new Set(Array.from(text.matchAll(imported), (match) => match[2]!))
 }
 
+/** `./x`: by far the most, so that nothing has to be looked up for it. */
+const isBeside = /^\.\/(?!\.\.?$)[^/]+$/
+
 /** `./x` and `../x` that do not leave the package: by far the most, and nothing has to be looked up. */
 function staysInside(file: string, specifier: string, packages: PackageFolders): boolean {
   if (!specifier.startsWith('.')) return specifier.startsWith('node:')
   const folder = packages.of(file)
-  if (!packages.isNesting(folder) && isBelow(folder, file, specifier)) return true
+  if (isBeside.test(specifier) && !packages.isNesting(folder)) return true
   const target = path.resolve(path.dirname(file), specifier)
   return target === folder || (packages.of(target) === folder && !packages.has(target))
-}
-
-/** Whether it cannot lead out of a folder that the file is in: it goes up less than the file is deep. */
-function isBelow(folder: string, file: string, specifier: string): boolean {
-  const last = specifier.lastIndexOf('../')
-  // Each step is three characters, so there are no more of them than this.
-  let up = last === -1 ? 0 : Math.ceil(last / 3) + 1
-  if (specifier.endsWith('..')) up += 1
-  for (let at = folder.length; up > 0; up -= 1) {
-    at = file.indexOf(path.sep, at + 1)
-    if (at === -1) return false
-  }
-  return true
 }
 
 /** The folder of the package that a file belongs to: the nearest one whose manifest has a name. */
@@ -99,7 +89,7 @@ class PackageFolders {
 
   /** Whether another package of those that were asked about is inside the one in this folder. */
   isNesting(folder: string): boolean {
-    this.#nesting ??= new Set(Array.from(this.#found, (inner) => this.#in(path.dirname(inner))))
+    this.#nesting ??= this.#around()
     return this.#nesting.has(folder)
   }
 
@@ -107,6 +97,23 @@ class PackageFolders {
     const folder = this.#in(path.dirname(file))
     this.#found.add(folder)
     return folder
+  }
+
+  /** All packages around those that were asked about. */
+  #around(): ReadonlySet<string> {
+    const around = new Set<string>()
+    for (const inner of this.#found) {
+      let at = inner
+      for (
+        let outer = this.#in(path.dirname(at));
+        outer !== at;
+        outer = this.#in(path.dirname(at))
+      ) {
+        if (around.has(outer)) break
+        around.add((at = outer))
+      }
+    }
+    return around
   }
 
   #in(folder: string): string {

@@ -35,7 +35,7 @@ export class Calls {
   matching(name: RegExp): readonly CallSite[] {
     const found: CallSite[] = []
     for (const [called, number] of this.#numbers)
-      if (name.test(called)) found.push(...this.#sites.of(number))
+      if (name.test(called)) for (const site of this.#sites.of(number)) found.push(site)
     return found
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
-import { phasesOf } from '../summaries/reached.ts'
+import { late, phasesOf } from '../summaries/reached.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { inFlightFlag, noOverlap } from './fixes.ts'
@@ -115,7 +115,7 @@ function lateEffect(work: FunctionUnit): Access | undefined {
   const phases = phasesOf(graph)
   let used: Access | undefined
   for (const { event, block } of eventsOf(graph)) {
-    if ((phases[block.id]! & 2) === 0 || event.op === 'suspend' || event.op === 'call') continue
+    if ((phases[block.id]! & late) === 0 || event.op === 'suspend' || event.op === 'call') continue
     if (event.op !== 'read' && event.op !== 'write') continue
     if (!isInside(event.owner, work) || event.location.scope === 'parameter') continue
     if (event.op === 'write' && event.kind !== 'null' && !event.isInitial) return event

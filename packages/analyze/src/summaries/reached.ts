@@ -10,7 +10,7 @@ const waiting: Block[] = []
 
 /**
  * Which blocks are reached in which phase. A suspending block passes on as late.
- * The answer is valid until the next question: nearly every host is asked about, and only once.
+ * The answer is valid until the next question.
  */
 export function phasesOf(graph: Graph): Uint8Array {
   const count = graph.blocks.length

@@ -8,7 +8,8 @@
  * I1. `before` happens in the region of the caller. Nothing in `after` does.
  * I2. Sizes are bounded: what is beyond is dropped, so a summary may miss effects but not invent them.
  * I3. The effects of what is called are made before those of its callers. What nobody calls is seldom
- *     asked about, so its effects are made when it is; all that it calls is ready by then.
+ *     asked about, so its effects are made when it is; all that it calls is ready by then. This needs that
+ *     every target of a call has the call among its callers (I2 of the program).
  */
 import type { Block, Graph } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'

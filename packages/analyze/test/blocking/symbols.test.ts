@@ -32,6 +32,32 @@ test('of some types every method is known, whatever its name', () => {
   assert.deepEqual(kinds(text), ['sync-compression'])
 })
 
+test('of requests and lists every method is known when a model says so', () => {
+  const all = {
+    names: ['*'],
+    kind: 'sync-io',
+    tag: 'CPU/LOOP',
+    cost: 'per-byte',
+    alternative: 'none',
+  } as const
+  const own = new Catalogue([
+    {
+      version: 1,
+      about: 'test',
+      entries: [{ module: 'global', type: 'Request', ...all }],
+    },
+  ])
+  const { units } = programOf({
+    'a.ts': `import express from 'express'
+      express().get('/', (req, res) => { res.end(req.renderAll(req.body)) })`,
+  })
+  const symbols = new SymbolResolver(own)
+  const found = units.flatMap(({ calls }) =>
+    calls.filter((call) => symbols.blockingEntryOf(call) !== undefined).map(({ name }) => name),
+  )
+  assert.deepEqual(found, ['renderAll'])
+})
+
 test('no call that a model knows is passed over because of its name', () => {
   const modules = fc.constantFrom('a', 'b')
   const types = fc.constantFrom(undefined, 'T', 'U')

@@ -40,6 +40,18 @@ test('a sum of 50,000 terms, an else-if of 5,000 arms, a chain of 2,000 calls', 
   await keepsTheRest(`export const chain = x${'.then(() => 1)'.repeat(400)}`)
 })
 
+test('a state machine with the same label twice, or with labels that are no numbers', async () => {
+  for (const labels of ['case 0: case 1: case 1:', 'case 0: case a: case b: default:'])
+    await keepsTheRest(`var __awaiter, __generator
+      function connect() {
+        return __awaiter(this, void 0, void 0, function () {
+          return __generator(this, function (_b) {
+            switch (_b.label) { ${labels} return [2, this.client] }
+          })
+        })
+      }`)
+})
+
 test('code that is nested too deeply is told and left out', async () => {
   const { diagnostics } = await analyse(`export const deep = ${'['.repeat(700)}${']'.repeat(700)}`)
   assert.ok(diagnostics.some((one) => one.kind === 'function-too-complex' && one.file === 'bad.ts'))

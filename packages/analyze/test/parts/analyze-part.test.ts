@@ -68,3 +68,29 @@ test('a guess is made among the classes of a part, not of strangers', async (t) 
     ['a/index.ts'],
   )
 })
+
+test('of two packages with one name an import means the same, whatever is kept', async (t) => {
+  const limit = [
+    'let tokens = 5',
+    "export async function spend() { await fetch('y'); tokens -= 1 }",
+    'export const left = () => tokens',
+  ]
+  const root = tempFolder(t, {
+    'a/package.json': '{ "name": "twice" }',
+    'a/index.ts': 'export const x = 1',
+    'b/package.json': '{ "name": "twice", "exports": { "./limit": "./limit.ts" } }',
+    'b/limit.ts': limit.join('\n'),
+    'b/main.ts': `import { left, spend } from 'twice/limit'
+export async function take() {
+  if (left() > 0) await spend()
+}`,
+  })
+  const files = ['a/index.ts', 'b/limit.ts', 'b/main.ts'].map((name) => path.join(root, name))
+  const alone = await analyze({ root, files, types: 'none' })
+  const kept = await analyze({ root, files, types: 'none', keepsProgram: true })
+  assert.deepEqual(
+    alone.findings.map(({ rule, file }) => `${rule} ${file}`),
+    ['H101 b/main.ts'],
+  )
+  assert.deepEqual(kept.findings, alone.findings)
+})

@@ -67,6 +67,17 @@ test('a package inside another one is joined to who imports its folder', async (
   assert.deepEqual(parts, [['index.js', 'plugins/a/index.js'], ['plugins/b/index.js']])
 })
 
+test('a package in a package in a package is joined to the outermost, though nobody is in between', async (t) => {
+  const parts = await partsIn(t, {
+    'a/package.json': manifest('a'),
+    'a/index.js': "import './b/c/index.js'",
+    'a/b/package.json': manifest('b'),
+    'a/b/c/package.json': manifest('c'),
+    'a/b/c/index.js': '',
+  })
+  assert.deepEqual(parts, [['a/b/c/index.js', 'a/index.js']])
+})
+
 test('a manifest without a name is not a package, and files without one are one part', async (t) => {
   const parts = await partsIn(t, {
     'package.json': manifest('all'),

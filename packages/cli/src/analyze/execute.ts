@@ -1,6 +1,6 @@
 /** `heddle analyze`: from the command line to an answer and an exit code. */
 import { text as readAll } from 'node:stream/consumers'
-import { analyze, compileLightly, count } from '@heddle/analyze'
+import { analyze, count } from '@heddle/analyze'
 import { HeddleError } from '@heddle/core'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { explanation, explanationRecord } from './explain.ts'
@@ -19,10 +19,17 @@ export async function executeAnalyze(flags: AnalyzeFlags): Promise<void> {
     process.exitCode = await work(flags, surface)
   } catch (error) {
     surface.fail(error)
-    // What is not ours is a fault of the analyzer, not of who called it.
-    process.exitCode = error instanceof HeddleError ? exitCodes.usage : exitCodes.incomplete
+    const isTheirs = error instanceof HeddleError && !faultsOfOurs.has(error.code)
+    process.exitCode = isTheirs ? exitCodes.usage : exitCodes.incomplete
   }
 }
+
+/** Faults of the analyzer, not of who called it; as is everything that is no error of ours. */
+const faultsOfOurs: ReadonlySet<string> = new Set([
+  'HDL_THREAD_CRASHED',
+  'HDL_THREAD_IMPORT',
+  'HDL_UNRESPONSIVE',
+])
 
 async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
   if (flags.explain !== undefined) {
@@ -37,13 +44,11 @@ async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
     const { watch } = await import('./watch.ts')
     return watch(session, surface)
   }
-  // Nothing else happens in this process; whoever watches runs long enough for every compiler.
-  compileLightly()
   const baseline = await session.baseline()
   const selection = await session.select()
   surface.progress(`analysing ${count(selection.files.length, 'file')} …`)
   const options = session.optionsFor(selection)
   if (flags.inventory)
     return session.answerInventory(await analyze({ ...options, keepsProgram: true }))
-  return session.answer(await analyze(options), selection, baseline)
+  return session.answer(await analyze({ ...options, ownsProcess: true }), selection, baseline)
 }

@@ -144,7 +144,12 @@ class Builder {
     const isEndless = tree.max === Infinity
     let node = from
     // The last turn that an endless loop demands is the one that is repeated.
-    for (let i = isEndless ? 1 : 0; i < tree.min; i += 1) node = this.build(tree.body, node)
+    for (let i = isEndless ? 1 : 0; i < tree.min; i += 1) {
+      const next = this.build(tree.body, node)
+      // A turn that takes nothing: as many as are demanded are as good as one.
+      if (next === node) break
+      node = next
+    }
     const end: Node = { ways: [] }
     if (isEndless) {
       const turns = this.#loops

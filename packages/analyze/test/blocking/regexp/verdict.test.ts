@@ -96,3 +96,12 @@ test('an attack string reads like an expression', () => {
   assert.equal(attackText({ prefix: 'a', pump: '_', suffix: '\n' }), '"a" + "_" repeated + "\\n"')
   assert.equal(attackText({ prefix: '', pump: ' ', suffix: '' }), '" " repeated')
 })
+
+test('turns that take nothing are not counted one by one', () => {
+  for (const source of [
+    '()(?:a|\\1{5000000000})*c',
+    '(a*\\1{5000000000})*b',
+    '(?:(?=a){4000000000})*b',
+  ])
+    assert.ok(regExpVerdict(source, ''))
+})
