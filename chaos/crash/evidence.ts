@@ -46,7 +46,7 @@ export async function readJournal(
 
 /** Whether a kill came before there was a journal that anybody could read. */
 export function isNotThereYet(error: unknown): boolean {
-  return isError(error, 'HDL_STORE_FAILED')
+  return isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_NO_JOURNAL')
 }
 
 export interface Effect {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { crashRuns } from '../crash/crash-runs.ts'
+import { isNotThereYet, readJournal } from '../crash/evidence.ts'
 
 test('S83: a run that is killed again and again ends with one success for each node', async (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-chaos-'))
@@ -27,4 +28,14 @@ test('S83: a run that is killed again and again ends with one success for each n
   assert.equal(counts.effects, counts.nodes + counts.repeated)
   // Kept when something is wrong: it says what.
   rmSync(folder, { recursive: true, force: true })
+})
+
+test('a kill may come before there is a journal, or before anything is in it', async (t) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-chaos-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = path.join(folder, 'runs.db')
+  const look = (): Promise<unknown> => readJournal(file, () => [])
+  await assert.rejects(look(), isNotThereYet)
+  writeFileSync(file, '')
+  await assert.rejects(look(), isNotThereYet)
 })
