@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { systemKernel } from '@heddle/core/lowlevel'
+import type { ThreadPool } from '@heddle/core/lowlevel'
 import { SourceTexts } from '../../src/frontend/source-text.ts'
 import { loadCatalogue } from '../../src/models/load.ts'
+import type { PartTask } from '../../src/parts/part-job.ts'
 import type { PartResult } from '../../src/parts/part-result.ts'
 import type { Part } from '../../src/parts/parts.ts'
 import { runParts, startThreads, threadsFor } from '../../src/parts/run-parts.ts'
@@ -67,6 +69,19 @@ test('I1: threads find the same, in the order of the parts', async (t) => {
     here[1]!.diagnostics.map(({ kind, file }) => `${kind} ${file}`),
     ['parse-error b/broken.js', 'unreadable b/invalid.js', 'unreadable b/missing.js'],
   )
+})
+
+test('I2: the longest parts are begun first', async (t) => {
+  const { parts, context } = await threeParts(t)
+  const begun: Part[] = []
+  const run = ({ input }: { readonly input: PartTask }): Promise<unknown> => {
+    begun.push(input.files)
+    return Promise.resolve(input.files)
+  }
+  const results = await runParts(parts, { ...context, pool: { run } as unknown as ThreadPool })
+  const [a, b, c] = parts
+  assert.deepEqual(begun, [c, a, b])
+  assert.deepEqual(results, parts)
 })
 
 test('a part in a thread is what its texts were, not what the disk has', async (t) => {
