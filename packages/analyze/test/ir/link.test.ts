@@ -102,3 +102,26 @@ var d = require('./b')\nfunction main() { a.go(); b.go(); c.go(); d.go() }`,
   }
   assert.deepEqual(targetsIn(files, 'main'), [])
 })
+
+test('I2 of the program: a unit is a target of a call exactly when the call is among its callers', () => {
+  const { units } = programOf({
+    'a.ts': `export class Base { run() { this.step() } step() {} }
+export class Left extends Base { step() {} constructor() { super(); this.run() } }
+export function make() { return new Left() }
+export function twice(f) { f(); f() }
+twice(make); make().run(); make(); make()`,
+    'b.ts': `import { make, Left } from './a.ts'
+const own = new Left()
+export async function main() { await make(); own.step(); setTimeout(() => main(), 1) }`,
+  })
+  let count = 0
+  for (const unit of units) {
+    for (const site of unit.calls)
+      for (const target of site.targets) {
+        assert.ok(target.callers.includes(site), `${target.name} in ${unit.name}`)
+        count += 1
+      }
+    for (const site of unit.callers) assert.ok(site.targets.includes(unit), unit.name)
+  }
+  assert.ok(count >= 8, String(count))
+})
