@@ -2,6 +2,7 @@ import type { Row } from '../../harness/row.ts'
 import { lintContender, memoryFigure } from './lint-contender.ts'
 import { needs } from './needs.ts'
 import { onePackageSources, typedSources, untypedSources } from './sources.ts'
+import type { Sources } from './sources.ts'
 
 const common = {
   measure: 'rate',
@@ -41,6 +42,23 @@ export const typedRow: Row = {
   },
 }
 
+/** Those that need no types, on the same sources. */
+function untyped(sourcesOf: (lines: number) => Sources): Row['entrants'] {
+  return {
+    heddle: {
+      role: 'ours',
+      load: async () => lintContender((await import('../../ours/analyze.ts')).untyped, sourcesOf),
+      needs: [needs.corpus],
+    },
+    oxlint: {
+      role: 'peer',
+      load: async () => lintContender((await import('./peers/oxlint.ts')).untyped, sourcesOf),
+      needs: [needs.corpus],
+      note: 'its correctness rules, each of which looks at one file at a time',
+    },
+  }
+}
+
 export const untypedRow: Row = {
   ...common,
   name: 'no types, cold',
@@ -48,24 +66,13 @@ export const untypedRow: Row = {
   quickSize: 2_000,
   children: 3,
   entrants: {
-    heddle: {
-      role: 'ours',
-      load: async () =>
-        lintContender((await import('../../ours/analyze.ts')).untyped, untypedSources),
-      needs: [needs.corpus],
-    },
+    ...untyped(untypedSources),
     eslint: {
       role: 'peer',
       load: async () => lintContender((await import('./peers/eslint.ts')).untyped, untypedSources),
       needs: [needs.corpus, needs.peers],
       children: 2,
       note: 'require-atomic-updates only',
-    },
-    oxlint: {
-      role: 'peer',
-      load: async () => lintContender((await import('./peers/oxlint.ts')).untyped, untypedSources),
-      needs: [needs.corpus],
-      note: 'its correctness rules, each of which looks at one file at a time',
     },
   },
 }
@@ -76,19 +83,5 @@ export const onePackageRow: Row = {
   size: 400_000,
   quickSize: 2_000,
   children: 3,
-  entrants: {
-    heddle: {
-      role: 'ours',
-      load: async () =>
-        lintContender((await import('../../ours/analyze.ts')).untyped, onePackageSources),
-      needs: [needs.corpus],
-    },
-    oxlint: {
-      role: 'peer',
-      load: async () =>
-        lintContender((await import('./peers/oxlint.ts')).untyped, onePackageSources),
-      needs: [needs.corpus],
-      note: 'its correctness rules, each of which looks at one file at a time',
-    },
-  },
+  entrants: untyped(onePackageSources),
 }

@@ -14,7 +14,7 @@ import { noChecks } from './graph.ts'
 import { guardOf } from './guard-calls.ts'
 import type { HostLowering } from './host.ts'
 import { inlineInto } from './inline.ts'
-import { isFunctionNode, keyName, unwrap } from './nodes.ts'
+import { isFunctionNode, keyName, namesAfterRoot, noNames, rootNameOf, unwrap } from './nodes.ts'
 import type { AnyFunction } from './nodes.ts'
 import type { Callee, CallbackRole, CallbackUse, CallSite, FunctionUnit } from './program.ts'
 import { answered, combine, unknown } from './values.ts'
@@ -221,26 +221,6 @@ function lowerMemberCallee(
       : { kind: 'member', receiver: object, name }
   return { callee: found, object, name, objectText }
 }
-
-/** `a` of `a.b.c`; undefined when it is not names only. */
-function rootNameOf(node: Expression): string | undefined {
-  let at: Expression = node
-  while (at.type === 'MemberExpression') {
-    if (keyName(at.property, at.computed) === undefined) return undefined
-    at = unwrap(at.object)
-  }
-  return at.type === 'Identifier' ? at.name : undefined
-}
-
-/** `b` and `c` of `a.b.c`, which is names only. */
-function namesAfterRoot(node: Expression): readonly string[] {
-  if (node.type !== 'MemberExpression') return noNames
-  const name = keyName(node.property, node.computed) ?? ''
-  const before = namesAfterRoot(unwrap(node.object))
-  return before === noNames ? [name] : [...before, name]
-}
-
-const noNames: readonly string[] = []
 
 /** Shared by all calls that have none: most have none. */
 const noCallbacks: readonly CallbackUse[] = []
@@ -462,7 +442,7 @@ export function lowerNew(cx: HostLowering, node: NewExpression): Value {
   const callee = unwrap(node.callee)
   const { values, functions } = lowerArguments(cx, node.arguments)
   const root = rootNameOf(callee)
-  const path = root === undefined ? [] : namesAfterRoot(callee)
+  const path = root === undefined ? noNames : namesAfterRoot(callee)
   const name = path.at(-1) ?? root ?? ''
   const executor = functions[0]
   if (name === 'Promise' && executor !== undefined) {

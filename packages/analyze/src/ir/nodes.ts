@@ -49,6 +49,28 @@ export function simpleName(node: Node | null | undefined): string | undefined {
   return node?.type === 'Identifier' ? node.name : undefined
 }
 
+/** `a` of `a.b.c`; undefined when it is not names only. */
+export function rootNameOf(node: Expression): string | undefined {
+  let at = node
+  while (at.type === 'MemberExpression') {
+    if (keyName(at.property, at.computed) === undefined) return undefined
+    at = unwrap(at.object)
+  }
+  return at.type === 'Identifier' ? at.name : undefined
+}
+
+/** Shared by all that have no names after their root: most have none. */
+export const noNames: readonly string[] = []
+
+/** `b` and `c` of `a.b.c`, which is names only. */
+export function namesAfterRoot(node: Expression): readonly string[] {
+  if (node.type !== 'MemberExpression') return noNames
+  const names = [keyName(node.property, node.computed) ?? '']
+  for (let at = unwrap(node.object); at.type === 'MemberExpression'; at = unwrap(at.object))
+    names.push(keyName(at.property, at.computed) ?? '')
+  return names.length === 1 ? names : names.toReversed()
+}
+
 /** The name of the type in an annotation: `Map` of `Map<string, X>`; of unions, the one that is no null. */
 export function typeNameOf(annotation: Node | null | undefined): string | undefined {
   let at: Node | null | undefined = annotation

@@ -38,6 +38,7 @@ test('a sum of 50,000 terms, an else-if of 5,000 arms, a chain of 2,000 calls', 
   const arms = Array.from({ length: 900 }, (_, at) => `if (a === ${at}) b()`).join(' else ')
   await keepsTheRest(`export function f(a) { ${arms} }`)
   await keepsTheRest(`export const chain = x${'.then(() => 1)'.repeat(400)}`)
+  await keepsTheRest(`export function far() { x${'.a'.repeat(8_000)}() }`)
 })
 
 test('a state machine with the same label twice, or with labels that are no numbers', async () => {

@@ -83,22 +83,9 @@ test('what has arrived is written together and acknowledged once', async () => {
 test('questions are answered in their turn: after the rows before them, before those behind', async () => {
   await using folder = await newFolder()
   using rig = new Rig(folder.path)
-  const opened: BatchWire = {
-    ...batch(2),
-    changes: [
-      {
-        type: 'open',
-        run: 1,
-        id: 'r',
-        title: 't',
-        startedAt: 1,
-        holder: { pid: 1, host: 'h', command: 'c' },
-        options: new Uint8Array(0),
-      },
-    ],
-  }
+  const opening: BatchWire = { ...batch(2), changes: [opened] }
   const find = (id: number): ToWriter => ({ id, type: 'find', run: 'r' })
-  assert.deepEqual(rig.accept(batch(1), find(2), opened, batch(3), find(3)), [
+  assert.deepEqual(rig.accept(batch(1), find(2), opening, batch(3), find(3)), [
     { durable: 1 },
     { id: 2, value: undefined },
     { durable: 3 },
