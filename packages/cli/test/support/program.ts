@@ -35,6 +35,7 @@ export class Program implements Disposable {
   stderr = ''
   #wake = Promise.withResolvers<void>()
   readonly #closed: Promise<unknown[]>
+  #isOver = false
 
   constructor(
     args: readonly string[],
@@ -55,7 +56,10 @@ export class Program implements Disposable {
       this.#stir()
     })
     this.#closed = once(this.process, 'close')
-    void this.#closed.then(() => this.#stir())
+    void this.#closed.then(() => {
+      this.#isOver = true
+      this.#stir()
+    })
   }
 
   get lines(): string[] {
@@ -71,7 +75,8 @@ export class Program implements Disposable {
     for (;;) {
       const found = pattern.exec(this.stdout)
       if (found !== null) return found
-      if (this.process.exitCode !== null || this.process.signalCode !== null) {
+      // Not as soon as it has exited: what it has printed may still be on its way.
+      if (this.#isOver) {
         throw new Error(
           `It ended without printing ${String(pattern)}:\n${this.stdout}\n${this.stderr}`,
         )

@@ -25,6 +25,7 @@ export class Pty implements Disposable {
   readonly #process: ChildProcess
   readonly #closed: Promise<unknown[]>
   #raw = ''
+  #isOver = false
   #wake = Promise.withResolvers<void>()
 
   constructor(script: string, { columns = 80, rows = 24, cwd, env }: PtyOptions) {
@@ -43,7 +44,10 @@ export class Pty implements Disposable {
       this.#stir()
     })
     this.#closed = once(this.#process, 'close')
-    void this.#closed.then(() => this.#stir())
+    void this.#closed.then(() => {
+      this.#isOver = true
+      this.#stir()
+    })
   }
 
   /** Everything that was written, with its escape sequences. */
@@ -83,7 +87,8 @@ export class Pty implements Disposable {
     for (;;) {
       const found = pattern.exec(read())
       if (found !== null) return found
-      if (this.#process.exitCode !== null) {
+      // Not as soon as the relay has exited: what was written may still be on its way.
+      if (this.#isOver) {
         throw new Error(
           `The terminal closed without showing ${String(pattern)}:\n${this.everything}`,
         )

@@ -20,6 +20,7 @@ export class Terminal {
   readonly #closed: Promise<unknown[]>
   #output = ''
   #read = 0
+  #isOver = false
   #wake = (): void => {}
 
   constructor(script: string) {
@@ -31,7 +32,10 @@ export class Terminal {
       this.#wake()
     })
     this.#closed = once(this.#process, 'close')
-    void this.#closed.then(() => this.#wake())
+    void this.#closed.then(() => {
+      this.#isOver = true
+      this.#wake()
+    })
   }
 
   get output(): string {
@@ -50,7 +54,8 @@ export class Terminal {
         this.#read = at + text.length
         return
       }
-      if (this.#process.exitCode !== null) {
+      // Not as soon as the relay has exited: what was written may still be on its way.
+      if (this.#isOver) {
         throw new Error(
           `The terminal closed without printing ${JSON.stringify(text)}:\n${this.output}`,
         )
