@@ -118,6 +118,7 @@ test('a run that was killed goes on with --resume: what had finished is not run 
   await stage.started('b')
   first.process.kill('SIGKILL')
   assert.equal(await first.ended(), 'SIGKILL')
+  await stage.left('b')
   const run = first.objects.find(({ type }) => type === 'run')!['run']
 
   using second = new Program(

@@ -30,9 +30,9 @@ export class Stage implements AsyncDisposable {
         // A process that was killed takes its jobs with it.
         socket.once('close', () => {
           if (this.#jobs.get(name) === socket) this.#jobs.delete(name)
+          this.#stir()
         })
-        this.#wake.resolve()
-        this.#wake = Promise.withResolvers()
+        this.#stir()
       })
     })
   }
@@ -55,6 +55,14 @@ export class Stage implements AsyncDisposable {
   /** Waits until a job of this name has started. */
   async started(name: string): Promise<void> {
     while (!this.#jobs.has(name)) await this.#wake.promise
+  }
+
+  /**
+   * Waits until a job whose process was killed is gone from here. Its connection may be closed later than the
+   * end of the process is told: until then the job of the next process would be taken for this one.
+   */
+  async left(name: string): Promise<void> {
+    while (this.#jobs.has(name)) await this.#wake.promise
   }
 
   /** The process in which a job has started. */
@@ -86,6 +94,11 @@ export class Stage implements AsyncDisposable {
   async say(name: string, text: string): Promise<void> {
     await this.started(name)
     this.#jobs.get(name)!.write(`log ${JSON.stringify(text)}\n`)
+  }
+
+  #stir(): void {
+    this.#wake.resolve()
+    this.#wake = Promise.withResolvers()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
