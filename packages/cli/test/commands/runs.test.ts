@@ -206,20 +206,25 @@ test('a run that is being written, then killed, then resumed: read at every poin
   await using stage = await Stage.open()
   const options = { cwd: stage.folder, env: stage.env }
   const look = (...args: string[]): Promise<Ended> => runProgram(['runs', ...args], options)
-  const staged = ['run', fixture('staged.ts'), '--concurrency', '2']
-  using program = new Program([...staged, '--', 'a', 'b', 'c:a'], options)
+  const staged = ['run', fixture('staged.ts'), '--concurrency', '3']
+  using program = new Program([...staged, '--', 'a', 'b', 'c:a', 'd'], options)
   await stage.started('b')
   await stage.finish('a')
   await stage.started('c')
+  // A start is written without waiting for it, a success is: once it is told, all before it is on disk.
+  await stage.finish('d')
+  await program.printed(/ done +d in /)
 
   const [live, picture] = await Promise.all([look('list', '--json'), look('timeline', 'last')])
   const [running] = result(live)['runs'] as { id: string; state: string; counts: unknown }[]
-  assert.deepEqual([running!.state, running!.counts], ['running', { succeeded: 1, running: 2 }])
+  assert.deepEqual([running!.state, running!.counts], ['running', { succeeded: 2, running: 2 }])
   assert.equal(picture.code, 0)
   assert.match(picture.stdout, /▶/)
 
   program.process.kill('SIGKILL')
   assert.equal(await program.ended(), 'SIGKILL')
+  await stage.left('b')
+  await stage.left('c')
   const heddle = path.join(stage.folder, '.heddle')
   const stored = async (): Promise<string[]> =>
     Promise.all(
@@ -233,7 +238,7 @@ test('a run that is being written, then killed, then resumed: read at every poin
   ])
   assert.match(
     list.stdout,
-    /! interrupted .* 2 running, 1 done\n +go on with: heddle run .*staged\.ts --concurrency 2 --resume \S+ -- a b c:a\n/,
+    /! interrupted .* 2 running, 2 done\n +go on with: heddle run .*staged\.ts --concurrency 3 --resume \S+ -- a b c:a d\n/,
   )
   assert.match(show.stdout, /cut off after /)
   assert.match(show.stdout, /! b +loop +1 .* interrupted\n/)
