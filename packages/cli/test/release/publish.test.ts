@@ -12,8 +12,12 @@ import {
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
 import { startFaultProxy, startVerdaccio, type Verdaccio } from '@heddle/release/testing'
 import { Program, runProgram } from '../support/program.ts'
+import { Stage } from '../support/stage.ts'
 
 let registry: Verdaccio
 before(async () => {
@@ -152,11 +156,23 @@ test('a registry that repeats the token: it is not printed, kept or sent on', as
 
 test('L2 killed while manifests are pinned: the next release is planned from restored ones', async () => {
   using ws = new Workspace('1.0.6')
+  await using stage = await Stage.open()
+  // Manifests are pinned until the last package is packed: with this build that is not before the kill.
+  const hello = `JSON.stringify({ name: 'build', pid: process.pid })`
+  const waits = `require('net').connect(process.env.HEDDLE_TEST_STAGE).resume().write(${hello})`
+  ws.write('packages/b/package.json', {
+    name: '@cli/b',
+    version: '1.0.6',
+    dependencies: { '@cli/a': 'workspace:^' },
+    scripts: { build: `node -e "if (process.env.HEDDLE_TEST_STAGE) ${waits}"` },
+  })
+  ws.git('commit', '--all', '--quiet', '--message', 'a build that waits')
   const args = ['release', 'publish', '--registry', registry.url, '--no-smoke', '--json']
-  using program = new Program([...args, '--pin', 'in-place'], { cwd: ws.root })
-  await program.printed(/"type":"node"/)
+  using program = new Program([...args, '--pin', 'in-place'], { cwd: ws.root, env: stage.env })
+  await stage.started('build')
   program.process.kill('SIGKILL')
   await program.ended()
+  await stage.finish('build')
   assert.match(ws.git('status', '--porcelain'), /packages\/b\/package.json/)
   const { code, stdout } = await runProgram(args, { cwd: ws.root })
   assert.equal(code, 0, stdout)
@@ -175,14 +191,19 @@ test('what is left out and needed must be on the registry', async () => {
 
 test('SIGINT in the middle of an upload: 130, a clean tree, and the next call finishes it', async () => {
   using ws = new Workspace('1.0.8')
+  const clock = new VirtualClock()
   await using proxy = await startFaultProxy({
     target: registry.url,
     rules: [{ method: 'PUT', package: '@cli/a', delay: 3_000, times: 1 }],
+    kernel: { clock, random: seededRandom(1) },
   })
   const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
   using program = new Program(args, { cwd: ws.root })
   await program.printed(/upload +@cli\/a: upload 1/)
+  while (clock.pending === 0) await setImmediate()
   program.process.kill('SIGINT')
+  await program.printed(/cancelling \(SIGINT\)/)
+  await clock.advance(3_000)
   assert.equal(await program.ended(), 130, program.stdout)
   assert.equal(ws.git('status', '--porcelain'), '')
   const again = await runProgram([...args, '--json'], { cwd: ws.root })
