@@ -211,6 +211,40 @@ export const errorTable = {
     'Send the work to another instance, or wait for the restart.',
   ),
 
+  // Jobs over HTTP.
+  HDL_UNKNOWN_JOB: entry(
+    false,
+    (p: { job: string; suggestion?: string | undefined }) =>
+      `There is no job ${quote(p.job)} here.${didYouMean(p.suggestion)}`,
+    'Use a name that `GET /jobs` lists, or export the job from the module that is served.',
+  ),
+  HDL_BAD_INPUT: entry(
+    false,
+    (p: { what: string; problem: string }) => `${p.what}: ${p.problem}`,
+    'Correct the request: it would fail in the same way again.',
+  ),
+  HDL_UNKNOWN_RESULT: entry(
+    false,
+    (p: { handle: string }) => `Nothing is known of ${quote(p.handle)}.`,
+    'Submit the input again: the handle is the same, and the result is computed if it is not stored.',
+  ),
+  HDL_NO_SUCH_INDEX: entry(
+    false,
+    (p: { handle: string; index: number; total: number }) =>
+      `${quote(p.handle)} has no result ${p.index}: it has ${p.total === 1 ? 'only 0' : `0 to -${p.total - 1}`}.`,
+    'The newest result is 0, the one before it -1, and so on.',
+  ),
+  HDL_UNKNOWN_REQUEST: entry(
+    false,
+    (p: { request: string }) => `There is no request ${quote(p.request)}.`,
+    'Use the id from the answer or the one sent as X-Request-Id; ids of long ago are forgotten.',
+  ),
+  HDL_REQUEST_EXISTS: entry(
+    false,
+    (p: { request: string }) => `A request ${quote(p.request)} is already waiting.`,
+    'Send a new X-Request-Id with each request, or none.',
+  ),
+
   // Threads.
   HDL_THREAD_MODULE: entry(
     false,

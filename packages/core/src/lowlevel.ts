@@ -177,7 +177,9 @@ export { newRunId } from './journal/run-id.ts'
 
 // run/: how two graphs differ, which runs can be gone on with.
 export { compareGraphs, describeDifference, type GraphDifference } from './run/compare.ts'
+export { toErrorRecord } from './run/error-record.ts'
 export { hasWorkLeft } from './run/resume.ts'
 
-// scheduler/: what a recorded run says about itself.
+// scheduler/: what a recorded run says about itself, when a job is tried again.
 export { criticalPathOf, forecastOf, type TimedNode } from './scheduler/recorded.ts'
+export { backoff, isRetryable, requestedDelay } from './scheduler/retry.ts'

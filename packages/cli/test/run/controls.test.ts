@@ -12,6 +12,8 @@ function open(attached = true): { controls: Controls; happened: string[] } {
   const controls = new Controls({
     clock: new VirtualClock(),
     exit: (code) => happened.push(`exit ${code}`),
+    onSuspend: () => happened.push('about to stop'),
+    onContinue: () => happened.push('continued'),
   })
   const scheduler = {
     state: 'running' as const,
@@ -24,6 +26,7 @@ function open(attached = true): { controls: Controls; happened: string[] } {
   const reporter = {
     notice: (text: string) => happened.push(`notice ${text.split(' ')[0]}`),
     press: (key: string) => happened.push(`press ${key}`) > 0,
+    suspend: () => happened.push('hide'),
     resume: () => happened.push('redraw'),
   } as unknown as Reporter
   if (attached) controls.attach(scheduler, reporter)
@@ -89,12 +92,9 @@ test('other keys are for the view; SIGCONT redraws; SIGQUIT does not wait', () =
   assert.deepEqual(happened, ['press f', 'redraw', 'exit 131'])
 })
 
-test('after dispose nothing of ours listens but the two signals that must stay harmless', () => {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGCONT', 'SIGQUIT'] as const
-  const counts = (): number[] => signals.map((signal) => process.listenerCount(signal))
-  const before = counts()
-  const { controls, happened } = open()
-  const input = Object.assign(new PassThrough(), {
+/** Like a terminal's input, as far as it is used. */
+function fakeInput(): PassThrough & { isRaw: boolean } {
+  return Object.assign(new PassThrough(), {
     isTTY: true,
     isRaw: false,
     ref: () => {},
@@ -103,6 +103,30 @@ test('after dispose nothing of ours listens but the two signals that must stay h
       this.isRaw = raw
     },
   })
+}
+
+test('C4: Ctrl+Z: the time in which the process is stopped is told, and the terminal is given back for it', (t) => {
+  const { controls, happened } = open()
+  using _ = controls
+  const input = fakeInput()
+  const kill = t.mock.method(process, 'kill', (pid: number, signal: string) =>
+    happened.push(`${signal} to ${pid}, ${input.isRaw ? 'raw' : 'cooked'}`),
+  )
+  controls.listen(input as unknown as KeyInput)
+  controls.press('ctrl-z')
+  kill.mock.restore()
+  assert.deepEqual(happened.splice(0), ['hide', 'about to stop', 'SIGTSTP to 0, cooked'])
+  process.emit('SIGCONT')
+  assert.equal(input.isRaw, true)
+  assert.deepEqual(happened, ['redraw', 'redraw', 'continued'])
+})
+
+test('after dispose nothing of ours listens but the two signals that must stay harmless', () => {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGCONT', 'SIGQUIT'] as const
+  const counts = (): number[] => signals.map((signal) => process.listenerCount(signal))
+  const before = counts()
+  const { controls, happened } = open()
+  const input = fakeInput()
   controls.listen(input as unknown as KeyInput)
   assert.equal(input.isRaw, true)
   controls.unlisten()

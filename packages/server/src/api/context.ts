@@ -1,0 +1,18 @@
+import type { Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
+import type { Drain } from '../lifecycle/drain.ts'
+import type { JobTable } from '../service/job-table.ts'
+import type { JobService } from '../service/service.ts'
+
+/** What routes are given. */
+export interface ApiContext {
+  readonly jobs: JobTable
+  readonly service: JobService
+  /** Threads of jobs, and of what the server itself must not do on the loop. */
+  readonly pool: ThreadPool
+  readonly chores: ThreadPool
+  readonly loop: LoopWatch
+  readonly drain: Drain
+  readonly clock: Clock
+  /** Milliseconds a request may take. */
+  readonly requestLimit: number
+}

@@ -1,0 +1,59 @@
+/** Whether the server is alive, whether it should be given work, and what it has done. */
+import type { FastifyInstance } from 'fastify'
+import type { ApiContext } from './context.ts'
+import { prometheusText } from '../metrics/prometheus.ts'
+import { serverMetrics } from '../metrics/server-metrics.ts'
+
+/** Milliseconds for which a gap of the loop makes the server not ready. */
+const gapMemory = 10_000
+
+export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
+  const { service, drain, loop, pool } = context
+
+  app.get('/healthz', () => {
+    const { load, prepare, items, registry, works, requests, cache, unstored } = service.stats()
+    const threads = pool.stats()
+    return {
+      status: load.refusing || drain.state !== 'accepting' ? 'degraded' : 'ok',
+      state: drain.state,
+      draining: drain.state !== 'accepting',
+      load: { level: load.level, label: load.label, utilisation: load.utilisation },
+      works,
+      requests,
+      queues: { prepare: prepare.queue, items: items.queue },
+      outcomes: registry.outcomes,
+      threads: {
+        busy: threads.threads.filter(({ busy }) => busy).length,
+        queued: threads.queued,
+        crashed: threads.crashed,
+      },
+      loop: { longest_gap_ms: loop.stats().longest, gaps: loop.stats().gaps },
+      cache: { entries: cache.entries, bytes: cache.bytes, hits: cache.hits, misses: cache.misses },
+      unstored,
+    }
+  })
+
+  app.get('/readyz', (_, reply) => {
+    const causes = [...notReady(context)]
+    const draining = drain.state !== 'accepting'
+    return reply
+      .code(causes.length === 0 ? 200 : 503)
+      .send({ ready: causes.length === 0, draining, causes })
+  })
+
+  app.get('/metrics', (_, reply) =>
+    reply
+      .type('text/plain; version=0.0.4; charset=utf-8')
+      .send(prometheusText(serverMetrics(context))),
+  )
+}
+
+function* notReady({ service, drain, loop, clock }: ApiContext): Generator<string> {
+  if (drain.state !== 'accepting') yield 'draining'
+  const { load } = service.stats()
+  if (load.refusing) yield `the queues are ${load.level}`
+  const gap = loop.stats().recent.at(-1)
+  if (gap !== undefined && clock.wallTime() - gap.startedAt - gap.ms < gapMemory) {
+    yield `the event loop was blocked for ${Math.round(gap.ms)} ms by ${gap.label ?? 'unknown code'}`
+  }
+}

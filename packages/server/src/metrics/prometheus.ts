@@ -1,0 +1,46 @@
+/**
+ * The text format of Prometheus.
+ *
+ * Written by hand: our figures are snapshots that exist already (counts, histograms with quantiles), and
+ * a client library would keep each of them a second time.
+ */
+export interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'summary'
+  readonly samples: readonly Sample[]
+}
+
+export interface Sample {
+  /** Appended to the name: `_sum`, `_count`. */
+  readonly suffix?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+export function prometheusText(metrics: readonly Metric[]): string {
+  return metrics.map(familyText).join('')
+}
+
+function familyText({ name, help, type, samples }: Metric): string {
+  const lines = samples.map(
+    ({ suffix = '', labels = {}, value }) =>
+      `${name}${suffix}${labelText(labels)} ${numberText(value)}`,
+  )
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(labels).map(
+    ([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`,
+  )
+  return parts.length === 0 ? '' : `{${parts.join(',')}}`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+}
+
+function numberText(value: number): string {
+  return value === Infinity ? '+Inf' : value === -Infinity ? '-Inf' : String(value)
+}

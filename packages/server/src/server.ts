@@ -1,0 +1,248 @@
+/** Puts the parts together, and takes them apart in the reverse order. */
+import type { AddressInfo } from 'node:net'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import { HeddleError } from '@heddle/core'
+import {
+  Dispatcher,
+  LoopWatch,
+  ThreadPool,
+  diskTier,
+  newRunId,
+  openCache,
+  openJournal,
+  systemKernel,
+  type Kernel,
+  type PoolOptions,
+} from '@heddle/core/lowlevel'
+import { makeApp } from './api/app.ts'
+import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
+import { jobTable } from './service/job-table.ts'
+import { Ledger } from './service/ledger.ts'
+import { ResultStore, type Stored } from './service/result-store.ts'
+import { stageRunner } from './service/run-stage.ts'
+import { JobService, type ServiceStats } from './service/service.ts'
+
+export interface ServerOptions {
+  /** Jobs and served jobs: a list, or what a module exports. */
+  readonly jobs: Readonly<Record<string, unknown>> | readonly unknown[]
+  /** `127.0.0.1` when absent: only this machine. */
+  readonly host?: string | undefined
+  /** 4500 when absent; 0 takes a free one. */
+  readonly port?: number | undefined
+  /** Where acknowledged work and results are: `memory` when absent, or `sqlite:FILE`. */
+  readonly store?: string | undefined
+  /** Threads for jobs; as many as the machine runs at a time, and at least two, when absent. */
+  readonly threads?: number | undefined
+  readonly limits?: ServerLimits | undefined
+  /** Told what no client hears of: a line each. */
+  readonly onLog?: ((line: ServerLog) => void) | undefined
+  readonly kernel?: Kernel | undefined
+}
+
+export interface ServerLimits {
+  /** Seats of the first stage: reserved, queued and running. 32 when absent. */
+  readonly prepareCapacity?: number | undefined
+  /** Seats of the second stage. 256 when absent. */
+  readonly itemCapacity?: number | undefined
+  /** What may run at a time in each stage, and how much of it is kept for priority 0. The threads, one of them kept, when absent. */
+  readonly slots?: number | PoolOptions | undefined
+  /** Permits that jobs may need, by name. */
+  readonly resources?: Readonly<Record<string, number | PoolOptions>> | undefined
+  /** Milliseconds from submit to start. 30,000 when absent. */
+  readonly queue?: number | undefined
+  /** Milliseconds of the first stage. 600,000 when absent. */
+  readonly prepare?: number | undefined
+  /** Milliseconds of the second stage. 600,000 when absent. */
+  readonly item?: number | undefined
+  /** Milliseconds of a request. 600,000 when absent. */
+  readonly request?: number | undefined
+  /** Milliseconds in which a request must have arrived. 60,000 when absent. */
+  readonly arrival?: number | undefined
+  /** Milliseconds of a drain. 10,000 when absent. */
+  readonly drain?: number | undefined
+  /** Bytes of a body. 1 MiB when absent, at most 2 MiB: it is parsed on the loop. */
+  readonly body?: number | undefined
+  /** Bytes of results in memory. 64 MiB when absent. */
+  readonly cacheBytes?: number | undefined
+}
+
+export interface ServerLog {
+  readonly level: 'info' | 'warning'
+  readonly text: string
+}
+
+export interface ServerStats extends ServiceStats {
+  readonly state: ServerState
+}
+
+/** A server that listens. Made by {@link startServer}. */
+export interface Server extends AsyncDisposable {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+  readonly state: ServerState
+  /**
+   * Takes no new work, waits for what was admitted, then stops. At the deadline who still waits is told.
+   *
+   * *Cancellation*: the signal counts as the deadline.
+   */
+  drain(options?: DrainOptions): Promise<Drained>
+  /** Resolves when the server has stopped, whoever asked for it. */
+  readonly stopped: Promise<Drained>
+  stats(): ServerStats
+}
+
+const minute = 60_000
+const mostBody = 2 * 2 ** 20
+
+/**
+ * Serves jobs over HTTP.
+ *
+ * *Cancellation*: none: it waits for the disk and the port only.
+ *
+ * @throws `HDL_BAD_OPTION`; `HDL_LOCKED` when another process uses the store; `HDL_STORE_FAILED`; what listening throws.
+ * @example
+ * await using server = await startServer({ jobs: [square], port: 0 })
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { host = '127.0.0.1', port = 4500, kernel = systemKernel, limits = {} } = options
+  const jobs = jobTable(options.jobs)
+  const bodyLimit = checkBody(limits.body ?? 2 ** 20)
+  const log = (level: ServerLog['level'], text: string): void => options.onLog?.({ level, text })
+  await using parts = new AsyncDisposableStack()
+
+  const { journal: address, cache: directory } = storeOf(options.store ?? 'memory')
+  const journal = parts.use(await openJournal(address, { kernel }))
+  const tier = directory === undefined ? undefined : diskTier({ directory })
+  const cache = await openCache<Stored>({
+    name: 'Results',
+    tier,
+    maxBytes: limits.cacheBytes,
+    kernel,
+  })
+  parts.defer(() => cache.close())
+  const threads = options.threads ?? Math.max(2, availableParallelism())
+  const pool = parts.use(new ThreadPool({ threads, kernel }))
+  const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
+  const loop = parts.use(new LoopWatch({ kernel }))
+  loop.onGap(({ ms, label, stack }) =>
+    log(
+      'warning',
+      `The event loop was blocked for ${Math.round(ms)} ms by ${label ?? stack[0] ?? 'unknown code'}.`,
+    ),
+  )
+
+  const slots = limits.slots ?? { permits: threads, reserved: threads > 1 ? 1 : 0 }
+  const { resources } = limits
+  const prepare = new Dispatcher({
+    name: 'The first stage',
+    stage: 'prepare',
+    capacity: limits.prepareCapacity ?? 32,
+    queueTimeout: limits.queue ?? minute / 2,
+    runTimeout: limits.prepare ?? 10 * minute,
+    slots,
+    resources,
+    kernel,
+  })
+  const items = new Dispatcher({
+    name: 'The second stage',
+    stage: 'item',
+    capacity: limits.itemCapacity ?? 256,
+    runTimeout: limits.item ?? 10 * minute,
+    slots,
+    resources,
+    kernel,
+  })
+  const service = new JobService({
+    jobs,
+    store: new ResultStore(cache),
+    ledger: new Ledger(journal, kernel),
+    runner: stageRunner(pool, kernel, (name, text) => log('info', `${name}: ${text}`)),
+    prepare,
+    items,
+    kernel,
+    onProblem: (what, error) =>
+      log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`),
+  })
+  const drain = new Drain(service, limits.drain ?? 10_000)
+  const context = {
+    jobs,
+    service,
+    pool,
+    chores,
+    loop,
+    drain,
+    clock: kernel.clock,
+    requestLimit: limits.request ?? 10 * minute,
+  }
+  const instance = newRunId(kernel)
+  let requests = 0
+  const newId = (): string => `${instance}.${++requests}`
+  const app = makeApp(context, { bodyLimit, arrivalLimit: limits.arrival ?? minute, newId })
+  parts.defer(() => app.close())
+
+  await loop.start()
+  const restoring = new AbortController()
+  const restored = service.restore(restoring.signal).then(
+    (count) => {
+      if (count > 0) log('info', `${count} acknowledged before the last stop: gone on with.`)
+    },
+    (error: unknown) => {
+      if (!restoring.signal.aborted)
+        log('warning', `Acknowledged work could not be restored: ${String(error)}`)
+    },
+  )
+  await app.listen({ host, port })
+  const bound = app.server.address() as AddressInfo
+
+  const rest = parts.move()
+  const stopped = drain.ended.then(async (drained) => {
+    restoring.abort()
+    await restored
+    await rest.disposeAsync()
+    return drained
+  })
+  return {
+    host: bound.address,
+    port: bound.port,
+    url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
+    get state() {
+      return drain.state
+    },
+    drain: async (how) => {
+      void drain.begin(how)
+      return stopped
+    },
+    stopped,
+    stats: () => ({ ...service.stats(), state: drain.state }),
+    async [Symbol.asyncDispose]() {
+      void drain.begin({ deadline: 0 })
+      await stopped
+    },
+  }
+}
+
+/** A journal, and beside it the folder of the results. */
+function storeOf(store: string): { readonly journal: string; readonly cache: string | undefined } {
+  if (store === 'memory') return { journal: store, cache: undefined }
+  const [, file] = /^sqlite:(.+)$/.exec(store) ?? []
+  if (file === undefined) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'store',
+      value: store,
+      expected: 'memory or sqlite:FILE',
+    })
+  }
+  const { dir, name } = path.parse(path.resolve(file))
+  return { journal: store, cache: path.join(dir, `${name}.results`) }
+}
+
+function checkBody(bytes: number): number {
+  if (Number.isInteger(bytes) && bytes > 0 && bytes <= mostBody) return bytes
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'limits.body',
+    value: bytes,
+    expected: `a whole number from 1 to ${mostBody}`,
+  })
+}

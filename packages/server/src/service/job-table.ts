@@ -1,0 +1,70 @@
+/** The jobs that a server serves, by the name in their address. */
+import { HeddleError, type Job } from '@heddle/core'
+import { suggest } from '@heddle/core/lowlevel'
+import { serveJob, type ServedJob } from './served-job.ts'
+
+export type JobTable = ReadonlyMap<string, ServedJob>
+
+/**
+ * Finds the jobs in a list, or in what a module exports: other exports are passed over.
+ *
+ * @throws `HDL_BAD_OPTION` when there is none, or two have one name.
+ */
+export function jobTable(
+  exported: Readonly<Record<string, unknown>> | readonly unknown[],
+): JobTable {
+  const values = Array.isArray(exported) ? exported : Object.values(exported).flat()
+  const table = new Map<string, ServedJob>()
+  // A module may export a job by name and in its default list.
+  for (const value of new Set(values)) {
+    const served = isServed(value)
+      ? value
+      : isJob(value)
+        ? serveJob({ name: value.name, prepare: value })
+        : undefined
+    if (served === undefined) continue
+    if (table.has(served.name)) {
+      throw new HeddleError('HDL_BAD_OPTION', {
+        option: 'jobs',
+        value: `two jobs named "${served.name}"`,
+        expected: 'one job for each name',
+      })
+    }
+    table.set(served.name, served)
+  }
+  if (table.size === 0) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'jobs',
+      value: 'nothing that can be served',
+      expected: 'at least one exported job(…) or serveJob(…)',
+    })
+  }
+  return table
+}
+
+/** @throws `HDL_UNKNOWN_JOB`. */
+export function findJob(table: JobTable, name: string): ServedJob {
+  const found = table.get(name)
+  if (found !== undefined) return found
+  throw new HeddleError('HDL_UNKNOWN_JOB', {
+    job: name,
+    suggestion: suggest(name, [...table.keys()]),
+  })
+}
+
+function isServed(value: unknown): value is ServedJob {
+  return isObject(value) && value['isServed'] === true
+}
+
+function isJob(value: unknown): value is Job {
+  return (
+    isObject(value) &&
+    typeof value['name'] === 'string' &&
+    typeof value['run'] === 'function' &&
+    typeof value['place'] === 'string'
+  )
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,139 @@
+/**
+ * What was acknowledged and is not done: the journal of the service.
+ *
+ * Work that was acknowledged with a handle is a run of the journal with two or three nodes: the input,
+ * which has succeeded by then and whose value is the request, and the stages. A run that has not
+ * ended is found at the next start, and its input is submitted again. So `heddle runs` shows what a
+ * server was asked to do, how long it took and why it failed.
+ *
+ * Known limit: the journal keeps its history; nothing removes old runs yet.
+ */
+import { hostname } from 'node:os'
+import { isError } from '@heddle/core'
+import {
+  newRunId,
+  toErrorRecord,
+  type Journal,
+  type Kernel,
+  type NodeHeader,
+  type RunWriter,
+} from '@heddle/core/lowlevel'
+import type { ServedJob } from './served-job.ts'
+
+export interface AcknowledgedWork {
+  readonly job: string
+  readonly handle: string
+  readonly input: unknown
+  readonly priority: number
+}
+
+export type StageName = 'prepare' | 'items'
+
+/** Work that is in the journal. */
+export interface LedgerEntry {
+  readonly runId: string
+  stage(name: StageName, state: 'running' | 'succeeded'): void
+  stageFailed(name: StageName, error: unknown): void
+  /** The end: nothing is written after it. */
+  end(how: 'finished' | 'cancelled'): void
+}
+
+/** Marks the runs of a service among others. */
+const serviceOption = 'service'
+
+export class Ledger {
+  readonly #journal: Journal
+  readonly #kernel: Kernel
+
+  constructor(journal: Journal, kernel: Kernel) {
+    this.#journal = journal
+    this.#kernel = kernel
+  }
+
+  /**
+   * Resolves when the work is durable.
+   *
+   * *Cancellation*: none: it waits for the disk and for nobody else.
+   * @throws `HDL_STORE_FAILED`.
+   */
+  async acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry> {
+    const now = this.#kernel.clock.wallTime()
+    const writer = await this.#journal.openRun({
+      id: newRunId(this.#kernel),
+      title: work.job,
+      startedAt: now,
+      ...holder(),
+      options: { [serviceOption]: true, handle: work.handle, priority: work.priority },
+      nodes: nodesOf(served),
+    })
+    await writer.commit({ node: 'input', state: 'succeeded', attempt: 0, at: now }, work)
+    return this.#entry(writer, served)
+  }
+
+  /** What was acknowledged before the last stop and is not done. Read before anything is acknowledged. */
+  async unfinished(): Promise<
+    readonly { readonly runId: string; readonly work: AcknowledgedWork }[]
+  > {
+    const found: { runId: string; work: AcknowledgedWork }[] = []
+    for (const { id } of await this.#journal.runs({
+      state: 'interrupted',
+      limit: mostUnfinished,
+    })) {
+      const { options } = await this.#journal.snapshot(id)
+      if (options[serviceOption] !== true) continue
+      try {
+        found.push({
+          runId: id,
+          work: (await this.#journal.valueOf(id, 'input')) as AcknowledgedWork,
+        })
+      } catch (error) {
+        // It was killed before it was acknowledged: nobody was told.
+        if (!isError(error, 'HDL_NO_RESULT')) throw error
+      }
+    }
+    // Oldest first, as they came.
+    return found.reverse()
+  }
+
+  /** Goes on with work of an earlier process. */
+  async resume(runId: string, served: ServedJob): Promise<LedgerEntry> {
+    return this.#entry(await this.#journal.resumeRun(runId, holder()), served)
+  }
+
+  #entry(writer: RunWriter, served: ServedJob): LedgerEntry {
+    const { clock } = this.#kernel
+    return {
+      runId: writer.runId,
+      stage: (node, state) => writer.append({ node, state, attempt: 0, at: clock.wallTime() }),
+      stageFailed: (node, error) => {
+        const at = clock.wallTime()
+        writer.append({ node, state: 'failed', attempt: 0, at, error: toErrorRecord(error) })
+        if (node === 'items' || served.item === undefined) return
+        writer.append({ node: 'items', state: 'blocked', attempt: 0, at, blockedBy: node })
+      },
+      end: (how) => {
+        writer.setState(how, clock.wallTime())
+        // A journal that fails tells everyone who waits for it; nobody waits for an end.
+        void Promise.resolve(writer[Symbol.asyncDispose]()).catch(() => undefined)
+      },
+    }
+  }
+}
+
+/** The queues are bounded, so more were never acknowledged at a time. */
+const mostUnfinished = 100_000
+
+function holder(): { pid: number; host: string; command: string } {
+  return { pid: process.pid, host: hostname(), command: 'heddle serve' }
+}
+
+function nodesOf(served: ServedJob): readonly NodeHeader[] {
+  const { name, prepare, item } = served
+  return [
+    { name: 'input', job: name, place: 'loop', after: [] },
+    { name: 'prepare', job: prepare.name, place: prepare.place, after: ['input'] },
+    ...(item === undefined
+      ? []
+      : [{ name: 'items', job: item.name, place: item.place, after: ['prepare'] }]),
+  ]
+}

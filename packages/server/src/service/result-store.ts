@@ -1,0 +1,89 @@
+/**
+ * Results in the cache: one entry for what a handle's first stage made, and one derived from it for
+ * each result of the second. Replacing or deleting the first takes the others with it.
+ */
+import type {
+  Cache,
+  CacheEntry,
+  CacheStats,
+  ParentVersion,
+  WaitOptions,
+} from '@heddle/core/lowlevel'
+
+/** What the first stage made. In an object, so that `undefined` can be a result. */
+export interface Prepared {
+  readonly total: number
+  readonly value: unknown
+}
+
+interface Item {
+  readonly value: unknown
+}
+
+export type Stored = Prepared | Item
+
+export class ResultStore {
+  readonly #cache: Cache<Stored>
+
+  constructor(cache: Cache<Stored>) {
+    this.#cache = cache
+  }
+
+  /** *Cancellation*: ends the wait. */
+  async prepared(handle: string, options?: WaitOptions): Promise<CacheEntry<Prepared> | undefined> {
+    return (await this.#cache.entry(handle, options)) as CacheEntry<Prepared> | undefined
+  }
+
+  /** *Cancellation*: ends the wait. */
+  async item(handle: string, index: number, options?: WaitOptions): Promise<Item | undefined> {
+    return this.#cache.get(keyOf(handle, index), options)
+  }
+
+  /** Resolves when the store has it; readers see it at once. *Cancellation*: none. */
+  async keepPrepared(handle: string, prepared: Prepared): Promise<ParentVersion | undefined> {
+    await this.#cache.set(handle, prepared)
+    return this.#cache.entry(handle)
+  }
+
+  /** Whether all results of the handle were stored. *Cancellation*: ends the wait. */
+  isWhole(handle: string, options?: WaitOptions): Promise<boolean> {
+    return this.#cache.has(wholeKey(handle), options)
+  }
+
+  /** All results of the handle are stored. @throws `HDL_GONE`. *Cancellation*: none. */
+  async keepWhole(handle: string, parent: ParentVersion): Promise<void> {
+    await this.#cache.set(wholeKey(handle), { value: true }, { parent })
+  }
+
+  /** As {@link keepPrepared}. @throws `HDL_GONE` when what it was made from was replaced or deleted. */
+  async keepItem(
+    handle: string,
+    index: number,
+    value: unknown,
+    parent: ParentVersion,
+  ): Promise<void> {
+    await this.#cache.set(keyOf(handle, index), { value }, { parent })
+  }
+
+  /** True when there was something. *Cancellation*: none. */
+  delete(handle: string): Promise<boolean> {
+    return this.#cache.delete(handle)
+  }
+
+  /** *Cancellation*: none. */
+  clear(): Promise<void> {
+    return this.#cache.clear()
+  }
+
+  stats(): CacheStats {
+    return this.#cache.stats()
+  }
+}
+
+function keyOf(handle: string, index: number): string {
+  return `${handle}/${index}`
+}
+
+function wholeKey(handle: string): string {
+  return `${handle}/whole`
+}

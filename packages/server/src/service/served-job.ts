@@ -1,0 +1,85 @@
+import { HeddleError, type Job } from '@heddle/core'
+
+/** What the second stage is given: what the first one made, and which result is asked for. */
+export interface ItemInput<P> {
+  readonly prepared: P
+  /** 0 is the newest, then -1, -2 … */
+  readonly index: number
+}
+
+/** Milliseconds; the server's own when absent. */
+export interface StageLimits {
+  /** From submit to start. */
+  readonly queue?: number | undefined
+  readonly prepare?: number | undefined
+  readonly item?: number | undefined
+}
+
+export interface ServeJobOptions<I, P, R> {
+  /** The last part of `POST /jobs/:name`: letters, digits, `_` and `-`. */
+  readonly name: string
+  /** The first stage; without `item` its result is the only one. */
+  readonly prepare: Job<I, P>
+  /** The second stage: makes one result from what was prepared. */
+  readonly item?: Job<ItemInput<P>, R> | undefined
+  /** How many results there are. 1 when absent. Asked on the loop for every submit: it must be cheap. */
+  readonly total?: number | ((input: I) => number) | undefined
+  /** Says what is wrong with an input, or nothing: 400 instead of a failed job. Runs on the loop. */
+  readonly check?: ((input: unknown) => string | undefined) | undefined
+  /** Part of the handle: change it when the job computes something else, and stored results are not used. */
+  readonly version?: string | undefined
+  /** What becomes of work that nobody waits for any more. `cancel` when absent. */
+  readonly whenAbandoned?: 'cancel' | 'keep' | undefined
+  readonly limits?: StageLimits | undefined
+}
+
+/** A job as the server knows it. Made by {@link serveJob}. */
+export interface ServedJob {
+  readonly name: string
+  readonly prepare: Job
+  readonly item: Job | undefined
+  readonly version: string
+  readonly whenAbandoned: 'cancel' | 'keep'
+  readonly limits: StageLimits
+  /** @throws what the job's own `total` throws; `HDL_BAD_OPTION` when it is not a count. */
+  totalOf(input: unknown): number
+  check(input: unknown): string | undefined
+  /** Tells served jobs from jobs: modules export both. */
+  readonly isServed: true
+}
+
+const namePattern = /^[A-Za-z0-9_-]{1,64}$/
+const mostItems = 1_000_000
+
+/**
+ * Says how a job is served.
+ *
+ * @throws `HDL_BAD_OPTION` for a name that is no part of an address.
+ * @example
+ * const square = job({ name: 'square' }, (n: number) => n * n)
+ * serveJob({ name: 'square', prepare: square }).totalOf(3) // => 1
+ */
+export function serveJob<I, P, R = P>(options: ServeJobOptions<I, P, R>): ServedJob {
+  const { name, prepare, item, total = 1, check, version = '', whenAbandoned = 'cancel' } = options
+  if (!namePattern.test(name)) {
+    const expected = 'at most 64 letters, digits, "_" and "-"'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'name', value: name, expected })
+  }
+  return {
+    name,
+    prepare: prepare as Job,
+    item: item as Job | undefined,
+    version,
+    whenAbandoned,
+    limits: options.limits ?? {},
+    totalOf: (input) => checkTotal(typeof total === 'number' ? total : total(input as I)),
+    check: (input) => check?.(input),
+    isServed: true,
+  }
+}
+
+function checkTotal(total: number): number {
+  if (Number.isInteger(total) && total >= 1 && total <= mostItems) return total
+  const expected = `a whole number from 1 to ${mostItems}`
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'total', value: total, expected })
+}

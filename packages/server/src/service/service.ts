@@ -1,0 +1,481 @@
+/**
+ * Jobs by content: who shares them, who waits for them, and what becomes of them when nobody does.
+ *
+ * The states of a work and the invariants W1 to W9 are in docs/design/serve.md; tests quote them. Work is
+ * started and joined in one step, without an await (W1); from there the runner takes it to its end.
+ */
+import { HeddleError, isError } from '@heddle/core'
+import {
+  Event,
+  Registry,
+  Slots,
+  highestLoad,
+  type CacheStats,
+  type DispatcherStats,
+  type Kernel,
+  type Load,
+  type RegistryStats,
+  type Seat,
+} from '@heddle/core/lowlevel'
+import { jobOfHandle } from './handle.ts'
+import { findJob, type JobTable } from './job-table.ts'
+import type { Ledger } from './ledger.ts'
+import { Remembered } from './remembered.ts'
+import { Requests, type CancelledState } from './requests.ts'
+import type { ServedJob } from './served-job.ts'
+import {
+  WorkRunner,
+  itemName,
+  note,
+  type Beginning,
+  type WorkRunnerOptions,
+} from './work-runner.ts'
+import { Work, type Hold } from './work.ts'
+
+export interface ServiceOptions extends Pick<
+  WorkRunnerOptions,
+  'store' | 'runner' | 'prepare' | 'items'
+> {
+  readonly jobs: JobTable
+  readonly ledger: Ledger
+  readonly kernel: Kernel
+  /** Told what no request hears of. */
+  readonly onProblem: (what: string, error: unknown) => void
+}
+
+/** What is computed, and the seat it was admitted with. */
+export interface Submission extends Beginning {
+  readonly served: ServedJob
+  readonly input: unknown
+  /** Of this job and this input. */
+  readonly handle: string
+  readonly priority: number
+}
+
+/** Who asks. */
+export interface Caller {
+  readonly request: string
+  readonly slot?: string | undefined
+  /** Aborts when the client has gone. */
+  readonly disconnect: AbortSignal
+  /** Milliseconds until the request must have an answer. */
+  readonly deadline: number
+  /** Milliseconds it waits for a result before it is told that the work goes on. */
+  readonly wait: number
+}
+
+export interface Answer {
+  readonly handle: string
+  readonly index: number
+  readonly total: number
+  /** Absent while the work goes on, or when nobody asked for it. */
+  readonly result?: { readonly value: unknown }
+  readonly isDone: boolean
+}
+
+export interface ServiceStats {
+  /** Handles that are worked on. */
+  readonly works: number
+  /** Requests that can be cancelled. */
+  readonly requests: number
+  readonly load: Load
+  readonly registry: RegistryStats
+  readonly prepare: DispatcherStats
+  readonly items: DispatcherStats
+  readonly cache: CacheStats
+  /** Results that could not be stored. */
+  readonly unstored: number
+}
+
+/** Milliseconds after which who was refused should try again: by then another instance serves. */
+const drainRetryAfter = 5_000
+
+const elapsed: unique symbol = Symbol('elapsed')
+
+/** Failures that are told to who asks for the result later. */
+const rememberedFailures = 1_000
+
+export class JobService {
+  readonly #options: ServiceOptions
+  readonly #registry: Registry<unknown>
+  readonly #slots = new Slots()
+  readonly #requests = new Requests()
+  readonly #works = new Map<string, Work>()
+  readonly #failures = new Remembered<unknown>(rememberedFailures)
+  readonly #runner: WorkRunner
+  #unstored = 0
+  /** The deadline of a drain has passed. */
+  #isOver = false
+
+  constructor(options: ServiceOptions) {
+    this.#options = options
+    this.#registry = new Registry({ name: 'Result', kernel: options.kernel })
+    this.#runner = new WorkRunner({
+      ...options,
+      registry: this.#registry,
+      onUnstored: (name, error) => {
+        this.#unstored++
+        options.onProblem(`The result of ${name} was not stored`, error)
+      },
+      onItemFailed: (name, error) => this.#failures.set(name, error),
+      onEnd: (work, error) => this.#onEnd(work, error),
+    })
+  }
+
+  /**
+   * Takes a seat before the input is read (W3).
+   * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
+   */
+  admit(name: string, priority: number): { readonly served: ServedJob; readonly seat: Seat } {
+    return {
+      served: findJob(this.#options.jobs, name),
+      seat: this.#options.prepare.reserve({ priority }),
+    }
+  }
+
+  /**
+   * Starts or joins work, and answers with its handle once it is durable (W5).
+   *
+   * *Cancellation*: none: who was told nothing submits again and gets the same handle.
+   * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
+   * @throws `HDL_BAD_INPUT`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`.
+   */
+  async acknowledge(submission: Submission, caller: Caller): Promise<Answer> {
+    return this.#acknowledge(this.#join(submission, 0), caller)
+  }
+
+  /**
+   * Starts or joins work, and waits for one of its results.
+   *
+   * *Cancellation*: `disconnect`, `deadline`, the slot and {@link cancel} end this request only; with the
+   * last one the work ends (W4). After `wait` the work is acknowledged and goes on.
+   * *Fairness*: as {@link acknowledge}.
+   * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_TIMEOUT` with the stage,
+   * `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`, what the job threw.
+   */
+  async compute(submission: Submission, index: number, caller: Caller): Promise<Answer> {
+    return this.#wait(this.#join(submission, index), index, caller)
+  }
+
+  /**
+   * Waits for a result by its handle. One that has left the store is made again from what it was made from.
+   *
+   * *Cancellation*: as {@link compute}.
+   * *Fairness*: as {@link acknowledge}.
+   * @throws `HDL_UNKNOWN_RESULT`, and what {@link compute} throws.
+   */
+  async result(handle: string, index: number, caller: Caller): Promise<Answer> {
+    return (
+      this.#ofWork(handle, index, caller) ??
+      (await this.#ofStore(handle, index, caller)) ??
+      // It may have been submitted while the store was read.
+      this.#ofWork(handle, index, caller) ??
+      this.#unknown(handle)
+    )
+  }
+
+  /** @throws `HDL_UNKNOWN_REQUEST`. */
+  cancel(request: string): CancelledState {
+    return this.#requests.cancel(request)
+  }
+
+  /** Deletes the stored results of a handle; work under way is not touched. *Cancellation*: none. */
+  forget(handle: string): Promise<boolean> {
+    this.#failures.delete(handle)
+    return this.#options.store.delete(handle)
+  }
+
+  /** Deletes all stored results. *Cancellation*: none. */
+  async forgetAll(): Promise<void> {
+    this.#failures.clear()
+    await this.#options.store.clear()
+  }
+
+  /**
+   * Goes on with what was acknowledged before the last stop. Resolves when all of it has a seat.
+   *
+   * *Cancellation*: the signal ends it; the rest is found again at the next start.
+   */
+  async restore(signal: AbortSignal): Promise<number> {
+    const { ledger, jobs, prepare, onProblem } = this.#options
+    let restored = 0
+    for (const { runId, work: was } of await ledger.unfinished()) {
+      const served = jobs.get(was.job)
+      if (served === undefined) {
+        onProblem(`Run ${runId} waits for its job`, new HeddleError('HDL_UNKNOWN_JOB', was))
+        continue
+      }
+      const { input, handle, priority } = was
+      const seat = await prepare.waitRoom({ priority, signal })
+      const work = this.#join({ served, input, handle, seat, priority, force: false }, 0)
+      work.holds.add({ request: runId })
+      // Asked for twice before the stop: one of the runs stands for both.
+      if (work.ledger !== undefined) (await ledger.resume(runId, served)).end('cancelled')
+      else work.ledger = ledger.resume(runId, served)
+      restored++
+    }
+    return restored
+  }
+
+  /**
+   * Closes the door, waits for all work to end, and at the deadline ends the rest with `HDL_DRAINING`. What
+   * was acknowledged stays in the ledger.
+   *
+   * *Cancellation*: the signal counts as the deadline.
+   */
+  async drain(deadline: number, signal: AbortSignal): Promise<{ readonly isClean: boolean }> {
+    const settled = this.#settled()
+    const over = new Event({ kernel: this.#options.kernel })
+      .wait({ deadline, signal })
+      .catch(() => elapsed)
+    if ((await Promise.race([settled, over])) !== elapsed) return { isClean: true }
+    this.#isOver = true
+    for (const work of this.#works.values()) work.abort(draining())
+    await this.#ended()
+    return { isClean: false }
+  }
+
+  /** Closes the door; resolves when everything admitted has ended. */
+  async #settled(): Promise<void> {
+    await this.#options.prepare.drain({ retryAfter: drainRetryAfter })
+    await this.#ended()
+  }
+
+  async #ended(): Promise<void> {
+    while (this.#works.size > 0) {
+      await Promise.all(Array.from(this.#works.values(), ({ ended }) => ended))
+    }
+  }
+
+  stats(): ServiceStats {
+    const { prepare, items, store } = this.#options
+    return {
+      works: this.#works.size,
+      requests: this.#requests.size,
+      load: highestLoad([prepare.load(), items.load()])!,
+      registry: this.#registry.stats(),
+      prepare: prepare.stats(),
+      items: items.stats(),
+      cache: store.stats(),
+      unstored: this.#unstored,
+    }
+  }
+
+  // ---- work
+
+  /** One step: the work of this content, started if there is none (W1). It takes the seat, also if it throws. */
+  #join(submission: Submission, index: number): Work {
+    const { served, input, handle, seat, priority } = submission
+    try {
+      if (this.#isOver) throw draining()
+      checkInput(served, input)
+      const known = this.#works.get(handle)
+      const total = known?.total ?? served.totalOf(input)
+      checkIndex(handle, index, total)
+      if (known === undefined) {
+        return this.#start(new Work({ served, input, handle, total, priority }, true), submission)
+      }
+      seat.release()
+      known.raise(priority)
+      return known
+    } catch (error) {
+      seat.release()
+      throw error
+    }
+  }
+
+  #start(work: Work, beginning: Beginning | undefined): Work {
+    this.#works.set(work.handle, work)
+    this.#failures.delete(work.handle)
+    void this.#runner.run(work, beginning)
+    return work
+  }
+
+  /** Ends the work when nobody waits for it and nobody holds it (W4). */
+  #abandon(work: Work, reason: unknown): void {
+    const isWanted = work.holds.size > 0 || this.#registry.active(work.handle) > 0
+    if (work.isEnded || isWanted || work.served.whenAbandoned === 'keep') return
+    // Whoever comes now starts anew: this one is about to end.
+    this.#leave(work)
+    work.abort(reason)
+  }
+
+  #onEnd(work: Work, error: unknown): void {
+    this.#leave(work)
+    const isFailure =
+      error !== undefined && !isError(error, 'HDL_CANCELLED') && !isError(error, 'HDL_DRAINING')
+    if (isFailure) this.#failures.set(work.handle, error)
+  }
+
+  #leave(work: Work): void {
+    if (this.#works.get(work.handle) === work) this.#works.delete(work.handle)
+  }
+
+  // ---- requests
+
+  async #acknowledge(work: Work, { request, slot }: Caller): Promise<Answer> {
+    const { handle, total } = work
+    const hold: Hold = { request }
+    const ticket = slot === undefined ? undefined : this.#slots.take(slot)
+    const release = (): void => {
+      work.holds.delete(hold)
+      ticket?.release()
+      this.#requests.close(request)
+      this.#abandon(work, cancelledBy(handle, request))
+    }
+    this.#requests.open(request, release)
+    work.holds.add(hold)
+    ticket?.signal.addEventListener('abort', release, { once: true })
+    void work.ended.then(release)
+    try {
+      const isStored = (await work.looked) === 'stored'
+      if (!isStored && !work.isEnded) await this.#inLedger(work)
+      return { handle, index: 0, total, isDone: work.state === 'done' }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  async #inLedger(work: Work): Promise<void> {
+    const { served, handle, input, priority } = work
+    if (work.ledger === undefined) {
+      const job = served.name
+      work.ledger = this.#options.ledger.acknowledge(served, { job, handle, input, priority })
+      // It began before it was in the ledger.
+      if (work.state === 'preparing') note(work, (entry) => entry.stage('prepare', 'running'))
+    }
+    await work.ledger
+  }
+
+  async #wait(work: Work, index: number, caller: Caller): Promise<Answer> {
+    const { handle, total } = work
+    const { request: id, disconnect, deadline, wait } = caller
+    using ticket = caller.slot === undefined ? undefined : this.#slots.take(caller.slot)
+    using request = this.#registry.open(handle, index, {
+      disconnect,
+      deadline,
+      slot: ticket,
+      look: () => this.#look(work, index),
+    })
+    this.#requests.open(id, () => request.cancel(cancelledBy(handle, id)))
+    this.#watch(work)
+    try {
+      const value = await this.#within(request.done, wait)
+      if (value !== elapsed) return { handle, index, total, result: { value }, isDone: true }
+    } catch (error) {
+      throw isError(error, 'HDL_TIMEOUT') ? withStage(error, work) : error
+    } finally {
+      this.#requests.close(id)
+    }
+    // It holds the work before the request below leaves it.
+    const answer = this.#acknowledge(work, { ...caller, slot: undefined })
+    request.cancel(new HeddleError('HDL_TIMEOUT', { what: handle, limit: wait, stage: 'wait' }))
+    return { ...(await answer), index }
+  }
+
+  #ofWork(handle: string, index: number, caller: Caller): Promise<Answer> | undefined {
+    const work = this.#works.get(handle)
+    if (work === undefined) return undefined
+    checkIndex(handle, index, work.total)
+    return this.#wait(work, index, caller)
+  }
+
+  async #ofStore(handle: string, index: number, caller: Caller): Promise<Answer | undefined> {
+    const { store, jobs } = this.#options
+    const served = jobs.get(jobOfHandle(handle) ?? '')
+    const options = { signal: caller.disconnect, deadline: caller.deadline }
+    const prepared = served === undefined ? undefined : await store.prepared(handle, options)
+    if (served === undefined || prepared === undefined) return undefined
+    const { total, value } = prepared.value
+    checkIndex(handle, index, total)
+    if (served.item === undefined) return { handle, index, total, result: { value }, isDone: true }
+    const stored = await store.item(handle, index, options)
+    if (stored !== undefined) return { handle, index, total, result: stored, isDone: true }
+    const failure = this.#failures.get(itemName(handle, index))
+    if (failure !== undefined) throw failure
+    const work =
+      this.#works.get(handle) ??
+      this.#start(
+        new Work({ served, input: undefined, handle, total, priority: 0 }, false),
+        undefined,
+      )
+    return this.#wait(work, index, caller)
+  }
+
+  #unknown(handle: string): never {
+    throw this.#failures.get(handle) ?? new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+  }
+
+  /** Told and not stored yet, still to come, or stored: one of them sees a completion (W6). */
+  #look(work: Work, index: number): Found | Promise<Found> {
+    if (work.results.has(index)) return { value: work.results.get(index) }
+    return work.awaits(index) ? undefined : this.#lookInStore(work, index)
+  }
+
+  /** Only results of the second stage leave the work before it ends. */
+  async #lookInStore(work: Work, index: number): Promise<Found> {
+    const { handle } = work
+    const stored = await this.#options.store.item(handle, index)
+    if (stored !== undefined) return stored
+    if (work.isEnded) throw this.#failures.get(itemName(handle, index)) ?? gone(handle, index)
+    work.ask(index)
+    return undefined
+  }
+
+  /** Listens for the moment in which the last of those who wait now has left. */
+  #watch(work: Work): void {
+    if (this.#registry.active(work.handle) === 0) return
+    const gone = this.#registry.gone(work.handle)
+    if (work.watched === gone) return
+    work.watched = gone
+    gone.addEventListener('abort', () => this.#abandon(work, gone.reason), { once: true })
+  }
+
+  /** *Cancellation*: none of its own: what it waits for has a deadline. */
+  async #within(done: Promise<unknown>, wait: number): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<typeof elapsed>()
+    const timer = this.#options.kernel.clock.setTimer(wait, () => resolve(elapsed))
+    try {
+      return await Promise.race([done, promise])
+    } finally {
+      timer.cancel()
+    }
+  }
+}
+
+type Found = { readonly value: unknown } | undefined
+
+function checkInput({ name, check }: ServedJob, input: unknown): void {
+  const problem = check(input)
+  if (problem === undefined) return
+  throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${name}"`, problem })
+}
+
+function checkIndex(handle: string, index: number, total: number): void {
+  if (Number.isInteger(index) && index <= 0 && index > -total) return
+  throw new HeddleError('HDL_NO_SUCH_INDEX', { handle, index, total })
+}
+
+function draining(): HeddleError {
+  return new HeddleError('HDL_DRAINING', { what: 'The server', retryAfter: drainRetryAfter })
+}
+
+function cancelledBy(handle: string, request: string): HeddleError {
+  return new HeddleError('HDL_CANCELLED', {
+    what: handle,
+    source: 'user',
+    by: `request ${request}`,
+  })
+}
+
+/** It was made, could not be stored or has left the store, and the work has ended since. */
+function gone(handle: string, index: number): HeddleError {
+  return new HeddleError('HDL_GONE', { what: `Result ${itemName(handle, index)}` })
+}
+
+/** Says what the request was waiting for when its time was over. */
+function withStage(error: HeddleError<'HDL_TIMEOUT'>, { stage }: Work): HeddleError {
+  const { what, limit, stage: own } = error.details
+  return own === undefined ? new HeddleError('HDL_TIMEOUT', { what, limit, stage }) : error
+}

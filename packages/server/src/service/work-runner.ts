@@ -1,0 +1,240 @@
+/**
+ * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
+ * its signal.
+ */
+import { isError, type HeddleError, type Job } from '@heddle/core'
+import type {
+  Dispatcher,
+  ParentVersion,
+  Registry,
+  Seat,
+  SubmitOptions,
+} from '@heddle/core/lowlevel'
+import type { LedgerEntry } from './ledger.ts'
+import type { Prepared, ResultStore } from './result-store.ts'
+import type { StageRunner } from './run-stage.ts'
+import type { ItemInput } from './served-job.ts'
+import type { Work } from './work.ts'
+
+export interface WorkRunnerOptions {
+  readonly store: ResultStore
+  readonly runner: StageRunner
+  readonly prepare: Dispatcher
+  readonly items: Dispatcher
+  readonly registry: Registry<unknown>
+  /** A result that cannot be stored is told all the same; this is who hears of it. */
+  readonly onUnstored: (name: string, error: unknown) => void
+  /** One result of the second stage failed; the others go on. */
+  readonly onItemFailed: (name: string, error: unknown) => void
+  /** In the same step in which the work ends; undefined when it is done. */
+  readonly onEnd: (work: Work, error: unknown) => void
+}
+
+/** How work begins that may have to be prepared. */
+export interface Beginning {
+  readonly seat: Seat
+  /** Computes again what is stored. */
+  readonly force: boolean
+}
+
+/** The first stage of a handle, and the version that results are derived from. */
+interface Source {
+  readonly prepared: Prepared
+  /** Undefined when it could not be stored: then nothing made from it is. */
+  readonly parent: ParentVersion | undefined
+  /** Results may be stored already. */
+  readonly wasStored: boolean
+  /** All of them are. */
+  readonly isWhole: boolean
+}
+
+export class WorkRunner {
+  readonly #options: WorkRunnerOptions
+
+  constructor(options: WorkRunnerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Never rejects.
+   *
+   * *Cancellation*: the work's signal ends it.
+   * @param beginning Absent when results are made only from what is stored.
+   */
+  async run(work: Work, beginning: Beginning | undefined): Promise<void> {
+    try {
+      using seat = beginning?.seat
+      const found = beginning?.force === true ? undefined : await this.#find(work)
+      work.signal.throwIfAborted()
+      if (found !== undefined) seat?.release()
+      // Somebody may have asked for a result since the look.
+      const isStored = found?.isWhole === true && !work.isAsked
+      work.sayLooked(isStored ? 'stored' : 'missing')
+      const source = isStored ? found : (found ?? (await this.#prepare(work, seat)))
+      const failures: unknown[] = []
+      // The last look for more and the end are one step.
+      for (let isOver = isStored; !isOver; isOver = !work.isAsked) {
+        await this.#make(work, source, failures)
+      }
+      work.end('done')
+      note(work, (entry) => {
+        if (failures.length > 0) entry.stageFailed('items', failures[0])
+        else if (work.served.item !== undefined) entry.stage('items', 'succeeded')
+        entry.end('finished')
+      })
+      this.#options.onEnd(work, undefined)
+    } catch (error) {
+      this.#fail(work, error)
+    }
+  }
+
+  async #find(work: Work): Promise<Source | undefined> {
+    const { handle, served, signal } = work
+    const { store } = this.#options
+    const entry = await store.prepared(handle, { signal })
+    if (entry === undefined) return undefined
+    const isWhole = served.item === undefined || (await store.isWhole(handle, { signal }))
+    return { prepared: entry.value, parent: entry, wasStored: true, isWhole }
+  }
+
+  async #prepare(work: Work, seat: Seat | undefined): Promise<Source> {
+    const { served, input, handle, total } = work
+    const { prepare: job, limits } = served
+    work.state = 'queued'
+    const task = this.#options.prepare.submit(
+      (context) => {
+        work.state = 'preparing'
+        note(work, (entry) => entry.stage('prepare', 'running'))
+        return this.#options.runner.run(job, input, handle, context)
+      },
+      {
+        ...stageOptions(job, work, handle),
+        reservation: seat,
+        queueTimeout: limits.queue,
+        runTimeout: limits.prepare ?? job.timeout,
+      },
+    )
+    work.task = task
+    try {
+      const prepared = { total, value: await task.done }
+      note(work, (entry) => entry.stage('prepare', 'succeeded'))
+      // Told before it is stored (W6).
+      if (served.item === undefined) this.#tell(work, 0, prepared.value)
+      const parent = await this.#keep(handle, () =>
+        this.#options.store.keepPrepared(handle, prepared),
+      )
+      return { prepared, parent, wasStored: false, isWhole: false }
+    } catch (error) {
+      note(work, (entry) => entry.stageFailed('prepare', error))
+      throw error
+    } finally {
+      work.task = undefined
+    }
+  }
+
+  /** Tells every result that is wanted now. */
+  async #make(work: Work, source: Source, failures: unknown[]): Promise<void> {
+    const { item } = work.served
+    if (item === undefined) {
+      while (work.take() !== undefined) this.#tell(work, 0, source.prepared.value)
+      return
+    }
+    if (work.state !== 'making') note(work, (entry) => entry.stage('items', 'running'))
+    work.state = 'making'
+    await this.#makeItems(work, item, source, failures)
+    const { parent } = source
+    const { handle } = work
+    if (!work.isWhole || failures.length > 0 || parent === undefined) return
+    await this.#keep(handle, () => this.#options.store.keepWhole(handle, parent))
+  }
+
+  /** All that are wanted, as many at a time as have a seat. */
+  async #makeItems(work: Work, job: Job, source: Source, failures: unknown[]): Promise<void> {
+    const { signal } = work
+    const making = new Set<Promise<void>>()
+    try {
+      for (;;) {
+        const index = work.take()
+        if (index !== undefined) {
+          const seat = await this.#options.items.waitRoom({ priority: work.priority, signal })
+          const one = this.#makeItem(work, job, index, source, seat)
+            .catch((error: unknown) => void failures.push(error))
+            .finally(() => making.delete(one))
+          making.add(one)
+        } else if (making.size > 0) await Promise.race(making)
+        else break
+      }
+    } finally {
+      // After an abort they end by the same signal.
+      await Promise.all(making)
+    }
+    signal.throwIfAborted()
+  }
+
+  async #makeItem(work: Work, job: Job, index: number, source: Source, seat: Seat): Promise<void> {
+    const { handle, signal } = work
+    const { store, items, registry, runner } = this.#options
+    const name = itemName(handle, index)
+    using held = seat
+    try {
+      const stored = source.wasStored ? await store.item(handle, index, { signal }) : undefined
+      if (stored !== undefined) return this.#tell(work, index, stored.value)
+      const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
+      const value = await items.run((context) => runner.run(job, input, name, context), {
+        ...stageOptions(job, work, name),
+        reservation: held,
+        runTimeout: work.served.limits.item ?? job.timeout,
+      })
+      this.#tell(work, index, value)
+      const { parent } = source
+      if (parent !== undefined)
+        await this.#keep(name, () => store.keepItem(handle, index, value, parent))
+    } catch (error) {
+      if (!signal.aborted) this.#options.onItemFailed(name, error)
+      registry.notifyError(handle, index, error)
+      throw error
+    } finally {
+      work.made(index)
+    }
+  }
+
+  #tell(work: Work, index: number, value: unknown): void {
+    work.results.set(index, value)
+    this.#options.registry.notifySuccess(work.handle, index, value)
+  }
+
+  /** What cannot be stored is computed again for whoever asks next. */
+  async #keep<T>(name: string, keep: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await keep()
+    } catch (error) {
+      this.#options.onUnstored(name, error)
+      return undefined
+    }
+  }
+
+  #fail(work: Work, error: unknown): void {
+    const { handle } = work
+    work.end('ended', error)
+    // What is drained was acknowledged, and is gone on with after the next start.
+    if (!isError(error, 'HDL_DRAINING')) {
+      note(work, (entry) => entry.end(isError(error, 'HDL_CANCELLED') ? 'cancelled' : 'finished'))
+    }
+    this.#options.onEnd(work, error)
+    for (const index of work.asked) this.#options.registry.notifyError(handle, index, error)
+  }
+}
+
+export function itemName(handle: string, index: number): string {
+  return `${handle}/${index}`
+}
+
+/** Writes to the ledger if the work is in it; in the order of the calls. */
+export function note(work: Work, write: (entry: LedgerEntry) => void): void {
+  // Whoever waits for the acknowledgement is told when it fails.
+  work.ledger?.then(write).catch((error: HeddleError) => void error)
+}
+
+function stageOptions(job: Job, { priority, signal }: Work, name: string): SubmitOptions {
+  return { name, priority, signal, needs: job.needs }
+}
