@@ -105,7 +105,8 @@ async function analyzeTogether(
   const parsed = new Map(read.parsed.map((one) => [one.file, one]))
   const textOf = (file: string): string | undefined => parsed.get(file)?.text
   const parts = await partsOf(files, textOf, new Resolver(files), clock, signal)
-  const counters = { unit: 0, class: 0, file: 0 }
+  const known = cache?.loweredFor(root, options.guards)
+  let firstUnit = 0
   const results: PartResult[] = []
   for (const [index, part] of parts.entries()) {
     const isFirst = index === 0
@@ -119,7 +120,8 @@ async function analyzeTogether(
       // As in a part that is analysed alone.
       resolver: new Resolver(part),
       clock,
-      counters,
+      firstUnit,
+      known,
       useTypes:
         types &&
         (async (program) => {
@@ -129,7 +131,9 @@ async function analyzeTogether(
           return told
         }),
     } satisfies PartContext
-    results.push(await analyzePart(own, isFirst ? clock.now() - began : 0, context))
+    const result = await analyzePart(own, isFirst ? clock.now() - began : 0, context)
+    firstUnit += result.functions
+    results.push(result)
   }
   return { results, textOf }
 }

@@ -65,9 +65,8 @@ export async function readProgram(options: ReadOptions): Promise<ReadProgram> {
 export class SourceCache {
   readonly #files = new Map<string, ReadFile>()
 
-  get(file: string, stamp: string): ReadFile | undefined {
-    const known = this.#files.get(file)
-    return known?.stamp === stamp ? known : undefined
+  get(file: string): ReadFile | undefined {
+    return this.#files.get(file)
   }
 
   put(file: string, read: ReadFile): void {
@@ -83,8 +82,8 @@ export class SourceCache {
 
 function readOne(file: string, { root, texts, cache }: ReadOptions): ReadFile {
   const stamp = cache === undefined ? '' : stampOf(file, texts.overlay(file))
-  const known = cache?.get(file, stamp)
-  if (known !== undefined) return known
+  const known = cache?.get(file)
+  if (known?.stamp === stamp) return known
   const name = toSlashes(path.relative(root, file))
   const source = texts.of(file)
   if ('reason' in source) {
@@ -94,7 +93,9 @@ function readOne(file: string, { root, texts, cache }: ReadOptions): ReadFile {
     const kind = reason === 'too-large' ? 'too-large' : 'unreadable'
     return { stamp, parsed: undefined, diagnostics: [{ kind, file: name, message, isIncomplete }] }
   }
-  const parsed = parseSource(file, source.text)
+  // Touched, or changed and changed back: the tree of the same text is the same, and what hangs on it.
+  const isSame = known?.parsed?.text === source.text
+  const parsed = (isSame ? known.parsed : undefined) ?? parseSource(file, source.text)
   const diagnostics = parseDiagnostics(parsed, name)
   if (source.warning !== undefined) {
     diagnostics.push({

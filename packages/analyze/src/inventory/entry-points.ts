@@ -29,7 +29,9 @@ export function namedRoots(model: LoopModel): readonly NamedRoot[] {
   }
   return roots.toSorted(
     (a, b) =>
-      a.unit.file.id - b.unit.file.id || a.unit.start - b.unit.start || a.unit.id - b.unit.id,
+      a.unit.file.module.id - b.unit.file.module.id ||
+      a.unit.start - b.unit.start ||
+      a.unit.id - b.unit.id,
   )
 }
 

@@ -2,11 +2,12 @@
 import path from 'node:path'
 import type { Diagnostic } from '../analysis.ts'
 import type { ParsedFile } from '../frontend/parse.ts'
+import { KeptFile } from './kept-file.ts'
 import { link } from './link.ts'
 import type { ResolveImport } from './link.ts'
-import { LocationTable } from './locations.ts'
 import { lowerFile } from './lower.ts'
-import type { Counters, Lowered } from './lower.ts'
+import type { Lowered } from './lower.ts'
+import type { LoweredFiles } from './lowered-files.ts'
 import type { Program } from './program.ts'
 
 export interface BuildOptions {
@@ -15,28 +16,35 @@ export interface BuildOptions {
   readonly resolve: ResolveImport
   /** Functions that run what they are given alone: `withTenantLock`. */
   readonly guards?: readonly string[] | undefined
-  /** Of programs that will be joined to one: their numbers go on. */
-  readonly counters?: Counters | undefined
+  /** The number of the first unit: of programs that will be joined to one, they go on. Default 0. */
+  readonly firstUnit?: number | undefined
+  /** Files that were lowered before, with the same root and the same guards. */
+  readonly known?: LoweredFiles | undefined
 }
 
 export interface Built {
   readonly program: Program
   readonly diagnostics: readonly Diagnostic[]
+  /** Gives its files to those who come next. The program must not be used any more. */
+  readonly giveBack: () => void
 }
 
-/** Lowers every file and links them. Never throws for what is in a file. */
+/** Lowers every file that is not known and links them. Never throws for what is in a file. */
 export function buildProgram(options: BuildOptions): Built {
-  const table = new LocationTable()
-  const { counters = { unit: 0, class: 0, file: 0 } } = options
+  const { root, files, resolve, firstUnit = 0, known } = options
   const guards = new Set(options.guards)
-  const lowered: Lowered[] = []
-  const diagnostics: Diagnostic[] = []
-  for (const parsed of options.files) {
-    const relative = path.relative(options.root, parsed.file).replaceAll('\\', '/')
-    const one = lowerFile(parsed, relative, table, counters, guards)
-    lowered.push(one)
-    diagnostics.push(...one.diagnostics)
+  const kept: KeptFile[] = []
+  const lower = (parsed: ParsedFile): Lowered => {
+    const relative = path.relative(root, parsed.file).replaceAll('\\', '/')
+    const before = known?.take(parsed)
+    const lowered = before?.lowered ?? lowerFile(parsed, relative, guards)
+    if (known !== undefined) kept.push(before ?? new KeptFile(lowered))
+    return lowered
   }
-  const program = link({ root: options.root, lowered, table, resolve: options.resolve })
-  return { program, diagnostics }
+  const lowered = files.map(lower)
+  return {
+    program: link({ root, lowered, resolve, firstUnit }),
+    diagnostics: lowered.flatMap((one) => one.diagnostics),
+    giveBack: () => kept.forEach((one) => known?.giveBack(one)),
+  }
 }

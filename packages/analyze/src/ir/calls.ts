@@ -223,8 +223,8 @@ function lowerMemberCallee(
 }
 
 /** Shared by all calls that have none: most have none. */
-const noCallbacks: readonly CallbackUse[] = []
-const noTargets: readonly FunctionUnit[] = []
+export const noCallbacks: readonly CallbackUse[] = []
+export const noTargets: readonly FunctionUnit[] = []
 
 export function addCallback(site: CallSite, use: CallbackUse): void {
   site.callbacks = [...site.callbacks, use]

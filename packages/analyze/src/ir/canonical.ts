@@ -26,6 +26,7 @@ export function canonicalise(
 
   function canonicalOf(location: Location): Location {
     if (location.imported !== undefined) return variableOf(location) ?? location
+    if (location.scope === 'external') return table.firstOf(location)
     if (location.scope === 'instance' && location.depth === 1 && location.class !== undefined) {
       let owner = location.class
       for (let base = owner.superClass; base !== undefined; base = base.superClass)

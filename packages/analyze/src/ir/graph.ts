@@ -96,7 +96,7 @@ const noEvents: readonly Event[] = []
 
 export class Block {
   readonly id: number
-  /** Changed by `add` and `dropLast` only. */
+  /** Changed by `add` and `dropLast` only, and taken back by who keeps the file. */
   events: readonly Event[] = noEvents
   /** Changed by `linkTo` only. */
   next: readonly Block[] = noBlocks

@@ -7,7 +7,8 @@
 import { addCallback } from './calls.ts'
 import { canonicalise } from './canonical.ts'
 import { isKnownRole, roleOf } from './callbacks.ts'
-import type { Location, LocationTable } from './locations.ts'
+import { LocationTable } from './locations.ts'
+import type { Location } from './locations.ts'
 import type { Lowered } from './lower.ts'
 import type {
   Callee,
@@ -30,8 +31,9 @@ export type ResolveImport = (fromFile: string, specifier: string) => string | un
 export interface LinkOptions {
   readonly root: string
   readonly lowered: readonly Lowered[]
-  readonly table: LocationTable
   readonly resolve: ResolveImport
+  /** The number of the first unit. */
+  readonly firstUnit: number
 }
 
 export function link(options: LinkOptions): Program {
@@ -66,6 +68,7 @@ const farthest = 12
 
 class Linker {
   readonly #options: LinkOptions
+  readonly #table: LocationTable
   readonly #files = new Map<string, Lowered>()
   readonly #scopes = new Map<FileUnit, Scope>()
   readonly #classesByName = new Map<string, ClassUnit[]>()
@@ -73,6 +76,7 @@ class Linker {
 
   constructor(options: LinkOptions) {
     this.#options = options
+    this.#table = LocationTable.ofProgram(options.lowered.map(({ file }) => file))
     for (const one of options.lowered) {
       this.#files.set(one.file.parsed.file, one)
       this.#scopes.set(one.file, one.scope)
@@ -80,21 +84,22 @@ class Linker {
   }
 
   run(): Program {
-    const { lowered, table, root } = this.#options
+    const { lowered, root, firstUnit } = this.#options
     const files = lowered.map((one) => one.file)
     this.#indexClasses(files)
     for (const file of files) this.#markExports(file)
     for (const file of files) for (const one of file.classes) this.#linkClass(one)
     const units = files.flatMap((file) => file.units)
     const classes = files.flatMap((file) => file.classes)
+    for (let at = 0; at < units.length; at++) units[at]!.id = firstUnit + at
     canonicalise(
-      table,
+      this.#table,
       (location) => this.#typeOf(location),
       (location) => this.#variableOf(location),
     )
     for (const unit of units) for (const site of unit.calls) this.#linkCall(site)
     assignReach(units, classes)
-    return { root, files, units, classes, locations: table.all }
+    return { root, files, units, classes, locations: this.#table.all }
   }
 
   #indexClasses(files: readonly FileUnit[]): void {
@@ -180,7 +185,7 @@ class Linker {
     const from = imported === undefined ? undefined : this.#import(file, imported.source)
     if (imported === undefined || from === undefined || depth > farthest) return undefined
     const found = from.exports.get(imported.name)
-    const { table } = this.#options
+    const table = this.#table
     if (found?.kind === 'from')
       return this.#variableOf(table.imported(from, found.source, found.name), depth + 1)
     if (found?.kind !== 'local') return undefined

@@ -5,7 +5,12 @@
  * itself does so on the same instance. Paths have at most three fields. Entries of containers have
  * the key as a value number: the same number is the same entry, another one may be the same.
  *
- * I1. One object per location: they are compared by identity.
+ * Every file has a table of its own, so lowering it is about nothing else. Linking looks at all of them as
+ * one, and what it adds is not in any of theirs.
+ *
+ * I1. One object per location of a file: they are compared by identity. What is outside of the process may
+ *     be named in several files; the first of them is canonical.
+ * I2. A key is unlike that of any other location of the process, except where it is the same thing outside.
  *
  * They are asked for at every name and every field of the program, so each is found by what it is a part
  * of and its own name; the key as one text is put together only once.
@@ -22,7 +27,8 @@ export type LocationScope =
   | 'external'
 
 export class Location {
-  readonly id: number
+  /** Its place in the table of the program. Set by linking. */
+  id: number
   readonly key: string
   /** As people name it. */
   readonly name: string
@@ -75,21 +81,44 @@ type NewLocation = Pick<Location, Always> & {
 
 const maxDepth = 3
 
+/** What has named parts: objects of a class, the imports of a module, another location. */
+type Whole = ClassUnit | FileUnit | Location
+
+type Parts = Map<string, Location>
+
 export class LocationTable {
   readonly all: Location[] = []
-  /** By the number of the class, and of the binding. */
-  readonly #instances = new Map<number, Map<string, Location>>()
+  readonly #fields = new Map<Whole, Parts>()
+  readonly #entries = new Map<Location, Parts>()
+  /** By the number of the binding. */
   readonly #variables = new Map<number, Location>()
   readonly #parameters = new Map<number, Location>()
-  readonly #imported = new Map<string, Location>()
   readonly #external = new Map<string, Location>()
-  /** By the number of the location they are a part of. */
-  readonly #fields = new Map<number, Map<string, Location>>()
-  readonly #entries = new Map<number, Map<string, Location>>()
+  #isOfProgram = false
+
+  /** The tables of files as one. It stays apart from them: theirs do not change any more. */
+  static ofProgram(files: readonly FileUnit[]): LocationTable {
+    const table = new LocationTable()
+    table.#isOfProgram = true
+    for (const file of files) {
+      for (const location of file.locations.all) {
+        location.id = table.all.length
+        table.all.push(location)
+        if (location.scope === 'external' && !table.#external.has(location.key))
+          table.#external.set(location.key, location)
+      }
+    }
+    return table
+  }
+
+  /** Where else something of this file may be known. */
+  #tableOf(file: FileUnit): LocationTable {
+    return this.#isOfProgram ? file.locations : this
+  }
 
   instance(owner: ClassUnit, field: string): Location {
-    const fields = partsIn(this.#instances, owner.id)
-    let found = fields.get(field)
+    const fields = partsIn(this.#fields, owner)
+    let found = fields.get(field) ?? this.#tableOf(owner.file).#fields.get(owner)?.get(field)
     if (found === undefined) {
       found = this.#add({
         key: `${owner.id}.${field}`,
@@ -106,7 +135,7 @@ export class LocationTable {
   }
 
   variable(file: FileUnit, unit: FunctionUnit, name: string, binding: number): Location {
-    let found = this.#variables.get(binding)
+    let found = this.#variables.get(binding) ?? this.#tableOf(file).#variables.get(binding)
     if (found === undefined) {
       found = this.#add({
         key: `v${binding}`,
@@ -124,11 +153,12 @@ export class LocationTable {
 
   /** A variable of another module; linking finds which. */
   imported(file: FileUnit, source: string, name: string): Location {
-    const key = `i${file.id}:${source}:${name}`
-    let found = this.#imported.get(key)
+    const imports = partsIn(this.#fields, file)
+    const from = `${source}:${name}`
+    let found = imports.get(from) ?? this.#tableOf(file).#fields.get(file)?.get(from)
     if (found === undefined) {
       found = this.#add({
-        key,
+        key: `i${file.id}:${from}`,
         name,
         scope: 'module',
         field: name,
@@ -137,7 +167,7 @@ export class LocationTable {
         file,
         imported: { source, name },
       })
-      this.#imported.set(key, found)
+      imports.set(from, found)
     }
     return found
   }
@@ -163,8 +193,8 @@ export class LocationTable {
   /** `parent.field`; undefined when the path is too long to be followed. */
   field(parent: Location, field: string): Location | undefined {
     if (parent.depth >= maxDepth) return undefined
-    const fields = partsIn(this.#fields, parent.id)
-    let found = fields.get(field)
+    const fields = partsIn(this.#fields, parent)
+    let found = fields.get(field) ?? this.#tableOf(parent.file).#fields.get(parent)?.get(field)
     if (found === undefined) {
       found = this.#add({
         key: `${parent.key}.${field}`,
@@ -183,9 +213,10 @@ export class LocationTable {
   }
 
   entry(container: Location, keyNumber: string | undefined, keyText: string): Location {
-    const entries = partsIn(this.#entries, container.id)
+    const entries = partsIn(this.#entries, container)
     const number = keyNumber ?? '?'
-    let found = entries.get(number)
+    let found =
+      entries.get(number) ?? this.#tableOf(container.file).#entries.get(container)?.get(number)
     if (found === undefined) {
       found = this.#add({
         key: `${container.key}[${number}]`,
@@ -222,6 +253,11 @@ export class LocationTable {
     return found
   }
 
+  /** The first that names the same thing outside of the process. */
+  firstOf(external: Location): Location {
+    return this.#external.get(external.key) ?? external
+  }
+
   #add(made: NewLocation): Location {
     const location = new Location(this.all.length, made)
     this.all.push(location)
@@ -229,8 +265,8 @@ export class LocationTable {
   }
 }
 
-function partsIn(of: Map<number, Map<string, Location>>, id: number): Map<string, Location> {
-  let parts = of.get(id)
-  if (parts === undefined) of.set(id, (parts = new Map()))
+function partsIn<T>(of: Map<T, Parts>, whole: T): Parts {
+  let parts = of.get(whole)
+  if (parts === undefined) of.set(whole, (parts = new Map()))
   return parts
 }

@@ -11,7 +11,7 @@ import { lowerExpression } from './expressions.ts'
 import { HostLowering } from './host.ts'
 import type { FileLowering, UnitOptions } from './host.ts'
 import { declareParams, lowerBody } from './inline.ts'
-import type { LocationTable } from './locations.ts'
+import { LocationTable } from './locations.ts'
 import { keyName } from './nodes.ts'
 import type { AnyFunction, AnyNode } from './nodes.ts'
 import { OwnCallbacks } from './own-callbacks.ts'
@@ -31,23 +31,19 @@ export interface Lowered {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Numbers for units and classes across files. */
-export interface Counters {
-  unit: number
-  class: number
-  file: number
-}
-
-export function lowerFile(
-  parsed: ParsedFile,
-  path: string,
-  table: LocationTable,
-  counters: Counters,
-  guards: ReadonlySet<string>,
-): Lowered {
-  const lowering = new LowerFile(parsed, path, table, counters, guards)
+/**
+ * Lowers a file. The result depends on these three and on no other file.
+ *
+ * @param path Relative to the root.
+ * @param guards Functions that run what they are given alone.
+ */
+export function lowerFile(parsed: ParsedFile, path: string, guards: ReadonlySet<string>): Lowered {
+  const lowering = new LowerFile(parsed, path, guards)
   return lowering.run()
 }
+
+let nextFile = 0
+let nextClass = 0
 
 interface Pending {
   readonly unit: FunctionUnit
@@ -60,11 +56,10 @@ const annotationPattern = /@(serial|requestScoped|guardedBy\([^)]*\))/g
 
 class LowerFile implements FileLowering {
   readonly file: FileUnit
-  readonly table: LocationTable
+  readonly table = new LocationTable()
   readonly prototypes: ReadonlySet<string>
   readonly guards: ReadonlySet<string>
   readonly ownCallbacks: OwnCallbacks
-  readonly #counters: Counters
   readonly #units = new Map<object, FunctionUnit>()
   readonly #classes = new Map<object, ClassUnit>()
   readonly #queue: Pending[] = []
@@ -72,25 +67,18 @@ class LowerFile implements FileLowering {
   readonly #diagnostics: Diagnostic[] = []
   readonly #annotations: { readonly end: number; readonly names: readonly string[] }[]
 
-  constructor(
-    parsed: ParsedFile,
-    path: string,
-    table: LocationTable,
-    counters: Counters,
-    guards: ReadonlySet<string>,
-  ) {
-    this.table = table
+  constructor(parsed: ParsedFile, path: string, guards: ReadonlySet<string>) {
     this.guards = guards
     this.ownCallbacks = new OwnCallbacks(parsed.program)
-    this.#counters = counters
     this.prototypes = prototypesIn(parsed.text)
     this.#annotations = annotationsOf(parsed)
     const file = {
-      id: counters.file++,
+      id: nextFile++,
       path,
       parsed,
       units: [] as FunctionUnit[],
       classes: [] as ClassUnit[],
+      locations: this.table,
       exports: new Map(),
       exportAll: [],
       imports: new Map(),
@@ -160,7 +148,7 @@ class LowerFile implements FileLowering {
     const named = own === undefined ? undefined : isConstructorFunction ? own : `${prefix}${own}`
     const namedAs = named ?? parent?.namedAs ?? '<module>'
     const unit: FunctionUnit = {
-      id: this.#counters.unit++,
+      id: this.file.units.length,
       file: this.file,
       name: named ?? `${namedAs}.<callback>`,
       namedAs,
@@ -207,7 +195,7 @@ class LowerFile implements FileLowering {
 
   newClass(name: string, start: number, end: number, superName?: string, scope?: Scope): ClassUnit {
     const unit: ClassUnit = {
-      id: this.#counters.class++,
+      id: nextClass++,
       file: this.file,
       name,
       start,
@@ -219,6 +207,7 @@ class LowerFile implements FileLowering {
       fieldTypes: new Map(),
       fieldClasses: new Map(),
       isExported: false,
+      superClass: undefined,
       subclasses: [],
     }
     this.file.classes.push(unit)

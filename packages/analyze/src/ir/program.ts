@@ -13,7 +13,7 @@
  */
 import type { ParsedFile } from '../frontend/parse.ts'
 import type { Access, Check, Graph } from './graph.ts'
-import type { Location } from './locations.ts'
+import type { Location, LocationTable } from './locations.ts'
 import type { AnyFunction, AnyNode } from './nodes.ts'
 import type { Scope } from './scope.ts'
 import type { Value } from './values.ts'
@@ -34,6 +34,7 @@ export type Reach =
   | 'start-up'
 
 export interface FileUnit {
+  /** Unlike that of any other in this process; says nothing about the order of files. */
   readonly id: number
   /** Relative to the root, with `/`. */
   readonly path: string
@@ -42,6 +43,8 @@ export interface FileUnit {
   readonly module: FunctionUnit
   readonly units: FunctionUnit[]
   readonly classes: ClassUnit[]
+  /** Those that its text names. */
+  readonly locations: LocationTable
   /** Exported name → what it is; `default` and `*` included. Re-exports name another module. */
   readonly exports: Map<string, Exported>
   /** Modules whose names are all exported again: `export * from './x'`. */
@@ -57,6 +60,7 @@ export type Exported =
   | { readonly kind: 'from'; readonly source: string; readonly name: string }
 
 export interface ClassUnit {
+  /** Unlike that of any other in this process; says nothing about the order of classes. */
   readonly id: number
   readonly file: FileUnit
   readonly name: string
@@ -73,7 +77,7 @@ export interface ClassUnit {
   readonly fieldClasses: Map<string, NameInScope>
   isExported: boolean
   /** Filled by linking. */
-  superClass?: ClassUnit
+  superClass: ClassUnit | undefined
   readonly subclasses: ClassUnit[]
 }
 
@@ -85,7 +89,8 @@ export interface NameInScope {
 export type Visibility = 'public' | 'private' | 'local'
 
 export interface FunctionUnit {
-  readonly id: number
+  /** Its place in the program. Set by linking. */
+  id: number
   readonly file: FileUnit
   /** Qualified: `Client.connect`, `Crawler.prototype.start`, `start.<callback>`. */
   readonly name: string

@@ -6,7 +6,7 @@ import { countLines } from '../frontend/lines.ts'
 import type { ReadProgram } from '../frontend/read-program.ts'
 import type { Resolver } from '../frontend/resolve/resolve.ts'
 import { buildProgram } from '../ir/build.ts'
-import type { Counters } from '../ir/lower.ts'
+import type { LoweredFiles } from '../ir/lowered-files.ts'
 import type { Program } from '../ir/program.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import { runRules } from '../rules/index.ts'
@@ -22,7 +22,10 @@ export interface PartContext {
   readonly resolver: Resolver
   /** Links what only the compiler knows; absent without types. */
   readonly useTypes?: ((program: Program) => Promise<readonly Diagnostic[]>) | undefined
-  readonly counters?: Counters | undefined
+  /** The number of its first function. Default 0. */
+  readonly firstUnit?: number | undefined
+  /** What earlier runs have lowered. */
+  readonly known?: LoweredFiles | undefined
   readonly clock: Clock
 }
 
@@ -36,7 +39,7 @@ export interface PartContext {
 export async function analyzePart(
   { parsed, diagnostics: told }: ReadProgram,
   parseMs: number,
-  { options, catalogue, resolver, useTypes, counters, clock }: PartContext,
+  { options, catalogue, resolver, useTypes, firstUnit, known, clock }: PartContext,
 ): Promise<PartResult> {
   let began = clock.now()
   /** Between phases others get their turn, and the signal is looked at. */
@@ -47,16 +50,18 @@ export async function analyzePart(
     began = clock.now()
     return ms
   }
-  const { program, diagnostics: ofBuild } = buildProgram({
+  const built = buildProgram({
     root: options.root,
     files: parsed,
     guards: options.guards,
-    counters,
+    firstUnit,
+    known,
     resolve(fromFile, specifier) {
       const target = resolver.resolveImport(fromFile, specifier)
       return target.kind === 'file' ? target.file : undefined
     },
   })
+  const { program } = built
   const lower = await turn()
   const ofTypes = (await useTypes?.(program)) ?? []
   const types = await turn()
@@ -67,13 +72,21 @@ export async function analyzePart(
   const blocking = runBlocking(program, catalogue, options.rules)
   const findings = [...races.findings, ...blocking.findings]
   const extents = new Extents(program.files, findings)
-  return {
+  const result = {
     findings: findings.map((finding) => ({ finding, extent: extents.of(finding) })),
-    diagnostics: [...told, ...ofBuild, ...ofTypes, ...races.diagnostics, ...blocking.diagnostics],
+    diagnostics: [
+      ...told,
+      ...built.diagnostics,
+      ...ofTypes,
+      ...races.diagnostics,
+      ...blocking.diagnostics,
+    ],
     files: parsed.map(({ file }) => file),
     lines: parsed.reduce((sum, one) => sum + countLines(one.text), 0),
     functions: program.units.length,
     ms: { parse: parseMs, lower, types, summaries, rules: racesMs + (clock.now() - began) },
-    ...(options.keepsProgram === true && { program }),
   }
+  if (options.keepsProgram === true) return { ...result, program }
+  built.giveBack()
+  return result
 }

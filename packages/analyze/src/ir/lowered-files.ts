@@ -1,0 +1,24 @@
+import type { ParsedFile } from '../frontend/parse.ts'
+import type { KeptFile } from './kept-file.ts'
+
+/**
+ * Lowered files of earlier programs, by their trees: they go when the trees go.
+ *
+ * I1. A file is in one program at a time. Who takes it has it alone until it is given back, so runs that
+ *     overlap do not meet, and what is never given back is nobody else's.
+ * I2. What is here is as lowering made it.
+ */
+export class LoweredFiles {
+  readonly #files = new WeakMap<ParsedFile, KeptFile>()
+
+  take(parsed: ParsedFile): KeptFile | undefined {
+    const kept = this.#files.get(parsed)
+    this.#files.delete(parsed)
+    return kept
+  }
+
+  giveBack(kept: KeptFile): void {
+    kept.restore()
+    this.#files.set(kept.lowered.file.parsed, kept)
+  }
+}
