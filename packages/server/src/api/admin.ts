@@ -1,24 +1,11 @@
 /** What operators do: look at the cache, empty it, drain. */
 import type { FastifyInstance } from 'fastify'
 import { HeddleError } from '@heddle/core'
+import type { JobService } from '../service/service.ts'
 import type { ApiContext } from './context.ts'
 
 export function adminRoutes(app: FastifyInstance, { service, drain }: ApiContext): void {
-  app.post('/cache', async (request) => {
-    const { action, handle } = bodyOf(request.body)
-    switch (action) {
-      case 'info':
-        return { success: true, cache: service.stats().cache }
-      case 'flush':
-        await service.forgetAll()
-        return { success: true }
-      case 'delete':
-        if (typeof handle !== 'string') throw bad('handle', 'the handle whose results to delete')
-        return { success: await service.forget(handle), handle }
-      default:
-        throw bad('action', '"info", "flush" or "delete"')
-    }
-  })
+  app.post('/cache', (request) => manage(service, bodyOf(request.body)))
 
   app.post('/drain', (request, reply) => {
     const { deadline_ms: deadline } = bodyOf(request.body)
@@ -30,7 +17,25 @@ export function adminRoutes(app: FastifyInstance, { service, drain }: ApiContext
   })
 }
 
-function bodyOf(body: unknown): Readonly<Record<string, unknown>> {
+/** *Cancellation*: none: it waits for the store only. */
+async function manage(service: JobService, { action, handle }: Body): Promise<object> {
+  switch (action) {
+    case 'info':
+      return { success: true, cache: service.stats().cache }
+    case 'flush':
+      await service.forgetAll()
+      return { success: true }
+    case 'delete':
+      if (typeof handle !== 'string') throw bad('handle', 'the handle whose results to delete')
+      return { success: await service.forget(handle), handle }
+    default:
+      throw bad('action', '"info", "flush" or "delete"')
+  }
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+function bodyOf(body: unknown): Body {
   if (body === undefined || body === '') return {}
   let value: unknown
   try {
@@ -38,7 +43,7 @@ function bodyOf(body: unknown): Readonly<Record<string, unknown>> {
   } catch {
     // Told below: it is not an object.
   }
-  if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+  if (typeof value === 'object' && value !== null) return value as Body
   throw bad('The body', 'a JSON object')
 }
 

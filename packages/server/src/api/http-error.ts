@@ -58,7 +58,7 @@ function ofHeddle(error: HeddleError): HttpError {
   const isQueueTimeout = isError(error, 'HDL_TIMEOUT') && error.details.stage === 'queue'
   const [status, code] = isQueueTimeout
     ? [503, 'timeout']
-    : (byCode[error.code as ErrorCode] ?? [500, 'job_failed'])
+    : (byCode[error.code] ?? [500, 'job_failed'])
   const stage = isError(error, 'HDL_TIMEOUT') ? error.details.stage : undefined
   const retryAfter = status === 503 ? (error.retryAfter ?? usualRetryAfter) : undefined
   return {

@@ -9,6 +9,7 @@ import {
   Event,
   Registry,
   Slots,
+  describe,
   highestLoad,
   type CacheStats,
   type DispatcherStats,
@@ -101,7 +102,7 @@ export class JobService {
   readonly #slots = new Slots()
   readonly #requests = new Requests()
   readonly #works = new Map<string, Work>()
-  readonly #failures = new Remembered<unknown>(rememberedFailures)
+  readonly #failures = new Remembered<Error>(rememberedFailures)
   readonly #runner: WorkRunner
   #unstored = 0
   /** The deadline of a drain has passed. */
@@ -117,7 +118,7 @@ export class JobService {
         this.#unstored++
         options.onProblem(`The result of ${name} was not stored`, error)
       },
-      onItemFailed: (name, error) => this.#failures.set(name, error),
+      onItemFailed: (name, error) => this.#failures.set(name, asError(error)),
       onEnd: (work, error) => this.#onEnd(work, error),
     })
   }
@@ -304,7 +305,7 @@ export class JobService {
     this.#leave(work)
     const isFailure =
       error !== undefined && !isError(error, 'HDL_CANCELLED') && !isError(error, 'HDL_DRAINING')
-    if (isFailure) this.#failures.set(work.handle, error)
+    if (isFailure) this.#failures.set(work.handle, asError(error))
   }
 
   #leave(work: Work): void {
@@ -418,7 +419,7 @@ export class JobService {
     const { handle } = work
     const stored = await this.#options.store.item(handle, index)
     if (stored !== undefined) return stored
-    if (work.isEnded) throw this.#failures.get(itemName(handle, index)) ?? gone(handle, index)
+    if (work.isEnded) throw this.#failures.get(itemName(handle, index)) ?? lost(handle, index)
     work.ask(index)
     return undefined
   }
@@ -446,15 +447,20 @@ export class JobService {
 
 type Found = { readonly value: unknown } | undefined
 
-function checkInput({ name, check }: ServedJob, input: unknown): void {
-  const problem = check(input)
+function checkInput(served: ServedJob, input: unknown): void {
+  const problem = served.check(input)
   if (problem === undefined) return
-  throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${name}"`, problem })
+  throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${served.name}"`, problem })
 }
 
 function checkIndex(handle: string, index: number, total: number): void {
   if (Number.isInteger(index) && index <= 0 && index > -total) return
   throw new HeddleError('HDL_NO_SUCH_INDEX', { handle, index, total })
+}
+
+/** Jobs may throw anything. */
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(describe(thrown))
 }
 
 function draining(): HeddleError {
@@ -470,7 +476,7 @@ function cancelledBy(handle: string, request: string): HeddleError {
 }
 
 /** It was made, could not be stored or has left the store, and the work has ended since. */
-function gone(handle: string, index: number): HeddleError {
+function lost(handle: string, index: number): HeddleError {
   return new HeddleError('HDL_GONE', { what: `Result ${itemName(handle, index)}` })
 }
 

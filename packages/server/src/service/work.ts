@@ -93,7 +93,9 @@ export class Work implements NewWork {
         return 'prepare'
       case 'making':
         return 'item'
-      default:
+      case 'looking':
+      case 'done':
+      case 'ended':
         return 'request'
     }
   }
