@@ -71,14 +71,20 @@ export interface Home {
 export async function openHome(directory: string, name: string, durable: boolean): Promise<Home> {
   for (let number = 1; number <= maxNames; number++) {
     const path = join(directory, number === 1 ? name : `${name}-${number}`)
-    if (isForeign(path)) continue
+    mkdirSync(path, { recursive: true })
+    if (hasOtherNames(path)) continue
     const lock = await holdLock(join(path, 'cache.lock'), { command: 'a cache on disk' })
     try {
-      return { path, lock, database: openDatabase(path, durable) }
+      if (isOurs(join(path, databaseName))) {
+        return { path, lock, database: openDatabase(path, durable) }
+      }
     } catch (error) {
-      await lock.release()
-      if (!isDamage(error)) throw error
+      if (!isDamage(error)) {
+        await lock.release()
+        throw error
+      }
     }
+    await lock.release()
   }
   throw new HeddleError('HDL_STORE_FAILED', {
     store: join(directory, name),
@@ -87,24 +93,29 @@ export async function openHome(directory: string, name: string, durable: boolean
   })
 }
 
-/** Whether it holds something that we did not make, or made in another format. */
-function isForeign(path: string): boolean {
-  mkdirSync(path, { recursive: true })
-  const names = readdirSync(path)
-  if (names.some((name) => !ourNames.test(name))) return true
-  if (!names.includes(databaseName)) return false
+/** Whether it holds something that we did not make. */
+function hasOtherNames(path: string): boolean {
+  return readdirSync(path).some((name) => !ourNames.test(name))
+}
+
+/**
+ * Whether it is not there, or has our format. Under the lock: closing a file drops the locks that SQLite has
+ * on it for another opening in this process (POSIX).
+ */
+function isOurs(file: string): boolean {
+  if (!existsSync(file)) return true
   const header = Buffer.alloc(100)
-  const file = openSync(join(path, databaseName), 'r')
+  const descriptor = openSync(file, 'r')
   try {
-    readSync(file, header)
+    readSync(descriptor, header)
   } finally {
-    closeSync(file)
+    closeSync(descriptor)
   }
   // The file format of SQLite: the version of the user at byte 60, the application at byte 68.
   return (
-    header.toString('latin1', 0, 15) !== 'SQLite format 3' ||
-    header.readUInt32BE(60) !== schemaVersion ||
-    header.readUInt32BE(68) !== applicationId
+    header.toString('latin1', 0, 15) === 'SQLite format 3' &&
+    header.readUInt32BE(60) === schemaVersion &&
+    header.readUInt32BE(68) === applicationId
   )
 }
 
