@@ -1,0 +1,49 @@
+/**
+ * Blocks the loop so that a watch can see it, however busy the machine is.
+ *
+ * The thread that looks at the loop can be late, so a block goes on until it has looked. It looks once
+ * between two beats: if the machine held this process up before the block, that look is gone. So a block
+ * starts right after a beat.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { LoopWatch } from '../../src/watch/loop-watch.ts'
+import type { Look } from '../../src/watch/watchdog.ts'
+
+/** Where the thread finds what to call: see watchdog.ts. */
+export const looks: Map<number, Look> = ((globalThis as Record<symbol, unknown>)[
+  Symbol.for('heddle.watch')
+] ??= new Map()) as Map<number, Look>
+
+/** How often the loop was looked at. */
+export const seen = { looks: 0 }
+// Counted where a look is asked for and not around it, where it would be on the stack that is looked at.
+const get = looks.get.bind(looks)
+looks.get = (id) => {
+  seen.looks++
+  return get(id)
+}
+
+/** Milliseconds after which no look will come any more: the test is to fail then, not to hang. */
+export const longestBlock = 20_000
+
+/** Blocks for so many milliseconds, and until there were so many looks. */
+export function busyLoop(milliseconds: number, wanted = 1): void {
+  const enough = seen.looks + wanted
+  const start = performance.now()
+  while (performance.now() - start < (seen.looks < enough ? longestBlock : milliseconds)) continue
+}
+
+/** Waits for a beat, and for another one if the loop was looked at meanwhile. */
+export async function undisturbed(beat: () => Promise<unknown>): Promise<void> {
+  let before: number
+  do {
+    before = seen.looks
+    await beat()
+  } while (seen.looks !== before)
+}
+
+/** Resolves right after the next beat. */
+export async function beatOf(watch: LoopWatch): Promise<void> {
+  const { count } = watch.stats().delays
+  while (watch.stats().delays.count === count) await turn()
+}
