@@ -13,6 +13,7 @@ import {
   createFlags,
   createKernel,
   createPool,
+  learnShort,
   release,
   until,
   waitStarted,
@@ -102,9 +103,10 @@ test('a task that waits is removed at once and never starts', async () => {
 })
 
 test('a task that was sent and not started is taken back and never starts', async () => {
-  await using made = createPool({ threads: 1 })
+  // Virtual time stands still: nothing is late, however long the machine takes.
+  await using made = createPool({ threads: 1, kernel: createKernel() })
   const { pool, run } = made
-  for (let index = 0; index < 20; index++) await run('echoOrHold', index)
+  await learnShort(made, 'echoOrHold', 2)
   const [held, other] = [createFlags(), createFlags()]
   const holding = run('echoOrHold', { flags: held })
   const controller = new AbortController()
@@ -147,7 +149,7 @@ test('what waits behind a job that is being stopped goes elsewhere', async () =>
   const kernel = createKernel()
   await using made = createPool({ threads: 1, grace: 500, kernel })
   const { pool, run } = made
-  for (let index = 0; index < 20; index++) await run('echoOrStubborn', index)
+  await learnShort(made, 'echoOrStubborn', 2)
   const flags = createFlags()
   const controller = new AbortController()
   const work = run('echoOrStubborn', { flags }, { signal: controller.signal })

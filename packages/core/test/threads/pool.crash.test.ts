@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError } from '../../src/errors.ts'
-import { createFlags, createPool, release, until, waitStarted } from './fixtures/support.ts'
+import {
+  createFlags,
+  createPool,
+  learnShort,
+  release,
+  until,
+  waitStarted,
+} from './fixtures/support.ts'
 
 const crashes = [
   { how: 'process.exit()', job: 'exit', input: 3, cause: /exited with code 3/ },
@@ -70,7 +77,7 @@ test('S54: the error that ended the thread is the cause', async () => {
 test('P3: what a thread had been sent and not started is run elsewhere, in order, before newer work', async () => {
   await using made = createPool({ threads: 1 })
   const { pool, run } = made
-  for (let index = 0; index < 20; index++) await run('echoOrExit', index)
+  await learnShort(made, 'echoOrExit', 5)
   const order: unknown[] = []
   const note = (result: Promise<unknown>) => result.then((value) => order.push(value))
   const crashed = run('echoOrExit', 'exit')
@@ -135,7 +142,7 @@ test('a run that leaves its thread alive ends the row; keys are counted apart', 
 test('what the thread had been sent with that key is told too, and not started elsewhere', async () => {
   await using made = createPool({ threads: 1, crashLimit: 1 })
   const { pool, run } = made
-  for (let index = 0; index < 20; index++) await run('echoOrExit', index)
+  await learnShort(made, 'echoOrExit', 3)
   const sent = ['exit', 1, 2].map((input) => run('echoOrExit', input))
   assert.equal(pool.stats().inFlight, 3)
   const outcomes = await Promise.allSettled(sent)
