@@ -16,6 +16,7 @@ import {
   type PoolOptions,
 } from '@heddle/core/lowlevel'
 import { makeApp } from './api/app.ts'
+import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
 import { jobTable } from './service/job-table.ts'
 import { Ledger } from './service/ledger.ts'
@@ -180,6 +181,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let requests = 0
   const newId = (): string => `${instance}.${++requests}`
   const app = makeApp(context, { bodyLimit, arrivalLimit: limits.arrival ?? minute, newId })
+  allowHalfClosed(app.server)
   parts.defer(() => app.close())
 
   await loop.start()

@@ -46,7 +46,7 @@ export function jobRoutes(app: FastifyInstance, context: ApiContext): void {
     onRequest: async (request, reply) => {
       const id = requestId(request)
       const { served, seat } = service.admit(request.params.name, priorityOf(request.query))
-      const disconnect = clientGone(reply.raw, id)
+      const disconnect = clientGone(reply.raw, id, context.clock)
       const admission: Admission = { served, seat, id, disconnect, isHandedOver: false }
       admissions.set(request, admission)
       // Whatever happens to the request, its seat comes back (W3).

@@ -5,7 +5,8 @@ import type { ApiContext } from './context.ts'
 import { sendAnswer } from './jobs.ts'
 import { deadlineOf, indexOf, requestId, waitOf } from './read-request.ts'
 
-export function resultRoutes(app: FastifyInstance, { service, requestLimit }: ApiContext): void {
+export function resultRoutes(app: FastifyInstance, context: ApiContext): void {
+  const { service, requestLimit, clock } = context
   app.get<{ Params: { handle: string; index: string } }>(
     '/results/:handle/:index',
     async (request, reply) => {
@@ -13,7 +14,7 @@ export function resultRoutes(app: FastifyInstance, { service, requestLimit }: Ap
       const { handle, index } = request.params
       const answer = await service.result(handle, indexOf(index), {
         request: id,
-        disconnect: clientGone(reply.raw, id),
+        disconnect: clientGone(reply.raw, id, clock),
         deadline: deadlineOf(request, requestLimit),
         wait: waitOf(request.query) ?? 0,
       })
