@@ -73,6 +73,20 @@ test('a file of the same size and a new time is read again', async (t) => {
   assert.equal((await read(cache)).parsed[0]?.text, 'let b')
 })
 
+test('a file that was touched, or changed and changed back, keeps its tree', async (t) => {
+  const { root, read } = reading(t, { 'a.ts': 'let a', 'b.ts': '\uFEFFlet {' })
+  const cache = new SourceCache()
+  const first = await read(cache)
+  writeFiles(root, { 'a.ts': 'let other', 'b.ts': 'let other' })
+  writeFiles(root, { 'a.ts': 'let a', 'b.ts': '\uFEFFlet {' })
+  for (const name of ['a.ts', 'b.ts']) utimesSync(path.join(root, name), 1, 1)
+  const second = await read(cache)
+  assert.equal(second.parsed[0], first.parsed[0])
+  assert.equal(second.parsed[1], first.parsed[1])
+  assert.deepEqual(second.diagnostics, first.diagnostics)
+  assert.equal(second.diagnostics[0]?.kind, 'parse-error')
+})
+
 test('text that is newer than the disk is read instead, and kept as long as it is the same', async (t) => {
   const root = tempFolder(t, { 'a.ts': 'let a' })
   const file = path.join(root, 'a.ts')

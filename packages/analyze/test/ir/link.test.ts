@@ -125,3 +125,32 @@ export async function main() { await make(); own.step(); setTimeout(() => main()
   }
   assert.ok(count >= 8, String(count))
 })
+
+test('what is outside of the process is one location, whichever file names it', () => {
+  const check = (name: string, quote: string) => `import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+export async function ${name}() {
+  if (!existsSync(${quote}state${quote})) await writeFile(${quote}state${quote}, '')
+}`
+  const { files, locations } = programOf({ 'a.ts': check('one', '"'), 'b.ts': check('two', "'") })
+  const outside = locations.filter(({ scope }) => scope === 'external')
+  assert.deepEqual(
+    outside.map(({ file, canonical }) => [file, canonical.file, canonical.name]),
+    files.map((file) => [file, files[0], 'file "state"']),
+  )
+})
+
+test('units and locations are numbered in the order of the files', () => {
+  const { units, locations } = programOf({
+    'a.ts': `export class A { x = 0; set() { this.x = 1 } }`,
+    'b.ts': `import { A } from './a.ts'\nexport class B extends A { async add() { this.x += 1; this.y = 1 } }`,
+  })
+  assert.deepEqual(
+    units.map(({ id }) => id),
+    units.map((_, at) => at),
+  )
+  assert.deepEqual(
+    locations.map(({ id }) => id),
+    locations.map((_, at) => at),
+  )
+})

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { analyze } from '../../src/analyze.ts'
-import type { ProgramAnalysis } from '../../src/analysis.ts'
+import { loadCatalogue } from '../../src/models/load.ts'
 import { AnalysisCache } from '../../src/typed/analysis-cache.ts'
 import { tempFolder, writeFiles } from '../support/temp-folder.ts'
+import { told, toldWithProgram } from '../support/told.ts'
+
+const catalogue = await loadCatalogue()
 
 const client = [
   "import type { Store } from './store.ts'",
@@ -58,8 +62,10 @@ test('a warm run finds what a cold one finds, after every save', async (t) => {
     const options = { root, files: [...files], types: 'auto', keepsProgram: true } as const
     const warm = await analyze({ ...options, cache })
     const cold = await analyze(options)
-    assert.deepEqual(told(warm), told(cold))
+    assert.deepEqual(toldWithProgram(warm, catalogue), toldWithProgram(cold, catalogue))
     assert.equal(warm.stats.types, 'typescript-7')
+    // What is handed out with a program is not there for the next run; what this one lowers is.
+    assert.deepEqual(told(await analyze({ ...options, keepsProgram: false, cache })), told(cold))
     most = Math.max(most, warm.findings.length)
   }
   assert.ok(most > 0, 'there is something to find')
@@ -88,8 +94,74 @@ test('a compiler that was lost is told, and the next run has a new one', async (
   assert.equal(next.stats.types, 'typescript-7')
 })
 
-function told({ findings, diagnostics, program }: ProgramAnalysis): unknown {
-  const calls = program.units.flatMap((unit) => unit.calls)
-  const targets = calls.map((call) => call.targets.map((target) => target.name))
-  return { findings, diagnostics, targets }
+/** Texts in memory, and edits of single files of them. */
+const real: readonly { readonly folder: string; readonly edited: RegExp }[] = [
+  { folder: 'examples/races', edited: /ticket-counter\/race\.ts$/ },
+  { folder: 'packages/core/src', edited: /kernel\/\w+\.ts$/ },
+]
+
+for (const { folder, edited } of real) {
+  test(`a warm run of ${folder} is a cold run, after edits of single files`, async () => {
+    const root = path.resolve(import.meta.dirname, '../../../..', folder)
+    const files = globSync('**/*.ts', { cwd: root, exclude: ['node_modules/**', '**/dist/**'] })
+      .map((name) => path.join(root, name))
+      .sort()
+    const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
+    const cache = new AnalysisCache()
+    const options = { root, files, types: 'none', overlays: texts } as const
+    await analyze({ ...options, cache })
+    for (const file of files.filter((name) => edited.test(name)).slice(0, 3)) {
+      const text = texts.get(file)!
+      for (const next of [`${text}\nexport const more = 1\n`, '', text]) {
+        texts.set(file, next)
+        const cold = await analyze({ ...options, keepsProgram: true })
+        assert.deepEqual(told(await analyze({ ...options, cache })), told(cold))
+        const warm = await analyze({ ...options, cache, keepsProgram: true })
+        assert.deepEqual(toldWithProgram(warm, catalogue), toldWithProgram(cold, catalogue))
+        await analyze({ ...options, cache })
+      }
+    }
+  })
 }
+
+/** Two files of which one is called by the other, without a disk. */
+const called = {
+  root: path.resolve('/program'),
+  files: ['client.ts', 'store.ts'].map((name) => path.resolve('/program', name)),
+  types: 'none',
+  overlays: new Map([
+    [path.resolve('/program/client.ts'), client],
+    [path.resolve('/program/store.ts'), store],
+  ]),
+} as const
+
+test('runs that overlap do not meet', async () => {
+  const cache = new AnalysisCache()
+  const cold = await analyze({ ...called, keepsProgram: true })
+  await analyze({ ...called, cache })
+  const both = await Promise.all([
+    analyze({ ...called, cache, keepsProgram: true }),
+    analyze({ ...called, cache, keepsProgram: true }),
+  ])
+  for (const one of both)
+    assert.deepEqual(toldWithProgram(one, catalogue), toldWithProgram(cold, catalogue))
+})
+
+test('a program that was handed out stays as it is', async () => {
+  const cache = new AnalysisCache()
+  await analyze({ ...called, cache })
+  const kept = await analyze({ ...called, cache, keepsProgram: true })
+  const before = toldWithProgram(kept, catalogue)
+  await analyze({ ...called, cache })
+  await analyze({ ...called, files: called.files.slice(1), cache })
+  assert.deepEqual(toldWithProgram(kept, catalogue), before)
+})
+
+test('another root is another program', async () => {
+  const cache = new AnalysisCache()
+  await analyze({ ...called, cache })
+  const elsewhere = { ...called, root: path.resolve('/') }
+  const warm = await analyze({ ...elsewhere, cache })
+  assert.deepEqual(told(warm), told(await analyze(elsewhere)))
+  assert.equal(warm.findings[0]?.file, 'program/client.ts')
+})
