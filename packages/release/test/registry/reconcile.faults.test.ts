@@ -11,6 +11,7 @@ import type { FaultRule } from '../../src/testing/fault-rules.ts'
 import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
 import type { VisibleAfter } from '../../src/testing/visibility.ts'
 import { packNpm, scratch } from '../support/packed.ts'
+import { until } from '../support/until.ts'
 import { inVirtualTime, largest, virtualKernel } from '../support/virtual-time.ts'
 
 let verdaccio: Verdaccio
@@ -227,16 +228,20 @@ test('a duplicate run finds the version and uploads nothing', async () => {
 
 test('two runs at the same moment: one upload is taken, both end well', async () => {
   const packed = await packNpm(temporary.folder, '@fault/race', '1.0.0')
+  const kernel = virtualKernel()
   await using proxy = await startFaultProxy({
     target: verdaccio.url,
-    // Both have read before the first of them uploads.
     rules: [{ upload: true, delay: 50 }],
+    kernel,
   })
   await using registry = npmRegistry({ url: proxy.url, token: 'anybody' })
   const once = (): Promise<string> =>
     publishOnce(registry, packed, { tag: 'latest' }).then(({ outcome }) => outcome)
-  const outcomes = (await Promise.all([once(), once()])).sort()
-  assert.deepEqual(outcomes, ['accepted', 'published'])
+  const both = Promise.all([once(), once()])
+  // Both have read before the first upload gets to the registry.
+  await until(() => kernel.clock.pending === 2)
+  await kernel.clock.advance(50)
+  assert.deepEqual((await both).sort(), ['accepted', 'published'])
   assert.equal(proxy.uploads.get('@fault/race@1.0.0')?.accepted, 1)
 })
 
