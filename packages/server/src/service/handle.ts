@@ -22,6 +22,11 @@ export function jobOfHandle(handle: string): string | undefined {
   return /^([A-Za-z0-9_-]{1,64})-[0-9a-f]{64}$/.exec(handle)?.[1]
 }
 
+/** One result of a handle. */
+export function itemName(handle: string, index: number): string {
+  return `${handle}/${index}`
+}
+
 /** JSON with the keys of objects in order. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, inOrder)

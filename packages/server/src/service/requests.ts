@@ -4,38 +4,54 @@ import { Remembered } from './remembered.ts'
 
 export type CancelledState = 'cancelled' | 'already_cancelled' | 'already_done'
 
+/** An object, so that two of one id can be told apart. */
+interface OpenRequest {
+  readonly cancel: () => void
+}
+
 /** Ids that have ended; those of longer ago are unknown. */
 const remembered = 10_000
 
 export class Requests {
-  readonly #open = new Map<string, () => void>()
+  readonly #open = new Map<string, OpenRequest>()
   readonly #ended = new Remembered<'cancelled' | 'done'>(remembered)
 
   get size(): number {
     return this.#open.size
   }
 
-  /**
-   * @param cancel Ends the request.
-   * @throws `HDL_REQUEST_EXISTS` while one of this id is open.
-   */
-  open(id: string, cancel: () => void): void {
+  /** @throws `HDL_REQUEST_EXISTS` while one of this id is open. */
+  check(id: string): void {
     if (this.#open.has(id)) throw new HeddleError('HDL_REQUEST_EXISTS', { request: id })
-    this.#open.set(id, cancel)
   }
 
-  /** It has ended by itself. Harmless after it was cancelled. */
-  close(id: string): void {
-    if (this.#open.delete(id)) this.#ended.set(id, 'done')
+  /**
+   * Dispose it when the request has ended by itself. Harmless twice, after it was cancelled, and after the
+   * id was used again.
+   *
+   * @param cancel Ends the request.
+   * @throws `HDL_REQUEST_EXISTS`.
+   */
+  open(id: string, cancel: () => void): Disposable {
+    this.check(id)
+    const request: OpenRequest = { cancel }
+    this.#open.set(id, request)
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#open.get(id) !== request) return
+        this.#open.delete(id)
+        this.#ended.set(id, 'done')
+      },
+    }
   }
 
   /** @throws `HDL_UNKNOWN_REQUEST`. */
   cancel(id: string): CancelledState {
-    const cancel = this.#open.get(id)
-    if (cancel !== undefined) {
+    const request = this.#open.get(id)
+    if (request !== undefined) {
       this.#open.delete(id)
       this.#ended.set(id, 'cancelled')
-      cancel()
+      request.cancel()
       return 'cancelled'
     }
     const ended = this.#ended.get(id)

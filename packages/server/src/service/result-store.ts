@@ -9,6 +9,7 @@ import type {
   ParentVersion,
   WaitOptions,
 } from '@heddle/core/lowlevel'
+import { itemName } from './handle.ts'
 
 /** What the first stage made. In an object, so that `undefined` can be a result. */
 export interface Prepared {
@@ -36,7 +37,7 @@ export class ResultStore {
 
   /** *Cancellation*: ends the wait. */
   async item(handle: string, index: number, options?: WaitOptions): Promise<Item | undefined> {
-    return this.#cache.get(keyOf(handle, index), options)
+    return this.#cache.get(itemName(handle, index), options)
   }
 
   /** Resolves when the store has it; readers see it at once. *Cancellation*: none. */
@@ -62,7 +63,7 @@ export class ResultStore {
     value: unknown,
     parent: ParentVersion,
   ): Promise<void> {
-    await this.#cache.set(keyOf(handle, index), { value }, { parent })
+    await this.#cache.set(itemName(handle, index), { value }, { parent })
   }
 
   /** True when there was something. *Cancellation*: none. */
@@ -78,10 +79,6 @@ export class ResultStore {
   stats(): CacheStats {
     return this.#cache.stats()
   }
-}
-
-function keyOf(handle: string, index: number): string {
-  return `${handle}/${index}`
 }
 
 function wholeKey(handle: string): string {

@@ -22,7 +22,7 @@ export interface ServeJobOptions<I, P, R> {
   readonly prepare: Job<I, P>
   /** The second stage: makes one result from what was prepared. */
   readonly item?: Job<ItemInput<P>, R> | undefined
-  /** How many results there are. 1 when absent. Asked on the loop for every submit: it must be cheap. */
+  /** How many results `item` makes. 1 when absent. Asked on the loop for every submit: it must be cheap. */
   readonly total?: number | ((input: I) => number) | undefined
   /** Says what is wrong with an input, or nothing: 400 instead of a failed job. Runs on the loop. */
   readonly check?: ((input: unknown) => string | undefined) | undefined
@@ -64,6 +64,10 @@ export function serveJob<I, P, R = P>(options: ServeJobOptions<I, P, R>): Served
   if (!namePattern.test(name)) {
     const expected = 'at most 64 letters, digits, "_" and "-"'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'name', value: name, expected })
+  }
+  if (item === undefined && total !== 1) {
+    const expected = '1 or nothing without `item`, which makes the others'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'total', value: total, expected })
   }
   return {
     name,

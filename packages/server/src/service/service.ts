@@ -15,22 +15,18 @@ import {
   type DispatcherStats,
   type Kernel,
   type Load,
+  type RegistryRequest,
   type RegistryStats,
   type Seat,
+  type SlotTicket,
 } from '@heddle/core/lowlevel'
-import { jobOfHandle } from './handle.ts'
+import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
-import type { Ledger } from './ledger.ts'
+import type { AcknowledgedWork, Ledger, LedgerEntry } from './ledger.ts'
 import { Remembered } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
 import type { ServedJob } from './served-job.ts'
-import {
-  WorkRunner,
-  itemName,
-  note,
-  type Beginning,
-  type WorkRunnerOptions,
-} from './work-runner.ts'
+import { WorkRunner, note, type WorkRunnerOptions } from './work-runner.ts'
 import { Work, type Hold } from './work.ts'
 
 export interface ServiceOptions extends Pick<
@@ -45,8 +41,11 @@ export interface ServiceOptions extends Pick<
 }
 
 /** What is computed, and the seat it was admitted with. */
-export interface Submission extends Beginning {
+export interface Submission {
   readonly served: ServedJob
+  readonly seat: Seat
+  /** Computes again what is stored. */
+  readonly force: boolean
   readonly input: unknown
   /** Of this job and this input. */
   readonly handle: string
@@ -79,6 +78,8 @@ export interface ServiceStats {
   readonly works: number
   /** Requests that can be cancelled. */
   readonly requests: number
+  /** Slots that a request has. */
+  readonly slots: number
   readonly load: Load
   readonly registry: RegistryStats
   readonly prepare: DispatcherStats
@@ -118,6 +119,7 @@ export class JobService {
         this.#unstored++
         options.onProblem(`The result of ${name} was not stored`, error)
       },
+      onItemMade: (name) => this.#failures.delete(name),
       onItemFailed: (name, error) => this.#failures.set(name, asError(error)),
       onEnd: (work, error) => this.#onEnd(work, error),
     })
@@ -139,10 +141,11 @@ export class JobService {
    *
    * *Cancellation*: none: who was told nothing submits again and gets the same handle.
    * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
-   * @throws `HDL_BAD_INPUT`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`.
+   * @throws `HDL_BAD_INPUT`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`; `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`
+   * or what the job threw, when that came first.
    */
   async acknowledge(submission: Submission, caller: Caller): Promise<Answer> {
-    return this.#acknowledge(this.#join(submission, 0), caller)
+    return this.#acknowledge(this.#join(submission, 0, caller.request), caller)
   }
 
   /**
@@ -155,13 +158,13 @@ export class JobService {
    * `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`, what the job threw.
    */
   async compute(submission: Submission, index: number, caller: Caller): Promise<Answer> {
-    return this.#wait(this.#join(submission, index), index, caller)
+    return this.#wait(this.#join(submission, index, caller.request), index, caller, true)
   }
 
   /**
    * Waits for a result by its handle. One that has left the store is made again from what it was made from.
    *
-   * *Cancellation*: as {@link compute}.
+   * *Cancellation*: as {@link compute}; after `wait` it is told that there is no result yet, and holds nothing.
    * *Fairness*: as {@link acknowledge}.
    * @throws `HDL_UNKNOWN_RESULT`, and what {@link compute} throws.
    */
@@ -198,24 +201,31 @@ export class JobService {
    * *Cancellation*: the signal ends it; the rest is found again at the next start.
    */
   async restore(signal: AbortSignal): Promise<number> {
-    const { ledger, jobs, prepare, onProblem } = this.#options
+    const { ledger, onProblem } = this.#options
     let restored = 0
-    for (const { runId, work: was } of await ledger.unfinished()) {
-      const served = jobs.get(was.job)
-      if (served === undefined) {
-        onProblem(`Run ${runId} waits for its job`, new HeddleError('HDL_UNKNOWN_JOB', was))
-        continue
+    for (const { runId, work } of await ledger.unfinished()) {
+      try {
+        await this.#restore(runId, work, signal)
+        restored++
+      } catch (error) {
+        if (signal.aborted || isError(error, 'HDL_DRAINING')) throw error
+        // It stays in the ledger: the next version of the job may take it.
+        onProblem(`Run ${runId} of ${work.handle} could not be gone on with`, error)
       }
-      const { input, handle, priority } = was
-      const seat = await prepare.waitRoom({ priority, signal })
-      const work = this.#join({ served, input, handle, seat, priority, force: false }, 0)
-      work.holds.add({ request: runId })
-      // Asked for twice before the stop: one of the runs stands for both.
-      if (work.ledger !== undefined) (await ledger.resume(runId, served)).end('cancelled')
-      else work.ledger = ledger.resume(runId, served)
-      restored++
     }
     return restored
+  }
+
+  async #restore(runId: string, was: AcknowledgedWork, signal: AbortSignal): Promise<void> {
+    const { ledger, jobs, prepare } = this.#options
+    const served = findJob(jobs, was.job)
+    const { input, handle, priority } = was
+    const seat = await prepare.waitRoom({ priority, signal })
+    const work = this.#join({ served, input, handle, seat, priority, force: false }, 0)
+    work.holds.add({ request: runId })
+    // Asked for twice before the stop: one of the runs stands for both.
+    if (work.ledger !== undefined) (await ledger.resume(runId, served)).end('cancelled')
+    else await this.#write(work, ledger.resume(runId, served))
   }
 
   /**
@@ -226,11 +236,14 @@ export class JobService {
    */
   async drain(deadline: number, signal: AbortSignal): Promise<{ readonly isClean: boolean }> {
     const settled = this.#settled()
+    const enough = new AbortController()
     const over = new Event({ kernel: this.#options.kernel })
-      .wait({ deadline, signal })
+      .wait({ deadline, signal: AbortSignal.any([signal, enough.signal]) })
       .catch(() => elapsed)
-    if ((await Promise.race([settled, over])) !== elapsed) return { isClean: true }
+    const first = await Promise.race([settled, over])
+    enough.abort()
     this.#isOver = true
+    if (first !== elapsed) return { isClean: true }
     for (const work of this.#works.values()) work.abort(draining())
     await this.#ended()
     return { isClean: false }
@@ -253,6 +266,7 @@ export class JobService {
     return {
       works: this.#works.size,
       requests: this.#requests.size,
+      slots: this.#slots.size,
       load: highestLoad([prepare.load(), items.load()])!,
       registry: this.#registry.stats(),
       prepare: prepare.stats(),
@@ -265,30 +279,32 @@ export class JobService {
   // ---- work
 
   /** One step: the work of this content, started if there is none (W1). It takes the seat, also if it throws. */
-  #join(submission: Submission, index: number): Work {
-    const { served, input, handle, seat, priority } = submission
+  #join(submission: Submission, index: number, request?: string): Work {
+    const { served, input, handle, seat, priority, force } = submission
     try {
       if (this.#isOver) throw draining()
+      if (request !== undefined) this.#requests.check(request)
       checkInput(served, input)
       const known = this.#works.get(handle)
       const total = known?.total ?? served.totalOf(input)
       checkIndex(handle, index, total)
-      if (known === undefined) {
-        return this.#start(new Work({ served, input, handle, total, priority }, true), submission)
-      }
+      const work = known ?? new Work({ served, submitted: { input }, handle, total, priority })
+      if (work.state === 'looking') work.isForced ||= force
+      if (known === undefined) return this.#start(work, seat)
       seat.release()
-      known.raise(priority)
-      return known
+      work.complete({ input })
+      work.raise(priority)
+      return work
     } catch (error) {
       seat.release()
       throw error
     }
   }
 
-  #start(work: Work, beginning: Beginning | undefined): Work {
+  #start(work: Work, seat: Seat | undefined): Work {
     this.#works.set(work.handle, work)
     this.#failures.delete(work.handle)
-    void this.#runner.run(work, beginning)
+    void this.#runner.run(work, seat)
     return work
   }
 
@@ -298,6 +314,7 @@ export class JobService {
     if (work.isEnded || isWanted || work.served.whenAbandoned === 'keep') return
     // Whoever comes now starts anew: this one is about to end.
     this.#leave(work)
+    work.isAbandoned = true
     work.abort(reason)
   }
 
@@ -314,72 +331,132 @@ export class JobService {
 
   // ---- requests
 
-  async #acknowledge(work: Work, { request, slot }: Caller): Promise<Answer> {
+  /** @param given The slot's ticket, when the caller has taken it before. */
+  async #acknowledge(work: Work, caller: Caller, given?: SlotTicket): Promise<Answer> {
     const { handle, total } = work
+    const { request } = caller
     const hold: Hold = { request }
-    const ticket = slot === undefined ? undefined : this.#slots.take(slot)
-    const release = (): void => {
-      work.holds.delete(hold)
+    // Before the slot is taken: who had it may be the only one that holds this very work.
+    work.holds.add(hold)
+    const opened = this.#requests.open(request, () => release(cancelledBy(handle, request)))
+    let ticket = given
+    const release = (lostBy?: HeddleError): void => {
+      if (!work.holds.delete(hold)) return
+      if (lostBy !== undefined) hold.lostBy = lostBy
       ticket?.release()
-      this.#requests.close(request)
+      opened[Symbol.dispose]()
       this.#abandon(work, cancelledBy(handle, request))
     }
-    this.#requests.open(request, release)
-    work.holds.add(hold)
-    ticket?.signal.addEventListener('abort', release, { once: true })
-    void work.ended.then(release)
     try {
+      ticket ??= this.#take(caller)
+      ticket?.signal.addEventListener('abort', () => release(ticket?.signal.reason), { once: true })
+      void work.ended.then(() => release())
       const isStored = (await work.looked) === 'stored'
       if (!isStored && !work.isEnded) await this.#inLedger(work)
-      return { handle, index: 0, total, isDone: work.state === 'done' }
     } catch (error) {
       release()
+      throw hold.lostBy ?? error
+    }
+    // Nobody may be told that what has failed or was cancelled meanwhile will be done.
+    if (hold.lostBy !== undefined) throw hold.lostBy
+    if (work.state === 'ended') throw work.error
+    return { handle, index: 0, total, isDone: work.state === 'done' }
+  }
+
+  async #inLedger(work: Work): Promise<void> {
+    const { served, handle, submitted, priority } = work
+    if (work.ledger !== undefined) return void (await work.ledger)
+    const { input } = submitted!
+    const job = served.name
+    const written = this.#write(
+      work,
+      this.#options.ledger.acknowledge(served, { job, handle, input, priority }),
+    )
+    // It began before it was in the ledger.
+    if (work.state === 'preparing') note(work, (entry) => entry.stage('prepare', 'running'))
+    await written
+  }
+
+  /** What could not be written can be tried again. @throws `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async #write(work: Work, entry: Promise<LedgerEntry>): Promise<void> {
+    work.ledger = entry
+    try {
+      await entry
+    } catch (error) {
+      if (work.ledger === entry) work.ledger = undefined
       throw error
     }
   }
 
-  async #inLedger(work: Work): Promise<void> {
-    const { served, handle, input, priority } = work
-    if (work.ledger === undefined) {
-      const job = served.name
-      work.ledger = this.#options.ledger.acknowledge(served, { job, handle, input, priority })
-      // It began before it was in the ledger.
-      if (work.state === 'preparing') note(work, (entry) => entry.stage('prepare', 'running'))
-    }
-    await work.ledger
+  #take({ slot }: Caller): SlotTicket | undefined {
+    return slot === undefined ? undefined : this.#slots.take(slot)
   }
 
-  async #wait(work: Work, index: number, caller: Caller): Promise<Answer> {
+  /** @param isSubmit After `wait` it is acknowledged; who only asks is told that it goes on. */
+  async #wait(work: Work, index: number, caller: Caller, isSubmit: boolean): Promise<Answer> {
     const { handle, total } = work
-    const { request: id, disconnect, deadline, wait } = caller
-    using ticket = caller.slot === undefined ? undefined : this.#slots.take(caller.slot)
-    using request = this.#registry.open(handle, index, {
-      disconnect,
-      deadline,
-      slot: ticket,
-      look: () => this.#look(work, index),
-    })
-    this.#requests.open(id, () => request.cancel(cancelledBy(handle, id)))
-    this.#watch(work)
+    const { request: id, wait } = caller
+    this.#requests.check(id)
+    const { request, ticket } = this.#enter(work, index, caller)
+    using opened = this.#requests.open(id, () => void request.cancel(cancelledBy(handle, id)))
+    let isKept = false
     try {
-      const value = await this.#within(request.done, wait)
+      const value = await this.#within(request, wait)
       if (value !== elapsed) return { handle, index, total, result: { value }, isDone: true }
+      const late = new HeddleError('HDL_TIMEOUT', { what: handle, limit: wait, stage: 'wait' })
+      if (!isSubmit) {
+        // Told, not gone: a poll does not end the work that it asks for.
+        this.#registry.notifyError(handle, index, late, request.id)
+        return { handle, index, total, isDone: false }
+      }
+      opened[Symbol.dispose]()
+      isKept = true
+      // It holds the work before the request leaves it.
+      const answer = this.#acknowledge(work, caller, ticket)
+      request.cancel(late)
+      return { ...(await answer), index }
     } catch (error) {
       throw isError(error, 'HDL_TIMEOUT') ? withStage(error, work) : error
     } finally {
-      this.#requests.close(id)
+      request[Symbol.dispose]()
+      if (!isKept) ticket?.release()
     }
-    // It holds the work before the request below leaves it.
-    const answer = this.#acknowledge(work, { ...caller, slot: undefined })
-    request.cancel(new HeddleError('HDL_TIMEOUT', { what: handle, limit: wait, stage: 'wait' }))
-    return { ...(await answer), index }
+  }
+
+  /** One step: takes the slot and a place among those who wait. */
+  #enter(work: Work, index: number, caller: Caller): Place {
+    const { handle } = work
+    const { disconnect, deadline } = caller
+    const arriving: Hold = { request: caller.request }
+    // As in #acknowledge: who is superseded may be the last of this very work.
+    work.holds.add(arriving)
+    let place: Place | undefined
+    try {
+      const ticket = this.#take(caller)
+      const look = (): Found | Promise<Found> => this.#look(work, index)
+      const request = this.#registry.open(handle, index, {
+        disconnect,
+        deadline,
+        slot: ticket,
+        look,
+      })
+      place = { request, ticket }
+      return place
+    } finally {
+      work.holds.delete(arriving)
+      const outcome = place?.request.outcome
+      if (place !== undefined && outcome === undefined) this.#watch(work)
+      else if (outcome !== 'success' && outcome !== 'error') {
+        this.#abandon(work, this.#registry.gone(handle).reason)
+      }
+    }
   }
 
   #ofWork(handle: string, index: number, caller: Caller): Promise<Answer> | undefined {
     const work = this.#works.get(handle)
     if (work === undefined) return undefined
     checkIndex(handle, index, work.total)
-    return this.#wait(work, index, caller)
+    return this.#wait(work, index, caller, false)
   }
 
   async #ofStore(handle: string, index: number, caller: Caller): Promise<Answer | undefined> {
@@ -395,13 +472,11 @@ export class JobService {
     if (stored !== undefined) return { handle, index, total, result: stored, isDone: true }
     const failure = this.#failures.get(itemName(handle, index))
     if (failure !== undefined) throw failure
+    if (this.#isOver) throw draining()
     const work =
       this.#works.get(handle) ??
-      this.#start(
-        new Work({ served, input: undefined, handle, total, priority: 0 }, false),
-        undefined,
-      )
-    return this.#wait(work, index, caller)
+      this.#start(new Work({ served, handle, total, priority: 0 }), undefined)
+    return this.#wait(work, index, caller, false)
   }
 
   #unknown(handle: string): never {
@@ -426,7 +501,6 @@ export class JobService {
 
   /** Listens for the moment in which the last of those who wait now has left. */
   #watch(work: Work): void {
-    if (this.#registry.active(work.handle) === 0) return
     const gone = this.#registry.gone(work.handle)
     if (work.watched === gone) return
     work.watched = gone
@@ -434,15 +508,23 @@ export class JobService {
   }
 
   /** *Cancellation*: none of its own: what it waits for has a deadline. */
-  async #within(done: Promise<unknown>, wait: number): Promise<unknown> {
+  async #within(request: RegistryRequest<unknown>, wait: number): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<typeof elapsed>()
     const timer = this.#options.kernel.clock.setTimer(wait, () => resolve(elapsed))
     try {
-      return await Promise.race([done, promise])
+      const first = await Promise.race([request.done, promise])
+      // It may have ended in the step in which the time was over.
+      return first === elapsed && request.outcome !== undefined ? await request.done : first
     } finally {
       timer.cancel()
     }
   }
+}
+
+/** Of one who waits. */
+interface Place {
+  readonly request: RegistryRequest<unknown>
+  readonly ticket: SlotTicket | undefined
 }
 
 type Found = { readonly value: unknown } | undefined

@@ -2,7 +2,7 @@
  * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
  * its signal.
  */
-import { isError, type HeddleError, type Job } from '@heddle/core'
+import { HeddleError, isError, type Job } from '@heddle/core'
 import type {
   Dispatcher,
   ParentVersion,
@@ -10,6 +10,7 @@ import type {
   Seat,
   SubmitOptions,
 } from '@heddle/core/lowlevel'
+import { itemName } from './handle.ts'
 import type { LedgerEntry } from './ledger.ts'
 import type { Prepared, ResultStore } from './result-store.ts'
 import type { StageRunner } from './run-stage.ts'
@@ -24,17 +25,12 @@ export interface WorkRunnerOptions {
   readonly registry: Registry<unknown>
   /** A result that cannot be stored is told all the same; this is who hears of it. */
   readonly onUnstored: (name: string, error: unknown) => void
+  /** One result of the second stage was made. */
+  readonly onItemMade: (name: string) => void
   /** One result of the second stage failed; the others go on. */
   readonly onItemFailed: (name: string, error: unknown) => void
   /** In the same step in which the work ends; undefined when it is done. */
   readonly onEnd: (work: Work, error: unknown) => void
-}
-
-/** How work begins that may have to be prepared. */
-export interface Beginning {
-  readonly seat: Seat
-  /** Computes again what is stored. */
-  readonly force: boolean
 }
 
 /** The first stage of a handle, and the version that results are derived from. */
@@ -59,21 +55,23 @@ export class WorkRunner {
    * Never rejects.
    *
    * *Cancellation*: the work's signal ends it.
-   * @param beginning Absent when results are made only from what is stored.
+   * @param given The seat that it was admitted with. Absent when nobody has submitted it.
    */
-  async run(work: Work, beginning: Beginning | undefined): Promise<void> {
+  async run(work: Work, given: Seat | undefined): Promise<void> {
     try {
-      using seat = beginning?.seat
-      const found = beginning?.force === true ? undefined : await this.#find(work)
+      using seat = given
+      const stored = work.isForced ? undefined : await this.#find(work)
       work.signal.throwIfAborted()
+      // Somebody may have forced it since the look.
+      const found = work.isForced ? undefined : stored
       if (found !== undefined) seat?.release()
       // Somebody may have asked for a result since the look.
       const isStored = found?.isWhole === true && !work.isAsked
       work.sayLooked(isStored ? 'stored' : 'missing')
-      const source = isStored ? found : (found ?? (await this.#prepare(work, seat)))
+      const source = found ?? (await this.#prepare(work, seat))
       const failures: unknown[] = []
       // The last look for more and the end are one step.
-      for (let isOver = isStored; !isOver; isOver = !work.isAsked) {
+      for (let isOver = isStored; !isOver; isOver = !this.#hasMore(work)) {
         await this.#make(work, source, failures)
       }
       work.end('done')
@@ -88,6 +86,10 @@ export class WorkRunner {
     }
   }
 
+  #hasMore(work: Work): boolean {
+    return work.served.item === undefined ? work.isAsked : work.hasMore
+  }
+
   async #find(work: Work): Promise<Source | undefined> {
     const { handle, served, signal } = work
     const { store } = this.#options
@@ -98,25 +100,28 @@ export class WorkRunner {
   }
 
   async #prepare(work: Work, seat: Seat | undefined): Promise<Source> {
-    const { served, input, handle, total } = work
+    const { served, handle, total, submitted, signal } = work
     const { prepare: job, limits } = served
+    // Only results were asked for, and what they are made from was deleted since.
+    if (submitted === undefined) throw new HeddleError('HDL_GONE', { what: `What ${handle} has` })
     work.state = 'queued'
-    const task = this.#options.prepare.submit(
-      (context) => {
-        work.state = 'preparing'
-        note(work, (entry) => entry.stage('prepare', 'running'))
-        return this.#options.runner.run(job, input, handle, context)
-      },
-      {
-        ...stageOptions(job, work, handle),
-        reservation: seat,
-        queueTimeout: limits.queue,
-        runTimeout: limits.prepare ?? job.timeout,
-      },
-    )
-    work.task = task
     try {
-      const prepared = { total, value: await task.done }
+      const task = this.#options.prepare.submit(
+        (context) => {
+          work.state = 'preparing'
+          note(work, (entry) => entry.stage('prepare', 'running'))
+          return this.#options.runner.run(job, submitted.input, handle, context)
+        },
+        {
+          ...stageOptions(job, work, handle),
+          reservation: seat,
+          queueTimeout: limits.queue,
+          runTimeout: limits.prepare ?? job.timeout,
+        },
+      )
+      const prepared = { total, value: await work.follow(task) }
+      // As in #tell.
+      signal.throwIfAborted()
       note(work, (entry) => entry.stage('prepare', 'succeeded'))
       // Told before it is stored (W6).
       if (served.item === undefined) this.#tell(work, 0, prepared.value)
@@ -127,8 +132,6 @@ export class WorkRunner {
     } catch (error) {
       note(work, (entry) => entry.stageFailed('prepare', error))
       throw error
-    } finally {
-      work.task = undefined
     }
   }
 
@@ -161,7 +164,7 @@ export class WorkRunner {
             .catch((error: unknown) => void failures.push(error))
             .finally(() => making.delete(one))
           making.add(one)
-        } else if (making.size > 0) await Promise.race(making)
+        } else if (making.size > 0) await Promise.race([...making, work.more])
         else break
       }
     } finally {
@@ -180,18 +183,23 @@ export class WorkRunner {
       const stored = source.wasStored ? await store.item(handle, index, { signal }) : undefined
       if (stored !== undefined) return this.#tell(work, index, stored.value)
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
-      const value = await items.run((context) => runner.run(job, input, name, context), {
+      const task = items.submit((context) => runner.run(job, input, name, context), {
         ...stageOptions(job, work, name),
         reservation: held,
         runTimeout: work.served.limits.item ?? job.timeout,
       })
+      const value = await work.follow(task)
       this.#tell(work, index, value)
+      this.#options.onItemMade(name)
       const { parent } = source
       if (parent !== undefined)
         await this.#keep(name, () => store.keepItem(handle, index, value, parent))
     } catch (error) {
-      if (!signal.aborted) this.#options.onItemFailed(name, error)
-      registry.notifyError(handle, index, error)
+      // Who ends the work tells everybody.
+      if (!signal.aborted) {
+        this.#options.onItemFailed(name, error)
+        registry.notifyError(handle, index, error)
+      }
       throw error
     } finally {
       work.made(index)
@@ -199,6 +207,8 @@ export class WorkRunner {
   }
 
   #tell(work: Work, index: number, value: unknown): void {
+    // It may have been ended in the step in which the result came (W7).
+    work.signal.throwIfAborted()
     work.results.set(index, value)
     this.#options.registry.notifySuccess(work.handle, index, value)
   }
@@ -221,12 +231,10 @@ export class WorkRunner {
       note(work, (entry) => entry.end(isError(error, 'HDL_CANCELLED') ? 'cancelled' : 'finished'))
     }
     this.#options.onEnd(work, error)
+    // Who waits for the handle of abandoned work waits for the one that came after it.
+    if (work.isAbandoned) return
     for (const index of work.asked) this.#options.registry.notifyError(handle, index, error)
   }
-}
-
-export function itemName(handle: string, index: number): string {
-  return `${handle}/${index}`
 }
 
 /** Writes to the ledger if the work is in it; in the order of the calls. */

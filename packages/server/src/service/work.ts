@@ -9,6 +9,7 @@
  * that runs a work from its start to its end.
  */
 import type { AdmittedTask } from '@heddle/core/lowlevel'
+import type { HeddleError } from '@heddle/core'
 import type { LedgerEntry } from './ledger.ts'
 import type { ServedJob } from './served-job.ts'
 
@@ -17,53 +18,78 @@ export type WorkState = 'looking' | 'queued' | 'preparing' | 'making' | 'done' |
 /** Somebody who was promised a result without waiting for it. */
 export interface Hold {
   readonly request: string
+  /** Why it was lost before the end of the work. */
+  lostBy?: HeddleError
 }
 
 export interface NewWork {
   readonly served: ServedJob
-  /** Undefined when only results are made from what is stored. */
-  readonly input: unknown
+  /** Absent when only results are made, from what is stored. */
+  readonly submitted?: Submitted | undefined
   readonly handle: string
   readonly total: number
   readonly priority: number
 }
 
+/** In an object, because `undefined` and null are inputs too. */
+export interface Submitted {
+  readonly input: unknown
+}
+
 export class Work implements NewWork {
   readonly served: ServedJob
-  readonly input: unknown
   readonly handle: string
   readonly total: number
+  submitted: Submitted | undefined
   priority: number
+  /** What is stored does not count: somebody wants it computed again. */
+  isForced = false
+  /** It was ended because nobody wants it; its handle may have another work by now. */
+  isAbandoned = false
   state: WorkState = 'looking'
   /** Told and not stored yet (W6). */
   readonly results = new Map<number, unknown>()
   /** Asked for by somebody: who is told when the work fails. */
   readonly asked = new Set<number>()
   readonly holds = new Set<Hold>()
-  /** The first stage while it is queued or runs. */
-  task: AdmittedTask<unknown> | undefined
   ledger: Promise<LedgerEntry> | undefined
   /** The signal of those who wait now; it aborts when the last has left. */
   watched: AbortSignal | undefined
   readonly #controller = new AbortController()
   readonly #looked = Promise.withResolvers<'stored' | 'missing'>()
   readonly #ended = Promise.withResolvers<void>()
-  /** Results that are wanted before the others. */
-  readonly #urgent: number[] = []
+  /** What is queued or runs for it. */
+  readonly #tasks = new Set<AdmittedTask<unknown>>()
+  /** Results that are wanted before the others, in the order in which they were asked for. */
+  readonly #urgent = new Set<number>()
   readonly #taken = new Set<number>()
   readonly #making = new Set<number>()
-  /** All results are made, not only those that are asked for. */
-  readonly isWhole: boolean
+  /** Resolved when there is more to take. */
+  #more = Promise.withResolvers<void>()
+  #error: unknown
+  /** From here on, to the oldest, all are made that were not; none while nobody has submitted it. */
   #next: number
 
-  constructor({ served, input, handle, total, priority }: NewWork, isWhole: boolean) {
+  constructor({ served, submitted, handle, total, priority }: NewWork) {
     this.served = served
-    this.input = input
+    this.submitted = submitted
     this.handle = handle
     this.total = total
     this.priority = priority
-    this.isWhole = isWhole
-    this.#next = isWhole ? 0 : -total
+    this.#next = submitted === undefined ? -total : 0
+  }
+
+  /** Whether all results are made, not only those that are asked for. */
+  get isWhole(): boolean {
+    return this.submitted !== undefined
+  }
+
+  /** Somebody has submitted what only results were asked of so far. */
+  complete(submitted: Submitted): void {
+    if (this.submitted !== undefined) return
+    this.submitted = submitted
+    this.#next = 0
+    this.#tellMore()
   }
 
   get signal(): AbortSignal {
@@ -111,19 +137,30 @@ export class Work implements NewWork {
 
   /** Somebody waits for this result: it is made before the others, also if it was made before. */
   ask(index: number): void {
-    if (!this.#making.has(index)) this.#urgent.push(index)
+    if (this.#making.has(index)) return
+    this.#urgent.add(index)
+    this.#tellMore()
+  }
+
+  /** Whether there is a result to make that nobody makes yet: one that was asked for, or one of all. */
+  get hasMore(): boolean {
+    return this.#urgent.size > 0 || this.#next > -this.total
   }
 
   /** Whether somebody asked for a result that nobody makes yet. */
   get isAsked(): boolean {
-    return this.#urgent.length > 0
+    return this.#urgent.size > 0
+  }
+
+  /** Resolves when somebody asks for more. */
+  get more(): Promise<void> {
+    return this.#more.promise
   }
 
   /** The next result to make: those that are asked for, then from the newest to the oldest. */
   take(): number | undefined {
-    for (let index = this.#urgent.shift(); index !== undefined; index = this.#urgent.shift()) {
-      if (!this.#making.has(index)) return this.#claim(index)
-    }
+    const [urgent] = this.#urgent
+    if (urgent !== undefined) return this.#claim(urgent)
     while (this.#next > -this.total) {
       const index = this.#next--
       if (!this.#taken.has(index)) return this.#claim(index)
@@ -141,7 +178,19 @@ export class Work implements NewWork {
   raise(priority: number): void {
     if (priority >= this.priority) return
     this.priority = priority
-    this.task?.move(priority)
+    for (const task of this.#tasks) task.move(priority)
+  }
+
+  /** Waits for something that was started for it, and moves it with the work (W9). *Cancellation*: that of the task. */
+  async follow<T>(task: AdmittedTask<T>): Promise<T> {
+    // It may have been raised since the seat of the task was taken.
+    if (this.priority < task.priority) task.move(this.priority)
+    this.#tasks.add(task)
+    try {
+      return await task.done
+    } finally {
+      this.#tasks.delete(task)
+    }
   }
 
   sayLooked(what: 'stored' | 'missing'): void {
@@ -153,14 +202,26 @@ export class Work implements NewWork {
     this.#controller.abort(reason)
   }
 
+  /** Why it has ended; undefined when it is done. */
+  get error(): unknown {
+    return this.#error
+  }
+
   end(state: 'done' | 'ended', error?: unknown): void {
     this.state = state
+    this.#error = error
     this.#looked.promise.catch(() => undefined)
     this.#looked.reject(error)
     this.#ended.resolve()
   }
 
+  #tellMore(): void {
+    this.#more.resolve()
+    this.#more = Promise.withResolvers()
+  }
+
   #claim(index: number): number {
+    this.#urgent.delete(index)
     this.#taken.add(index)
     this.#making.add(index)
     return index

@@ -1,0 +1,215 @@
+/** A service without HTTP, on a clock that the test moves. */
+import assert from 'node:assert/strict'
+import { VirtualClock } from '@heddle/core/testing'
+import {
+  Dispatcher,
+  openCache,
+  openJournal,
+  seededRandom,
+  type Journal,
+  type Kernel,
+  type ParentVersion,
+  type PoolOptions,
+} from '@heddle/core/lowlevel'
+import { handleOf } from '../../src/service/handle.ts'
+import { jobTable } from '../../src/service/job-table.ts'
+import { Ledger } from '../../src/service/ledger.ts'
+import { ResultStore, type Prepared, type Stored } from '../../src/service/result-store.ts'
+import type { StageRunner } from '../../src/service/run-stage.ts'
+import { JobService, type Answer, type Caller } from '../../src/service/service.ts'
+import type { ServedJob } from '../../src/service/served-job.ts'
+
+export interface BenchOptions {
+  readonly slots?: number | PoolOptions
+  readonly capacity?: number
+  readonly itemCapacity?: number
+  readonly queue?: number
+  readonly prepare?: number
+  readonly item?: number
+  readonly seed?: number
+  /** Of an earlier bench: this one is the server after the restart. */
+  readonly journal?: Journal
+  readonly ledger?: (journal: Journal, kernel: Kernel) => Ledger
+}
+
+export interface Asking extends Partial<Caller> {
+  readonly priority?: number
+  readonly force?: boolean
+  readonly index?: number
+}
+
+/** Whatever the store is asked to do waits while this is set. */
+export class HeldStore extends ResultStore {
+  hold: Promise<unknown> | undefined
+  readonly kept: string[] = []
+
+  override async prepared(
+    ...args: Parameters<ResultStore['prepared']>
+  ): ReturnType<ResultStore['prepared']> {
+    const [, options] = args
+    await this.hold
+    options?.signal?.throwIfAborted()
+    return super.prepared(...args)
+  }
+
+  override async item(...args: Parameters<ResultStore['item']>): ReturnType<ResultStore['item']> {
+    await this.hold
+    return super.item(...args)
+  }
+
+  override async keepPrepared(
+    handle: string,
+    prepared: Prepared,
+  ): Promise<ParentVersion | undefined> {
+    this.kept.push(handle)
+    await this.hold
+    return super.keepPrepared(handle, prepared)
+  }
+
+  override async keepItem(...args: Parameters<ResultStore['keepItem']>): Promise<void> {
+    const [handle, index] = args
+    this.kept.push(`${handle}/${index}`)
+    await this.hold
+    return super.keepItem(...args)
+  }
+}
+
+export class Bench {
+  readonly clock = new VirtualClock()
+  readonly service: JobService
+  readonly store: HeldStore
+  readonly prepare: Dispatcher
+  readonly items: Dispatcher
+  readonly journal: Journal
+  readonly problems: string[] = []
+  readonly #jobs: ReadonlyMap<string, ServedJob>
+  #asked = 0
+
+  private constructor(
+    jobs: readonly unknown[],
+    store: HeldStore,
+    journal: Journal,
+    clock: VirtualClock,
+    options: BenchOptions,
+  ) {
+    const kernel = { clock, random: seededRandom(options.seed ?? 1) }
+    const { slots = 2 } = options
+    this.clock = clock
+    this.store = store
+    this.journal = journal
+    this.#jobs = jobTable(jobs)
+    this.prepare = new Dispatcher({
+      name: 'The first stage',
+      stage: 'prepare',
+      capacity: options.capacity ?? 32,
+      queueTimeout: options.queue,
+      runTimeout: options.prepare,
+      slots,
+      kernel,
+    })
+    this.items = new Dispatcher({
+      name: 'The second stage',
+      stage: 'item',
+      capacity: options.itemCapacity ?? 32,
+      runTimeout: options.item,
+      slots,
+      kernel,
+    })
+    this.service = new JobService({
+      jobs: this.#jobs,
+      store,
+      ledger: options.ledger?.(journal, kernel) ?? new Ledger(journal, kernel),
+      runner: onLoop,
+      prepare: this.prepare,
+      items: this.items,
+      kernel,
+      onProblem: (what, error) => this.problems.push(`${what}: ${String(error)}`),
+    })
+  }
+
+  static async open(jobs: readonly unknown[], options: BenchOptions = {}): Promise<Bench> {
+    const clock = new VirtualClock()
+    const kernel = { clock, random: seededRandom(options.seed ?? 1) }
+    const store = new HeldStore(await openCache<Stored>({ name: 'Results', kernel }))
+    const journal = options.journal ?? (await openJournal('memory', { kernel }))
+    return new Bench(jobs, store, journal, clock, options)
+  }
+
+  handle(name: string, input: unknown): string {
+    return handleOf(this.#jobs.get(name)!, input)
+  }
+
+  /** As POST with `?wait`. */
+  async compute(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
+    return this.service.compute(this.#submission(name, input, asking), asking.index ?? 0, {
+      ...this.#caller(asking),
+    })
+  }
+
+  /** As POST without `?wait`. */
+  async acknowledge(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
+    return this.service.acknowledge(this.#submission(name, input, asking), this.#caller(asking))
+  }
+
+  /** As GET. */
+  async result(handle: string, asking: Asking = {}): Promise<Answer> {
+    return this.service.result(handle, asking.index ?? 0, this.#caller(asking))
+  }
+
+  #submission(name: string, input: unknown, { priority = 1, force = false }: Asking) {
+    const handle = this.handle(name, input)
+    return { ...this.service.admit(name, priority), input, handle, priority, force }
+  }
+
+  #caller(asking: Asking): Caller {
+    return {
+      request: asking.request ?? `request ${++this.#asked}`,
+      slot: asking.slot,
+      disconnect: asking.disconnect ?? new AbortController().signal,
+      deadline: asking.deadline ?? 600_000,
+      wait: asking.wait ?? 300_000,
+    }
+  }
+
+  /** After everything has ended: no work, seat, request, entry or timer is left, and all are accounted for. */
+  assertNothingLeft(): void {
+    const { works, requests, slots, registry, prepare, items } = this.service.stats()
+    const seats = [prepare, items].flatMap(({ queue, stopping }) => [
+      queue.reserved,
+      queue.queued,
+      queue.running,
+      stopping,
+    ])
+    assert.deepEqual(
+      { works, requests, slots, waiting: registry.active, keys: registry.keys, seats },
+      { works: 0, requests: 0, slots: 0, waiting: 0, keys: 0, seats: seats.map(() => 0) },
+    )
+    assert.equal(this.clock.pending, 0, 'timers')
+    const sum = Object.values(registry.outcomes).reduce((a, b) => a + b, 0)
+    assert.equal(sum, registry.submitted, 'outcomes of requests')
+    for (const { outcomes, submitted } of [prepare, items]) {
+      assert.equal(
+        Object.values(outcomes).reduce((a, b) => a + b, 0),
+        submitted,
+        'outcomes of tasks',
+      )
+    }
+  }
+}
+
+const onLoop: StageRunner = {
+  async run(job, input, name, work) {
+    const log = (): void => undefined
+    return job.run(input, {
+      name,
+      attempt: 0,
+      log,
+      get signal() {
+        return work.signal
+      },
+      get cancelled() {
+        return work.cancelled
+      },
+    })
+  },
+}
