@@ -141,11 +141,11 @@ export async function step${n}() { const now = turn${n}; await null; turn${n} = 
 const number = fc.integer({ min: 0, max: 1 })
 const place = fc.integer({ min: 0, max: 7 })
 
-const kind = fc.constantFrom(...(Object.keys(pieces) as (keyof typeof pieces)[]))
+const anyKind = fc.constantFrom(...(Object.keys(pieces) as (keyof typeof pieces)[]))
 
 const piece: fc.Arbitrary<Piece> = fc
   .record({
-    kind,
+    kind: anyKind,
     name: number,
     other: number,
     elsewhere: place,

@@ -31,7 +31,11 @@ export function toldWithProgram(analysis: ProgramAnalysis, catalogue: Catalogue)
 function unitFacts(unit: FunctionUnit): unknown {
   const { id, name, isExported, isAsync, visibility, callers, reach, suspensions, graph } = unit
   return {
-    ...{ id, name, isExported, isAsync, visibility },
+    id,
+    name,
+    isExported,
+    isAsync,
+    visibility,
     callers: callers.map(({ owner, start }) => [owner.id, start]),
     reach: [...reach].map(([kind, { text, file }]) => [kind, text, file.path]),
     suspensions: suspensions.map(({ kind, start }) => [kind, start]),

@@ -45,7 +45,7 @@ test('a warm run is a cold run, whatever was edited before', async () => {
         findings += cold.findings.length
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   )
   assert.ok(findings > 0, 'there is something to find')
 })
