@@ -70,7 +70,16 @@ const archiveJob: Job<ArchiveTask, WrittenArchive> = job(
  * *Cancellation*: ends between two pieces.
  * *Fairness*: first come, first started.
  */
-export function writeArchive(task: ArchiveTask, signal: AbortSignal): Promise<WrittenArchive> {
+export async function writeArchive(
+  task: ArchiveTask,
+  signal: AbortSignal,
+): Promise<WrittenArchive> {
   const { name } = archiveJob
-  return packThreads().run({ module: import.meta.url, job: name, input: task }, { signal })
+  try {
+    return await packThreads().run({ module: import.meta.url, job: name, input: task }, { signal })
+  } catch (error) {
+    // The thread may have been done, with its result on the way: nobody gets to hear of the archive.
+    if (signal.aborted) await rm(task.file, { force: true }).catch(() => undefined)
+    throw error
+  }
 }
