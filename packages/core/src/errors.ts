@@ -244,6 +244,12 @@ export const errorTable = {
     (p: { request: string }) => `A request ${quote(p.request)} is already waiting.`,
     'Send a new X-Request-Id with each request, or none.',
   ),
+  HDL_CANNOT_LISTEN: entry(
+    false,
+    (p: { host: string; port: number; problem: string }) =>
+      `The server cannot listen on ${p.host}, port ${p.port}: ${p.problem}.`,
+    'Take another port (0 takes a free one) or another address, or end the program that has it.',
+  ),
 
   // Threads.
   HDL_THREAD_MODULE: entry(

@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import type { FastifyInstance } from 'fastify'
 import { HeddleError } from '@heddle/core'
 import {
   Dispatcher,
@@ -12,6 +13,7 @@ import {
   openCache,
   openJournal,
   systemKernel,
+  type Clock,
   type Kernel,
   type PoolOptions,
 } from '@heddle/core/lowlevel'
@@ -38,6 +40,8 @@ export interface ServerOptions {
   readonly limits?: ServerLimits | undefined
   /** Told what no client hears of: a line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
+  /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
+  readonly onDrain?: ((deadline: number) => void) | undefined
   readonly kernel?: Kernel | undefined
 }
 
@@ -102,7 +106,7 @@ const mostBody = 2 * 2 ** 20
  *
  * *Cancellation*: none: it waits for the disk and the port only.
  *
- * @throws `HDL_BAD_OPTION`; `HDL_LOCKED` when another process uses the store; `HDL_STORE_FAILED`; what listening throws.
+ * @throws `HDL_BAD_OPTION`; `HDL_LOCKED` when another process uses the store; `HDL_STORE_FAILED`; `HDL_CANNOT_LISTEN`.
  * @example
  * await using server = await startServer({ jobs: [square], port: 0 })
  */
@@ -166,7 +170,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onProblem: (what, error) =>
       log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`),
   })
-  const drain = new Drain(service, limits.drain ?? 10_000)
+  const drain = new Drain(service, {
+    deadline: limits.drain ?? 10_000,
+    clock: kernel.clock,
+    onBegin: options.onDrain,
+  })
   const context = {
     jobs,
     service,
@@ -182,7 +190,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const newId = (): string => `${instance}.${++requests}`
   const app = makeApp(context, { bodyLimit, arrivalLimit: limits.arrival ?? minute, newId })
   allowHalfClosed(app.server)
-  parts.defer(() => app.close())
+  parts.defer(() => closeApp(app, kernel.clock))
 
   await loop.start()
   const restoring = new AbortController()
@@ -195,13 +203,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         log('warning', `Acknowledged work could not be restored: ${String(error)}`)
     },
   )
-  await app.listen({ host, port })
+  parts.defer(async () => {
+    restoring.abort()
+    await service.drain(0, restoring.signal)
+    await restored
+  })
+  await listen(app, host, port)
   const bound = app.server.address() as AddressInfo
 
   const rest = parts.move()
   const stopped = drain.ended.then(async (drained) => {
-    restoring.abort()
-    await restored
     await rest.disposeAsync()
     return drained
   })
@@ -223,6 +234,33 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       await stopped
     },
   }
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const problem = listenProblems[code ?? ''] ?? message
+    throw new HeddleError('HDL_CANNOT_LISTEN', { host, port, problem }, { cause: error })
+  }
+}
+
+const listenProblems: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EACCES: 'this user may not',
+  ENOTFOUND: 'nobody knows this name',
+}
+
+/** Milliseconds in which last answers are read, before connections are cut. */
+const closeGrace = 1_000
+
+/** Who is still being answered gets the whole answer; who is still sending a request does not keep us. */
+async function closeApp(app: FastifyInstance, clock: Clock): Promise<void> {
+  const timer = clock.setTimer(closeGrace, () => app.server.closeAllConnections())
+  await app.close()
+  timer.cancel()
 }
 
 /** A journal, and beside it the folder of the results. */

@@ -49,9 +49,10 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
 }
 
 function* notReady({ service, drain, loop, clock }: ApiContext): Generator<string> {
-  if (drain.state !== 'accepting') yield 'draining'
   const { load } = service.stats()
-  if (load.refusing) yield `the queues are ${load.level}`
+  // A closed door refuses everybody, however empty the queues are.
+  if (drain.state !== 'accepting') yield 'draining'
+  else if (load.refusing) yield `the queues are ${load.level}`
   const gap = loop.stats().recent.at(-1)
   if (gap !== undefined && clock.wallTime() - gap.startedAt - gap.ms < gapMemory) {
     yield `the event loop was blocked for ${Math.round(gap.ms)} ms by ${gap.label ?? 'unknown code'}`

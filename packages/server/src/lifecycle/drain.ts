@@ -3,16 +3,18 @@
  *
  *   accepting ── begin ─▶ draining ── all work ended, or the deadline ─▶ stopped
  *
- * D1. It is begun once; whoever begins it again waits for the same end, and a shorter deadline counts.
+ * D1. It is begun once; whoever begins it again waits for the same end, and of all deadlines the earliest counts.
  * D2. The door is closed in the step in which it begins.
+ * D3. Nothing is left behind: no timer, and no listener on the signals of those who began it.
  */
 import { HeddleError } from '@heddle/core'
+import type { Clock, Timer } from '@heddle/core/lowlevel'
 import type { JobService } from '../service/service.ts'
 
 export type ServerState = 'accepting' | 'draining' | 'stopped'
 
 export interface DrainOptions {
-  /** Milliseconds for work that was admitted. */
+  /** Milliseconds for work that was admitted. The server's own when absent. */
   readonly deadline?: number | undefined
   /** Ends the waiting, as the deadline does. */
   readonly signal?: AbortSignal | undefined
@@ -23,16 +25,28 @@ export interface Drained {
   readonly isClean: boolean
 }
 
+export interface DrainSettings {
+  readonly deadline: number
+  readonly clock: Clock
+  /** In the step in which it begins. */
+  readonly onBegin?: ((deadline: number) => void) | undefined
+}
+
 export class Drain {
-  readonly #service: JobService
-  readonly #deadline: number
+  readonly #service: Pick<JobService, 'drain'>
+  readonly #settings: DrainSettings
   readonly #ended = Promise.withResolvers<Drained>()
   readonly #stop = new AbortController()
+  readonly #cleanup = new DisposableStack()
   #state: ServerState = 'accepting'
+  /** On the clock's scale. */
+  #dueAt = Infinity
+  #timer: Timer | undefined
 
-  constructor(service: JobService, deadline: number) {
+  constructor(service: Pick<JobService, 'drain'>, settings: DrainSettings) {
     this.#service = service
-    this.#deadline = deadline
+    this.#settings = settings
+    this.#cleanup.defer(() => this.#timer?.cancel())
   }
 
   get state(): ServerState {
@@ -50,18 +64,40 @@ export class Drain {
    *
    * *Cancellation*: the signal counts as the deadline.
    */
-  begin({ deadline = this.#deadline, signal }: DrainOptions = {}): Promise<Drained> {
-    const hurry = (): void =>
-      this.#stop.abort(new HeddleError('HDL_DRAINING', { what: 'The server' }))
-    if (signal?.aborted) hurry()
-    else signal?.addEventListener('abort', hurry, { once: true })
-    if (this.#state === 'accepting') {
-      this.#state = 'draining'
-      void this.#service.drain(deadline, this.#stop.signal).then((drained) => {
-        this.#state = 'stopped'
-        this.#ended.resolve(drained)
-      })
-    }
+  begin({ deadline = this.#settings.deadline, signal }: DrainOptions = {}): Promise<Drained> {
+    if (this.#state === 'stopped') return this.ended
+    this.#limit(deadline)
+    if (signal !== undefined) this.#follow(signal)
+    if (this.#state === 'accepting') void this.#drain(deadline)
     return this.ended
+  }
+
+  async #drain(deadline: number): Promise<void> {
+    this.#state = 'draining'
+    // The deadline is kept here, where it can become an earlier one.
+    const drained = this.#service.drain(Infinity, this.#stop.signal)
+    this.#settings.onBegin?.(deadline)
+    const how = await drained
+    this.#state = 'stopped'
+    this.#cleanup.dispose()
+    this.#ended.resolve(how)
+  }
+
+  #limit(deadline: number): void {
+    const { clock } = this.#settings
+    const dueAt = clock.now() + deadline
+    if (dueAt >= this.#dueAt) return
+    this.#dueAt = dueAt
+    this.#timer?.cancel()
+    this.#timer = clock.setTimer(deadline, () =>
+      this.#stop.abort(new HeddleError('HDL_DRAINING', { what: 'The server' })),
+    )
+  }
+
+  #follow(signal: AbortSignal): void {
+    const hurry = (): void => this.#limit(0)
+    if (signal.aborted) return hurry()
+    signal.addEventListener('abort', hurry, { once: true })
+    this.#cleanup.defer(() => signal.removeEventListener('abort', hurry))
   }
 }

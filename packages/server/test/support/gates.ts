@@ -5,12 +5,12 @@ import { job, type Job, type JobContext } from '@heddle/core'
 export interface Gated<I> {
   readonly input: I
   readonly context: JobContext
-  finish(value: unknown): void
-  fail(error: unknown): void
+  readonly finish: (value: unknown) => void
+  readonly fail: (error: unknown) => void
 }
 
 export class Gate<I = unknown> {
-  readonly job: Job<I, unknown>
+  readonly job: Job<I>
   /** Every computation that has started, in order; those that have ended too. */
   readonly starts: Gated<I>[] = []
   #wake = Promise.withResolvers<void>()
