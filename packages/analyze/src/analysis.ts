@@ -15,6 +15,12 @@ export interface AnalyzeOptions {
   readonly root: string
   /** Absolute paths of the files of the program, in any order. */
   readonly files: readonly string[]
+  /**
+   * Files whose findings are wanted, absolute; absent is all. What has nothing to do with them is not
+   * analysed: what is found in them is the same, only equal findings elsewhere are not there to be numbered
+   * before them. It is passed over with a cache, which is for all files.
+   */
+  readonly wanted?: readonly string[] | undefined
   /** `auto` uses the compiler that is installed next to the code, when there is one. */
   readonly types: 'auto' | 'none'
   /** Only these (`H101`, `B102`); absent is all. */

@@ -13,6 +13,7 @@ import { Turns } from './frontend/turns.ts'
 import { compileLightly } from './light-compiling.ts'
 import { loadCatalogue } from './models/load.ts'
 import { analyzePart, type PartContext } from './parts/analyze-part.ts'
+import { filesAround } from './parts/around.ts'
 import { joinParts } from './parts/join.ts'
 import type { PartResult } from './parts/part-result.ts'
 import { partsOf } from './parts/parts.ts'
@@ -34,10 +35,12 @@ export function analyze(
 ): Promise<ProgramAnalysis>
 export function analyze(options: AnalyzeOptions, kernel?: Kernel): Promise<Analysis>
 export async function analyze(
-  options: AnalyzeOptions,
+  asked: AnalyzeOptions,
   kernel: Kernel = systemKernel,
 ): Promise<Analysis> {
-  const { root, files, overlays, cache } = options
+  const { root, overlays, cache } = asked
+  const files = cache === undefined ? await filesAround(asked, kernel.clock) : asked.files
+  const options = { ...asked, files }
   if (options.types === 'none' || files.length === 0) {
     return analyzeWith(undefined, options, kernel)
   }

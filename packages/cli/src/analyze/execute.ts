@@ -50,5 +50,8 @@ async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
   const options = session.optionsFor(selection)
   if (flags.inventory)
     return session.answerInventory(await analyze({ ...options, keepsProgram: true }))
-  return session.answer(await analyze({ ...options, ownsProcess: true }), selection, baseline)
+  // Equal findings are numbered in the order of all files, and a baseline knows them by their numbers.
+  const wanted = baseline === undefined ? selection.wanted : undefined
+  const analysis = await analyze({ ...options, wanted, ownsProcess: true })
+  return session.answer(analysis, selection, baseline)
 }

@@ -43,6 +43,8 @@ export interface SelectOptions {
 export interface Selection {
   /** Absolute, sorted: the program. Empty when nothing that was asked for can have findings. */
   readonly files: readonly string[]
+  /** Those of them that can have findings that were asked for; absent when all can. Absolute. */
+  readonly wanted?: readonly string[] | undefined
   /** Text of files that are not on disk. */
   readonly overlays: ReadonlyMap<string, string>
   readonly diagnostics: readonly Diagnostic[]
@@ -110,9 +112,12 @@ class Picker {
 
   finish(changed: ChangedLines | undefined): Selection {
     const changes = changed === undefined ? undefined : this.#changesOf(changed)
-    const isAnythingWanted = [...this.#parts.keys()].some((file) => changes?.has(file) ?? true)
+    const wanted = [...this.#parts.keys()].filter((file) => changes?.has(file) ?? true)
     return {
-      files: isAnythingWanted ? [...this.#files].sort() : [],
+      files: wanted.length > 0 ? [...this.#files].sort() : [],
+      ...(wanted.length < this.#files.size && {
+        wanted: wanted.map((file) => this.#absolute(file)),
+      }),
       overlays: this.#overlays,
       diagnostics: this.#diagnostics,
       isWhole: (file) =>

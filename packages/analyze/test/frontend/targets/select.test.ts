@@ -106,6 +106,7 @@ test('standard input is a program of its own', async (t) => {
   const selection = await selectTargets(['-'], { root, stdin: 'let a = 1' })
   assert.deepEqual([...selection.overlays], [[path.join(root, 'snippet.ts'), 'let a = 1']])
   assert.deepEqual(selection.files, [path.join(root, 'snippet.ts')])
+  assert.equal(selection.wanted, undefined, 'all of it')
   assert.ok(selection.isWanted(finding('snippet.ts', 'f', 1, 1)))
 })
 
@@ -124,6 +125,10 @@ test('of the targets, only what changed is shown; everything is read', async (t)
   writeFiles(root, { [file]: text.replace('// 19', '// nineteen'), 'packages/a/src/new.ts': '' })
   const selection = await selectTargets(['.'], { root, changedSince: 'HEAD' })
   assert.equal(selection.files.length, 4)
+  assert.deepEqual(
+    selection.wanted?.map((one) => path.relative(root, one)),
+    [file, 'packages/a/src/new.ts'],
+  )
   assert.ok(selection.isWanted(finding(file, 'f', 18, 22)))
   assert.ok(!selection.isWanted(finding(file, 'f', 2, 9)))
   assert.ok(selection.isWanted(finding(file, 'f', 2, 9), [1, 30]), 'its function was changed')
