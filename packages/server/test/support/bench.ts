@@ -38,22 +38,26 @@ export interface Asking extends Partial<Caller> {
   readonly index?: number
 }
 
-/** Whatever the store is asked to do waits while this is set. */
+/** A store that takes as long as the test says. */
 export class HeldStore extends ResultStore {
+  /** Whatever it is asked to do waits for this. */
   hold: Promise<unknown> | undefined
-  readonly kept: string[] = []
+  /** Waited for at each call. */
+  pace: () => Promise<unknown> = () => Promise.resolve(this.hold)
+  /** Told what it is asked to keep. */
+  onKeep: (value: unknown) => void = () => undefined
 
   override async prepared(
     ...args: Parameters<ResultStore['prepared']>
   ): ReturnType<ResultStore['prepared']> {
     const [, options] = args
-    await this.hold
+    await this.pace()
     options?.signal?.throwIfAborted()
     return super.prepared(...args)
   }
 
   override async item(...args: Parameters<ResultStore['item']>): ReturnType<ResultStore['item']> {
-    await this.hold
+    await this.pace()
     return super.item(...args)
   }
 
@@ -61,15 +65,14 @@ export class HeldStore extends ResultStore {
     handle: string,
     prepared: Prepared,
   ): Promise<ParentVersion | undefined> {
-    this.kept.push(handle)
-    await this.hold
+    this.onKeep(prepared.value)
+    await this.pace()
     return super.keepPrepared(handle, prepared)
   }
 
   override async keepItem(...args: Parameters<ResultStore['keepItem']>): Promise<void> {
-    const [handle, index] = args
-    this.kept.push(`${handle}/${index}`)
-    await this.hold
+    this.onKeep(args[2])
+    await this.pace()
     return super.keepItem(...args)
   }
 }
