@@ -32,7 +32,7 @@ const page = inventoryMarkdown(makeInventory(program, await loadCatalogue()), {
   linkBase: '../../',
   withLines: false,
   subject:
-    'the packages that run in your process (`core`, `cli`, and `server` and `worker` once they are there)',
+    'the packages that run in your process (`core`, `server` and `cli`, and `worker` once it is there)',
 })
 
 if (process.argv.includes('--check')) {

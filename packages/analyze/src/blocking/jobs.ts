@@ -6,9 +6,19 @@ export type JobPlace = 'loop' | 'thread' | 'fleet'
 
 /** `job({ place: 'thread' }, …)` of `@heddle/core`; undefined when the call defines no job. */
 export function jobPlace(site: CallSite): JobPlace | undefined {
-  if (site.name !== 'job' || site.external?.module !== '@heddle/core') return undefined
+  if (!definesJob(site)) return undefined
   const place = option(site, 'place')
   return place === 'thread' || place === 'fleet' ? place : 'loop'
+}
+
+const definedIn = '@heddle/core'
+
+function definesJob({ name, external, callee }: CallSite): boolean {
+  if (name !== 'job') return false
+  if (external !== undefined) return external.module === definedIn
+  // In a workspace that has the package itself it is a function of the program.
+  const imported = callee.kind === 'name' ? callee.scope.find(callee.name)?.import : undefined
+  return imported?.source === definedIn && imported.name === name
 }
 
 export function jobName(site: CallSite): string | undefined {

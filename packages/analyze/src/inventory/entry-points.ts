@@ -21,7 +21,7 @@ export function namedRoots(model: LoopModel): readonly NamedRoot[] {
   }
   const roots: NamedRoot[] = []
   for (const { unit, kind } of model.roots.roots()) {
-    const site = handedTo.get(unit)
+    const site = handedTo.get(unit) ?? (kind === 'request' ? routeAround(unit) : undefined)
     const place = site === undefined ? undefined : jobPlace(site)
     const tag: Tag =
       place !== undefined ? placeTags[place] : model.roots.isOnLoop(unit) ? 'LOOP' : 'THREAD'
@@ -33,6 +33,14 @@ export function namedRoots(model: LoopModel): readonly NamedRoot[] {
       a.unit.start - b.unit.start ||
       a.unit.id - b.unit.id,
   )
+}
+
+/** `app.post('/jobs', { handler: … })`: the innermost call around it that begins with a text. */
+function routeAround({ parent, start, end }: FunctionUnit): CallSite | undefined {
+  const around = parent?.calls.filter(
+    (site) => site.start <= start && site.end >= end && firstText(site) !== undefined,
+  )
+  return around?.toSorted((a, b) => b.start - a.start)[0]
 }
 
 function nameOf(unit: FunctionUnit, kind: RootKind, site: CallSite | undefined): string {

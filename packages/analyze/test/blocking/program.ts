@@ -6,6 +6,7 @@ import type { Program } from '../../src/ir/program.ts'
 
 const root = '/project'
 
+/** `x` means `x/index.ts` where there is one. */
 export function programOf(files: Readonly<Record<string, string>>): Program {
   const parsed = Object.entries(files).map(([name, text]) =>
     parseSource(path.posix.join(root, name), text),
@@ -15,8 +16,10 @@ export function programOf(files: Readonly<Record<string, string>>): Program {
     root,
     files: parsed,
     resolve: (from, specifier) => {
-      const target = path.posix.resolve(path.posix.dirname(from), specifier)
-      return specifier.startsWith('.') && names.has(target) ? target : undefined
+      const target = specifier.startsWith('.')
+        ? path.posix.resolve(path.posix.dirname(from), specifier)
+        : path.posix.join(root, specifier, 'index.ts')
+      return names.has(target) ? target : undefined
     },
   }).program
 }

@@ -57,6 +57,33 @@ test('the place of a job is its tag', () => {
   )
 })
 
+test('a handler in the options of its route has the name of the route', async () => {
+  const program = programOf({
+    'src/server.ts': `import { readFileSync } from 'node:fs'
+app.post('/upload', {
+  onRequest: (request, reply) => { readFileSync(request.url) },
+  handler: async (request, reply) => { readFileSync(request.body) },
+})`,
+  })
+  const { sections } = makeInventory(program, await loadCatalogue())
+  assert.deepEqual(
+    sections[0]?.entryPoints.map(({ name }) => name),
+    ['POST /upload, onRequest()', 'POST /upload, handler()'],
+  )
+})
+
+test('the place of a job is its tag, also in a workspace that has the package itself', async () => {
+  const program = programOf({
+    '@heddle/core/index.ts': 'export function job(options, run) { return { ...options, run } }',
+    'jobs/index.ts': `import { job } from '@heddle/core'
+import { gzipSync } from 'node:zlib'
+export const pack = job({ name: 'pack', place: 'thread', module: import.meta.url }, (text) => gzipSync(text))`,
+  })
+  const { sections } = makeInventory(program, await loadCatalogue())
+  const { entryPoints } = sections.find(({ file }) => file === 'jobs/index.ts')!
+  assert.ok(entryPoints.some(({ tag, name }) => tag === 'THREAD' && name === 'job pack'))
+})
+
 test('what runs in a thread holds no loop', () => {
   assert.equal(section('src/writer-thread.ts').runsIn, 'thread')
   assert.deepEqual(section('src/writer-thread.ts').risk, [])
