@@ -73,7 +73,7 @@ export function jobRoutes(app: FastifyInstance, context: ApiContext): void {
       admission.isHandedOver = true
       const answer =
         wait === undefined
-          ? await service.acknowledge(submission, caller)
+          ? await service.acknowledge(submission, index, caller)
           : await service.compute(submission, index, caller)
       return sendAnswer(reply, answer, id)
     },

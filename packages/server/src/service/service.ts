@@ -141,11 +141,12 @@ export class JobService {
    *
    * *Cancellation*: none: who was told nothing submits again and gets the same handle.
    * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
-   * @throws `HDL_BAD_INPUT`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`; `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`
+   * @param index Of the result that will be asked for: it must exist.
+   * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`; `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`
    * or what the job threw, when that came first.
    */
-  async acknowledge(submission: Submission, caller: Caller): Promise<Answer> {
-    return this.#acknowledge(this.#join(submission, 0, caller.request), caller)
+  async acknowledge(submission: Submission, index: number, caller: Caller): Promise<Answer> {
+    return this.#acknowledge(this.#join(submission, index, caller.request), index, caller)
   }
 
   /**
@@ -332,7 +333,12 @@ export class JobService {
   // ---- requests
 
   /** @param given The slot's ticket, when the caller has taken it before. */
-  async #acknowledge(work: Work, caller: Caller, given?: SlotTicket): Promise<Answer> {
+  async #acknowledge(
+    work: Work,
+    index: number,
+    caller: Caller,
+    given?: SlotTicket,
+  ): Promise<Answer> {
     const { handle, total } = work
     const { request } = caller
     const hold: Hold = { request }
@@ -360,7 +366,7 @@ export class JobService {
     // Nobody may be told that what has failed or was cancelled meanwhile will be done.
     if (hold.lostBy !== undefined) throw hold.lostBy
     if (work.state === 'ended') throw work.error
-    return { handle, index: 0, total, isDone: work.state === 'done' }
+    return { handle, index, total, isDone: work.state === 'done' }
   }
 
   async #inLedger(work: Work): Promise<void> {
@@ -412,9 +418,9 @@ export class JobService {
       opened[Symbol.dispose]()
       isKept = true
       // It holds the work before the request leaves it.
-      const answer = this.#acknowledge(work, caller, ticket)
+      const answer = this.#acknowledge(work, index, caller, ticket)
       request.cancel(late)
-      return { ...(await answer), index }
+      return await answer
     } catch (error) {
       throw isError(error, 'HDL_TIMEOUT') ? withStage(error, work) : error
     } finally {

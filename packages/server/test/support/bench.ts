@@ -144,14 +144,20 @@ export class Bench {
 
   /** As POST with `?wait`. */
   async compute(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
-    return this.service.compute(this.#submission(name, input, asking), asking.index ?? 0, {
-      ...this.#caller(asking),
-    })
+    return this.service.compute(
+      this.#submission(name, input, asking),
+      asking.index ?? 0,
+      this.#caller(asking),
+    )
   }
 
   /** As POST without `?wait`. */
   async acknowledge(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
-    return this.service.acknowledge(this.#submission(name, input, asking), this.#caller(asking))
+    return this.service.acknowledge(
+      this.#submission(name, input, asking),
+      asking.index ?? 0,
+      this.#caller(asking),
+    )
   }
 
   /** As GET. */
