@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import {
   Dispatcher,
   LoopWatch,
@@ -86,6 +86,8 @@ export interface Server extends AsyncDisposable {
   readonly host: string
   readonly port: number
   readonly url: string
+  /** Names of what is served. */
+  readonly jobs: readonly string[]
   readonly state: ServerState
   /**
    * Takes no new work, waits for what was admitted, then stops. At the deadline who still waits is told.
@@ -194,15 +196,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   await loop.start()
   const restoring = new AbortController()
-  const restored = service.restore(restoring.signal).then(
-    (count) => {
-      if (count > 0) log('info', `${count} acknowledged before the last stop: gone on with.`)
-    },
-    (error: unknown) => {
-      if (!restoring.signal.aborted)
-        log('warning', `Acknowledged work could not be restored: ${String(error)}`)
-    },
-  )
+  const unfinished = await service.recall()
+  if (unfinished > 0) log('info', `${unfinished} acknowledged before the last stop: gone on with.`)
+  const restored = service.restore(restoring.signal).catch((error: unknown) => {
+    if (restoring.signal.aborted || isError(error, 'HDL_DRAINING')) return
+    log('warning', `Acknowledged work could not be restored: ${String(error)}`)
+  })
   parts.defer(async () => {
     restoring.abort()
     await service.drain(0, restoring.signal)
@@ -219,6 +218,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return {
     host: bound.address,
     port: bound.port,
+    jobs: [...jobs.keys()],
     url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
     get state() {
       return drain.state

@@ -20,6 +20,7 @@ import {
   type Seat,
   type SlotTicket,
 } from '@heddle/core/lowlevel'
+import { Backlog } from './backlog.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
 import type { AcknowledgedWork, Ledger, LedgerEntry } from './ledger.ts'
@@ -105,6 +106,8 @@ export class JobService {
   readonly #works = new Map<string, Work>()
   readonly #failures = new Remembered<Error>(rememberedFailures)
   readonly #runner: WorkRunner
+  readonly #backlog: Backlog
+  #unfinished: Awaited<ReturnType<Ledger['unfinished']>> = []
   #unstored = 0
   /** The deadline of a drain has passed. */
   #isOver = false
@@ -112,6 +115,7 @@ export class JobService {
   constructor(options: ServiceOptions) {
     this.#options = options
     this.#registry = new Registry({ name: 'Result', kernel: options.kernel })
+    this.#backlog = new Backlog(options.kernel)
     this.#runner = new WorkRunner({
       ...options,
       registry: this.#registry,
@@ -175,6 +179,7 @@ export class JobService {
       (await this.#ofStore(handle, index, caller)) ??
       // It may have been submitted while the store was read.
       this.#ofWork(handle, index, caller) ??
+      (await this.#ofBacklog(handle, index, caller)) ??
       this.#unknown(handle)
     )
   }
@@ -197,22 +202,43 @@ export class JobService {
   }
 
   /**
-   * Goes on with what was acknowledged before the last stop. Resolves when all of it has a seat.
+   * Learns what was acknowledged before the last stop, before anybody can ask for it. Resolves with how much it is.
+   *
+   * *Cancellation*: none: it waits for the disk and for nobody else.
+   */
+  async recall(): Promise<number> {
+    const { ledger, jobs } = this.#options
+    this.#unfinished = await ledger.unfinished()
+    for (const { work } of this.#unfinished) {
+      const total = jobs.get(work.job)?.totalOf(work.input)
+      if (total !== undefined) this.#backlog.list(work.handle, total)
+    }
+    return this.#unfinished.length
+  }
+
+  /**
+   * Goes on with what was recalled. Resolves when all of it has a seat.
    *
    * *Cancellation*: the signal ends it; the rest is found again at the next start.
    */
   async restore(signal: AbortSignal): Promise<number> {
-    const { ledger, onProblem } = this.#options
     let restored = 0
-    for (const { runId, work } of await ledger.unfinished()) {
-      try {
-        await this.#restore(runId, work, signal)
-        restored++
-      } catch (error) {
-        if (signal.aborted || isError(error, 'HDL_DRAINING')) throw error
-        // It stays in the ledger: the next version of the job may take it.
-        onProblem(`Run ${runId} of ${work.handle} could not be gone on with`, error)
+    try {
+      for (const { runId, work } of this.#unfinished) {
+        try {
+          await this.#restore(runId, work, signal)
+          restored++
+        } catch (error) {
+          if (signal.aborted || isError(error, 'HDL_DRAINING')) throw error
+          // It stays in the ledger: the next version of the job may take it.
+          const what = `Run ${runId} of ${work.handle} could not be gone on with`
+          this.#options.onProblem(what, error)
+        }
+        this.#backlog.take(work.handle)
       }
+    } finally {
+      this.#unfinished = []
+      this.#backlog.close()
     }
     return restored
   }
@@ -483,6 +509,24 @@ export class JobService {
       this.#works.get(handle) ??
       this.#start(new Work({ served, handle, total, priority: 0 }), undefined)
     return this.#wait(work, index, caller, false)
+  }
+
+  /** Waits until it is worked on; after `wait` it is pending. */
+  async #ofBacklog(handle: string, index: number, caller: Caller): Promise<Answer | undefined> {
+    const total = this.#backlog.totalOf(handle)
+    if (total === undefined) return undefined
+    checkIndex(handle, index, total)
+    const { disconnect: signal, wait, deadline } = caller
+    const { clock } = this.#options.kernel
+    const since = clock.now()
+    const limit = Math.min(wait, deadline)
+    const isTaken =
+      limit > 0 && (await this.#backlog.waitTaken(handle, { signal, deadline: limit }))
+    if (this.#backlog.isClosed && this.#backlog.totalOf(handle) !== undefined) throw draining()
+    if (!isTaken) return { handle, index, total, isDone: false }
+    const passed = clock.now() - since
+    const rest = { wait: Math.max(0, wait - passed), deadline: Math.max(1, deadline - passed) }
+    return this.result(handle, index, { ...caller, ...rest })
   }
 
   #unknown(handle: string): never {

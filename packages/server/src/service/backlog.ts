@@ -1,0 +1,66 @@
+/**
+ * What was acknowledged before the last stop and is not worked on yet: there may be more of it than
+ * seats. Who asks for one of these results has a right to it, so it is known from the first request on.
+ *
+ *   listed ── it has a seat, or cannot be gone on with ─▶ gone from here        listed ── drain ─▶ closed
+ */
+import { isError } from '@heddle/core'
+import { Event, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+
+interface Listed {
+  readonly total: number
+  readonly taken: Event
+}
+
+export class Backlog {
+  readonly #listed = new Map<string, Listed>()
+  readonly #kernel: Kernel
+  #isClosed = false
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  /** It is left for the next start. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  list(handle: string, total: number): void {
+    this.#listed.set(handle, { total, taken: new Event({ kernel: this.#kernel }) })
+  }
+
+  /** How many results a handle will have; undefined when it is not here. */
+  totalOf(handle: string): number | undefined {
+    return this.#listed.get(handle)?.total
+  }
+
+  /** It is worked on from now on, or never will be. */
+  take(handle: string): void {
+    const listed = this.#listed.get(handle)
+    this.#listed.delete(handle)
+    listed?.taken.set()
+  }
+
+  /** Nothing more is taken. */
+  close(): void {
+    this.#isClosed = true
+    for (const { taken } of this.#listed.values()) taken.set()
+  }
+
+  /**
+   * Waits until a handle is not listed any more. False when the deadline came first.
+   *
+   * *Cancellation*: ends the wait.
+   * *Fairness*: everybody is woken.
+   */
+  async waitTaken(handle: string, options: WaitOptions): Promise<boolean> {
+    try {
+      await this.#listed.get(handle)?.taken.wait(options)
+      return true
+    } catch (error) {
+      if (isError(error, 'HDL_TIMEOUT')) return false
+      throw error
+    }
+  }
+}
