@@ -9,6 +9,8 @@ export const exitCodes = {
   incomplete: 3,
   /** Somebody cancelled it. */
   cancelled: 130,
+  /** Somebody ended it at once with SIGTERM: 128 and the number of the signal, as shells count. */
+  terminated: 143,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
@@ -19,6 +21,7 @@ const meanings: Readonly<Record<ExitCode, string>> = {
   2: 'the command was not understood, or could not start',
   3: 'something could not be read: the answer is incomplete',
   130: 'it was cancelled',
+  143: 'it was terminated',
 }
 
 /** The end of a command's help. Meanings may be made more exact. */

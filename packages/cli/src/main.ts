@@ -27,6 +27,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'look at recorded runs: list, show, timeline, compare, export',
     load: async () => (await import('./commands/runs.ts')).runsCommand(),
   },
+  serve: {
+    summary: 'serve the jobs that a module exports over HTTP',
+    load: async () => (await import('./commands/serve.ts')).serveCommand(),
+  },
   analyze: {
     summary: 'find the races and the loop blocking of TypeScript code',
     load: async () => (await import('./commands/analyze.ts')).analyzeCommand(),

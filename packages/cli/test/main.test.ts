@@ -10,13 +10,13 @@ const run = (...args: string[]): Promise<Program & { readonly code: number | str
 test('--help lists every command, --version the version; both end with 0', async () => {
   const help = await run('--help')
   assert.equal(help.code, 0)
-  for (const command of ['run', 'runs', 'doctor'])
+  for (const command of ['run', 'runs', 'serve', 'doctor'])
     assert.match(help.stdout, new RegExp(`^ {2}${command} `, 'm'))
   const version = await run('--version')
   assert.deepEqual([version.code, /^\d+\.\d+\.\d+\n$/.test(version.stdout)], [0, true])
 })
 
-for (const command of ['run', 'runs list', 'doctor']) {
+for (const command of ['run', 'runs list', 'serve', 'doctor']) {
   test(`${command} --help has an example and the exit codes, and tells of --json`, async () => {
     const words = command.split(' ')
     const ways =

@@ -39,6 +39,11 @@ export class Printer {
     return this.#choice.mode === 'live'
   }
 
+  /** Whether standard output is one JSON object per line. */
+  get isForPrograms(): boolean {
+    return this.#choice.mode === 'json'
+  }
+
   reporterFor(plan: RunPlan): Reporter {
     switch (this.#choice.mode) {
       case 'json':

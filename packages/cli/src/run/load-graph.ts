@@ -1,12 +1,6 @@
 /** Loads the graph that a module exports, with errors that say what to change and where. */
-import { readdir, stat } from 'node:fs/promises'
-import path from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { Graph, HeddleError } from '@heddle/core'
-import { formatError } from '../view/format.ts'
-import { locate } from './location.ts'
-
-const extensions = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs']
+import { attempt, loadModule } from './load-module.ts'
 
 /**
  * The graph of a module: its default export, or what that returns when called with `args`; both may be
@@ -16,50 +10,13 @@ const extensions = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs']
  * @throws `HDL_NO_MODULE`, `HDL_LOAD_FAILED`, `HDL_NOT_A_GRAPH`.
  */
 export async function loadGraph(file: string, args: readonly string[]): Promise<Graph> {
-  const resolved = path.resolve(file)
-  await checkFile(file, resolved)
-  const loaded = await attempt(file, 'be imported', () => import(pathToFileURL(resolved).href))
+  const loaded = await loadModule(file)
   const exported: unknown = await attempt(file, 'make its graph', () => loaded['default'])
   if (typeof exported !== 'function') return checkGraph(file, exported, describeExports(loaded))
   const made: unknown = await attempt(file, 'make its graph', () =>
     (exported as (args: readonly string[]) => unknown)(args),
   )
   return checkGraph(file, made, `the exported function returned ${describe(made)}`)
-}
-
-async function checkFile(file: string, resolved: string): Promise<void> {
-  const found = await stat(resolved).catch((error: NodeJS.ErrnoException) => error)
-  if (found instanceof Error) {
-    const isMissing = found.code === 'ENOENT' || found.code === 'ENOTDIR'
-    const problem = isMissing ? 'does not exist' : `cannot be read: ${found.message}`
-    throw new HeddleError('HDL_NO_MODULE', { file, problem, suggestion: await similar(file) })
-  }
-  if (found.isDirectory()) throw new HeddleError('HDL_NO_MODULE', { file, problem: 'is a folder' })
-  const extension = path.extname(file)
-  if (!extensions.includes(extension)) {
-    const problem = `is no module that Node can import (${extensions.join(', ')})`
-    throw new HeddleError('HDL_NO_MODULE', { file, problem })
-  }
-}
-
-/** A file beside the missing one with the same name but for its case or its extension. */
-async function similar(file: string): Promise<string | undefined> {
-  const stem = (name: string): string => path.parse(name).name.toLowerCase()
-  const names = await readdir(path.dirname(path.resolve(file))).catch(() => [])
-  const found = names.find(
-    (name) => stem(name) === stem(file) && extensions.includes(path.extname(name)),
-  )
-  return found === undefined ? undefined : path.join(path.dirname(file), found)
-}
-
-async function attempt<T>(file: string, action: string, work: () => T): Promise<Awaited<T>> {
-  try {
-    return await work()
-  } catch (error) {
-    const cause = formatError(error)
-    const at = locate(error)?.at
-    throw new HeddleError('HDL_LOAD_FAILED', { file, action, cause, at }, { cause: error })
-  }
 }
 
 /**

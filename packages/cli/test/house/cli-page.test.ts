@@ -25,6 +25,7 @@ function optionsIn(text: string): string[] {
 
 const commands = [
   'run',
+  'serve',
   'analyze',
   'doctor',
   ...['plan', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),

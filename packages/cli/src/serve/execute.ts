@@ -1,0 +1,183 @@
+/**
+ * `heddle serve` from the settings to the exit code.
+ *
+ *   loading ──▶ serving ── SIGTERM, SIGINT, SIGHUP, POST /drain ─▶ draining ──▶ stopped ──▶ exit 0 or 1
+ *      │           │                                                  └── a second signal ──▶ exit 130, 143
+ *      └── could not start ──▶ exit 2
+ *
+ * Invariants, quoted by the tests:
+ *  V1  Who waits is answered before the process ends, unless a third signal ends it at once.
+ *  V2  What was acknowledged is in the store, however the process ends.
+ *  V3  A signal before the server listens ends the process: there is nothing to finish.
+ */
+import { HeddleError, isError } from '@heddle/core'
+import { systemKernel } from '@heddle/core/lowlevel'
+import { startServer, type Server } from '@heddle/server'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { Printer } from '../output/printer.ts'
+import { makeDefaultFolder } from '../run/journal.ts'
+import { loadModule } from '../run/load-module.ts'
+import { Narrator } from './narrator.ts'
+import { defaults, isLoopback, type ServeSettings } from './settings.ts'
+
+const signals = {
+  SIGINT: exitCodes.cancelled,
+  SIGTERM: exitCodes.terminated,
+  SIGHUP: exitCodes.terminated,
+} as const
+
+type StopSignal = keyof typeof signals
+
+/** Milliseconds that stopping at once may take: waiters are told and the journal is closed. */
+const hurryLimit = 2_000
+/** Milliseconds that a reader has to take the last lines. */
+const flushLimit = 2_000
+
+/**
+ * Serves jobs until it is told to stop, and ends the process.
+ *
+ * *Cancellation*: by signals, see above.
+ */
+export async function executeServe(settings: ServeSettings): Promise<void> {
+  await new ServeSession(settings).execute()
+}
+
+class ServeSession {
+  readonly #settings: ServeSettings
+  readonly #clock = systemKernel.clock
+  readonly #printer: Printer
+  readonly #narrator: Narrator
+  #server: Server | undefined
+  #isLoading = true
+  /** Signals so far, and what the last of them is called. */
+  #signals = 0
+  #by = 'POST /drain'
+  #code: ExitCode | undefined
+
+  constructor(settings: ServeSettings) {
+    this.#settings = settings
+    this.#printer = new Printer(settings, this.#clock)
+    this.#narrator = new Narrator(this.#printer, this.#clock)
+    for (const signal of Object.keys(signals) as StopSignal[]) {
+      process.on(signal, () => this.#onSignal(signal))
+    }
+    process.on('exit', this.#onExit)
+    process.on('beforeExit', this.#onIdle)
+    process.on('uncaughtException', this.#onCrash)
+  }
+
+  async execute(): Promise<void> {
+    try {
+      const server = await this.#start()
+      const { isClean } = await server.stopped
+      this.#narrator.stopped(isClean, this.#store !== 'memory')
+      await this.#exit(this.#code ?? (isClean ? exitCodes.ok : exitCodes.failed))
+    } catch (error) {
+      await this.#abandon(error)
+    }
+  }
+
+  get #store(): string {
+    return this.#settings.store ?? defaults.store
+  }
+
+  async #start(): Promise<Server> {
+    const { host, port, threads, drainDeadline } = this.#settings
+    const jobs = await loadModule(this.#settings.jobs)
+    if (this.#settings.store === undefined) await makeDefaultFolder()
+    const server = await startServer({
+      jobs,
+      host,
+      port,
+      threads,
+      store: this.#store,
+      limits: { drain: drainDeadline },
+      onLog: (line) => this.#narrator.log(line),
+      onDrain: (deadline) => this.#narrator.draining(this.#by, deadline, this.#server!.stats()),
+    })
+    this.#server = server
+    this.#isLoading = false
+    this.#narrator.listening(server.url, server.jobs, this.#store)
+    if (!isLoopback(host)) {
+      const text = `Everybody who can reach ${host} can use it: there is no authentication yet.`
+      this.#narrator.log({ level: 'warning', text })
+    }
+    return server
+  }
+
+  #onSignal(signal: StopSignal): void {
+    const code = signals[signal]
+    this.#signals++
+    this.#by = signal
+    if (this.#server === undefined || this.#signals > 2) process.exit(code)
+    if (this.#signals === 1) void this.#server.drain()
+    else this.#hurry(signal, code)
+  }
+
+  /** Who waits is told, the journal is closed, and if that does not end, the process does. */
+  #hurry(by: string, code: ExitCode): void {
+    this.#code = code
+    this.#narrator.hurrying(by)
+    void this.#server?.drain({ deadline: 0 })
+    this.#clock.setTimer(hurryLimit, () => process.exit(code))
+  }
+
+  /** It could not start. */
+  async #abandon(error: unknown): Promise<void> {
+    this.#isLoading = false
+    this.#narrator.failed(error, hintFor(error))
+    await this.#exit(exitCodes.usage)
+  }
+
+  async #exit(code: number): Promise<void> {
+    process.exitCode = code
+    const timer = this.#clock.setTimer(flushLimit, () => process.exit())
+    await this.#printer.flush()
+    timer.cancel()
+    process.exit()
+  }
+
+  readonly #onExit = (code: number): void => {
+    if (this.#isLoading && this.#signals === 0) {
+      this.#isLoading = false
+      process.exitCode = exitCodes.usage
+      this.#narrator.failed(
+        this.#notLoaded(`it ended the process (process.exit) with code ${code}`),
+        undefined,
+      )
+    }
+    this.#printer.drain()
+  }
+
+  /** Nothing is left in this process that could go on: a server that listens always could. */
+  readonly #onIdle = (): void => {
+    if (this.#isLoading)
+      void this.#abandon(this.#notLoaded('it waits for something that never happens'))
+  }
+
+  readonly #onCrash = (error: unknown): void => {
+    process.off('uncaughtException', this.#onCrash)
+    if (this.#isLoading) return void this.#abandon(error)
+    this.#narrator.crashed(error)
+    this.#by = 'uncaught error'
+    this.#hurry(this.#by, exitCodes.failed)
+  }
+
+  #notLoaded(cause: string): HeddleError {
+    return new HeddleError('HDL_LOAD_FAILED', {
+      file: this.#settings.jobs,
+      action: 'be loaded',
+      cause,
+    })
+  }
+}
+
+/** What to type about an error: its own help is for programs too, and knows no command line. */
+function hintFor(error: unknown): string | undefined {
+  if (isError(error, 'HDL_LOCKED')) {
+    return 'Two servers at once need two stores: --store sqlite:OTHER.db.'
+  }
+  if (isError(error, 'HDL_NO_MODULE')) return 'Name the module with the jobs: --jobs FILE.'
+  if (isError(error, 'HDL_CANNOT_LISTEN')) return 'To take another port: --port N.'
+  return undefined
+}

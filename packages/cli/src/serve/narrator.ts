@@ -1,0 +1,90 @@
+/** What `heddle serve` says: lines with the time for people, one object per line for programs. */
+import type { Clock } from '@heddle/core/lowlevel'
+import type { ServerLog, ServerStats } from '@heddle/server'
+import { shortenPaths } from '../output/gap.ts'
+import { errorRecord } from '../output/error-record.ts'
+import type { Printer } from '../output/printer.ts'
+import { errorLines } from '../output/report-error.ts'
+import { formatDuration, formatTime, plural } from '../view/format.ts'
+import { span, type Line, type Style } from '../view/line.ts'
+import { printable } from '../view/text.ts'
+
+/** What a server was when it began to drain. */
+export type Remaining = Pick<ServerStats, 'works' | 'requests'>
+
+export class Narrator {
+  readonly #printer: Printer
+  readonly #clock: Clock
+
+  constructor(printer: Printer, clock: Clock) {
+    this.#printer = printer
+    this.#clock = clock
+  }
+
+  listening(url: string, jobs: readonly string[], store: string): void {
+    const what = `${plural(jobs.length, 'job')} on ${url}: ${jobs.join(', ')}`
+    this.#say('serving', `${what}; store ${shortenPaths(store)}`, 'green')
+    this.#tell({ type: 'listening', url, jobs, store })
+  }
+
+  log({ level, text }: ServerLog): void {
+    this.#say(
+      level === 'warning' ? 'warning' : 'log',
+      text,
+      level === 'warning' ? 'yellow' : undefined,
+    )
+    this.#tell({ type: 'log', level, text })
+  }
+
+  draining(by: string, deadline: number, { works, requests }: Remaining): void {
+    const rest =
+      works + requests === 0
+        ? 'nothing is under way'
+        : `${plural(works, 'result')} under way, ${plural(requests, 'open request')}`
+    const limit = Number.isFinite(deadline) ? `at most ${formatDuration(deadline)}` : 'no limit'
+    this.#say('draining', `(${by}): ${rest}; ${limit}; again: stop at once`, 'yellow')
+    // Infinity is not JSON.
+    const finite = Number.isFinite(deadline) ? deadline : null
+    this.#tell({ type: 'draining', by, works, requests, deadline: finite })
+  }
+
+  hurrying(by: string): void {
+    this.#say('stopping', `at once (${by})`, 'yellow')
+    this.#tell({ type: 'stopping', by })
+  }
+
+  stopped(isClean: boolean, isDurable: boolean): void {
+    const cut = isDurable
+      ? 'work was cut off; what was acknowledged is done after the next start'
+      : 'work was cut off'
+    this.#say('stopped', isClean ? 'everything that was admitted has ended' : cut)
+    this.#tell({ ok: isClean, type: 'stopped' })
+  }
+
+  /** It could not start. */
+  failed(error: unknown, hint: string | undefined): void {
+    const lines = errorLines(error)
+    if (hint !== undefined) lines.push([span(`        ${hint}`)])
+    this.#printer.complain(lines)
+    this.#tell({ ok: false, type: 'stopped', error: errorRecord(error) })
+  }
+
+  crashed(error: unknown): void {
+    this.#printer.complain(errorLines(error, 'an error that no job has caught ends the server: '))
+    this.#tell({ type: 'error', error: errorRecord(error) })
+  }
+
+  #tell(object: object): void {
+    this.#printer.answer({ ...object, at: this.#clock.wallTime() })
+  }
+
+  /** For people who look at a terminal or a log; programs get the object instead. */
+  #say(word: string, text: string, style?: Style): void {
+    const line: Line = [
+      span(`${formatTime(this.#clock.wallTime())} `, 'dim'),
+      span(word.padEnd(9), style),
+      span(` ${printable(text)}`),
+    ]
+    if (!this.#printer.isForPrograms) this.#printer.tell([line])
+  }
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { Stage } from '../support/stage.ts'
+import { Served } from './kit.ts'
+
+const skip = process.platform === 'win32' ? 'Windows has no signals of this kind' : false
+
+for (const seed of [1, 2, 3, 4, 5]) {
+  test(
+    `S100, V2 kill -9, seed ${seed}: what was acknowledged is done once more at most, and readable`,
+    { skip },
+    async () => {
+      await using stage = await Stage.open()
+      const random = seededRandom(seed)
+      const handles = new Map<string, string>()
+      {
+        using served = await Served.start(stage, '--threads', '2')
+        const names = Array.from({ length: 4 + Math.floor(random.next() * 8) }, (_, i) => `n${i}`)
+        // Some are done before the kill, one runs or two do, the rest is queued.
+        const done = Math.floor(random.next() * 3)
+        for (const name of names) {
+          const priority = random.next() < 0.3 ? 0 : 1
+          const { status, body } = await served.post(`/jobs/staged?priority=${priority}`, name)
+          assert.equal(status, 202)
+          handles.set(name, String(body['handle']))
+        }
+        for (let i = 0; i < done; i++) {
+          const name = stage.starts[i]!
+          await stage.finish(name)
+          await served.get(`/results/${handles.get(name)}/0?wait=600000`)
+        }
+        // At a moment of its own: in the middle of another submit.
+        const cut = served.post('/jobs/staged', 'cut').catch(() => undefined)
+        if (random.next() < 0.5) await served.get('/healthz')
+        served.kill('SIGKILL')
+        assert.equal(await served.program.ended(), 'SIGKILL')
+        await cut
+      }
+      for (const name of new Set(stage.starts)) await stage.left(name)
+      const before = [...stage.starts]
+
+      using again = await Served.start(stage)
+      const finishing = [...handles.keys()].map(async (name) => {
+        const reply = again.get(`/results/${handles.get(name)}/0?wait=600000`)
+        if (await isStored(again, handles.get(name)!)) return reply
+        await stage.finish(name)
+        return reply
+      })
+      for (const [i, reply] of (await Promise.all(finishing)).entries()) {
+        assert.deepEqual([reply.status, reply.body['result']], [200, `n${i} is done`])
+      }
+      // Once in the second life, and never if it was done in the first one.
+      const after = stage.starts.slice(before.length).filter((name) => name !== 'cut')
+      assert.equal(new Set(after).size, after.length)
+      const { body } = await again.get('/healthz')
+      assert.equal(typeof body['works'], 'number')
+      // What was cut off may have been acknowledged without an answer.
+      if (stage.starts.slice(before.length).includes('cut')) await stage.finish('cut')
+      again.kill('SIGTERM')
+      assert.equal(await again.program.ended(), 0)
+
+      using third = await Served.start(stage)
+      for (const [name, handle] of handles) {
+        const { status, body: stored } = await third.get(`/results/${handle}/0`)
+        assert.deepEqual([status, stored['result']], [200, `${name} is done`])
+      }
+      assert.equal(third.program.stdout.includes('acknowledged before'), false)
+    },
+  )
+}
+
+async function isStored(served: Served, handle: string): Promise<boolean> {
+  return (await served.get(`/results/${handle}/0`)).status === 200
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Stage } from '../support/stage.ts'
+import { serve, Served, type Reply } from './kit.ts'
+
+const skip = process.platform === 'win32' ? 'Windows has no signals of this kind' : false
+const waiting = '/jobs/staged?wait=600000'
+
+async function resultOf(reply: Promise<Reply>): Promise<unknown> {
+  const { status, body } = await reply
+  return [status, body['result']]
+}
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  test(
+    `S91 ${signal}: what runs and what is queued is answered, then it ends with 0`,
+    { skip },
+    async () => {
+      await using stage = await Stage.open()
+      // One of two slots is kept for priority 0: one runs, the other is queued.
+      using served = await Served.start(stage, '--threads', '2')
+      const first = served.post(waiting, 'a')
+      await stage.started('a')
+      const second = served.post(waiting, 'b')
+      await queued(served, 1)
+      served.kill(signal)
+      const [, works] = await served.program.printed(/"type":"draining".*"works":(\d)/)
+      assert.equal(works, '2')
+      const refused = await served.post('/jobs/staged', 'c')
+      assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5'])
+      assert.equal((refused.body['error'] as { code: string }).code, 'shutting_down')
+      await stage.finish('a')
+      await stage.finish('b')
+      assert.deepEqual(await resultOf(first), [200, 'a is done'])
+      assert.deepEqual(await resultOf(second), [200, 'b is done'])
+      assert.equal(await served.program.ended(), 0)
+      assert.deepEqual(stage.starts, ['a', 'b'])
+    },
+  )
+}
+
+/** Waits until so much is queued, by asking. */
+async function queued(served: Served, count: number): Promise<void> {
+  for (;;) {
+    const { body } = await served.get('/healthz')
+    const { prepare } = body['queues'] as { prepare: { queued: number } }
+    if (prepare.queued === count) return
+  }
+}
+
+test('S92, V1 at the deadline who waits is told, and it ends with 1', { skip }, async () => {
+  await using stage = await Stage.open()
+  using served = await Served.start(stage, '--drain-deadline', '300')
+  const waits = served.post(waiting, 'a')
+  await stage.started('a')
+  served.kill('SIGTERM')
+  const { status, headers, body } = await waits
+  assert.deepEqual([status, headers.get('retry-after')], [503, '5'])
+  assert.equal((body['error'] as { code: string }).code, 'shutting_down')
+  assert.equal(await served.program.ended(), 1)
+  assert.equal(served.program.objects.at(-1)!['ok'], false)
+})
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  test(
+    `S97, V1, V2 a second ${signal} stops at once with ${code}: waiters are told, the rest is in the store`,
+    { skip },
+    async () => {
+      await using stage = await Stage.open()
+      using served = await Served.start(stage, '--drain-deadline', 'Infinity')
+      const waits = served.post(waiting, 'a')
+      await stage.started('a')
+      const acknowledged = await served.post('/jobs/staged?priority=0', 'b')
+      await stage.started('b')
+      served.kill('SIGTERM')
+      await served.program.printed(/"type":"draining".*"deadline":null/)
+      served.kill(signal)
+      assert.equal((await waits).status, 503)
+      assert.equal(await served.program.ended(), code)
+      await stage.left('b')
+
+      using again = await Served.start(stage)
+      await stage.finish('b')
+      const result = again.get(`/results/${String(acknowledged.body['handle'])}/0?wait=600000`)
+      assert.deepEqual(await resultOf(result), [200, 'b is done'])
+      assert.deepEqual(stage.starts, ['a', 'b', 'b'])
+    },
+  )
+}
+
+test('V3 a signal before it listens ends the process', { skip }, async () => {
+  await using stage = await Stage.open()
+  using program = serve(stage, '--jobs', new URL('fixtures/loads.ts', import.meta.url).pathname)
+  await stage.started('loading')
+  program.process.kill('SIGTERM')
+  assert.equal(await program.ended(), 143)
+  assert.deepEqual([program.stdout, program.stderr], ['', ''])
+})
+
+test('POST /drain ends it as a signal does', { skip }, async () => {
+  await using stage = await Stage.open()
+  using served = await Served.start(stage, '--store', 'memory')
+  assert.equal((await served.post('/drain', {})).status, 202)
+  assert.equal(await served.program.ended(), 0)
+  assert.match(served.program.stdout, /"draining","by":"POST \/drain"/)
+})
+
+test(
+  'V2 an error that no job has caught: told, who waits is answered, exit code 1',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    using served = await Served.start(stage)
+    const acknowledged = await served.post('/jobs/staged', 'kept')
+    await stage.started('kept')
+    const { status } = await served.post('/jobs/stray?wait=600000&priority=0', null)
+    assert.equal(status, 503)
+    assert.equal(await served.program.ended(), 1)
+    assert.match(
+      served.program.stderr,
+      /no job has caught ends the server: TypeError: nobody catches/,
+    )
+    await stage.left('kept')
+    using again = await Served.start(stage)
+    await stage.finish('kept')
+    const result = again.get(`/results/${String(acknowledged.body['handle'])}/0?wait=600000`)
+    assert.deepEqual(await resultOf(result), [200, 'kept is done'])
+  },
+)

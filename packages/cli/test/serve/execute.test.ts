@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import path from 'node:path'
+import { test } from 'node:test'
+import { Program, runProgram } from '../support/program.ts'
+import { Stage } from '../support/stage.ts'
+import { fixture, serve, Served } from './kit.ts'
+
+test('--json: one object per line, the jobs answer, what they print goes to the errors', async () => {
+  await using stage = await Stage.open()
+  using served = await Served.start(stage)
+  const reply = await served.post('/jobs/square?wait=60000', 12)
+  assert.deepEqual([reply.status, reply.body['result']], [200, 144])
+  served.kill('SIGTERM')
+  assert.equal(await served.program.ended(), 0)
+  const [listening, ...others] = served.program.objects
+  assert.deepEqual(
+    [listening!['type'], listening!['jobs'], listening!['store']],
+    ['listening', ['square', 'staged', 'stray'], 'sqlite:.heddle/serve.db'],
+  )
+  const types = others.map(({ type }) => type)
+  assert.deepEqual(types, ['log', 'draining', 'stopped'])
+  assert.match(String(others[0]!['text']), /^square-\w+: squaring 12$/)
+  assert.equal(others.at(-1)!['ok'], true)
+  assert.match(served.program.stderr, /printed by the job: 12/)
+  assert.ok(existsSync(path.join(stage.folder, '.heddle/.gitignore')))
+})
+
+test('for people: a line with the address and what is served', async () => {
+  await using stage = await Stage.open()
+  const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--store', 'memory']
+  using program = new Program(args, { cwd: stage.folder, env: stage.env })
+  const [line, url] = await program.printed(
+    /^\d\d:\d\d:\d\d serving +3 jobs on (http:\S+): square, staged, stray; store memory$/m,
+  )
+  assert.equal(program.lines.length, 1, line)
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+  program.process.kill('SIGINT')
+  assert.equal(await program.ended(), 0)
+  assert.match(program.stdout, /draining +\(SIGINT\): nothing is under way; at most 10 s/)
+  assert.match(program.stdout, /stopped +everything that was admitted has ended/)
+  assert.equal(program.stderr, '')
+  assert.equal(existsSync(path.join(stage.folder, '.heddle')), false)
+})
+
+test('what is not loopback is warned of', async () => {
+  await using stage = await Stage.open()
+  using served = await Served.start(stage, '--store', 'memory', '--host', '0.0.0.0')
+  await served.program.printed(/"warning".*0\.0\.0\.0 can use it: there is no authentication yet/)
+  using quiet = await Served.start(stage, '--store', 'memory', '--host', 'localhost')
+  quiet.kill('SIGTERM')
+  assert.equal(await quiet.program.ended(), 0)
+  assert.doesNotMatch(quiet.program.stdout, /authentication/)
+})
+
+test('S136 a second server on one store is refused, and told who has it', async () => {
+  await using stage = await Stage.open()
+  using first = await Served.start(stage)
+  using second = serve(stage)
+  assert.equal(await second.ended(), 2)
+  const { pid } = first.program.process
+  assert.match(second.stderr, new RegExp(`serve\\.db\\.lock is held by .*\\b${pid}\\b`))
+  assert.match(second.stderr, /--store sqlite:OTHER\.db/)
+  const last = second.objects.at(-1)!
+  assert.deepEqual([last['ok'], last['type']], [false, 'stopped'])
+  assert.equal((last['error'] as { code: string }).code, 'HDL_LOCKED')
+  assert.equal((await first.get('/healthz')).status, 200)
+})
+
+test('a port that another program has', async () => {
+  await using stage = await Stage.open()
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  using program = serve(stage, '--port', String(port))
+  assert.equal(await program.ended(), 2)
+  assert.match(program.stderr, new RegExp(`port ${port}: another program listens there`))
+  other.close()
+})
+
+test('a module that cannot be served, a store that cannot be opened, wrong words', async () => {
+  await using stage = await Stage.open()
+  const { folder } = stage
+  const run = (...args: string[]): Promise<Program & { readonly code: number | string }> =>
+    runProgram(['serve', '--port', '0', ...args], { cwd: folder })
+  const none = await run()
+  assert.equal(none.code, 2)
+  assert.match(none.stderr, /^heddle: jobs\.ts does not exist\.[^]*--jobs FILE/)
+  writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(path.join(folder, 'empty.ts'), 'export const a = 1')
+  const empty = await run('--jobs', 'empty.ts', '--store', 'memory')
+  assert.equal(empty.code, 2)
+  assert.match(empty.stderr, /nothing that can be served[^]*job\(…\) or serveJob\(…\)/)
+  writeFileSync(path.join(folder, 'broken.ts'), "throw new Error('no model')")
+  const broken = await run('--jobs', 'broken.ts', '--json')
+  assert.equal(broken.code, 2)
+  assert.match(broken.stderr, /broken\.ts could not be imported: no model \(broken\.ts:1:7\)/)
+  assert.equal(broken.objects.at(-1)!['ok'], false)
+  writeFileSync(path.join(folder, 'exits.ts'), 'process.exit(0)')
+  assert.match((await run('--jobs', 'exits.ts')).stderr, /it ended the process/)
+  writeFileSync(path.join(folder, 'never.ts'), 'await new Promise(() => {})')
+  const never = await run('--jobs', 'never.ts')
+  assert.equal(never.code, 2)
+  assert.match(never.stderr, /never\.ts could not be loaded: it waits for something that never/)
+  mkdirSync(path.join(folder, 'a.db'))
+  const store = await run('--jobs', fixture('served.ts'), '--store', 'sqlite:a.db')
+  assert.deepEqual([store.code, store.stderr === ''], [2, false])
+  for (const words of [
+    ['--store', 'redis://x'],
+    ['--port', '70000'],
+    ['--threads', '0'],
+    ['--drain-deadline', 'soon'],
+    ['--prot', '1'],
+  ]) {
+    const { code, stderr } = await run(...words)
+    assert.equal(code, 2, words.join(' '))
+    assert.match(stderr, /heddle serve --help/)
+  }
+})
