@@ -44,7 +44,8 @@ async function linkModules(to: string): Promise<void> {
     if (name === '@heddle' || name === 'heddle') continue
     await symlink(path.join(installed, name), path.join(modules, name))
   }
-  for (const name of ['core', 'analyze', 'release']) {
+  for (const name of await readdir(path.join(to, 'packages'))) {
+    if (name === 'cli') continue
     await symlink(path.join(to, 'packages', name), path.join(modules, '@heddle', name))
   }
 }
@@ -52,6 +53,8 @@ async function linkModules(to: string): Promise<void> {
 test(
   'our own workspace is published, read back and installed in an empty project',
   {
+    // A build of everything, a release and an installation: as long as a whole file may take.
+    timeout: 240_000,
     skip: isReachable ? false : `${upstream}, which has what our packages need, cannot be reached`,
   },
   async () => {
@@ -61,21 +64,18 @@ test(
       await mkdir(root)
       await copyWorkspace(root)
       const tsc = path.join(repository, 'node_modules/typescript/bin/tsc')
-      await run(process.execPath, [tsc, '-b', 'packages/cli'], { cwd: root })
+      const folders = (await readdir(path.join(root, 'packages'))).map((name) => `packages/${name}`)
+      await run(process.execPath, [tsc, '-b', ...folders], { cwd: root })
 
       await using registry = await startVerdaccio({ upstream })
       await using registries = await openRegistries({ folder: root, npm: registry.url, env: {} })
       const plan = await planFromManifests(await readWorkspace(root))
       // The project below is the smoke test, once for all of them.
       const report = await publishRelease(plan, { registryOf: registries.registryOf, smoke: false })
-      assert.deepEqual(
-        report.packages.map(({ name, outcome, problems }) => [name, outcome, problems]),
-        ['@heddle/core', '@heddle/analyze', '@heddle/release', 'heddle'].map((name) => [
-          name,
-          'published',
-          [],
-        ]),
-      )
+      assert.equal(report.packages.length, folders.length)
+      for (const { name, outcome, problems } of report.packages) {
+        assert.deepEqual([name, outcome, problems], [name, 'published', []])
+      }
 
       const project = path.join(folder, 'project')
       // A user's environment does not ask for the source of packages.
