@@ -5,6 +5,7 @@
  * share one computation. The job's name is in front, so that a handle says where it comes from.
  */
 import { createHash } from 'node:crypto'
+import { HeddleError } from '@heddle/core'
 
 /** What a handle depends on besides the input. */
 export interface HandleOwner {
@@ -12,7 +13,15 @@ export interface HandleOwner {
   readonly version: string
 }
 
+/** Levels of an input: what orders, clones or stores it may follow it with its stack. */
+const deepest = 1_000
+
+/** @throws `HDL_BAD_INPUT` when the input is nested too deeply. */
 export function handleOf({ name, version }: HandleOwner, input: unknown): string {
+  if (isTooDeep(input)) {
+    const problem = `it is nested deeper than ${deepest} levels.`
+    throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${name}"`, problem })
+  }
   const content = canonical([name, version, input])
   return `${name}-${createHash('sha256').update(content).digest('hex')}`
 }
@@ -33,11 +42,25 @@ export function canonical(value: unknown): string {
 }
 
 function inOrder(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (!isObject(value) || Array.isArray(value)) return value
   // No prototype: a key named __proto__ is a key like any other.
   const ordered = Object.create(null) as Record<string, unknown>
   for (const key of Object.keys(value).toSorted()) {
     ordered[key] = (value as Record<string, unknown>)[key]
   }
   return ordered
+}
+
+/** Level by level, because the stack is what is to be protected. */
+function isTooDeep(value: unknown): boolean {
+  let level = [value].filter(isObject)
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= deepest) return true
+    level = level.flatMap((one) => Object.values(one).filter(isObject))
+  }
+  return false
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

@@ -16,7 +16,7 @@ const smallText = 64 * 1024
 /**
  * *Cancellation*: the signal ends it.
  * @param chores Threads for what would hold up the loop; not those of the jobs, which may be busy for long.
- * @throws `HDL_BAD_INPUT` when it is not JSON.
+ * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply.
  */
 export async function readInput(
   served: ServedJob,
