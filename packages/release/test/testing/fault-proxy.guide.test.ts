@@ -6,12 +6,13 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { packNpm } from '../support/packed.ts'
 
-const guide = new URL('../../../../docs/guide/test-releases.md', import.meta.url)
+const root = path.resolve(import.meta.dirname, '../../../..')
+const guide = path.join(root, 'docs/guide/test-releases.md')
 
 test('the first example of the guide does what it says', async () => {
   const example = /```ts\n([\s\S]*?)```/.exec(await readFile(guide, 'utf8'))![1]!
-  // Below the checkout, where packages can be imported by name.
-  const folder = await mkdtemp(path.join(import.meta.dirname, '.guide-'))
+  // Below the checkout, where packages can be imported by name; not below packages/, which others copy.
+  const folder = await mkdtemp(path.join(root, '.doctest-guide-'))
   try {
     const packed = await packNpm(folder, 'b', '1.0.0')
     await writeFile(path.join(folder, 'packed.json'), JSON.stringify(packed))
