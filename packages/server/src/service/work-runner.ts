@@ -82,7 +82,9 @@ export class WorkRunner {
       })
       this.#options.onEnd(work, undefined)
     } catch (error) {
-      this.#fail(work, error)
+      const { aborted, reason } = work.signal
+      // What was waited for says that it was cancelled; why is said by who ended the work (W5).
+      this.#fail(work, aborted ? reason : error)
     }
   }
 
