@@ -1,10 +1,12 @@
 /** The HTTP server: routes, errors, limits. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { runBlamed } from '@heddle/core/lowlevel'
 import { adminRoutes } from './admin.ts'
 import type { ApiContext } from './context.ts'
 import { healthRoutes } from './health.ts'
-import { toHttpError, type ErrorBody } from './http-error.ts'
+import { toConnectionError, toHttpError, type ErrorBody } from './http-error.ts'
 import { jobRoutes } from './jobs.ts'
 import { openApi } from './openapi.ts'
 import { resultRoutes } from './results.ts'
@@ -19,6 +21,13 @@ export interface AppOptions {
 }
 
 export function makeApp(context: ApiContext, options: AppOptions): FastifyInstance {
+  const tell = (error: unknown, reply: FastifyReply): FastifyReply => {
+    const { status, body } = toHttpError(error)
+    return reply
+      .code(status)
+      .headers(headersOf(status, body, context))
+      .send(body)
+  }
   const app = Fastify({
     bodyLimit: options.bodyLimit,
     requestTimeout: options.arrivalLimit,
@@ -28,6 +37,9 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 256 },
+    // What is wrong before there is a route, or a request, is told in the same form.
+    frameworkErrors: (error, _, reply) => void tell(error, reply),
+    clientErrorHandler: refuseConnection,
     logger: false,
   })
   // Parsed where it is known how large it may be.
@@ -35,13 +47,7 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) =>
     done(null, body),
   )
-  app.setErrorHandler((error, _, reply) => {
-    const { status, body } = toHttpError(error)
-    return reply
-      .code(status)
-      .headers(headersOf(status, body, context))
-      .send(body)
-  })
+  app.setErrorHandler((error, _, reply) => tell(error, reply))
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send({
       error: {
@@ -76,4 +82,15 @@ function headersOf(
     ...((status === 503 || status === 413) &&
       drain.state !== 'accepting' && { connection: 'close' }),
   }
+}
+
+function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
+  // Nobody is there to be told.
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const { status, body } = toConnectionError(error)
+  const text = JSON.stringify(body)
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  )
 }

@@ -1,5 +1,6 @@
 /** Errors as clients see them: one table from our codes to status and code. */
 import { HeddleError, isError, type ErrorCode } from '@heddle/core'
+import { describe } from '@heddle/core/lowlevel'
 
 export interface ErrorBody {
   readonly error: {
@@ -16,7 +17,9 @@ export interface HttpError {
   readonly body: ErrorBody
 }
 
-const byCode: Partial<Record<ErrorCode, readonly [status: number, code: string]>> = {
+type StatusAndCode = readonly [status: number, code: string]
+
+const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_BAD_INPUT: [400, 'bad_request'],
   HDL_NO_SUCH_INDEX: [400, 'bad_request'],
   HDL_UNKNOWN_JOB: [404, 'unknown_job'],
@@ -33,25 +36,36 @@ const byCode: Partial<Record<ErrorCode, readonly [status: number, code: string]>
   HDL_TIMEOUT: [504, 'timeout'],
 }
 
-/** Of Fastify, for what is wrong before a route sees the request. */
-const ofFramework: Readonly<Record<string, readonly [status: number, code: string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'too_large'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported_media_type'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'bad_request'],
-  FST_ERR_BAD_URL: [400, 'bad_request'],
-}
+/** Of Fastify, for what is wrong before a route sees the request. A Map: jobs throw errors with codes of their own. */
+const ofFramework: ReadonlyMap<unknown, StatusAndCode> = new Map([
+  ['FST_ERR_CTP_BODY_TOO_LARGE', [413, 'too_large']],
+  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', [415, 'unsupported_media_type']],
+  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', [400, 'bad_request']],
+  ['FST_ERR_BAD_URL', [400, 'bad_request']],
+  ['FST_ERR_MAX_PARAM_LENGTH', [414, 'too_large']],
+])
+
+/** Of Node, for what is no request. */
+const ofConnection: ReadonlyMap<unknown, StatusAndCode> = new Map([
+  ['HPE_HEADER_OVERFLOW', [431, 'too_large']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'timeout']],
+])
 
 /** Milliseconds, where nothing was measured. */
 const usualRetryAfter = 1_000
 
+/** What a request is told that a route has thrown for, or that no route has seen. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HeddleError) return ofHeddle(error)
-  const code = (error as { code?: unknown } | undefined)?.code
-  const [status, name] = (typeof code === 'string' ? ofFramework[code] : undefined) ?? [
-    500,
-    'job_failed',
-  ]
-  return { status, body: { error: { code: name, message: messageOf(error), retryable: false } } }
+  const [status, code] = ofFramework.get(codeOf(error)) ?? [500, 'job_failed']
+  return { status, body: { error: { code, message: describe(error), retryable: false } } }
+}
+
+/** What a client is told whose bytes are no request. */
+export function toConnectionError(error: unknown): HttpError {
+  const [status, code] = ofConnection.get(codeOf(error)) ?? [400, 'bad_request']
+  const message = `This is no request: ${describe(error)}.`
+  return { status, body: { error: { code, message, retryable: status === 408 } } }
 }
 
 function ofHeddle(error: HeddleError): HttpError {
@@ -75,6 +89,6 @@ function ofHeddle(error: HeddleError): HttpError {
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | undefined)?.code
 }

@@ -347,8 +347,9 @@ export class JobService {
 
   #onEnd(work: Work, error: unknown): void {
     this.#leave(work)
+    // A job may throw undefined too.
     const isFailure =
-      error !== undefined && !isError(error, 'HDL_CANCELLED') && !isError(error, 'HDL_DRAINING')
+      work.state === 'ended' && !isError(error, 'HDL_CANCELLED') && !isError(error, 'HDL_DRAINING')
     if (isFailure) this.#failures.set(work.handle, asError(error))
   }
 

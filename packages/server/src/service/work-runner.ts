@@ -127,7 +127,7 @@ export class WorkRunner {
       note(work, (entry) => entry.stage('prepare', 'succeeded'))
       // Told before it is stored (W6).
       if (served.item === undefined) this.#tell(work, 0, prepared.value)
-      const parent = await this.#keep(handle, () =>
+      const parent = await this.#keep(work, handle, () =>
         this.#options.store.keepPrepared(handle, prepared),
       )
       return { prepared, parent, wasStored: false, isWhole: false }
@@ -149,8 +149,8 @@ export class WorkRunner {
     await this.#makeItems(work, item, source, failures)
     const { parent } = source
     const { handle } = work
-    if (!work.isWhole || failures.length > 0 || parent === undefined) return
-    await this.#keep(handle, () => this.#options.store.keepWhole(handle, parent))
+    if (!work.isWhole || failures.length > 0 || work.hasUnstored || parent === undefined) return
+    await this.#keep(work, handle, () => this.#options.store.keepWhole(handle, parent))
   }
 
   /** All that are wanted, as many at a time as have a seat. */
@@ -195,7 +195,7 @@ export class WorkRunner {
       this.#options.onItemMade(name)
       const { parent } = source
       if (parent !== undefined)
-        await this.#keep(name, () => store.keepItem(handle, index, value, parent))
+        await this.#keep(work, name, () => store.keepItem(handle, index, value, parent))
     } catch (error) {
       // Who ends the work tells everybody.
       if (!signal.aborted) {
@@ -216,10 +216,11 @@ export class WorkRunner {
   }
 
   /** What cannot be stored is computed again for whoever asks next. */
-  async #keep<T>(name: string, keep: () => Promise<T>): Promise<T | undefined> {
+  async #keep<T>(work: Work, name: string, keep: () => Promise<T>): Promise<T | undefined> {
     try {
       return await keep()
     } catch (error) {
+      work.hasUnstored = true
       this.#options.onUnstored(name, error)
       return undefined
     }

@@ -46,6 +46,8 @@ export class Work implements NewWork {
   isForced = false
   /** It was ended because nobody wants it; its handle may have another work by now. */
   isAbandoned = false
+  /** Something could not be stored: not all of it will be found again. */
+  hasUnstored = false
   state: WorkState = 'looking'
   /** Told and not stored yet (W6). */
   readonly results = new Map<number, unknown>()

@@ -25,7 +25,7 @@ test('S31 first come, first served inside a priority', async () => {
 })
 
 test('S32 priority first: 0 before ten of 1, 3 after them', async () => {
-  const gate = new Gate<unknown>('work')
+  const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, limits: oneSlot })
   await submit(server, 'work', 'running').reply
   await submit(server, 'work', 'prefetch', { query: 'priority=3' }).reply
@@ -37,7 +37,7 @@ test('S32 priority first: 0 before ten of 1, 3 after them', async () => {
 })
 
 test('S39 W9 queued at 1 and asked for with 0: it moves, and is computed once', async () => {
-  const gate = new Gate<unknown>('work')
+  const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, limits: oneSlot })
   await submit(server, 'work', 'running').reply
   for (const input of ['a', 'b', 'c']) await submit(server, 'work', input).reply
@@ -49,7 +49,7 @@ test('S39 W9 queued at 1 and asked for with 0: it moves, and is computed once', 
 })
 
 test('S36 ten in the background: priority 0 starts at once on the reserved slot', async () => {
-  const gate = new Gate<unknown>('work')
+  const gate = new Gate('work')
   const limits = { slots: { permits: 2, reserved: 1 } }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
   for (let input = 0; input < 10; input++) await submit(server, 'work', input).reply

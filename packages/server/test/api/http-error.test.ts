@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HeddleError, type ErrorCode } from '@heddle/core'
+import { errorTable } from '../../../core/src/errors.ts'
+import { toConnectionError, toHttpError } from '../../src/api/http-error.ts'
+
+/** An error of any code; what it says does not matter. */
+function ofCode(code: ErrorCode): HeddleError {
+  const error = new HeddleError('HDL_CLOSED', { what: 'It' })
+  return Object.defineProperties(error, {
+    code: { value: code },
+    details: { value: {} },
+    retryable: { value: errorTable[code].retryable },
+  })
+}
+
+const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
+  HDL_BAD_INPUT: [400, 'bad_request'],
+  HDL_NO_SUCH_INDEX: [400, 'bad_request'],
+  HDL_UNKNOWN_JOB: [404, 'unknown_job'],
+  HDL_UNKNOWN_RESULT: [404, 'not_found'],
+  HDL_UNKNOWN_REQUEST: [404, 'unknown_request'],
+  HDL_REQUEST_EXISTS: [409, 'request_exists'],
+  HDL_GONE: [410, 'gone'],
+  HDL_CANCELLED: [499, 'cancelled'],
+  HDL_SUPERSEDED: [499, 'superseded'],
+  HDL_OVERLOADED: [503, 'overloaded'],
+  HDL_TOO_MANY_WAITERS: [503, 'overloaded'],
+  HDL_DRAINING: [503, 'shutting_down'],
+  HDL_STORE_FAILED: [503, 'store_failed'],
+  HDL_TIMEOUT: [504, 'timeout'],
+}
+
+test('every code of the table has a status that is an error; what is not about requests is 500', () => {
+  for (const code of Object.keys(errorTable) as ErrorCode[]) {
+    const { status, body } = toHttpError(ofCode(code))
+    const [wantedStatus, wantedCode] = expected[code] ?? [500, 'job_failed']
+    assert.deepEqual([status, body.error.code], [wantedStatus, wantedCode], code)
+    assert.ok(status >= 400 && status < 600)
+    assert.equal(body.error.retryable, errorTable[code].retryable)
+    assert.equal(body.error.retry_after_ms !== undefined, status === 503, code)
+  }
+})
+
+test('a timeout names its stage; that of the queue is 503, because it can be tried again elsewhere', () => {
+  const of = (stage?: string): HeddleError =>
+    new HeddleError('HDL_TIMEOUT', { what: 'It', limit: 5, ...(stage !== undefined && { stage }) })
+  assert.deepEqual(
+    ['queue', 'prepare', 'item', 'request', undefined].map((stage) => {
+      const { status, body } = toHttpError(of(stage))
+      return [status, body.error.code, body.error.stage]
+    }),
+    [
+      [503, 'timeout', 'queue'],
+      [504, 'timeout', 'prepare'],
+      [504, 'timeout', 'item'],
+      [504, 'timeout', 'request'],
+      [504, 'timeout', undefined],
+    ],
+  )
+})
+
+test('when to come back: as measured, rounded up; one second where nothing was', () => {
+  const overloaded = new HeddleError('HDL_OVERLOADED', { what: 'It', retryAfter: 1_234.5 })
+  assert.equal(toHttpError(overloaded).body.error.retry_after_ms, 1_235)
+  const draining = new HeddleError('HDL_DRAINING', { what: 'It' })
+  assert.equal(toHttpError(draining).body.error.retry_after_ms, 1_000)
+})
+
+test('whatever a job throws is 500, whatever code it gives itself', () => {
+  const thrown: unknown[] = [
+    new Error('no'),
+    new TypeError('no'),
+    'no',
+    undefined,
+    null,
+    7,
+    {},
+    Object.create(null),
+    ...['constructor', '__proto__', 'toString', 'ENOENT', 'HPE_HEADER_OVERFLOW', 200, ''].map(
+      (code) => Object.assign(new Error('no'), { code }),
+    ),
+    Object.assign(new Error('no'), { statusCode: 200, status: 200 }),
+  ]
+  for (const error of thrown) {
+    const { status, body } = toHttpError(error)
+    assert.deepEqual([status, body.error.code, body.error.retryable], [500, 'job_failed', false])
+    assert.equal(typeof body.error.message, 'string')
+  }
+})
+
+test('of the framework: too large, another type, no length, no address', () => {
+  const of = (code: string): readonly [number, string] => {
+    const { status, body } = toHttpError(Object.assign(new Error('no'), { code }))
+    return [status, body.error.code]
+  }
+  assert.deepEqual(of('FST_ERR_CTP_BODY_TOO_LARGE'), [413, 'too_large'])
+  assert.deepEqual(of('FST_ERR_CTP_INVALID_MEDIA_TYPE'), [415, 'unsupported_media_type'])
+  assert.deepEqual(of('FST_ERR_CTP_INVALID_CONTENT_LENGTH'), [400, 'bad_request'])
+  assert.deepEqual(of('FST_ERR_BAD_URL'), [400, 'bad_request'])
+  assert.deepEqual(of('FST_ERR_MAX_PARAM_LENGTH'), [414, 'too_large'])
+})
+
+test('of a connection: too slow can be tried again, the rest cannot', () => {
+  const of = (code: string): unknown[] => {
+    const { status, body } = toConnectionError(Object.assign(new Error('Parse Error'), { code }))
+    return [status, body.error.code, body.error.retryable]
+  }
+  assert.deepEqual(of('ERR_HTTP_REQUEST_TIMEOUT'), [408, 'timeout', true])
+  assert.deepEqual(of('HPE_HEADER_OVERFLOW'), [431, 'too_large', false])
+  assert.deepEqual(of('HPE_INVALID_METHOD'), [400, 'bad_request', false])
+})

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { FastifyRequest } from 'fastify'
+import {
+  deadlineOf,
+  forceOf,
+  indexOf,
+  priorityOf,
+  requestId,
+  slotOf,
+  waitOf,
+} from '../../src/api/read-request.ts'
+import { codeOf } from '../support/told.ts'
+
+function request(headers: Record<string, string | string[]>): FastifyRequest {
+  return { id: 'given', headers } as unknown as FastifyRequest
+}
+
+/** Refused with a message that says what to send instead. */
+function refuses(read: () => unknown, said: RegExp): void {
+  assert.throws(read, (error) => {
+    assert.equal(codeOf(error), 'HDL_BAD_INPUT')
+    assert.match((error as Error).message, said)
+    return true
+  })
+}
+
+test('the id of a request: its own, else the given one', () => {
+  assert.equal(requestId(request({})), 'given')
+  assert.equal(requestId(request({ 'x-request-id': 'a-B_9.:x' })), 'a-B_9.:x')
+  assert.equal(requestId(request({ 'x-request-id': 'x'.repeat(128) })), 'x'.repeat(128))
+  for (const bad of ['', ' ', 'a b', 'ä', 'a/b', 'a\nb', 'x'.repeat(129), ['a', 'b']]) {
+    refuses(
+      () => requestId(request({ 'x-request-id': bad })),
+      /^X-Request-Id: expected at most 128/,
+    )
+  }
+})
+
+test('the deadline: the smaller of the two', () => {
+  assert.equal(deadlineOf(request({}), 500), 500)
+  assert.equal(deadlineOf(request({ 'x-deadline-ms': '300' }), 500), 300)
+  assert.equal(deadlineOf(request({ 'x-deadline-ms': '600' }), 500), 500)
+  for (const bad of ['0', '-1', '1.5', '1e3', '', 'soon', '0x10', '12345678901', ['1', '2']]) {
+    refuses(
+      () => deadlineOf(request({ 'x-deadline-ms': bad }), 500),
+      /^X-Deadline-Ms: expected a whole number of milliseconds of at least 1\.$/,
+    )
+  }
+})
+
+test('wait: absent is not zero', () => {
+  assert.equal(waitOf({}), undefined)
+  assert.equal(waitOf({ wait: '0' }), 0)
+  assert.equal(waitOf({ wait: '25000' }), 25_000)
+  for (const bad of ['', '-1', ' 1', '1 ', 'x', '1.0', ['1', '2']]) {
+    refuses(
+      () => waitOf({ wait: bad }),
+      /^wait: expected a whole number of milliseconds of at least 0/,
+    )
+  }
+})
+
+test('index: 0 and below, and never -0', () => {
+  assert.equal(indexOf(undefined), 0)
+  assert.equal(indexOf('0'), 0)
+  assert.ok(Object.is(indexOf('-0'), 0), 'the key of a result has one zero')
+  assert.equal(indexOf('-7'), -7)
+  assert.equal(indexOf('5'), 5, 'that it does not exist is said with the total')
+  for (const bad of [
+    '',
+    '-',
+    '--1',
+    '1.5',
+    '1e3',
+    '+1',
+    ' 1',
+    '-1234567890',
+    'NaN',
+    '__proto__',
+    7,
+  ]) {
+    refuses(() => indexOf(bad), /^index: expected 0 or a negative whole number/)
+  }
+})
+
+test('priority, slot, force', () => {
+  assert.deepEqual(
+    [undefined, '0', '1', '3'].map((priority) =>
+      priorityOf(priority === undefined ? {} : { priority }),
+    ),
+    [1, 0, 1, 3],
+  )
+  for (const priority of ['2', '-1', '', '01', '1.0', 1, ['1']]) {
+    refuses(
+      () => priorityOf({ priority }),
+      /^priority: expected 0 \(interactive\), 1 \(usual\) or 3/,
+    )
+  }
+  assert.equal(slotOf({}), undefined)
+  assert.equal(slotOf({ slot: 'left panel' }), 'left panel')
+  for (const slot of ['', 'x'.repeat(257), ['a']]) {
+    refuses(() => slotOf({ slot }), /^slot: expected a name of 1 to 256 characters/)
+  }
+  assert.deepEqual(
+    [forceOf({}), forceOf({ force: 'true' }), forceOf({ force: 'false' })],
+    [false, true, false],
+  )
+  for (const force of ['', '1', 'TRUE', ['true']]) {
+    refuses(() => forceOf({ force }), /^force: expected "true" or "false"/)
+  }
+})
