@@ -47,7 +47,8 @@ export class KeptFile {
   }
 
   restore(): void {
-    const { units, classes, imports, locations } = this.lowered.file
+    const { file, locations } = this.lowered
+    const { units, classes, imports } = file
     imports.clear()
     for (const unit of units) this.#restoreUnit(unit)
     for (const one of classes) {

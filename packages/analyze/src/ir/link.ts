@@ -76,7 +76,7 @@ class Linker {
 
   constructor(options: LinkOptions) {
     this.#options = options
-    this.#table = LocationTable.ofProgram(options.lowered.map(({ file }) => file))
+    this.#table = LocationTable.ofProgram(options.lowered)
     for (const one of options.lowered) {
       this.#files.set(one.file.parsed.file, one)
       this.#scopes.set(one.file, one.scope)

@@ -86,6 +86,11 @@ type Whole = ClassUnit | FileUnit | Location
 
 type Parts = Map<string, Location>
 
+interface FileLocations {
+  readonly file: FileUnit
+  readonly locations: LocationTable
+}
+
 export class LocationTable {
   readonly all: Location[] = []
   readonly #fields = new Map<Whole, Parts>()
@@ -94,14 +99,15 @@ export class LocationTable {
   readonly #variables = new Map<number, Location>()
   readonly #parameters = new Map<number, Location>()
   readonly #external = new Map<string, Location>()
-  #isOfProgram = false
+  /** Of a program: what its files know. */
+  #files: ReadonlyMap<FileUnit, LocationTable> | undefined
 
   /** The tables of files as one. It stays apart from them: theirs do not change any more. */
-  static ofProgram(files: readonly FileUnit[]): LocationTable {
+  static ofProgram(files: readonly FileLocations[]): LocationTable {
     const table = new LocationTable()
-    table.#isOfProgram = true
-    for (const file of files) {
-      for (const location of file.locations.all) {
+    table.#files = new Map(files.map(({ file, locations }) => [file, locations]))
+    for (const { locations } of files) {
+      for (const location of locations.all) {
         location.id = table.all.length
         table.all.push(location)
         if (location.scope === 'external' && !table.#external.has(location.key))
@@ -113,7 +119,7 @@ export class LocationTable {
 
   /** Where else something of this file may be known. */
   #tableOf(file: FileUnit): LocationTable {
-    return this.#isOfProgram ? file.locations : this
+    return this.#files?.get(file) ?? this
   }
 
   instance(owner: ClassUnit, field: string): Location {

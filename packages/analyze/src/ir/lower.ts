@@ -28,6 +28,8 @@ export interface Lowered {
   readonly file: FileUnit
   /** The names of the module, for linking. */
   readonly scope: Scope
+  /** Those that its text names. */
+  readonly locations: LocationTable
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -78,7 +80,6 @@ class LowerFile implements FileLowering {
       parsed,
       units: [] as FunctionUnit[],
       classes: [] as ClassUnit[],
-      locations: this.table,
       exports: new Map(),
       exportAll: [],
       imports: new Map(),
@@ -96,7 +97,7 @@ class LowerFile implements FileLowering {
     lowerStatements(cx, parsed.program.body)
     module.graph = cx.finish()
     for (let at = 0; at < this.#queue.length; at++) this.#lowerPending(this.#queue[at]!)
-    return { file: this.file, scope, diagnostics: this.#diagnostics }
+    return { file: this.file, scope, locations: this.table, diagnostics: this.#diagnostics }
   }
 
   #lowerPending({ unit, scope: outer, thisValue, fields }: Pending): void {

@@ -13,7 +13,7 @@
  */
 import type { ParsedFile } from '../frontend/parse.ts'
 import type { Access, Check, Graph } from './graph.ts'
-import type { Location, LocationTable } from './locations.ts'
+import type { Location } from './locations.ts'
 import type { AnyFunction, AnyNode } from './nodes.ts'
 import type { Scope } from './scope.ts'
 import type { Value } from './values.ts'
@@ -43,8 +43,6 @@ export interface FileUnit {
   readonly module: FunctionUnit
   readonly units: FunctionUnit[]
   readonly classes: ClassUnit[]
-  /** Those that its text names. */
-  readonly locations: LocationTable
   /** Exported name → what it is; `default` and `*` included. Re-exports name another module. */
   readonly exports: Map<string, Exported>
   /** Modules whose names are all exported again: `export * from './x'`. */
