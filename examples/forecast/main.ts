@@ -1,0 +1,130 @@
+/** Starts the service on a free port, plays a client against it, and says what happened. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startServer } from '@heddle/server'
+import * as jobs from './jobs.ts'
+
+/** So many rounds that somebody has to give up first. */
+const endless = 1e9
+
+const say = (what: string, text: string): void => console.log(`${what.padEnd(12)} ${text}`)
+
+interface Answer {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly body: {
+    readonly handle?: string
+    readonly total?: number
+    readonly state?: string
+    readonly result?: string
+    readonly error?: { readonly code: string; readonly message: string }
+  }
+}
+
+/** Readings of a day that begins like this. */
+function readings(start: number, count = 20): string {
+  return Array.from({ length: count }, (_, i) => {
+    const value = start + 3 * Math.sin(i / 3) + (i % 2) / 4
+    return `${String(i).padStart(2, '0')}:00,${value.toFixed(2)}`
+  }).join('\n')
+}
+
+// Of two threads one is kept for priority 0. Of eight seats, for what is queued or runs, new work is
+// refused when more than three quarters are taken: seven fit.
+await using server = await startServer({
+  jobs,
+  port: 0,
+  threads: 2,
+  limits: { prepareCapacity: 8, drain: 5_000 },
+})
+say('listening', `${server.jobs.join(', ')} on ${server.host}`)
+
+async function call(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(server.url + path, init)
+  const body = (await response.json()) as Answer['body']
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), body }
+}
+
+function submit(query: string, input: unknown, signal?: AbortSignal): Promise<Answer> {
+  return call(`/jobs/forecast?${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(input),
+    ...(signal && { signal }),
+  })
+}
+
+/** Waits until the server has seen what a client cannot see. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(5)
+}
+
+// Submit, and fetch the results later: the handle is the name of the content.
+const ada = { csv: readings(6) }
+const { status, body } = await submit('', ada)
+say('submit', `${status} ${body.state}: ${body.total} plots will be there`)
+for (const index of [0, -8]) {
+  const plot = await call(`/results/${body.handle}/${index}?wait=30000`)
+  say(
+    'result',
+    `${plot.status} plot ${index}: ${plot.body.result?.slice(0, 4)}…, ${plot.body.result?.length} characters`,
+  )
+}
+const same = await submit('', ada)
+say('again', `${same.status} ${same.body.state}: the same handle, nothing was computed`)
+const wrong = await submit('', { csv: '00:00,6.1' })
+say('bad input', `${wrong.status} ${wrong.body.error?.message}`)
+
+// Somebody waits in front of a screen: priority 0 has a thread of its own.
+const slow = new AbortController()
+const background = submit('wait=30000', { csv: readings(7), rounds: endless }, slow.signal)
+await until(() => server.stats().prepare.queue.running === 1)
+const quick = await submit('wait=30000&priority=0', { csv: readings(5) })
+say('quick', `${quick.status} while another one computes in the background`)
+
+// The client of the background request leaves: nobody wants the result, so the work ends.
+slow.abort()
+await background.catch(() => undefined)
+await until(() => server.stats().works === 0)
+say(
+  'disconnect',
+  `work under way: ${server.stats().works}, disconnected: ${server.stats().registry.outcomes.disconnected}`,
+)
+
+// The screen shows something else meanwhile: of the requests of one slot the newest counts.
+const old = submit('wait=30000&slot=screen', { csv: readings(8), rounds: endless })
+await until(() => server.stats().works === 1)
+const newer = await submit('wait=30000&slot=screen&priority=0', { csv: readings(9) })
+const superseded = await old
+say('slot', `older ${superseded.status} ${superseded.body.error?.code}, newer ${newer.status}`)
+
+// More than there is room for: who is refused is told at once, and when to come back.
+const crowd = new AbortController()
+const many = Array.from({ length: 12 }, (_, i) =>
+  submit('wait=30000', { csv: readings(10 + i), rounds: endless }, crowd.signal).catch(
+    () => undefined,
+  ),
+)
+const first = await Promise.race(many)
+await until(() => {
+  const { queue, outcomes } = server.stats().prepare
+  return outcomes.rejected + queue.queued + queue.running === many.length
+})
+say('overload', `${first?.status} ${first?.body.error?.code}, Retry-After: ${first?.retryAfter} s`)
+const health = await call('/healthz')
+say('health', `${health.status} also now: it is never refused`)
+crowd.abort()
+await Promise.all(many)
+await until(() => server.stats().works === 0)
+const refused = server.stats().prepare.outcomes.rejected
+say('overload', `${refused} of ${many.length} refused; the others left, and the queue is empty`)
+
+// Drain: the door is closed, what was admitted is finished.
+const { submitted } = server.stats().prepare
+const last = submit('wait=30000', { csv: readings(30) })
+await until(() => server.stats().prepare.submitted > submitted)
+const drained = server.drain()
+const late = await submit('', { csv: readings(31) }).catch(() => undefined)
+if (late !== undefined) say('drain', `new work: ${late.status} ${late.body.error?.code}`)
+say('drain', `admitted work: ${(await last).status}`)
+const { isClean } = await drained
+say('stopped', isClean ? 'everything that was admitted has ended' : 'work was cut off')

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
+import { test } from 'node:test'
+
+test('the service in small: every line of it says what it should', () => {
+  const main = path.join(import.meta.dirname, '../main.ts')
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--conditions=heddle-source', main],
+    { encoding: 'utf8', timeout: 90_000 },
+  )
+  assert.deepEqual([status, stderr], [0, ''], stdout)
+  for (const line of [
+    /^listening +forecast on 127\.0\.0\.1$/m,
+    /^submit +202 pending: 9 plots will be there$/m,
+    /^result +200 plot 0: <svg…, \d+ characters$/m,
+    /^result +200 plot -8: <svg…, \d+ characters$/m,
+    /^again +202 done: the same handle/m,
+    /^bad input +400 .*expected at least 12 readings, got 1\.$/m,
+    /^quick +200 while another one computes/m,
+    /^disconnect +work under way: 0, disconnected: 1$/m,
+    /^slot +older 499 superseded, newer 200$/m,
+    /^overload +503 overloaded, Retry-After: \d+ s$/m,
+    /^health +200 also now/m,
+    /^overload +5 of 12 refused; the others left/m,
+    /^drain +admitted work: 200$/m,
+    /^stopped +everything that was admitted has ended$/m,
+  ]) {
+    assert.match(stdout, line)
+  }
+})
