@@ -25,9 +25,9 @@ export function prometheusText(metrics: readonly Metric[]): string {
 function familyText({ name, help, type, samples }: Metric): string {
   const lines = samples.map(
     ({ suffix = '', labels = {}, value }) =>
-      `${name}${suffix}${labelText(labels)} ${numberText(value)}`,
+      `${name}${suffix}${labelText(labels)} ${numberText(value)}\n`,
   )
-  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
 function labelText(labels: Readonly<Record<string, string>>): string {

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { job } from '@heddle/core'
+import { openJournal, systemKernel, type Journal } from '@heddle/core/lowlevel'
+import { Ledger, type AcknowledgedWork } from '../../src/service/ledger.ts'
+import { serveJob } from '../../src/service/served-job.ts'
+
+const load = job({ name: 'load' }, () => 1)
+const plot = job({ name: 'plot' }, () => 2)
+const one = serveJob({ name: 'one', prepare: load })
+const two = serveJob({ name: 'two', prepare: load, item: plot, total: 3 })
+
+function work(number: number): AcknowledgedWork {
+  return { job: 'two', handle: `two-${number}`, input: { number, nothing: null }, priority: 1 }
+}
+
+/** A journal as it is after the process that wrote it has died. */
+interface Place {
+  readonly open: () => Promise<Journal>
+}
+
+const places: Readonly<Record<string, (t: TestContext) => Promise<Place>>> = {
+  memory: async () => {
+    const journal = await openJournal('memory')
+    return { open: () => Promise.resolve(journal) }
+  },
+  sqlite: async (t) => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'heddle-ledger-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    return { open: () => openJournal(`sqlite:${path.join(folder, 'serve.db')}`) }
+  },
+}
+
+for (const [name, place] of Object.entries(places)) {
+  test(`W5 ${name}: what was acknowledged and has not ended is found, oldest first; what has ended is not`, async (t) => {
+    const { open } = await place(t)
+    {
+      await using journal = await open()
+      const ledger = new Ledger(journal, systemKernel)
+      const entries = []
+      for (let number = 0; number < 5; number++)
+        entries.push(await ledger.acknowledge(two, work(number)))
+      entries[1]!.stage('prepare', 'running')
+      entries[1]!.end('finished')
+      entries[3]!.end('cancelled')
+      entries[4]!.stage('prepare', 'running')
+      if (name === 'memory') {
+        // The process lives: only what it has let go of is interrupted.
+        assert.deepEqual(await ledger.unfinished(), [])
+        return
+      }
+      // Whoever ends waits for nobody; whoever reads afterwards does.
+      await journal.runs()
+    }
+    await using journal = await open()
+    const ledger = new Ledger(journal, systemKernel)
+    const found = await ledger.unfinished()
+    assert.deepEqual(
+      found.map((unfinished) => unfinished.work),
+      [work(0), work(2), work(4)],
+    )
+    for (const { runId } of found) (await ledger.resume(runId, two)).end('finished')
+    await journal.runs()
+    assert.deepEqual(await ledger.unfinished(), [])
+  })
+
+  test(`${name}: the stages are the nodes of the run`, async (t) => {
+    const { open } = await place(t)
+    await using journal = await open()
+    const ledger = new Ledger(journal, systemKernel)
+    const done = await ledger.acknowledge(two, work(1))
+    done.stage('prepare', 'running')
+    done.stage('prepare', 'succeeded')
+    done.stage('items', 'running')
+    done.stage('items', 'succeeded')
+    done.end('finished')
+    const failed = await ledger.acknowledge(two, work(2))
+    failed.stage('prepare', 'running')
+    failed.stageFailed('prepare', new Error('no such row'))
+    failed.end('finished')
+    const simple = await ledger.acknowledge(one, { ...work(3), job: 'one' })
+    simple.stageFailed('prepare', 'a text')
+    simple.end('finished')
+    const statesOf = async (runId: string): Promise<unknown> => {
+      const { nodes, state } = await journal.snapshot(runId)
+      return [state, ...Array.from(nodes.values(), (node) => [node.name, node.state])]
+    }
+    assert.deepEqual(await statesOf(done.runId), [
+      'finished',
+      ['input', 'succeeded'],
+      ['prepare', 'succeeded'],
+      ['items', 'succeeded'],
+    ])
+    assert.deepEqual(await statesOf(failed.runId), [
+      'finished',
+      ['input', 'succeeded'],
+      ['prepare', 'failed'],
+      ['items', 'blocked'],
+    ])
+    assert.deepEqual(await statesOf(simple.runId), [
+      'finished',
+      ['input', 'succeeded'],
+      ['prepare', 'failed'],
+    ])
+    assert.deepEqual(await journal.valueOf(done.runId, 'input'), work(1))
+  })
+}
+
+test('W5 killed before the input was written: nobody was told, so it is not found; runs of others neither', async (t) => {
+  const { open } = await places['sqlite']!(t)
+  {
+    await using journal = await open()
+    const holder = { pid: process.pid, host: 'here', command: 'test' }
+    const nodes = [{ name: 'input', job: 'two', place: 'loop' as const, after: [] }]
+    const header = { title: 'two', startedAt: 1, ...holder, nodes }
+    await journal.openRun({
+      ...header,
+      id: 'half',
+      options: { service: true, handle: 'h', priority: 1 },
+    })
+    const other = await journal.openRun({ ...header, id: 'other', options: {} })
+    await other.commit({ node: 'input', state: 'succeeded', attempt: 0, at: 1 }, work(1))
+    await new Ledger(journal, systemKernel).acknowledge(two, work(7))
+  }
+  await using journal = await open()
+  const found = await new Ledger(journal, systemKernel).unfinished()
+  assert.deepEqual(
+    found.map((unfinished) => unfinished.work),
+    [work(7)],
+  )
+})
