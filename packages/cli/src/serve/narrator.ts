@@ -9,8 +9,8 @@ import { formatDuration, formatTime, plural } from '../view/format.ts'
 import { span, type Line, type Style } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 
-/** What a server was when it began to drain. */
-export type Remaining = Pick<ServerStats, 'works' | 'requests'>
+/** What is under way when a server begins to drain. */
+export type Remaining = Pick<ServerStats, 'works' | 'registry'>
 
 export class Narrator {
   readonly #printer: Printer
@@ -36,16 +36,17 @@ export class Narrator {
     this.#tell({ type: 'log', level, text })
   }
 
-  draining(by: string, deadline: number, { works, requests }: Remaining): void {
+  draining(by: string, deadline: number, { works, registry }: Remaining): void {
+    const waiting = registry.active
     const rest =
-      works + requests === 0
+      works + waiting === 0
         ? 'nothing is under way'
-        : `${plural(works, 'result')} under way, ${plural(requests, 'open request')}`
+        : `${plural(works, 'result')} under way, ${plural(waiting, 'request')} waiting`
     const limit = Number.isFinite(deadline) ? `at most ${formatDuration(deadline)}` : 'no limit'
     this.#say('draining', `(${by}): ${rest}; ${limit}; again: stop at once`, 'yellow')
     // Infinity is not JSON.
     const finite = Number.isFinite(deadline) ? deadline : null
-    this.#tell({ type: 'draining', by, works, requests, deadline: finite })
+    this.#tell({ type: 'draining', by, works, waiting, deadline: finite })
   }
 
   hurrying(by: string): void {

@@ -73,7 +73,7 @@ test('docs/guide/serve.md: every curl answers what is printed below it', { skip 
   assert.equal(await program.ended(), 1)
   assert.match(
     program.stdout,
-    /draining +\(POST \/drain\): \d+ results under way, 0 open requests; at most 500 ms/,
+    /draining +\(POST \/drain\): \d+ results under way, 0 requests waiting; at most 500 ms/,
   )
   assert.match(program.stdout, /stopped +work was cut off; what was acknowledged is done after/)
 
