@@ -6,18 +6,19 @@ const ownResume = new RegExp(`\\s--resume(?:[= ]${runId})?(?=\\s|$)`, 'g')
 
 /**
  * How to go on with a run: its own command with `--resume`, or, where a program started it, what that
- * program has to be changed to.
+ * program has to be changed to. A server goes on with everything in its store.
  */
 export function resumeHint(
   { id, command }: Pick<RunSummary, 'id' | 'command'>,
   address: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
+  // Started through npx, it is probably not on the path.
+  const npx = env['npm_command'] === 'exec' ? 'npx ' : ''
+  if (/^heddle serve\b/.test(command)) return `${npx}heddle serve --store ${quote(address)}`
   if (!/^heddle run\s/.test(command)) {
     return `run(graph, { journal: '${address}', resume: '${id}' })`
   }
   const [own = '', ...args] = command.split(' -- ')
-  const words = [`${own.replace(ownResume, '')} --resume ${quote(id)}`, ...args].join(' -- ')
-  // Started through npx, it is probably not on the path.
-  return env['npm_command'] === 'exec' ? `npx ${words}` : words
+  return npx + [`${own.replace(ownResume, '')} --resume ${quote(id)}`, ...args].join(' -- ')
 }

@@ -30,3 +30,11 @@ test('a run that was resumed before is resumed once', () => {
 test('a program is told what to change', () => {
   assert.equal(hint('main.ts'), `run(graph, { journal: 'sqlite:runs.db', resume: '${id}' })`)
 })
+
+test('a server goes on with everything in its store', () => {
+  assert.equal(hint('heddle serve'), 'heddle serve --store sqlite:runs.db')
+  assert.equal(
+    hint('heddle serve', { npm_command: 'exec' }),
+    'npx heddle serve --store sqlite:runs.db',
+  )
+})
