@@ -32,14 +32,17 @@ export interface AnalyzeOptions {
   /** Text that is newer than the file on disk: an open editor, standard input. By absolute path. */
   readonly overlays?: ReadonlyMap<string, string>
   readonly signal?: AbortSignal
-  /** What earlier runs have read, for watching: only what changed is read again. */
+  /** What earlier runs have read and lowered, for watching: only what changed is read and lowered again. */
   readonly cache?: AnalysisCache
   /**
    * The process is for this analysis and ends with it: where several threads analyse, V8 may then be
    * told to compile less, which concerns everything in the process.
    */
   readonly ownsProcess?: boolean
-  /** Keeps the program in the result, for the inventory and for surveys. Needs more memory. */
+  /**
+   * Keeps the program in the result, for the inventory and for surveys. Needs more memory; and what is
+   * handed out is not in the cache any more, so that the next run lowers everything.
+   */
   readonly keepsProgram?: boolean
 }
 
