@@ -35,12 +35,13 @@ export function allowHalfClosed(server: Server): void {
 /** Aborts when the connection ends before the answer was sent, and never after. */
 export function clientGone(response: ServerResponse, request: string, clock: Clock): AbortSignal {
   const controller = new AbortController()
-  const { socket } = response
+  // Of the request: a response has it only when those before it on the connection were sent.
+  const { socket } = response.req
   let timer: Timer | undefined
   const ask = (): void => askIfThere(response, clock, (next) => (timer = next))
-  socket?.once('end', ask)
+  socket.once('end', ask)
   response.once('close', () => {
-    socket?.off('end', ask)
+    socket.off('end', ask)
     timer?.cancel()
     if (response.writableFinished) return
     controller.abort(

@@ -106,6 +106,55 @@ test('S67 a client that has closed its half of the connection gets its answer', 
   await wire.closed()
 })
 
+test('S62 two requests on one connection, one behind the other: when the client leaves both have ended', async () => {
+  const gate = new Gate<number>('work')
+  await using server = await startServer({ jobs: [gate.job], port: 0, threads: 1 })
+  for (const leave of ['destroy', 'resetAndDestroy'] as const) {
+    const before = gate.starts.length
+    using wire = new Wire(server)
+    const path = '/jobs/work?wait=60000&priority=0'
+    await wire.send(`${head(path, 1)}${before}${head(path, 1)}${before + 1}`)
+    await until(() => server.stats().registry.active === 2)
+    wire.socket[leave]()
+    await until(() => server.stats().works === 0)
+    const { requests, registry } = server.stats()
+    assert.deepEqual([requests, registry.active], [0, 0])
+    gate.finishAll()
+    await until(() => server.stats().prepare.queue.running === 0)
+    assert.equal(server.stats().prepare.queue.reserved, 0)
+  }
+})
+
+test('S67 two requests on one connection, then a closed half: both are answered, in their order', async () => {
+  const gate = new Gate<number>('work')
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { slots: 2 } })
+  using wire = new Wire(server)
+  await wire.send(`${head('/jobs/work?wait=60000', 1)}1${head('/jobs/work?wait=60000', 1)}2`)
+  wire.socket.end()
+  await gate.started(2)
+  assert.equal((await call(server, '/healthz')).status, 200)
+  assert.equal(server.stats().registry.active, 2)
+  // The second has its result first, and waits for its turn.
+  gate.starts[1]!.finish('second')
+  await until(() => server.stats().registry.active === 1)
+  gate.starts[0]!.finish('first')
+  await wire.has(/"result":"first"[^]*"result":"second"/)
+  await wire.closed()
+})
+
+test('S62 the second of two requests on one connection: its client leaves when the first was answered', async () => {
+  const gate = new Gate<number>('work')
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { slots: 2 } })
+  using wire = new Wire(server)
+  await wire.send(`${head('/jobs/work?wait=60000', 1)}1${head('/jobs/work?wait=60000', 1)}2`)
+  await gate.started(2)
+  gate.starts[0]!.finish('first')
+  await wire.has(/"result":"first"/)
+  wire.socket.destroy()
+  await until(() => server.stats().works === 0)
+  assert.equal(server.stats().registry.outcomes.disconnected, 1)
+})
+
 /** A response on a real connection, and the client on its other end. */
 async function exchange(version = '1.1'): Promise<{
   response: ServerResponse
