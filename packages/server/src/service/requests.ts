@@ -12,17 +12,27 @@ interface OpenRequest {
 /** Ids that have ended; those of longer ago are unknown. */
 const remembered = 10_000
 
+/** Who is acknowledged needs no seat when the work is there already: this is what bounds them. */
+const mostOpen = 100_000
+
 export class Requests {
   readonly #open = new Map<string, OpenRequest>()
   readonly #ended = new Remembered<'cancelled' | 'done'>(remembered)
+  readonly #most: number
+
+  constructor(most = mostOpen) {
+    this.#most = most
+  }
 
   get size(): number {
     return this.#open.size
   }
 
-  /** @throws `HDL_REQUEST_EXISTS` while one of this id is open. */
+  /** @throws `HDL_REQUEST_EXISTS` while one of this id is open, `HDL_TOO_MANY_WAITERS`. */
   check(id: string): void {
     if (this.#open.has(id)) throw new HeddleError('HDL_REQUEST_EXISTS', { request: id })
+    if (this.#open.size < this.#most) return
+    throw new HeddleError('HDL_TOO_MANY_WAITERS', { what: 'The server', limit: this.#most })
   }
 
   /**
@@ -30,7 +40,7 @@ export class Requests {
    * id was used again.
    *
    * @param cancel Ends the request.
-   * @throws `HDL_REQUEST_EXISTS`.
+   * @throws `HDL_REQUEST_EXISTS`, `HDL_TOO_MANY_WAITERS`.
    */
   open(id: string, cancel: () => void): Disposable {
     this.check(id)

@@ -174,14 +174,18 @@ export class JobService {
    * @throws `HDL_UNKNOWN_RESULT`, and what {@link compute} throws.
    */
   async result(handle: string, index: number, caller: Caller): Promise<Answer> {
-    return (
-      this.#ofWork(handle, index, caller) ??
-      (await this.#ofStore(handle, index, caller)) ??
-      // It may have been submitted while the store was read.
-      this.#ofWork(handle, index, caller) ??
-      (await this.#ofBacklog(handle, index, caller)) ??
-      this.#unknown(handle)
-    )
+    try {
+      return (
+        (await (this.#ofWork(handle, index, caller) ?? this.#ofStore(handle, index, caller))) ??
+        // It may have been submitted while the store was read. Both in one step: what leaves the backlog
+        // is work already.
+        (await (this.#ofWork(handle, index, caller) ?? this.#ofBacklog(handle, index, caller))) ??
+        this.#unknown(handle)
+      )
+    } catch (error) {
+      // The store took too long.
+      throw isError(error, 'HDL_TIMEOUT') ? withStage(error, 'request') : error
+    }
   }
 
   /** @throws `HDL_UNKNOWN_REQUEST`. */
@@ -210,8 +214,11 @@ export class JobService {
     const { ledger, jobs } = this.#options
     this.#unfinished = await ledger.unfinished()
     for (const { work } of this.#unfinished) {
-      const total = jobs.get(work.job)?.totalOf(work.input)
-      if (total !== undefined) this.#backlog.list(work.handle, total)
+      try {
+        this.#backlog.list(work.handle, findJob(jobs, work.job).totalOf(work.input))
+      } catch {
+        // The job is not served any more, or does not take its input: restoring says so.
+      }
     }
     return this.#unfinished.length
   }
@@ -406,7 +413,13 @@ export class JobService {
       this.#options.ledger.acknowledge(served, { job, handle, input, priority }),
     )
     // It began before it was in the ledger.
-    if (work.state === 'preparing') note(work, (entry) => entry.stage('prepare', 'running'))
+    const { state } = work
+    note(work, (entry) => {
+      if (state === 'preparing') entry.stage('prepare', 'running')
+      if (state !== 'making') return
+      entry.stage('prepare', 'succeeded')
+      entry.stage('items', 'running')
+    })
     await written
   }
 
@@ -449,7 +462,7 @@ export class JobService {
       request.cancel(late)
       return await answer
     } catch (error) {
-      throw isError(error, 'HDL_TIMEOUT') ? withStage(error, work) : error
+      throw isError(error, 'HDL_TIMEOUT') ? withStage(error, work.stage) : error
     } finally {
       request[Symbol.dispose]()
       if (!isKept) ticket?.release()
@@ -614,7 +627,7 @@ function lost(handle: string, index: number): HeddleError {
 }
 
 /** Says what the request was waiting for when its time was over. */
-function withStage(error: HeddleError<'HDL_TIMEOUT'>, { stage }: Work): HeddleError {
+function withStage(error: HeddleError<'HDL_TIMEOUT'>, stage: string): HeddleError {
   const { what, limit, stage: own } = error.details
   return own === undefined ? new HeddleError('HDL_TIMEOUT', { what, limit, stage }) : error
 }

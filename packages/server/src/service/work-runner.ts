@@ -64,7 +64,10 @@ export class WorkRunner {
       work.signal.throwIfAborted()
       // Somebody may have forced it since the look.
       const found = work.isForced ? undefined : stored
-      if (found !== undefined) seat?.release()
+      if (found !== undefined) {
+        seat?.release()
+        note(work, (entry) => entry.stage('prepare', 'succeeded'))
+      }
       // Somebody may have asked for a result since the look.
       const isStored = found?.isWhole === true && !work.isAsked
       work.sayLooked(isStored ? 'stored' : 'missing')

@@ -60,3 +60,13 @@ test('ids of long ago are forgotten: memory does not grow', () => {
   assert.throws(() => requests.cancel('0'), withCode('HDL_UNKNOWN_REQUEST'))
   assert.equal(requests.cancel('10000'), 'already_done')
 })
+
+test('so many at a time and no more', () => {
+  const requests = new Requests(2)
+  const first = requests.open('a', () => undefined)
+  requests.open('b', () => undefined)
+  assert.throws(() => requests.check('c'), withCode('HDL_TOO_MANY_WAITERS'))
+  assert.throws(() => requests.open('c', () => undefined), withCode('HDL_TOO_MANY_WAITERS'))
+  first[Symbol.dispose]()
+  requests.open('c', () => undefined)
+})

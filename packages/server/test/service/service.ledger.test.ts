@@ -1,0 +1,211 @@
+/** What was acknowledged: written down as it went, and gone on with after a restart. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openJournal, type Journal } from '@heddle/core/lowlevel'
+import { Ledger } from '../../src/service/ledger.ts'
+import { serveJob, type ItemInput } from '../../src/service/served-job.ts'
+import { Bench } from '../support/bench.ts'
+import { Gate } from '../support/gates.ts'
+import { codeOf, told } from '../support/told.ts'
+
+interface Jobs {
+  readonly load: Gate
+  readonly plot: Gate<ItemInput<unknown>>
+  readonly list: readonly unknown[]
+}
+
+function jobs(check?: (input: unknown) => string | undefined): Jobs {
+  const load = new Gate('load')
+  const plot = new Gate<ItemInput<unknown>>('plot')
+  const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 2, check })
+  return { load, plot, list: [two] }
+}
+
+async function statesOf(journal: Journal): Promise<unknown[]> {
+  const all = []
+  for (const { id } of await journal.runs()) {
+    const { state, nodes } = await journal.snapshot(id)
+    all.push([state, ...Array.from(nodes.values(), (node) => node.state)])
+  }
+  return all
+}
+
+for (const moment of ['looking', 'preparing', 'making']) {
+  test(`acknowledged while it is ${moment}: the run tells all its stages`, async () => {
+    const { load, plot, list } = jobs()
+    const bench = await Bench.open(list)
+    const waits = told(bench.compute('two', 'a'))
+    if (moment !== 'looking') await bench.clock.settle()
+    if (moment === 'making') load.finishAll(() => 'rows')
+    if (moment === 'making') await bench.clock.settle()
+    await bench.acknowledge('two', 'a')
+    await bench.clock.settle()
+    const isMaking = moment === 'making'
+    assert.deepEqual(await statesOf(bench.journal), [
+      [
+        'running',
+        'succeeded',
+        isMaking ? 'succeeded' : 'running',
+        isMaking ? 'running' : 'waiting',
+      ],
+    ])
+    load.finishAll(() => 'rows')
+    await bench.clock.settle()
+    plot.finishAll()
+    await bench.clock.settle()
+    assert.equal(waits.state, 'fulfilled')
+    assert.deepEqual(await statesOf(bench.journal), [
+      ['finished', 'succeeded', 'succeeded', 'succeeded'],
+    ])
+    bench.assertNothingLeft()
+  })
+}
+
+test('acknowledged and made from what was stored: the run tells that too', async () => {
+  const { load, plot, list } = jobs()
+  const bench = await Bench.open(list)
+  await bench.acknowledge('two', 'a', { request: 'first' })
+  await bench.clock.settle()
+  load.finishAll()
+  await bench.clock.settle()
+  bench.service.cancel('first')
+  plot.finishAll()
+  await bench.clock.settle()
+  await bench.acknowledge('two', 'a')
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.deepEqual((await statesOf(bench.journal))[0], [
+    'finished',
+    'succeeded',
+    'succeeded',
+    'succeeded',
+  ])
+  bench.assertNothingLeft()
+})
+
+test('who only waits is not written down', async () => {
+  const { load, plot, list } = jobs()
+  const bench = await Bench.open(list)
+  const waits = told(bench.compute('two', 'a'))
+  await bench.clock.settle()
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.equal(waits.state, 'fulfilled')
+  assert.deepEqual(await bench.journal.runs(), [])
+  bench.assertNothingLeft()
+})
+
+test('one acknowledgement or a hundred of one work: one run', async () => {
+  const { load, plot, list } = jobs()
+  const bench = await Bench.open(list)
+  await Promise.all(Array.from({ length: 100 }, () => bench.acknowledge('two', 'a').catch(() => 0)))
+  assert.equal((await bench.journal.runs()).length, 1)
+  await bench.clock.settle()
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  bench.assertNothingLeft()
+})
+
+/** The ledger of a server that was killed with these inputs acknowledged. */
+function killedWith(inputs: readonly unknown[]) {
+  return (journal: Journal, kernel: ConstructorParameters<typeof Ledger>[1]): Ledger =>
+    new (class extends Ledger {
+      override unfinished(): ReturnType<Ledger['unfinished']> {
+        const found = inputs.map((input, number) => ({
+          runId: `run ${number}`,
+          work: { job: 'two', handle: `two-${String(input)}`, input, priority: 1 },
+        }))
+        return Promise.resolve(found)
+      }
+
+      override resume(runId: string): ReturnType<Ledger['resume']> {
+        if (runId === 'run 2') return Promise.reject(new Error('the disk is gone'))
+        const nothing = (): void => undefined
+        return Promise.resolve({ runId, stage: nothing, stageFailed: nothing, end: nothing })
+      }
+    })(journal, kernel)
+}
+
+test('W5 restored: what cannot be gone on with is told, and does not hold up the others', async () => {
+  const { load, plot, list } = jobs((input) => (input === 'bad' ? 'no longer taken.' : undefined))
+  const ledger = killedWith(['a', 'bad', 'c', 'd', 'd'])
+  const bench = await Bench.open(list, { ledger, slots: 10, itemCapacity: 32 })
+  assert.equal(await bench.service.recall(), 5)
+  const restored = bench.service.restore(new AbortController().signal)
+  await bench.clock.settle()
+  assert.equal(await restored, 3)
+  assert.equal(bench.problems.length, 2)
+  assert.match(bench.problems[0]!, /Run run 1 of two-bad .*no longer taken/)
+  assert.match(bench.problems[1]!, /Run run 2 of two-c .*the disk is gone/)
+  assert.deepEqual(
+    load.starts.map(({ input }) => input),
+    ['a', 'c', 'd'],
+    'that a run cannot be written to does not undo its work',
+  )
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  bench.assertNothingLeft()
+})
+
+test('W5 a total that throws for an old input, or a job that is gone, does not keep the server from starting', async () => {
+  const load = new Gate('load')
+  const plot = new Gate<ItemInput<unknown>>('plot')
+  const total = (input: string): number => (input === 'bad' ? Number('none') : 1)
+  const served = serveJob({ name: 'two', prepare: load.job, item: plot.job, total })
+  const bench = await Bench.open([served], { ledger: killedWith(['bad', 'good']) })
+  assert.equal(await bench.service.recall(), 2)
+  assert.equal(await bench.service.restore(new AbortController().signal), 1)
+  assert.match(bench.problems[0]!, /two-bad/)
+  await bench.clock.settle()
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  bench.assertNothingLeft()
+})
+
+test('W5 asked for before it has a seat: pending, then served; after its end found', async () => {
+  const { load, plot, list } = jobs()
+  const ledger = killedWith(['a', 'b'])
+  const bench = await Bench.open(list, { ledger, capacity: 1, slots: 1 })
+  await bench.service.recall()
+  const restored = told(bench.service.restore(new AbortController().signal))
+  await bench.clock.settle()
+  assert.equal(restored.state, 'pending', 'the second waits for the seat of the first')
+  const poll = told(bench.result('two-b', { wait: 0 }))
+  const waits = told(bench.result('two-b'))
+  const wrong = told(bench.result('two-b', { index: -2 }))
+  await bench.clock.settle()
+  assert.equal(poll.value?.isDone, false)
+  assert.equal(waits.state, 'pending')
+  assert.equal(codeOf(wrong.error), 'HDL_NO_SUCH_INDEX')
+  for (let round = 0; round < 8; round++) {
+    load.finishAll()
+    plot.finishAll(({ index }) => index)
+    await bench.clock.settle()
+  }
+  assert.equal(restored.value, 2)
+  assert.deepEqual(waits.value?.result, { value: 0 })
+  bench.assertNothingLeft()
+})
+
+test('S20 more waiters for one result than are allowed: the next is refused, the others are served', async () => {
+  const gate = new Gate('one')
+  const bench = await Bench.open([gate.job], { journal: await openJournal('memory') })
+  const all = Array.from({ length: 10_000 }, () => told(bench.compute('one', 'a')))
+  const refused = told(bench.compute('one', 'a'))
+  await bench.clock.settle()
+  assert.equal(codeOf(refused.error), 'HDL_TOO_MANY_WAITERS')
+  assert.equal(gate.starts[0]!.context.cancelled, false)
+  gate.finishAll()
+  await bench.clock.settle()
+  assert.ok(all.every(({ state }) => state === 'fulfilled'))
+  bench.assertNothingLeft()
+})
