@@ -70,6 +70,36 @@ for (const seed of [1, 2, 3, 4, 5]) {
   )
 }
 
+test(
+  'S100, S30 kill -9 between the two stages: the first is not run again, all results are made',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    let handle = ''
+    {
+      using served = await Served.start(stage, '--threads', '2')
+      const { body } = await served.post('/jobs/book', 'b')
+      handle = String(body['handle'])
+      await stage.finish('b')
+      // What the first stage has made is stored before the second begins.
+      await stage.started('b 0')
+      served.kill('SIGKILL')
+      await served.program.ended()
+    }
+    await stage.left('b 0')
+    const before = stage.starts.length
+    using again = await Served.start(stage, '--threads', '2')
+    assert.equal((await again.get(`/results/${handle}/-2`)).status, 202)
+    for (const index of [0, -1, -2]) {
+      await stage.finish(`b ${index}`)
+      const { status, body } = await again.get(`/results/${handle}/${index}?wait=600000`)
+      assert.deepEqual([status, body['result']], [200, `b ${index} is done`])
+    }
+    const after = stage.starts.slice(before)
+    assert.deepEqual(after.toSorted(), ['b -1', 'b -2', 'b 0'])
+  },
+)
+
 async function isStored(served: Served, handle: string): Promise<boolean> {
   return (await served.get(`/results/${handle}/0`)).status === 200
 }

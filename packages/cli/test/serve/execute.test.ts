@@ -18,7 +18,7 @@ test('--json: one object per line, the jobs answer, what they print goes to the 
   const [listening, ...others] = served.program.objects
   assert.deepEqual(
     [listening!['type'], listening!['jobs'], listening!['store']],
-    ['listening', ['square', 'staged', 'stray'], 'sqlite:.heddle/serve.db'],
+    ['listening', ['book', 'square', 'staged', 'stray'], 'sqlite:.heddle/serve.db'],
   )
   const types = others.map(({ type }) => type)
   assert.deepEqual(types, ['log', 'draining', 'stopped'])
@@ -33,7 +33,7 @@ test('for people: a line with the address and what is served', async () => {
   const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--store', 'memory']
   using program = new Program(args, { cwd: stage.folder, env: stage.env })
   const [line, url] = await program.printed(
-    /^\d\d:\d\d:\d\d serving +3 jobs on (http:\S+): square, staged, stray; store memory$/m,
+    /^\d\d:\d\d:\d\d serving +4 jobs on (http:\S+): book, square, staged, stray; store memory$/m,
   )
   assert.equal(program.lines.length, 1, line)
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
