@@ -21,8 +21,10 @@ test('S60 a job that blocks the loop: not ready with the cause, a log line and a
     port: 0,
     threads: 1,
     kernel: { clock, random: seededRandom(1) },
-    onLog: ({ level, text }) => level === 'warning' && warn(text),
+    // A busy machine may hold up the loop too: that is another line.
+    onLog: ({ level, text }) => level === 'warning' && text.includes('"block-') && warn(text),
   })
+  await clock.advance(11_000)
   const before = await call(server, '/readyz')
   assert.deepEqual([before.status, before.body['ready']], [200, true])
   assert.equal((await call(server, '/jobs/block?wait=60000', { body: 400 })).body['result'], 'done')
@@ -32,10 +34,10 @@ test('S60 a job that blocks the loop: not ready with the cause, a log line and a
   assert.match(String(body['causes']), /the event loop was blocked for \d+ ms by job "block-/)
   // It is alive, and takes work all the same: readiness is advice.
   const health = await call(server, '/healthz')
-  assert.equal((health.body['loop'] as { gaps: number }).gaps, 1)
+  assert.ok((health.body['loop'] as { gaps: number }).gaps >= 1)
   assert.equal((await call(server, '/jobs/block?wait=60000', { body: 0 })).status, 200)
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
-  assert.match(metrics, /^heddle_\w*gaps\w* 1$/m)
+  assert.match(metrics, /^heddle_\w*gaps\w* [1-9]\d*$/m)
   await clock.advance(9_000)
   assert.equal((await call(server, '/readyz')).status, 503)
   await clock.advance(2_000)

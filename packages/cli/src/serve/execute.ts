@@ -67,13 +67,20 @@ class ServeSession {
   }
 
   async execute(): Promise<void> {
+    let server: Server
     try {
-      const server = await this.#start()
+      server = await this.#start()
+    } catch (error) {
+      return this.#abandon(error)
+    }
+    try {
       const { isClean } = await server.stopped
       this.#narrator.stopped(isClean, this.#store !== 'memory')
       await this.#exit(this.#code ?? (isClean ? exitCodes.ok : exitCodes.failed))
     } catch (error) {
-      await this.#abandon(error)
+      // The store could not be closed: what it holds is what was acknowledged.
+      this.#narrator.failed(error, undefined)
+      await this.#exit(exitCodes.failed)
     }
   }
 

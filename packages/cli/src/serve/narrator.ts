@@ -62,7 +62,7 @@ export class Narrator {
     this.#tell({ ok: isClean, type: 'stopped' })
   }
 
-  /** It could not start. */
+  /** It could not start, or not stop as it should. */
   failed(error: unknown, hint: string | undefined): void {
     const lines = errorLines(error)
     if (hint !== undefined) lines.push([span(`        ${hint}`)])

@@ -13,7 +13,7 @@ async function resultOf(reply: Promise<Reply>): Promise<unknown> {
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   test(
-    `S91 ${signal}: what runs and what is queued is answered, then it ends with 0`,
+    `S91, S93, S94 ${signal}: what runs and what is queued is answered, then it ends with 0`,
     { skip },
     async () => {
       await using stage = await Stage.open()
@@ -25,6 +25,9 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       await queued(served, 1)
       served.kill(signal)
       await served.program.printed(/"type":"draining".*"works":2,"waiting":2,"deadline":10000/)
+      const ready = await served.get('/readyz')
+      assert.deepEqual([ready.status, ready.body['draining']], [503, true])
+      assert.equal((await served.get('/healthz')).status, 200)
       const refused = await served.post('/jobs/staged', 'c')
       assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5'])
       assert.equal((refused.body['error'] as { code: string }).code, 'shutting_down')
