@@ -6,6 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { isError, job } from '@heddle/core'
+import { openJournal } from '@heddle/core/lowlevel'
 import { serveJob, type ItemInput, type ServedJob } from '../src/service/served-job.ts'
 import { startServer, type Server, type ServerLimits, type ServerLog } from '../src/server.ts'
 import { begin, call } from './support/client.ts'
@@ -127,6 +128,39 @@ test('W2 a drain while not everything has a seat again: who waits is told, and t
   for (let count = 1; count <= 5; count++) (await third.started(count)).finish('done')
   const end = await call(last, `/results/${String(body['handle'])}/0?wait=600000`)
   assert.equal(end.body['result'], 'done')
+})
+
+test('what a drain has cut off has not failed: the journal says that it was interrupted, and that it was done', async () => {
+  using place = new Place()
+  const states = async (): Promise<unknown> => {
+    await using journal = await openJournal(place.store, { readOnly: true })
+    const [run] = await journal.runs()
+    const { state, nodes } = await journal.snapshot(run!.id)
+    return [state, nodes.map((node) => [node.name, node.state, node.errors.length])]
+  }
+  const gate = new Gate<number>('work')
+  const first = await place.start([gate.job])
+  await call(first, '/jobs/work', { body: 1 })
+  await gate.started()
+  await first.drain({ deadline: 0 })
+  assert.deepEqual(await states(), [
+    'interrupted',
+    [
+      ['input', 'succeeded', 0],
+      ['prepare', 'running', 0],
+    ],
+  ])
+  const again = new Gate<number>('work')
+  const second = await place.start([again.job])
+  ;(await again.started()).finish('done')
+  assert.deepEqual(await second.drain(), { isClean: true })
+  assert.deepEqual(await states(), [
+    'finished',
+    [
+      ['input', 'succeeded', 0],
+      ['prepare', 'succeeded', 0],
+    ],
+  ])
 })
 
 test('a job that is not served any more: told to the operator, kept for the next start', async () => {

@@ -135,7 +135,9 @@ export class WorkRunner {
       )
       return { prepared, parent, wasStored: false, isWhole: false }
     } catch (error) {
-      note(work, (entry) => entry.stageFailed('prepare', error))
+      // What a drain cuts off has not failed: it is run again.
+      if (!isError(signal.reason, 'HDL_DRAINING'))
+        note(work, (entry) => entry.stageFailed('prepare', error))
       throw error
     }
   }
