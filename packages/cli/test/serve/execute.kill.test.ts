@@ -100,6 +100,41 @@ test(
   },
 )
 
+for (const seed of [1, 2, 3]) {
+  test(
+    `S30, V2 kill -9 while hundreds of results are written, seed ${seed}: none that was promised is lost or torn`,
+    { skip },
+    async () => {
+      await using stage = await Stage.open()
+      const random = seededRandom(seed)
+      const killAfter = 20 + Math.floor(random.next() * 200)
+      const promised = new Map<number, string>()
+      {
+        using served = await Served.start(stage)
+        let isOver = false
+        const client = async (first: number): Promise<void> => {
+          for (let n = first; !isOver; n += 8) {
+            const reply = await served.post('/jobs/square', n).catch(() => undefined)
+            if (reply?.status !== 202) continue
+            promised.set(n, String(reply.body['handle']))
+            if (promised.size < killAfter || isOver) continue
+            isOver = true
+            served.kill('SIGKILL')
+          }
+        }
+        await Promise.all(Array.from({ length: 8 }, (_, i) => client(i)))
+        assert.equal(await served.program.ended(), 'SIGKILL')
+      }
+      assert.ok(promised.size >= killAfter)
+      using again = await Served.start(stage)
+      for (const [n, handle] of promised) {
+        const { status, body } = await again.get(`/results/${handle}/0?wait=600000`)
+        assert.deepEqual([status, body['result']], [200, n * n])
+      }
+    },
+  )
+}
+
 async function isStored(served: Served, handle: string): Promise<boolean> {
   return (await served.get(`/results/${handle}/0`)).status === 200
 }
