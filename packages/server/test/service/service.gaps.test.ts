@@ -457,3 +457,81 @@ test('W4 the ledger of work that is begun twice over: nobody restores what was n
   await bench.clock.settle()
   bench.assertNothingLeft()
 })
+
+test('W3 work that finds what it is made from gives its seat back before it makes results', async () => {
+  const { prepare, item, served } = twoStages(2)
+  const bench = await Bench.open([served])
+  await preparedOnly(bench, prepare, item)
+  const asked = told(bench.compute('two', 'a'))
+  await bench.clock.settle()
+  assert.equal(item.starts.length, 2)
+  const { reserved, queued, running } = bench.service.stats().prepare.queue
+  assert.deepEqual([reserved, queued, running], [0, 0, 0])
+  item.finishAll()
+  await bench.clock.settle()
+  assert.equal(asked.state, 'fulfilled')
+  bench.assertNothingLeft()
+})
+
+test('W7 cancelled in any step between the end of the job and the write: nothing is written afterwards', async () => {
+  let written = 0
+  let refused = 0
+  for (const stage of ['prepare', 'item'] as const) {
+    for (let steps = 0; steps < 16; steps++) {
+      const { prepare, item, served } = twoStages(1)
+      const bench = await Bench.open([served])
+      const asked = told(bench.compute('two', 'a', { request: 'mine' }))
+      await bench.clock.settle()
+      if (stage === 'item') prepare.finishAll()
+      await bench.clock.settle()
+      let isCancelled = false
+      let wasWritten = false
+      let isLate = false
+      bench.store.onKeep = () => {
+        wasWritten = true
+        isLate ||= isCancelled
+      }
+      const gate = stage === 'item' ? item : prepare
+      gate.finishAll()
+      for (let step = 0; step < steps; step++) await Promise.resolve()
+      // Before: who listens to the cancel may write in the same step.
+      isCancelled = !wasWritten
+      bench.service.cancel('mine')
+      await bench.clock.settle()
+      // Not in onKeep: what the store throws is only counted.
+      assert.ok(!isLate, `${stage}: written after the cancel, ${steps} steps after the job`)
+      if (stage === 'prepare') assert.equal(codeOf(asked.error), 'HDL_CANCELLED')
+      if (wasWritten) written++
+      else refused++
+      item.finishAll()
+      await bench.clock.settle()
+      bench.assertNothingLeft()
+    }
+  }
+  assert.ok(written > 0 && refused > 0, 'both sides of the step were seen')
+})
+
+test('a result that failed, was made later and has left the store is made again: its failure is forgotten', async () => {
+  const { prepare, item, served } = twoStages(1)
+  const bench = await Bench.open([served])
+  const { handle } = await bench.acknowledge('two', 'a')
+  await bench.clock.settle()
+  prepare.finishAll()
+  await bench.clock.settle()
+  item.starts[0]!.fail(new Error('not today'))
+  await bench.clock.settle()
+  await assert.rejects(bench.result(handle), /not today/)
+  const second = told(bench.compute('two', 'a'))
+  await bench.clock.settle()
+  item.starts[1]!.finish('made')
+  await bench.clock.settle()
+  assert.equal(second.state, 'fulfilled')
+  bench.store.item = () => Promise.resolve(undefined)
+  const third = told(bench.result(handle))
+  await bench.clock.settle()
+  assert.equal(item.starts.length, 3)
+  item.starts[2]!.finish('again')
+  await bench.clock.settle()
+  assert.deepEqual(third.value?.result, { value: 'again' })
+  bench.assertNothingLeft()
+})
