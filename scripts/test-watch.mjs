@@ -8,13 +8,13 @@
  *   signal write a report into the working folder.
  */
 import process from 'node:process'
-import { after } from 'node:test'
+import { after, afterEach } from 'node:test'
 import { isMainThread } from 'node:worker_threads'
 
-/** Milliseconds in which what is being closed can finish closing. */
-const graceAfterTests = 5_000
-/** Milliseconds for a whole file. */
-const longestFile = 240_000
+/** Milliseconds in which what is being closed can finish closing, on a busy machine too. */
+const graceAfterTests = 30_000
+/** Milliseconds without the end of a test: longer than one may take. A whole file may take as long as it does. */
+const longestSilence = 240_000
 
 function endAfter(milliseconds, what) {
   const timer = setTimeout(() => {
@@ -22,12 +22,13 @@ function endAfter(milliseconds, what) {
     process.stderr.write(`${process.argv[1]} ${what}; open: ${open.join(', ') || 'nothing'}\n`)
     process.exit(1)
   }, milliseconds)
-  timer.unref()
+  return timer.unref()
 }
 
 // Threads of a test inherit the flag that loads this file.
 if (isMainThread && process.argv[1]?.endsWith('.test.ts')) {
   process.execArgv = []
-  endAfter(longestFile, `did not end within ${longestFile / 1000} s`)
+  const silence = endAfter(longestSilence, `ended no test within ${longestSilence / 1000} s`)
+  afterEach(() => void silence.refresh())
   after(() => endAfter(graceAfterTests, 'left something open after its last test'))
 }
