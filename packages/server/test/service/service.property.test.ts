@@ -61,6 +61,7 @@ interface Request {
   readonly slot: string | undefined
   readonly answer: Told<Answer>
   readonly client: AbortController
+  readonly isSubmit: boolean
   /** An error that it may be told. */
   readonly mayBe: Set<ErrorCode | undefined>
   /** By its id or by its slot. */
@@ -75,6 +76,7 @@ class Life {
   /** The last submit of each handle. */
   readonly #latest = new Map<string, Request>()
   readonly #late: string[] = []
+  #isDraining = false
   #ids = 0
 
   constructor(bench: Bench, gates: readonly Gate[]) {
@@ -126,6 +128,7 @@ class Life {
     const asked =
       one.do === 'result' ? this.bench.result(handle, how) : this.bench[one.do](job, input, how)
     const mayBe = new Set<ErrorCode | undefined>(always)
+    if (this.#isDraining) mayBe.add('HDL_DRAINING')
     if (one.do === 'result') mayBe.add('HDL_UNKNOWN_RESULT')
     for (const other of this.requests) {
       if (other.id !== id) continue
@@ -135,12 +138,14 @@ class Life {
     }
     if (client.signal.aborted) mayBe.add('HDL_CANCELLED')
     const { slot } = how
+    const isSubmit = one.do !== 'result'
     const request: Request = {
       id,
       handle,
       slot,
       answer: told(asked),
       client,
+      isSubmit,
       mayBe,
       isCancelled: false,
     }
@@ -222,6 +227,25 @@ class Life {
     }
   }
 
+  /** From now on anybody may be told that the server is draining. */
+  mayDrain(): void {
+    this.#isDraining = true
+    for (const { mayBe } of this.requests) mayBe.add('HDL_DRAINING')
+  }
+
+  /** W5: what somebody was promised and nobody cancelled is in the ledger. */
+  async assertWrittenDown(): Promise<void> {
+    const { journal } = this.bench
+    const written = new Set<unknown>()
+    for (const { id } of await journal.runs()) {
+      written.add((await journal.snapshot(id)).options['handle'])
+    }
+    for (const { id, handle, answer, isCancelled, isSubmit } of this.requests) {
+      const isPromised = isSubmit && answer.value?.isDone === false
+      if (isPromised && !isCancelled) assert.ok(written.has(handle), `${id} is not written down`)
+    }
+  }
+
   /** W7. */
   assertNothingLate(): void {
     assert.deepEqual(this.#late, [])
@@ -299,48 +323,90 @@ class SlowLedger extends Ledger {
   }
 }
 
+type Steps = readonly (readonly [Step, 'turn' | 'settle' | number])[]
+
+const life = {
+  steps: fc.array(fc.tuple(step, pause), { maxLength: 40 }),
+  seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  isSlow: fc.boolean(),
+}
+
+async function begin(seed: number, isSlow: boolean): Promise<Life> {
+  const { gates, list } = served()
+  const random = seededRandom(seed)
+  const bench = await Bench.open(list, {
+    slots: { permits: 2, reserved: 1 },
+    capacity: 8,
+    itemCapacity: 4,
+    queue: 60,
+    prepare: 100,
+    item: 100,
+    seed,
+    ledger: (journal, kernel) =>
+      isSlow
+        ? Object.assign(new SlowLedger(journal, kernel), { random })
+        : new Ledger(journal, kernel),
+  })
+  if (isSlow) bench.store.pace = () => slowly(random)
+  return new Life(bench, gates)
+}
+
+async function live(of: Life, steps: Steps): Promise<void> {
+  for (const [one, after] of steps) {
+    await of.take(one)
+    if (after === 'settle') await of.bench.clock.settle()
+    else if (after === 'turn') await new Promise((done) => setImmediate(done))
+    else for (let turn = 0; turn < after; turn++) await Promise.resolve()
+    of.assertOneEach()
+  }
+}
+
+function forgets(steps: Steps): boolean {
+  return steps.some(([{ do: what }]) => what === 'forget' || what === 'flush')
+}
+
 test('W1 W2 W3 W4 W7 whatever happens in whatever order: told once, accounted for, nothing left', async () => {
   await fc.assert(
+    fc.asyncProperty(life.steps, life.seed, life.isSlow, async (steps, seed, isSlow) => {
+      const one = await begin(seed, isSlow)
+      const { bench } = one
+      await live(one, steps)
+      await one.end()
+      one.assertToldOnce(forgets(steps))
+      one.assertNothingLate()
+      bench.assertNothingLeft()
+      const open = (await bench.journal.runs()).filter(
+        ({ state }) => state !== 'finished' && state !== 'cancelled',
+      )
+      assert.deepEqual(open, [], 'the ledger')
+      await one.assertKept(forgets(steps))
+      bench.assertNothingLeft()
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('W2 W5 W7 a drain in the middle: everybody is told, and what was acknowledged is done or still in the ledger', async () => {
+  await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.tuple(step, pause), { maxLength: 40 }),
-      fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-      fc.boolean(),
-      async (steps, seed, isSlow) => {
-        const { gates, list } = served()
-        const random = seededRandom(seed)
-        const bench = await Bench.open(list, {
-          slots: { permits: 2, reserved: 1 },
-          capacity: 8,
-          itemCapacity: 4,
-          queue: 60,
-          prepare: 100,
-          item: 100,
-          seed,
-          ledger: (journal, kernel) =>
-            isSlow
-              ? Object.assign(new SlowLedger(journal, kernel), { random })
-              : new Ledger(journal, kernel),
-        })
-        if (isSlow) bench.store.pace = () => slowly(random)
-        const life = new Life(bench, gates)
-        for (const [one, after] of steps) {
-          await life.take(one)
-          if (after === 'settle') await bench.clock.settle()
-          else if (after === 'turn') await new Promise((done) => setImmediate(done))
-          else for (let turn = 0; turn < after; turn++) await Promise.resolve()
-          life.assertOneEach()
-        }
-        await life.end()
-        const hasForgotten = steps.some(([{ do: what }]) => what === 'forget' || what === 'flush')
-        life.assertToldOnce(hasForgotten)
-        life.assertNothingLate()
+      life.steps,
+      life.steps,
+      fc.constantFrom(0, 10, 1_000),
+      life.seed,
+      life.isSlow,
+      async (before, after, deadline, seed, isSlow) => {
+        const one = await begin(seed, isSlow)
+        const { bench } = one
+        await live(one, before)
+        one.mayDrain()
+        const drained = told(bench.service.drain(deadline, new AbortController().signal))
+        await live(one, after)
+        await one.end()
+        assert.equal(drained.state, 'fulfilled')
+        one.assertToldOnce(forgets([...before, ...after]))
+        one.assertNothingLate()
         bench.assertNothingLeft()
-        const open = (await bench.journal.runs()).filter(
-          ({ state }) => state !== 'finished' && state !== 'cancelled',
-        )
-        assert.deepEqual(open, [], 'the ledger')
-        await life.assertKept(hasForgotten)
-        bench.assertNothingLeft()
+        await one.assertWrittenDown()
       },
     ),
     { numRuns: 150 },
