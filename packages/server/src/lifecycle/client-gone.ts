@@ -19,6 +19,7 @@
  * and `onRequestAbort` never act then. A test says when that is repaired, so that this file can go.
  */
 import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { HeddleError } from '@heddle/core'
 import type { Clock, Timer } from '@heddle/core/lowlevel'
 
@@ -35,13 +36,14 @@ export function allowHalfClosed(server: Server): void {
 /** Aborts when the connection ends before the answer was sent, and never after. */
 export function clientGone(response: ServerResponse, request: string, clock: Clock): AbortSignal {
   const controller = new AbortController()
-  // Of the request: a response has it only when those before it on the connection were sent.
-  const { socket } = response.req
   let timer: Timer | undefined
   const ask = (): void => askIfThere(response, clock, (next) => (timer = next))
-  socket.once('end', ask)
+  // Of the request: a response has it only when those before it on the connection were sent.
+  const { socket } = response.req
+  const asking = askersOf(socket).add(ask)
+  if (socket.readableEnded) ask()
   response.once('close', () => {
-    socket.off('end', ask)
+    asking.delete(ask)
     timer?.cancel()
     if (response.writableFinished) return
     controller.abort(
@@ -55,11 +57,26 @@ export function clientGone(response: ServerResponse, request: string, clock: Clo
   return controller.signal
 }
 
+/** What is to be done when a client closes its half: by connection, which may carry many requests. */
+const askers = new WeakMap<Socket, Set<() => void>>()
+
+function askersOf(socket: Socket): Set<() => void> {
+  const known = askers.get(socket)
+  if (known !== undefined) return known
+  const made = new Set<() => void>()
+  askers.set(socket, made)
+  socket.once('end', () => {
+    for (const ask of made) ask()
+  })
+  return made
+}
+
 function askIfThere(response: ServerResponse, clock: Clock, keep: (timer: Timer) => void): void {
   if (response.req.httpVersion === '1.0') return void response.destroy()
   const again = (pause: number): void => {
     if (response.headersSent || response.closed) return
     response.writeProcessing(() => {
+      if (response.closed) return
       if (pause === 0) again(shortestPause)
       else keep(clock.setTimer(pause, () => again(Math.min(2 * pause, longestPause))))
     })

@@ -155,6 +155,25 @@ test('S62 the second of two requests on one connection: its client leaves when t
   assert.equal(server.stats().registry.outcomes.disconnected, 1)
 })
 
+test('many requests on one connection warn of nothing, and all hear that the client has left', async () => {
+  const gate = new Gate<number>('work')
+  await using server = await startServer({ jobs: [gate.job], port: 0, threads: 1 })
+  const warnings: Error[] = []
+  const warn = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warn)
+  using wire = new Wire(server)
+  const requests = Array.from(
+    { length: 20 },
+    (_, n) => `${head('/jobs/work?wait=60000', 2)}${n + 10}`,
+  )
+  await wire.send(requests.join(''))
+  await until(() => server.stats().registry.active === 20)
+  wire.socket.destroy()
+  await until(() => server.stats().works === 0)
+  process.off('warning', warn)
+  assert.deepEqual(warnings, [])
+})
+
 /** A response on a real connection, and the client on its other end. */
 async function exchange(version = '1.1'): Promise<{
   response: ServerResponse
@@ -212,6 +231,21 @@ test('a client that closes its half is asked whether it is there; the clock asks
   await pair.wire.has(/(HTTP\/1\.1 102 Processing\r\n\r\n){3}$/)
   await until(() => clock.pending === 1)
   assert.equal(gone.aborted, false)
+  const aborted = once(gone, 'abort')
+  pair.wire.socket.resetAndDestroy()
+  for (let asked = 0; asked < 2 && !gone.aborted; asked++) await clock.advance(5_000)
+  await aborted
+  assert.equal(clock.pending, 0)
+})
+
+test('a half that was closed before anybody looked is asked too', async () => {
+  await using pair = await exchange()
+  pair.wire.socket.end()
+  await until(() => pair.response.req.socket.readableEnded)
+  const clock = new VirtualClock()
+  const gone = clientGone(pair.response, 'r1', clock)
+  await pair.wire.has(/(HTTP\/1\.1 102 Processing\r\n\r\n){2}$/)
+  await until(() => clock.pending === 1)
   const aborted = once(gone, 'abort')
   pair.wire.socket.resetAndDestroy()
   for (let asked = 0; asked < 2 && !gone.aborted; asked++) await clock.advance(5_000)
