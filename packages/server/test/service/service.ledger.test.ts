@@ -111,6 +111,43 @@ test('one acknowledgement or a hundred of one work: one run', async () => {
   bench.assertNothingLeft()
 })
 
+for (const how of ['fails', 'is drained', 'is done']) {
+  test(`work that ${how} while it is written down: the submit is told that, and not that it is pending`, async () => {
+    const gate = new Gate('one')
+    const { promise: slow, resolve: go } = Promise.withResolvers<void>()
+    const bench = await Bench.open([gate.job], {
+      ledger: (journal, kernel) =>
+        new (class extends Ledger {
+          override async acknowledge(
+            ...args: Parameters<Ledger['acknowledge']>
+          ): ReturnType<Ledger['acknowledge']> {
+            await slow
+            return super.acknowledge(...args)
+          }
+        })(journal, kernel),
+    })
+    const asked = told(bench.acknowledge('one', 'a'))
+    await bench.clock.settle()
+    if (how === 'fails') gate.starts[0]!.fail(new Error('not today'))
+    else if (how === 'is done') gate.starts[0]!.finish('result')
+    else {
+      void bench.service.drain(0, new AbortController().signal)
+      await bench.clock.advance(1)
+      gate.finishAll()
+    }
+    await bench.clock.settle()
+    assert.equal(asked.state, 'pending', 'it is not written down yet')
+    go()
+    await bench.clock.settle()
+    if (how === 'fails') assert.match(String(asked.error), /not today/)
+    else if (how === 'is done') assert.equal(asked.value?.isDone, true)
+    else assert.equal(codeOf(asked.error), 'HDL_DRAINING')
+    const [run] = await bench.journal.runs()
+    assert.equal(run?.state, how === 'is drained' ? 'running' : 'finished')
+    bench.assertNothingLeft()
+  })
+}
+
 /** The ledger of a server that was killed with these inputs acknowledged. */
 function killedWith(inputs: readonly unknown[]) {
   return (journal: Journal, kernel: ConstructorParameters<typeof Ledger>[1]): Ledger =>
