@@ -535,3 +535,68 @@ test('a result that failed, was made later and has left the store is made again:
   assert.deepEqual(third.value?.result, { value: 'again' })
   bench.assertNothingLeft()
 })
+
+test('a cancel in the very step in which the wait is over: cancelled, not acknowledged', async () => {
+  const gate = new Gate('one')
+  const bench = await Bench.open([gate.job])
+  const { clock, service } = bench
+  const setTimer = clock.setTimer.bind(clock)
+  clock.setTimer = (delay, callback) =>
+    setTimer(delay, () => {
+      callback()
+      if (delay === 10) service.cancel('mine')
+    })
+  const asked = told(bench.compute('one', 'a', { request: 'mine', wait: 10 }))
+  await clock.advance(10)
+  assert.equal(codeOf(asked.error), 'HDL_CANCELLED')
+  assert.equal(gate.starts[0]!.context.cancelled, true)
+  gate.finishAll()
+  await clock.settle()
+  bench.assertNothingLeft()
+})
+
+test('the work ends while the store is asked for a result that is not there any more: gone, not for ever pending', async () => {
+  const { prepare, item, served } = twoStages(2)
+  const bench = await Bench.open([served])
+  await bench.acknowledge('two', 'a')
+  await bench.clock.settle()
+  prepare.finishAll()
+  await bench.clock.settle()
+  item.starts[0]!.finish('newest')
+  await bench.clock.settle()
+  const { promise: slow, resolve: go } = Promise.withResolvers<undefined>()
+  bench.store.item = () => slow
+  const late = told(bench.result(bench.handle('two', 'a')))
+  await bench.clock.settle()
+  item.starts[1]!.finish('older')
+  await bench.clock.settle()
+  go(undefined)
+  await bench.clock.settle()
+  assert.equal(codeOf(late.error), 'HDL_GONE')
+  bench.assertNothingLeft()
+})
+
+test('when a drain is over, neither who was admitted before nor who asks for what is missing starts anything', async () => {
+  const { prepare, item, served } = twoStages(2)
+  const bench = await Bench.open([served])
+  const handle = await preparedOnly(bench, prepare, item)
+  const admitted = bench.service.admit('two', 1)
+  const drained = told(bench.service.drain(0, new AbortController().signal))
+  await bench.clock.advance(1)
+  assert.deepEqual(drained.value, { isClean: false }, 'a body was still to come')
+  const caller = {
+    request: 'late',
+    disconnect: new AbortController().signal,
+    deadline: 1_000,
+    wait: 1_000,
+  }
+  const submission = { ...admitted, input: 'b', handle: bench.handle('two', 'b'), priority: 1 }
+  await assert.rejects(
+    bench.service.compute({ ...submission, force: false }, 0, caller),
+    withCode('HDL_DRAINING'),
+  )
+  await assert.rejects(bench.result(handle, { index: -1 }), withCode('HDL_DRAINING'))
+  await bench.clock.settle()
+  assert.deepEqual([prepare.starts.length, item.starts.length], [1, 0])
+  bench.assertNothingLeft()
+})
