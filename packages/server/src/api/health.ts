@@ -11,7 +11,7 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
   const { service, drain, loop, pool } = context
 
   app.get('/healthz', () => {
-    const { load, prepare, items, registry, works, requests, cache, unstored } = service.stats()
+    const { load, prepare, items, outcomes, works, requests, cache, unstored } = service.stats()
     const threads = pool.stats()
     return {
       status: load.refusing || drain.state !== 'accepting' ? 'degraded' : 'ok',
@@ -21,7 +21,7 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
       works,
       requests,
       queues: { prepare: prepare.queue, items: items.queue },
-      outcomes: registry.outcomes,
+      outcomes,
       threads: {
         busy: threads.threads.filter(({ busy }) => busy).length,
         queued: threads.queued,

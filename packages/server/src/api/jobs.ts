@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Seat } from '@heddle/core/lowlevel'
 import { clientGone } from '../lifecycle/client-gone.ts'
 import { readInput } from '../service/read-input.ts'
-import type { Answer } from '../service/service.ts'
+import type { Answer } from '../service/waiting.ts'
 import type { ServedJob } from '../service/served-job.ts'
 import type { ApiContext } from './context.ts'
 import {

@@ -4,27 +4,27 @@ import type { ApiContext } from '../api/context.ts'
 import type { Metric, Sample } from './prometheus.ts'
 
 export function serverMetrics({ service, pool, loop, drain }: ApiContext): readonly Metric[] {
-  const { registry, prepare, items, cache, works, unstored, load } = service.stats()
+  const { registry, outcomes, prepare, items, cache, works, unstored, load } = service.stats()
   const stages = { prepare, item: items }
   const threads = pool.stats()
   const gaps = loop.stats()
   const perStage = (of: (stats: DispatcherStats) => number): Sample[] =>
     Object.entries(stages).map(([stage, stats]) => ({ labels: { stage }, value: of(stats) }))
-  const perOutcome = (outcomes: Readonly<Record<string, number>>, labels = {}): Sample[] =>
-    Object.entries(outcomes).map(([outcome, value]) => ({ labels: { ...labels, outcome }, value }))
+  const perOutcome = (counts: Readonly<Record<string, number>>, labels = {}): Sample[] =>
+    Object.entries(counts).map(([outcome, value]) => ({ labels: { ...labels, outcome }, value }))
   const timings = (of: (stats: DispatcherStats) => HistogramSnapshot): Sample[] =>
     Object.entries(stages).flatMap(([stage, stats]) => summary(of(stats), { stage }))
   return [
     counter(
       'heddle_requests_total',
       'Requests that waited for a result, by outcome.',
-      perOutcome(registry.outcomes),
+      perOutcome(outcomes),
     ),
     gauge('heddle_requests_waiting', 'Requests that wait for a result now.', one(registry.active)),
     counter(
       'heddle_tasks_total',
       'Tasks of each stage, by outcome; refusals are the outcome "rejected".',
-      Object.entries(stages).flatMap(([stage, { outcomes }]) => perOutcome(outcomes, { stage })),
+      Object.entries(stages).flatMap(([stage, stats]) => perOutcome(stats.outcomes, { stage })),
     ),
     gauge(
       'heddle_queue_depth',

@@ -9,26 +9,33 @@ import {
   Event,
   Registry,
   Slots,
-  describe,
   highestLoad,
   type CacheStats,
   type DispatcherStats,
   type Kernel,
   type Load,
-  type RegistryRequest,
+  type OutcomeCounts,
   type RegistryStats,
   type Seat,
-  type SlotTicket,
 } from '@heddle/core/lowlevel'
 import { Backlog } from './backlog.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
-import type { AcknowledgedWork, Ledger, LedgerEntry } from './ledger.ts'
+import type { AcknowledgedWork, Ledger } from './ledger.ts'
+import {
+  asError,
+  checkIndex,
+  checkInput,
+  draining,
+  drainRetryAfter,
+  withStage,
+} from './problems.ts'
 import { Remembered } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
 import type { ServedJob } from './served-job.ts'
-import { WorkRunner, note, type WorkRunnerOptions } from './work-runner.ts'
-import { Work, type Hold } from './work.ts'
+import { Waiting, type Answer, type Caller } from './waiting.ts'
+import { WorkRunner, type WorkRunnerOptions } from './work-runner.ts'
+import { Work } from './work.ts'
 
 export interface ServiceOptions extends Pick<
   WorkRunnerOptions,
@@ -53,27 +60,6 @@ export interface Submission {
   readonly priority: number
 }
 
-/** Who asks. */
-export interface Caller {
-  readonly request: string
-  readonly slot?: string | undefined
-  /** Aborts when the client has gone. */
-  readonly disconnect: AbortSignal
-  /** Milliseconds until the request must have an answer. */
-  readonly deadline: number
-  /** Milliseconds it waits for a result before it is told that the work goes on. */
-  readonly wait: number
-}
-
-export interface Answer {
-  readonly handle: string
-  readonly index: number
-  readonly total: number
-  /** Absent while the work goes on, or when nobody asked for it. */
-  readonly result?: { readonly value: unknown }
-  readonly isDone: boolean
-}
-
 export interface ServiceStats {
   /** Handles that are worked on. */
   readonly works: number
@@ -82,6 +68,8 @@ export interface ServiceStats {
   /** Slots that a request has. */
   readonly slots: number
   readonly load: Load
+  /** Of those who waited for a result; `pending` were told after their time that the work goes on. */
+  readonly outcomes: OutcomeCounts & { readonly pending: number }
   readonly registry: RegistryStats
   readonly prepare: DispatcherStats
   readonly items: DispatcherStats
@@ -89,9 +77,6 @@ export interface ServiceStats {
   /** Results that could not be stored. */
   readonly unstored: number
 }
-
-/** Milliseconds after which who was refused should try again: by then another instance serves. */
-const drainRetryAfter = 5_000
 
 const elapsed: unique symbol = Symbol('elapsed')
 
@@ -106,6 +91,7 @@ export class JobService {
   readonly #works = new Map<string, Work>()
   readonly #failures = new Remembered<Error>(rememberedFailures)
   readonly #runner: WorkRunner
+  readonly #waiting: Waiting
   readonly #backlog: Backlog
   #unfinished: Awaited<ReturnType<Ledger['unfinished']>> = []
   #unstored = 0
@@ -126,6 +112,14 @@ export class JobService {
       onItemMade: (name) => this.#failures.delete(name),
       onItemFailed: (name, error) => this.#failures.set(name, asError(error)),
       onEnd: (work, error) => this.#onEnd(work, error),
+    })
+    this.#waiting = new Waiting({
+      ...options,
+      registry: this.#registry,
+      slots: this.#slots,
+      requests: this.#requests,
+      failures: this.#failures,
+      abandon: (work, reason) => this.#abandon(work, reason),
     })
   }
 
@@ -150,7 +144,7 @@ export class JobService {
    * or what the job threw, when that came first.
    */
   async acknowledge(submission: Submission, index: number, caller: Caller): Promise<Answer> {
-    return this.#acknowledge(this.#join(submission, index, caller.request), index, caller)
+    return this.#waiting.acknowledge(this.#join(submission, index, caller.request), index, caller)
   }
 
   /**
@@ -163,7 +157,7 @@ export class JobService {
    * `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`, what the job threw.
    */
   async compute(submission: Submission, index: number, caller: Caller): Promise<Answer> {
-    return this.#wait(this.#join(submission, index, caller.request), index, caller, true)
+    return this.#waiting.wait(this.#join(submission, index, caller.request), index, caller, true)
   }
 
   /**
@@ -259,7 +253,7 @@ export class JobService {
     work.holds.add({ request: runId })
     // Asked for twice before the stop: one of the runs stands for both.
     if (work.ledger !== undefined) (await ledger.resume(runId, served)).end('cancelled')
-    else await this.#write(work, ledger.resume(runId, served))
+    else await this.#waiting.write(work, ledger.resume(runId, served))
   }
 
   /**
@@ -297,12 +291,16 @@ export class JobService {
 
   stats(): ServiceStats {
     const { prepare, items, store } = this.#options
+    const registry = this.#registry.stats()
+    const { late } = this.#waiting
+    const { outcomes } = registry
     return {
       works: this.#works.size,
       requests: this.#requests.size,
       slots: this.#slots.size,
       load: highestLoad([prepare.load(), items.load()])!,
-      registry: this.#registry.stats(),
+      outcomes: { ...outcomes, timeout: outcomes.timeout - late, pending: late },
+      registry,
       prepare: prepare.stats(),
       items: items.stats(),
       cache: store.stats(),
@@ -366,143 +364,11 @@ export class JobService {
 
   // ---- requests
 
-  /** @param given The slot's ticket, when the caller has taken it before. */
-  async #acknowledge(
-    work: Work,
-    index: number,
-    caller: Caller,
-    given?: SlotTicket,
-  ): Promise<Answer> {
-    const { handle, total } = work
-    const { request } = caller
-    const hold: Hold = { request }
-    // Before the slot is taken: who had it may be the only one that holds this very work.
-    work.holds.add(hold)
-    const opened = this.#requests.open(request, () => release(cancelledBy(handle, request)))
-    let ticket = given
-    const release = (lostBy?: HeddleError): void => {
-      if (!work.holds.delete(hold)) return
-      if (lostBy !== undefined) hold.lostBy = lostBy
-      ticket?.release()
-      opened[Symbol.dispose]()
-      this.#abandon(work, cancelledBy(handle, request))
-    }
-    try {
-      ticket ??= this.#take(caller)
-      ticket?.signal.addEventListener('abort', () => release(ticket?.signal.reason), { once: true })
-      void work.ended.then(() => release())
-      const isStored = (await work.looked) === 'stored'
-      if (!isStored && !work.isEnded) await this.#inLedger(work)
-    } catch (error) {
-      release()
-      throw hold.lostBy ?? error
-    }
-    // Nobody may be told that what has failed or was cancelled meanwhile will be done.
-    if (hold.lostBy !== undefined) throw hold.lostBy
-    if (work.state === 'ended') throw work.error
-    return { handle, index, total, isDone: work.state === 'done' }
-  }
-
-  async #inLedger(work: Work): Promise<void> {
-    const { served, handle, submitted, priority } = work
-    if (work.ledger !== undefined) return void (await work.ledger)
-    const { input } = submitted!
-    const job = served.name
-    const written = this.#write(
-      work,
-      this.#options.ledger.acknowledge(served, { job, handle, input, priority }),
-    )
-    // It began before it was in the ledger.
-    const { state } = work
-    note(work, (entry) => {
-      if (state === 'preparing') entry.stage('prepare', 'running')
-      if (state !== 'making') return
-      entry.stage('prepare', 'succeeded')
-      entry.stage('items', 'running')
-    })
-    await written
-  }
-
-  /** What could not be written can be tried again. @throws `HDL_STORE_FAILED`. *Cancellation*: none. */
-  async #write(work: Work, entry: Promise<LedgerEntry>): Promise<void> {
-    work.ledger = entry
-    try {
-      await entry
-    } catch (error) {
-      if (work.ledger === entry) work.ledger = undefined
-      throw error
-    }
-  }
-
-  #take({ slot }: Caller): SlotTicket | undefined {
-    return slot === undefined ? undefined : this.#slots.take(slot)
-  }
-
-  /** @param isSubmit After `wait` it is acknowledged; who only asks is told that it goes on. */
-  async #wait(work: Work, index: number, caller: Caller, isSubmit: boolean): Promise<Answer> {
-    const { handle, total } = work
-    const { request: id, wait } = caller
-    this.#requests.check(id)
-    const { request, ticket } = this.#enter(work, index, caller)
-    using opened = this.#requests.open(id, () => void request.cancel(cancelledBy(handle, id)))
-    let isKept = false
-    try {
-      const value = await this.#within(request, wait)
-      if (value !== elapsed) return { handle, index, total, result: { value }, isDone: true }
-      const late = new HeddleError('HDL_TIMEOUT', { what: handle, limit: wait, stage: 'wait' })
-      if (!isSubmit) {
-        // Told, not gone: a poll does not end the work that it asks for.
-        this.#registry.notifyError(handle, index, late, request.id)
-        return { handle, index, total, isDone: false }
-      }
-      opened[Symbol.dispose]()
-      isKept = true
-      // It holds the work before the request leaves it.
-      const answer = this.#acknowledge(work, index, caller, ticket)
-      request.cancel(late)
-      return await answer
-    } catch (error) {
-      throw isError(error, 'HDL_TIMEOUT') ? withStage(error, work.stage) : error
-    } finally {
-      request[Symbol.dispose]()
-      if (!isKept) ticket?.release()
-    }
-  }
-
-  /** One step: takes the slot and a place among those who wait. */
-  #enter(work: Work, index: number, caller: Caller): Place {
-    const { handle } = work
-    const { disconnect, deadline } = caller
-    const arriving: Hold = { request: caller.request }
-    // As in #acknowledge: who is superseded may be the last of this very work.
-    work.holds.add(arriving)
-    let place: Place | undefined
-    try {
-      const ticket = this.#take(caller)
-      const look = (): Found | Promise<Found> => this.#look(work, index)
-      const request = this.#registry.open(handle, index, {
-        disconnect,
-        deadline,
-        slot: ticket,
-        look,
-      })
-      place = { request, ticket }
-      return place
-    } finally {
-      work.holds.delete(arriving)
-      const outcome = place?.request.outcome
-      if (place !== undefined && outcome === undefined) this.#watch(work)
-      else if (outcome !== 'success' && outcome !== 'error') {
-        this.#abandon(work, this.#registry.gone(handle).reason)
-      }
-    }
-  }
-
   #ofWork(handle: string, index: number, caller: Caller): Promise<Answer> | undefined {
     const work = this.#works.get(handle)
     if (work === undefined) return undefined
     checkIndex(handle, index, work.total)
-    return this.#wait(work, index, caller, false)
+    return this.#waiting.wait(work, index, caller, false)
   }
 
   async #ofStore(handle: string, index: number, caller: Caller): Promise<Answer | undefined> {
@@ -522,7 +388,7 @@ export class JobService {
     const work =
       this.#works.get(handle) ??
       this.#start(new Work({ served, handle, total, priority: 0 }), undefined)
-    return this.#wait(work, index, caller, false)
+    return this.#waiting.wait(work, index, caller, false)
   }
 
   /** Waits until it is worked on; after `wait` it is pending. */
@@ -546,88 +412,4 @@ export class JobService {
   #unknown(handle: string): never {
     throw this.#failures.get(handle) ?? new HeddleError('HDL_UNKNOWN_RESULT', { handle })
   }
-
-  /** Told and not stored yet, still to come, or stored: one of them sees a completion (W6). */
-  #look(work: Work, index: number): Found | Promise<Found> {
-    if (work.results.has(index)) return { value: work.results.get(index) }
-    return work.awaits(index) ? undefined : this.#lookInStore(work, index)
-  }
-
-  /** Only results of the second stage leave the work before it ends. */
-  async #lookInStore(work: Work, index: number): Promise<Found> {
-    const { handle } = work
-    const stored = await this.#options.store.item(handle, index)
-    if (stored !== undefined) return stored
-    if (work.isEnded) throw this.#failures.get(itemName(handle, index)) ?? lost(handle, index)
-    work.ask(index)
-    return undefined
-  }
-
-  /** Listens for the moment in which the last of those who wait now has left. */
-  #watch(work: Work): void {
-    const gone = this.#registry.gone(work.handle)
-    if (work.watched === gone) return
-    work.watched = gone
-    gone.addEventListener('abort', () => this.#abandon(work, gone.reason), { once: true })
-  }
-
-  /** *Cancellation*: none of its own: what it waits for has a deadline. */
-  async #within(request: RegistryRequest<unknown>, wait: number): Promise<unknown> {
-    const { promise, resolve } = Promise.withResolvers<typeof elapsed>()
-    const timer = this.#options.kernel.clock.setTimer(wait, () => resolve(elapsed))
-    try {
-      const first = await Promise.race([request.done, promise])
-      // It may have ended in the step in which the time was over.
-      return first === elapsed && request.outcome !== undefined ? await request.done : first
-    } finally {
-      timer.cancel()
-    }
-  }
-}
-
-/** Of one who waits. */
-interface Place {
-  readonly request: RegistryRequest<unknown>
-  readonly ticket: SlotTicket | undefined
-}
-
-type Found = { readonly value: unknown } | undefined
-
-function checkInput(served: ServedJob, input: unknown): void {
-  const problem = served.check(input)
-  if (problem === undefined) return
-  throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${served.name}"`, problem })
-}
-
-function checkIndex(handle: string, index: number, total: number): void {
-  if (Number.isInteger(index) && index <= 0 && index > -total) return
-  throw new HeddleError('HDL_NO_SUCH_INDEX', { handle, index, total })
-}
-
-/** Jobs may throw anything. */
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(describe(thrown))
-}
-
-function draining(): HeddleError {
-  return new HeddleError('HDL_DRAINING', { what: 'The server', retryAfter: drainRetryAfter })
-}
-
-function cancelledBy(handle: string, request: string): HeddleError {
-  return new HeddleError('HDL_CANCELLED', {
-    what: handle,
-    source: 'user',
-    by: `request ${request}`,
-  })
-}
-
-/** It was made, could not be stored or has left the store, and the work has ended since. */
-function lost(handle: string, index: number): HeddleError {
-  return new HeddleError('HDL_GONE', { what: `Result ${itemName(handle, index)}` })
-}
-
-/** Says what the request was waiting for when its time was over. */
-function withStage(error: HeddleError<'HDL_TIMEOUT'>, stage: string): HeddleError {
-  const { what, limit, stage: own } = error.details
-  return own === undefined ? new HeddleError('HDL_TIMEOUT', { what, limit, stage }) : error
 }

@@ -16,8 +16,9 @@ import { jobTable } from '../../src/service/job-table.ts'
 import { Ledger } from '../../src/service/ledger.ts'
 import { ResultStore, type Prepared, type Stored } from '../../src/service/result-store.ts'
 import type { StageRunner } from '../../src/service/run-stage.ts'
-import { JobService, type Answer, type Caller } from '../../src/service/service.ts'
+import { JobService } from '../../src/service/service.ts'
 import type { ServedJob } from '../../src/service/served-job.ts'
+import type { Answer, Caller } from '../../src/service/waiting.ts'
 
 export interface BenchOptions {
   readonly slots?: number | PoolOptions
@@ -182,7 +183,15 @@ export class Bench {
 
   /** After everything has ended: no work, seat, request, entry or timer is left, and all are accounted for. */
   assertNothingLeft(): void {
-    const { works, requests, slots, registry, prepare, items } = this.service.stats()
+    const {
+      works,
+      requests,
+      slots,
+      outcomes: ends,
+      registry,
+      prepare,
+      items,
+    } = this.service.stats()
     const seats = [prepare, items].flatMap(({ queue, stopping }) => [
       queue.reserved,
       queue.queued,
@@ -194,8 +203,9 @@ export class Bench {
       { works: 0, requests: 0, slots: 0, waiting: 0, keys: 0, seats: seats.map(() => 0) },
     )
     assert.equal(this.clock.pending, 0, 'timers')
-    const sum = Object.values(registry.outcomes).reduce((a, b) => a + b, 0)
+    const sum = Object.values(ends).reduce((a, b) => a + b, 0)
     assert.equal(sum, registry.submitted, 'outcomes of requests')
+    assert.ok(ends.timeout >= 0 && ends.pending >= 0, 'who was told that it goes on had waited')
     for (const { outcomes, submitted } of [prepare, items]) {
       assert.equal(
         Object.values(outcomes).reduce((a, b) => a + b, 0),

@@ -1,0 +1,49 @@
+/** What can be wrong with a request, and how it is said. */
+import { HeddleError } from '@heddle/core'
+import { describe } from '@heddle/core/lowlevel'
+import { itemName } from './handle.ts'
+import type { ServedJob } from './served-job.ts'
+
+/** @throws `HDL_BAD_INPUT`. */
+export function checkInput(served: ServedJob, input: unknown): void {
+  const problem = served.check(input)
+  if (problem === undefined) return
+  throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${served.name}"`, problem })
+}
+
+/** @throws `HDL_NO_SUCH_INDEX`. */
+export function checkIndex(handle: string, index: number, total: number): void {
+  if (Number.isInteger(index) && index <= 0 && index > -total) return
+  throw new HeddleError('HDL_NO_SUCH_INDEX', { handle, index, total })
+}
+
+/** Jobs may throw anything. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(describe(thrown))
+}
+
+/** Milliseconds after which who was refused should try again: by then another instance serves. */
+export const drainRetryAfter = 5_000
+
+export function draining(): HeddleError {
+  return new HeddleError('HDL_DRAINING', { what: 'The server', retryAfter: drainRetryAfter })
+}
+
+export function cancelledBy(handle: string, request: string): HeddleError {
+  return new HeddleError('HDL_CANCELLED', {
+    what: handle,
+    source: 'user',
+    by: `request ${request}`,
+  })
+}
+
+/** It was made, could not be stored or has left the store, and the work has ended since. */
+export function lostResult(handle: string, index: number): HeddleError {
+  return new HeddleError('HDL_GONE', { what: `Result ${itemName(handle, index)}` })
+}
+
+/** Says what the request was waiting for when its time was over. */
+export function withStage(error: HeddleError<'HDL_TIMEOUT'>, stage: string): HeddleError {
+  const { what, limit, stage: own } = error.details
+  return own === undefined ? new HeddleError('HDL_TIMEOUT', { what, limit, stage }) : error
+}

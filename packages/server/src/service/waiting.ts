@@ -1,0 +1,256 @@
+/**
+ * Those who wait for a result of a work, and those who were promised one.
+ *
+ * Who waits is in the registry, and ends with the first thing that happens to it. Who was promised a result
+ * without waiting holds the work. When the last of both has left, the work is abandoned (W4).
+ */
+import { HeddleError, isError } from '@heddle/core'
+import type { Kernel, Registry, RegistryRequest, Slots, SlotTicket } from '@heddle/core/lowlevel'
+import { itemName } from './handle.ts'
+import type { Ledger, LedgerEntry } from './ledger.ts'
+import { cancelledBy, lostResult, withStage } from './problems.ts'
+import type { Remembered } from './remembered.ts'
+import type { Requests } from './requests.ts'
+import type { ResultStore } from './result-store.ts'
+import { note } from './work-runner.ts'
+import type { Hold, Work } from './work.ts'
+
+/** Who asks. */
+export interface Caller {
+  readonly request: string
+  readonly slot?: string | undefined
+  /** Aborts when the client has gone. */
+  readonly disconnect: AbortSignal
+  /** Milliseconds until the request must have an answer. */
+  readonly deadline: number
+  /** Milliseconds it waits for a result before it is told that the work goes on. */
+  readonly wait: number
+}
+
+export interface Answer {
+  readonly handle: string
+  readonly index: number
+  readonly total: number
+  /** Absent while the work goes on, or when nobody asked for it. */
+  readonly result?: { readonly value: unknown }
+  readonly isDone: boolean
+}
+
+export interface WaitingOptions {
+  readonly registry: Registry<unknown>
+  readonly slots: Slots
+  readonly requests: Requests
+  readonly store: ResultStore
+  readonly ledger: Ledger
+  readonly failures: Remembered<Error>
+  readonly kernel: Kernel
+  /** Ends the work if nobody is left who wants it. */
+  readonly abandon: (work: Work, reason: unknown) => void
+}
+
+/** Of one who waits. */
+interface Place {
+  readonly request: RegistryRequest<unknown>
+  readonly ticket: SlotTicket | undefined
+}
+
+type Found = { readonly value: unknown } | undefined
+
+const elapsed: unique symbol = Symbol('elapsed')
+
+export class Waiting {
+  readonly #options: WaitingOptions
+  #late = 0
+
+  constructor(options: WaitingOptions) {
+    this.#options = options
+  }
+
+  /** How many were told, when the time they wanted to wait was over, that the work goes on. */
+  get late(): number {
+    return this.#late
+  }
+
+  /**
+   * Promises the results of a work: resolves when it is durable (W5).
+   *
+   * *Cancellation*: the slot and the request's id end the promise.
+   * @param given The slot's ticket, when the caller has taken it before.
+   */
+  async acknowledge(
+    work: Work,
+    index: number,
+    caller: Caller,
+    given?: SlotTicket,
+  ): Promise<Answer> {
+    const { handle, total } = work
+    const { request } = caller
+    const hold: Hold = { request }
+    // Before the slot is taken: who had it may be the only one that holds this very work.
+    work.holds.add(hold)
+    const opened = this.#options.requests.open(request, () => release(cancelledBy(handle, request)))
+    let ticket = given
+    const release = (lostBy?: HeddleError): void => {
+      if (!work.holds.delete(hold)) return
+      if (lostBy !== undefined) hold.lostBy = lostBy
+      ticket?.release()
+      opened[Symbol.dispose]()
+      this.#options.abandon(work, cancelledBy(handle, request))
+    }
+    try {
+      ticket ??= this.#take(caller)
+      ticket?.signal.addEventListener('abort', () => release(ticket?.signal.reason), { once: true })
+      void work.ended.then(() => release())
+      const isStored = (await work.looked) === 'stored'
+      if (!isStored && !work.isEnded) await this.#inLedger(work)
+    } catch (error) {
+      release()
+      throw hold.lostBy ?? error
+    }
+    // Nobody may be told that what has failed or was cancelled meanwhile will be done.
+    if (hold.lostBy !== undefined) throw hold.lostBy
+    if (work.state === 'ended') throw work.error
+    return { handle, index, total, isDone: work.state === 'done' }
+  }
+
+  async #inLedger(work: Work): Promise<void> {
+    const { served, handle, submitted, priority } = work
+    if (work.ledger !== undefined) return void (await work.ledger)
+    const { input } = submitted!
+    const job = served.name
+    const written = this.write(
+      work,
+      this.#options.ledger.acknowledge(served, { job, handle, input, priority }),
+    )
+    // It began before it was in the ledger.
+    const { state } = work
+    note(work, (entry) => {
+      if (state === 'preparing') entry.stage('prepare', 'running')
+      if (state !== 'making') return
+      entry.stage('prepare', 'succeeded')
+      entry.stage('items', 'running')
+    })
+    await written
+  }
+
+  /** What could not be written can be tried again. @throws `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async write(work: Work, entry: Promise<LedgerEntry>): Promise<void> {
+    work.ledger = entry
+    try {
+      await entry
+    } catch (error) {
+      if (work.ledger === entry) work.ledger = undefined
+      throw error
+    }
+  }
+
+  #take({ slot }: Caller): SlotTicket | undefined {
+    return slot === undefined ? undefined : this.#options.slots.take(slot)
+  }
+
+  /**
+   * Waits for one result.
+   *
+   * *Cancellation*: `disconnect`, `deadline`, the slot and the request's id end this request only.
+   * @param isSubmit After `wait` it is acknowledged; who only asks is told that it goes on.
+   */
+  async wait(work: Work, index: number, caller: Caller, isSubmit: boolean): Promise<Answer> {
+    const { handle, total } = work
+    const { request: id, wait } = caller
+    this.#options.requests.check(id)
+    const { request, ticket } = this.#enter(work, index, caller)
+    using opened = this.#options.requests.open(
+      id,
+      () => void request.cancel(cancelledBy(handle, id)),
+    )
+    let isKept = false
+    try {
+      const value = await this.#within(request, wait)
+      if (value !== elapsed) return { handle, index, total, result: { value }, isDone: true }
+      const late = new HeddleError('HDL_TIMEOUT', { what: handle, limit: wait, stage: 'wait' })
+      if (!isSubmit) {
+        // Told, not gone: a poll does not end the work that it asks for.
+        this.#late += this.#options.registry.notifyError(handle, index, late, request.id)
+        return { handle, index, total, isDone: false }
+      }
+      opened[Symbol.dispose]()
+      isKept = true
+      // It holds the work before the request leaves it.
+      const answer = this.acknowledge(work, index, caller, ticket)
+      if (request.cancel(late)) this.#late++
+      return await answer
+    } catch (error) {
+      throw isError(error, 'HDL_TIMEOUT') ? withStage(error, work.stage) : error
+    } finally {
+      request[Symbol.dispose]()
+      if (!isKept) ticket?.release()
+    }
+  }
+
+  /** One step: takes the slot and a place among those who wait. */
+  #enter(work: Work, index: number, caller: Caller): Place {
+    const { handle } = work
+    const { disconnect, deadline } = caller
+    const arriving: Hold = { request: caller.request }
+    // As in `acknowledge`: who is superseded may be the last of this very work.
+    work.holds.add(arriving)
+    let place: Place | undefined
+    try {
+      const ticket = this.#take(caller)
+      const look = (): Found | Promise<Found> => this.#look(work, index)
+      const request = this.#options.registry.open(handle, index, {
+        disconnect,
+        deadline,
+        slot: ticket,
+        look,
+      })
+      place = { request, ticket }
+      return place
+    } finally {
+      work.holds.delete(arriving)
+      const outcome = place?.request.outcome
+      if (place !== undefined && outcome === undefined) this.#watch(work)
+      else if (outcome !== 'success' && outcome !== 'error') {
+        this.#options.abandon(work, this.#options.registry.gone(handle).reason)
+      }
+    }
+  }
+
+  /** Told and not stored yet, still to come, or stored: one of them sees a completion (W6). */
+  #look(work: Work, index: number): Found | Promise<Found> {
+    if (work.results.has(index)) return { value: work.results.get(index) }
+    return work.awaits(index) ? undefined : this.#lookInStore(work, index)
+  }
+
+  /** Only results of the second stage leave the work before it ends. */
+  async #lookInStore(work: Work, index: number): Promise<Found> {
+    const { handle } = work
+    const stored = await this.#options.store.item(handle, index)
+    if (stored !== undefined) return stored
+    if (work.isEnded)
+      throw this.#options.failures.get(itemName(handle, index)) ?? lostResult(handle, index)
+    work.ask(index)
+    return undefined
+  }
+
+  /** Listens for the moment in which the last of those who wait now has left. */
+  #watch(work: Work): void {
+    const gone = this.#options.registry.gone(work.handle)
+    if (work.watched === gone) return
+    work.watched = gone
+    gone.addEventListener('abort', () => this.#options.abandon(work, gone.reason), { once: true })
+  }
+
+  /** *Cancellation*: none of its own: what it waits for has a deadline. */
+  async #within(request: RegistryRequest<unknown>, wait: number): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<typeof elapsed>()
+    const timer = this.#options.kernel.clock.setTimer(wait, () => resolve(elapsed))
+    try {
+      const first = await Promise.race([request.done, promise])
+      // It may have ended in the step in which the time was over.
+      return first === elapsed && request.outcome !== undefined ? await request.done : first
+    } finally {
+      timer.cancel()
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Bench } from '../support/bench.ts'
+import { Gate } from '../support/gates.ts'
+import { codeOf, told } from '../support/told.ts'
+
+test('who is told after its wait that the work goes on is pending, who is out of time is a timeout', async () => {
+  const gate = new Gate<string>('one')
+  const bench = await Bench.open([gate.job])
+  const submit = told(bench.compute('one', 'a', { wait: 5 }))
+  await bench.clock.settle()
+  await bench.clock.advance(5)
+  const { handle } = submit.value!
+  const poll = told(bench.result(handle, { wait: 0 }))
+  const impatient = told(bench.result(handle, { wait: 100, deadline: 10 }))
+  await bench.clock.settle()
+  await bench.clock.advance(10)
+  assert.deepEqual([submit.value?.isDone, poll.value?.isDone], [false, false])
+  assert.equal(codeOf(impatient.error), 'HDL_TIMEOUT')
+  const { pending, timeout } = bench.service.stats().outcomes
+  assert.deepEqual({ pending, timeout }, { pending: 2, timeout: 1 })
+  gate.finishAll()
+  await bench.clock.settle()
+  bench.assertNothingLeft()
+})
