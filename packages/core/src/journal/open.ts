@@ -1,3 +1,4 @@
+import { lstat, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '../errors.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
@@ -39,10 +40,20 @@ export async function openJournal(
     const { MemoryJournal } = await import('./memory/memory-journal.ts')
     return new MemoryJournal(kernel)
   }
-  const file = fileOf(address)
+  const file = await behindLink(fileOf(address))
   // Loaded only here: a program that needs no file should not pay for SQLite.
   const { openSqliteJournal } = await import('./sqlite/sqlite-journal.ts')
   return openSqliteJournal(file, { durability, kernel, readOnly })
+}
+
+/** Two names of one file must not get two locks. */
+async function behindLink(file: string): Promise<string> {
+  try {
+    return (await lstat(file)).isSymbolicLink() ? await realpath(file) : file
+  } catch {
+    // Not there yet, or not to be looked at: whoever opens it says so.
+    return file
+  }
 }
 
 /** The file an address means. Resolved now: the program may change its folder. */

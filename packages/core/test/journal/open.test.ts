@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { openJournal } from '../../src/journal/open.ts'
@@ -40,4 +40,14 @@ test('S81 a file that is not there cannot be read, and is not made', async () =>
     message: /none\.db could not be opened: there is no such file/,
   })
   assert.equal(existsSync(file), false)
+})
+
+test('a link to a journal is that journal: the second opening is refused', async () => {
+  await using folder = await newFolder()
+  const file = path.join(folder.path, 'runs.db')
+  const link = path.join(folder.path, 'link.db')
+  await using first = await openJournal(file)
+  symlinkSync(file, link)
+  await assert.rejects(openJournal(link), { code: 'HDL_LOCKED' })
+  assert.equal(first.stats().failed, false)
 })

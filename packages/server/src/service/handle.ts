@@ -42,6 +42,7 @@ export function canonical(value: unknown): string {
 }
 
 function inOrder(_: string, value: unknown): unknown {
+  if (value === Infinity || value === -Infinity) throw tooLarge()
   if (!isObject(value) || Array.isArray(value)) return value
   // No prototype: a key named __proto__ is a key like any other.
   const ordered = Object.create(null) as Record<string, unknown>
@@ -49,6 +50,12 @@ function inOrder(_: string, value: unknown): unknown {
     ordered[key] = (value as Record<string, unknown>)[key]
   }
   return ordered
+}
+
+/** It would be written as null, and have the handle of another input. */
+function tooLarge(): HeddleError {
+  const problem = 'it has a number that is too large for a number.'
+  return new HeddleError('HDL_BAD_INPUT', { what: 'Input', problem })
 }
 
 /** Level by level, because the stack is what is to be protected. */

@@ -14,6 +14,12 @@ test('keys in order at every level, elements of lists as they are', () => {
   assert.notEqual(handleOf(owner, [1, 2]), handleOf(owner, [2, 1]))
 })
 
+test('a number that JSON can be read as and cannot write is refused: it would be null', () => {
+  for (const text of ['1e999', '[-1e999]', '{"a":{"b":1e400}}']) {
+    assert.throws(() => handleOf(owner, parse(text)), withCode('HDL_BAD_INPUT'), text)
+  }
+})
+
 test('one number is one number however it is written; others are others', () => {
   const same = [
     ['1e3', '1000', '1000.0'],
