@@ -20,6 +20,7 @@ import {
 import { makeApp } from './api/app.ts'
 import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
+import { OpenResponses } from './lifecycle/open-responses.ts'
 import { jobTable } from './service/job-table.ts'
 import { Ledger } from './service/ledger.ts'
 import { ResultStore, type Stored } from './service/result-store.ts'
@@ -190,9 +191,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const instance = newRunId(kernel)
   let requests = 0
   const newId = (): string => `${instance}.${++requests}`
-  const app = makeApp(context, { bodyLimit, arrivalLimit: limits.arrival ?? minute, newId })
+  const open = new OpenResponses()
+  const arrivalLimit = limits.arrival ?? minute
+  const app = makeApp(context, { bodyLimit, arrivalLimit, newId, open })
   allowHalfClosed(app.server)
-  parts.defer(() => closeApp(app, kernel.clock))
+  parts.defer(() => closeApp(app, open, kernel.clock))
 
   await loop.start()
   const restoring = new AbortController()
@@ -257,8 +260,11 @@ const listenProblems: Readonly<Record<string, string>> = {
 const closeGrace = 1_000
 
 /** Who is still being answered gets the whole answer; who is still sending a request does not keep us. */
-async function closeApp(app: FastifyInstance, clock: Clock): Promise<void> {
-  const timer = clock.setTimer(closeGrace, () => app.server.closeAllConnections())
+async function closeApp(app: FastifyInstance, open: OpenResponses, clock: Clock): Promise<void> {
+  const cutAt = clock.now() + closeGrace
+  await open.settled(closeGrace, clock)
+  const rest = Math.max(0, cutAt - clock.now())
+  const timer = clock.setTimer(rest, () => app.server.closeAllConnections())
   await app.close()
   timer.cancel()
 }

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { runBlamed } from '@heddle/core/lowlevel'
+import type { OpenResponses } from '../lifecycle/open-responses.ts'
 import { adminRoutes } from './admin.ts'
 import type { ApiContext } from './context.ts'
 import { healthRoutes } from './health.ts'
@@ -18,6 +19,8 @@ export interface AppOptions {
   readonly arrivalLimit: number
   /** Makes the ids of requests that bring none. */
   readonly newId: () => string
+  /** Told every answer. */
+  readonly open: OpenResponses
 }
 
 export function makeApp(context: ApiContext, options: AppOptions): FastifyInstance {
@@ -57,6 +60,10 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
       },
     } satisfies ErrorBody),
   )
+  app.addHook('onRequest', (_, reply, done) => {
+    options.open.add(reply.raw)
+    done()
+  })
   // What blocks the loop is told by its route.
   app.addHook('onRequest', (request, _, done) =>
     runBlamed(`${request.method} ${request.routeOptions.url ?? 'unknown route'}`, done),

@@ -4,6 +4,7 @@ import { job } from '@heddle/core'
 import { makeApp } from '../../src/api/app.ts'
 import type { ApiContext } from '../../src/api/context.ts'
 import { openApi } from '../../src/api/openapi.ts'
+import { OpenResponses } from '../../src/lifecycle/open-responses.ts'
 import { startServer } from '../../src/index.ts'
 import { call } from '../support/client.ts'
 
@@ -11,7 +12,12 @@ import { call } from '../support/client.ts'
 const noContext = {} as ApiContext
 
 test('the document has the routes that there are, and no other', async () => {
-  const app = makeApp(noContext, { bodyLimit: 1, arrivalLimit: 1, newId: () => 'id' })
+  const app = makeApp(noContext, {
+    bodyLimit: 1,
+    arrivalLimit: 1,
+    newId: () => 'id',
+    open: new OpenResponses(),
+  })
   await app.ready()
   const registered = new Set(
     app

@@ -1,0 +1,60 @@
+/**
+ * Answers that somebody still reads.
+ *
+ *   open ── handed to the system as a whole ─▶ closed        open ── connection ends ─▶ closed
+ *
+ * Node takes a connection for idle as soon as its answer was written to the stream, not when it was sent. A
+ * server that is closed then cuts an answer that its client reads slowly. So who closes waits here before.
+ *
+ * Kept by connection: an answer behind another one on the same connection has no socket yet, and is told
+ * nothing when the connection ends.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '@heddle/core/lowlevel'
+
+export class OpenResponses {
+  readonly #byConnection = new Map<Socket, Set<ServerResponse>>()
+  #onNone: () => void = () => undefined
+
+  /** From the first moment of its request on. */
+  add(response: ServerResponse): void {
+    const { socket } = response.req
+    const ofConnection = this.#ofConnection(socket)
+    ofConnection.add(response)
+    response.once('close', () => {
+      ofConnection.delete(response)
+      if (!this.#isAnyOpen()) this.#onNone()
+    })
+  }
+
+  /**
+   * Resolves when none is open, or after `limit` milliseconds.
+   *
+   * *Cancellation*: none: the limit is short.
+   */
+  async settled(limit: number, clock: Clock): Promise<void> {
+    if (!this.#isAnyOpen()) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = clock.setTimer(limit, resolve)
+    this.#onNone = resolve
+    await promise
+    timer.cancel()
+  }
+
+  #ofConnection(socket: Socket): Set<ServerResponse> {
+    const known = this.#byConnection.get(socket)
+    if (known !== undefined) return known
+    const made = new Set<ServerResponse>()
+    this.#byConnection.set(socket, made)
+    socket.once('close', () => {
+      this.#byConnection.delete(socket)
+      if (!this.#isAnyOpen()) this.#onNone()
+    })
+    return made
+  }
+
+  #isAnyOpen(): boolean {
+    return this.#byConnection.values().some(({ size }) => size > 0)
+  }
+}
