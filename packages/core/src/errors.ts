@@ -239,6 +239,12 @@ export const errorTable = {
     (p: { request: string }) => `There is no request ${quote(p.request)}.`,
     'Use the id from the answer or the one sent as X-Request-Id; ids of long ago are forgotten.',
   ),
+  HDL_SET_ASIDE: entry(
+    false,
+    (p: { handle: string; crashes: number }) =>
+      `${quote(p.handle)} was set aside: the server has ended ${p.crashes} times while it was worked on.`,
+    'Repair the job, then submit the input again.',
+  ),
   HDL_REQUEST_EXISTS: entry(
     false,
     (p: { request: string }) => `A request ${quote(p.request)} is already waiting.`,

@@ -25,6 +25,18 @@ export interface AcknowledgedWork {
   readonly handle: string
   readonly input: unknown
   readonly priority: number
+  /** Of the job that the handle was made for. */
+  readonly version: string
+  /** What was stored does not count. */
+  readonly force: boolean
+}
+
+/** Work of an earlier process that has not ended. */
+export interface Unfinished {
+  readonly runId: string
+  readonly work: AcknowledgedWork
+  /** How often it was gone on with, and the process ended without a word before it was done or put back. */
+  readonly crashes: number
 }
 
 export type StageName = 'prepare' | 'items'
@@ -34,6 +46,8 @@ export interface LedgerEntry {
   readonly runId: string
   stage(name: StageName, state: 'running' | 'succeeded'): void
   stageFailed(name: StageName, error: unknown): void
+  /** It is about to be stopped, and is gone on with later: whatever happens next is not its fault. */
+  putBack(): void
   /** The end: nothing is written after it. */
   end(how: 'finished' | 'cancelled'): void
 }
@@ -71,10 +85,8 @@ export class Ledger {
   }
 
   /** What was acknowledged before the last stop and is not done. Read before anything is acknowledged. */
-  async unfinished(): Promise<
-    readonly { readonly runId: string; readonly work: AcknowledgedWork }[]
-  > {
-    const found: { runId: string; work: AcknowledgedWork }[] = []
+  async unfinished(): Promise<readonly Unfinished[]> {
+    const found: Unfinished[] = []
     for (const { id } of await this.#journal.runs({
       state: 'interrupted',
       limit: mostUnfinished,
@@ -85,6 +97,7 @@ export class Ledger {
         found.push({
           runId: id,
           work: (await this.#journal.valueOf(id, 'input')) as AcknowledgedWork,
+          crashes: await this.#crashesOf(id),
         })
       } catch (error) {
         // It was killed before it was acknowledged: nobody was told.
@@ -95,7 +108,17 @@ export class Ledger {
     return found.reverse()
   }
 
-  /** Goes on with work of an earlier process. */
+  async #crashesOf(id: string): Promise<number> {
+    // Its own start is a row too.
+    let crashes = -1
+    for await (const row of this.#journal.history(id)) {
+      if (row.kind === 'run' && row.by !== undefined) crashes++
+      if (row.kind === 'node' && row.state === 'waiting') crashes = 0
+    }
+    return crashes
+  }
+
+  /** Goes on with work of an earlier process: before it is started, so that it is known if it ends this one too. */
   async resume(runId: string, served: ServedJob): Promise<LedgerEntry> {
     return this.#entry(await this.#journal.resumeRun(runId, holder()), served)
   }
@@ -111,6 +134,8 @@ export class Ledger {
         if (node === 'items' || served.item === undefined) return
         writer.append({ node: 'items', state: 'blocked', attempt: 0, at, blockedBy: node })
       },
+      putBack: () =>
+        writer.append({ node: 'prepare', state: 'waiting', attempt: 0, at: clock.wallTime() }),
       end: (how) => {
         writer.setState(how, clock.wallTime())
         // A journal that fails tells everyone who waits for it; nobody waits for an end.

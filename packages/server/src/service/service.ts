@@ -21,7 +21,7 @@ import {
 import { Backlog } from './backlog.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
-import type { AcknowledgedWork, Ledger } from './ledger.ts'
+import type { AcknowledgedWork, Ledger, LedgerEntry, Unfinished } from './ledger.ts'
 import {
   asError,
   checkIndex,
@@ -93,7 +93,7 @@ export class JobService {
   readonly #runner: WorkRunner
   readonly #waiting: Waiting
   readonly #backlog: Backlog
-  #unfinished: Awaited<ReturnType<Ledger['unfinished']>> = []
+  #unfinished: readonly Unfinished[] = []
   #unstored = 0
   /** The deadline of a drain has passed. */
   #isOver = false
@@ -218,24 +218,28 @@ export class JobService {
   }
 
   /**
-   * Goes on with what was recalled. Resolves when all of it has a seat.
+   * Goes on with what was recalled. Resolves when all of it has a seat; what was running when a process ended
+   * without a word is done first, one at a time, and after a few times set aside.
    *
    * *Cancellation*: the signal ends it; the rest is found again at the next start.
    */
   async restore(signal: AbortSignal): Promise<number> {
     let restored = 0
+    // The innocent first: of those that were there at a crash one may have caused it.
+    const inTurn = this.#unfinished.toSorted((a, b) => a.crashes - b.crashes)
     try {
-      for (const { runId, work } of this.#unfinished) {
+      for (const unfinished of inTurn) {
         try {
-          await this.#restore(runId, work, signal)
+          const work = await this.#restore(unfinished, signal)
           restored++
+          if (unfinished.crashes > 0) await work.ended
         } catch (error) {
           if (signal.aborted || isError(error, 'HDL_DRAINING')) throw error
-          // It stays in the ledger: the next version of the job may take it.
+          const { runId, work } = unfinished
           const what = `Run ${runId} of ${work.handle} could not be gone on with`
           this.#options.onProblem(what, error)
         }
-        this.#backlog.take(work.handle)
+        this.#backlog.take(unfinished.work.handle)
       }
     } finally {
       this.#unfinished = []
@@ -244,16 +248,35 @@ export class JobService {
     return restored
   }
 
-  async #restore(runId: string, was: AcknowledgedWork, signal: AbortSignal): Promise<void> {
+  async #restore({ runId, work: was, crashes }: Unfinished, signal: AbortSignal): Promise<Work> {
     const { ledger, jobs, prepare } = this.#options
+    const { input, handle, priority, force } = was
     const served = findJob(jobs, was.job)
-    const { input, handle, priority } = was
+    const refusal = whyNotAgain(was, served, crashes)
+    if (refusal !== undefined) {
+      const entry = await ledger.resume(runId, served)
+      entry.stageFailed('prepare', refusal)
+      entry.end('finished')
+      this.#failures.set(handle, refusal)
+      throw refusal
+    }
     const seat = await prepare.waitRoom({ priority, signal })
-    const work = this.#join({ served, input, handle, seat, priority, force: false }, 0)
-    work.holds.add({ request: runId })
-    // Asked for twice before the stop: one of the runs stands for both.
-    if (work.ledger !== undefined) (await ledger.resume(runId, served)).end('cancelled')
-    else await this.#waiting.write(work, ledger.resume(runId, served))
+    let entry: LedgerEntry | undefined
+    try {
+      entry = await ledger.resume(runId, served)
+      const work = this.#join({ served, input, handle, seat, priority, force }, 0)
+      work.holds.add({ request: runId })
+      this.#backlog.take(handle)
+      // Asked for twice before the stop, or meanwhile: one of the runs stands for both.
+      if (work.ledger !== undefined) entry.end('cancelled')
+      else work.ledger = Promise.resolve(entry)
+      return work
+    } catch (error) {
+      seat.release()
+      // The next version of the job may take it.
+      entry?.putBack()
+      throw error
+    }
   }
 
   /**
@@ -412,4 +435,17 @@ export class JobService {
   #unknown(handle: string): never {
     throw this.#failures.get(handle) ?? new HeddleError('HDL_UNKNOWN_RESULT', { handle })
   }
+}
+
+/** Times that work may end the process before it is set aside. */
+const mostCrashes = 3
+
+function whyNotAgain(
+  { handle, version }: AcknowledgedWork,
+  served: ServedJob,
+  crashes: number,
+): HeddleError | undefined {
+  if (crashes >= mostCrashes) return new HeddleError('HDL_SET_ASIDE', { handle, crashes })
+  if (version === served.version) return undefined
+  return new HeddleError('HDL_GONE', { what: `${handle}, of version "${version}" of the job,` })
 }

@@ -120,7 +120,14 @@ export class Waiting {
     const job = served.name
     const written = this.write(
       work,
-      this.#options.ledger.acknowledge(served, { job, handle, input, priority }),
+      this.#options.ledger.acknowledge(served, {
+        job,
+        handle,
+        input,
+        priority,
+        version: served.version,
+        force: work.isForced,
+      }),
     )
     // It began before it was in the ledger.
     const { state } = work

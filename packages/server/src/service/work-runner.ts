@@ -99,7 +99,8 @@ export class WorkRunner {
     const { handle, served, signal } = work
     const { store } = this.#options
     const entry = await store.prepared(handle, { signal })
-    if (entry === undefined) return undefined
+    // Made when the job had another number of results for this input: it is made again.
+    if (entry?.value.total !== work.total) return undefined
     const isWhole = served.item === undefined || (await store.isWhole(handle, { signal }))
     return { prepared: entry.value, parent: entry, wasStored: true, isWhole }
   }
@@ -234,10 +235,11 @@ export class WorkRunner {
   #fail(work: Work, error: unknown): void {
     const { handle } = work
     work.end('ended', error)
-    // What is drained was acknowledged, and is gone on with after the next start.
-    if (!isError(error, 'HDL_DRAINING')) {
-      note(work, (entry) => entry.end(isError(error, 'HDL_CANCELLED') ? 'cancelled' : 'finished'))
-    }
+    note(work, (entry) => {
+      // What is drained was acknowledged, and is gone on with after the next start.
+      if (isError(error, 'HDL_DRAINING')) entry.putBack()
+      else entry.end(isError(error, 'HDL_CANCELLED') ? 'cancelled' : 'finished')
+    })
     this.#options.onEnd(work, error)
     // Who waits for the handle of abandoned work waits for the one that came after it.
     if (work.isAbandoned) return

@@ -14,7 +14,8 @@ const one = serveJob({ name: 'one', prepare: load })
 const two = serveJob({ name: 'two', prepare: load, item: plot, total: 3 })
 
 function work(number: number): AcknowledgedWork {
-  return { job: 'two', handle: `two-${number}`, input: { number, nothing: null }, priority: 1 }
+  const input = { number, nothing: null }
+  return { job: 'two', handle: `two-${number}`, input, priority: 1, version: '', force: false }
 }
 
 /** A journal as it is after the process that wrote it has died. */
@@ -131,4 +132,28 @@ test('W5 killed before the input was written: nobody was told, so it is not foun
     found.map((unfinished) => unfinished.work),
     [work(7)],
   )
+})
+
+test('crashes are counted from when work was gone on with, and not after it was put back', async (t) => {
+  const { open } = await places['sqlite']!(t)
+  const lives: ((ledger: Ledger, runId: string) => Promise<void>)[] = [
+    // A start that ended without a word; then it was gone on with, and the same again.
+    async (ledger) => void (await ledger.acknowledge(two, work(1))),
+    async (ledger, runId) => void (await ledger.resume(runId, two)),
+    async (ledger, runId) => (await ledger.resume(runId, two)).stage('prepare', 'running'),
+    async (ledger, runId) => (await ledger.resume(runId, two)).putBack(),
+    async (ledger, runId) => void (await ledger.resume(runId, two)),
+  ]
+  const crashes: number[] = []
+  let id = ''
+  for (const live of lives) {
+    await using journal = await open()
+    await live(new Ledger(journal, systemKernel), id)
+    await journal.close()
+    await using next = await open()
+    const [unfinished] = await new Ledger(next, systemKernel).unfinished()
+    id = unfinished!.runId
+    crashes.push(unfinished!.crashes)
+  }
+  assert.deepEqual(crashes, [0, 1, 2, 0, 1])
 })

@@ -289,6 +289,8 @@ test('a submit joins work that only makes what was asked for: all results are ma
     handle,
     input: 'a',
     priority: 0,
+    version: '',
+    force: false,
   })
   assert.equal((await bench.acknowledge('two', 'a')).isDone, true)
   bench.assertNothingLeft()

@@ -148,14 +148,31 @@ for (const how of ['fails', 'is drained', 'is done']) {
   })
 }
 
+interface Was {
+  readonly crashes: number
+  readonly version: string
+  readonly force: boolean
+}
+
 /** The ledger of a server that was killed with these inputs acknowledged. */
-function killedWith(inputs: readonly unknown[]) {
+function killedWith(
+  inputs: readonly unknown[],
+  more: (number: number) => Partial<Was> = () => ({}),
+) {
   return (journal: Journal, kernel: ConstructorParameters<typeof Ledger>[1]): Ledger =>
     new (class extends Ledger {
       override unfinished(): ReturnType<Ledger['unfinished']> {
         const found = inputs.map((input, number) => ({
           runId: `run ${number}`,
-          work: { job: 'two', handle: `two-${String(input)}`, input, priority: 1 },
+          crashes: more(number).crashes ?? 0,
+          work: {
+            job: 'two',
+            handle: `two-${String(input)}`,
+            input,
+            priority: 1,
+            version: more(number).version ?? '',
+            force: more(number).force ?? false,
+          },
         }))
         return Promise.resolve(found)
       }
@@ -163,7 +180,13 @@ function killedWith(inputs: readonly unknown[]) {
       override resume(runId: string): ReturnType<Ledger['resume']> {
         if (runId === 'run 2') return Promise.reject(new Error('the disk is gone'))
         const nothing = (): void => undefined
-        return Promise.resolve({ runId, stage: nothing, stageFailed: nothing, end: nothing })
+        return Promise.resolve({
+          runId,
+          stage: nothing,
+          stageFailed: nothing,
+          putBack: nothing,
+          end: nothing,
+        })
       }
     })(journal, kernel)
 }
@@ -181,13 +204,99 @@ test('W5 restored: what cannot be gone on with is told, and does not hold up the
   assert.match(bench.problems[1]!, /Run run 2 of two-c .*the disk is gone/)
   assert.deepEqual(
     load.starts.map(({ input }) => input),
-    ['a', 'c', 'd'],
-    'that a run cannot be written to does not undo its work',
+    ['a', 'd'],
+    'what cannot be written to is not started: nobody would know that it ended the server',
   )
   load.finishAll()
   await bench.clock.settle()
   plot.finishAll()
   await bench.clock.settle()
+  bench.assertNothingLeft()
+})
+
+test('work that was there when the server crashed comes last and alone; after three times it is set aside', async () => {
+  const { load, plot, list } = jobs()
+  // The third run is one that cannot be written to.
+  const inputs = ['twice', 'often', 'unwritable', 'once']
+  const crashes = [2, 3, 0, 1]
+  const ledger = killedWith(inputs, (number) => ({ crashes: crashes[number]! }))
+  const bench = await Bench.open(list, { ledger, slots: 10, itemCapacity: 32 })
+  await bench.service.recall()
+  const restored = bench.service.restore(new AbortController().signal)
+  const started = (): unknown[] => load.starts.map(({ input }) => input)
+  await bench.clock.settle()
+  assert.deepEqual(started(), ['once'], 'the other waits until it has ended')
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.deepEqual(started(), ['once', 'twice'])
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.equal(await restored, 2)
+  assert.match(bench.problems.at(-1)!, /"two-often" was set aside/)
+  const asked = told(bench.result('two-often', { wait: 0 }))
+  await bench.clock.settle()
+  assert.equal(codeOf(asked.error), 'HDL_SET_ASIDE')
+  bench.assertNothingLeft()
+})
+
+test('work of another version of the job is not done with this one: its handle would lie', async () => {
+  const { load, list } = jobs()
+  const bench = await Bench.open(list, { ledger: killedWith(['a'], () => ({ version: 'old' })) })
+  await bench.service.recall()
+  assert.equal(await bench.service.restore(new AbortController().signal), 0)
+  assert.equal(load.starts.length, 0)
+  const asked = told(bench.result('two-a', { wait: 0 }))
+  await bench.clock.settle()
+  assert.equal(codeOf(asked.error), 'HDL_GONE')
+  bench.assertNothingLeft()
+})
+
+test('what was to be computed again is, also after a crash', async () => {
+  const gate = new Gate<string>('one')
+  const journal = await openJournal('memory')
+  const bench = await Bench.open([gate.job], { journal })
+  const first = told(bench.compute('one', 'a'))
+  await bench.clock.settle()
+  gate.finishAll()
+  await bench.clock.settle()
+  assert.equal(first.state, 'fulfilled')
+  await bench.acknowledge('one', 'a', { force: true })
+  const [run] = await journal.runs()
+  const { force } = (await journal.valueOf(run!.id, 'input')) as { force: boolean }
+  assert.equal(force, true)
+  gate.finishAll()
+  await bench.clock.settle()
+  bench.assertNothingLeft()
+})
+
+test('a first stage of another number of results is made again', async () => {
+  const load = new Gate('load')
+  const plot = new Gate<ItemInput<unknown>>('plot')
+  let total = 2
+  const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: () => total })
+  const bench = await Bench.open([two], { slots: 10 })
+  const finish = async (): Promise<void> => {
+    await bench.clock.settle()
+    load.finishAll()
+    await bench.clock.settle()
+    plot.finishAll()
+    await bench.clock.settle()
+  }
+  const before = told(bench.compute('two', 'a'))
+  await finish()
+  assert.equal(before.value?.total, 2)
+  total = 4
+  const after = told(bench.compute('two', 'a', { index: -3 }))
+  await finish()
+  assert.equal(after.value?.total, 4)
+  assert.equal(load.starts.length, 2)
+  const late = told(bench.result(after.value.handle, { index: -3, wait: 0 }))
+  await bench.clock.settle()
+  assert.equal(late.state, 'fulfilled')
   bench.assertNothingLeft()
 })
 
