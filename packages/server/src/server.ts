@@ -21,6 +21,7 @@ import { makeApp } from './api/app.ts'
 import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
 import { OpenResponses } from './lifecycle/open-responses.ts'
+import { StoreWatch } from './lifecycle/store-watch.ts'
 import { jobTable } from './service/job-table.ts'
 import { Ledger } from './service/ledger.ts'
 import { ResultStore, type Stored } from './service/result-store.ts'
@@ -122,6 +123,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const { journal: address, cache: directory } = storeOf(options.store ?? 'memory')
   const journal = parts.use(await openJournal(address, { kernel }))
+  const storeWatch = new StoreWatch(journal, () =>
+    log(
+      'warning',
+      'The store cannot be written: nothing is acknowledged any more. Make room or repair it, then start the server again.',
+    ),
+  )
   const tier = directory === undefined ? undefined : diskTier({ directory })
   const cache = await openCache<Stored>({
     name: 'Results',
@@ -185,6 +192,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     chores,
     loop,
     drain,
+    storeWatch,
     clock: kernel.clock,
     requestLimit: limits.request ?? 10 * minute,
   }
@@ -201,7 +209,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const restoring = new AbortController()
   const unfinished = await service.recall()
   if (unfinished > 0) log('info', `${unfinished} acknowledged before the last stop: gone on with.`)
+  let isAnyLeft = false
   const restored = service.restore(restoring.signal).catch((error: unknown) => {
+    isAnyLeft = true
     if (restoring.signal.aborted || isError(error, 'HDL_DRAINING')) return
     log('warning', `Acknowledged work could not be restored: ${String(error)}`)
   })
@@ -214,9 +224,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const bound = app.server.address() as AddressInfo
 
   const rest = parts.move()
-  const stopped = drain.ended.then(async (drained) => {
+  const stopped = drain.ended.then(async ({ isClean }): Promise<Drained> => {
     await rest.disposeAsync()
-    return drained
+    if (storeWatch.look()) return { isClean: false, isStoreFailed: true }
+    return { isClean: isClean && !isAnyLeft }
   })
   return {
     host: bound.address,

@@ -11,6 +11,7 @@ import { serveJob, type ItemInput, type ServedJob } from '../src/service/served-
 import { startServer, type Server, type ServerLimits, type ServerLog } from '../src/server.ts'
 import { begin, call } from './support/client.ts'
 import { Gate } from './support/gates.ts'
+import { told } from './support/told.ts'
 import { until } from './support/until.ts'
 
 /** A store that outlives servers. */
@@ -119,8 +120,8 @@ test('W2 a drain while not everything has a seat again: who waits is told, and t
   // It waits: a request that came after it has been answered.
   await call(between, '/healthz')
   const drained = between.drain({ deadline: 0 })
-  const { status, body: told } = await waits.reply
-  assert.deepEqual([status, told.error?.code], [503, 'shutting_down'])
+  const { status, body: answer } = await waits.reply
+  assert.deepEqual([status, answer.error?.code], [503, 'shutting_down'])
   assert.deepEqual(await drained, { isClean: false })
 
   const third = new Gate<number>('work')
@@ -128,6 +129,32 @@ test('W2 a drain while not everything has a seat again: who waits is told, and t
   for (let count = 1; count <= 5; count++) (await third.started(count)).finish('done')
   const end = await call(last, `/results/${String(body['handle'])}/0?wait=600000`)
   assert.equal(end.body['result'], 'done')
+})
+
+test('W5 a drain that leaves acknowledged work without a seat is not clean, though all that has one ends', async () => {
+  using place = new Place()
+  const first = new Gate<number>('work')
+  const before = await place.start([first.job])
+  for (let n = 0; n < 5; n++) await call(before, '/jobs/work', { body: n })
+  await before.drain({ deadline: 0 })
+
+  const second = new Gate<number>('work')
+  const between = await place.start([second.job], { prepareCapacity: 2, slots: 1 })
+  await second.started()
+  const drained = told(between.drain({ deadline: Infinity }))
+  await until(() => {
+    second.finishAll()
+    return drained.state !== 'pending'
+  })
+  assert.deepEqual(drained.value, { isClean: false })
+  assert.ok(second.starts.length < 5)
+
+  const third = new Gate<number>('work')
+  const last = await place.start([third.job])
+  const left = 5 - second.starts.length
+  for (let count = 1; count <= left; count++) (await third.started(count)).finish('done')
+  assert.deepEqual(await last.drain(), { isClean: true })
+  assert.equal(third.starts.length, left)
 })
 
 test('what a drain has cut off has not failed: the journal says that it was interrupted, and that it was done', async () => {
@@ -147,7 +174,7 @@ test('what a drain has cut off has not failed: the journal says that it was inte
     'interrupted',
     [
       ['input', 'succeeded', 0],
-      ['prepare', 'running', 0],
+      ['prepare', 'waiting', 0],
     ],
   ])
   const again = new Gate<number>('work')

@@ -74,9 +74,9 @@ class ServeSession {
       return this.#abandon(error)
     }
     try {
-      const { isClean } = await server.stopped
-      this.#narrator.stopped(isClean, this.#store !== 'memory')
-      await this.#exit(this.#code ?? (isClean ? exitCodes.ok : exitCodes.failed))
+      const drained = await server.stopped
+      this.#narrator.stopped(drained, this.#store !== 'memory')
+      await this.#exit(this.#code ?? (drained.isClean ? exitCodes.ok : exitCodes.failed))
     } catch (error) {
       // The store could not be closed: what it holds is what was acknowledged.
       this.#narrator.failed(error, undefined)

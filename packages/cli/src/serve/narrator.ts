@@ -1,6 +1,6 @@
 /** What `heddle serve` says: lines with the time for people, one object per line for programs. */
 import type { Clock } from '@heddle/core/lowlevel'
-import type { ServerLog, ServerStats } from '@heddle/server'
+import type { Drained, ServerLog, ServerStats } from '@heddle/server'
 import { shortenPaths } from '../output/gap.ts'
 import { errorRecord } from '../output/error-record.ts'
 import type { Printer } from '../output/printer.ts'
@@ -54,11 +54,14 @@ export class Narrator {
     this.#tell({ type: 'stopping', by })
   }
 
-  stopped(isClean: boolean, isDurable: boolean): void {
+  stopped({ isClean, isStoreFailed = false }: Drained, isDurable: boolean): void {
     const cut = isDurable
       ? 'work was cut off; what was acknowledged is done after the next start'
       : 'work was cut off'
-    this.#say('stopped', isClean ? 'everything that was admitted has ended' : cut)
+    const lost =
+      'the store could not be written; what was acknowledged may be done again after the next start'
+    const end = isClean ? 'everything that was admitted has ended' : isStoreFailed ? lost : cut
+    this.#say('stopped', end)
     this.#tell({ ok: isClean, type: 'stopped' })
   }
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Program, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
@@ -53,6 +54,27 @@ test('what is not loopback is warned of', async () => {
   quiet.kill('SIGTERM')
   assert.equal(await quiet.program.ended(), 0)
   assert.doesNotMatch(quiet.program.stdout, /authentication/)
+})
+
+test('V2 a store that cannot be written any more: warned of, and it never ends with 0', async () => {
+  await using stage = await Stage.open()
+  const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0']
+  using program = new Program(args, { cwd: stage.folder, env: stage.env })
+  const [, url] = await program.printed(/serving +\d+ jobs on (http:\S+): /)
+  using database = new DatabaseSync(path.join(stage.folder, '.heddle/serve.db'), {
+    timeout: 10_000,
+  })
+  database.exec(
+    `CREATE TRIGGER broken BEFORE INSERT ON history
+     BEGIN SELECT RAISE(ABORT, 'the disk is full, says a test'); END`,
+  )
+  database.close()
+  const { status } = await new Served(program, url!).post('/jobs/square', 12)
+  assert.equal(status, 503)
+  await program.printed(/warning +The store cannot be written: nothing is acknowledged any more/)
+  program.process.kill('SIGTERM')
+  assert.equal(await program.ended(), 1)
+  assert.match(program.stdout, /stopped +the store could not be written; what was acknowledged may/)
 })
 
 test('S136 a second server on one store is refused, and told who has it', async () => {

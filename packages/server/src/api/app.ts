@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { isError } from '@heddle/core'
 import { runBlamed } from '@heddle/core/lowlevel'
 import type { OpenResponses } from '../lifecycle/open-responses.ts'
 import { adminRoutes } from './admin.ts'
@@ -26,6 +27,7 @@ export interface AppOptions {
 export function makeApp(context: ApiContext, options: AppOptions): FastifyInstance {
   const tell = (error: unknown, reply: FastifyReply): FastifyReply => {
     const { status, body } = toHttpError(error)
+    if (isError(error, 'HDL_STORE_FAILED')) context.storeWatch.look()
     return reply
       .code(status)
       .headers(headersOf(status, body, context))

@@ -1,5 +1,6 @@
 import type { Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
 import type { Drain } from '../lifecycle/drain.ts'
+import type { StoreWatch } from '../lifecycle/store-watch.ts'
 import type { JobTable } from '../service/job-table.ts'
 import type { JobService } from '../service/service.ts'
 
@@ -12,6 +13,7 @@ export interface ApiContext {
   readonly chores: ThreadPool
   readonly loop: LoopWatch
   readonly drain: Drain
+  readonly storeWatch: StoreWatch
   readonly clock: Clock
   /** Milliseconds a request may take. */
   readonly requestLimit: number

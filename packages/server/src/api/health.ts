@@ -13,8 +13,10 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
   app.get('/healthz', () => {
     const { load, prepare, items, outcomes, works, requests, cache, unstored } = service.stats()
     const threads = pool.stats()
+    const causes = [...notReady(context)]
     return {
-      status: load.refusing || drain.state !== 'accepting' ? 'degraded' : 'ok',
+      status: causes.length === 0 ? 'ok' : 'degraded',
+      causes,
       state: drain.state,
       draining: drain.state !== 'accepting',
       load: { level: load.level, label: load.label, utilisation: load.utilisation },
@@ -48,11 +50,12 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
   )
 }
 
-function* notReady({ service, drain, loop, clock }: ApiContext): Generator<string> {
+function* notReady({ service, drain, loop, clock, storeWatch }: ApiContext): Generator<string> {
   const { load } = service.stats()
   // A closed door refuses everybody, however empty the queues are.
   if (drain.state !== 'accepting') yield 'draining'
   else if (load.refusing) yield `the queues are ${load.level}`
+  if (storeWatch.look()) yield 'the store cannot be written'
   const gap = loop.stats().recent.at(-1)
   if (gap !== undefined && clock.wallTime() - gap.startedAt - gap.ms < gapMemory) {
     yield `the event loop was blocked for ${Math.round(gap.ms)} ms by ${gap.label ?? 'unknown code'}`

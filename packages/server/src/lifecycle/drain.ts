@@ -21,8 +21,10 @@ export interface DrainOptions {
 }
 
 export interface Drained {
-  /** Whether all work ended by itself. */
+  /** Whether all work ended by itself: what was acknowledged before the start too. */
   readonly isClean: boolean
+  /** True when the store could not be written: what was done may be done again after the next start. */
+  readonly isStoreFailed?: boolean
 }
 
 export interface DrainSettings {

@@ -3,7 +3,8 @@ import type { DispatcherStats, HistogramSnapshot } from '@heddle/core/lowlevel'
 import type { ApiContext } from '../api/context.ts'
 import type { Metric, Sample } from './prometheus.ts'
 
-export function serverMetrics({ service, pool, loop, drain }: ApiContext): readonly Metric[] {
+export function serverMetrics(context: ApiContext): readonly Metric[] {
+  const { service, pool, loop, drain, storeWatch } = context
   const { registry, outcomes, prepare, items, cache, works, unstored, load } = service.stats()
   const stages = { prepare, item: items }
   const threads = pool.stats()
@@ -60,6 +61,11 @@ export function serverMetrics({ service, pool, loop, drain }: ApiContext): reado
     ),
     gauge('heddle_works', 'Handles that are worked on.', one(works)),
     counter('heddle_unstored_total', 'Results that could not be stored.', one(unstored)),
+    gauge(
+      'heddle_store_failed',
+      '1 when acknowledged work cannot be written down any more.',
+      one(storeWatch.look() ? 1 : 0),
+    ),
     gauge(
       'heddle_threads_busy',
       'Threads with a job.',
