@@ -42,6 +42,17 @@ export function lostResult(handle: string, index: number): HeddleError {
   return new HeddleError('HDL_GONE', { what: `Result ${itemName(handle, index)}` })
 }
 
+/** What results are made from was deleted. */
+export function lostSource(handle: string): HeddleError {
+  return new HeddleError('HDL_GONE', { what: `What ${handle} has` })
+}
+
+/** A result that can never be stored, or not be answered with: the job has failed. */
+export function unusableResult(name: string, cause: string): HeddleError {
+  const action = 'be stored and sent'
+  return new HeddleError('HDL_NOT_CLONEABLE', { what: `The result of ${name}`, action, cause })
+}
+
 /** Says what the request was waiting for when its time was over. */
 export function withStage(error: HeddleError<'HDL_TIMEOUT'>, stage: string): HeddleError {
   const { what, limit, stage: own } = error.details

@@ -2,9 +2,10 @@
  * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
  * its signal.
  */
-import { HeddleError, isError, type Job } from '@heddle/core'
+import { isError, type HeddleError, type Job } from '@heddle/core'
 import type {
   Dispatcher,
+  Kernel,
   ParentVersion,
   Registry,
   Seat,
@@ -12,9 +13,11 @@ import type {
 } from '@heddle/core/lowlevel'
 import { itemName } from './handle.ts'
 import type { LedgerEntry } from './ledger.ts'
+import { asError, lostSource, unusableResult } from './problems.ts'
 import type { Prepared, ResultStore } from './result-store.ts'
 import type { StageRunner } from './run-stage.ts'
 import type { ItemInput } from './served-job.ts'
+import { findProblem } from './usable.ts'
 import type { Work } from './work.ts'
 
 export interface WorkRunnerOptions {
@@ -23,7 +26,8 @@ export interface WorkRunnerOptions {
   readonly prepare: Dispatcher
   readonly items: Dispatcher
   readonly registry: Registry<unknown>
-  /** A result that cannot be stored is told all the same; this is who hears of it. */
+  readonly kernel: Kernel
+  /** A result that the store did not take is told all the same; this is who hears of it. */
   readonly onUnstored: (name: string, error: unknown) => void
   /** One result of the second stage was made. */
   readonly onItemMade: (name: string) => void
@@ -36,8 +40,8 @@ export interface WorkRunnerOptions {
 /** The first stage of a handle, and the version that results are derived from. */
 interface Source {
   readonly prepared: Prepared
-  /** Undefined when it could not be stored: then nothing made from it is. */
-  readonly parent: ParentVersion | undefined
+  /** Undefined when it was not stored, or deleted at once. A promise while it is stored again. */
+  parent: ParentVersion | undefined | Promise<ParentVersion | undefined>
   /** Results may be stored already. */
   readonly wasStored: boolean
   /** All of them are. */
@@ -77,6 +81,8 @@ export class WorkRunner {
       for (let isOver = isStored; !isOver; isOver = !this.#hasMore(work)) {
         await this.#make(work, source, failures)
       }
+      // Nobody may be told that what was promised is there when it is not (W5).
+      if (work.unstored !== undefined && work.holds.size > 0) throw work.unstored
       work.end('done')
       note(work, (entry) => {
         if (failures.length > 0) entry.stageFailed('items', failures[0])
@@ -109,7 +115,7 @@ export class WorkRunner {
     const { served, handle, total, submitted, signal } = work
     const { prepare: job, limits } = served
     // Only results were asked for, and what they are made from was deleted since.
-    if (submitted === undefined) throw new HeddleError('HDL_GONE', { what: `What ${handle} has` })
+    if (submitted === undefined) throw lostSource(handle)
     work.state = 'queued'
     try {
       const task = this.#options.prepare.submit(
@@ -126,14 +132,13 @@ export class WorkRunner {
         },
       )
       const prepared = { total, value: await work.follow(task) }
+      await this.#check(handle, prepared.value, served.item === undefined)
       // As in #tell.
       signal.throwIfAborted()
-      note(work, (entry) => entry.stage('prepare', 'succeeded'))
       // Told before it is stored (W6).
       if (served.item === undefined) this.#tell(work, 0, prepared.value)
-      const parent = await this.#keep(work, handle, () =>
-        this.#options.store.keepPrepared(handle, prepared),
-      )
+      const parent = await this.#keepPrepared(work, prepared)
+      note(work, (entry) => entry.stage('prepare', 'succeeded'))
       return { prepared, parent, wasStored: false, isWhole: false }
     } catch (error) {
       // What a drain cuts off has not failed: it is run again.
@@ -153,10 +158,12 @@ export class WorkRunner {
     if (work.state !== 'making') note(work, (entry) => entry.stage('items', 'running'))
     work.state = 'making'
     await this.#makeItems(work, item, source, failures)
-    const { parent } = source
+    if (!work.isWhole || failures.length > 0 || work.hasUnstored) return
     const { handle } = work
-    if (!work.isWhole || failures.length > 0 || work.hasUnstored || parent === undefined) return
-    await this.#keep(work, handle, () => this.#options.store.keepWhole(handle, parent))
+    await this.#keepDerived(work, source, handle, (parent) =>
+      // What is stored again has lost the results that were made from it before.
+      work.hasUnstored ? Promise.resolve() : this.#options.store.keepWhole(handle, parent),
+    )
   }
 
   /** All that are wanted, as many at a time as have a seat. */
@@ -197,12 +204,15 @@ export class WorkRunner {
         runTimeout: work.served.limits.item ?? job.timeout,
       })
       const value = await work.follow(task)
+      await this.#check(name, value, true)
       this.#tell(work, index, value)
       this.#options.onItemMade(name)
-      const { parent } = source
-      if (parent !== undefined)
-        await this.#keep(work, name, () => store.keepItem(handle, index, value, parent))
+      await this.#keepDerived(work, source, name, (parent) =>
+        store.keepItem(handle, index, value, parent),
+      )
     } catch (error) {
+      // Jobs throw no such errors: it could not be read, and is made after the next start.
+      if (isError(error, 'HDL_STORE_FAILED')) work.unstored ??= error
       // Who ends the work tells everybody.
       if (!signal.aborted) {
         this.#options.onItemFailed(name, error)
@@ -221,13 +231,61 @@ export class WorkRunner {
     this.#options.registry.notifySuccess(work.handle, index, value)
   }
 
-  /** What cannot be stored is computed again for whoever asks next. */
+  /** @throws `HDL_NOT_CLONEABLE` for what can never be stored, or not be answered with: the job has failed. */
+  async #check(name: string, value: unknown, isAnswered: boolean): Promise<void> {
+    const problem = await findProblem(value, isAnswered, this.#options.kernel.clock)
+    if (problem !== undefined) throw unusableResult(name, problem)
+  }
+
+  /** The version that results are derived from; undefined when the store did not take it, or not for long. */
+  async #keepPrepared(work: Work, prepared: Prepared): Promise<ParentVersion | undefined> {
+    const { handle } = work
+    const { store } = this.#options
+    return this.#keep(work, handle, () => store.keepPrepared(handle, prepared))
+  }
+
+  /**
+   * Stores what was made from the first stage. When that was deleted meanwhile, what was promised is stored
+   * all the same, with a first stage that is stored again; nothing stale is stored that nobody was promised.
+   */
+  async #keepDerived(
+    work: Work,
+    source: Source,
+    name: string,
+    keep: (parent: ParentVersion) => Promise<void>,
+  ): Promise<void> {
+    for (let isLast = false; ; isLast = true) {
+      const used = source.parent
+      // Told and written in one step, if nothing is in the way.
+      const parent = used instanceof Promise ? await used : used
+      if (parent === undefined && work.unstored !== undefined) return
+      // As in #tell.
+      work.signal.throwIfAborted()
+      // Deleted between the write and the look at its version.
+      const kept = parent === undefined ? Promise.reject(lostSource(work.handle)) : keep(parent)
+      if (!isLast && work.holds.size > 0 && (await isGone(kept)) && !work.signal.aborted) {
+        work.hasUnstored = true
+        // Of several that find it gone one stores it again.
+        if (source.parent === used) source.parent = this.#keepPrepared(work, source.prepared)
+        continue
+      }
+      return this.#keep(work, name, () => kept)
+    }
+  }
+
+  /**
+   * What the store did not take is computed again for whoever asks next; of what was promised see `run`.
+   *
+   * @throws what says that it can never be stored: the job has failed.
+   */
   async #keep<T>(work: Work, name: string, keep: () => Promise<T>): Promise<T | undefined> {
     try {
       return await keep()
     } catch (error) {
       work.hasUnstored = true
       this.#options.onUnstored(name, error)
+      if (isError(error, 'HDL_NOT_CLONEABLE') || isError(error, 'HDL_VALUE_TOO_LARGE')) throw error
+      work.unstored ??= asError(error)
       return undefined
     }
   }
@@ -235,15 +293,27 @@ export class WorkRunner {
   #fail(work: Work, error: unknown): void {
     const { handle } = work
     work.end('ended', error)
+    // What is drained was acknowledged, and is gone on with after the next start; so is what was promised and
+    // could not be stored.
+    const isUnstored = work.unstored !== undefined && error === work.unstored
+    const isLeft = isUnstored || isError(error, 'HDL_STORE_FAILED')
     note(work, (entry) => {
-      // What is drained was acknowledged, and is gone on with after the next start.
-      if (isError(error, 'HDL_DRAINING')) entry.putBack()
+      if (isLeft || isError(error, 'HDL_DRAINING')) entry.putBack()
       else entry.end(isError(error, 'HDL_CANCELLED') ? 'cancelled' : 'finished')
     })
     this.#options.onEnd(work, error)
     // Who waits for the handle of abandoned work waits for the one that came after it.
     if (work.isAbandoned) return
     for (const index of work.asked) this.#options.registry.notifyError(handle, index, error)
+  }
+}
+
+async function isGone(kept: Promise<void>): Promise<boolean> {
+  try {
+    await kept
+    return false
+  } catch (error) {
+    return isError(error, 'HDL_GONE')
   }
 }
 

@@ -48,6 +48,8 @@ export class Work implements NewWork {
   isAbandoned = false
   /** Something could not be stored: not all of it will be found again. */
   hasUnstored = false
+  /** Why the store did not take something. */
+  unstored: Error | undefined
   state: WorkState = 'looking'
   /** Told and not stored yet (W6). */
   readonly results = new Map<number, unknown>()

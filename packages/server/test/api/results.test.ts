@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serveJob, startServer, type ItemInput, type ServedJob } from '../../src/index.ts'
+import { handleOf } from '../../src/service/handle.ts'
 import { begin, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { cancel, compute, fetchResult, long, quiet, submit, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
 
 interface TwoStages {
   readonly load: Gate
@@ -176,26 +176,36 @@ test('deleted, then fetched: unknown; submitted again: computed again', async ()
 })
 
 for (const action of ['delete', 'flush']) {
-  test(`S16 ${action} between the stages: who waits gets the result all the same, and nothing stale is stored`, async () => {
-    const { load, plot, two } = twoStages(2)
-    await using server = await startServer({ jobs: [two], port: 0, limits: { slots: 1 } })
-    const all = [0, -1].map((index) => compute(server, 'two', 'csv', { query: `index=${index}` }))
-    await waiting(server, 2)
-    ;(await load.started()).finish('rows')
-    await plot.started()
-    const { handle } = (await submit(server, 'two', 'csv').reply).body
-    assert.equal((await call(server, '/cache', { body: { action, handle } })).status, 200)
-    for (let number = 1; number <= 2; number++)
-      (await plot.started(number)).finish(`plot ${number}`)
-    const answers = await Promise.all(all.map(({ reply }) => reply))
-    assert.deepEqual(
-      answers.map(({ body }) => body['result']),
-      ['plot 1', 'plot 2'],
-    )
-    await quiet(server)
-    assert.equal((await fetchResult(server, handle).reply).status, 404)
-    assert.equal(server.stats().unstored, 2)
-  })
+  for (const isPromised of [false, true]) {
+    const title = isPromised
+      ? 'what was promised is there all the same'
+      : 'who waits gets the result all the same, and nothing stale is stored'
+    test(`S16 ${action} between the stages: ${title}`, async () => {
+      const { load, plot, two } = twoStages(2)
+      await using server = await startServer({ jobs: [two], port: 0, limits: { slots: 1 } })
+      const all = [0, -1].map((index) => compute(server, 'two', 'csv', { query: `index=${index}` }))
+      await waiting(server, 2)
+      ;(await load.started()).finish('rows')
+      await plot.started()
+      const handle = handleOf(two, 'csv')
+      if (isPromised) assert.equal((await submit(server, 'two', 'csv').reply).status, 202)
+      assert.equal((await call(server, '/cache', { body: { action, handle } })).status, 200)
+      for (let number = 1; number <= 2; number++)
+        (await plot.started(number)).finish(`plot ${number}`)
+      const answers = await Promise.all(all.map(({ reply }) => reply))
+      assert.deepEqual(
+        answers.map(({ body }) => body['result']),
+        ['plot 1', 'plot 2'],
+      )
+      await quiet(server)
+      const later = await fetchResult(server, handle).reply
+      assert.deepEqual(
+        [later.status, later.body['result']],
+        isPromised ? [200, 'plot 1'] : [404, undefined],
+      )
+      assert.equal(server.stats().unstored, isPromised ? 0 : 2)
+    })
+  }
 }
 
 test('results that are missing are made again from what is stored, only those that are asked for', async () => {
@@ -267,30 +277,25 @@ test('a result may be nothing: it is there, and is not computed again', async ()
   assert.equal(gate.starts.length, 5)
 })
 
-test('a result that JSON cannot say: 500, not a connection that ends', async () => {
+test('W8 a result that can never be stored or sent is a failed job, also for who asks later', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
-  const { reply } = compute(server, 'work', 1)
-  ;(await gate.started()).finish(10n)
-  const { status, body } = await reply
-  assert.deepEqual([status, body.error?.code], [500, 'job_failed'])
-  await quiet(server)
-})
-
-test('W6 a result that cannot be stored is told all the same, and counted', async () => {
-  const gate = new Gate('work')
-  const problems: string[] = []
-  await using server = await startServer({
-    jobs: [gate.job],
-    port: 0,
-    onLog: ({ text }) => problems.push(text),
-  })
-  const { reply } = compute(server, 'work', 1)
-  ;(await gate.started()).finish({ toJSON: () => 'fine', odd: () => undefined })
-  assert.deepEqual([(await reply).status, (await reply).body['result']], [200, 'fine'])
-  await quiet(server)
-  assert.equal(server.stats().unstored, 1)
-  await until(() => problems.some((text) => text.includes('was not stored')))
+  const plain = { name: 'work', version: '' }
+  const circular: unknown[] = []
+  circular.push(circular)
+  const toJSON = (): never => {
+    throw new Error('not today')
+  }
+  const odd = [10n, () => 1, Symbol('s'), circular, { toJSON }, new WeakMap()]
+  for (const [number, value] of odd.entries()) {
+    const { reply } = compute(server, 'work', number)
+    ;(await gate.started(number + 1)).finish(value)
+    const { status, body } = await reply
+    assert.deepEqual([status, body.error?.code], [500, 'job_failed'], `${number}`)
+    await quiet(server)
+    const later = await fetchResult(server, handleOf(plain, number)).reply
+    assert.deepEqual([later.status, later.body.error?.code], [500, 'job_failed'], `${number}`)
+  }
 })
 
 test('a HEAD is answered as the GET, without a body', async () => {
