@@ -51,7 +51,8 @@ async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
   if (flags.inventory)
     return session.answerInventory(await analyze({ ...options, keepsProgram: true }))
   // Equal findings are numbered in the order of all files, and a baseline knows them by their numbers.
-  const wanted = baseline === undefined ? selection.wanted : undefined
+  const isNumbered = baseline !== undefined || flags.writeBaseline
+  const wanted = isNumbered ? undefined : selection.wanted
   const analysis = await analyze({ ...options, wanted, ownsProcess: true })
   return session.answer(analysis, selection, baseline)
 }

@@ -178,6 +178,34 @@ test('--changed-since: only what was changed, and a revision that is not there i
   assert.match(wrong.stderr, /"nowhere" is not a revision/)
 })
 
+test('--changed-since with a baseline: equal findings of other packages keep their numbers', async (t) => {
+  const names = ['a', 'b', 'c']
+  const files = names.flatMap((name) => [
+    [`${name}/package.json`, JSON.stringify({ name })],
+    [`${name}/index.ts`, race],
+  ])
+  const folder = await project(t, Object.fromEntries(files) as Record<string, string>)
+  const git = (...args: string[]): void => {
+    const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com']
+    execFileSync('git', [...who, ...args], { cwd: folder, stdio: 'ignore' })
+  }
+  git('init')
+  git('add', '.')
+  git('commit', '-m', 'before', '--no-gpg-sign')
+  const edited = race.replace('    return this.#session', '    log()\n    return this.#session')
+  await writeFile(path.join(folder, 'c/index.ts'), edited)
+  await analyze(folder, '--changed-since', 'HEAD', '--write-baseline')
+  const states = documentOf(await analyze(folder, '--json')).findings.map((one) => [
+    one.file,
+    one.state,
+  ])
+  assert.deepEqual(states, [
+    ['a/index.ts', 'new'],
+    ['b/index.ts', 'new'],
+    ['c/index.ts', 'known'],
+  ])
+})
+
 test('the other formats: Markdown in the structure of seed 003, SARIF, annotations; --output', async (t) => {
   const folder = await project(t, { 'a.ts': race })
   const [markdown, sarif, github, file] = await Promise.all([

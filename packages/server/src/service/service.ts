@@ -128,10 +128,11 @@ export class JobService {
    * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
    */
   admit(name: string, priority: number): { readonly served: ServedJob; readonly seat: Seat } {
-    return {
-      served: findJob(this.#options.jobs, name),
-      seat: this.#options.prepare.reserve({ priority }),
-    }
+    const { jobs, prepare, items } = this.#options
+    const served = findJob(jobs, name)
+    // What cannot be finished soon is not begun: the second stage refuses for the first.
+    if (served.item !== undefined) items.reserve({ priority }).release()
+    return { served, seat: prepare.reserve({ priority }) }
   }
 
   /**
@@ -218,8 +219,8 @@ export class JobService {
   }
 
   /**
-   * Goes on with what was recalled. Resolves when all of it has a seat; what was running when a process ended
-   * without a word is done first, one at a time, and after a few times set aside.
+   * Goes on with what was recalled. Resolves when all of it has a seat; what was under way when a process ended
+   * without a word is done last, one at a time, and after a few times left alone.
    *
    * *Cancellation*: the signal ends it; the rest is found again at the next start.
    */
@@ -254,9 +255,7 @@ export class JobService {
     const served = findJob(jobs, was.job)
     const refusal = whyNotAgain(was, served, crashes)
     if (refusal !== undefined) {
-      const entry = await ledger.resume(runId, served)
-      entry.stageFailed('prepare', refusal)
-      entry.end('finished')
+      // It stays in the ledger: who repairs the job, or goes back to its old version, may want it.
       this.#failures.set(handle, refusal)
       throw refusal
     }
@@ -437,8 +436,8 @@ export class JobService {
   }
 }
 
-/** Times that work may end the process before it is set aside. */
-const mostCrashes = 3
+/** Times that the process may end without a word while it is worked on, before it is left alone. */
+const mostCrashes = 5
 
 function whyNotAgain(
   { handle, version }: AcknowledgedWork,
