@@ -235,11 +235,12 @@ interface Limits {
  */
 export class Dispatcher {
   readonly name: string
+  /** Milliseconds from submit to start, of work that brings no limit of its own. */
+  readonly queueTimeout: number
   readonly #kernel: Kernel
   readonly #queue: AdmissionQueue<TaskNode>
   readonly #pools: Pools
   readonly #stage: string
-  readonly #queueTimeout: number
   readonly #runTimeout: number
   readonly #grace: number
   readonly #deadlines: Deadlines<TaskNode>
@@ -263,7 +264,7 @@ export class Dispatcher {
     this.#queue = new AdmissionQueue({ ...options, name: this.name })
     this.#pools = new Pools(options.slots, options.resources ?? {})
     this.#stage = checkName('stage', options.stage ?? 'run')
-    this.#queueTimeout = checkDuration('queueTimeout', options.queueTimeout ?? Infinity)
+    this.queueTimeout = checkDuration('queueTimeout', options.queueTimeout ?? Infinity)
     this.#runTimeout = checkDuration('runTimeout', options.runTimeout ?? Infinity)
     this.#grace = checkDuration('grace', options.grace ?? 5_000)
     this.#deadlines = new Deadlines(this.#kernel.clock, (task) => this.#onDue(task))
@@ -426,7 +427,7 @@ export class Dispatcher {
     const priority = options.reservation?.priority ?? checkPriority(options.priority)
     if (needs !== undefined) this.#pools.check(name, needs, priority)
     const task = new TaskNode(this.#core, name, work, this.#kernel.clock.now(), {
-      queueTimeout: checkDuration('queueTimeout', options.queueTimeout ?? this.#queueTimeout),
+      queueTimeout: checkDuration('queueTimeout', options.queueTimeout ?? this.queueTimeout),
       runTimeout: checkDuration('runTimeout', options.runTimeout ?? this.#runTimeout),
       deadline: checkDuration('deadline', options.deadline ?? Infinity),
       signal,

@@ -2,14 +2,16 @@
  * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
  * its signal.
  */
-import { isError, type HeddleError, type Job } from '@heddle/core'
+import { HeddleError, isError, type Job } from '@heddle/core'
 import type {
+  AdmittedTask,
   Dispatcher,
   Kernel,
   ParentVersion,
   Registry,
   Seat,
   SubmitOptions,
+  Timer,
 } from '@heddle/core/lowlevel'
 import { itemName } from './handle.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -117,9 +119,12 @@ export class WorkRunner {
     // Only results were asked for, and what they are made from was deleted since.
     if (submitted === undefined) throw lostSource(handle)
     work.state = 'queued'
+    const limit = limits.queue ?? this.#options.prepare.queueTimeout
+    let timer: Timer | undefined
     try {
       const task = this.#options.prepare.submit(
         (context) => {
+          timer?.cancel()
           work.state = 'preparing'
           note(work, (entry) => entry.stage('prepare', 'running'))
           return this.#options.runner.run(job, submitted.input, handle, context)
@@ -127,10 +132,15 @@ export class WorkRunner {
         {
           ...stageOptions(job, work, handle),
           reservation: seat,
-          queueTimeout: limits.queue,
+          // Whether somebody was promised it shows when the time is over.
+          queueTimeout: Infinity,
           runTimeout: limits.prepare ?? job.timeout,
         },
       )
+      if (task.state === 'queued' && limit < Infinity) {
+        const { clock } = this.#options.kernel
+        timer = clock.setTimer(limit, () => this.#onQueuedTooLong(work, task, limit))
+      }
       const prepared = { total, value: await work.follow(task) }
       await this.#check(handle, prepared.value, served.item === undefined)
       // As in #tell.
@@ -145,7 +155,17 @@ export class WorkRunner {
       if (!isError(signal.reason, 'HDL_DRAINING'))
         note(work, (entry) => entry.stageFailed('prepare', error))
       throw error
+    } finally {
+      timer?.cancel()
     }
+  }
+
+  /** The limit is for those who wait: what was promised keeps its place in the queue (W4). */
+  #onQueuedTooLong(work: Work, task: AdmittedTask<unknown>, limit: number): void {
+    const { handle } = work
+    const error = new HeddleError('HDL_TIMEOUT', { what: handle, limit, stage: 'queue' })
+    if (work.holds.size === 0) return void task.cancel(error)
+    for (const index of work.asked) this.#options.registry.notifyError(handle, index, error)
   }
 
   /** Tells every result that is wanted now. */
