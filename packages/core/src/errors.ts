@@ -250,6 +250,23 @@ export const errorTable = {
     (p: { request: string }) => `A request ${quote(p.request)} is already waiting.`,
     'Send a new X-Request-Id with each request, or none.',
   ),
+  HDL_NOT_JSON: entry(
+    false,
+    (p: { type: string | undefined }) =>
+      `The request has ${p.type === undefined ? 'no content type' : `the content type ${quote(p.type)}`}; only JSON is taken.`,
+    'Send `Content-Type: application/json`, also with an empty body: so no web page can send it unasked.',
+  ),
+  HDL_FORBIDDEN_HOST: entry(
+    false,
+    (p: { host: string; own: string }) =>
+      `This server is not called ${quote(p.host)}: it listens on ${p.own}, for this machine only.`,
+    'Call it by that name, as `localhost` or as 127.0.0.1. A proxy in front of it sends `Host: localhost`.',
+  ),
+  HDL_FORBIDDEN_ORIGIN: entry(
+    false,
+    (p: { origin: string }) => `A page of ${quote(p.origin)} may not change anything here.`,
+    'Only programs and pages of the same host and port may: let the server of the page send the request.',
+  ),
   HDL_CANNOT_LISTEN: entry(
     false,
     (p: { host: string; port: number; problem: string }) =>

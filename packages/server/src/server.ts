@@ -18,6 +18,7 @@ import {
   type PoolOptions,
 } from '@heddle/core/lowlevel'
 import { makeApp } from './api/app.ts'
+import { isLoopback } from './api/browsers.ts'
 import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
 import { OpenResponses } from './lifecycle/open-responses.ts'
@@ -88,6 +89,8 @@ export interface Server extends AsyncDisposable {
   readonly host: string
   readonly port: number
   readonly url: string
+  /** Whether only this machine can reach it. */
+  readonly isLocal: boolean
   /** Names of what is served. */
   readonly jobs: readonly string[]
   readonly state: ServerState
@@ -201,7 +204,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const newId = (): string => `${instance}.${++requests}`
   const open = new OpenResponses()
   const arrivalLimit = limits.arrival ?? minute
-  const app = makeApp(context, { bodyLimit, arrivalLimit, newId, open })
+  const app = makeApp(context, { bodyLimit, arrivalLimit, newId, open, host })
   allowHalfClosed(app.server)
   parts.defer(() => closeApp(app, open, kernel.clock))
 
@@ -232,6 +235,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return {
     host: bound.address,
     port: bound.port,
+    isLocal: isLoopback(bound.address),
     jobs: [...jobs.keys()],
     url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
     get state() {

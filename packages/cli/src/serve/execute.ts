@@ -18,7 +18,7 @@ import { Printer } from '../output/printer.ts'
 import { makeDefaultFolder } from '../run/journal.ts'
 import { loadModule } from '../run/load-module.ts'
 import { Narrator } from './narrator.ts'
-import { defaults, isLoopback, type ServeSettings } from './settings.ts'
+import { defaults, type ServeSettings } from './settings.ts'
 
 const signals = {
   SIGINT: exitCodes.cancelled,
@@ -105,7 +105,7 @@ class ServeSession {
     this.#server = server
     this.#isLoading = false
     this.#narrator.listening(server.url, server.jobs, this.#store)
-    if (!isLoopback(host)) {
+    if (!server.isLocal) {
       const text = `Everybody who can reach ${host} can use it: there is no authentication yet.`
       this.#narrator.log({ level: 'warning', text })
     }

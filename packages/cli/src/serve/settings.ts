@@ -1,5 +1,4 @@
 /** The options of `heddle serve`, checked. */
-import { isIP } from 'node:net'
 import { InvalidArgumentError } from 'commander'
 
 export interface ServeSettings {
@@ -31,10 +30,4 @@ export function parseWhole(least: number, most: number): (text: string) => numbe
     if (Number.isInteger(n) && n >= least && n <= most) return n
     throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`)
   }
-}
-
-/** Whether only this machine can reach the address. */
-export function isLoopback(host: string): boolean {
-  if (isIP(host) === 0) return host === 'localhost' || host.endsWith('.localhost')
-  return /^(127\.|::1$|(0*:)+0*1$|::ffff:127\.)/.test(host)
 }

@@ -7,6 +7,7 @@ import { runBlamed } from '@heddle/core/lowlevel'
 import type { OpenResponses } from '../lifecycle/open-responses.ts'
 import { adminRoutes } from './admin.ts'
 import type { ApiContext } from './context.ts'
+import { refuseForeignPages } from './browsers.ts'
 import { healthRoutes } from './health.ts'
 import { toConnectionError, toHttpError, type ErrorBody } from './http-error.ts'
 import { jobRoutes } from './jobs.ts'
@@ -22,6 +23,8 @@ export interface AppOptions {
   readonly newId: () => string
   /** Told every answer. */
   readonly open: OpenResponses
+  /** What the server listens on. */
+  readonly host: string
 }
 
 export function makeApp(context: ApiContext, options: AppOptions): FastifyInstance {
@@ -70,6 +73,7 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
   app.addHook('onRequest', (request, _, done) =>
     runBlamed(`${request.method} ${request.routeOptions.url ?? 'unknown route'}`, done),
   )
+  refuseForeignPages(app, options.host)
   jobRoutes(app, context)
   resultRoutes(app, context)
   adminRoutes(app, context)

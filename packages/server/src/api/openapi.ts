@@ -46,7 +46,11 @@ const wait = query('wait', 'Milliseconds to wait for the result.', milliseconds)
 
 export const openApi = {
   openapi: '3.1.0',
-  info: { title: 'Heddle', version: '0.1.0', description: 'Jobs over HTTP.' },
+  info: {
+    title: 'Heddle',
+    version: '0.1.0',
+    description: 'Jobs over HTTP. A POST is JSON and says so, also without a body.',
+  },
   paths: {
     '/jobs': {
       get: { summary: 'The jobs', responses: { 200: json('The jobs and their stages.') } },

@@ -17,6 +17,9 @@ function ofCode(code: ErrorCode): HeddleError {
 const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_BAD_INPUT: [400, 'bad_request'],
   HDL_NO_SUCH_INDEX: [400, 'bad_request'],
+  HDL_NOT_JSON: [415, 'unsupported_media_type'],
+  HDL_FORBIDDEN_HOST: [403, 'forbidden_host'],
+  HDL_FORBIDDEN_ORIGIN: [403, 'forbidden_origin'],
   HDL_UNKNOWN_JOB: [404, 'unknown_job'],
   HDL_UNKNOWN_RESULT: [404, 'not_found'],
   HDL_UNKNOWN_REQUEST: [404, 'unknown_request'],

@@ -28,7 +28,7 @@ test('S53 a body without a length is cut off at the limit as well', async () => 
   await using server = await startServer({ jobs: [echo], port: 0, limits: { body: 1_000 } })
   using wire = new Wire(server)
   await wire.send(
-    'POST /jobs/echo?wait=1000 HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\n' +
+    'POST /jobs/echo?wait=1000 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n' +
       `transfer-encoding: chunked\r\n\r\n5dc\r\n${' '.repeat(1_500)}\r\n`,
   )
   await wire.has(/^HTTP\/1\.1 413 [^]*"code":"too_large"/)
@@ -36,15 +36,15 @@ test('S53 a body without a length is cut off at the limit as well', async () => 
   await quiet(server)
 })
 
-test('no body is the input null, whether it is said to be JSON or not', async () => {
+test('no body is the input null', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const plain = await begin(server, '/jobs/echo?wait=60000', { method: 'POST' }).reply
-  const typed = await begin(server, '/jobs/echo?wait=60000', {
+  const empty = await begin(server, '/jobs/echo?wait=60000', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'content-length': '0' },
+    headers: { 'content-length': '0' },
   }).reply
   const explicit = await compute(server, 'echo', null).reply
-  for (const { status, body } of [plain, typed, explicit]) {
+  for (const { status, body } of [plain, empty, explicit]) {
     assert.deepEqual([status, body['result']], [200, { input: 'nothing' }])
     assert.equal(body['handle'], handleOf(owner, null))
   }

@@ -17,6 +17,7 @@ test('the document has the routes that there are, and no other', async () => {
     arrivalLimit: 1,
     newId: () => 'id',
     open: new OpenResponses(),
+    host: 'localhost',
   })
   await app.ready()
   const registered = new Set(

@@ -132,7 +132,7 @@ test('idle connections, and one whose request never arrives, do not keep the ser
   const place = await open()
   const { server } = place
   using idle = new Wire(server)
-  await idle.send('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n')
+  await idle.send('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await idle.has(/"status"/)
   using unfinished = new Wire(server)
   await unfinished.send(`${head('/jobs/work', 100)}{`)

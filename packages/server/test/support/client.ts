@@ -50,10 +50,8 @@ export function begin({ host, port }: Address, path: string, options: CallOption
     method,
     agent: agent ?? false,
     headers: {
-      ...(text !== '' && {
-        'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(text)),
-      }),
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...(text !== '' && { 'content-length': String(Buffer.byteLength(text)) }),
       ...headers,
     },
   })
@@ -139,7 +137,7 @@ export class Wire implements Disposable {
 /** The head of a request with a body of this many bytes. */
 export function head(path: string, length: number, headers = ''): string {
   return (
-    `POST ${path} HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\n` +
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
     `content-length: ${length}\r\n${headers}\r\n`
   )
 }
