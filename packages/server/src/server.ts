@@ -15,7 +15,6 @@ import {
   systemKernel,
   type Clock,
   type Kernel,
-  type PoolOptions,
 } from '@heddle/core/lowlevel'
 import { makeApp } from './api/app.ts'
 import { isLoopback } from './api/browsers.ts'
@@ -23,11 +22,14 @@ import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
 import { OpenResponses } from './lifecycle/open-responses.ts'
 import { StoreWatch } from './lifecycle/store-watch.ts'
+import { checkLimits, type ServerLimits } from './limits.ts'
 import { jobTable } from './service/job-table.ts'
 import { Ledger } from './service/ledger.ts'
 import { ResultStore, type Stored } from './service/result-store.ts'
 import { stageRunner } from './service/run-stage.ts'
 import { JobService, type ServiceStats } from './service/service.ts'
+
+export type { ServerLimits }
 
 export interface ServerOptions {
   /** Jobs and served jobs: a list, or what a module exports. */
@@ -46,33 +48,6 @@ export interface ServerOptions {
   /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
   readonly onDrain?: ((deadline: number) => void) | undefined
   readonly kernel?: Kernel | undefined
-}
-
-export interface ServerLimits {
-  /** Seats of the first stage: reserved, queued and running. 32 when absent. */
-  readonly prepareCapacity?: number | undefined
-  /** Seats of the second stage. 256 when absent. */
-  readonly itemCapacity?: number | undefined
-  /** What may run at a time in each stage, and how much of it is kept for priority 0. The threads, one of them kept, when absent. */
-  readonly slots?: number | PoolOptions | undefined
-  /** Permits that jobs may need, by name. */
-  readonly resources?: Readonly<Record<string, number | PoolOptions>> | undefined
-  /** Milliseconds from submit to start. 30,000 when absent. */
-  readonly queue?: number | undefined
-  /** Milliseconds of the first stage. 600,000 when absent. */
-  readonly prepare?: number | undefined
-  /** Milliseconds of the second stage. 600,000 when absent. */
-  readonly item?: number | undefined
-  /** Milliseconds of a request. 600,000 when absent. */
-  readonly request?: number | undefined
-  /** Milliseconds in which a request must have arrived. 60,000 when absent. */
-  readonly arrival?: number | undefined
-  /** Milliseconds of a drain. 10,000 when absent. */
-  readonly drain?: number | undefined
-  /** Bytes of a body. 1 MiB when absent, at most 2 MiB: it is parsed on the loop. */
-  readonly body?: number | undefined
-  /** Bytes of results in memory. 64 MiB when absent. */
-  readonly cacheBytes?: number | undefined
 }
 
 export interface ServerLog {
@@ -106,7 +81,6 @@ export interface Server extends AsyncDisposable {
 }
 
 const minute = 60_000
-const mostBody = 2 * 2 ** 20
 
 /**
  * Serves jobs over HTTP.
@@ -120,7 +94,8 @@ const mostBody = 2 * 2 ** 20
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host = '127.0.0.1', port = 4500, kernel = systemKernel, limits = {} } = options
   const jobs = jobTable(options.jobs)
-  const bodyLimit = checkBody(limits.body ?? 2 ** 20)
+  checkLimits(limits)
+  const bodyLimit = limits.body ?? 2 ** 20
   const log = (level: ServerLog['level'], text: string): void => options.onLog?.({ level, text })
   await using parts = new AsyncDisposableStack()
 
@@ -297,13 +272,4 @@ function storeOf(store: string): { readonly journal: string; readonly cache: str
   }
   const { dir, name } = path.parse(path.resolve(file))
   return { journal: store, cache: path.join(dir, `${name}.results`) }
-}
-
-function checkBody(bytes: number): number {
-  if (Number.isInteger(bytes) && bytes > 0 && bytes <= mostBody) return bytes
-  throw new HeddleError('HDL_BAD_OPTION', {
-    option: 'limits.body',
-    value: bytes,
-    expected: `a whole number from 1 to ${mostBody}`,
-  })
 }

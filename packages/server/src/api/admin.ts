@@ -26,7 +26,8 @@ async function manage(service: JobService, { action, handle }: Body): Promise<ob
       await service.forgetAll()
       return { success: true }
     case 'delete':
-      if (typeof handle !== 'string') throw bad('handle', 'the handle whose results to delete')
+      if (typeof handle !== 'string' || handle === '')
+        throw bad('handle', 'the handle whose results to delete')
       return { success: await service.forget(handle), handle }
     default:
       throw bad('action', '"info", "flush" or "delete"')

@@ -35,6 +35,7 @@ test('wrong bodies: 400 that says what is expected', async () => {
     ['/cache', '{"__proto__":{"action":"flush"}}', /^action: expected/],
     ['/cache', '{"action":"delete"}', /^handle: expected the handle whose results to delete/],
     ['/cache', '{"action":"delete","handle":7}', /^handle: expected/],
+    ['/cache', '{"action":"delete","handle":""}', /^handle: expected/],
     ['/cache', '[', /^The body: expected a JSON object/],
     ['/cache', 'null', /^The body: expected a JSON object/],
     ['/cache', '7', /^The body: expected a JSON object/],

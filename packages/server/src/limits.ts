@@ -1,0 +1,76 @@
+/** The limits of a server, and which values of them make sense. */
+import { HeddleError } from '@heddle/core'
+import type { PoolOptions } from '@heddle/core/lowlevel'
+
+export interface ServerLimits {
+  /** Seats of the first stage: reserved, queued and running. 32 when absent. */
+  readonly prepareCapacity?: number | undefined
+  /** Seats of the second stage. 256 when absent. */
+  readonly itemCapacity?: number | undefined
+  /** What may run at a time in each stage, and how much of it is kept for priority 0. The threads, one of them kept, when absent. */
+  readonly slots?: number | PoolOptions | undefined
+  /** Permits that jobs may need, by name. */
+  readonly resources?: Readonly<Record<string, number | PoolOptions>> | undefined
+  /** Milliseconds from submit to start. 30,000 when absent. */
+  readonly queue?: number | undefined
+  /** Milliseconds of the first stage. 600,000 when absent. */
+  readonly prepare?: number | undefined
+  /** Milliseconds of the second stage. 600,000 when absent. */
+  readonly item?: number | undefined
+  /** Milliseconds of a request. 600,000 when absent. */
+  readonly request?: number | undefined
+  /** Milliseconds in which a request must have arrived. 60,000 when absent. */
+  readonly arrival?: number | undefined
+  /** Milliseconds of a drain. 10,000 when absent. */
+  readonly drain?: number | undefined
+  /** Bytes of a body. 1 MiB when absent, at most 2 MiB: it is parsed on the loop. */
+  readonly body?: number | undefined
+  /** Bytes of results in memory. 64 MiB when absent. */
+  readonly cacheBytes?: number | undefined
+}
+
+const mostBody = 2 * 2 ** 20
+
+/** What is expected, and whether a value is that. */
+type Rule = readonly [expected: string, holds: (value: number) => boolean]
+
+const count: Rule = ['a whole number of at least 1', (n) => Number.isInteger(n) && n >= 1]
+const orNone: Rule = ['a whole number of at least 0', (n) => Number.isInteger(n) && n >= 0]
+/** Infinity is no limit. At 0 everything would be too late. */
+const duration: Rule = ['a number of milliseconds above 0', (n) => n > 0]
+
+const rules: Readonly<Record<Exclude<keyof ServerLimits, 'slots' | 'resources'>, Rule>> = {
+  prepareCapacity: count,
+  itemCapacity: count,
+  queue: duration,
+  prepare: duration,
+  item: duration,
+  request: duration,
+  // For Node 0 is no limit, and Infinity no number.
+  arrival: count,
+  drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
+  body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
+  cacheBytes: count,
+}
+
+/** @throws `HDL_BAD_OPTION` that names the limit. */
+export function checkLimits(limits: ServerLimits): void {
+  for (const [name, rule] of Object.entries(rules)) {
+    check(`limits.${name}`, limits[name as keyof typeof rules], rule)
+  }
+  checkPermits('limits.slots', limits.slots)
+  for (const [name, permits] of Object.entries(limits.resources ?? {})) {
+    checkPermits(`limits.resources.${name}`, permits)
+  }
+}
+
+function checkPermits(option: string, value: number | PoolOptions | undefined): void {
+  if (typeof value !== 'object') return check(option, value, count)
+  check(`${option}.permits`, value.permits, count)
+  check(`${option}.reserved`, value.reserved, orNone)
+}
+
+function check(option: string, value: unknown, [expected, holds]: Rule): void {
+  if (value === undefined || (typeof value === 'number' && holds(value))) return
+  throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isError, job } from '@heddle/core'
+import { checkLimits } from '../src/limits.ts'
+import { startServer } from '../src/server.ts'
+
+const wrong: readonly [option: string, limits: object][] = [
+  ...['prepareCapacity', 'itemCapacity', 'arrival', 'body', 'cacheBytes'].flatMap((name) =>
+    [NaN, -1, 0, 1.5, Infinity, '7', null].map(
+      (value) => [name, { [name]: value }] as [string, object],
+    ),
+  ),
+  ...['queue', 'prepare', 'item', 'request'].flatMap((name) =>
+    [NaN, -1, 0, '7', null].map((value) => [name, { [name]: value }] as [string, object]),
+  ),
+  ['drain', { drain: -1 }],
+  ['drain', { drain: NaN }],
+  ['body', { body: 3 * 2 ** 20 }],
+  ['slots', { slots: 0 }],
+  ['slots', { slots: NaN }],
+  ['slots.permits', { slots: { permits: -1 } }],
+  ['slots.reserved', { slots: { permits: 2, reserved: NaN } }],
+  ['resources.gpu', { resources: { gpu: 0 } }],
+]
+
+test('limits that make no sense are refused by their name', () => {
+  for (const [option, limits] of wrong) {
+    assert.throws(
+      () => checkLimits(limits),
+      (error) => isError(error, 'HDL_BAD_OPTION') && error.details.option === `limits.${option}`,
+      `${option} ${JSON.stringify(limits)}`,
+    )
+  }
+})
+
+test('limits that make sense: none, no limit, stop at once', () => {
+  for (const limits of [
+    {},
+    { queue: Infinity, prepare: Infinity, item: 0.5, request: 1, drain: Infinity },
+    { drain: 0, body: 2 * 2 ** 20, slots: { permits: 2, reserved: 0 }, resources: { gpu: 1 } },
+    { queue: undefined },
+  ]) {
+    checkLimits(limits)
+  }
+})
+
+test('a server with such a limit does not start', async () => {
+  const jobs = [job({ name: 'one' }, () => 1)]
+  await assert.rejects(startServer({ jobs, port: 0, limits: { request: NaN } }), (error) =>
+    isError(error, 'HDL_BAD_OPTION'),
+  )
+})
