@@ -223,6 +223,11 @@ export const errorTable = {
     (p: { what: string; problem: string }) => `${p.what}: ${p.problem}`,
     'Correct the request: it would fail in the same way again.',
   ),
+  HDL_JOB_FAILED: entry(
+    false,
+    (p: { problem: string; retryable?: boolean | undefined }) => p.problem,
+    'The message is that of the job; `cause` is what it threw.',
+  ),
   HDL_UNKNOWN_RESULT: entry(
     false,
     (p: { handle: string }) => `Nothing is known of ${quote(p.handle)}.`,
@@ -637,7 +642,7 @@ export class HeddleError<C extends ErrorCode = ErrorCode> extends Error {
     this.code = code
     this.details = details
     this.help = help
-    this.retryable = retryable
+    this.retryable = (details as { retryable?: boolean } | undefined)?.retryable ?? retryable
     this.retryAfter = (details as { retryAfter?: number } | undefined)?.retryAfter
     this.errors = options.errors
   }
@@ -713,11 +718,10 @@ function isTimeout(cause: unknown): boolean {
 
 /** The message of whatever was thrown. */
 export function describe(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name
   try {
-    return String(thrown)
+    return String(thrown instanceof Error ? thrown.message || thrown.name : thrown)
   } catch {
-    // An object without a prototype, or with a toString() that throws.
+    // An object without a prototype, or a toString(), a getter or a proxy that throws.
     return `[${typeof thrown}]`
   }
 }

@@ -123,6 +123,14 @@ test('describe() finds words for whatever was thrown', () => {
   assert.equal(describe(undefined), 'undefined')
   assert.equal(describe(Symbol('s')), 'Symbol(s)')
   assert.equal(describe(Object.create(null)), '[object]')
+  const throws = (): never => {
+    throw new Error('not today')
+  }
+  assert.equal(
+    describe(Object.defineProperty(new Error('x'), 'message', { get: throws })),
+    '[object]',
+  )
+  assert.equal(describe(new Proxy({}, { get: throws, getPrototypeOf: throws })), '[object]')
 })
 
 test('a Heddle error passes unchanged as a reason, anything else becomes a cancellation', () => {

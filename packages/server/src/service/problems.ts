@@ -1,6 +1,7 @@
 /** What can be wrong with a request, and how it is said. */
+import { isProxy } from 'node:util/types'
 import { HeddleError } from '@heddle/core'
-import { describe } from '@heddle/core/lowlevel'
+import { describe, readField } from '@heddle/core/lowlevel'
 import { itemName } from './handle.ts'
 import type { ServedJob } from './served-job.ts'
 
@@ -17,9 +18,21 @@ export function checkIndex(handle: string, index: number, total: number): void {
   throw new HeddleError('HDL_NO_SUCH_INDEX', { handle, index, total })
 }
 
-/** Jobs may throw anything. */
+/** Jobs may throw anything, also what throws when it is looked at. */
 export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(describe(thrown))
+  return !isProxy(thrown) && thrown instanceof Error ? thrown : new Error(describe(thrown))
+}
+
+/** Fields by which we, or what answers requests, would take an error for one of their own. */
+const meaningful = ['code', 'status', 'statusCode', 'headers']
+
+/** What a job threw: an error that says no more than that the job has failed, and why. */
+export function jobFailure(thrown: unknown): Error {
+  const cause = asError(thrown)
+  const isReadable = typeof readField(cause, 'message') === 'string'
+  if (isReadable && !meaningful.some((key) => key in cause)) return cause
+  const retryable = readField(cause, 'retryable') === true
+  return new HeddleError('HDL_JOB_FAILED', { problem: describe(cause), retryable }, { cause })
 }
 
 /** Milliseconds after which who was refused should try again: by then another instance serves. */

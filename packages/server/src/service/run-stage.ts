@@ -10,12 +10,17 @@ import {
   type ThreadPool,
   type WorkContext,
 } from '@heddle/core/lowlevel'
+import { asError, jobFailure } from './problems.ts'
 
 /** Milliseconds; doubled with every attempt. */
 const retryBaseDelay = 1_000
 
 export interface StageRunner {
-  /** Runs a job until it succeeds or may not be tried again. Settles soon after the work's signal aborts. */
+  /**
+   * Runs a job until it succeeds or may not be tried again. Settles soon after the work's signal aborts.
+   *
+   * @throws an error without a code, or `HDL_JOB_FAILED`: no code that a job throws is taken for one of ours.
+   */
   run(job: Job, input: unknown, name: string, work: WorkContext): Promise<unknown>
 }
 
@@ -53,14 +58,24 @@ export function stageRunner(pool: ThreadPool, kernel: Kernel, log: StageLog): St
         }
         try {
           return await attempt(job, input, context)
-        } catch (error) {
-          const isOver = work.cancelled || isError(error, 'HDL_CANCELLED')
-          if (isOver || number >= retries || !isRetryable(error)) throw error
-          const delay = requestedDelay(error) ?? backoff(number, retryBaseDelay, kernel.random)
+        } catch (thrown) {
+          // Who ended the work says why.
+          if (work.cancelled) throw asError(thrown)
+          if (number >= retries || !isRetryable(thrown)) throw jobFailure(thrown)
+          const delay = delayOf(thrown) ?? backoff(number, retryBaseDelay, kernel.random)
           await pause(delay, work.signal, kernel)
         }
       }
     },
+  }
+}
+
+function delayOf(thrown: unknown): number | undefined {
+  try {
+    return requestedDelay(thrown)
+  } catch {
+    // Reading a thrown value can throw.
+    return undefined
   }
 }
 

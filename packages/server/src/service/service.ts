@@ -374,10 +374,9 @@ export class JobService {
 
   #onEnd(work: Work, error: unknown): void {
     this.#leave(work)
-    // A job may throw undefined too.
-    const isFailure =
-      work.state === 'ended' && !isError(error, 'HDL_CANCELLED') && !isError(error, 'HDL_DRAINING')
-    if (isFailure) this.#failures.set(work.handle, asError(error))
+    // A job may throw anything: that it was ended from outside shows in its signal.
+    if (work.state === 'ended' && !work.signal.aborted)
+      this.#failures.set(work.handle, asError(error))
   }
 
   #leave(work: Work): void {

@@ -315,11 +315,14 @@ export class WorkRunner {
     work.end('ended', error)
     // What is drained was acknowledged, and is gone on with after the next start; so is what was promised and
     // could not be stored.
+    const { aborted, reason } = work.signal
     const isUnstored = work.unstored !== undefined && error === work.unstored
-    const isLeft = isUnstored || isError(error, 'HDL_STORE_FAILED')
+    const isLeft = aborted
+      ? isError(reason, 'HDL_DRAINING')
+      : isUnstored || isError(error, 'HDL_STORE_FAILED')
     note(work, (entry) => {
-      if (isLeft || isError(error, 'HDL_DRAINING')) entry.putBack()
-      else entry.end(isError(error, 'HDL_CANCELLED') ? 'cancelled' : 'finished')
+      if (isLeft) entry.putBack()
+      else entry.end(aborted ? 'cancelled' : 'finished')
     })
     this.#options.onEnd(work, error)
     // Who waits for the handle of abandoned work waits for the one that came after it.

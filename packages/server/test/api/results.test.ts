@@ -1,6 +1,7 @@
 /** Results by their handle: pending, there, failed, deleted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { HeddleError } from '@heddle/core'
 import { serveJob, startServer, type ItemInput, type ServedJob } from '../../src/index.ts'
 import { handleOf } from '../../src/service/handle.ts'
 import { begin, call } from '../support/client.ts'
@@ -140,7 +141,24 @@ test('W8 the first stage fails: 500 for all who wait, a later GET tells it, a ne
 test('W8 whatever a job throws is a failure: told to who waits, and to who asks later', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
-  const thrown = [undefined, null, 'a text', 0, Object.create(null), new Error('')]
+  const throws = (): never => {
+    throw new Error('not today')
+  }
+  const thrown: unknown[] = [
+    undefined,
+    null,
+    'a text',
+    0,
+    Object.create(null),
+    new Error(''),
+    new HeddleError('HDL_DRAINING', { what: 'Another server' }),
+    new HeddleError('HDL_CANCELLED', { what: 'A part', source: 'user' }),
+    new HeddleError('HDL_STORE_FAILED', { store: 'A file', action: 'be read', cause: 'none' }),
+    Object.assign(new Error('large'), { code: 'FST_ERR_CTP_BODY_TOO_LARGE', statusCode: 413 }),
+    new Proxy({}, { get: throws, getPrototypeOf: throws, ownKeys: throws }),
+    Object.defineProperty(new Error('x'), 'code', { get: throws }),
+    Object.defineProperty(new Error('x'), 'message', { get: throws }),
+  ]
   for (const [number, error] of thrown.entries()) {
     const { reply } = compute(server, 'work', number)
     await gate.started(number + 1)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { final, job, retryAfter, type Job } from '@heddle/core'
+import { HeddleError, final, job, retryAfter, type Job } from '@heddle/core'
 import { Dispatcher, ThreadPool, seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { stageRunner, type StageLog } from '../../src/service/run-stage.ts'
 import { doubles } from '../api/fixtures/thread-jobs.ts'
-import { codeOf, told, withCode, type Told } from '../support/told.ts'
+import { codeOf, told, type Told } from '../support/told.ts'
 
 /** A stage and the time it takes. */
 function bench(log: StageLog = () => undefined) {
@@ -101,6 +101,73 @@ test('cancelled in the pause: told at once, not tried again, no timer left', asy
   assert.equal(clock.pending, 0)
 })
 
+test('no code that a job throws is taken for one of ours; whether to try again stays as it was', async () => {
+  const { clock, run } = bench()
+  const ours = [
+    new HeddleError('HDL_DRAINING', { what: 'Another server' }),
+    new HeddleError('HDL_CANCELLED', { what: 'A part', source: 'user' }),
+    new HeddleError('HDL_TIMEOUT', { what: 'A part', limit: 5 }),
+    Object.assign(new Error('large'), { code: 'FST_ERR_CTP_BODY_TOO_LARGE', statusCode: 413 }),
+    Object.assign(new Error('fine'), { status: 200, headers: { 'content-length': '3' } }),
+  ]
+  for (const error of ours) {
+    const fails = run(
+      job({ name: 'fails' }, () => {
+        throw error
+      }),
+      null,
+    )
+    await clock.settle()
+    const failure = fails.error as HeddleError
+    const retryable = error instanceof HeddleError && error.retryable
+    assert.deepEqual(
+      [failure.code, failure.message, failure.retryable, failure.cause],
+      ['HDL_JOB_FAILED', error.message, retryable, error],
+    )
+  }
+  const plain = new TypeError('no such row')
+  const fails = run(
+    job({ name: 'fails' }, () => {
+      throw plain
+    }),
+    null,
+  )
+  await clock.settle()
+  assert.equal(fails.error, plain)
+})
+
+test('what throws when it is looked at can be thrown, and tried again', async () => {
+  const throws = (): never => {
+    throw new Error('not today')
+  }
+  const { proxy, revoke } = Proxy.revocable(new Error('x'), {})
+  revoke()
+  const hostile: unknown[] = [
+    proxy,
+    new Proxy(new Error('x'), { get: throws }),
+    new Proxy({}, { get: throws, getPrototypeOf: throws, has: throws }),
+    new Proxy(new HeddleError('HDL_CLOSED', { what: 'It' }), { get: throws }),
+    Object.defineProperty(new Error('x'), 'message', { get: throws }),
+    Object.defineProperty(new Error('x'), 'code', { get: throws }),
+    { toString: throws },
+  ]
+  for (const [number, thrown] of hostile.entries()) {
+    const { clock, run } = bench()
+    let attempts = 0
+    const fails = run(
+      job({ name: 'fails', retries: 1 }, () => {
+        attempts++
+        throw thrown
+      }),
+      null,
+    )
+    await clock.advance(60_000)
+    assert.ok(fails.error instanceof Error, `${number}`)
+    assert.equal(typeof fails.error.message, 'string')
+    assert.equal(attempts, 2, `${number}`)
+  }
+})
+
 test('a job in a thread, and a place that a server does not have', async () => {
   await using pool = new ThreadPool({ threads: 1 })
   const runner = stageRunner(
@@ -111,5 +178,5 @@ test('a job in a thread, and a place that a server does not have', async () => {
   const work = { priority: 1, tenant: '', signal: new AbortController().signal, cancelled: false }
   assert.equal(await runner.run(doubles as Job<never> as unknown as Job, 21, 'name', work), 42)
   const far = job({ name: 'far', place: 'fleet', module: import.meta.url }, () => 1)
-  await assert.rejects(runner.run(far, null, 'name', work), withCode('HDL_PLACE_UNAVAILABLE'))
+  await assert.rejects(runner.run(far, null, 'name', work), /runs in place "fleet"/)
 })

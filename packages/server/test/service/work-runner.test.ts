@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HeddleError } from '@heddle/core'
+import { Bench } from '../support/bench.ts'
+import { Gate } from '../support/gates.ts'
+
+test('W8 whether work was drained or cancelled is said by its signal, not by what a job throws', async () => {
+  const errors = [
+    new HeddleError('HDL_DRAINING', { what: 'Another server' }),
+    new HeddleError('HDL_CANCELLED', { what: 'A part', source: 'user' }),
+  ]
+  for (const error of errors) {
+    const gate = new Gate('one')
+    const bench = await Bench.open([gate.job])
+    const { handle } = await bench.acknowledge('one', 'a')
+    ;(await gate.started()).fail(error)
+    await bench.clock.settle()
+    const [run] = await bench.journal.runs()
+    assert.equal(run?.state, 'finished')
+    await assert.rejects(bench.result(handle), error, 'it is remembered')
+    bench.assertNothingLeft()
+  }
+})
+
+test('W4 cancelled: so is its run', async () => {
+  const gate = new Gate('one')
+  const bench = await Bench.open([gate.job])
+  await bench.acknowledge('one', 'a', { request: 'mine', slot: 'left' })
+  await gate.started()
+  await bench.acknowledge('one', 'b', { slot: 'left' })
+  gate.finishAll()
+  await bench.clock.settle()
+  const states = (await bench.journal.runs()).map(({ state }) => state)
+  assert.deepEqual(states.toSorted(), ['cancelled', 'finished'])
+  bench.assertNothingLeft()
+})
