@@ -1,5 +1,7 @@
 /** Whether the server is alive, whether it should be given work, and what it has done. */
 import type { FastifyInstance } from 'fastify'
+import type { DispatcherStats } from '@heddle/core/lowlevel'
+import type { ServiceStats } from '../service/service.ts'
 import type { ApiContext } from './context.ts'
 import { prometheusText } from '../metrics/prometheus.ts'
 import { serverMetrics } from '../metrics/server-metrics.ts'
@@ -13,7 +15,7 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
   app.get('/healthz', () => {
     const { load, prepare, items, outcomes, works, requests, cache, unstored } = service.stats()
     const threads = pool.stats()
-    const causes = [...notReady(context)]
+    const causes = [...notReady(context), ...stillRunning(context)]
     return {
       status: causes.length === 0 ? 'ok' : 'degraded',
       causes,
@@ -24,6 +26,8 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
       requests,
       queues: { prepare: prepare.queue, items: items.queue },
       outcomes,
+      stopping: { prepare: prepare.stopping, items: items.stopping },
+      unresponsive: { prepare: prepare.unresponsive, items: items.unresponsive },
       threads: {
         busy: threads.threads.filter(({ busy }) => busy).length,
         queued: threads.queued,
@@ -50,11 +54,30 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
   )
 }
 
+/** Work whose callers were told holds its slot until it stops or its grace is over. */
+function* stillRunning({ service }: ApiContext): Generator<string> {
+  for (const [stage, { stopping }] of stagesOf(service.stats())) {
+    if (stopping > 0) yield `told to stop and still running in ${stage}: ${stopping}`
+  }
+}
+
+function stagesOf({ prepare, items }: ServiceStats): [string, DispatcherStats][] {
+  return [
+    ['the first stage', prepare],
+    ['the second stage', items],
+  ]
+}
+
 function* notReady({ service, drain, loop, clock, storeWatch }: ApiContext): Generator<string> {
-  const { load } = service.stats()
+  const stats = service.stats()
+  const { load } = stats
   // A closed door refuses everybody, however empty the queues are.
   if (drain.state !== 'accepting') yield 'draining'
   else if (load.refusing) yield `the queues are ${load.level}`
+  for (const [stage, { stopping, pools }] of stagesOf(stats)) {
+    if (stopping >= pools['slot']!.permits)
+      yield `work that was told to stop has all slots of ${stage}`
+  }
   if (storeWatch.look()) yield 'the store cannot be written'
   const gap = loop.stats().recent.at(-1)
   if (gap !== undefined && clock.wallTime() - gap.startedAt - gap.ms < gapMemory) {

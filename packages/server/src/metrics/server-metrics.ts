@@ -42,6 +42,16 @@ export function serverMetrics(context: ApiContext): readonly Metric[] {
       'Tasks that run.',
       perStage(({ queue }) => queue.running),
     ),
+    gauge(
+      'heddle_stopping',
+      'Tasks that were told to stop and still have their slot.',
+      perStage(({ stopping }) => stopping),
+    ),
+    counter(
+      'heddle_unresponsive_total',
+      'Tasks that did not stop in time: their slot was given away while they went on.',
+      perStage(({ unresponsive }) => unresponsive),
+    ),
     {
       name: 'heddle_queue_wait_seconds',
       help: 'From admission to start.',

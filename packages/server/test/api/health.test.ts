@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
 import { startServer } from '../../src/index.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
-import { compute, quiet, waiting } from '../support/http.ts'
+import { cancel, compute, quiet, waiting } from '../support/http.ts'
+import { until } from '../support/until.ts'
 
 test('alive and ready; the figures are those of now', async () => {
   const gate = new Gate('work')
@@ -43,4 +46,47 @@ test('full: alive, and not ready with the reason', async () => {
   await reply
   await quiet(server)
   assert.equal((await call(server, '/readyz')).status, 200)
+})
+
+test('work that was told to stop and still runs: named; not ready only when it has all slots', async () => {
+  const gate = new Gate('work')
+  const clock = new VirtualClock()
+  const kernel = { clock, random: seededRandom(1) }
+  const limits = { slots: 2 }
+  const server = await startServer({ jobs: [gate.job], port: 0, threads: 1, limits, kernel })
+  const told = async (): Promise<unknown[]> => {
+    const { status, body } = await call(server, '/readyz')
+    const health = (await call(server, '/healthz')).body
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    const figure = (name: string): string | undefined =>
+      new RegExp(`^${name}\\{stage="prepare"\\} (\\d+)$`, 'm').exec(metrics)?.[1]
+    const { causes } = health
+    return [
+      status,
+      body['causes'],
+      causes,
+      figure('heddle_stopping'),
+      figure('heddle_unresponsive_total'),
+    ]
+  }
+  const leave = async (input: number): Promise<void> => {
+    const id = `request-${input}`
+    const { reply } = compute(server, 'work', input, { headers: { 'x-request-id': id } })
+    await gate.started(input)
+    await cancel(server, id)
+    assert.equal((await reply).status, 499)
+  }
+  await leave(1)
+  const one = 'told to stop and still running in the first stage: 1'
+  assert.deepEqual(await told(), [200, [], [one], '1', '0'])
+  await leave(2)
+  const all = 'work that was told to stop has all slots of the first stage'
+  const two = 'told to stop and still running in the first stage: 2'
+  assert.deepEqual(await told(), [503, [all], [all, two], '2', '0'])
+  // One stops late; the other never does, and its slot is given away after its grace.
+  gate.starts[0]!.finish('late')
+  await until(() => server.stats().prepare.stopping === 1)
+  await clock.advance(60_000)
+  assert.deepEqual(await told(), [200, [], [], '0', '1'])
+  await server.drain()
 })
