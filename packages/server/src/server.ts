@@ -21,6 +21,7 @@ import { isLoopback } from './api/browsers.ts'
 import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
 import { OpenResponses } from './lifecycle/open-responses.ts'
+import { otherFolder } from './lifecycle/results-folder.ts'
 import { StoreWatch } from './lifecycle/store-watch.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
 import { jobTable } from './service/job-table.ts'
@@ -115,6 +116,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     kernel,
   })
   parts.defer(() => cache.close())
+  const other = directory === undefined ? undefined : await otherFolder(directory)
+  if (other !== undefined) {
+    log(
+      'warning',
+      `The folder of the results is damaged or not ours, and was left alone: results are in ${other}; what is missing there is computed again.`,
+    )
+  }
   const threads = options.threads ?? Math.max(2, availableParallelism())
   const pool = parts.use(new ThreadPool({ threads, kernel }))
   const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
