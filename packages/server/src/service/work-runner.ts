@@ -3,15 +3,16 @@
  * its signal.
  */
 import { HeddleError, isError, type Job } from '@heddle/core'
-import type {
-  AdmittedTask,
-  Dispatcher,
-  Kernel,
-  ParentVersion,
-  Registry,
-  Seat,
-  SubmitOptions,
-  Timer,
+import {
+  Semaphore,
+  type AdmittedTask,
+  type Dispatcher,
+  type Kernel,
+  type ParentVersion,
+  type Registry,
+  type Seat,
+  type SubmitOptions,
+  type Timer,
 } from '@heddle/core/lowlevel'
 import { itemName } from './handle.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -52,9 +53,13 @@ interface Source {
 
 export class WorkRunner {
   readonly #options: WorkRunnerOptions
+  /** So many may wait for room in the second stage itself. */
+  readonly #lobby: Semaphore
 
   constructor(options: WorkRunnerOptions) {
     this.#options = options
+    const { capacity } = options.items.stats().queue
+    this.#lobby = new Semaphore({ permits: capacity, name: 'Room', kernel: options.kernel })
   }
 
   /**
@@ -194,7 +199,7 @@ export class WorkRunner {
       for (;;) {
         const index = work.take()
         if (index !== undefined) {
-          const seat = await this.#options.items.waitRoom({ priority: work.priority, signal })
+          const seat = await this.#itemSeat(work)
           const one = this.#makeItem(work, job, index, source, seat)
             .catch((error: unknown) => void failures.push(error))
             .finally(() => making.delete(one))
@@ -207,6 +212,12 @@ export class WorkRunner {
       await Promise.all(making)
     }
     signal.throwIfAborted()
+  }
+
+  /** Work that was admitted is never turned away here, however many wait before it. */
+  async #itemSeat({ priority, signal }: Work): Promise<Seat> {
+    using _permit = await this.#lobby.acquire({ priority, signal })
+    return await this.#options.items.waitRoom({ priority, signal })
   }
 
   async #makeItem(work: Work, job: Job, index: number, source: Source, seat: Seat): Promise<void> {

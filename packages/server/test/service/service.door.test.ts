@@ -34,3 +34,23 @@ test('while the second stage is full no work with two stages is taken; what was 
   }
   bench.assertNothingLeft()
 })
+
+test('what was admitted is done however many wait for the second stage', async () => {
+  const load = new Gate('load')
+  const plot = new Gate<ItemInput<unknown>>('plot')
+  const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 1 })
+  const bench = await Bench.open([two], { itemCapacity: 4, capacity: 400, slots: 400 })
+  const asked = Array.from({ length: 50 }, (_, n) => told(bench.acknowledge('two', n)))
+  await bench.clock.settle()
+  load.finishAll()
+  for (let n = 0; n < 50; n++) {
+    await bench.clock.settle()
+    plot.finishAll()
+  }
+  for (const { value } of asked) {
+    const done = told(bench.result(value!.handle, { wait: 0 }))
+    await bench.clock.settle()
+    assert.equal(done.value?.isDone, true)
+  }
+  bench.assertNothingLeft()
+})
