@@ -41,7 +41,7 @@ export interface ServerOptions {
   readonly port?: number | undefined
   /** Where acknowledged work and results are: `memory` when absent, or `sqlite:FILE`. */
   readonly store?: string | undefined
-  /** Threads for jobs; as many as the machine runs at a time, and at least two, when absent. */
+  /** Threads for the jobs of each stage; as many as the machine runs at a time, and at least two, when absent. */
   readonly threads?: number | undefined
   readonly limits?: ServerLimits | undefined
   /** Told what no client hears of: a line each. */
@@ -124,9 +124,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     )
   }
   const threads = options.threads ?? Math.max(2, availableParallelism())
-  const pool = parts.use(new ThreadPool({ threads, kernel }))
+  // Both stages have so many slots: with a thread for each, what is kept for priority 0 is kept in deed.
+  const pool = parts.use(new ThreadPool({ threads: 2 * threads, kernel }))
   const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
-  const loop = parts.use(new LoopWatch({ kernel }))
+  const loop = parts.use(new LoopWatch({ threshold: 50, kernel }))
   loop.onGap(({ ms, label, stack }) =>
     log(
       'warning',

@@ -15,6 +15,7 @@ import type { Clock } from '@heddle/core/lowlevel'
 
 export class OpenResponses {
   readonly #byConnection = new Map<Socket, Set<ServerResponse>>()
+  #open = 0
   #onNone: () => void = () => undefined
 
   /** From the first moment of its request on. */
@@ -22,9 +23,9 @@ export class OpenResponses {
     const { socket } = response.req
     const ofConnection = this.#ofConnection(socket)
     ofConnection.add(response)
+    this.#open++
     response.once('close', () => {
-      ofConnection.delete(response)
-      if (!this.#isAnyOpen()) this.#onNone()
+      if (ofConnection.delete(response)) this.#closed(1)
     })
   }
 
@@ -34,7 +35,7 @@ export class OpenResponses {
    * *Cancellation*: none: the limit is short.
    */
   async settled(limit: number, clock: Clock): Promise<void> {
-    if (!this.#isAnyOpen()) return
+    if (this.#open === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = clock.setTimer(limit, resolve)
     this.#onNone = resolve
@@ -49,12 +50,14 @@ export class OpenResponses {
     this.#byConnection.set(socket, made)
     socket.once('close', () => {
       this.#byConnection.delete(socket)
-      if (!this.#isAnyOpen()) this.#onNone()
+      this.#closed(made.size)
+      made.clear()
     })
     return made
   }
 
-  #isAnyOpen(): boolean {
-    return this.#byConnection.values().some(({ size }) => size > 0)
+  #closed(count: number): void {
+    this.#open -= count
+    if (this.#open === 0) this.#onNone()
   }
 }

@@ -5,6 +5,7 @@ import { serveJob, startServer, type ItemInput } from '../../src/index.ts'
 import { Gate } from '../support/gates.ts'
 import { compute, quiet, submit } from '../support/http.ts'
 import { until } from '../support/until.ts'
+import { doubles, spins } from './fixtures/thread-jobs.ts'
 
 const oneSlot = { slots: 1 }
 
@@ -79,4 +80,17 @@ test('the result that is waited for is made before the others', async () => {
   const { status, body } = await asked.reply
   assert.deepEqual([status, body['index'], body['total'], body['result']], [200, -3, 5, 1])
   await quiet(server)
+})
+
+test('S36 both stages busy with threads in the background: priority 0 still has a thread', async () => {
+  const two = serveJob({ name: 'two', prepare: doubles, item: spins, total: 1 })
+  await using server = await startServer({ jobs: [two, spins, doubles], port: 0, threads: 2 })
+  await submit(server, 'two', 1).reply
+  await submit(server, 'spins', 1).reply
+  await until(() => {
+    const { prepare, items } = server.stats()
+    return prepare.queue.running === 1 && items.queue.running === 1
+  })
+  const { body } = await compute(server, 'doubles', 21, { query: 'priority=0' }).reply
+  assert.equal(body['result'], 42)
 })
