@@ -74,7 +74,7 @@ export class Waiting {
   /**
    * Promises the results of a work: resolves when it is durable (W5).
    *
-   * *Cancellation*: the slot and the request's id end the promise.
+   * *Cancellation*: the slot and the request's id end the promise, `deadline` the wait for it.
    * @param given The slot's ticket, when the caller has taken it before.
    */
   async acknowledge(
@@ -101,8 +101,7 @@ export class Waiting {
       ticket ??= this.#take(caller)
       ticket?.signal.addEventListener('abort', () => release(ticket?.signal.reason), { once: true })
       void work.ended.then(() => release())
-      const isStored = (await work.looked) === 'stored'
-      if (!isStored && !work.isEnded) await this.#inLedger(work)
+      await this.#before(caller.deadline, handle, this.#written(work))
     } catch (error) {
       release()
       throw hold.lostBy ?? error
@@ -111,6 +110,25 @@ export class Waiting {
     if (hold.lostBy !== undefined) throw hold.lostBy
     if (work.state === 'ended') throw work.error
     return { handle, index, total, isDone: work.state === 'done' }
+  }
+
+  /** Everything is stored already, or it is in the ledger that it will be. */
+  async #written(work: Work): Promise<void> {
+    const isStored = (await work.looked) === 'stored'
+    if (!isStored && !work.isEnded) await this.#inLedger(work)
+  }
+
+  /** A store that hangs does not hang who waits for it. @throws `HDL_TIMEOUT`. */
+  async #before(limit: number, what: string, done: Promise<void>): Promise<void> {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = this.#options.kernel.clock.setTimer(limit, () =>
+      reject(new HeddleError('HDL_TIMEOUT', { what, limit, stage: 'request' })),
+    )
+    try {
+      await Promise.race([done, late])
+    } finally {
+      timer.cancel()
+    }
   }
 
   async #inLedger(work: Work): Promise<void> {

@@ -23,3 +23,19 @@ test('who is told after its wait that the work goes on is pending, who is out of
   await bench.clock.settle()
   bench.assertNothingLeft()
 })
+
+test('a store that hangs does not hang a submit: it is told at its deadline, and nothing is left', async () => {
+  const gate = new Gate<string>('one')
+  const bench = await Bench.open([gate.job])
+  const { promise: hangs, resolve: goOn } = Promise.withResolvers<void>()
+  bench.store.hold = hangs
+  const asked = told(bench.acknowledge('one', 'a', { deadline: 50 }))
+  await bench.clock.settle()
+  await bench.clock.advance(50)
+  assert.equal(codeOf(asked.error), 'HDL_TIMEOUT')
+  assert.match(String(asked.error), /\(request\)/)
+  goOn()
+  await bench.clock.settle()
+  assert.equal(gate.starts.length, 0, 'nobody was promised anything')
+  bench.assertNothingLeft()
+})
