@@ -44,9 +44,9 @@ if (files.length === 0) {
 // Test processes are short: most of their time is compiling what the last one has compiled.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
 
+process.chdir(root)
 const started = performance.now()
 const events = run({
-  cwd: root,
   files: files.map((file) => path.join(root, file)),
   concurrency: Number(values.concurrency ?? os.availableParallelism()),
   timeout: testTimeout,

@@ -43,7 +43,7 @@ else await stop()
 
 function tell(message: FromKeeper): void {
   // The bench may be gone: then nobody needs to know, and K1 does the rest.
-  if (process.connected) process.send?.(message, () => undefined)
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
 
 async function start(plan: ServerPlan): Promise<void> {

@@ -1,4 +1,5 @@
 /** What is around the release suite: installed peers, a real registry, a folder for repositories. */
+import { CleanupStack } from '@heddle/core/lowlevel'
 import { startVerdaccio } from '@heddle/release/testing'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'
 import { installPeers } from '../../servers/install-peers.ts'
@@ -15,7 +16,7 @@ export async function surround(
     const reason = await installPeers('release', options)
     if (reason !== undefined) missing.set(needs.peers, reason)
   }
-  await using started = new AsyncDisposableStack()
+  await using started = new CleanupStack()
   const keeper = started.use(await openKeeper())
   const environment: Record<string, string> = { [folderVariable]: keeper.folder }
   if (wanted.has(needs.registry)) {

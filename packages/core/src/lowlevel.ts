@@ -1,4 +1,5 @@
 export { cancelled, describe, readField } from './errors.ts'
+export { CleanupStack } from './kernel/cleanup.ts'
 export { systemClock, type Clock, type Timer } from './kernel/clock.ts'
 export { systemRandom, seededRandom, type Random } from './kernel/random.ts'
 export { systemKernel, type Kernel } from './kernel/kernel.ts'

@@ -5,6 +5,7 @@ import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import {
+  CleanupStack,
   Dispatcher,
   LoopWatch,
   ThreadPool,
@@ -98,7 +99,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   checkLimits(limits)
   const bodyLimit = limits.body ?? 2 ** 20
   const log = (level: ServerLog['level'], text: string): void => options.onLog?.({ level, text })
-  await using parts = new AsyncDisposableStack()
+  await using parts = new CleanupStack()
 
   const { journal: address, cache: directory } = storeOf(options.store ?? 'memory')
   const journal = parts.use(await openJournal(address, { kernel }))
@@ -212,7 +213,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const rest = parts.move()
   const stopped = drain.ended.then(async ({ isClean }): Promise<Drained> => {
-    await rest.disposeAsync()
+    await rest[Symbol.asyncDispose]()
     if (storeWatch.look()) return { isClean: false, isStoreFailed: true }
     return { isClean: isClean && !isAnyLeft }
   })

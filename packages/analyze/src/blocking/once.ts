@@ -3,6 +3,7 @@
  * a map that was looked up before. It holds the loop for the first caller only.
  */
 import type { Node } from 'oxc-parser'
+import { escapePattern } from '../escape-pattern.ts'
 import type { FunctionUnit } from '../ir/program.ts'
 
 export function isDoneOnce(path: readonly Node[], unit: FunctionUnit): boolean {
@@ -22,7 +23,7 @@ export function isDoneOnce(path: readonly Node[], unit: FunctionUnit): boolean {
 function isLocal(target: string, unit: FunctionUnit): boolean {
   if (/[.[]/.test(target)) return false
   const body = unit.file.parsed.text.slice(unit.start, unit.end)
-  return new RegExp(`\\b(?:let|var|const)\\s[^;]*?\\b${RegExp.escape(target)}\\b`).test(body)
+  return new RegExp(`\\b(?:let|var|const)\\s[^;]*?\\b${escapePattern(target)}\\b`).test(body)
 }
 
 function isTestedAround(path: readonly Node[], target: string, text: string): boolean {
@@ -36,6 +37,6 @@ function isTestedAround(path: readonly Node[], target: string, text: string): bo
 /** `if (cached) return cached` above the assignment. */
 function isReturnedBefore(unit: FunctionUnit, target: string, position: number): boolean {
   const before = unit.file.parsed.text.slice(unit.start, position).replace(/\s+/g, ' ')
-  const name = RegExp.escape(target)
+  const name = escapePattern(target)
   return new RegExp(`if \\([^)]*${name}[^{;]*\\{? ?return ${name}`).test(before)
 }

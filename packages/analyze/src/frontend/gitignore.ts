@@ -4,6 +4,7 @@
  * A file's patterns hold in its folder and below; the last one that matches wins; `!` brings back what
  * an earlier one left out, but nothing comes back from a folder that is itself left out.
  */
+import { escapePattern } from '../escape-pattern.ts'
 
 interface Pattern {
   readonly matches: RegExp
@@ -85,5 +86,5 @@ function translateNext(rest: string, isFirst: boolean): readonly [length: number
   }
   const literal = /^\\?(.)/su.exec(rest)
   const [whole, character = ''] = literal ?? [rest]
-  return [whole.length, RegExp.escape(character)]
+  return [whole.length, escapePattern(character)]
 }

@@ -5,6 +5,7 @@
 import { compare } from '../blocking/find-blocking.ts'
 import type { LoopModel } from '../blocking/find-blocking.ts'
 import { isThreadEntry } from '../blocking/thread-units.ts'
+import { escapePattern } from '../escape-pattern.ts'
 import type { Location } from '../ir/locations.ts'
 import type { Invariant } from './inventory.ts'
 import type { WorkFinder } from './work.ts'
@@ -70,6 +71,6 @@ function rootOf(location: Location): Location {
 
 /** Where the name is written first. */
 function declaredAt({ file, field }: Location): number {
-  const declared = new RegExp(`\\b(?:const|let|var)\\s+${RegExp.escape(field)}\\b`)
+  const declared = new RegExp(`\\b(?:const|let|var)\\s+${escapePattern(field)}\\b`)
   return Math.max(0, file.parsed.text.search(declared))
 }

@@ -5,6 +5,7 @@
  *     counts.
  * I2  An entry that names a function comes before one that matches it by `*`.
  */
+import { escapePattern } from '../escape-pattern.ts'
 import { isBlocking } from './model.ts'
 import type {
   BlockingEntry,
@@ -198,7 +199,7 @@ const nodeModules = new Set(
 const ownerKey = (module: string, type: string | undefined): string => `${module}#${type ?? ''}`
 
 function wildcard(name: string): RegExp {
-  const escaped = name.split('*').map((part) => RegExp.escape(part))
+  const escaped = name.split('*').map((part) => escapePattern(part))
   return new RegExp(`^${escaped.join('.*')}$`)
 }
 

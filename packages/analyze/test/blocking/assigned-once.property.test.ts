@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isAssignedTwice } from '../../src/blocking/assigned-once.ts'
+import { escapePattern } from '../../src/escape-pattern.ts'
 
 /** What is meant, as a pattern: too slow for every name of a program. */
 function assignments(text: string, name: string): number {
   const pattern = new RegExp(
-    `(?<![\\w$.])${RegExp.escape(name)}\\s*(?:[+*|&?-]|\\|\\||&&|\\?\\?)?=(?![=>])`,
+    `(?<![\\w$.])${escapePattern(name)}\\s*(?:[+*|&?-]|\\|\\||&&|\\?\\?)?=(?![=>])`,
     'g',
   )
   return [...text.matchAll(pattern)].length

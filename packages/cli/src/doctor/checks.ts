@@ -8,7 +8,7 @@ import { formatError, plural } from '../view/format.ts'
 import type { Check } from './check.ts'
 
 /** What package.json asks for under `engines`. */
-const leastNode = [24, 11] as const
+const leastNode = [22, 18] as const
 
 export function checkNode(version: string = process.versions.node): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)

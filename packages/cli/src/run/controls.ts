@@ -50,7 +50,8 @@ const askers = {
 
 export class Controls implements Disposable {
   readonly #options: ControlOptions
-  readonly #cleanup = new DisposableStack()
+  /** What takes the listeners away again; undefined after the end. */
+  #cleanup: (() => void)[] | undefined = []
   #scheduler: Pick<Scheduler, 'pause' | 'resume' | 'cancel' | 'stats' | 'state'> | undefined
   #reporter: Reporter | undefined
   #keys: KeyListener | undefined
@@ -62,7 +63,8 @@ export class Controls implements Disposable {
     this.#options = options
     const pause = (): void => this.pause()
     const resume = (): void => this.resume()
-    this.#cleanup.use(controlBySignals({ pause, resume }))
+    const control = controlBySignals({ pause, resume })
+    this.#cleanup?.push(() => control[Symbol.dispose]())
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       this.#onSignal(signal, () => this.cancel(askers[signal]))
     }
@@ -140,13 +142,15 @@ export class Controls implements Disposable {
 
   [Symbol.dispose](): void {
     this.unlisten()
-    this.#cleanup.dispose()
+    const cleanup = this.#cleanup ?? []
+    this.#cleanup = undefined
+    for (const undo of cleanup) undo()
   }
 
   #onSignal(signal: NodeJS.Signals, listener: () => void): void {
     if (process.platform === 'win32' && signal !== 'SIGINT' && signal !== 'SIGTERM') return
     process.on(signal, listener)
-    this.#cleanup.defer(() => process.off(signal, listener))
+    this.#cleanup?.push(() => process.off(signal, listener))
   }
 
   #suspend(): void {
@@ -163,7 +167,8 @@ export class Controls implements Disposable {
 
   readonly #continue = (): void => {
     process.off('SIGCONT', this.#continue)
-    if (this.#keys !== undefined || this.#keyInput === undefined || this.#cleanup.disposed) return
+    if (this.#keys !== undefined || this.#keyInput === undefined) return
+    if (this.#cleanup === undefined) return
     this.listen(this.#keyInput)
     this.#reporter?.resume()
     this.#options.onContinue?.()

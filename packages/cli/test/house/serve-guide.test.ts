@@ -33,7 +33,7 @@ function pattern(output: readonly string[]): RegExp {
   const lines = output.map((line) =>
     line
       .split('…')
-      .map((part) => RegExp.escape(part))
+      .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
       .join('.*'),
   )
   return new RegExp(`^${lines.join('\\n')}\\n?$`)

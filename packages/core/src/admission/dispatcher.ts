@@ -32,6 +32,7 @@
 import { HeddleError, reasonError } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
+import { callAsync } from '../kernel/call.ts'
 import { checkDuration, checkName } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
@@ -494,7 +495,7 @@ export class Dispatcher {
     }
     const elapsed = this.#kernel.clock.now() - task.submittedAt
     this.#limit(task, task.runTimeout, task.deadline - elapsed)
-    Promise.try(task.work, task).then(
+    callAsync(() => task.work(task)).then(
       (value) => this.#onSettled(task, value, undefined),
       (error: unknown) => this.#onSettled(task, undefined, { error }),
     )

@@ -26,6 +26,7 @@
  * key (G23).
  */
 import { HeddleError } from '../errors.ts'
+import { callAsync } from '../kernel/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
@@ -278,7 +279,7 @@ export class WriteBehind<V> {
   #write(line: Line<V>, state: KeyState<V>, change: Change<V>): void {
     state.writing = change
     line.running++
-    Promise.try(() => this.#send(state, change)).then(
+    callAsync(() => this.#send(state, change)).then(
       (existed) => this.#written(line, state, change, existed),
       (error: unknown) => this.#failed(line, state, change, error),
     )
@@ -393,7 +394,7 @@ export class WriteBehind<V> {
   #startClear(clearing: Clearing): void {
     if (clearing.running || this.#running > 0) return
     clearing.running = true
-    Promise.try(() => this.#tier.clear()).then(
+    callAsync(() => this.#tier.clear()).then(
       () => this.#afterClear(clearing),
       (error: unknown) => this.#clearFailed(clearing, error),
     )

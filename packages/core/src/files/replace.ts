@@ -99,7 +99,8 @@ export async function replaceFile(replacement: Replacement): Promise<void> {
     const handle = await open(temp, 'wx', attributes === undefined ? 0o666 : 0o600)
     try {
       const isPlain = typeof content === 'string' || content instanceof Uint8Array
-      await handle.writeFile(isPlain ? content : createReadStream(content.file))
+      // The types of Node 22 leave out that it takes a stream.
+      await handle.writeFile(isPlain ? content : (createReadStream(content.file) as never))
       if (attributes !== undefined) await applyAttributes(handle, attributes)
       await handle.sync()
     } finally {

@@ -28,6 +28,7 @@
  */
 
 import { HeddleError, cancelled } from '../errors.ts'
+import { callAsync } from '../kernel/call.ts'
 import { checkCount, checkName } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
@@ -177,7 +178,7 @@ export class Flights<K, V> {
     this.#running++
     // Attached before it starts: a computation that settles or is abandoned at once finds its caller.
     const outcome = this.#attach(flight, options)
-    Promise.try(start, flight.controller.signal).then(
+    callAsync(() => start(flight.controller.signal)).then(
       (value) => this.#land(flight, value),
       (error: unknown) => this.#crash(flight, error),
     )

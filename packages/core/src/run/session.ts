@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { HeddleError } from '../errors.ts'
 import type { Graph } from '../graph/graph.ts'
 import type { Journal, RunWriter } from '../journal/journal.ts'
+import { CleanupStack } from '../kernel/cleanup.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { openJournal } from '../journal/open.ts'
 import { newRunId } from '../journal/run-id.ts'
@@ -46,7 +47,7 @@ export async function openSession(
     throw new HeddleError('HDL_BAD_OPTION', { option: 'resume', value: resume, expected })
   }
   const { clock } = kernel
-  await using opened = new AsyncDisposableStack()
+  await using opened = new CleanupStack()
   const journal =
     typeof where === 'string' ? opened.use(await openJournal(where, { kernel })) : where
   const by = { pid: process.pid, host: hostname(), command: process.argv.slice(1).join(' ') }
@@ -73,7 +74,7 @@ export async function openSession(
     finished,
     close: async () => {
       // In one turn: the end of the run, and that nobody holds it any more, become durable together.
-      const outcomes = await Promise.allSettled([writer.flush(), held.disposeAsync()])
+      const outcomes = await Promise.allSettled([writer.flush(), held[Symbol.asyncDispose]()])
       const lost = outcomes.find((each) => each.status === 'rejected')
       if (lost !== undefined) throw lost.reason
     },

@@ -25,6 +25,7 @@
  */
 import { HeddleError, cancelled, describe, isError, type CancelSource } from '../errors.ts'
 import { AbortCallback } from '../kernel/abort.ts'
+import { callAsync } from '../kernel/call.ts'
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
@@ -278,7 +279,7 @@ export class Scope implements AsyncDisposable {
     const task: Task = { what, reject }
     tasks.add(task)
     onStart(task)
-    Promise.try(run).then(
+    callAsync(run).then(
       (value) => {
         if (!tasks.delete(task)) return
         resolve(value)

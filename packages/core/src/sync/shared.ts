@@ -35,6 +35,7 @@
  */
 import { inspect } from 'node:util'
 import { HeddleError, cancelled, describe } from '../errors.ts'
+import { callAsync } from '../kernel/call.ts'
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
@@ -314,7 +315,7 @@ export class Shared<K, V> implements AsyncDisposable {
   #open(slot: Slot<K, V>): void {
     const controller = new AbortController()
     slot.state = { is: 'opening', controller }
-    Promise.try(() => this.#options.open(slot.key, { signal: controller.signal })).then(
+    callAsync(() => this.#options.open(slot.key, { signal: controller.signal })).then(
       (value) => this.#onOpened(slot, value),
       (error: unknown) => this.#onOpenFailed(slot, error),
     )
@@ -374,7 +375,7 @@ export class Shared<K, V> implements AsyncDisposable {
 
   #close(slot: Slot<K, V>, value: V): void {
     slot.state = { is: 'closing' }
-    Promise.try(() => this.#options.close(value, slot.key)).then(
+    callAsync(() => this.#options.close(value, slot.key)).then(
       () => {
         slot.closers.wakeAll()
         this.#onGone(slot)

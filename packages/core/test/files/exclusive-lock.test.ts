@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { once } from 'node:events'
 import { isError } from '../../src/errors.ts'
 import { holdLock, type LockHolder } from '../../src/files/exclusive-lock.ts'
+import { CleanupStack } from '../../src/kernel/cleanup.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { Folder, Program } from './support.ts'
@@ -274,7 +275,7 @@ test('I2: six processes, a hundred contests for a left-over lock: each time exac
   await former.next()
   assert.equal(await former.ask('hold'), 'held')
   await former.kill()
-  await using programs = new AsyncDisposableStack()
+  await using programs = new CleanupStack()
   const contestants = Array.from({ length: 6 }, () => programs.use(new Program('locker.ts', file)))
   for (const each of contestants) await each.next()
   let contests = 0

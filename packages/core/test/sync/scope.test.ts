@@ -167,10 +167,12 @@ test('C3: when block and child fail, both errors are kept', async () => {
       throw inBlock
     },
     (error: unknown) => {
-      assert.ok(error instanceof SuppressedError)
-      assert.equal(error.suppressed, inBlock)
-      assert.ok(isError(error.error, 'HDL_SCOPE_FAILED'))
-      assert.deepEqual(error.error.errors, [inChild])
+      assert.ok(error instanceof Error)
+      assert.equal(error.name, 'SuppressedError')
+      const both = error as Error & { error: unknown; suppressed: unknown }
+      assert.equal(both.suppressed, inBlock)
+      assert.ok(isError(both.error, 'HDL_SCOPE_FAILED'))
+      assert.deepEqual(both.error.errors, [inChild])
       return true
     },
   )

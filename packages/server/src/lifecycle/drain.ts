@@ -39,7 +39,7 @@ export class Drain {
   readonly #settings: DrainSettings
   readonly #ended = Promise.withResolvers<Drained>()
   readonly #stop = new AbortController()
-  readonly #cleanup = new DisposableStack()
+  readonly #cleanup: (() => void)[] = []
   #state: ServerState = 'accepting'
   /** On the clock's scale. */
   #dueAt = Infinity
@@ -48,7 +48,7 @@ export class Drain {
   constructor(service: Pick<JobService, 'drain'>, settings: DrainSettings) {
     this.#service = service
     this.#settings = settings
-    this.#cleanup.defer(() => this.#timer?.cancel())
+    this.#cleanup.push(() => this.#timer?.cancel())
   }
 
   get state(): ServerState {
@@ -81,7 +81,7 @@ export class Drain {
     this.#settings.onBegin?.(deadline)
     const how = await drained
     this.#state = 'stopped'
-    this.#cleanup.dispose()
+    for (const undo of this.#cleanup.splice(0)) undo()
     this.#ended.resolve(how)
   }
 
@@ -100,6 +100,6 @@ export class Drain {
     const hurry = (): void => this.#limit(0)
     if (signal.aborted) return hurry()
     signal.addEventListener('abort', hurry, { once: true })
-    this.#cleanup.defer(() => signal.removeEventListener('abort', hurry))
+    this.#cleanup.push(() => signal.removeEventListener('abort', hurry))
   }
 }

@@ -11,7 +11,7 @@ import type { HistoryEntry, JournaledState, NodeSnapshot, RunSummary } from '../
 import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { isHeld } from './lock-probe.ts'
 import type { NodeResult, ReaderData, SnapshotHead, StoredResult } from './messages.ts'
-import { entryOf, historyColumns, nodesOf, type HistoryRow } from './rows.ts'
+import { entryOf, historyColumns, nodesOf, returnArrays, type HistoryRow } from './rows.ts'
 import { Remembered } from './remembered.ts'
 import { Kind } from './schema.ts'
 
@@ -246,8 +246,7 @@ export class JournalReader {
       `SELECT ${historyColumns} FROM history
       WHERE run = ? AND position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
     )
-    statement.setReturnArrays(true)
-    return statement
+    return returnArrays(statement)
   }
 
   #all<T>(sql: string, ...parameters: SQLInputValue[]): T[] {

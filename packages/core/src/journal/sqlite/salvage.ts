@@ -29,7 +29,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { applicationId, Kind, migrations, schemaVersion } from './schema.ts'
 import { migrate } from './migrate.ts'
 import { savedName, valuesFolder } from './file-names.ts'
-import { holderOf } from './rows.ts'
+import { holderOf, returnArrays } from './rows.ts'
 import { isEnd, runStateOf, storedRunStates } from '../states.ts'
 
 export interface Saved {
@@ -82,7 +82,9 @@ function countRows(file: string): { runs: number; rows: number } {
 }
 
 function copyReadable(from: string, to: string): void {
-  const source = new DatabaseSync(from, { defensive: false })
+  // Node 22 does not know this option: its databases are never defensive.
+  const options: object = { defensive: false }
+  const source = new DatabaseSync(from, options)
   const target = new DatabaseSync(to)
   try {
     // Lets a file be read that is shorter than its header says.
@@ -126,8 +128,7 @@ function* readable(
   parameters: readonly number[],
 ): Generator<SQLOutputValue[], void, undefined> {
   try {
-    const statement = source.prepare(sql)
-    statement.setReturnArrays(true)
+    const statement = returnArrays(source.prepare(sql))
     yield* statement.iterate(...parameters) as unknown as Iterable<SQLOutputValue[]>
   } catch {
     // The page is damaged; whoever reads from the other end gets to it from there.
