@@ -1,16 +1,22 @@
 /**
  * How good the analyzer is, on real defects and on well-reviewed code.
  *
- *     npm run -s eval:analyze -- [--json] [--only races|clean] [--list]
+ *     npm run -s eval:analyze -- [--json] [--only races|clean|noise] [--fold 0,1] [--case id]
+ *                                [--noise] [--types] [--list] [--packages file.json]
  *
- * Packages are fetched from the registry and kept in the temporary folder. `--list` prints every
- * finding in the well-reviewed packages, to be judged by hand (see judgements.md).
+ * Packages are fetched from the registry and kept in the temporary folder. The cases of folds that have
+ * not been read are scored, never shown (see folds.ts and reading.md). `--noise` replaces all names of
+ * the programs, `--types` asks the compiler. `--list` prints every finding in the packages of a list, to
+ * be judged by hand (see judgements.md).
  */
 import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { analyze } from '../src/index.ts'
 import type { Analysis } from '../src/index.ts'
 import { fetchPackage } from './fetch.ts'
+import { dealFolds, readFolds, repositoryOf } from './folds.ts'
+import { replaceNames } from './noise.ts'
 import { score } from './score.ts'
 import type { Case, Outcome } from './score.ts'
 import { sourcesOf } from './sources.ts'
@@ -19,77 +25,148 @@ const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     only: { type: 'string' },
+    fold: { type: 'string' },
+    case: { type: 'string' },
+    noise: { type: 'boolean', default: false },
+    types: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
+    packages: { type: 'string' },
   },
 })
 
-function readData(name: string): unknown {
-  return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+function readData(name: string | URL): unknown {
+  return JSON.parse(readFileSync(name, 'utf8'))
 }
 
 const say = (text: string): void => {
   if (!values.json) process.stdout.write(`${text}\n`)
 }
 
-async function analyzePackage(spec: string, near?: string): Promise<Analysis> {
-  const root = await fetchPackage(spec)
-  return analyze({ root, files: sourcesOf(root, near), types: 'none' })
+interface Analysed extends Analysis {
+  rename(name: string): string
 }
 
-interface ClassScore {
+const kept = new Map<string, Promise<Analysed>>()
+
+/** Several cases are about one version of one package. */
+function analyzeOnce(spec: string, near: string, isNoisy: boolean): Promise<Analysed> {
+  const key = `${spec} ${path.dirname(near)}`
+  let known = kept.get(key)
+  if (known === undefined) kept.set(key, (known = analyzePackage(spec, isNoisy, near)))
+  return known
+}
+
+async function analyzePackage(spec: string, isNoisy: boolean, near?: string): Promise<Analysed> {
+  const root = await fetchPackage(spec)
+  const files = sourcesOf(root, near)
+  const noise = isNoisy
+    ? replaceNames(new Map(files.map((file) => [file, readFileSync(file, 'utf8')])))
+    : undefined
+  const analysis = await analyze({
+    root,
+    files,
+    types: values.types ? 'auto' : 'none',
+    ...(noise !== undefined && { overlays: noise.texts }),
+  })
+  return { ...analysis, rename: (name) => noise?.rename(name) ?? name }
+}
+
+interface FoldScore {
   cases: number
   hits: number
-  discriminating: number
+  hitsSilentWhenFixed: number
+  rightClass: number
+  byClass: Record<string, { cases: number; hits: number; silent: number }>
+}
+
+function tally(outcomes: readonly Outcome[]): FoldScore {
+  const byClass: FoldScore['byClass'] = {}
+  for (const one of outcomes) {
+    const row = (byClass[one.class] ??= { cases: 0, hits: 0, silent: 0 })
+    row.cases++
+    if (one.hit) row.hits++
+    if (one.isSilentWhenFixed) row.silent++
+  }
+  return {
+    cases: outcomes.length,
+    hits: outcomes.filter((one) => one.hit).length,
+    hitsSilentWhenFixed: outcomes.filter((one) => one.isSilentWhenFixed).length,
+    rightClass: outcomes.filter((one) => one.hit && one.isRightClass).length,
+    byClass,
+  }
 }
 
 async function races() {
-  const { cases } = readData('cases.json') as { cases: Case[] }
-  const outcomes: Outcome[] = []
-  for (const one of cases) {
-    const bad = await analyzePackage(one.npm, one.file)
-    const fixed = await analyzePackage(one.fixed, one.file)
-    const outcome = score(one, bad.findings, fixed.findings)
-    outcomes.push(outcome)
+  const { cases } = readData(new URL('cases.json', import.meta.url)) as { cases: Case[] }
+  const folds = dealFolds(cases)
+  const wanted = values.fold?.split(',').map(Number)
+  const byFold = new Map<number, Outcome[]>()
+  const scored = cases
+    .map((one) => ({ one, fold: folds.get(repositoryOf(one))! }))
+    .filter(({ one, fold }) => {
+      if (values.case !== undefined) return one.id.includes(values.case) && readFolds.includes(fold)
+      return one.doubtful !== true && (wanted === undefined || wanted.includes(fold))
+    })
+    .sort((a, b) => a.fold - b.fold || (a.one.npm < b.one.npm ? -1 : 1))
+  let package_ = ''
+  for (const { one, fold } of scored) {
+    // Results of one version are kept while its cases last.
+    if (one.npm !== package_) kept.clear()
+    package_ = one.npm
+    const bad = await analyzeOnce(one.npm, one.file, values.noise)
+    const fixed = await analyzeOnce(one.fixed, one.file, values.noise)
+    const outcome = score(one, bad.findings, fixed.findings, (name) => bad.rename(name))
+    const list = byFold.get(fold)
+    if (list === undefined) byFold.set(fold, [outcome])
+    else list.push(outcome)
+    if (!readFolds.includes(fold)) continue
     const verdict = outcome.hit
-      ? outcome.discriminating
+      ? outcome.isSilentWhenFixed
         ? 'hit'
         : 'hit, also when fixed'
       : 'missed'
-    say(`${verdict.padEnd(22)} ${one.id.padEnd(30)} ${outcome.findings.join(', ')}`)
+    const detail = outcome.hit
+      ? [...outcome.findings, ...outcome.left.map((text) => `left: ${text}`)]
+      : outcome.inFunction
+    const klass = outcome.hit && !outcome.isRightClass ? ' (other class)' : ''
+    say(`${fold} ${(verdict + klass).padEnd(24)} ${one.id.padEnd(36)} ${detail.join(', ')}`)
   }
-  const byClass: Record<string, ClassScore> = {}
-  for (const one of outcomes) {
-    const row = (byClass[one.class] ??= { cases: 0, hits: 0, discriminating: 0 })
-    row.cases++
-    if (one.hit) row.hits++
-    if (one.discriminating) row.discriminating++
-  }
-  const real = outcomes.filter((one) => one.class !== 'blocking')
+  const isRace = (one: Outcome): boolean => one.class !== 'blocking'
+  const of = (numbers: readonly number[]): Outcome[] =>
+    numbers.flatMap((number) => byFold.get(number) ?? [])
+  const all = [...byFold.keys()]
+  const unread = all.filter((fold) => !readFolds.includes(fold))
   return {
-    races: real.length,
-    hits: real.filter((one) => one.hit).length,
-    hitsInFunction: real.filter((one) => one.hitInFunction).length,
-    discriminating: real.filter((one) => one.discriminating).length,
-    byClass,
-    outcomes,
+    noise: values.noise,
+    types: values.types,
+    byFold: Object.fromEntries(all.map((fold) => [fold, tally(of([fold]).filter(isRace))])),
+    read: tally(of(all.filter((fold) => readFolds.includes(fold))).filter(isRace)),
+    unread: tally(of(unread).filter(isRace)),
+    blocking: tally(of(all).filter((one) => !isRace(one))),
   }
 }
 
+interface PackageList {
+  readonly packages: readonly string[]
+}
+
 async function clean() {
-  const { packages } = readData('well-reviewed.json') as { packages: string[] }
+  const { packages } = readData(
+    values.packages ?? new URL('well-reviewed.json', import.meta.url),
+  ) as PackageList
   const byRule: Record<string, Record<'note' | 'warning' | 'error', number>> = {}
   let lines = 0
   let files = 0
   let milliseconds = 0
   for (const spec of packages) {
-    const { findings, stats } = await analyzePackage(spec)
+    const { findings, stats } = await analyzePackage(spec, values.noise)
     lines += stats.lines
     files += stats.files
     milliseconds += stats.ms.total
     for (const finding of findings) {
       const row = (byRule[finding.rule] ??= { note: 0, warning: 0, error: 0 })
       row[finding.level]++
-      if (values.list)
+      if (values.list && finding.level !== 'note')
         say(
           `${spec} ${finding.level} ${finding.rule} ${finding.file}:${finding.check}-${finding.act} ${finding.message}`,
         )
@@ -104,6 +181,7 @@ async function clean() {
     files,
     lines,
     reported,
+    errors: count('error'),
     perThousandLines: perThousand(reported),
     races: perThousand(
       Object.entries(byRule)
@@ -118,30 +196,29 @@ async function clean() {
 
 const result = {
   ...(values.only !== 'clean' && { races: await races() }),
-  ...(values.only !== 'races' && { clean: await clean() }),
+  ...(values.only !== 'races' && values.case === undefined && { clean: await clean() }),
 }
 if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`)
 else {
   if (result.races !== undefined) {
-    const { hits, races: all, discriminating, hitsInFunction, byClass } = result.races
-    say(
-      `\n${hits} of ${all} races hit (${hitsInFunction} by function), ${discriminating} of them silent on the fixed version`,
-    )
-    for (const [name, row] of Object.entries(byClass))
-      say(`  ${name.padEnd(20)} ${row.hits}/${row.cases}, ${row.discriminating} silent when fixed`)
+    for (const [name, one] of Object.entries({
+      ...result.races.byFold,
+      'read folds': result.races.read,
+      'unread folds': result.races.unread,
+      blocking: result.races.blocking,
+    })) {
+      const classes = Object.entries(one.byClass)
+        .map(([klass, row]) => `${klass} ${row.silent}/${row.cases}`)
+        .join(', ')
+      say(
+        `${name.padEnd(12)} ${one.hitsSilentWhenFixed} of ${one.cases} (${one.hits} hit, ${one.rightClass} of the right class): ${classes}`,
+      )
+    }
   }
   if (result.clean !== undefined) {
-    const {
-      lines,
-      packages,
-      perThousandLines,
-      races: h,
-      notes,
-      byRule,
-      linesPerSecond,
-    } = result.clean
+    const { lines, packages, perThousandLines, races: h, notes, byRule } = result.clean
     say(
-      `\n${perThousandLines} warnings and errors per 1,000 lines (races ${h}) on ${lines} lines of ${packages} packages; ${notes} notes; ${linesPerSecond} lines/s`,
+      `\n${perThousandLines} warnings and errors per 1,000 lines (races ${h}) on ${lines} lines of ${packages} packages; ${notes} notes; ${result.clean.linesPerSecond} lines/s`,
     )
     for (const [rule, row] of Object.entries(byRule).sort(([a], [b]) => (a < b ? -1 : 1)))
       say(`  ${rule} ${row.error} errors, ${row.warning} warnings, ${row.note} notes`)

@@ -1,8 +1,10 @@
 /**
  * What counts as a hit.
  *
- * A finding of the right class, in the named function, within three lines of the check or the act. A
- * hit is discriminating when the fixed version has no finding of that class in that function.
+ * A finding at level warning or error, in the function of the case, within three lines of the check or
+ * of the act. The class is scored apart, so that a finding of another class at the right place counts as
+ * a hit of the wrong class. A hit is *silent when fixed* if the fixed version has no finding at that
+ * level of the same rules in that function.
  */
 import type { Finding, FindingClass } from '../src/index.ts'
 
@@ -18,31 +20,37 @@ export interface Case {
   readonly class: FindingClass
   readonly reach: string
   readonly function: string
+  /** First and last line of the function in the version with the defect. */
+  readonly function_lines?: readonly [number, number]
+  readonly repo?: string
+  /** `dev` for the cases that were read before there were folds. */
+  readonly split?: string
+  /** Read to learn from, not scored. */
+  readonly doubtful?: boolean
 }
 
 export interface Outcome {
   readonly id: string
   readonly class: FindingClass
   readonly hit: boolean
+  readonly isRightClass: boolean
   /** The hits, as `H101 warning :408`. */
   readonly findings: readonly string[]
-  /** Right class and function, whatever the lines: some cases name lines outside of the function. */
-  readonly hitInFunction: boolean
-  readonly discriminating: boolean
+  /** What is reported in the function, notes included, whatever the lines. */
+  readonly inFunction: readonly string[]
+  readonly isSilentWhenFixed: boolean
+  /** What the fixed version still has of the rules that hit. */
+  readonly left: readonly string[]
 }
 
 const tolerance = 3
 
 function lastName(qualified: string): string {
-  return qualified.split('.').at(-1) ?? qualified
+  return qualified.split(/[.#]/).at(-1) ?? qualified
 }
 
-function isInFunction(finding: Finding, wanted: Case): boolean {
-  return (
-    finding.class === wanted.class &&
-    finding.file === wanted.file &&
-    finding.function.split('.').some((part) => part === lastName(wanted.function))
-  )
+function hasName(finding: Finding, name: string): boolean {
+  return finding.function.split(/[.#]/).includes(name)
 }
 
 function isNear(finding: Finding, wanted: Case): boolean {
@@ -53,17 +61,44 @@ function isNear(finding: Finding, wanted: Case): boolean {
   )
 }
 
-export function score(wanted: Case, bad: readonly Finding[], fixed: readonly Finding[]): Outcome {
-  const inFunction = bad.filter((finding) => isInFunction(finding, wanted))
-  const hits = inFunction.filter((finding) => isNear(finding, wanted))
-  const rules = new Set(hits.map((finding) => finding.rule))
-  const left = fixed.filter((finding) => isInFunction(finding, wanted) && rules.has(finding.rule))
+const isReported = (finding: Finding): boolean => finding.level !== 'note'
+
+const brief = (finding: Finding): string =>
+  `${finding.rule} ${finding.level} :${finding.check}-${finding.act}`
+
+/** @param rename Of the name of a function, when names were replaced. */
+export function score(
+  wanted: Case,
+  bad: readonly Finding[],
+  fixed: readonly Finding[],
+  rename: (name: string) => string = (name) => name,
+): Outcome {
+  const name = rename(lastName(wanted.function))
+  const [first, last] = wanted.function_lines ?? [0, 0]
+  const inFunction = bad.filter(
+    (finding) =>
+      finding.file === wanted.file &&
+      (hasName(finding, name) || (finding.line >= first && finding.line <= last)),
+  )
+  const hits = inFunction.filter((finding) => isReported(finding) && isNear(finding, wanted))
+  const right = hits.filter((finding) => finding.class === wanted.class)
+  const counted = right.length > 0 ? right : hits
+  const rules = new Set(counted.map((finding) => finding.rule))
+  const left = fixed.filter(
+    (finding) =>
+      isReported(finding) &&
+      rules.has(finding.rule) &&
+      finding.file === wanted.file &&
+      hasName(finding, name),
+  )
   return {
     id: wanted.id,
     class: wanted.class,
     hit: hits.length > 0,
-    findings: hits.map((finding) => `${finding.rule} ${finding.level} :${finding.line}`),
-    hitInFunction: inFunction.length > 0,
-    discriminating: hits.length > 0 && left.length === 0,
+    isRightClass: right.length > 0,
+    findings: counted.map(brief),
+    inFunction: inFunction.map(brief),
+    isSilentWhenFixed: hits.length > 0 && left.length === 0,
+    left: left.map(brief),
   }
 }

@@ -1,0 +1,35 @@
+/**
+ * Folds of repositories: what a rule was developed on is not what it is judged on.
+ *
+ * Fold 0 has the repositories whose cases were read before folds existed. The other repositories are
+ * sorted by a hash of a fixed seed and their name and dealt out to four folds, so that no choice of a
+ * reader is in it. `reading.md` records which folds were read, and when.
+ */
+import { createHash } from 'node:crypto'
+import type { Case } from './score.ts'
+
+const seed = 'heddle-folds-1'
+const count = 4
+
+/** Cases of these folds have been read: they are developed on. The others are seen by their score only. */
+export const readFolds: readonly number[] = [0, 1, 2]
+
+export function repositoryOf(one: Case): string {
+  return one.repo ?? one.npm.slice(0, one.npm.lastIndexOf('@'))
+}
+
+/** The fold of each repository. */
+export function dealFolds(cases: readonly Case[]): ReadonlyMap<string, number> {
+  const folds = new Map<string, number>()
+  for (const one of cases) if (one.split === 'dev') folds.set(repositoryOf(one), 0)
+  const others = new Set(cases.map(repositoryOf).filter((name) => !folds.has(name)))
+  const dealt = [...others]
+    .map((name) => ({ name, hash: hashOf(name) }))
+    .sort((a, b) => (a.hash < b.hash ? -1 : 1))
+  for (const [index, { name }] of dealt.entries()) folds.set(name, (index % count) + 1)
+  return folds
+}
+
+function hashOf(name: string): string {
+  return createHash('sha256').update(`${seed}:${name}`).digest('hex')
+}
