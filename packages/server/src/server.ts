@@ -10,7 +10,6 @@ import {
   LoopWatch,
   ThreadPool,
   diskTier,
-  newRunId,
   openCache,
   openJournal,
   systemKernel,
@@ -184,12 +183,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     clock: kernel.clock,
     requestLimit: limits.request ?? 10 * minute,
   }
-  const instance = newRunId(kernel)
-  let requests = 0
-  const newId = (): string => `${instance}.${++requests}`
   const open = new OpenResponses()
   const arrivalLimit = limits.arrival ?? minute
-  const app = makeApp(context, { bodyLimit, arrivalLimit, newId, open, host })
+  const app = makeApp(context, { bodyLimit, arrivalLimit, open, host })
   allowHalfClosed(app.server)
   parts.defer(() => closeApp(app, open, kernel.clock))
 

@@ -12,6 +12,7 @@ import { healthRoutes } from './health.ts'
 import { toConnectionError, toHttpError, type ErrorBody } from './http-error.ts'
 import { jobRoutes } from './jobs.ts'
 import { openApi } from './openapi.ts'
+import { newRequestId } from './read-request.ts'
 import { resultRoutes } from './results.ts'
 
 export interface AppOptions {
@@ -19,8 +20,6 @@ export interface AppOptions {
   readonly bodyLimit: number
   /** Milliseconds in which a request must have arrived. */
   readonly arrivalLimit: number
-  /** Makes the ids of requests that bring none. */
-  readonly newId: () => string
   /** Told every answer. */
   readonly open: OpenResponses
   /** What the server listens on. */
@@ -39,7 +38,7 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
   const app = Fastify({
     bodyLimit: options.bodyLimit,
     requestTimeout: options.arrivalLimit,
-    genReqId: options.newId,
+    genReqId: newRequestId,
     requestIdHeader: false,
     // Draining answers by itself, in JSON, for as long as there are connections.
     return503OnClosing: false,

@@ -39,35 +39,44 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_TIMEOUT: [504, 'timeout'],
 }
 
-/** Of Fastify, for what is wrong before a route sees the request. A Map: jobs throw errors with codes of their own. */
-const ofFramework: ReadonlyMap<unknown, StatusAndCode> = new Map([
-  ['FST_ERR_CTP_BODY_TOO_LARGE', [413, 'too_large']],
-  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', [415, 'unsupported_media_type']],
-  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', [400, 'bad_request']],
-  ['FST_ERR_BAD_URL', [400, 'bad_request']],
-  ['FST_ERR_MAX_PARAM_LENGTH', [414, 'too_large']],
-])
-
-/** Of Node, for what is no request. */
+/** Of Node's parser, where it is not a plain 400. */
 const ofConnection: ReadonlyMap<unknown, StatusAndCode> = new Map([
   ['HPE_HEADER_OVERFLOW', [431, 'too_large']],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'too_large']],
   ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'timeout']],
 ])
+
+/** What a status of the framework is called here. The other ones of 4xx are a `bad_request`. */
+const byStatus: ReadonlyMap<number, string> = new Map([
+  [404, 'not_found'],
+  [405, 'method_not_allowed'],
+  [408, 'timeout'],
+  [413, 'too_large'],
+  [414, 'too_large'],
+  [415, 'unsupported_media_type'],
+  [431, 'too_large'],
+])
+
+/** Codes of Fastify and of Node's HTTP. Jobs cannot have them: what a job throws is wrapped when it has a code. */
+const frameworkCode = /^(?:FST_|HPE_|ERR_HTTP)/
 
 /** Milliseconds, where nothing was measured. */
 const usualRetryAfter = 1_000
 
-/** What a request is told that a route has thrown for, or that no route has seen. */
+/** The answer to a request for which a route has thrown, or that no route has seen. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HeddleError) return ofHeddle(error)
-  const [status, code] = ofFramework.get(codeOf(error)) ?? [500, 'job_failed']
+  const [status, code] = ofOthers(error)
   return { status, body: { error: { code, message: describe(error), retryable: false } } }
 }
 
-/** What a client is told whose bytes are no request. */
+/** The answer to bytes that are not a request. */
 export function toConnectionError(error: unknown): HttpError {
   const [status, code] = ofConnection.get(codeOf(error)) ?? [400, 'bad_request']
-  const message = `This is no request: ${describe(error)}.`
+  const message =
+    status === 408
+      ? 'The request has not arrived in time.'
+      : `This is not a request: ${describe(error)}.`
   return { status, body: { error: { code, message, retryable: status === 408 } } }
 }
 
@@ -90,6 +99,16 @@ function ofHeddle(error: HeddleError): HttpError {
       },
     },
   }
+}
+
+/** The framework says 4xx where the request is wrong. Its other errors are our mistake, never that of a job. */
+function ofOthers(error: unknown): StatusAndCode {
+  const { code, statusCode: status } = (error ?? {}) as { code?: unknown; statusCode?: unknown }
+  if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 500) {
+    return [status, byStatus.get(status) ?? 'bad_request']
+  }
+  const isFramework = typeof code === 'string' && frameworkCode.test(code)
+  return [500, isFramework ? 'internal_error' : 'job_failed']
 }
 
 function codeOf(error: unknown): unknown {

@@ -32,10 +32,14 @@ const path = (name: string, description: string): object => ({
 const milliseconds = { type: 'integer', minimum: 0 }
 const ref = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
 const requestHeaders = [
-  header('X-Request-Id', 'Names the request, so that it can be cancelled while it waits.', {
-    type: 'string',
-    maxLength: 128,
-  }),
+  header(
+    'X-Request-Id',
+    'Names the request, so that it can be cancelled while it waits. Whoever knows it can do that: without it the request gets an id that cannot be guessed.',
+    {
+      type: 'string',
+      maxLength: 128,
+    },
+  ),
   header(
     'X-Deadline-Ms',
     "The client's own limit; the smaller of it and the server's counts.",

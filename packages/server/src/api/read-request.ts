@@ -1,8 +1,20 @@
 /** What a request says about itself: its id, how long it waits, how urgent it is. */
+import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { HeddleError } from '@heddle/core'
 
 const idPattern = /^[A-Za-z0-9_.:-]{1,128}$/
+
+/** Bytes of an id: 128 bits. */
+const idBytes = 16
+
+/**
+ * An id that cannot be guessed: whoever knows the id of a request may cancel it. So it comes from the system's
+ * source of secrets and not from the injected one, whose next number follows from the ones before.
+ */
+export function newRequestId(): string {
+  return randomBytes(idBytes).toString('base64url')
+}
 
 /** The id the client chose, or the one it is given. */
 export function requestId(request: FastifyRequest): string {

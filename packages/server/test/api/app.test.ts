@@ -29,6 +29,17 @@ test('unknown routes and methods: 404 that says where to look, without the query
   }
 })
 
+test('QUERY without a content type is the mistake of the client: 400, with a type 404', async () => {
+  await using server = await startServer({ jobs: [echo], port: 0 })
+  for (const path of ['/jobs/echo', '/jobs', '/nothing']) {
+    const { status, body } = await begin(server, path, { method: 'QUERY', text: '1' }).reply
+    assert.deepEqual([status, body.error?.code], [400, 'bad_request'], path)
+  }
+  const headers = { 'content-type': 'application/json' }
+  const { reply } = begin(server, '/jobs/echo', { method: 'QUERY', text: '1', headers })
+  assert.equal((await reply).status, 404)
+})
+
 test('bytes that are no request: JSON with our codes, and the connection ends', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const wrong: [sent: string, status: number, code: string][] = [

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { errorCodes } from 'fastify'
 import { HeddleError, type ErrorCode } from '@heddle/core'
 import { errorTable } from '../../../core/src/errors.ts'
 import { toConnectionError, toHttpError } from '../../src/api/http-error.ts'
+import { jobFailure } from '../../src/service/problems.ts'
 
 /** An error of any code; what it says does not matter. */
 function ofCode(code: ErrorCode): HeddleError {
@@ -70,7 +72,7 @@ test('when to come back: as measured, rounded up; one second where nothing was',
   assert.equal(toHttpError(draining).body.error.retry_after_ms, 1_000)
 })
 
-test('whatever a job throws is 500, whatever code it gives itself', () => {
+test('whatever a job throws is 500 job_failed, whatever code and status it gives itself', () => {
   const thrown: unknown[] = [
     new Error('no'),
     new TypeError('no'),
@@ -80,21 +82,24 @@ test('whatever a job throws is 500, whatever code it gives itself', () => {
     7,
     {},
     Object.create(null),
-    ...['constructor', '__proto__', 'toString', 'ENOENT', 'HPE_HEADER_OVERFLOW', 200, ''].map(
-      (code) => Object.assign(new Error('no'), { code }),
+    ...['constructor', '__proto__', 'toString', 'ENOENT', 200, ''].map((code) =>
+      Object.assign(new Error('no'), { code }),
+    ),
+    ...['HPE_HEADER_OVERFLOW', 'FST_ERR_BAD_URL', 'ERR_HTTP_HEADERS_SENT'].map((code) =>
+      Object.assign(new Error('no'), { code, statusCode: 404 }),
     ),
     Object.assign(new Error('no'), { statusCode: 200, status: 200 }),
   ]
   for (const error of thrown) {
-    const { status, body } = toHttpError(error)
+    const { status, body } = toHttpError(jobFailure(error))
     assert.deepEqual([status, body.error.code, body.error.retryable], [500, 'job_failed', false])
     assert.equal(typeof body.error.message, 'string')
   }
 })
 
-test('of the framework: too large, another type, no length, no address', () => {
-  const of = (code: string): readonly [number, string] => {
-    const { status, body } = toHttpError(Object.assign(new Error('no'), { code }))
+test('of the framework: too large, another type, no length, no address, QUERY without a type', () => {
+  const of = (code: keyof typeof errorCodes): readonly [number, string] => {
+    const { status, body } = toHttpError(new errorCodes[code]())
     return [status, body.error.code]
   }
   assert.deepEqual(of('FST_ERR_CTP_BODY_TOO_LARGE'), [413, 'too_large'])
@@ -102,6 +107,71 @@ test('of the framework: too large, another type, no length, no address', () => {
   assert.deepEqual(of('FST_ERR_CTP_INVALID_CONTENT_LENGTH'), [400, 'bad_request'])
   assert.deepEqual(of('FST_ERR_BAD_URL'), [400, 'bad_request'])
   assert.deepEqual(of('FST_ERR_MAX_PARAM_LENGTH'), [414, 'too_large'])
+  assert.deepEqual(of('FST_ERR_ROUTE_MISSING_CONTENT_TYPE'), [400, 'bad_request'])
+})
+
+test('every code of Fastify: its own 4xx, else 500 internal_error; never job_failed', () => {
+  const codes = Object.keys(errorCodes) as (keyof typeof errorCodes)[]
+  assert.ok(codes.length > 80, `${codes.length} codes`)
+  for (const code of codes) {
+    const error = new errorCodes[code]()
+    const { status, body } = toHttpError(error)
+    const isOfClient = error.statusCode! >= 400 && error.statusCode! < 500
+    assert.equal(status, isOfClient ? error.statusCode : 500, code)
+    assert.equal(body.error.code === 'internal_error', !isOfClient, code)
+    assert.notEqual(body.error.code, 'job_failed', code)
+    assert.equal(body.error.retryable, false)
+  }
+})
+
+/** Of llhttp, and of `node:http` where it answers or is used wrongly. */
+const nodeCodes = [
+  ...['INTERNAL', 'STRICT', 'CR_EXPECTED', 'LF_EXPECTED', 'UNEXPECTED_CONTENT_LENGTH'],
+  ...['UNEXPECTED_SPACE', 'CLOSED_CONNECTION', 'INVALID_METHOD', 'INVALID_URL', 'INVALID_CONSTANT'],
+  ...['INVALID_VERSION', 'INVALID_HEADER_TOKEN', 'INVALID_CONTENT_LENGTH', 'INVALID_CHUNK_SIZE'],
+  ...['INVALID_STATUS', 'INVALID_EOF_STATE', 'INVALID_TRANSFER_ENCODING', 'CB_MESSAGE_BEGIN'],
+  ...[
+    'CB_HEADERS_COMPLETE',
+    'CB_MESSAGE_COMPLETE',
+    'CB_CHUNK_HEADER',
+    'CB_CHUNK_COMPLETE',
+    'PAUSED',
+  ],
+  ...[
+    'PAUSED_UPGRADE',
+    'PAUSED_H2_UPGRADE',
+    'USER',
+    'HEADER_OVERFLOW',
+    'CHUNK_EXTENSIONS_OVERFLOW',
+  ],
+  ...['CB_URL_COMPLETE', 'CB_STATUS_COMPLETE', 'CB_METHOD_COMPLETE', 'CB_VERSION_COMPLETE'],
+  ...[
+    'CB_HEADER_FIELD_COMPLETE',
+    'CB_HEADER_VALUE_COMPLETE',
+    'CB_RESET',
+    'UNKNOWN',
+    'JS_EXCEPTION',
+  ],
+]
+  .map((name) => `HPE_${name}`)
+  .concat(
+    ['BODY_NOT_ALLOWED', 'CONTENT_LENGTH_MISMATCH', 'HEADERS_SENT', 'INVALID_HEADER_VALUE'].map(
+      (name) => `ERR_HTTP_${name}`,
+    ),
+    ['INVALID_STATUS_CODE', 'REQUEST_TIMEOUT', 'SOCKET_ASSIGNED', 'SOCKET_ENCODING'].map(
+      (name) => `ERR_HTTP_${name}`,
+    ),
+    ['TRAILER_INVALID', 'INVALID_SPLICE'].map((name) => `ERR_HTTP_${name}`),
+  )
+
+test('every code of Node: 4xx before there is a request, 500 internal_error after it; never job_failed', () => {
+  for (const code of nodeCodes) {
+    const error = Object.assign(new Error('Parse Error'), { code })
+    const before = toConnectionError(error)
+    assert.ok(before.status >= 400 && before.status < 500, code)
+    const after = toHttpError(error)
+    assert.deepEqual([after.status, after.body.error.code], [500, 'internal_error'], code)
+  }
 })
 
 test('of a connection: too slow can be tried again, the rest cannot', () => {
@@ -111,5 +181,6 @@ test('of a connection: too slow can be tried again, the rest cannot', () => {
   }
   assert.deepEqual(of('ERR_HTTP_REQUEST_TIMEOUT'), [408, 'timeout', true])
   assert.deepEqual(of('HPE_HEADER_OVERFLOW'), [431, 'too_large', false])
+  assert.deepEqual(of('HPE_CHUNK_EXTENSIONS_OVERFLOW'), [413, 'too_large', false])
   assert.deepEqual(of('HPE_INVALID_METHOD'), [400, 'bad_request', false])
 })

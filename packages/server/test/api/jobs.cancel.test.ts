@@ -186,3 +186,21 @@ test('S80 a hundred ends of all kinds: their sum is what was submitted', async (
     rejected: 0,
   })
 })
+
+test('the id of a request says nothing about those of others: a stranger cannot cancel them', async () => {
+  const gate = new Gate('work')
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { slots: 2 } })
+  const victim = (await submit(server, 'work', 'mine').reply).body['request'] as string
+  const known = (await submit(server, 'work', 'other').reply).body['request'] as string
+  assert.match(victim, /^[A-Za-z0-9_-]{22}$/)
+  await gate.started(2)
+  // What counts up is found by counting down.
+  const counted = known.replace(/\d+$/, (digits) => String(Number(digits) - 1))
+  for (const guess of [counted, known.slice(0, -1), `${known}0`]) {
+    if (guess === known) continue
+    assert.equal((await cancel(server, guess)).status, 404)
+  }
+  assert.equal((await cancel(server, victim)).body['state'], 'cancelled')
+  gate.finishAll()
+  await quiet(server)
+})

@@ -15,7 +15,6 @@ test('the document has the routes that there are, and no other', async () => {
   const app = makeApp(noContext, {
     bodyLimit: 1,
     arrivalLimit: 1,
-    newId: () => 'id',
     open: new OpenResponses(),
     host: 'localhost',
   })

@@ -5,6 +5,7 @@ import {
   deadlineOf,
   forceOf,
   indexOf,
+  newRequestId,
   priorityOf,
   requestId,
   slotOf,
@@ -34,6 +35,22 @@ test('the id of a request: its own, else the given one', () => {
       () => requestId(request({ 'x-request-id': bad })),
       /^X-Request-Id: expected at most 128/,
     )
+  }
+})
+
+test('an id that is given has 128 bits that do not follow from those before it', () => {
+  const ids = Array.from({ length: 1_000 }, newRequestId)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) {
+    assert.match(id, /^[A-Za-z0-9_-]{22}$/)
+    assert.equal(Buffer.from(id, 'base64url').length, 16)
+    assert.equal(requestId(request({ 'x-request-id': id })), id)
+  }
+  // Each of the 128 bits is sometimes 0 and sometimes 1: none counts and none is fixed.
+  const bytes = ids.map((id) => Buffer.from(id, 'base64url'))
+  for (let bit = 0; bit < 128; bit++) {
+    const ones = bytes.filter((id) => ((id[bit >> 3]! >> (bit & 7)) & 1) === 1).length
+    assert.ok(ones > 300 && ones < 700, `bit ${bit}: ${ones} of ${ids.length}`)
   }
 })
 
