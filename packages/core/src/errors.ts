@@ -285,6 +285,12 @@ export const errorTable = {
     (p: { job: string }) => `Job ${quote(p.job)} leaves the loop but has no \`module\`.`,
     'Add `module: import.meta.url`, so that a thread or another machine can load the job.',
   ),
+  HDL_DUPLICATE_JOB: entry(
+    false,
+    (p: { job: string; module: string; first: string; second: string }) =>
+      `Module ${p.module} defines two jobs ${quote(p.job)}: at ${p.first} and at ${p.second}.`,
+    'Give each job of a module its own name: a thread finds a job by its module and name. After an edit of a module that this process has loaded already, restart the process.',
+  ),
   HDL_THREAD_IMPORT: entry(
     false,
     (p: { job: string; module: string; cause: string }) =>

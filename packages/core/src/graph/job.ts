@@ -1,5 +1,6 @@
 import { HeddleError } from '../errors.ts'
 import { checkName } from '../kernel/check.ts'
+import { describeConflict, locateDefinition, type Definition } from './definition.ts'
 
 /** Where a job runs: on the event loop, in a thread of this process, or on another machine. */
 export type PlaceName = 'loop' | 'thread' | 'fleet'
@@ -52,6 +53,8 @@ export interface Job<I = unknown, O = unknown> extends JobOptions {
 /** Jobs by module, then by name: how a thread finds the function after importing the module. */
 interface Defined {
   readonly modules: Map<string, Map<string, Job>>
+  /** Where each job was defined. Another version of the package may know nothing of it. */
+  definitions?: WeakMap<Job, Definition>
   /** Called after each definition. Set by the entry of a thread. */
   onDefine: (() => void) | undefined
 }
@@ -67,7 +70,9 @@ const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefi
  * A job with `place: 'thread'` is defined at the top level of its module and names that module, so
  * that a thread can import it. Moving a job to another place is changing one word.
  *
- * @throws `HDL_THREAD_MODULE` when a job that leaves the loop does not say where it is defined.
+ * @throws `HDL_THREAD_MODULE` when a job that leaves the loop does not say where it is defined;
+ *   `HDL_DUPLICATE_JOB` when its module has a job of that name already, and one of the two leaves
+ *   the loop: a thread would find only one of them.
  * @example
  * const square = job({ name: 'square' }, (n: number) => n * n)
  */
@@ -78,13 +83,27 @@ export function job<I, O>(options: JobOptions, run: JobFunction<I, O>): Job<I, O
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })
   }
   const made: Job<I, O> = { ...options, place, run }
-  if (options.module !== undefined) {
-    let jobs = defined.modules.get(options.module)
-    if (jobs === undefined) defined.modules.set(options.module, (jobs = new Map()))
-    jobs.set(options.name, made as Job)
-    defined.onDefine?.()
-  }
+  if (options.module !== undefined) define(options.module, made as Job)
   return made
+}
+
+function define(module: string, made: Job): void {
+  let jobs = defined.modules.get(module)
+  if (jobs === undefined) defined.modules.set(module, (jobs = new Map()))
+  const definitions = (defined.definitions ??= new WeakMap())
+  const definition = locateDefinition(module)
+  const earlier = jobs.get(made.name)
+  // Two loop jobs of one name harm nobody: they are called directly and never looked up.
+  if (earlier !== undefined && (earlier.place !== 'loop' || made.place !== 'loop')) {
+    const known = definitions.get(earlier)
+    const conflict = known && describeConflict(known, definition)
+    if (conflict !== undefined) {
+      throw new HeddleError('HDL_DUPLICATE_JOB', { job: made.name, module, ...conflict })
+    }
+  }
+  definitions.set(made, definition)
+  jobs.set(made.name, made)
+  defined.onDefine?.()
 }
 
 /** The jobs a module has defined so far in this thread. */

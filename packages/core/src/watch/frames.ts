@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url'
-import { getCallSites, type CallSiteObject } from 'node:util'
+import type { CallSiteObject } from 'node:util'
+import { currentCallSites, formatPosition } from '../kernel/call-site.ts'
 
 /** Deep enough to reach user code below a parser's or a renderer's own recursion. */
 const deepestLook = 100
@@ -7,12 +7,8 @@ const deepestLook = 100
 /** The watch itself stands on top of the stack, and where runBlamed() is: nobody wants to see that. */
 const ownFolder = new URL('.', import.meta.url).href
 
-function place(file: string): string {
-  return file.startsWith('file:') ? fileURLToPath(file) : file
-}
-
 function format(site: CallSiteObject): string {
-  const position = `${place(site.scriptName)}:${site.lineNumber}:${site.columnNumber}`
+  const position = formatPosition(site)
   return site.functionName === '' ? position : `${site.functionName} (${position})`
 }
 
@@ -35,5 +31,5 @@ export function shortenStack(sites: readonly CallSiteObject[], limit: number): s
 
 /** The stack of the code that runs now, or that was interrupted for this call. */
 export function currentStack(limit: number): string[] {
-  return shortenStack(getCallSites(deepestLook), limit)
+  return shortenStack(currentCallSites(deepestLook), limit)
 }

@@ -100,3 +100,14 @@ test('a module that never finishes gives out what it has defined when its time i
     return true
   })
 })
+
+test('a module with two jobs of one name fails in the thread with both places', async () => {
+  await using pool = new ThreadPool({ threads: 1 })
+  const duplicate = fixture('duplicate')
+  await assert.rejects(pool.run({ module: duplicate, job: 'same', input: 0 }), (error) => {
+    assert.ok(isError(error, 'HDL_THREAD_IMPORT'))
+    assert.match(error.message, /duplicate\.ts:6:\d+ and at .*duplicate\.ts:7:\d+/)
+    assert.ok(isError(error.cause, 'HDL_DUPLICATE_JOB'))
+    return true
+  })
+})
