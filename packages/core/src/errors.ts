@@ -513,8 +513,26 @@ export const errorTable = {
   HDL_PLAN_STALE: entry(
     false,
     (p: { restored: readonly string[] }) =>
-      `The plan was made before manifests were restored that a killed release had left pinned: ${list(p.restored, (file) => file)}`,
-    'Make the plan again; they are restored now, and nothing has been uploaded.',
+      `The plan was made before files were repaired that a killed release had left changed: ${list(p.restored, (file) => file)}`,
+    'Make the plan again; they are repaired now, and nothing has been uploaded.',
+  ),
+  HDL_CHANGES_PENDING: entry(
+    false,
+    (p: { packages: readonly string[] }) =>
+      `Changesets wait for their versions, which no manifest has yet: ${list(p.packages, (each) => each)}`,
+    'Run `heddle release version`: it writes versions and changelogs and commits them. Or publish the versions of the manifests with `--from manifests`.',
+  ),
+  HDL_TREE_DIRTY: entry(
+    false,
+    (p: { files: readonly string[] }) =>
+      `The work tree differs from its commit in ${p.files.length === 1 ? 'one file' : `${p.files.length} files`}: ${list(p.files.slice(0, 10), (file) => file.trim())}`,
+    'Commit or stash the changes. `publish --allow-dirty` publishes them all the same; the Git tags then stand for a commit without them.',
+  ),
+  HDL_VERSION_EDITED: entry(
+    false,
+    (p: { path: string; intent: string }) =>
+      `${p.path} was edited after \`heddle release version\` was cut short: what ${p.intent} has noted cannot be finished.`,
+    'Restore the file with `git checkout` and run the command again, or delete the note to keep the tree as it is.',
   ),
   HDL_HISTORY_CUT: entry(
     false,

@@ -3,6 +3,7 @@ export type {
   Ecosystem,
   InternalDependency,
   PackedPackage,
+  PlannedChange,
   PlannedPackage,
   PlanStatus,
   ReleaseOutcome,
@@ -40,6 +41,14 @@ export { pypiRegistry, type PypiRegistryOptions } from './registry/pypi/pypi-reg
 export { publishOnce, type PublishOptions, type PublishResult } from './registry/reconcile.ts'
 export type { Registry, Standing, VersionOnRegistry } from './registry/registry.ts'
 export { waitVisible, type Visibility, type VisibleOptions } from './registry/visible.ts'
+
+// version/: versions in the repository.
+export {
+  versionRelease,
+  type VersionedPackage,
+  type VersionOptions,
+  type VersionReport,
+} from './version/version.ts'
 
 // stages/, report/, rollback/: the release itself.
 export { releaseFolder, type ReleaseFolder } from './lock/release-folder.ts'

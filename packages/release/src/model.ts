@@ -45,6 +45,13 @@ export interface Workspace {
 
 export type PlanStatus = 'included' | 'unchanged' | 'private' | 'excluded'
 
+/** One change that a new version is made of, for its changelog. */
+export interface PlannedChange {
+  readonly bump: 'major' | 'minor' | 'patch'
+  /** One or more lines, as the author wrote them. */
+  readonly text: string
+}
+
 export interface PlannedPackage {
   readonly package: WorkspacePackage
   /** The version that will be published, or the one it stays at. */
@@ -60,6 +67,8 @@ export interface PlannedPackage {
   readonly tag: string
   /** Who may see it, where the plan or the manifest says so. */
   readonly access?: 'public' | 'restricted'
+  /** What changed since the last version, where the source of the plan knows it. */
+  readonly changes?: readonly PlannedChange[]
 }
 
 export interface ReleasePlan {

@@ -33,12 +33,19 @@ export interface PublishFlags extends PlanFlags {
   readonly otp?: string
 }
 
+export interface VersionFlags extends PlanFlags {
+  readonly dryRun?: boolean
+  readonly commit: boolean
+  readonly changelog: boolean
+  readonly message?: string
+}
+
 export interface RollbackFlags extends PlanFlags {
   readonly yes?: boolean
   readonly message?: string
 }
 
-/** `heddle release [plan|publish|status|rollback]` */
+/** `heddle release [plan|version|publish|status|rollback]` */
 export function releaseCommand(): Command {
   const release = new Command('release')
     .description(
@@ -48,9 +55,10 @@ export function releaseCommand(): Command {
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  $ heddle release plan\n  $ heddle release publish --dry-run\n  $ heddle release publish',
+      '\nExamples:\n  $ heddle release plan\n  $ heddle release version\n  $ heddle release publish --dry-run\n  $ heddle release publish',
     )
   release.addCommand(planCommand())
+  release.addCommand(versionCommand())
   release.addCommand(publishCommand())
   release.addCommand(statusCommand())
   release.addCommand(rollbackCommand())
@@ -92,6 +100,32 @@ function planCommand(): Command {
     .action(async (flags: PlanFlags & { readonly format: PlanFormat }) => {
       const { printPlan } = await import('../release/plan.ts')
       await printPlan(flags)
+    })
+}
+
+function versionCommand(): Command {
+  return withPlanFlags(new Command('version'))
+    .summary('write versions and changelogs from changesets or commits, and commit them')
+    .description(
+      'Write the versions that changesets (or, with --from commits, commit messages)\n' +
+        'ask for: manifests, lock file and changelogs; remove the changesets that are\n' +
+        'used up; make one commit of it. Running it again after a crash finishes it.',
+    )
+    .option('--dry-run', 'print what would be written, and write nothing')
+    .option('--no-commit', 'leave the changes in the work tree')
+    .option('--no-changelog', 'write no changelogs')
+    .option('-m, --message <text>', 'the first line of the commit')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ heddle release version\n  $ heddle release version --from commits --preid rc',
+    )
+    .addHelpText(
+      'after',
+      exitCodeHelp({ 0: 'versions are written, or there is nothing to do', 1: '', 2: '' }),
+    )
+    .action(async (flags: VersionFlags) => {
+      const { version } = await import('../release/version.ts')
+      await version(flags)
     })
 }
 

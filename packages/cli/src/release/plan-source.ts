@@ -17,7 +17,11 @@ import {
 import type { PlanFlags } from '../commands/release.ts'
 
 /** With `onRegistry`, what is needed and not released with it must be there. */
-export async function readPlan(flags: PlanFlags, onRegistry?: OnRegistry): Promise<ReleasePlan> {
+export async function readPlan(
+  flags: PlanFlags,
+  onRegistry?: OnRegistry,
+  purpose: 'publish' | 'version' = 'publish',
+): Promise<ReleasePlan> {
   const workspace = await readWorkspace(process.cwd())
   const options: PlanOptions = {
     ...(flags.include !== undefined && { include: flags.include }),
@@ -35,6 +39,7 @@ export async function readPlan(flags: PlanFlags, onRegistry?: OnRegistry): Promi
     case 'commits':
       return planFromCommits(workspace, {
         ...options,
+        purpose,
         ...(flags.preid !== undefined && { prerelease: flags.preid }),
       })
     case 'publish-plan':

@@ -28,7 +28,7 @@ const commands = [
   'serve',
   'analyze',
   'doctor',
-  ...['plan', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
+  ...['plan', 'version', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
   ...['list', 'show', 'timeline', 'compare', 'export'].map((name) => `runs ${name}`),
 ]
 

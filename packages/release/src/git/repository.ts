@@ -33,6 +33,19 @@ export class Repository {
     return text.split('\n').filter((line) => line !== '')
   }
 
+  /** Those of these files, from the root of the workspace, that differ from the commit. */
+  async changesOf(files: readonly string[], wait: WaitOptions = {}): Promise<string[]> {
+    const text = await git(this.#root, ['status', '--porcelain', '--', ...files], wait)
+    return text.split('\n').filter((line) => line !== '')
+  }
+
+  /** Commits these files as they are, the removed ones too, and returns the new commit. */
+  async commit(files: readonly string[], message: string, wait: WaitOptions = {}): Promise<string> {
+    await git(this.#root, ['update-index', '--add', '--remove', '--', ...files], wait)
+    await git(this.#root, ['commit', '--quiet', '--message', message], wait)
+    return (await git(this.#root, ['rev-parse', '--verify', 'HEAD'], wait)).trim()
+  }
+
   /** Tags by name, with the commit each stands for. */
   async tags(wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
     const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'

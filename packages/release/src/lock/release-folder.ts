@@ -14,6 +14,8 @@ export interface ReleaseFolder {
   readonly pins: string
   /** Archives of the release under way. */
   readonly packed: string
+  /** The note of `heddle release version` while it writes files. */
+  readonly versions: string
 }
 
 /**
@@ -31,6 +33,7 @@ export async function releaseFolder(root: string, signal?: AbortSignal): Promise
     journal: path.join(folder, 'releases.db'),
     pins: path.join(folder, 'pins'),
     packed: path.join(folder, 'packed'),
+    versions: path.join(folder, 'version.json'),
   }
 }
 

@@ -7,8 +7,12 @@ function isSimple(range: string): boolean {
   return simple.test(range) || partial.test(range)
 }
 
-/** The same kind of range for another version: `^1.2.3` → `^2.0.0`, `1.x` → `2.x`. */
-function likewise(range: string, version: string): string {
+/**
+ * The same kind of range for another version: `^1.2.3` → `^2.0.0`, `1.x` → `2.x`. Undefined for ranges
+ * with several parts.
+ */
+export function likewise(range: string, version: string): string | undefined {
+  if (!isSimple(range)) return undefined
   const whole = simple.exec(range)?.groups
   if (whole !== undefined) return `${whole['operator']}${version}`
   const parts = partial.exec(range)!.groups!
@@ -34,5 +38,5 @@ export function movedRange(range: string, current: string, planned: string): str
   // Tags such as `next`, addresses, repositories.
   if (allowed === null || semver.satisfies(planned, allowed)) return range
   if (!semver.satisfies(current, allowed)) return range
-  return isSimple(range.trim()) ? likewise(range.trim(), planned) : undefined
+  return likewise(range.trim(), planned)
 }

@@ -3,6 +3,7 @@ import { HeddleError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import { isFields } from '../manifest/local-range.ts'
 import type {
+  PlannedChange,
   PlannedPackage,
   PlanStatus,
   ReleasePlan,
@@ -40,6 +41,7 @@ export interface Decision {
   readonly reason: string
   readonly tag?: string | undefined
   readonly access?: 'public' | 'restricted' | undefined
+  readonly changes?: readonly PlannedChange[] | undefined
 }
 
 /** How many packages the registry is asked about at the same time. */
@@ -89,6 +91,7 @@ export async function assemblePlan(
       level: levels.get(name) ?? 0,
       tag: options.tag ?? decision.tag ?? tagOf(each, version),
       ...(access === undefined ? {} : { access }),
+      ...(decision.changes !== undefined && { changes: decision.changes }),
     })
   }
   const warnings = [...(workspace.warnings ?? []), ...told]

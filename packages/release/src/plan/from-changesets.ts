@@ -1,9 +1,9 @@
 import { cancelled } from '@heddle/core/lowlevel'
-import type { ReleasePlan, Workspace } from '../model.ts'
+import type { PlannedChange, ReleasePlan, Workspace } from '../model.ts'
 import { Problems } from '../workspace/problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 import { readConfig } from './changesets/config.ts'
-import { readIntents, type Intent } from './changesets/intents.ts'
+import { readIntents, type Intent, type PreState } from './changesets/intents.ts'
 import { ChangesetReleases } from './changesets/releases.ts'
 
 /**
@@ -38,9 +38,24 @@ export async function planFromChangesets(
   }
   for (const { name, version, reason } of releases.from(intents)) {
     const tag = pre?.mode === 'pre' ? pre.tag : undefined
-    decisions.set(name, { version, isReleased: true, reason, tag, access: config.access })
+    const changes = changesOf(name, intents, pre)
+    decisions.set(name, { version, isReleased: true, reason, tag, access: config.access, changes })
   }
   return assemblePlan(workspace, 'changesets', decisions, options)
+}
+
+/** What the intents of this release say about a package. A release after prereleases repeats theirs. */
+function changesOf(
+  name: string,
+  intents: readonly Intent[],
+  pre: PreState | undefined,
+): PlannedChange[] {
+  const isPre = pre?.mode === 'pre'
+  return intents.flatMap(({ bumps, text, id, isUsed }): PlannedChange[] => {
+    const bump = bumps.get(name)
+    if (bump === undefined || bump === 'none' || (isPre && isUsed)) return []
+    return [{ bump, text: text === '' ? id : text }]
+  })
 }
 
 /** An intent is used up as a whole, so the part for ignored packages would be lost. */

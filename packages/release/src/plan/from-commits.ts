@@ -9,11 +9,15 @@
  *  P4  Whoever needs a released package, directly or not, is released too, as a patch at least.
  *  P5  In a shallow clone a plan is made only if what is missing cannot change it.
  *
- * It is not meant to replace a versioning tool: no changelogs, no commits, no tags are made.
+ *  P6  A version that a commit has made (the trailer of `heddle release version`) is made once: later
+ *      plans count from that commit, and a plan to publish releases it as it is.
+ *
+ * It writes nothing: `heddle release version` does.
  */
 import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
-import type { ReleasePlan, Workspace, WorkspacePackage } from '../model.ts'
+import type { PlannedChange, ReleasePlan, Workspace, WorkspacePackage } from '../model.ts'
+import { versionTrailer } from '../version/trailer.ts'
 import { compareText } from '../workspace/problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 import { bumpOf } from './commits/conventional.ts'
@@ -41,6 +45,11 @@ export interface CommitPlanOptions extends PlanOptions {
   readonly mode?: 'independent' | 'synchronised'
   /** Where to count from for packages that were never tagged. */
   readonly since?: string
+  /**
+   * What the plan is for. `publish` (default): a version that `heddle release version` has committed and
+   * that has no tag yet is released as it is. `version`: such a version is made already.
+   */
+  readonly purpose?: 'publish' | 'version'
   readonly kernel?: Kernel
 }
 
@@ -49,6 +58,7 @@ interface Draft {
   readonly last: LastRelease
   bump: Bump
   reason: string
+  changes: PlannedChange[]
 }
 
 /**
@@ -71,7 +81,8 @@ export async function planFromCommits(
   checkOptions(options)
   const git = new Git(workspace.root, { signal, kernel })
   const tags = await git.tags()
-  const half = await halfReleased(git, tags, workspace, options)
+  const half =
+    options.purpose === 'version' ? undefined : await halfReleased(git, tags, workspace, options)
   const { decisions, told } = half ?? (await decide(git, tags, workspace, options))
   return assemblePlan(workspace, 'commits', decisions, options, told)
 }
@@ -118,13 +129,16 @@ async function decide(
 ): Promise<Decided> {
   const { prerelease, mode = 'independent', since } = options
   const isShared = mode === 'synchronised' || workspace.tool === 'single'
-  const tags = new ReleaseTags(found)
+  const made = await git.versionCommits(versionTrailer)
+  const isTagged = new Set(found.map(({ name }) => name))
+  const pending = made.filter(({ name }) => !isTagged.has(name))
+  const tags = new ReleaseTags([...found, ...pending])
   const start = since === undefined ? undefined : await git.resolve(since)
   const drafts = new Map<string, Draft>()
   for (const each of workspace.packages.values()) {
     if (each.isPrivate) continue
     const last = tags.lastOf(each, isShared, prerelease !== undefined)
-    drafts.set(each.name, { package: each, last, bump: 'none', reason: 'no changes' })
+    drafts.set(each.name, { package: each, last, bump: 'none', reason: 'no changes', changes: [] })
   }
   const changes = await changesSince(git, workspace, [...drafts.values()], start, options)
   for (const draft of drafts.values())
@@ -140,12 +154,33 @@ async function decide(
     const { package: each, last, bump, reason } = draft
     const current = shared?.get(each.ecosystem) ?? last.current
     const isNew = start === undefined && (shared === undefined ? isAsWritten(draft) : areNew)
+    const isMade = bump === 'none' && isPending(each, pending)
+    if (isMade && options.purpose !== 'version') {
+      decisions.set(each.name, {
+        version: each.version,
+        isReleased: true,
+        reason: 'its version was committed',
+        tag: prerelease,
+      })
+      continue
+    }
     const version = isNew
       ? firstVersion(each.ecosystem, current, prerelease)
       : nextVersion(each.ecosystem, current, bump, prerelease)
-    decisions.set(each.name, { version, isReleased: bump !== 'none', reason, tag: prerelease })
+    decisions.set(each.name, {
+      version,
+      isReleased: bump !== 'none',
+      reason,
+      tag: prerelease,
+      changes: draft.changes,
+    })
   }
   return { decisions, told: all.flatMap(missingTag) }
+}
+
+/** P6: the version of the manifest was made by a commit and has no tag yet. */
+function isPending({ name, version }: WorkspacePackage, pending: readonly Tag[]): boolean {
+  return pending.some((each) => each.name === `${name}@${version}`)
 }
 
 /** Somebody raised the version without a tag: it is not known what it holds. */
@@ -236,6 +271,7 @@ function count(
   for (const { change, title } of changes) {
     const bump = bumpOf(change, isInitialDevelopment(last.current), options.majorOnZero ?? false)
     titles++
+    if (bump !== 'none') draft.changes.push({ bump, text: title })
     if (biggerBump(draft.bump, bump) === draft.bump) continue
     draft.bump = bump
     draft.reason = title

@@ -10,6 +10,8 @@
  *  L3  The same plan from the same commit goes on where the last release of it stopped, without being
  *      asked to; any other plan is a release of its own.
  *  L4  What the report says of a package is what its registry holds at the end.
+ *  L5  Nothing is published from changesets that no version was made of: their next release would get
+ *      the same versions, and be taken for published.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
@@ -27,8 +29,10 @@ import { Repository } from '../git/repository.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
+import { versionChange } from '../plan/output/order.ts'
 import type { Registry } from '../registry/registry.ts'
 import { makeReport, type ReleaseReport } from '../report/report.ts'
+import { finishVersions } from '../version/write-files.ts'
 import { readEarlier } from './earlier.ts'
 import { expand } from './expand.ts'
 import { resourcesOf, type ReleaseOptions } from './options.ts'
@@ -56,7 +60,10 @@ export async function publishRelease(
   await mkdir(folder.folder, { recursive: true })
   await using _lock = await holdLock(folder.lock, { command: 'heddle release publish', kernel })
   const recovered = await recoverPins(folder)
-  const plan = recovered.restored.length === 0 ? given : await planAgain(recovered, options)
+  const versioned = await finishVersions(root, folder, wait)
+  const repaired = [...recovered.restored, ...(versioned?.files ?? [])]
+  const plan = repaired.length === 0 ? given : await planAgain(repaired, options)
+  refusePending(plan)
   requireInstallable(plan)
 
   const repository = await Repository.open(root, wait)
@@ -134,7 +141,19 @@ async function recoverPins(folder: ReleaseFolder): Promise<Recovery> {
   return recover(folder.pins)
 }
 
-async function planAgain({ restored }: Recovery, { replan }: ReleaseOptions): Promise<ReleasePlan> {
+/** L5: what changesets say is released by a version that is in the repository. */
+function refusePending({ source, packages }: ReleasePlan): void {
+  if (source !== 'changesets') return
+  const included = [...packages.values()].filter(({ status }) => status === 'included')
+  if (included.length === 0) return
+  const waiting = included.map((each) => `${each.package.name} ${versionChange(each)}`)
+  throw new HeddleError('HDL_CHANGES_PENDING', { packages: waiting })
+}
+
+async function planAgain(
+  restored: readonly string[],
+  { replan }: ReleaseOptions,
+): Promise<ReleasePlan> {
   if (replan === undefined) throw new HeddleError('HDL_PLAN_STALE', { restored })
   return replan()
 }

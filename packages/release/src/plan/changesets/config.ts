@@ -21,6 +21,10 @@ export interface ChangesetsConfig {
   /** Whether ranges without `workspace:` are somebody else's business. */
   readonly workspaceProtocolOnly: boolean
   readonly access: 'public' | 'restricted' | undefined
+  /** Whether packages get a CHANGELOG.md. */
+  readonly changelog: boolean
+  /** Where changesets of a prerelease wait for the release: a folder (version 3), or a list in pre.json. */
+  readonly usedIn: 'folder' | 'list'
 }
 
 /**
@@ -62,6 +66,8 @@ export async function readConfig(
     peers: peerRule(isOld, experimental['onlyUpdatePeerDependentsWhenOutOfRange'] === true),
     workspaceProtocolOnly: config.fields['bumpVersionsWithWorkspaceProtocolOnly'] === true,
     access: access === 'public' || access === 'restricted' ? access : undefined,
+    changelog: config.fields['changelog'] !== false,
+    usedIn: isOld ? 'list' : 'folder',
   }
 }
 

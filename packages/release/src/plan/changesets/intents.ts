@@ -14,6 +14,8 @@ export interface Intent {
   readonly bumps: ReadonlyMap<string, Bump>
   /** The first line of what was written about it. */
   readonly summary: string
+  /** All that was written about it. */
+  readonly text: string
   /** Whether an earlier prerelease has been made of it. */
   readonly isUsed: boolean
 }
@@ -140,5 +142,6 @@ function parseIntent(
       found.set(name, bump as Bump)
     }
   }
-  return { id, file, bumps: found, summary: body.trim().split('\n')[0]!.trim(), isUsed }
+  const written = body.trim()
+  return { id, file, bumps: found, summary: written.split('\n')[0]!.trim(), text: written, isUsed }
 }

@@ -50,6 +50,23 @@ export class Git {
     })
   }
 
+  /** Versions that commits say to have made, in a trailer of this name: as tags on those commits. */
+  async versionCommits(trailer: string): Promise<Tag[]> {
+    const format = `--format=%H%x00%(trailers:key=${trailer},valueonly,separator=%x20,unfold)`
+    const lines = await this.#lines(
+      'log',
+      `--grep=^${trailer}: `,
+      '--no-color',
+      format,
+      'HEAD',
+      '--',
+    )
+    return lines.flatMap((line) => {
+      const [commit = '', names = ''] = line.split('\0')
+      return names.split(' ').flatMap((name) => (name === '' ? [] : [{ name, commit }]))
+    })
+  }
+
   /** The commit that a name of the user means. */
   async resolve(name: string): Promise<string> {
     try {

@@ -66,12 +66,15 @@ const scenes: fc.Arbitrary<Scene> = fc
         peers,
         workspaceProtocolOnly: false,
         access: undefined,
+        changelog: true,
+        usedIn: 'folder' as const,
       },
       intents: intents.map((bumps, i) => ({
         id: `i${i}`,
         file: `i${i}.md`,
         bumps: new Map(bumps.map(([at, kind]) => [nameOf(at), kind])),
         summary: '',
+        text: '',
         isUsed: false,
       })),
     }

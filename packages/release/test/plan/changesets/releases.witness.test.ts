@@ -133,6 +133,7 @@ test('property: random workspaces get the versions that Changesets 3 gives them'
         intents.map(({ id, isUsed, bumps }) => ({
           id: isUsed ? `pre/${id}` : id,
           summary: '',
+          text: '',
           releases: Array.from(bumps, ([name, type]) => ({ name, type })),
         })),
         {
@@ -171,9 +172,11 @@ test('property: random workspaces get the versions that Changesets 3 gives them'
           peers: 'patch-when-out-of-range',
           workspaceProtocolOnly: scene.isProtocolOnly,
           access: undefined,
+          changelog: true,
+          usedIn: 'folder' as const,
         },
         pre,
-      ).from(intents.map((intent) => ({ ...intent, file: '', summary: '' })))
+      ).from(intents.map((intent) => ({ ...intent, file: '', summary: '', text: '' })))
       assert.deepEqual(
         Object.fromEntries(ours.map(({ name, version }) => [name, version])),
         Object.fromEntries(theirs),

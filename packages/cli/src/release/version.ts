@@ -1,0 +1,44 @@
+import {
+  planFromChangesets,
+  readWorkspace,
+  versionRelease,
+  type ReleasePlan,
+} from '@heddle/release'
+import type { VersionFlags } from '../commands/release.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { plural } from '../view/format.ts'
+import { span } from '../view/line.ts'
+import { printable } from '../view/text.ts'
+import { answering } from './answering.ts'
+import { readPlan } from './plan-source.ts'
+
+/** `heddle release version` from the flags to the exit code. */
+export async function version(flags: VersionFlags): Promise<void> {
+  await answering(flags, async ({ tell, result }) => {
+    const say = (text: string): void => tell([[span(printable(text))]])
+    const { root } = await readWorkspace(process.cwd())
+    const report = await versionRelease(root, {
+      plan: () => planVersions(flags),
+      commit: flags.commit,
+      changelog: flags.changelog,
+      dryRun: flags.dryRun ?? false,
+      ...(flags.message !== undefined && { message: flags.message }),
+    })
+    const { packages, files, commit, isFinished } = report
+    const isDryRun = flags.dryRun === true
+    for (const { name, from, version: to } of packages) say(`${name}  ${from} → ${to}`)
+    if (isFinished) say('Finished the versions that an earlier call had begun to write.')
+    else if (packages.length === 0) say('There is nothing to make versions of.')
+    if (files.length > 0)
+      say(`${plural(files.length, 'file')} ${isDryRun ? 'would change' : 'changed'}`)
+    if (commit !== undefined) say(`committed ${commit.slice(0, 12)}`)
+    result({ ...report, isDryRun })
+    return exitCodes.ok
+  })
+}
+
+/** Changesets, unless another source is named. */
+async function planVersions(flags: VersionFlags): Promise<ReleasePlan> {
+  if (flags.from !== undefined) return readPlan(flags, undefined, 'version')
+  return planFromChangesets(await readWorkspace(process.cwd()), {})
+}

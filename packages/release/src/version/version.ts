@@ -1,0 +1,89 @@
+/** `heddle release version`: from changesets or commits to versions in the repository. */
+import { mkdir } from 'node:fs/promises'
+import { HeddleError } from '@heddle/core'
+import { holdLock, type WaitOptions } from '@heddle/core/lowlevel'
+import { Repository } from '../git/repository.ts'
+import { releaseFolder } from '../lock/release-folder.ts'
+import type { ReleasePlan } from '../model.ts'
+import { inReleaseOrder } from '../plan/output/order.ts'
+import { dirtyTree } from '../preflight/work-tree.ts'
+import { isVersioned } from './manifest-edits.ts'
+import { versionFiles } from './plan-files.ts'
+import { versionTrailer } from './trailer.ts'
+import { finishVersions, writeVersions } from './write-files.ts'
+
+export interface VersionOptions extends WaitOptions {
+  /** Makes the plan. Called when nothing of an earlier call is left to finish. */
+  readonly plan: () => Promise<ReleasePlan>
+  /** Commits the changes. Default true, where there is a repository. */
+  readonly commit?: boolean
+  /** The first line of the commit. Default `Release a@1.1.0, b@2.0.0`. */
+  readonly message?: string
+  readonly changelog?: boolean
+  /** Returns what would be written, and writes nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface VersionedPackage {
+  readonly name: string
+  readonly from: string
+  readonly version: string
+}
+
+export interface VersionReport {
+  readonly ok: true
+  readonly packages: readonly VersionedPackage[]
+  readonly files: readonly string[]
+  readonly commit: string | undefined
+  /** Whether this call only finished one that was cut short. */
+  readonly isFinished: boolean
+}
+
+/**
+ * Writes versions, ranges, lock files and changelogs, removes the changesets that are used up, and
+ * commits all of it. Killed at any moment, the same call finishes it and makes nothing twice.
+ *
+ * *Cancellation*: what was begun is finished by the next call.
+ * @throws `HDL_TREE_DIRTY` when there are other changes; `HDL_LOCKED`; `HDL_VERSION_EDITED`.
+ */
+export async function versionRelease(
+  root: string,
+  options: VersionOptions,
+): Promise<VersionReport> {
+  const { commit = true, dryRun = false, changelog = true } = options
+  const wait: WaitOptions = options.signal === undefined ? {} : { signal: options.signal }
+  const folder = await releaseFolder(root, options.signal)
+  await mkdir(folder.folder, { recursive: true })
+  await using _lock = await holdLock(folder.lock, { command: 'heddle release version' })
+  const finished = await finishVersions(root, folder, wait)
+  if (finished !== undefined) return { ok: true, packages: [], ...finished, isFinished: true }
+  const repository = await Repository.open(root, wait)
+  const changed = commit && !dryRun ? await dirtyTree(repository, wait) : undefined
+  if (changed !== undefined) throw new HeddleError('HDL_TREE_DIRTY', { files: changed })
+  const plan = await options.plan()
+  const packages = inReleaseOrder(plan)
+    .filter(isVersioned)
+    .map(({ package: { name, version: from }, version }) => ({ name, from, version }))
+  const files = packages.length === 0 ? [] : await versionFiles(plan, { changelog })
+  const names = files.map(({ file }) => file)
+  if (dryRun || packages.length === 0) {
+    return { ok: true, packages, files: names, commit: undefined, isFinished: false }
+  }
+  const written = await writeVersions(
+    plan.workspace.root,
+    folder,
+    {
+      base: repository?.head ?? null,
+      message: commit ? messageOf(packages, options.message) : null,
+      files,
+    },
+    wait,
+  )
+  return { ok: true, packages, ...written, isFinished: false }
+}
+
+function messageOf(packages: readonly VersionedPackage[], first: string | undefined): string {
+  const all = packages.map(({ name, version }) => `${name}@${version}`)
+  const short = all.length <= 3 ? all.join(', ') : `${all.length} packages`
+  return `${first ?? `Release ${short}`}\n\n${versionTrailer}: ${all.join(' ')}\n`
+}

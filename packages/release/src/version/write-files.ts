@@ -1,0 +1,155 @@
+/**
+ * Changing several files of a repository and committing them, so that kill -9 at any moment leaves
+ * something that the same command finishes.
+ *
+ *   (nothing) ──note──▶ intended ──each file──▶ written ──git commit──▶ committed ──▶ (nothing)
+ *                          └───────── the next command resumes here ────────┘
+ *
+ * The note `version.json` beside the journal holds every file with its hash before and its whole text
+ * after the change. Why a note and not the commit alone: between the first changed file and the commit
+ * the work tree is dirty, and only the note distinguishes that from edits of the user.
+ *
+ * Invariants, quoted by the tests:
+ *  W1  No file is changed before the note is durable; the note is removed after the commit.
+ *  W2  A file is changed only from the text that was read to the text that was noted. Any other text is
+ *      an edit of the user: HDL_VERSION_EDITED, and nothing is overwritten.
+ *  W3  There is one commit for one note, also when the process dies between commit and removal.
+ */
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { HeddleError } from '@heddle/core'
+import { writeAtomic, type WaitOptions } from '@heddle/core/lowlevel'
+import { Repository } from '../git/repository.ts'
+import type { ReleaseFolder } from '../lock/release-folder.ts'
+
+export interface FileChange {
+  /** From the root of the workspace, with `/`. */
+  readonly file: string
+  /** SHA-256 of what was read; null where there was no file. */
+  readonly before: string | null
+  /** null removes the file. */
+  readonly after: string | null
+}
+
+export interface VersionNote {
+  /** The commit that was read; null outside of a repository. */
+  readonly base: string | null
+  /** The message of the commit; null commits nothing. */
+  readonly message: string | null
+  readonly files: readonly FileChange[]
+}
+
+export interface Finished {
+  /** The new commit, where there is one. */
+  readonly commit: string | undefined
+  readonly files: readonly string[]
+}
+
+export function hashOf(text: string | Uint8Array): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/**
+ * Notes the changes, makes them and commits them.
+ *
+ * *Cancellation*: ends between two files; the next call of {@link finishVersions} does the rest.
+ * @throws `HDL_VERSION_EDITED`, `HDL_STORE_FAILED`, `HDL_COMMAND_FAILED` when Git refuses the commit.
+ */
+export async function writeVersions(
+  root: string,
+  folder: ReleaseFolder,
+  note: VersionNote,
+  wait: WaitOptions = {},
+): Promise<Finished> {
+  await mkdir(folder.folder, { recursive: true })
+  await writeAtomic(folder.versions, JSON.stringify(note))
+  return (await finishVersions(root, folder, wait))!
+}
+
+/**
+ * Finishes what a killed process has noted. Undefined when there is nothing to finish. The caller holds
+ * the lock of the release.
+ *
+ * *Cancellation*: as {@link writeVersions}.
+ */
+export async function finishVersions(
+  root: string,
+  folder: ReleaseFolder,
+  wait: WaitOptions = {},
+): Promise<Finished | undefined> {
+  const note = await readNote(folder)
+  if (note === undefined) return undefined
+  const files = note.files.map(({ file }) => file)
+  const repository = await Repository.open(root, wait)
+  const head = repository?.head ?? null
+  if (head !== note.base) {
+    const standing = await Promise.all(note.files.map((each) => standingOf(root, each)))
+    const isWritten = standing.every((each) => each === 'after')
+    const changed = isWritten ? await repository?.changesOf(files, wait) : []
+    // Somebody has moved the branch: the note is about a tree that is not here any more.
+    const isObsolete = standing.every((each) => each !== 'after')
+    if (!isWritten && !isObsolete) throw editedError(root, folder, note, standing)
+    if (isObsolete || changed?.length === 0) {
+      await rm(folder.versions, { force: true })
+      return isObsolete ? undefined : { commit: head ?? undefined, files }
+    }
+  }
+  for (const each of note.files) await apply(root, folder, each)
+  let commit: string | undefined
+  if (note.message !== null && repository !== undefined) {
+    commit = await repository.commit(files, note.message, wait)
+  }
+  await rm(folder.versions, { force: true })
+  return { commit, files }
+}
+
+async function readNote(folder: ReleaseFolder): Promise<VersionNote | undefined> {
+  try {
+    return JSON.parse(await readFile(folder.versions, 'utf8')) as VersionNote
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+type FileStanding = 'before' | 'after' | 'other'
+
+async function standingOf(
+  root: string,
+  { file, before, after }: FileChange,
+): Promise<FileStanding> {
+  const found = await readFile(path.join(root, file)).then(
+    hashOf,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    },
+  )
+  if (found === (after === null ? null : hashOf(after))) return 'after'
+  return found === before ? 'before' : 'other'
+}
+
+/** W2 */
+async function apply(root: string, folder: ReleaseFolder, change: FileChange): Promise<void> {
+  const standing = await standingOf(root, change)
+  if (standing === 'after') return
+  const full = path.join(root, change.file)
+  if (standing === 'other') {
+    throw new HeddleError('HDL_VERSION_EDITED', { path: full, intent: folder.versions })
+  }
+  if (change.after === null) return rm(full)
+  await mkdir(path.dirname(full), { recursive: true })
+  await writeAtomic(full, change.after)
+}
+
+function editedError(
+  root: string,
+  folder: ReleaseFolder,
+  note: VersionNote,
+  standing: readonly FileStanding[],
+): HeddleError {
+  const at = standing.findIndex((each) => each !== 'after')
+  const file = path.join(root, note.files[at]!.file)
+  return new HeddleError('HDL_VERSION_EDITED', { path: file, intent: folder.versions })
+}
