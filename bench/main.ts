@@ -6,7 +6,16 @@
  */
 import { availableParallelism, cpus } from 'node:os'
 import { parseArguments, usage, type Arguments } from './harness/arguments.ts'
-import type { Entrant, Row, RowResult, Suite, Surroundings } from './harness/row.ts'
+import { describeLoad, holdMachine, machineLoad } from './harness/machine-lock.ts'
+import type {
+  Entrant,
+  Machine,
+  MeasuredRow,
+  Row,
+  RowResult,
+  Suite,
+  Surroundings,
+} from './harness/row.ts'
 import { runRow } from './harness/runner.ts'
 import { loadSuite, suiteNames } from './harness/suites.ts'
 import { renderTable } from './harness/table.ts'
@@ -47,13 +56,20 @@ async function play(
   rows: readonly Row[],
   { quick, json, install, offline }: Arguments,
 ): Promise<number> {
+  await using _machine = await holdMachine({
+    file: process.env['HEDDLE_BENCH_LOCK'],
+    command: `bench ${suite.name}`,
+    onWait: (holder) => tell(`waiting until another bench has ended: ${holder}`),
+  })
+  const loadAtStart = machineLoad()
   const begin = performance.now()
   const seconds = () => `${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s`
   tell(`${suite.name}: ${suite.summary}`)
   tell(`node ${process.version}, ${availableParallelism()} x ${cpus()[0]?.model ?? 'unknown'}`)
+  tell(`at the start: ${describeLoad(loadAtStart)}`)
   const onProgress = (line: string) => tell(`${seconds()}  ${line}`)
   const needs = new Set(rows.flatMap(({ entrants }) => Object.values(entrants)).flatMap(needsOf))
-  const results: RowResult[] = []
+  const results: MeasuredRow[] = []
   {
     await using surroundings =
       (await suite.surround?.(needs, { install, offline, onProgress })) ?? nothingAround()
@@ -62,7 +78,9 @@ async function play(
     }
   }
   tell(`${seconds()}  done`)
-  console.log(json ? JSON.stringify(results, undefined, 2) : renderTable(results))
+  const machine: Machine = { atStart: loadAtStart, atEnd: machineLoad() }
+  const rowsWithLoad: RowResult[] = results.map((result) => ({ ...result, machine }))
+  console.log(json ? JSON.stringify(rowsWithLoad, undefined, 2) : renderTable(rowsWithLoad))
   return results.some(({ ours }) => ours === null) ? 1 : 0
 }
 

@@ -2,6 +2,7 @@
  * The vocabulary of the bench: a suite has rows, a row has entrants, an entrant is measured in
  * children, a child plays rounds.
  */
+import type { MachineLoad } from './machine-lock.ts'
 
 /**
  * The timed part: everything a user's program would do, from the first call of the library. It
@@ -135,8 +136,18 @@ export interface ChildReport {
   readonly observed?: Observation
 }
 
+/** How busy the machine was before the first row and after the last one. */
+export interface Machine {
+  readonly atStart: MachineLoad
+  readonly atEnd: MachineLoad
+}
+
 /** One element of the array that `--json` prints. */
-export interface RowResult {
+export interface RowResult extends MeasuredRow {
+  readonly machine: Machine
+}
+
+export interface MeasuredRow {
   readonly name: string
   /** null when ours failed; `error` then says why. */
   readonly ours: number | null

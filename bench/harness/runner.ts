@@ -6,7 +6,7 @@ import type {
   Observation,
   Role,
   Row,
-  RowResult,
+  MeasuredRow,
   Suite,
   Surroundings,
 } from './row.ts'
@@ -43,7 +43,11 @@ function isPlaying({ absent, error }: Tally): boolean {
  *
  * The result has one element for the row, and one for each of its other figures.
  */
-export async function runRow(suite: Suite, row: Row, options: RunnerOptions): Promise<RowResult[]> {
+export async function runRow(
+  suite: Suite,
+  row: Row,
+  options: RunnerOptions,
+): Promise<MeasuredRow[]> {
   const { environment, missing } = options.surroundings
   const tallies = Object.entries(row.entrants).map(([name, entrant]): Tally => {
     const reasons = (entrant.needs ?? []).map((need) => missing.get(need))
@@ -100,7 +104,7 @@ function summarize(
   tallies: readonly Tally[],
   notes: readonly string[],
   quick: boolean,
-): RowResult {
+): MeasuredRow {
   const better = measure === 'rate' ? 'more' : 'less'
   const valueOf = (tally: Tally) => over(tally, pick, median)
   const withRole = (role: Role) => tallies.filter(({ entrant }) => entrant.role === role)

@@ -1,4 +1,5 @@
 import { alignColumns } from './align.ts'
+import { describeLoad } from './machine-lock.ts'
 import { renderObserved } from './observed-table.ts'
 import type { RowResult } from './row.ts'
 
@@ -6,7 +7,16 @@ const headings = ['', 'result', 'ours is', 'loop gap', 'peak rss', 'of it build'
 
 /** The results as text for people: a block per row, best first. */
 export function renderTable(results: readonly RowResult[]): string {
-  return results.map(renderRow).join('\n')
+  const [first] = results
+  const machine =
+    first === undefined
+      ? []
+      : [
+          `at the start: ${describeLoad(first.machine.atStart)}`,
+          `at the end:   ${describeLoad(first.machine.atEnd)}`,
+          '',
+        ]
+  return [...results.map(renderRow), ...machine].join('\n')
 }
 
 interface Line {

@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url'
 import type { RowResult } from '../harness/row.ts'
 import { corpusVariable } from '../suites/analyze/needs.ts'
 import { typedSources, untypedSources } from '../suites/analyze/sources.ts'
+import { takeOwnLock } from './own-lock.ts'
+
+takeOwnLock()
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { holdMachine } from '../harness/machine-lock.ts'
 import type { RowResult } from '../harness/row.ts'
+import { takeOwnLock } from './own-lock.ts'
+
+const ownLock = takeOwnLock()
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
@@ -35,6 +39,23 @@ test('--json prints one array of rows and nothing else', async () => {
     assert.ok(typeof figure === 'number' && figure >= 0, `${figure} is a figure`)
   }
   assert.deepEqual(row.notes, [])
+  for (const { load, cores } of [row.machine.atStart, row.machine.atEnd]) {
+    assert.equal(load.length, 3)
+    assert.ok(cores >= 1)
+  }
+})
+
+test('a bench waits until another one has ended, and reports which', async () => {
+  const other = await holdMachine({
+    file: ownLock,
+    command: 'bench of another checkout',
+    onWait: assert.fail,
+  })
+  const { promise: waiting, resolve: reportWaiting } = Promise.withResolvers<string>()
+  const second = holdMachine({ file: ownLock, command: 'bench engine', onWait: reportWaiting })
+  assert.match(await waiting, /bench of another checkout/)
+  await other.release()
+  await (await second).release()
 })
 
 test('without --json a table names every entrant', async () => {
@@ -43,6 +64,8 @@ test('without --json a table names every entrant', async () => {
   assert.match(stdout, /^cache hit \(more is better\)$/m)
   assert.match(stdout, /^ {2}heddle .* hits\/s/m)
   assert.match(stdout, /^ {2}lru-cache .* hits\/s .* x/m)
+  assert.match(stdout, /^at the start: load [\d. ]+ on \d+ cores$/m)
+  assert.match(stdout, /^at the end: {3}load [\d. ]+ on \d+ cores$/m)
 })
 
 test('an unknown suite is refused with the list of suites', async () => {

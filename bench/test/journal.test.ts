@@ -17,6 +17,9 @@ import { openQueueFlow, playOnLedger } from '../suites/journal/flow.ts'
 import { queueContender } from '../suites/journal/queue-contender.ts'
 import { suite } from '../suites/journal/suite.ts'
 import { Tally } from '../suites/journal/tally.ts'
+import { takeOwnLock } from './own-lock.ts'
+
+takeOwnLock()
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 

@@ -26,6 +26,9 @@ import { changesets } from '../suites/release/tools/changesets.ts'
 import { heddle } from '../suites/release/tools/heddle.ts'
 import { lerna } from '../suites/release/tools/lerna.ts'
 import { pnpm } from '../suites/release/tools/pnpm.ts'
+import { takeOwnLock } from './own-lock.ts'
+
+takeOwnLock()
 
 test('a row of the suite: ours against a real registry that answers 409 once, and once more', async () => {
   const main = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -210,6 +213,7 @@ test('what was observed is a table with a column for each tool, long texts below
     rssMb: null,
     size: 5,
     notes: [],
+    machine: { atStart: { load: [], cores: 2 }, atEnd: { load: [], cores: 2 } },
     observed: {
       heddle: { published: ['a', 'b'], rerun: { treeClean: true, missingTags: [] } },
       lerna: {
