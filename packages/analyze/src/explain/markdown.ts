@@ -10,7 +10,7 @@ export function rulesDocument(pages: readonly RulePage[]): string {
     'The analyzer finds each example in the text below, and is silent about what follows it: a test sees',
     'to that. The level is the highest one; a single finding has a lower one where less speaks for it.',
     '',
-    'This page is written by `npm run format` from `packages/analyze/src/explain/rules`. A name is never',
+    'This page is written by `npm run format` from `packages/analyze/src/rules`. A name is never',
     'used for another rule.',
     '',
     '| rule | name | level | |',

@@ -1,66 +1,77 @@
 /** The race rules, in the order in which they are run. */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { Diagnostic } from '../analysis.ts'
+import type { RulePage } from '../explain/page.ts'
 import { toFinding } from './draft.ts'
 import type { Draft } from './draft.ts'
-import { h101 } from './h101.ts'
-import { h102 } from './h102.ts'
-import { h103 } from './h103.ts'
-import { h104 } from './h104.ts'
-import { h201 } from './h201.ts'
-import { h202 } from './h202.ts'
-import { h203 } from './h203.ts'
-import { h204 } from './h204.ts'
-import { h301 } from './h301.ts'
-import { h302 } from './h302.ts'
-import { h303 } from './h303.ts'
-import { h304 } from './h304.ts'
-import { h305 } from './h305.ts'
-import { h306 } from './h306.ts'
-import { h307 } from './h307.ts'
-import { h401 } from './h401.ts'
-import { h402 } from './h402.ts'
-import { h403 } from './h403.ts'
-import { h404 } from './h404.ts'
-import { h405 } from './h405.ts'
-import { h501 } from './h501.ts'
-import { h502 } from './h502.ts'
-import { h503 } from './h503.ts'
-import { h504 } from './h504.ts'
-import { h505 } from './h505.ts'
+import { checkThenAct, checkThenActPage } from './check-then-act.ts'
+import { checkThenSubscribe, checkThenSubscribePage } from './check-then-subscribe.ts'
+import { externalCheckThenUse, externalCheckThenUsePage } from './external-check-then-use.ts'
+import { reentrantCallback, reentrantCallbackPage } from './reentrant-callback.ts'
+import { useAfterAwait, useAfterAwaitPage } from './use-after-await.ts'
+import { supersededCompletion, supersededCompletionPage } from './superseded-completion.ts'
+import { earlyCompletion, earlyCompletionPage } from './early-completion.ts'
+import { assumedEntry, assumedEntryPage } from './assumed-entry.ts'
+import { guardRemovedEarly, guardRemovedEarlyPage } from './guard-removed-early.ts'
+import { timedAcquireIgnored, timedAcquireIgnoredPage } from './timed-acquire-ignored.ts'
+import { releaseNotOnAllPaths, releaseNotOnAllPathsPage } from './release-not-on-all-paths.ts'
+import { registeredTooLate, registeredTooLatePage } from './registered-too-late.ts'
+import { renewalStopsEarly, renewalStopsEarlyPage } from './renewal-stops-early.ts'
+import { guardKeyMismatch, guardKeyMismatchPage } from './guard-key-mismatch.ts'
+import { unboundedCleanupWait, unboundedCleanupWaitPage } from './unbounded-cleanup-wait.ts'
+import { unguardedWrite, unguardedWritePage } from './unguarded-write.ts'
+import { inconsistentGuard, inconsistentGuardPage } from './inconsistent-guard.ts'
+import { overlappingTimer, overlappingTimerPage } from './overlapping-timer.ts'
+import { sharedRemoteState, sharedRemoteStatePage } from './shared-remote-state.ts'
+import { sleepAsSynchronisation, sleepAsSynchronisationPage } from './sleep-as-synchronisation.ts'
+import { readModifyWrite, readModifyWritePage } from './read-modify-write.ts'
+import { resetThenFill, resetThenFillPage } from './reset-then-fill.ts'
+import { tornPair, tornPairPage } from './torn-pair.ts'
+import { floatingDependency, floatingDependencyPage } from './floating-dependency.ts'
+import { lateRead, lateReadPage } from './late-read.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
 
 export type Rule = (model: Model) => Draft[]
 
+export interface RaceRule {
+  readonly page: RulePage
+  readonly find: Rule
+}
+
+/** A rule is one file: what it looks for, what it says, and the page that explains it. */
+const rules: readonly RaceRule[] = [
+  { page: checkThenActPage, find: checkThenAct },
+  { page: checkThenSubscribePage, find: checkThenSubscribe },
+  { page: externalCheckThenUsePage, find: externalCheckThenUse },
+  { page: reentrantCallbackPage, find: reentrantCallback },
+  { page: useAfterAwaitPage, find: useAfterAwait },
+  { page: supersededCompletionPage, find: supersededCompletion },
+  { page: earlyCompletionPage, find: earlyCompletion },
+  { page: assumedEntryPage, find: assumedEntry },
+  { page: guardRemovedEarlyPage, find: guardRemovedEarly },
+  { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
+  { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
+  { page: registeredTooLatePage, find: registeredTooLate },
+  { page: renewalStopsEarlyPage, find: renewalStopsEarly },
+  { page: guardKeyMismatchPage, find: guardKeyMismatch },
+  { page: unboundedCleanupWaitPage, find: unboundedCleanupWait },
+  { page: unguardedWritePage, find: unguardedWrite },
+  { page: inconsistentGuardPage, find: inconsistentGuard },
+  { page: overlappingTimerPage, find: overlappingTimer },
+  { page: sharedRemoteStatePage, find: sharedRemoteState },
+  { page: sleepAsSynchronisationPage, find: sleepAsSynchronisation },
+  { page: readModifyWritePage, find: readModifyWrite },
+  { page: resetThenFillPage, find: resetThenFill },
+  { page: tornPairPage, find: tornPair },
+  { page: floatingDependencyPage, find: floatingDependency },
+  { page: lateReadPage, find: lateRead },
+]
+
+export const racePages: readonly RulePage[] = rules.map(({ page }) => page)
+
 export const raceRules: ReadonlyMap<string, Rule> = new Map(
-  Object.entries({
-    H101: h101,
-    H102: h102,
-    H103: h103,
-    H104: h104,
-    H201: h201,
-    H202: h202,
-    H203: h203,
-    H204: h204,
-    H301: h301,
-    H302: h302,
-    H303: h303,
-    H304: h304,
-    H305: h305,
-    H306: h306,
-    H307: h307,
-    H401: h401,
-    H402: h402,
-    H403: h403,
-    H404: h404,
-    H405: h405,
-    H501: h501,
-    H502: h502,
-    H503: h503,
-    H504: h504,
-    H505: h505,
-  }),
+  rules.map(({ page, find }) => [page.id, find]),
 )
 
 export interface RuleResults {

@@ -1,5 +1,5 @@
 /** Methods of texts and lists that patterns are put together with. */
-import { regExpVerdict } from '../regexp/verdict.ts'
+import { regExpVerdict } from '../../regexp/verdict.ts'
 import { isObject, isPattern, isPrimitive, itemsOf, list, unknown } from './value.ts'
 import type { Value } from './value.ts'
 

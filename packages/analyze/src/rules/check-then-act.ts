@@ -1,0 +1,405 @@
+/**
+ * H101 check-then-act: a location is checked, a suspension follows, and then it is written as if the
+ * check still held. Two tasks that both pass the check both act.
+ *
+ * Not reported: what was taken before the suspension (a reservation), what is checked again after it,
+ * what a lock, a promise chain or a serial caller protects, and functions that only run at start-up.
+ */
+import { levels } from '../finding.ts'
+import type { Level } from '../finding.ts'
+import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { targetsOf } from '../summaries/order.ts'
+import { ask, found, reaches, stop } from '../summaries/paths.ts'
+import { isStore } from '../summaries/effects.ts'
+import type { Draft, Place, Step } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, recheck, reserveFirst, singleFlight } from './fixes.ts'
+import { GuardedStores } from './guarded-stores.ts'
+import { isCheck } from './host.ts'
+import type { Host, Located } from './host.ts'
+import { InnerEffects } from './inner-effects.ts'
+import { hasStrongReach, overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { lastName } from './walk.ts'
+import { source } from '../explain/page.ts'
+import type { RulePage } from '../explain/page.ts'
+
+export interface Window {
+  readonly check: Located
+  /** Where in the host the act is: the write itself, or the call that leads to it. */
+  readonly act: Access | CallSite | Suspension
+  readonly actBlock: Block
+  /** The write, wherever it is. */
+  readonly write: Access
+  readonly suspensions: readonly Suspension[]
+  readonly branch: Branch
+}
+
+const fresh = 0
+const stale = 1
+
+export function checkThenAct(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  const guarded = new GuardedStores(model)
+  for (const host of model.hosts.suspending) {
+    const own: Draft[] = []
+    const inner = new InnerEffects(model, host)
+    for (const group of host.checked) {
+      const { location, accesses } = group
+      if (!group.isSharedIn(host.unit) || location.scope === 'external') continue
+      if (!group.isStored && !inner.store(location)) continue
+      const window = closest(windowsOf(model, guarded, host, location, accesses))
+      if (window === undefined) continue
+      if (
+        model.guardOver(host.unit, window.suspensions[0], window.check, guardEnd(window)) !==
+        undefined
+      )
+        continue
+      if (isSharedAnswer(model, window.write)) continue
+      const draft = describe(host.unit, location, window)
+      if (draft !== undefined) own.push(draft)
+    }
+    if (own.length > 0) drafts.push(...merged(own))
+  }
+  return drafts
+}
+
+/** What is written is the answer of one run that all callers share: each writes the same. */
+function isSharedAnswer(model: Model, { value }: Access): boolean {
+  const sources = [...(value?.calls ?? []), ...(value?.from ?? [])]
+  return sources.some((site) => site.targets.some((target) => model.isSingleFlight(target)))
+}
+
+/** Several locations that are written by the same act are one finding. */
+function merged(drafts: readonly Draft[]): Draft[] {
+  const byAct = new Map<string, Draft>()
+  for (const draft of drafts) {
+    const key = `${draft.act.start}:${draft.suspensions[0]?.start}`
+    const known = byAct.get(key)
+    if (known === undefined) byAct.set(key, draft)
+    else {
+      const [main, other] = rank(draft) > rank(known) ? [draft, known] : [known, draft]
+      byAct.set(key, { ...main, locations: [...main.locations, ...other.locations] })
+    }
+  }
+  return [...byAct.values()]
+}
+
+function rank(draft: Draft): number {
+  return levels.indexOf(draft.level)
+}
+
+function guardEnd(window: Window): { block: Block; event: Access | Suspension } {
+  const event = window.act.op === 'call' ? window.suspensions[0]! : window.act
+  return { block: window.actBlock, event }
+}
+
+/** Of several checks before the same write, the last one is the one that people read. */
+function closest(windows: readonly Window[]): Window | undefined {
+  let best: Window | undefined
+  for (const window of windows) {
+    if (best === undefined) best = window
+    else if (
+      window.write.owner === window.check.access.owner &&
+      window.check.access.start > best.check.access.start
+    )
+      best = window
+  }
+  return best
+}
+
+function windowsOf(
+  model: Model,
+  guarded: GuardedStores,
+  host: Host,
+  location: Location,
+  accesses: readonly Located[],
+): Window[] {
+  const windows: Window[] = []
+  for (const check of accesses) {
+    if (!isCheck(check)) continue
+    for (const one of check.access.checks) {
+      if (one.isIdentity) continue
+      const window = windowFrom(
+        model,
+        guarded,
+        host.graph,
+        location,
+        check,
+        one.branch,
+        one.whenPresent,
+      )
+      if (window !== undefined) {
+        windows.push(window)
+        break
+      }
+    }
+    if (windows.length >= 8) break
+  }
+  return windows
+}
+
+function windowFrom(
+  model: Model,
+  guarded: GuardedStores,
+  graph: Graph,
+  location: Location,
+  check: Located,
+  branch: Branch,
+  whenPresent: Block | undefined,
+): Window | undefined {
+  let write: Access | undefined
+  const effectsOf = (site: CallSite, phase: 'before' | 'after') => {
+    for (const target of targetsOf(site)) {
+      const effects = model.summaries(target)[phase].get(location)
+      if (effects !== undefined) return effects
+    }
+    return undefined
+  }
+  const answer = ask(graph, check, {
+    states: 2,
+    start: fresh,
+    step(event: Event, state: number): number {
+      switch (event.op) {
+        case 'read':
+          if (state !== stale || event.checks.length === 0) return state
+          if (model.isCheckOf(event, location)) return stop
+          return event.checks.some((one) => one.isIdentity) ? stop : state
+        case 'write':
+          if (event.location.canonical !== location) return state
+          if (state === fresh) return isStore(event) ? stop : state
+          if (!isStore(event) || event.kind === 'append') return stop
+          write = event
+          return found
+        case 'call': {
+          if (state === stale && model.isCheckOf(event, location)) return stop
+          const effects = effectsOf(event, 'before')
+          if (effects === undefined) return state
+          if (state === fresh) return effects.store === undefined ? state : stop
+          if (effects.check !== undefined) return stop
+          if (effects.store === undefined) return state
+          write = effects.store.access
+          return found
+        }
+        case 'suspend':
+          for (const site of event.joins) {
+            const effects = effectsOf(site, 'after')
+            if (effects?.store === undefined) continue
+            if (guarded.has(effects.store.access)) continue
+            write = effects.store.access
+            return found
+          }
+          return stale
+        case 'acquire':
+        case 'release':
+          return state
+      }
+    },
+    cross(from, to, state) {
+      if (from.branch !== branch) return state
+      return to === whenPresent ? stop : state
+    },
+  })
+  if (answer?.event === undefined || write === undefined) return undefined
+  const act = answer.event
+  if (act.op !== 'write' && act.op !== 'call' && act.op !== 'suspend') return undefined
+  if (!dependsOn(graph, branch, answer.block)) return undefined
+  const suspensions = act.op === 'suspend' ? [...answer.suspensions, act] : answer.suspensions
+  return { check, act, actBlock: answer.block, write, suspensions, branch }
+}
+
+/** Whether a block runs because of one outcome of a branch and not of the other. */
+export function dependsOn(graph: Graph, branch: Branch, block: Block): boolean {
+  const { whenTrue, whenFalse, blocks } = branch
+  return reaches(graph, whenTrue, block, blocks) !== reaches(graph, whenFalse, block, blocks)
+}
+
+const handleCall =
+  /^(?:create|connect|open|listen|spawn|fork|start|launch|acquire|subscribe|register|login|refresh|authori[sz]e|authenticate|init|setup|boot|install|mount|attach|join|reserve|allocate|enqueue|schedule|insert|send)/i
+const handleName =
+  /(?:client|conn(?:ection)?|socket|session|credentials?|token|(?:^|[#_.]|private|api|access|secret)key|pool|channel|server|worker|browser|page|database|db|topology|transport|stream|process|subscri(?:ber|ption)|lease|processor|producer|consumer|broker|instance|driver|watcher|timer|interval)s?$/i
+/** Made with `new`, but with nothing to close. */
+const plainObject =
+  /^(?:Date|Map|Set|WeakMap|WeakSet|Error|URL|URLSearchParams|Array|Object|RegExp|Headers|TextDecoder|TextEncoder)$|Error$/
+/** Flags that say "somebody is at it" or "it has been set up": two who miss them do it twice. */
+const occupied =
+  /(?:running|started|starting|initiali[sz]ed|initiali[sz]ing|initDone|connected|connecting|ready|open|opened|opening|loaded|loading|busy|active|pending|locked|registered|installed|listening|listeningEvents|subscribed|setup|processing|refreshing|syncing|attached|mounted|bootstrapped|scheduled|polling|flushing|crawling|booted|in_?progress|in_?flight)$/i
+
+function describe(unit: FunctionUnit, location: Location, window: Window): Draft | undefined {
+  const { check, write, suspensions } = window
+  const suspension = suspensions[0]
+  if (suspension === undefined) return undefined
+  const overlap = overlapOf(check.access.owner) ?? overlapOf(unit)
+  const act: Place = window.act
+  const isInCallee = write.owner.host !== unit
+  const name = location.name
+  const kind = kindOfState(location, write)
+  const level = levelOf(kind, unit, overlap !== undefined, window)
+  const checkText = textOf(checkPlace(check))
+  const steps: Step[] = [
+    { task: 'A', text: `checks \`${checkText}\`: ${name} is not there yet`, at: check.access },
+    { task: 'A', text: `waits: \`${textOf(suspension)}\``, at: suspension, isCheckpoint: true },
+    {
+      task: 'B',
+      text: `checks \`${checkText}\` too: still not there, so it goes the same way`,
+      at: check.access,
+    },
+    {
+      task: 'B',
+      text: `waits as well: \`${textOf(suspension)}\``,
+      at: suspension,
+      isCheckpoint: true,
+    },
+    { task: 'A', text: `goes on and writes ${name}: \`${textOf(write)}\``, at: write },
+    { task: 'B', text: `goes on and writes ${name} again: ${consequence(kind)}`, at: write },
+  ]
+  return {
+    rule: 'H101',
+    class: 'toctou',
+    level,
+    message: `${unit.namedAs} checks ${name}, waits, and then writes it${isInCallee ? ` (in ${write.owner.namedAs})` : ''}: two calls that overlap both pass the check, ${consequence(kind)}`,
+    locations: [location],
+    check: check.access,
+    act: isInCallee ? act : write,
+    suspensions,
+    conflict: write,
+    steps,
+    window: [1, 4],
+    evidence: [
+      overlap === undefined
+        ? 'it runs at start-up only'
+        : `may overlap with itself: ${overlap.text}`,
+      `no guard is held from the check to the write`,
+    ],
+    fixes:
+      kind === 'flag' || kind === 'end'
+        ? [reserveFirst(name, [2, 4]), mutex(name, [1, 5]), recheck(name, [5, 6])]
+        : [singleFlight(name, `this.load()`, [2, 4]), recheck(name, [5, 6]), mutex(name, [1, 5])],
+  }
+}
+
+function checkPlace(check: Located): Place {
+  const [first] = check.access.checks
+  return first === undefined
+    ? check.access
+    : { owner: check.access.owner, start: first.start, end: first.end }
+}
+
+type StateKind = 'flag' | 'end' | 'handle' | 'counter' | 'value' | 'entry'
+
+function kindOfState(location: Location, write: Access): StateKind {
+  const { value } = write
+  if (write.kind === 'rmw') return 'counter'
+  if (value?.literal !== undefined) return occupied.test(location.field) ? 'flag' : 'end'
+  if (value?.constructed !== undefined && location.scope !== 'entry')
+    return plainObject.test(value.constructed.name) ? 'value' : 'handle'
+  if (value?.calls?.some((site) => handleCall.test(site.name.replace(/^[_#]+/, ''))) === true)
+    return 'handle'
+  if (handleName.test(location.field)) return 'handle'
+  return location.scope === 'entry' ? 'entry' : 'value'
+}
+
+/** Streams and iterators are called again only when the last call has ended. */
+const oneAtATime =
+  /^(?:next|return|_read|_write|_writev|_transform|_flush|_final|_destroy|_construct|pull)$/
+
+function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, window: Window): Level {
+  const { access } = window.check
+  if (!canOverlap || access.location.canonical.scope === 'parameter') return 'note'
+  if (kind === 'value' || kind === 'end' || kind === 'entry') return 'note'
+  if (oneAtATime.test(lastName(unit)) || window.branch.isLoop) return 'note'
+  // What a listener or timer writes comes from somewhere else, at a time of its own.
+  const { role } = window.write.owner
+  if (role === 'event' || role === 'timer' || role === 'interval') return 'note'
+  if (kind === 'counter' && !isLimit(window)) return 'note'
+  return hasStrongReach(unit) ? 'error' : 'warning'
+}
+
+/** Compared with a limit, not just looked at. */
+function isLimit(window: Window): boolean {
+  return window.check.access.checks.some((check) =>
+    /[<>]/.test(
+      textOf({ owner: window.check.access.owner, start: check.start, end: check.end }, 120),
+    ),
+  )
+}
+
+function consequence(kind: StateKind): string {
+  switch (kind) {
+    case 'flag':
+    case 'end':
+      return 'the work is done twice at the same time'
+    case 'handle':
+      return 'the first one is replaced and leaks'
+    case 'counter':
+      return 'the limit is passed'
+    case 'entry':
+      return 'the entry of the first one is lost'
+    case 'value':
+      return 'the work is done twice and the last one wins'
+  }
+}
+
+export const checkThenActPage: RulePage = {
+  id: 'H101',
+  name: 'check-then-act',
+  class: 'toctou',
+  level: 'error',
+  summary: 'Shared state is checked before a suspension and written after it.',
+  what: `A branch reads a shared location, the task is suspended, and then it writes that location
+without looking again. Nothing that another task would see is written before the suspension, and no
+guard is held over it. Lazy initialisation, a flag that is set too late and a limit that is counted too
+late are the usual forms.`,
+  why: `Every caller that arrives during the suspension sees what the first one saw, and acts as
+well. Two connections are opened and one is never closed, a token is requested ten times and nine of
+them are revoked, a limit of five lets seven through. It needs no bad luck, only two callers at start-up.`,
+  race: source`
+    export class Client {
+      #session: Session | undefined
+
+      async connect(): Promise<Session> {
+        if (this.#session === undefined) {
+          const session = await openSession()
+          this.#session = session
+        }
+        return this.#session
+      }
+
+      async close(): Promise<void> {
+        await this.#session?.end()
+      }
+    }
+  `,
+  steps: [
+    ['A', 'connect(): there is no session'],
+    ['A', 'await openSession(): suspended'],
+    ['B', 'connect(): there is still no session'],
+    ['B', 'await openSession(): suspended'],
+    ['A', 'keeps its session and returns it'],
+    ['B', 'overwrites it with another: the first one is never ended'],
+  ],
+  window: [2, 5],
+  fixed: source`
+    export class Client {
+      #session: Promise<Session> | undefined
+
+      connect(): Promise<Session> {
+        this.#session ??= openSession()
+        return this.#session
+      }
+
+      async close(): Promise<void> {
+        const session = await this.#session
+        await session?.end()
+      }
+    }
+  `,
+  fixes: [
+    'Keep the promise instead of the value, and write it in the region of the check (single flight).',
+    'Set the flag, or count the place, before the first suspension, and take it back when that fails.',
+    'Look again after the suspension, and throw away your own result if somebody was faster.',
+    'Hold a mutex over check and act.',
+  ],
+}

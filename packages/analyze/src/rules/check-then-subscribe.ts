@@ -1,0 +1,251 @@
+/**
+ * H102 check-then-subscribe: a state is asked for, and only then a listener for its change is added.
+ * When it changes in between, the event is gone and the listener waits for ever.
+ *
+ * A remote question ("is it finished?") is stale the moment it is answered; a local one after the
+ * next suspension. State and event belong together when their names say the same thing.
+ */
+import type { Access, Event } from '../ir/graph.ts'
+import type { CallSite } from '../ir/program.ts'
+import type { Draft, Place } from './draft.ts'
+import { textOf } from './draft.ts'
+import { pollOnce, subscribeFirst } from './fixes.ts'
+import { dependsOn } from './check-then-act.ts'
+import type { At, Host } from './host.ts'
+import { overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { eventsOf, inSameRegion, overSuspension } from './walk.ts'
+import { source } from '../explain/page.ts'
+import type { RulePage } from '../explain/page.ts'
+
+const subscribe = /^(?:on|once|addListener|addEventListener|subscribe|prependListener)$/
+
+/** Words for the same change. */
+const topics: readonly RegExp[] = [
+  /finish|complet|done|succe|fail|settl|resol|result|end(?![a-z])|Ended/i,
+  /ready|connect|open|listen|online|start|load|init|establish|authenticat/i,
+  /clos|exit|disconnect|destroy|stop|terminat|dead|gone/i,
+  /idle|drain|empty|flush|free|available/i,
+]
+
+export function checkThenSubscribe(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts.suspending) {
+    if (host.unit.kind === 'constructor') continue
+    for (const subscription of host.calls) {
+      if (!isWaiting(subscription.event)) continue
+      const topic = topicOf(subscription.event)
+      if (topic === 0) continue
+      const draft = remote(host, subscription, topic) ?? local(host, subscription, topic)
+      if (draft === undefined) continue
+      drafts.push(draft)
+      break
+    }
+  }
+  return drafts
+}
+
+/** A listener in a promise's executor (or `once(emitter, …)`): somebody waits for the event. */
+function isWaiting(site: CallSite): boolean {
+  // The function of node:events, not the method of an emitter, which types find there as well.
+  if (site.external?.module.endsWith('events') === true && site.external.path.join() === 'once')
+    return site.isJoined
+  if (site.owner.kind !== 'callback' || site.owner.role !== 'sync') return false
+  return (site.callbacks.length > 0 || site.args.length >= 2) && subscribe.test(site.name)
+}
+
+function topicsOf(text: string): number {
+  let bits = 0
+  for (const [index, topic] of topics.entries()) if (topic.test(text)) bits |= 1 << index
+  return bits
+}
+
+/** What a subscription is about: 0 when its event says nothing that is known. */
+function topicOf(subscription: CallSite): number {
+  const text = textOf(subscription, 80)
+  return topicsOf(text.slice(text.indexOf('(')).split('=>')[0] ?? '')
+}
+
+const question = /^#?_*(?:is|has|was|get_?(?:state|status)|check|status|state|exists|in)/i
+
+function remote(host: Host, subscription: At<CallSite>, topic: number): Draft | undefined {
+  for (const asked of host.awaited) {
+    const site = asked.event
+    if (site.checks.length === 0) continue
+    if (!question.test(site.name) || (topicsOf(site.name) & topic) === 0) continue
+    const [check] = site.checks
+    if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
+    const way = overSuspension(
+      host.graph,
+      asked,
+      (event) => event === subscription.event,
+      (event, isAfter) => isAfter && event.op === 'call' && event.name === site.name,
+    )
+    if (way === undefined || asksAgain(host, subscription, site.name)) continue
+    return describe(host, site, subscription.event, way.suspensions, `\`${textOf(site)}\``, [])
+  }
+  return undefined
+}
+
+function local(host: Host, subscription: At<CallSite>, topic: number): Draft | undefined {
+  for (const { event, block, index } of eventsOf(host.graph)) {
+    if (event.op !== 'read' || event.checks.length === 0) continue
+    const { scope } = event.location.canonical
+    if (scope !== 'instance' && scope !== 'module') continue
+    if ((topicsOf(event.location.field) & topic) === 0) continue
+    const [check] = event.checks
+    if (check === undefined || !dependsOn(host.graph, check.branch, subscription.block)) continue
+    const location = event.location.canonical
+    const isCheck = (one: Event): boolean =>
+      one !== event &&
+      one.op === 'read' &&
+      one.checks.length > 0 &&
+      one.location.canonical === location
+    const way = overSuspension(
+      host.graph,
+      { block, index },
+      (one) => one === subscription.event,
+      (one, isAfter) => isAfter && isCheck(one),
+    )
+    if (way === undefined) continue
+    if (inSameRegion(host.graph, subscription, (one) => isCheck(one)) !== undefined) continue
+    return describe(host, event, subscription.event, way.suspensions, location.name, [event])
+  }
+  return undefined
+}
+
+/** It looks once more after it has subscribed. */
+function asksAgain(host: Host, subscription: At<CallSite>, name: string): boolean {
+  const way = overSuspension(
+    host.graph,
+    subscription,
+    (event) => event.op === 'call' && event.name === name,
+  )
+  const same = inSameRegion(
+    host.graph,
+    subscription,
+    (event) => event.op === 'call' && event.name === name,
+  )
+  return way !== undefined || same !== undefined
+}
+
+function describe(
+  host: Host,
+  check: Place,
+  subscription: CallSite,
+  suspensions: Draft['suspensions'],
+  state: string,
+  reads: readonly Access[],
+): Draft {
+  const overlap = overlapOf(host.unit)
+  return {
+    rule: 'H102',
+    class: 'toctou',
+    level: 'warning',
+    message: `${host.unit.namedAs} looks at ${state} before it listens for the change: when it happens in between, the event is missed and the wait never ends`,
+    locations: reads.map((read) => read.location.canonical),
+    check,
+    act: subscription,
+    suspensions,
+    steps: [
+      { task: 'A', text: `asks \`${textOf(check)}\`: not yet`, at: check },
+      {
+        task: 'A',
+        text: 'is suspended with an answer that grows old',
+        at: suspensions[0] ?? check,
+        isCheckpoint: true,
+      },
+      {
+        task: 'B',
+        text: 'changes the state and emits the event; nobody listens yet',
+        at: suspensions[0] ?? check,
+      },
+      { task: 'A', text: `subscribes: \`${textOf(subscription)}\``, at: subscription },
+      { task: 'A', text: 'waits for an event that has already happened', at: subscription },
+    ],
+    window: [0, 3],
+    evidence: [
+      'the state is changed by somebody else: another process or an event',
+      ...(overlap === undefined ? [] : [overlap.text]),
+    ],
+    fixes: [subscribeFirst([1, 4]), pollOnce([3, 5])],
+  }
+}
+
+export const checkThenSubscribePage: RulePage = {
+  id: 'H102',
+  name: 'check-then-subscribe',
+  class: 'toctou',
+  level: 'error',
+  summary: 'State is asked for first, and its change is subscribed to only after a suspension.',
+  what: `A task asks whether something has happened (a field, a row, a key of another system), is
+suspended, and then registers a listener for the event that would tell it. The event may have come in
+between.`,
+  why: `The listener waits for something that is over. The promise never settles; a request hangs
+until a timeout that hides the cause, or for ever.`,
+  race: source`
+    import type { EventEmitter } from 'node:events'
+
+    export class Job {
+      readonly #events: EventEmitter
+      readonly #id: string
+      #isDone = false
+
+      constructor(events: EventEmitter, id: string) {
+        this.#events = events
+        this.#id = id
+        events.on('completed:' + id, () => (this.#isDone = true))
+      }
+
+      async waitUntilFinished(): Promise<void> {
+        if (this.#isDone) return
+        await this.#ready()
+        await new Promise<void>((resolve) => {
+          this.#events.once('completed:' + this.#id, () => resolve())
+        })
+      }
+
+      async #ready(): Promise<void> {
+        await connectionReady()
+      }
+    }
+  `,
+  steps: [
+    ['A', 'waitUntilFinished(): the job is not done'],
+    ['A', 'await this.#ready(): suspended'],
+    ['B', 'the job completes, and the event is emitted: nobody listens'],
+    ['A', 'subscribes to an event that has come and gone'],
+  ],
+  window: [2, 4],
+  fixed: source`
+    import type { EventEmitter } from 'node:events'
+
+    export class Job {
+      readonly #events: EventEmitter
+      readonly #id: string
+      #isDone = false
+
+      constructor(events: EventEmitter, id: string) {
+        this.#events = events
+        this.#id = id
+        events.on('completed:' + id, () => (this.#isDone = true))
+      }
+
+      async waitUntilFinished(): Promise<void> {
+        await this.#ready()
+        await new Promise<void>((resolve) => {
+          this.#events.once('completed:' + this.#id, () => resolve())
+          if (this.#isDone) resolve()
+        })
+      }
+
+      async #ready(): Promise<void> {
+        await connectionReady()
+      }
+    }
+  `,
+  fixes: [
+    'Subscribe first, then ask, and unsubscribe if the answer makes the listener needless.',
+    'Ask again, in the same region as the subscription.',
+  ],
+}

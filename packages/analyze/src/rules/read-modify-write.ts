@@ -1,0 +1,205 @@
+/**
+ * H501 read-modify-write over a suspension: `x += await y`, or a snapshot that is taken, changed and
+ * written back. What others wrote in between is lost.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import { isStore } from '../summaries/effects.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { mutex, readLate, transaction } from './fixes.ts'
+import type { Host, Located } from './host.ts'
+import { hasStrongReach, overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { perLocation } from './per-location.ts'
+import { inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
+import { source } from '../explain/page.ts'
+import type { RulePage } from '../explain/page.ts'
+
+export function readModifyWrite(model: Model): Draft[] {
+  return perLocation(
+    model,
+    (host) => host.groups.filter((group) => group.isWritten || isFirstOfList(group.location)),
+    (group, host) => group.location.scope !== 'parameter' && group.isSharedIn(host.unit),
+    (host, location, accesses) =>
+      inHost(model, host, location, accesses) ?? peeked(model, host, location, accesses),
+  )
+}
+
+function inHost(
+  model: Model,
+  host: Host,
+  location: Location,
+  accesses: readonly Located[],
+): Draft | undefined {
+  for (const write of accesses) {
+    const { access } = write
+    if (access.op !== 'write' || !isStore(access) || access.kind === 'append' || access.isInitial)
+      continue
+    for (const old of access.value?.reads ?? []) {
+      // What was checked and then replaced is H101's; what was only looked up is no snapshot.
+      if (old.location.canonical !== location) continue
+      if (old.checks.length > 0 && location.scope !== 'external') continue
+      const read = accesses.find((one) => one.access === old)
+      if (read === undefined) continue
+      const way = overSuspension(
+        host.graph,
+        read,
+        (event) => event === access,
+        (event, isAfter) =>
+          (isAfter && isIdentityCheck(event)) ||
+          event === old ||
+          (event.op === 'read' &&
+            event.location.canonical === location &&
+            event.checks.length > 0 &&
+            isAfter),
+      )
+      if (way === undefined) continue
+      const end = { block: way.block, event: access }
+      if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) continue
+      return describe(host, location, old, access, way.suspensions)
+    }
+  }
+  return undefined
+}
+
+/** The first of a list is looked at, worked on, and then removed as if it were still the first. */
+function peeked(
+  model: Model,
+  host: Host,
+  location: Location,
+  accesses: readonly Located[],
+): Draft | undefined {
+  if (!isFirstOfList(location)) return undefined
+  const list = location.parent.canonical
+  if (isDrainedByOne(host, list)) return undefined
+  for (const read of accesses) {
+    if (read.access.op !== 'read') continue
+    const way = overSuspension(
+      host.graph,
+      read,
+      (event) => event.op === 'write' && event.location.canonical === list && event.kind === 'drop',
+      (event, isAfter) => isAfter && (isIdentityCheck(event) || event === read.access),
+    )
+    const write = way?.event as Access | undefined
+    if (way === undefined || write === undefined) continue
+    const end = { block: way.block, event: write }
+    if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) continue
+    return describe(host, list, read.access, write, way.suspensions)
+  }
+  return undefined
+}
+
+function isFirstOfList(location: Location): location is Location & { readonly parent: Location } {
+  return location.field === '0' && location.parent !== undefined
+}
+
+/** `list.push(x); if (list.length > 1) return`: the one who finds it empty drains it for all. */
+function isDrainedByOne(host: Host, list: Location): boolean {
+  const accesses = host.accessesOf(list)
+  return accesses.some(
+    (one) =>
+      one.access.kind === 'append' &&
+      inSameRegion(
+        host.graph,
+        one,
+        (event) =>
+          event.op === 'read' &&
+          event.location.canonical === list &&
+          event.checks.some((check) => !check.branch.isLoop),
+      ) !== undefined,
+  )
+}
+
+function describe(
+  host: Host,
+  location: Location,
+  read: Access,
+  write: Access,
+  suspensions: Draft['suspensions'],
+): Draft {
+  const overlap = overlapOf(host.unit)
+  const name = location.name
+  const isExternal = location.scope === 'external'
+  return {
+    rule: 'H501',
+    class: 'atomicity-gap',
+    level:
+      overlap === undefined || isExternal || write.value?.location?.canonical === location
+        ? 'note'
+        : hasStrongReach(host.unit)
+          ? 'error'
+          : 'warning',
+    message: `${host.unit.namedAs} reads ${name}, waits, and writes back what it made of it: what others wrote in between is lost`,
+    locations: [location],
+    check: read,
+    act: write,
+    suspensions,
+    conflict: write,
+    steps: [
+      { task: 'A', text: `reads ${name}: \`${textOf(read)}\``, at: read },
+      {
+        task: 'A',
+        text: 'waits, with the old value in hand',
+        at: suspensions[0]!,
+        isCheckpoint: true,
+      },
+      { task: 'B', text: `reads the same old value`, at: read },
+      { task: 'A', text: `writes: \`${textOf(write)}\``, at: write },
+      { task: 'B', text: `writes what it made of the old value: A's change is lost`, at: write },
+    ],
+    window: [1, 4],
+    evidence: [
+      overlap === undefined
+        ? 'it runs at start-up only'
+        : `may overlap with itself: ${overlap.text}`,
+      'no guard is held from the read to the write',
+    ],
+    fixes: [
+      readLate(name, [1, 4]),
+      mutex(name, [1, 5]),
+      ...(isExternal ? [transaction([1, 5])] : []),
+    ],
+  }
+}
+
+export const readModifyWritePage: RulePage = {
+  id: 'H501',
+  name: 'read-modify-write',
+  class: 'atomicity-gap',
+  level: 'error',
+  summary: 'A value is read, and what was made of it is written back after a suspension.',
+  what: `A shared location is read before a suspension and written after it with a value that was made
+from what was read. x += await y() is one: the left side is read first.`,
+  why: `What others wrote in between is overwritten. Counters count too little, lists lose entries.`,
+  race: source`
+    let total = 0
+
+    export async function add(item: string): Promise<number> {
+      total += await priceOf(item)
+      return total
+    }
+  `,
+  steps: [
+    ['A', 'reads total: 0'],
+    ['A', 'await priceOf(): suspended'],
+    ['B', 'reads total: 0'],
+    ['A', 'writes 0 + 5'],
+    ['B', 'writes 0 + 7: the 5 is lost'],
+  ],
+  window: [2, 5],
+  fixed: source`
+    let total = 0
+
+    export async function add(item: string): Promise<number> {
+      const price = await priceOf(item)
+      total += price
+      return total
+    }
+  `,
+  fixes: [
+    'Await first, then read and write in one region.',
+    'Hold a mutex over the whole.',
+    'Keep what was added, and make the sum when it is asked for.',
+  ],
+}

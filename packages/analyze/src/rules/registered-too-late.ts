@@ -1,0 +1,235 @@
+/**
+ * H304 registered too late: a resource exists, a suspension follows, and only then it is entered into
+ * the registry that close() walks. A close() in between misses it.
+ */
+import type { Access, Event } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { FunctionUnit } from '../ir/program.ts'
+import { isStore } from '../summaries/effects.ts'
+import { ask, found, stop } from '../summaries/paths.ts'
+import type { Draft, Place } from './draft.ts'
+import { textOf } from './draft.ts'
+import { closedCheck, registerFirst } from './fixes.ts'
+import type { Host, Located } from './host.ts'
+import { overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { isTeardown } from './walk.ts'
+import { source } from '../explain/page.ts'
+import type { RulePage } from '../explain/page.ts'
+
+const release =
+  /^(?:close|destroy|end|abort|terminate|kill|stop|dispose|disconnect|cancel|shutdown|release|unsubscribe|quit)/i
+
+export function registeredTooLate(model: Model): Draft[] {
+  const registries = registriesOf(model)
+  if (registries.size === 0) return []
+  const drafts: Draft[] = []
+  for (const host of model.hosts.suspending) {
+    if (!host.isWriting || isTeardown(host.unit)) continue
+    for (const { location, accesses } of host.written) {
+      const registry =
+        registries.get(location) ?? (location.parent && registries.get(location.parent.canonical))
+      if (registry === undefined || registry.unit === host.unit) continue
+      for (const add of accesses) {
+        const draft = from(model, host, registry, add)
+        if (draft === undefined) continue
+        drafts.push(draft)
+        break
+      }
+    }
+  }
+  return drafts
+}
+
+interface Registry {
+  readonly location: Location
+  readonly unit: FunctionUnit
+  readonly walk: Access
+}
+
+/** Containers that a function which takes things down walks, closing what is in them. */
+function registriesOf(model: Model): Map<Location, Registry> {
+  const registries = new Map<Location, Registry>()
+  for (const host of model.hostsOf(model.calls.matching(release))) {
+    if (!isTeardown(host.unit)) continue
+    for (const { location, accesses } of host.groups) {
+      if (
+        location.scope !== 'instance' &&
+        location.scope !== 'module' &&
+        location.scope !== 'closure'
+      )
+        continue
+      const walk = accesses.find(({ access }) => isWalk(access))
+      if (walk !== undefined)
+        registries.set(location, { location, unit: host.unit, walk: walk.access })
+    }
+  }
+  return registries
+}
+
+/** `for (const x of set)`, `set.forEach(…)`, `[...map.values()]`: the whole container is read. */
+function isWalk(access: Access): boolean {
+  if (access.op !== 'read') return false
+  const { text } = access.owner.file.parsed
+  const before = text.slice(Math.max(0, access.start - 24), access.start)
+  const after = text.slice(access.end, access.end + 12)
+  const inside = text.slice(access.start, access.end)
+  return (
+    /(?:\bof\s*|\.\.\.|Array\.from\(|Object\.(?:values|keys|entries)\()$/.test(before) ||
+    /^\s*\.\s*(?:forEach|map|values|entries|keys)\b/.test(after) ||
+    /\.(?:forEach|map|values|entries|keys)\s*\(/.test(inside)
+  )
+}
+
+const open = 0
+const suspended = 1
+
+function from(model: Model, host: Host, registry: Registry, add: Located): Draft | undefined {
+  const { access } = add
+  if (access.op !== 'write' || !isStore(access) || access.isInitial) return undefined
+  if (access.value?.literal !== undefined || access.kind === 'rmw') return undefined
+  const answer = ask(
+    host.graph,
+    { block: host.graph.entry, index: -1 },
+    {
+      states: 2,
+      start: open,
+      step(event: Event, state: number) {
+        if (event === access) return state === suspended ? found : stop
+        if (event.op === 'suspend')
+          return event.kind === 'continuation' && isListener(event) ? stop : suspended
+        // Looking at anything of the same object after the suspension may be the check for "closed".
+        if (
+          state === suspended &&
+          (event.op === 'read' || event.op === 'call') &&
+          event.checks.length > 0
+        )
+          return stop
+        if (
+          state === suspended &&
+          event.op === 'call' &&
+          /abort|throwIf|assert|closed|isRunning|ensure/i.test(event.name)
+        )
+          return stop
+        return state
+      },
+    },
+  )
+  const suspension = answer?.suspensions.at(-1)
+  if (answer === undefined || suspension === undefined) return undefined
+  if (model.serial.guardOf(host.unit) !== undefined) return undefined
+  return describe(host, registry, access, suspension, answer.suspensions)
+}
+
+/** The time before a listener runs is not spent on preparing a resource. */
+function isListener(event: {
+  readonly start: number
+  readonly end: number
+  readonly owner: FunctionUnit
+}): boolean {
+  const text = event.owner.file.parsed.text.slice(event.start, event.end)
+  return (
+    /\.(?:on|once|addListener|addEventListener)\s*\(/.test(text.slice(0, 400)) &&
+    !/\.then\s*\(/.test(text)
+  )
+}
+
+function describe(
+  host: Host,
+  registry: Registry,
+  add: Access,
+  suspension: Draft['suspensions'][number],
+  suspensions: Draft['suspensions'],
+): Draft {
+  const name = registry.location.name
+  const start: Place = suspension
+  return {
+    rule: 'H304',
+    class: 'lifetime-mismatch',
+    level: 'warning',
+    message: `${host.unit.namedAs} enters a resource into ${name} only after a suspension: ${registry.unit.namedAs} in between misses it`,
+    locations: [registry.location],
+    check: start,
+    act: add,
+    suspensions,
+    conflict: registry.walk,
+    steps: [
+      {
+        task: 'A',
+        text: `has a resource and waits: \`${textOf(start)}\``,
+        at: start,
+        isCheckpoint: true,
+      },
+      {
+        task: 'B',
+        text: `${registry.unit.namedAs} closes everything in ${name}: \`${textOf(registry.walk)}\``,
+        at: registry.walk,
+      },
+      { task: 'A', text: `goes on and registers: \`${textOf(add)}\``, at: add },
+      { task: 'A', text: 'the resource stays open: nobody will close it', at: add },
+    ],
+    window: [0, 2],
+    evidence: [
+      `${registry.unit.namedAs} walks ${name} and closes what is in it`,
+      overlapOf(host.unit)?.text ?? `${host.unit.namedAs} runs beside it`,
+    ],
+    fixes: [registerFirst(name, [1, 3]), closedCheck(name, [3, 4])],
+  }
+}
+
+export const registeredTooLatePage: RulePage = {
+  id: 'H304',
+  name: 'registered-too-late',
+  class: 'lifetime-mismatch',
+  level: 'warning',
+  summary: 'A resource is registered for clean-up only after a suspension.',
+  what: `A resource is opened, the task is suspended, and only then the resource is put where close()
+will find it.`,
+  why: `A close() that comes in between closes everything but this one. The process does not end, or a
+socket stays open for ever.`,
+  race: source`
+    export class Listener {
+      readonly #connections = new Set<Connection>()
+
+      async onSocket(socket: Socket): Promise<void> {
+        const connection = await upgrade(socket)
+        this.#connections.add(connection)
+      }
+
+      async close(): Promise<void> {
+        for (const connection of this.#connections) connection.destroy()
+        this.#connections.clear()
+      }
+    }
+  `,
+  steps: [
+    ['A', 'onSocket(): a socket arrives'],
+    ['A', 'await upgrade(socket): suspended'],
+    ['B', 'close(): destroys all connections that are registered'],
+    ['A', 'registers its connection: nobody will ever destroy it'],
+  ],
+  window: [2, 4],
+  fixed: source`
+    export class Listener {
+      readonly #connections = new Set<Connection>()
+      #isClosed = false
+
+      async onSocket(socket: Socket): Promise<void> {
+        const connection = await upgrade(socket)
+        if (this.#isClosed) return connection.destroy()
+        this.#connections.add(connection)
+      }
+
+      async close(): Promise<void> {
+        this.#isClosed = true
+        for (const connection of this.#connections) connection.destroy()
+        this.#connections.clear()
+      }
+    }
+  `,
+  fixes: [
+    'Register before the first suspension.',
+    'After the suspension check whether close() has run, and close the resource yourself.',
+    'Pass an AbortSignal that close() aborts.',
+  ],
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isNeverSlow } from '../../src/regexp/shape.ts'
+import { regExpVerdict } from '../../src/regexp/verdict.ts'
+import { pattern } from './patterns.ts'
+
+test('what is never slow is not judged to be slow, whatever the input is', () => {
+  const flags = fc.constantFrom('', 'i', 'm', 'y', 'u')
+  fc.assert(
+    fc.property(pattern, flags, fc.boolean(), fc.boolean(), (source, mode, a, b) => {
+      const verdict = regExpVerdict(source, mode, { withoutControl: a, withoutSearch: b })
+      if (isNeverSlow(source, mode)) assert.ok(!('degree' in verdict), `/${source}/${mode}`)
+    }),
+  )
+})
+
+test('one loop behind an anchor is never slow, in a search it may be', () => {
+  assert.ok(isNeverSlow(String.raw`^\d+$`, ''))
+  assert.ok(isNeverSlow(String.raw`\d+$`, 'y'))
+  assert.ok(!isNeverSlow(String.raw`\d+$`, ''))
+  assert.ok(!isNeverSlow(String.raw`^\d+$`, 'm'))
+  assert.ok(!isNeverSlow('^(a+)+$', ''))
+})
+
+test('what cannot be modelled is not reported', () => {
+  assert.ok(isNeverSlow('(', ''))
+})
