@@ -19,8 +19,23 @@ export interface ServerLimits {
   readonly item?: number | undefined
   /** Milliseconds of a request. 600,000 when absent. */
   readonly request?: number | undefined
-  /** Milliseconds in which a request must have arrived. 60,000 when absent. */
+  /** Milliseconds in which the head of a request must have arrived: the address and the headers. 10,000 when absent. */
+  readonly head?: number | undefined
+  /** Milliseconds in which the body of a request must have arrived, from its head on. 60,000 when absent. */
   readonly arrival?: number | undefined
+  /** Milliseconds in which a client must take some more of an answer. 60,000 when absent. */
+  readonly sending?: number | undefined
+  /** Bodies that may be on their way at a time; one that comes with its head does not count. 128 when absent. */
+  readonly bodies?: number | undefined
+  /** Connections in all. 10,000 when absent. */
+  readonly connections?: number | undefined
+  /**
+   * Connections of one address (of IPv6: of its first 64 bits). 1,000 when absent, and none for loopback. A number that
+   * is given counts for loopback too; `trustedProxies` are never limited.
+   */
+  readonly connectionsPerAddress?: number | undefined
+  /** Connections that the system keeps until the server takes them; the system may keep fewer. 4,096 when absent. */
+  readonly backlog?: number | undefined
   /** Milliseconds of a drain. 10,000 when absent. */
   readonly drain?: number | undefined
   /** Bytes of a body. 1 MiB when absent, at most 2 MiB: it is parsed on the loop. */
@@ -35,6 +50,7 @@ const mostBody = 2 * 2 ** 20
 type Rule = readonly [expected: string, holds: (value: number) => boolean]
 
 const count: Rule = ['a whole number of at least 1', (n) => Number.isInteger(n) && n >= 1]
+const countOrAny: Rule = [`${count[0]}, or Infinity`, (n) => count[1](n) || n === Infinity]
 const orNone: Rule = ['a whole number of at least 0', (n) => Number.isInteger(n) && n >= 0]
 /** Infinity is no limit. At 0 everything would be too late. */
 const duration: Rule = ['a number of milliseconds above 0', (n) => n > 0]
@@ -46,8 +62,14 @@ const rules: Readonly<Record<Exclude<keyof ServerLimits, 'slots' | 'resources'>,
   prepare: duration,
   item: duration,
   request: duration,
-  // For Node 0 is no limit, and Infinity no number.
+  // Node counts these: for it 0 is no limit, and Infinity is not a number.
+  head: count,
   arrival: count,
+  sending: count,
+  bodies: count,
+  connections: countOrAny,
+  connectionsPerAddress: countOrAny,
+  backlog: count,
   drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
   body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
   cacheBytes: count,

@@ -1,4 +1,6 @@
 /** Puts the parts together, and takes them apart in the reverse order. */
+import { lookup } from 'node:dns/promises'
+import type { RequestListener, Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
@@ -18,7 +20,9 @@ import {
 } from '@heddle/core/lowlevel'
 import { makeApp } from './api/app.ts'
 import { isLoopback } from './api/browsers.ts'
-import { allowHalfClosed } from './lifecycle/client-gone.ts'
+import { makeHttpServer } from './api/http-server.ts'
+import { Arrivals, type ArrivalStats } from './lifecycle/arrivals.ts'
+import { Connections, type ConnectionStats } from './lifecycle/connections.ts'
 import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
 import { OpenResponses } from './lifecycle/open-responses.ts'
 import { otherFolder } from './lifecycle/results-folder.ts'
@@ -44,6 +48,11 @@ export interface ServerOptions {
   /** Threads for the jobs of each stage; as many as the machine runs at a time, and at least two, when absent. */
   readonly threads?: number | undefined
   readonly limits?: ServerLimits | undefined
+  /**
+   * Addresses and networks (`10.0.0.0/8`) of proxies in front of this server. Many clients share such an address: its
+   * connections are not limited by `limits.connectionsPerAddress`.
+   */
+  readonly trustedProxies?: readonly string[] | undefined
   /** Told what no client hears of: a line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
   /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
@@ -58,6 +67,9 @@ export interface ServerLog {
 
 export interface ServerStats extends ServiceStats {
   readonly state: ServerState
+  readonly connections: ConnectionStats
+  /** Bodies of requests that are on their way. */
+  readonly arrivals: ArrivalStats
 }
 
 /** A server that listens. Made by {@link startServer}. */
@@ -167,6 +179,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onProblem: (what, error) =>
       log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`),
   })
+  const connections = new Connections({
+    most: limits.connections ?? 10_000,
+    perAddress: limits.connectionsPerAddress,
+    trustedProxies: options.trustedProxies ?? [],
+  })
+  const arrivals = new Arrivals({
+    most: limits.bodies ?? 128,
+    limit: limits.arrival ?? minute,
+    clock: kernel.clock,
+  })
   const drain = new Drain(service, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,
@@ -180,14 +202,29 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     loop,
     drain,
     storeWatch,
+    connections,
+    arrivals,
     clock: kernel.clock,
     requestLimit: limits.request ?? 10 * minute,
   }
-  const open = new OpenResponses()
-  const arrivalLimit = limits.arrival ?? minute
-  const app = makeApp(context, { bodyLimit, arrivalLimit, open, host })
-  allowHalfClosed(app.server)
-  parts.defer(() => closeApp(app, open, kernel.clock))
+  const open = new OpenResponses(limits.sending ?? minute)
+  const servers: HttpServer[] = []
+  const makeServer = (listener: RequestListener): HttpServer => {
+    const headLimit = limits.head ?? 10_000
+    const made = makeHttpServer(listener, { headLimit, connections, open, clock: kernel.clock })
+    servers.push(made)
+    return made
+  }
+  let listener: RequestListener | undefined
+  const app = makeApp(context, {
+    bodyLimit,
+    makeServer: (given) => makeServer((listener = given)),
+    connections,
+    arrivals,
+    open,
+    host,
+  })
+  parts.defer(() => closeApp(app, servers, open, kernel.clock))
 
   await loop.start()
   const restoring = new AbortController()
@@ -204,8 +241,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     await service.drain(0, restoring.signal)
     await restored
   })
-  await listen(app, host, port)
+  const [first, ...others] = host === 'localhost' ? await localAddresses() : [host]
+  const backlog = limits.backlog ?? 4_096
+  await listen(app, { host: first!, port, backlog })
   const bound = app.server.address() as AddressInfo
+  for (const name of others) {
+    await listenToo(makeServer(listener!), { host: name, port: bound.port, backlog })
+  }
 
   const rest = parts.move()
   const stopped = drain.ended.then(async ({ isClean }): Promise<Drained> => {
@@ -227,7 +269,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       return stopped
     },
     stopped,
-    stats: () => ({ ...service.stats(), state: drain.state }),
+    stats: () => ({
+      ...service.stats(),
+      state: drain.state,
+      connections: connections.stats(),
+      arrivals: arrivals.stats(),
+    }),
     async [Symbol.asyncDispose]() {
       void drain.begin({ deadline: 0 })
       await stopped
@@ -235,9 +282,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
+interface Listening {
+  readonly host: string
+  readonly port: number
+  readonly backlog: number
+}
+
+async function listen(app: FastifyInstance, listening: Listening): Promise<void> {
+  const { host, port } = listening
   try {
-    await app.listen({ host, port })
+    await app.listen({ ...listening })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const problem = listenProblems[code ?? ''] ?? message
@@ -252,17 +306,49 @@ const listenProblems: Readonly<Record<string, string>> = {
   ENOTFOUND: 'nobody knows this name',
 }
 
+/** What the name means on this machine: often an address of each family, and clients take either. */
+async function localAddresses(): Promise<string[]> {
+  const found = await lookup('localhost', { all: true }).catch(() => [])
+  const addresses = new Set(found.map(({ address }) => address))
+  return addresses.size === 0 ? ['localhost'] : [...addresses]
+}
+
+/** Listens on one more address. Without it the server is reached by the first one. */
+async function listenToo(server: HttpServer, listening: Listening): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  server.once('listening', resolve)
+  server.once('error', () => resolve())
+  server.listen(listening)
+  await promise
+}
+
 /** Milliseconds in which last answers are read, before connections are cut. */
 const closeGrace = 1_000
 
 /** Who is still being answered gets the whole answer; who is still sending a request does not keep us. */
-async function closeApp(app: FastifyInstance, open: OpenResponses, clock: Clock): Promise<void> {
+async function closeApp(
+  app: FastifyInstance,
+  servers: readonly HttpServer[],
+  open: OpenResponses,
+  clock: Clock,
+): Promise<void> {
   const cutAt = clock.now() + closeGrace
   await open.settled(closeGrace, clock)
   const rest = Math.max(0, cutAt - clock.now())
-  const timer = clock.setTimer(rest, () => app.server.closeAllConnections())
-  await app.close()
+  const timer = clock.setTimer(rest, () => {
+    for (const server of servers) server.closeAllConnections()
+  })
+  const [, ...others] = servers
+  await Promise.all([app.close(), ...others.map((server) => closeServer(server))])
   timer.cancel()
+}
+
+async function closeServer(server: HttpServer): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  // An error means that it does not listen.
+  server.close(() => resolve())
+  server.closeIdleConnections()
+  await promise
 }
 
 /** A journal, and beside it the folder of the results. */

@@ -5,10 +5,15 @@ import { checkLimits } from '../src/limits.ts'
 import { startServer } from '../src/server.ts'
 
 const wrong: readonly [option: string, limits: object][] = [
-  ...['prepareCapacity', 'itemCapacity', 'arrival', 'body', 'cacheBytes'].flatMap((name) =>
-    [NaN, -1, 0, 1.5, Infinity, '7', null].map(
-      (value) => [name, { [name]: value }] as [string, object],
+  ...'prepareCapacity itemCapacity body cacheBytes head arrival sending bodies backlog'
+    .split(' ')
+    .flatMap((name) =>
+      [NaN, -1, 0, 1.5, Infinity, '7', null].map(
+        (value) => [name, { [name]: value }] as [string, object],
+      ),
     ),
+  ...['connections', 'connectionsPerAddress'].flatMap((name) =>
+    [NaN, -1, 0, 1.5, '7', null].map((value) => [name, { [name]: value }] as [string, object]),
   ),
   ...['queue', 'prepare', 'item', 'request'].flatMap((name) =>
     [NaN, -1, 0, '7', null].map((value) => [name, { [name]: value }] as [string, object]),
@@ -39,6 +44,7 @@ test('limits that make sense: none, no limit, stop at once', () => {
     { queue: Infinity, prepare: Infinity, item: 0.5, request: 1, drain: Infinity },
     { drain: 0, body: 2 * 2 ** 20, slots: { permits: 2, reserved: 0 }, resources: { gpu: 1 } },
     { queue: undefined },
+    { connections: Infinity, connectionsPerAddress: Infinity, head: 1, bodies: 1, backlog: 1 },
   ]) {
     checkLimits(limits)
   }

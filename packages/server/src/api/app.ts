@@ -1,15 +1,16 @@
 /** The HTTP server: routes, errors, limits. */
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { isError } from '@heddle/core'
 import { runBlamed } from '@heddle/core/lowlevel'
+import type { Arrivals } from '../lifecycle/arrivals.ts'
+import type { Connections } from '../lifecycle/connections.ts'
 import type { OpenResponses } from '../lifecycle/open-responses.ts'
 import { adminRoutes } from './admin.ts'
 import type { ApiContext } from './context.ts'
 import { refuseForeignPages } from './browsers.ts'
 import { healthRoutes } from './health.ts'
-import { toConnectionError, toHttpError, type ErrorBody } from './http-error.ts'
+import { toHttpError, type ErrorBody } from './http-error.ts'
 import { jobRoutes } from './jobs.ts'
 import { openApi } from './openapi.ts'
 import { newRequestId } from './read-request.ts'
@@ -18,8 +19,10 @@ import { resultRoutes } from './results.ts'
 export interface AppOptions {
   /** Bytes of a body. */
   readonly bodyLimit: number
-  /** Milliseconds in which a request must have arrived. */
-  readonly arrivalLimit: number
+  /** Makes the server below the routes. */
+  readonly makeServer: (listener: RequestListener) => Server
+  readonly connections: Connections
+  readonly arrivals: Arrivals
   /** Told every answer. */
   readonly open: OpenResponses
   /** What the server listens on. */
@@ -37,7 +40,7 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
   }
   const app = Fastify({
     bodyLimit: options.bodyLimit,
-    requestTimeout: options.arrivalLimit,
+    serverFactory: options.makeServer,
     genReqId: newRequestId,
     requestIdHeader: false,
     // Draining answers by itself, in JSON, for as long as there are connections.
@@ -46,7 +49,8 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
     routerOptions: { maxParamLength: 256 },
     // What is wrong before there is a route, or a request, is told in the same form.
     frameworkErrors: (error, _, reply) => void tell(error, reply),
-    clientErrorHandler: refuseConnection,
+    // The servers do it themselves, on every address.
+    clientErrorHandler: () => undefined,
     logger: false,
   })
   // Parsed where it is known how large it may be.
@@ -66,7 +70,28 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
   )
   app.addHook('onRequest', (_, reply, done) => {
     options.open.add(reply.raw)
+    options.connections.begin(reply.raw)
     done()
+  })
+  // Before a request can be refused: its body comes all the same.
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (!hasBody(raw)) return done()
+    // No route reads it, and it must not wait for the answer.
+    if (raw.method === 'GET' || raw.method === 'HEAD') raw.resume()
+    const fail = (error: unknown): void => {
+      if (reply.sent) raw.socket.destroy()
+      else void tell(error, reply.header('connection', 'close'))
+    }
+    // The parser is in the middle of the bytes that it was given: what came with the head is read by then.
+    context.clock.afterIo(() => {
+      try {
+        options.arrivals.watch(raw, fail)
+        done()
+      } catch (error) {
+        void reply.header('connection', 'close')
+        done(error as Error)
+      }
+    })
   })
   // What blocks the loop is told by its route.
   app.addHook('onRequest', (request, _, done) =>
@@ -79,6 +104,11 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
   healthRoutes(app, context)
   app.get('/openapi.json', () => openApi)
   return app
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
+  return encoding !== undefined || Number(length) > 0
 }
 
 function headersOf(
@@ -94,15 +124,4 @@ function headersOf(
     ...((status === 503 || status === 413) &&
       drain.state !== 'accepting' && { connection: 'close' }),
   }
-}
-
-function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
-  // Nobody is there to be told.
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { status, body } = toConnectionError(error)
-  const text = JSON.stringify(body)
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
-  )
 }

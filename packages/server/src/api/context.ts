@@ -1,4 +1,6 @@
 import type { Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
+import type { Arrivals } from '../lifecycle/arrivals.ts'
+import type { Connections } from '../lifecycle/connections.ts'
 import type { Drain } from '../lifecycle/drain.ts'
 import type { StoreWatch } from '../lifecycle/store-watch.ts'
 import type { JobTable } from '../service/job-table.ts'
@@ -14,6 +16,8 @@ export interface ApiContext {
   readonly loop: LoopWatch
   readonly drain: Drain
   readonly storeWatch: StoreWatch
+  readonly connections: Connections
+  readonly arrivals: Arrivals
   readonly clock: Clock
   /** Milliseconds a request may take. */
   readonly requestLimit: number

@@ -10,7 +10,7 @@ import { serverMetrics } from '../metrics/server-metrics.ts'
 const gapMemory = 10_000
 
 export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
-  const { service, drain, loop, pool } = context
+  const { service, drain, loop, pool, connections, arrivals } = context
 
   app.get('/healthz', () => {
     const { load, prepare, items, outcomes, works, requests, cache, unstored } = service.stats()
@@ -33,6 +33,8 @@ export function healthRoutes(app: FastifyInstance, context: ApiContext): void {
         queued: threads.queued,
         crashed: threads.crashed,
       },
+      connections: connections.stats(),
+      bodies: arrivals.stats(),
       loop: { longest_gap_ms: loop.stats().longest, gaps: loop.stats().gaps },
       cache: { entries: cache.entries, bytes: cache.bytes, hits: cache.hits, misses: cache.misses },
       unstored,

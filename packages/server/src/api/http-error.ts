@@ -39,6 +39,12 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_TIMEOUT: [504, 'timeout'],
 }
 
+/** Timeouts that are not those of running work: it did not start, or has not even arrived. */
+const timeoutByStage: ReadonlyMap<string, StatusAndCode> = new Map([
+  ['queue', [503, 'timeout']],
+  ['arrival', [408, 'timeout']],
+])
+
 /** Of Node's parser, where it is not a plain 400. */
 const ofConnection: ReadonlyMap<unknown, StatusAndCode> = new Map([
   ['HPE_HEADER_OVERFLOW', [431, 'too_large']],
@@ -81,11 +87,9 @@ export function toConnectionError(error: unknown): HttpError {
 }
 
 function ofHeddle(error: HeddleError): HttpError {
-  const isQueueTimeout = isError(error, 'HDL_TIMEOUT') && error.details.stage === 'queue'
-  const [status, code] = isQueueTimeout
-    ? [503, 'timeout']
-    : (byCode[error.code] ?? [500, 'job_failed'])
   const stage = isError(error, 'HDL_TIMEOUT') ? error.details.stage : undefined
+  const ofStage = stage === undefined ? undefined : timeoutByStage.get(stage)
+  const [status, code] = ofStage ?? byCode[error.code] ?? [500, 'job_failed']
   const retryAfter = status === 503 ? (error.retryAfter ?? usualRetryAfter) : undefined
   return {
     status,

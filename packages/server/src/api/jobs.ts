@@ -1,10 +1,11 @@
 /** Submitting work. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isError } from '@heddle/core'
 import type { Seat } from '@heddle/core/lowlevel'
 import { clientGone } from '../lifecycle/client-gone.ts'
 import { readInput } from '../service/read-input.ts'
 import type { Answer } from '../service/waiting.ts'
-import type { ServedJob } from '../service/served-job.ts'
+import { withStage } from '../service/problems.ts'
 import type { ApiContext } from './context.ts'
 import {
   deadlineOf,
@@ -16,19 +17,15 @@ import {
   waitOf,
 } from './read-request.ts'
 
-/** Taken before the body is read. */
-interface Admission {
-  readonly served: ServedJob
-  readonly seat: Seat
+/** Known before the body is read. */
+interface Asked {
   readonly id: string
   readonly disconnect: AbortSignal
-  /** The seat is the work's from now on. */
-  isHandedOver: boolean
 }
 
 export function jobRoutes(app: FastifyInstance, context: ApiContext): void {
   const { service, jobs } = context
-  const admissions = new WeakMap<FastifyRequest, Admission>()
+  const asked = new WeakMap<FastifyRequest, Asked>()
 
   app.get('/jobs', () => ({
     jobs: Array.from(jobs.values(), ({ name, prepare, item, limits, whenAbandoned }) => ({
@@ -45,32 +42,29 @@ export function jobRoutes(app: FastifyInstance, context: ApiContext): void {
   app.post<{ Params: { name: string } }>('/jobs/:name', {
     onRequest: async (request, reply) => {
       const id = requestId(request)
-      const { served, seat } = service.admit(request.params.name, priorityOf(request.query))
-      const disconnect = clientGone(reply.raw, id, context.clock)
-      const admission: Admission = { served, seat, id, disconnect, isHandedOver: false }
-      admissions.set(request, admission)
-      // Whatever happens to the request, its seat comes back (W3).
-      reply.raw.once('close', () => {
-        if (!admission.isHandedOver) seat.release()
-      })
+      service.knock(request.params.name, priorityOf(request.query))
+      asked.set(request, { id, disconnect: clientGone(reply.raw, id, context.clock) })
     },
     handler: async (request, reply) => {
-      const admission = admissions.get(request)!
-      const { served, seat, id, disconnect } = admission
+      const { id, disconnect } = asked.get(request)!
       const { query } = request
       const wait = waitOf(query)
       const index = indexOf((query as { index?: unknown }).index)
-      const caller = {
-        request: id,
-        slot: slotOf(query),
-        disconnect,
-        deadline: deadlineOf(request, context.requestLimit),
-        wait: wait ?? 0,
-      }
+      const priority = priorityOf(query)
       const force = forceOf(query)
-      const read = await readInput(served, request.body as string, context.chores, disconnect)
-      const submission = { ...read, served, seat, priority: priorityOf(query), force }
-      admission.isHandedOver = true
+      const slot = slotOf(query)
+      const limit = deadlineOf(request, context.requestLimit)
+      const since = context.clock.now()
+      const { served, seat } = service.admit(request.params.name, priority)
+      const read = await readWithin(seat, () =>
+        readInput(served, request.body as string, context.chores, {
+          signal: disconnect,
+          deadline: limit,
+        }),
+      )
+      const deadline = Math.max(1, limit - (context.clock.now() - since))
+      const caller = { request: id, slot, disconnect, deadline, wait: wait ?? 0 }
+      const submission = { ...read, served, seat, priority, force }
       const answer =
         wait === undefined
           ? await service.acknowledge(submission, index, caller)
@@ -78,6 +72,16 @@ export function jobRoutes(app: FastifyInstance, context: ApiContext): void {
       return sendAnswer(reply, answer, id)
     },
   })
+}
+
+/** A seat that nothing is read for comes back at once (W3), also when the client does not take the answer. */
+async function readWithin<T>(seat: Seat, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    seat.release()
+    throw isError(error, 'HDL_TIMEOUT') ? withStage(error, 'request') : error
+  }
 }
 
 /** 200 with the result, or 202 with where it will be. */

@@ -4,6 +4,11 @@ const error = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
+const error408 = {
+  ...error,
+  description: 'The request has not arrived in time. The connection is closed.',
+}
+
 const json = (description: string, schema: object = { type: 'object' }): object => ({
   description,
   content: { 'application/json': { schema } },
@@ -77,6 +82,7 @@ export const openApi = {
         responses: {
           200: json('The result.', ref('Result')),
           202: json('Acknowledged: it survives a crash of the server.', ref('Pending')),
+          408: error408,
           default: error,
         },
       },
@@ -154,7 +160,7 @@ export const openApi = {
               message: { type: 'string' },
               retryable: { type: 'boolean' },
               retry_after_ms: { type: 'integer' },
-              stage: { enum: ['queue', 'prepare', 'item', 'request'] },
+              stage: { enum: ['arrival', 'queue', 'prepare', 'item', 'request'] },
             },
             required: ['code', 'message', 'retryable'],
           },

@@ -15,8 +15,14 @@ import type { Clock } from '@heddle/core/lowlevel'
 
 export class OpenResponses {
   readonly #byConnection = new Map<Socket, Set<ServerResponse>>()
+  readonly #sendLimit: number
   #open = 0
   #onNone: () => void = () => undefined
+
+  /** @param sendLimit Milliseconds in which a client must take some more of an answer. */
+  constructor(sendLimit: number) {
+    this.#sendLimit = sendLimit
+  }
 
   /** From the first moment of its request on. */
   add(response: ServerResponse): void {
@@ -24,9 +30,16 @@ export class OpenResponses {
     const ofConnection = this.#ofConnection(socket)
     ofConnection.add(response)
     this.#open++
+    // A client that does not read keeps an answer, and its memory. Node ends the time when the answer was sent.
+    response.once('prefinish', () => socket.setTimeout(this.#sendLimit))
     response.once('close', () => {
       if (ofConnection.delete(response)) this.#closed(1)
     })
+  }
+
+  /** Those of one connection. */
+  of(socket: Socket): ServerResponse[] {
+    return [...(this.#byConnection.get(socket) ?? [])]
   }
 
   /**

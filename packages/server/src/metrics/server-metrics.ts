@@ -5,6 +5,8 @@ import type { Metric, Sample } from './prometheus.ts'
 
 export function serverMetrics(context: ApiContext): readonly Metric[] {
   const { service, pool, loop, drain, storeWatch } = context
+  const connections = context.connections.stats()
+  const arrivals = context.arrivals.stats()
   const { registry, outcomes, prepare, items, cache, works, unstored, load } = service.stats()
   const stages = { prepare, item: items }
   const threads = pool.stats()
@@ -108,6 +110,29 @@ export function serverMetrics(context: ApiContext): readonly Metric[] {
     ]),
     counter('heddle_cache_misses_total', 'Results not found in the cache.', one(cache.misses)),
     gauge('heddle_cache_bytes', 'Bytes of results in memory.', one(cache.bytes)),
+    gauge('heddle_connections', 'Connections, by what they do.', [
+      { labels: { state: 'idle' }, value: connections.idle },
+      { labels: { state: 'busy' }, value: connections.open - connections.idle },
+    ]),
+    counter(
+      'heddle_connections_ended_total',
+      'Connections that found no room or made room, by cause.',
+      [
+        { labels: { cause: 'displaced' }, value: connections.displaced },
+        { labels: { cause: 'refused' }, value: connections.refused.total },
+        { labels: { cause: 'refused_address' }, value: connections.refused.address },
+      ],
+    ),
+    gauge(
+      'heddle_bodies_arriving',
+      'Bodies of requests that are on their way.',
+      one(arrivals.arriving),
+    ),
+    counter('heddle_bodies_ended_total', 'Bodies that did not arrive, by cause.', [
+      { labels: { cause: 'late' }, value: arrivals.late },
+      { labels: { cause: 'displaced' }, value: arrivals.displaced },
+      { labels: { cause: 'refused' }, value: arrivals.refused },
+    ]),
     gauge(
       'heddle_draining',
       '1 while the server takes no new work.',

@@ -1,6 +1,6 @@
 /** From the text of a request to its input and its handle. */
 import { HeddleError } from '@heddle/core'
-import type { ThreadPool } from '@heddle/core/lowlevel'
+import type { ThreadPool, WaitOptions } from '@heddle/core/lowlevel'
 import { handleJob, type HandleQuestion } from './handle-thread.ts'
 import { handleOf } from './handle.ts'
 import type { ServedJob } from './served-job.ts'
@@ -14,15 +14,15 @@ export interface ReadInput {
 const smallText = 64 * 1024
 
 /**
- * *Cancellation*: the signal ends it.
+ * *Cancellation*: the signal and the deadline end it.
  * @param chores Threads for what would hold up the loop; not those of the jobs, which may be busy for long.
- * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply.
+ * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply; `HDL_TIMEOUT`.
  */
 export async function readInput(
   served: ServedJob,
   text: string | undefined,
   chores: ThreadPool,
-  signal: AbortSignal,
+  limits: WaitOptions,
 ): Promise<ReadInput> {
   const input = text === undefined || text === '' ? null : parse(text, served.name)
   if (text === undefined || text.length <= smallText)
@@ -30,7 +30,7 @@ export async function readInput(
   const { name, version } = served
   const question: HandleQuestion = { owner: { name, version }, text }
   const { module, name: job } = handleJob
-  const handle = (await chores.run({ module: module!, job, input: question }, { signal })) as string
+  const handle = (await chores.run({ module: module!, job, input: question }, limits)) as string
   return { input, handle }
 }
 

@@ -124,7 +124,15 @@ export class JobService {
   }
 
   /**
-   * Takes a seat before the input is read (W3).
+   * Whether a submit would be taken now: who is refused does not have to send its body. It takes nothing.
+   * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
+   */
+  knock(name: string, priority: number): void {
+    this.admit(name, priority).seat.release()
+  }
+
+  /**
+   * Takes a seat when the body is there, before it is parsed (W3).
    * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
    */
   admit(name: string, priority: number): { readonly served: ServedJob; readonly seat: Seat } {

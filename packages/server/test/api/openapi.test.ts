@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
+import { VirtualClock } from '@heddle/core/testing'
 import { makeApp } from '../../src/api/app.ts'
 import type { ApiContext } from '../../src/api/context.ts'
 import { openApi } from '../../src/api/openapi.ts'
+import { Arrivals } from '../../src/lifecycle/arrivals.ts'
+import { Connections } from '../../src/lifecycle/connections.ts'
 import { OpenResponses } from '../../src/lifecycle/open-responses.ts'
 import { startServer } from '../../src/index.ts'
 import { call } from '../support/client.ts'
@@ -14,8 +18,10 @@ const noContext = {} as ApiContext
 test('the document has the routes that there are, and no other', async () => {
   const app = makeApp(noContext, {
     bodyLimit: 1,
-    arrivalLimit: 1,
-    open: new OpenResponses(),
+    makeServer: createServer,
+    connections: new Connections({ most: 1, trustedProxies: [] }),
+    arrivals: new Arrivals({ most: 1, limit: 1, clock: new VirtualClock() }),
+    open: new OpenResponses(1),
     host: 'localhost',
   })
   await app.ready()

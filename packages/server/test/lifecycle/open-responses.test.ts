@@ -77,7 +77,7 @@ test('who reads nothing for a second is cut, and keeps nobody', async () => {
 
 test('answers behind another one are closed with their connection', async () => {
   const responses: ServerResponse[] = []
-  const opened = new OpenResponses()
+  const opened = new OpenResponses(60_000)
   const server = createServer((_, response) => {
     opened.add(response)
     responses.push(response)

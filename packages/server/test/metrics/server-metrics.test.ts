@@ -38,6 +38,9 @@ test('S103 what operators see: depths, outcomes, times, refusals', async () => {
   assert.equal(busy.get('heddle_load_ratio'), 0.5)
   assert.equal(busy.get('heddle_works'), 2)
   assert.equal(busy.get('heddle_draining'), 0)
+  assert.equal(busy.get('heddle_bodies_arriving'), 0)
+  // Two that wait, and the one that asks.
+  assert.equal(busy.get('heddle_connections{state="busy"}'), 3)
   for (const input of [3, 4, 5, 6]) await submit(server, 'two', input).reply
   await cancel(server, 'mine')
   assert.equal((await second.reply).status, 499)
