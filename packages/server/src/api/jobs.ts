@@ -53,16 +53,14 @@ export function jobRoutes(app: FastifyInstance, context: ApiContext): void {
       const priority = priorityOf(query)
       const force = forceOf(query)
       const slot = slotOf(query)
-      const limit = deadlineOf(request, context.requestLimit)
-      const since = context.clock.now()
+      const deadline = deadlineOf(request, context.requestLimit)
       const { served, seat } = service.admit(request.params.name, priority)
       const read = await readWithin(seat, () =>
         readInput(served, request.body as string, context.chores, {
           signal: disconnect,
-          deadline: limit,
+          deadline,
         }),
       )
-      const deadline = Math.max(1, limit - (context.clock.now() - since))
       const caller = { request: id, slot, disconnect, deadline, wait: wait ?? 0 }
       const submission = { ...read, served, seat, priority, force }
       const answer =

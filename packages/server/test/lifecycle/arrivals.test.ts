@@ -5,7 +5,7 @@ import { job } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { startServer, type Server, type ServerLimits } from '../../src/index.ts'
-import { Wire, begin, call, head } from '../support/client.ts'
+import { Wire, begin, head } from '../support/client.ts'
 import { quiet, submit } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
@@ -189,7 +189,6 @@ test('five hundred slow senders, half of them deaf: submits of the same address 
     await clock.advance(1_000)
   }
   assert.equal((await submit(server, 'echo', 'last').reply).status, 202)
-  assert.equal((await call(server, '/readyz')).status, 200)
   for (const wire of senders) wire[Symbol.dispose]()
   await quiet(server)
 })
