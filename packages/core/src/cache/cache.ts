@@ -543,7 +543,7 @@ export class Cache<V = unknown> implements AsyncDisposable {
     const body = encoder.step(stepBudget) ? encoder.takeWhole() : undefined
     return body === undefined
       ? { encoder }
-      : { body, weight: weightOf(body.length, encoder.values) }
+      : { body, bytes: body.length, weight: weightOf(body.length, encoder.values) }
   }
 
   // ── Parents and what is derived from them ────────────────────────────────────────────────────

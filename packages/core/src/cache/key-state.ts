@@ -15,7 +15,12 @@ export interface Change<V> {
 
 /** The bytes of a value: all of them, or an encoder that makes the rest when it is asked. */
 export type Encoded =
-  | { readonly body: Uint8Array<ArrayBuffer>; readonly weight: number }
+  | {
+      readonly body: Uint8Array<ArrayBuffer>
+      /** Of the body, which is empty once the tier has given its memory away. */
+      readonly bytes: number
+      readonly weight: number
+    }
   | { readonly encoder: Encoder }
 
 /** A read of the tier that somebody waits for. A change of the key answers it at once. */

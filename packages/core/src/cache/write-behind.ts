@@ -77,7 +77,7 @@ const isLarge = (change: Change<unknown>): boolean =>
 
 const bytesOf = (encoded: Encoded | undefined): number => {
   if (encoded === undefined) return 0
-  return 'body' in encoded ? encoded.body.length : assumedLarge
+  return 'body' in encoded ? encoded.bytes : assumedLarge
 }
 
 export class WriteBehind<V> {

@@ -1,4 +1,4 @@
-import { HeddleError } from '../errors.ts'
+import { describe, HeddleError } from '../errors.ts'
 import {
   binaryKinds,
   copyLength,
@@ -98,7 +98,8 @@ class Frame {
  * Turns a value into bytes, a step at a time.
  *
  * It never recurses, so depth is limited by memory only, and it can stop between any two values.
- * The value must not change until the last step: see the ownership rule of the cache.
+ * The value must not change until the last step: see the ownership rule of the cache. Where the value may
+ * belong to code that still runs, `encodeUnchanged` finds out whether it did.
  *
  * Shared references are written once for each place; a cycle is refused, as are functions, symbols,
  * class instances and memory shared with other threads.
@@ -116,6 +117,8 @@ export class Encoder {
   #finishedBytes = 0
   #started = false
   #values = 0
+  /** The error of ours that ended it, to tell it from those of the caller's code. */
+  #refusal: HeddleError | undefined
 
   /** `key` is named in errors; more than `limit` bytes are refused. */
   constructor(key: string, value: unknown, limit: number) {
@@ -137,11 +140,23 @@ export class Encoder {
   }
 
   /**
-   * Goes on for about `budget` bytes of work. True when the value is complete.
+   * Works for about `budget` bytes. True when the value is complete.
+   *
+   * Reading a value can run the caller's code: getters and the traps of a proxy. Whatever that throws
+   * makes the value one that cannot be stored, and is the cause of the error.
    *
    * @throws `HDL_NOT_CLONEABLE`, `HDL_VALUE_TOO_LARGE`
    */
   step(budget: number): boolean {
+    try {
+      return this.#work(budget)
+    } catch (error) {
+      if (error === this.#refusal) throw error
+      throw this.#refuse(`cannot be read (${describe(error)})`, error)
+    }
+  }
+
+  #work(budget: number): boolean {
     if (!this.#started) {
       this.#started = true
       budget -= this.#write(this.#value)
@@ -427,11 +442,12 @@ export class Encoder {
 
   #flush(): void {
     if (this.#at === 0) return
-    const { bytes } = this.#piece
-    const full = bytes.length - this.#at < bytes.length / 8
-    // A piece is handed over with its memory, so one that is mostly empty is copied.
-    const piece = full ? bytes.subarray(0, this.#at) : bytes.slice(0, this.#at)
-    if (full) this.#piece = new Piece(pieceSize)
+    // A copy that covers its memory: it may be given away, and the piece is used again.
+    const piece = this.#piece.bytes.slice(0, this.#at)
+    if (this.#piece.bytes.length < pieceSize) {
+      spare = this.#piece
+      this.#piece = new Piece(pieceSize)
+    }
     this.#at = 0
     this.#finish(piece)
   }
@@ -444,23 +460,20 @@ export class Encoder {
 
   #checkSize(): void {
     if (this.bytes <= this.#limit) return
-    throw new HeddleError('HDL_VALUE_TOO_LARGE', {
-      key: this.#what,
-      bytes: this.bytes,
-      limit: this.#limit,
-    })
+    const details = { key: this.#what, bytes: this.bytes, limit: this.#limit }
+    throw (this.#refusal = new HeddleError('HDL_VALUE_TOO_LARGE', details))
   }
 
-  #refuse(problem: string): HeddleError {
+  /** The error that refuses the value at the place where the encoder is. */
+  #refuse(problem: string, cause?: unknown): HeddleError {
     const places = this.#stack.map((frame) => frame.place)
     // The beginning and the end say where it is; a cycle would fill the screen.
     const path = places.length > 12 ? [...places.slice(0, 6), ' … ', ...places.slice(-6)] : places
     const where = path.join('') || 'it'
-    return new HeddleError('HDL_NOT_CLONEABLE', {
-      what: `The value of "${this.#what}"`,
-      action: 'be stored',
-      cause: `${where} ${problem}`,
-    })
+    const what = `The value of "${this.#what}"`
+    const details = { what, action: 'be stored', cause: `${where} ${problem}` }
+    this.#refusal = new HeddleError('HDL_NOT_CLONEABLE', details, { cause })
+    return this.#refusal
   }
 }
 

@@ -1,7 +1,9 @@
+import { crc32 } from 'node:zlib'
+import { HeddleError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
 import { Decoder } from './decoder.ts'
-import type { Encoder } from './encoder.ts'
+import { Encoder } from './encoder.ts'
 
 /**
  * How much a step does between two looks at the clock, in bytes of work: about 0.3 ms. A value that
@@ -23,6 +25,48 @@ export async function* encodeSliced(
     while (!done && !slices.due)
     yield* encoder.take()
     if (done) return
+  }
+}
+
+/**
+ * As encodeSliced(), for a value that other code may change meanwhile.
+ *
+ * The value is read twice, in slices. When each place was the same at both times, the value that was written
+ * is the one that was there between the two readings. Otherwise it is a mixture that never was, and the end
+ * of the pieces is an error instead. A place that was changed and changed back is not noticed. The second
+ * reading costs as much as the first, without hash and file (docs/decisions/0140).
+ *
+ * @throws `HDL_NOT_CLONEABLE`
+ */
+export async function* encodeUnchanged(
+  what: string,
+  value: unknown,
+  encoder: Encoder,
+  clock: Clock,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  let sum = 0
+  for await (const piece of encodeSliced(encoder, clock)) {
+    // Now: the caller may give the memory away.
+    sum = crc32(piece, sum)
+    yield piece
+  }
+  const again = new Encoder(what, value, Infinity)
+  if (sum === (await sumOf(again, clock)) && again.bytes === encoder.bytes) return
+  throw new HeddleError('HDL_NOT_CLONEABLE', {
+    what: `The value of "${what}"`,
+    action: 'be stored',
+    cause: 'it was changed while it was written: return a copy, or stop changing it',
+  })
+}
+
+/** The checksum of a value; undefined when it cannot be read. */
+async function sumOf(encoder: Encoder, clock: Clock): Promise<number | undefined> {
+  let sum = 0
+  try {
+    for await (const piece of encodeSliced(encoder, clock)) sum = crc32(piece, sum)
+    return sum
+  } catch {
+    return undefined
   }
 }
 

@@ -1,6 +1,6 @@
 import { Encoder } from '../codec/encoder.ts'
 import { oneByte } from '../codec/one-byte.ts'
-import { decodeSliced, encodeSliced, stepBudget } from '../codec/sliced.ts'
+import { decodeSliced, encodeUnchanged, stepBudget } from '../codec/sliced.ts'
 import { HeddleError, describe, isError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 
@@ -17,7 +17,8 @@ const nothing: Encoding = { body: new Uint8Array(0) }
 const small: (Encoding | undefined)[] = []
 
 /**
- * Encodes a small value at once; begins with a large one (J7).
+ * Encodes a small value at once; begins with a large one (J7). Either way the bytes are those of a value that
+ * existed: when a large one is changed before its last piece, the pieces end with an error.
  *
  * @throws `HDL_NOT_CLONEABLE`; the pieces throw it too.
  */
@@ -31,7 +32,7 @@ export function encodeValue(
   const byte = oneByte(value)
   if (byte !== undefined) return (small[byte] ??= { body: Uint8Array.of(byte) })
   const encoder = new Encoder(node, value, Infinity)
-  if (!encoder.step(stepBudget)) return { pieces: encodeSliced(encoder, clock) }
+  if (!encoder.step(stepBudget)) return { pieces: encodeUnchanged(node, value, encoder, clock) }
   const whole = encoder.takeWhole()
   if (whole === undefined) return { pieces: encoder.take() }
   return whole.length <= inlineLimit ? { body: whole } : { pieces: [whole] }

@@ -29,7 +29,8 @@ import type { NodeState } from '../scheduler/node.ts'
  * are refused when there is no room, and the caller is told.
  *
  * Values are plain data, as the cache keeps them: anything else is refused with `HDL_NOT_CLONEABLE`,
- * and the row with it. A value belongs to the journal until the commit is over: do not change it.
+ * and the row with it. So is a value that throws when it is read, and a large one that is changed before its
+ * commit is over: what is stored is a value that existed (docs/decisions/0140).
  */
 
 /** Says how much a crash may take. */

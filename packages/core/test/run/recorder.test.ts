@@ -6,6 +6,34 @@ import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { CountedGraph, historyOf, journals, steps } from './kit.ts'
 
+/** Values that throw when they are read. */
+const unreadable: Readonly<Record<string, () => unknown>> = {
+  'a getter that throws': () => ({
+    get field(): never {
+      throw new Error('thrown by a getter')
+    },
+  }),
+  'a getter that throws an error of ours': () => ({
+    get field(): never {
+      throw new HeddleError('HDL_CLOSED', { what: 'The connection' })
+    },
+  }),
+  'a revoked proxy': () => {
+    const { proxy, revoke } = Proxy.revocable({ a: 1 }, {})
+    revoke()
+    return proxy
+  },
+  'a proxy that throws': () =>
+    new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new TypeError('thrown by a proxy')
+        },
+      },
+    ),
+}
+
 for (const [kind, openEmpty] of Object.entries(journals)) {
   test(`${kind}: every transition of every node is a row, and so is the state of the run`, async (t) => {
     const journal = await openEmpty(t)
@@ -98,6 +126,59 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
       'talks 1: zwölf\nZeilen',
       'succeeded',
     ])
+  })
+
+  for (const [what, odd] of Object.entries(unreadable)) {
+    for (const size of ['small', 'large']) {
+      test(`3: ${kind}: a ${size} result with ${what} fails its own node and no other`, async (t) => {
+        const journal = await openEmpty(t)
+        const graph = new Graph()
+        const filler = size === 'small' ? [] : Array.from({ length: 20_000 }, (_, i) => ({ i }))
+        graph.add(
+          'odd',
+          job({ name: 'odd', retries: 3 }, () => ({ filler, inside: [odd()] })),
+        )
+        graph.add(
+          'good',
+          job({ name: 'good' }, () => filler),
+        )
+        const result = await run(graph, { journal })
+        assert.equal(result.state, 'finished')
+        assert.deepEqual(result.succeeded, ['good'])
+        const error = result.failed.get('odd')
+        assert.ok(isError(error, 'HDL_NOT_CLONEABLE'), String(error))
+        assert.match(error.message, /"odd" cannot be stored: .*inside\[0\].*cannot be read/)
+        assert.equal(result.errors.get('odd')!.length, 1, 'it would not get better')
+        assert.deepEqual(await journal.valueOf(result.run!, 'good'), filler)
+      })
+    }
+  }
+
+  test(`3: ${kind}: a job that keeps changing its result fails, and nothing of it is stored`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    const rows = Array.from({ length: 30_000 }, (_, id) => ({ id, count: 0 }))
+    let isOver = false
+    const keepChanging = (): void => {
+      for (let i = 0; i < rows.length; i += 1000) rows[i]!.count++
+      if (!isOver) setImmediate(keepChanging)
+    }
+    graph.add(
+      'restless',
+      job({ name: 'restless' }, () => {
+        setImmediate(keepChanging)
+        return rows
+      }),
+    )
+    graph.add(
+      'good',
+      job({ name: 'good' }, () => 1),
+    )
+    const result = await run(graph, { journal }).finally(() => (isOver = true))
+    assert.equal(result.state, 'finished')
+    assert.deepEqual(result.succeeded, ['good'])
+    assert.match(String(result.failed.get('restless')), /changed while it was written/)
+    await assert.rejects(journal.valueOf(result.run!, 'restless'), { code: 'HDL_NO_RESULT' })
   })
 
   test(`${kind}: a result that is no data fails its own node and no other`, async (t) => {

@@ -20,10 +20,10 @@ import { checkCount, checkName } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { formatVersion } from '../../codec/tags.ts'
+import { giveAway } from '../../sqlite/own-bytes.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../tier.ts'
 import {
   maxRowBytes,
-  transferFrom,
   windowBytes,
   type AnswerValue,
   type DiskAnswer,
@@ -110,8 +110,7 @@ class DiskTier implements CacheTier {
     if (!(body instanceof Uint8Array)) return this.#stream(meta, body)
     this.#checkSize(key, body.length)
     if (body.length > maxRowBytes) return this.#stream(meta, [body])
-    const transfer = body.length >= transferFrom ? [body.buffer] : []
-    return (await this.#ask({ id: this.#id(), type: 'write', meta, body }, transfer)) as boolean
+    return (await this.#ask({ id: this.#id(), type: 'write', meta, body }, body)) as boolean
   }
 
   async delete(key: string, version: number): Promise<boolean> {
@@ -150,7 +149,7 @@ class DiskTier implements CacheTier {
         this.#checkSize(meta.key, bytes)
         if (!this.#pending.has(id)) break
         window.open += piece.length
-        this.#send({ id, type: 'piece', bytes: piece }, [piece.buffer])
+        this.#send({ id, type: 'piece', bytes: piece }, piece)
         while (window.open >= windowBytes && this.#pending.has(id)) {
           await new Promise<void>((goOn) => (window.goOn = goOn))
         }
@@ -176,7 +175,7 @@ class DiskTier implements CacheTier {
     return ++this.#lastId
   }
 
-  #ask(request: DiskRequest, transfer: readonly ArrayBuffer[] = []): Promise<AnswerValue> {
+  #ask(request: DiskRequest, bytes?: Uint8Array<ArrayBuffer>): Promise<AnswerValue> {
     if (this.#worker === undefined) {
       if (this.#state !== 'open') {
         return Promise.reject(new HeddleError('HDL_CLOSED', { what: 'The disk tier' }))
@@ -189,13 +188,13 @@ class DiskTier implements CacheTier {
     this.#pending.set(request.id, answer)
     // Only an operation under way keeps the process alive.
     if (this.#pending.size === 1) this.#worker?.ref()
-    this.#send(request, transfer)
+    this.#send(request, bytes)
     return answer.promise
   }
 
-  #send(request: DiskRequest, transfer: readonly ArrayBuffer[] = []): void {
+  #send(request: DiskRequest, bytes?: Uint8Array<ArrayBuffer>): void {
     this.#outbox.push(request)
-    this.#transfer.push(...transfer)
+    if (bytes !== undefined) giveAway(bytes, this.#transfer)
     if (this.#outbox.length === 1) void Promise.resolve().then(() => this.#flush())
   }
 

@@ -100,7 +100,7 @@ export const valueCases: readonly ConformanceCase[] = [
       const committed = writer.commit(step('a', 'succeeded'), value)
       assert.equal(reads, 0, 'the end was read before commit() returned')
       await committed
-      assert.equal(reads, 1)
+      assert.ok(reads > 0, 'the end was never read')
       const read = (await journal.valueOf('r', 'a')) as unknown[]
       assert.equal(read.length, 100_001)
       assert.deepEqual(read.at(-1), { marker: 'the end' })

@@ -9,6 +9,7 @@
  *  O3  After a failure nothing is sent any more.
  *  O4  No more than `threadRows` rows and `threadText` characters are in the thread at a time.
  *  O5  What is sent in one turn of the loop is bounded, however much is waiting.
+ *  O6  A batch that cannot be sent fails the journal, never the process.
  *
  * All who wait for rows of one batch share one promise: a commit costs no object of its own.
  *
@@ -20,6 +21,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import { afterReactions } from '../../kernel/turn.ts'
 import { WaiterList, type WaitOptions } from '../../kernel/waiters.ts'
 import { cellsPerRow, type BatchWire, type Cell, type RunChange } from './messages.ts'
+import { giveAway, joinBytes } from '../../sqlite/own-bytes.ts'
+import { storeError } from './sqlite-error.ts'
 import type { StoredValue } from './value-files.ts'
 import { waitFor } from '../wait-for.ts'
 
@@ -36,9 +39,6 @@ const batchesPerTurn = 4
 /** Rows and characters that may be pending before those who can wait are asked to. */
 const roomRows = 32_768
 const roomText = 32 * 2 ** 20
-
-/** Fewer bytes are copied: giving the memory away costs more. */
-const transferFrom = 16 * 1024
 
 class Batch {
   readonly number: number
@@ -84,25 +84,14 @@ class Batch {
 
   wire(): BatchWire {
     const { number, first, rows, results, changes } = this
-    const bodies = this.bodies.length === 0 ? undefined : joined(this.bodies)
+    const bodies = this.bodies.length === 0 ? undefined : joinBytes(this.bodies)
     return { batch: number, first, rows, results, changes, bodies }
   }
 }
 
-function joined(bodies: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
-  if (bodies.length === 1) return bodies[0]!
-  let size = 0
-  for (const body of bodies) size += body.length
-  const all = new Uint8Array(size)
-  let at = 0
-  for (const body of bodies) {
-    all.set(body, at)
-    at += body.length
-  }
-  return all
-}
-
 export interface OutboxHost {
+  /** Named in errors. */
+  readonly file: string
   readonly clock: Clock
   send(batch: BatchWire, transfer: readonly ArrayBuffer[]): void
   /** Called when the first row becomes pending, and when the last is not any more. */
@@ -310,9 +299,21 @@ export class Outbox {
       this.#sent.push(batch)
       this.#sentRows += batch.count
       this.#sentSize += batch.size
+      if (!this.#post(batch)) return
+    }
+  }
+
+  /** A message that cannot be sent is a row that cannot be written: the journal fails, not the process. */
+  #post(batch: Batch): boolean {
+    try {
       const wire = batch.wire()
-      const isWorthGiving = wire.bodies !== undefined && wire.bodies.length >= transferFrom
-      this.#host.send(wire, isWorthGiving ? [wire.bodies.buffer] : [])
+      const transfer: ArrayBuffer[] = []
+      if (wire.bodies !== undefined) giveAway(wire.bodies, transfer)
+      this.#host.send(wire, transfer)
+      return true
+    } catch (error) {
+      this.fail(storeError(this.#host.file, 'be written', error))
+      return false
     }
   }
 }

@@ -13,6 +13,7 @@
 import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { decodeError } from '../../threads/error-wire.ts'
 import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
 import { collectPieces, decodeValue, encodePieces, unreadable } from '../encode.ts'
@@ -104,6 +105,7 @@ async function openWriteSide(
   try {
     const { session, position, run } = await link.ask({ type: 'open' })
     const host = {
+      file,
       clock,
       send: (batch: object, transfer: readonly ArrayBuffer[]) => link.post(batch, transfer),
       onBusy: (isBusy: boolean) => (isBusy ? link.hold() : link.letGo()),
@@ -166,7 +168,7 @@ class SqliteJournal implements Journal {
         title,
         startedAt,
         holder,
-        options: Buffer.concat(pieces),
+        options: joinBytes(pieces),
       })
       return writer
     } finally {

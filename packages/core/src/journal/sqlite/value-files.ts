@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { FileWriter, readFile } from '../../files/large-values.ts'
 import { syncFolder } from '../../files/replace.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { Semaphore } from '../../sync/semaphore.ts'
 import type { Durability } from '../journal.ts'
 import type { Pieces } from '../encode.ts'
@@ -73,7 +74,7 @@ export class ValueFiles {
         writer ??= await this.#create(first)
         await this.#attempt(writer.write(piece))
       }
-      if (writer === undefined) return { body: Buffer.concat(first) }
+      if (writer === undefined) return { body: joinBytes(first) }
       const file = writer.name()
       await this.#attempt(writer.finish(file))
       return { file }

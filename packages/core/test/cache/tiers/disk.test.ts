@@ -333,3 +333,21 @@ test('a cache keeps the process alive while something is under way, and not when
   assert.equal(isHolding(), false)
   await cache.close()
 })
+
+test('2: values of any size leave the count of pending bytes as they found it', async () => {
+  using folder = temporaryFolder()
+  const tier = diskTier({ directory: folder.path, durability: 'process' })
+  await using cache = await openCache({ tier, maxPendingBytes: 100_000 })
+  for (let i = 0; i < 10; i++) await cache.set(`key ${i}`, 'x'.repeat(15_000 + 2000 * i))
+  assert.equal(cache.stats().pending.bytes, 0)
+})
+
+test('2: bytes from the pool of Node are written like others', async () => {
+  using folder = temporaryFolder()
+  const tier = diskTier({ directory: folder.path, durability: 'process' })
+  await tier.open()
+  const body = Buffer.concat([Buffer.alloc(20_000, 'x')])
+  await tier.write('key', { version: 1, createdAt: 0, ttl: Infinity, body })
+  assert.deepEqual((await tier.read('key'))!.body, new Uint8Array(20_000).fill(120))
+  await tier.close()
+})

@@ -14,6 +14,7 @@ class Rig {
   readonly sent: BatchWire[] = []
   readonly outbox = new Outbox(
     {
+      file: 'x.db',
       clock: systemKernel.clock,
       send: (batch) => this.sent.push(batch),
       onBusy: () => undefined,

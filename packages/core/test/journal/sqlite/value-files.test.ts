@@ -34,7 +34,7 @@ test('V1: a large value is a file with the name of its hash, complete when it is
 test('a value that turns out to be small is no file', async () => {
   await using folder = await newFolder()
   const files = filesIn(folder.path)
-  assert.deepEqual(await files.store(pieces(2, 3)), { body: Buffer.from([0, 0, 1, 1, 1]) })
+  assert.deepEqual(await files.store(pieces(2, 3)), { body: Uint8Array.of(0, 0, 1, 1, 1) })
   const atLimit = await files.store(pieces(inlineLimit))
   assert.ok('body' in atLimit)
   assert.deepEqual(await readdir(folder.path), [])

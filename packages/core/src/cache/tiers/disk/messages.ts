@@ -8,9 +8,6 @@ export const maxRowBytes = 128 * 1024
 /** Bytes of one large value on their way to the thread before it has written any of them. */
 export const windowBytes = 4 * 2 ** 20
 
-/** Bodies below this are copied: giving the memory away costs more. */
-export const transferFrom = 16 * 1024
-
 export interface DiskThreadData {
   readonly directory: string
   /** The name of the cache's own directory inside of it. */

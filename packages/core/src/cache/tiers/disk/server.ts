@@ -7,11 +7,11 @@
 import { join } from 'node:path'
 import { HeddleError, describe } from '../../../errors.ts'
 import type { HeldLock } from '../../../files/exclusive-lock.ts'
+import { giveAway } from '../../../sqlite/own-bytes.ts'
 import type { TierEntry } from '../../tier.ts'
 import { openHome } from './home.ts'
 import { FileWriter, readFile } from '../../../files/large-values.ts'
 import {
-  transferFrom,
   type AnswerValue,
   type DiskAnswer,
   type DiskAnswers,
@@ -282,7 +282,7 @@ export class DiskServer {
 
   #answer(id: number, value: AnswerValue): void {
     const body = typeof value === 'object' && 'body' in value ? value.body : undefined
-    if (body !== undefined && body.length >= transferFrom) this.#transfer.push(body.buffer)
+    if (body !== undefined) giveAway(body, this.#transfer)
     this.#answers.push({ id, value })
   }
 
