@@ -40,7 +40,7 @@ export type { Explanation } from './scheduler/explain.ts'
 export type { CriticalPath, Forecast, WhatIfOptions } from './scheduler/insight.ts'
 export type { NodeState } from './scheduler/node.ts'
 export type { RunResult } from './scheduler/result.ts'
-export { final, retryAfter } from './scheduler/retry.ts'
+export { final, retryAfter } from './attempts/retry.ts'
 export {
   openScope,
   withScope,

@@ -183,4 +183,4 @@ export { hasWorkLeft } from './run/resume.ts'
 
 // scheduler/: what a recorded run says about itself, when a job is tried again.
 export { criticalPathOf, forecastOf, type TimedNode } from './scheduler/recorded.ts'
-export { backoff, isRetryable, requestedDelay } from './scheduler/retry.ts'
+export { backoff, isRetryable, requestedDelay } from './attempts/retry.ts'

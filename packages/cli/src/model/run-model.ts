@@ -31,6 +31,8 @@ export interface NodeRow {
   endedAt: number | undefined
   /** When the next attempt is due, while retrying. */
   retryAt: number | undefined
+  /** How far the attempt has come, in one printable line. */
+  progress: string | undefined
   /** Of the last attempt that failed, in one printable line. */
   problem: string | undefined
   /** Printable. */
@@ -61,7 +63,7 @@ export type Counts = Record<NodeState, number>
  * States of which the nodes are shown one by one. For the others there is no list: one of 100,000 entries
  * costs a pause of milliseconds each time it grows.
  */
-const listedStates = ['running', 'retrying', 'failed', 'blocked', 'cancelled'] as const
+const listedStates = ['running', 'suspended', 'retrying', 'failed', 'blocked', 'cancelled'] as const
 export type ListedState = (typeof listedStates)[number]
 
 /** How much is kept for looking back. */
@@ -102,6 +104,7 @@ export class RunModel {
         startedAt: undefined,
         endedAt: undefined,
         retryAt: undefined,
+        progress: undefined,
         problem: undefined,
         blockedBy: undefined,
         blocks: 0,
@@ -116,6 +119,7 @@ export class RunModel {
       ready: 0,
       running: 0,
       retrying: 0,
+      suspended: 0,
       succeeded: 0,
       failed: 0,
       blocked: 0,
@@ -181,6 +185,12 @@ export class RunModel {
           lines: printableLines(event.text),
         })
         break
+      case 'progress': {
+        const row = this.#byName.get(event.name)
+        const text = event.text === undefined ? '' : ` ${printable(event.text)}`
+        if (row !== undefined) row.progress = `${Math.round(event.fraction * 100)} %${text}`
+        break
+      }
       case 'complete':
         this.endedAt = event.at
         break
@@ -196,6 +206,8 @@ export class RunModel {
     this.#lists.get(row.state)?.delete(row)
     this.#lists.get(state)?.add(row)
     row.state = state
+    // Each attempt begins anew.
+    if (row.attempt !== event.attempt) row.progress = undefined
     row.attempt = event.attempt
     row.retryAt = event.delay === undefined ? undefined : at + event.delay
     if (event.error !== undefined) row.problem = printableLines(formatError(event.error)).join(' ')
@@ -207,6 +219,7 @@ export class RunModel {
         this.#ready.push(row)
         break
       case 'retrying':
+      case 'suspended':
         break
       case 'running':
         row.startedAt ??= at

@@ -123,6 +123,7 @@ export class PlainReporter implements Reporter {
         if (line !== undefined) yield line
         break
       }
+      case 'progress':
       case 'complete':
         break
     }
@@ -149,6 +150,8 @@ export class PlainReporter implements Reporter {
         if (cause !== undefined && cause.blocks > blockedShown) return undefined
         return ['blocked', `${name} by ${row.blockedBy ?? ''}`]
       }
+      case 'suspended':
+        return ['suspended', name]
       case 'waiting':
       case 'ready':
       case 'skipped':

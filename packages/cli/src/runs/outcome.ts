@@ -64,6 +64,7 @@ const countWords: readonly (readonly [NodeState, string])[] = [
   ['cancelled', 'stopped'],
   ['skipped', 'skipped'],
   ['running', 'running'],
+  ['suspended', 'suspended'],
   ['retrying', 'retrying'],
   ['ready', 'ready'],
   ['waiting', 'waiting'],

@@ -113,6 +113,8 @@ interface OpenNode {
   queuedAt: number | undefined
   firstStartedAt: number | undefined
   running: Writable<AttemptRecord> | undefined
+  /** Its last row is a suspension: the next start goes on with the same attempt. */
+  isSuspended: boolean
 }
 
 class RecordBuilder {
@@ -191,10 +193,21 @@ class RecordBuilder {
   #move(row: HistoryEntry & { readonly kind: 'node' }): void {
     let node = this.#nodes.get(row.node)
     if (node === undefined) {
-      node = { attempts: [], queuedAt: undefined, firstStartedAt: undefined, running: undefined }
+      node = {
+        attempts: [],
+        queuedAt: undefined,
+        firstStartedAt: undefined,
+        running: undefined,
+        isSuspended: false,
+      }
       this.#nodes.set(row.node, node)
     }
+    const isResumed = node.isSuspended && row.state === 'running'
+    node.isSuspended = row.state === 'suspended'
+    if (isResumed) return
     switch (row.state) {
+      case 'suspended':
+        break
       case 'ready':
         node.queuedAt = row.at
         break

@@ -58,6 +58,7 @@ function unhappy({ counts }: RunModel): number {
 /** What a narrow terminal cuts off is what matters least. */
 const countOrder: readonly (readonly [NodeState, string])[] = [
   ['running', 'running'],
+  ['suspended', 'suspended'],
   ['retrying', 'retrying'],
   ['failed', 'failed'],
   ['blocked', 'blocked'],

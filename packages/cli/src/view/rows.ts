@@ -47,9 +47,15 @@ function detailsOf(row: NodeRow, { now, symbols }: Viewport): Span[] {
     case 'running': {
       const age = formatAge(now - (row.startedAt ?? now)).padStart(5)
       const place = span(`${row.place.padEnd(placeWidth)} `, 'dim')
-      if (row.attempt === 0) return [place, span(age)]
+      const progress = row.progress === undefined ? [] : [span(`  ${row.progress}`)]
+      if (row.attempt === 0) return [place, span(age), ...progress]
       const problem = row.problem === undefined ? '' : ` ${dot} after ${row.problem}`
-      return [place, span(age), span(`  attempt ${attemptOf(row)}${problem}`, 'yellow')]
+      return [
+        place,
+        span(age),
+        ...progress,
+        span(`  attempt ${attemptOf(row)}${problem}`, 'yellow'),
+      ]
     }
     case 'retrying': {
       const left = formatAge((row.retryAt ?? now) - now)
@@ -69,6 +75,7 @@ function detailsOf(row: NodeRow, { now, symbols }: Viewport): Span[] {
       return [span(`stopped after ${took(row)}`, 'dim')]
     case 'blocked':
       return [span(`blocked by "${row.blockedBy ?? ''}"`, 'dim')]
+    case 'suspended':
     case 'waiting':
     case 'ready':
     case 'skipped':
@@ -104,8 +111,8 @@ function select(model: RunModel, filter: Filter): Selection {
       return { lists: [model.rows], size: model.total }
     case 'active':
       return {
-        lists: [model.in('running'), model.in('retrying')],
-        size: counts.running + counts.retrying,
+        lists: [model.in('running'), model.in('suspended'), model.in('retrying')],
+        size: counts.running + counts.suspended + counts.retrying,
       }
     case 'failed':
       return {

@@ -22,6 +22,7 @@ const states: NodeState[] = [
   'ready',
   'running',
   'retrying',
+  'suspended',
   'succeeded',
   'failed',
   'blocked',
@@ -29,7 +30,7 @@ const states: NodeState[] = [
   'cancelled',
 ]
 
-const listed: NodeState[] = ['running', 'retrying', 'failed', 'blocked', 'cancelled']
+const listed: NodeState[] = ['running', 'suspended', 'retrying', 'failed', 'blocked', 'cancelled']
 
 function check(model: RunModel): void {
   const sum = states.reduce((total, state) => total + model.counts[state], 0)
@@ -160,4 +161,15 @@ test('an event of a node that is not in the graph changes nothing', () => {
   const model = new RunModel(graphOf('a'), { title: 't', retries: 0 })
   model.apply(node('ghost', 'failed'))
   check(model)
+})
+
+test('the progress of an attempt is kept until the next attempt', () => {
+  const model = new RunModel(graphOf('a'), { title: 'test', retries: 1 })
+  model.apply(node('a', 'running'))
+  model.apply({ type: 'progress', at: 0, name: 'a', attempt: 0, fraction: 0.4, text: 'page 4' })
+  assert.equal(model.get('a')!.progress, '40 % page 4')
+  model.apply(node('a', 'suspended'))
+  assert.equal(model.get('a')!.progress, '40 % page 4')
+  model.apply(node('a', 'retrying', { attempt: 1, delay: 5 }))
+  assert.equal(model.get('a')!.progress, undefined)
 })

@@ -20,6 +20,8 @@ export interface JobContext {
   readonly cancelled: boolean
   /** Says something about this attempt: shown by `heddle run`, kept in the journal. */
   readonly log: (text: string) => void
+  /** Says how far this attempt has come: from 0 to 1, and in words. */
+  readonly progress: (fraction: number, text?: string) => void
 }
 
 export type JobFunction<I, O> = (input: I, context: JobContext) => O | Promise<O>

@@ -105,6 +105,7 @@ export class RunFold {
     const node =
       this.#nodes.get(row.node) ??
       this.#announce({ name: row.node, job: row.node, place: 'loop', after: [] })
+    const isResumed = node.state === 'suspended'
     node.state = state
     node.attempt = attempt
     node.hasValue = hasValue
@@ -122,8 +123,10 @@ export class RunFold {
         delete node.endedAt
         return
       case 'running':
-        node.startedAt = at
+        if (!isResumed) node.startedAt = at
         delete node.endedAt
+        return
+      case 'suspended':
         return
       case 'succeeded':
       case 'failed':

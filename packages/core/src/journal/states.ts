@@ -13,6 +13,7 @@ export const storedNodeStates: readonly NodeState[] = [
   'blocked',
   'skipped',
   'cancelled',
+  'suspended',
 ]
 
 export const storedRunStates: readonly RunState[] = [

@@ -27,11 +27,12 @@ function runIn(
 ): Promise<unknown> {
   const { name, attempt, signal } = context
   const onLog = (text: string): void => context.log(text)
+  const onProgress = (fraction: number, text?: string): void => context.progress(fraction, text)
   const onStart = (): void => context.started()
   context.queued()
   return pool.run(
     { module: job.module!, job: job.name, input },
-    { name, attempt, signal, key, onLog, onStart },
+    { name, attempt, signal, key, onLog, onProgress, onStart },
   )
 }
 

@@ -9,7 +9,7 @@ import { seededRandom, type Random } from '../kernel/random.ts'
 import type { VirtualClock } from '../kernel/virtual-clock.ts'
 import type { NodeContext } from '../scheduler/attempt.ts'
 import type { NodeState } from '../scheduler/node.ts'
-import { retryAfter } from '../scheduler/retry.ts'
+import { retryAfter } from '../attempts/retry.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 
 /** One attempt of a node. Times are milliseconds since the replay's start. */

@@ -1,3 +1,5 @@
+import type { RunnerContext } from '../attempts/attempt.ts'
+import { final } from '../attempts/retry.ts'
 import { HeddleError, isError } from '../errors.ts'
 import type { Graph, GraphNode, NodeRef, OutputOf } from '../graph/graph.ts'
 import type { PlaceName } from '../graph/job.ts'
@@ -8,9 +10,8 @@ import { afterReactions } from '../kernel/turn.ts'
 import { loopPlace } from '../places/loop.ts'
 import type { Place } from '../places/place.ts'
 import { sharedThreadPlace } from '../places/thread.ts'
-import type { NodeContext, RunnerContext } from '../scheduler/attempt.ts'
+import type { NodeContext } from '../scheduler/attempt.ts'
 import type { RunResult } from '../scheduler/result.ts'
-import { final } from '../scheduler/retry.ts'
 import { Scheduler, type AddOptions, type SchedulerOptions } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
 import type * as SessionModule from './session.ts'
@@ -90,7 +91,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     throw error
   }
   const work = (name: string, given: NodeContext): unknown => {
-    const context = given as RunnerContext
+    const context = given as NodeContext & RunnerContext
     const outcome = execute(nodes.get(name)!, context)
     return session === undefined ? outcome : record(session, scheduler, context, outcome)
   }
@@ -273,7 +274,7 @@ function plainLimits(limits: SchedulerOptions): Omit<SchedulerOptions, 'kernel' 
   return plain
 }
 
-function execute({ node, place }: PlacedNode, context: RunnerContext): unknown {
+function execute({ node, place }: PlacedNode, context: NodeContext & RunnerContext): unknown {
   const { input } = node
   if (typeof input !== 'function') return place.run(node.job, input, context)
   const made: unknown = input((dependency: NodeRef) => context.resultOf(dependency.name))

@@ -31,6 +31,16 @@ export type RunEvent =
       readonly attempt: number
       readonly text: string
     }
+  | {
+      /** How far a job has come: ctx.progress(). */
+      readonly type: 'progress'
+      readonly at: number
+      readonly name: string
+      readonly attempt: number
+      /** From 0 to 1. */
+      readonly fraction: number
+      readonly text?: string
+    }
   | { readonly type: 'complete'; readonly at: number; readonly result: RunResult }
 
 /** Told of every event, in order, on the loop. What it throws changes nothing. */

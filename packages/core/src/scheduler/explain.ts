@@ -1,9 +1,8 @@
-import type { LinkedList } from '../kernel/linked-list.ts'
-import type { Attempt } from './attempt.ts'
+import type { NodeAttempt } from './attempt.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { RunState } from './events.ts'
 import type { Lanes } from './lanes.ts'
-import { ready, retrying, running, waiting, type Node, type NodeState } from './node.ts'
+import { ready, retrying, running, suspended, waiting, type Node, type NodeState } from './node.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Why a node does not run, for people (`text`) and for programs (the rest). */
@@ -25,6 +24,7 @@ export type Explanation = {
       /** How many there are. */
       readonly total: number
     }
+  | { readonly why: 'suspended' }
   | { readonly why: 'back-off'; readonly ms: number; readonly attempt: number }
   | { readonly why: 'run-state'; readonly run: RunState }
   | {
@@ -39,7 +39,7 @@ export type Explanation = {
 interface View {
   readonly now: number
   readonly state: RunState
-  readonly running: LinkedList<Attempt>
+  readonly attempts: Iterable<NodeAttempt>
   readonly lanes: Lanes
   readonly graph: Dependencies
   readonly timeline: Timeline
@@ -64,6 +64,11 @@ export function explainNode(node: Node, view: View): Explanation {
     const ms = Math.max(0, view.retryAt! - view.now)
     const text = `attempt ${node.attempt} starts in ${seconds(ms)}`
     return { ...base, why: 'back-off', ms, attempt: node.attempt, text }
+  }
+  if (node.state === suspended) {
+    const isResuming = node.list !== undefined
+    const text = isResuming ? 'is suspended and waits for its permits' : 'is suspended'
+    return { ...base, why: 'suspended', text }
   }
   if (node.state === ready) return { ...base, ...explainReady(node, view) }
   const by = node.blockedBy?.name
@@ -130,7 +135,8 @@ function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 't
   const missing = node.lane.missing
   if (missing !== undefined) {
     const holders: string[] = []
-    for (const { node: other } of view.running) {
+    for (const { entry: other, suspension } of view.attempts) {
+      if (suspension !== undefined) continue
       if (other.lane.claims.some((claim) => claim.resource === missing)) holders.push(other.name)
     }
     const first = holders.slice(0, named).map((name) => `"${name}"`)

@@ -142,6 +142,17 @@ export class Lanes {
     this.#size++
   }
 
+  /** Puts a node that has run before in front of those that became ready after it. */
+  enqueueFirst(node: Node): void {
+    let older: Node | undefined
+    for (const other of node.lane) {
+      if (other.readyOrder > node.readyOrder) break
+      older = other
+    }
+    node.lane.insertAfter(node, older)
+    this.#size++
+  }
+
   /** Takes a ready node out without starting it. */
   remove(node: Node): void {
     if (node.lane.remove(node)) this.#size--
@@ -155,6 +166,14 @@ export class Lanes {
     lane.take()
     this.#size--
     return lane.shift()
+  }
+
+  /** Takes this node, with its permits, if they are free. */
+  tryPick(node: Node): boolean {
+    if (node.lane.missing !== undefined) return false
+    node.lane.take()
+    this.remove(node)
+    return true
   }
 
   /**

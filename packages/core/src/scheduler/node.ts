@@ -1,5 +1,7 @@
+import type { Attemptable, AttemptLimits } from '../attempts/attempt.ts'
 import { HeddleError } from '../errors.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
+import type { NodeAttempt } from './attempt.ts'
 import type { Lane } from './lanes.ts'
 
 /**
@@ -7,7 +9,7 @@ import type { Lane } from './lanes.ts'
  *
  *             ┌────────── retrying ◀─┐
  *             ▼                      │
- *  waiting ─▶ ready ─▶ running ──────┤
+ *  waiting ─▶ ready ─▶ running ──────┤   running ◀─▶ suspended, which can end as running can
  *     │         │                    ├─▶ succeeded
  *     │         │                    ├─▶ failed
  *     │         │                    └─▶ cancelled   its signal was aborted
@@ -22,6 +24,7 @@ export const nodeStates = [
   'ready',
   'running',
   'retrying',
+  'suspended',
   'succeeded',
   'failed',
   'blocked',
@@ -37,31 +40,27 @@ export const waiting = 0
 export const ready = 1
 export const running = 2
 export const retrying = 3
-export const succeeded = 4
-export const failed = 5
-export const blocked = 6
-export const skipped = 7
-export const cancelled = 8
+export const suspended = 4
+export const succeeded = 5
+export const failed = 6
+export const blocked = 7
+export const skipped = 8
+export const cancelled = 9
 
 const to = (...states: number[]): number => states.reduce((mask, state) => mask | (1 << state), 0)
 
 const legalMoves: readonly number[] = [
   /* waiting   */ to(ready, succeeded, failed, blocked, skipped),
   /* ready     */ to(running, skipped),
-  /* running   */ to(retrying, succeeded, failed, cancelled),
+  /* running   */ to(retrying, suspended, succeeded, failed, cancelled),
   /* retrying  */ to(ready, cancelled),
+  /* suspended */ to(running, retrying, succeeded, failed, cancelled),
   /* succeeded */ 0,
   /* failed    */ 0,
   /* blocked   */ 0,
   /* skipped   */ 0,
   /* cancelled */ 0,
 ]
-
-/** What may differ from node to node. */
-export interface NodeLimits {
-  readonly retries: number
-  readonly timeout: number
-}
 
 /** What is known of a node that did not go well. Most nodes have none. */
 export interface Trouble {
@@ -77,14 +76,15 @@ export interface Trouble {
 
 const noErrors: readonly unknown[] = []
 
-export class Node implements ListItem<Node> {
+export class Node implements Attemptable, ListItem<Node> {
   /** Position in order of addition: index into the columns. */
   readonly index: number
   readonly name: string
   readonly lane: Lane
-  readonly limits: NodeLimits
+  readonly limits: AttemptLimits
   state: number = waiting
   attempt = 0
+  current: NodeAttempt | undefined
   value: unknown
   #trouble: Trouble | undefined
   /** Order of becoming ready: what FIFO across lanes goes by. */
@@ -94,7 +94,7 @@ export class Node implements ListItem<Node> {
   previous: Node | undefined
   next: Node | undefined
 
-  constructor(index: number, name: string, lane: Lane, limits: NodeLimits) {
+  constructor(index: number, name: string, lane: Lane, limits: AttemptLimits) {
     this.index = index
     this.name = name
     this.lane = lane

@@ -1,17 +1,22 @@
+import type { AttemptLimits } from '../attempts/attempt.ts'
+import {
+  AttemptRunner,
+  attemptDefaults,
+  type AttemptHost,
+  type WaitingRoom,
+} from '../attempts/runner.ts'
 import { HeddleError, cancelled as cancelledError, type CancelSource } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { checkCount, checkDuration, checkName, checkOptions } from '../kernel/check.ts'
 import { AbortCallback } from '../kernel/abort.ts'
-import { soon, type Clock, type Timer } from '../kernel/clock.ts'
-import { Deadlines, type Due } from '../kernel/deadlines.ts'
+import type { Clock, Timer } from '../kernel/clock.ts'
 import { keepAlive } from '../kernel/keep-alive.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
-import { LinkedList } from '../kernel/linked-list.ts'
-import { Slices, sliceBudget } from '../kernel/slices.ts'
+import { Slices } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { parkedInThread } from '../threads/inside.ts'
-import { Attempt, type AttemptHost, type NodeContext } from './attempt.ts'
+import { NodeAttempt, type NodeContext } from './attempt.ts'
 import { findCycle } from './cycles.ts'
 import { Dependencies, noEdge } from './dependencies.ts'
 import { Observers, type Observer, type RunEvent, type RunState } from './events.ts'
@@ -36,11 +41,10 @@ import {
   running,
   skipped,
   succeeded,
+  suspended,
   waiting,
-  type NodeLimits,
   type NodeState,
 } from './node.ts'
-import { backoff, isRetryable, requestedDelay } from './retry.ts'
 import { ResultBuilder, type RunResult } from './result.ts'
 import { Timeline } from './timeline.ts'
 
@@ -49,7 +53,8 @@ import { Timeline } from './timeline.ts'
  *
  * A node that succeeds lowers the counter of each dependent; a counter at zero makes the dependent
  * ready; a ready node starts as soon as its permits are free. There are no levels and no workers: a
- * permit that comes back is a slot.
+ * permit that comes back is a slot. Graph, states, waves and results are kept here; permits, timeouts,
+ * retries and grace are the attempt runner's (attempts/runner.ts).
  *
  * The run itself:
  *
@@ -162,22 +167,12 @@ export interface SchedulerStats {
   readonly ready: number
   readonly running: number
   readonly retrying: number
+  readonly suspended: number
   readonly succeeded: number
   readonly failed: number
   readonly blocked: number
   readonly skipped: number
   readonly cancelled: number
-}
-
-/** A node in back-off. */
-class Backoff implements Due {
-  heapIndex = -1
-  dueAt = 0
-  readonly node: Node
-
-  constructor(node: Node) {
-    this.node = node
-  }
 }
 
 /** Dependents of one node that are still to be told. `cause` = blocked by it; otherwise released. */
@@ -192,11 +187,8 @@ const smallFan = 256
 
 export class Scheduler {
   readonly #clock: Clock
-  readonly #kernel: Kernel
-  readonly #limits: NodeLimits
-  readonly #retryBaseDelay: number
+  readonly #limits: AttemptLimits
   readonly #cancelGrace: number
-  readonly #abortGrace: number
   readonly #unknown: 'ignore' | 'error'
   readonly #allowCycles: boolean
 
@@ -205,10 +197,7 @@ export class Scheduler {
   readonly #timeline = new Timeline()
   readonly #observers: Observers
   readonly #result = new ResultBuilder()
-  readonly #running = new LinkedList<Attempt>()
-  readonly #timeouts: Deadlines<Attempt>
-  readonly #backoffs: Deadlines<Backoff>
-  readonly #inBackoff = new Map<Node, Backoff>()
+  readonly #attempts: AttemptRunner<Node, NodeAttempt>
   readonly #graph = new Dependencies()
   readonly #waves: Wave[] = []
   /** Nodes that named a dependency before it was added. */
@@ -222,29 +211,22 @@ export class Scheduler {
   #work: NodeFunction = () => undefined
   #settled: PromiseWithResolvers<RunResult> | undefined
   #startedAt = 0
-  #pumping = false
-  #pumpPlanned = false
-  #turnOpen = false
-  #turnStarted = 0
-  #yielding = false
   #cancelCause: HeddleError<'HDL_CANCELLED'> | undefined
   #graceTimer: Timer | undefined
   #hold: Disposable | undefined
   #skipCursor: Iterator<Node> | undefined
   /** Attempts that are still to be told of a hard cancel, the next one last. */
-  #toAbort: Attempt[] = []
+  #toAbort: NodeAttempt[] = []
 
   constructor(options: SchedulerOptions = {}) {
     checkOptions(options, optionNames)
-    this.#kernel = options.kernel ?? systemKernel
-    this.#clock = this.#kernel.clock
+    const kernel = options.kernel ?? systemKernel
+    this.#clock = kernel.clock
     this.#limits = {
       retries: checkCount('retries', options.retries ?? 0, 0, true),
-      timeout: checkDuration('timeout', options.timeout ?? 600_000),
+      timeout: checkDuration('timeout', options.timeout ?? attemptDefaults.timeout),
     }
-    this.#retryBaseDelay = checkDuration('retryBaseDelay', options.retryBaseDelay ?? 1_000)
     this.#cancelGrace = checkDuration('cancelGrace', options.cancelGrace ?? 30_000)
-    this.#abortGrace = checkDuration('abortGrace', options.abortGrace ?? 2_000)
     this.#unknown = options.unknown ?? 'ignore'
     this.#allowCycles = options.allowCycles ?? false
     this.#open = options.keepOpen ?? false
@@ -254,8 +236,12 @@ export class Scheduler {
       aging: checkDuration('aging', options.aging ?? 30_000),
     })
     this.#observers = new Observers(options.observer === undefined ? [] : [options.observer])
-    this.#timeouts = new Deadlines(this.#clock, (attempt) => this.#onDue(attempt))
-    this.#backoffs = new Deadlines(this.#clock, (entry) => this.#onBackoffOver(entry))
+    const { retryBaseDelay, abortGrace } = attemptDefaults
+    this.#attempts = new AttemptRunner(this.#room(), this.#attemptHost(), {
+      kernel,
+      retryBaseDelay: checkDuration('retryBaseDelay', options.retryBaseDelay ?? retryBaseDelay),
+      abortGrace: checkDuration('abortGrace', options.abortGrace ?? abortGrace),
+    })
   }
 
   // ── Building the graph ────────────────────────────────────────────────────────────────────────
@@ -309,15 +295,15 @@ export class Scheduler {
   remove(name: string, options: RemoveOptions = {}): boolean {
     const node = this.#nodes.get(name)
     if (node === undefined || node.ended || node.removed) return false
-    const attempt = node.state === running ? this.#attemptOf(node) : undefined
-    if (attempt?.shielded) return false
+    const attempt = node.current
+    if (attempt?.isShielded) return false
     const detach = options.dependents === 'detach'
     node.trouble.relays = detach && node.state === waiting
     const dependents = node.relays ? noEdge : this.#graph.takeDependents(node)
     if (attempt === undefined) this.#skip(node, removed(node))
     else {
       node.trouble.removed = true
-      this.#abort(attempt, removed(node))
+      this.#attempts.abort(attempt, removed(node))
     }
     this.#startWave(dependents, detach ? undefined : node)
     this.#pumpSoon()
@@ -469,11 +455,11 @@ export class Scheduler {
     return explainNode(node, {
       now: this.#clock.now(),
       state: this.state,
-      running: this.#running,
+      attempts: this.#attempts.attempts,
       lanes: this.#lanes,
       graph: this.#graph,
       timeline: this.#timeline,
-      retryAt: this.#inBackoff.get(node)?.dueAt,
+      retryAt: this.#attempts.retryAt(node),
     })
   }
 
@@ -506,8 +492,9 @@ export class Scheduler {
       nodes: this.#nodes.size,
       unfinished: this.#unfinished,
       ready: this.#lanes.size,
-      running: this.#running.size,
-      retrying: this.#inBackoff.size,
+      running: this.#attempts.running,
+      retrying: this.#attempts.retrying,
+      suspended: this.#attempts.suspended,
       succeeded: this.#result.succeeded.length + this.#result.reused.length,
       failed: this.#result.failed.size,
       blocked: this.#result.blocked.size,
@@ -639,11 +626,11 @@ export class Scheduler {
     let steps = 0
     let now = this.#clock.now()
     for (let next = this.#toAbort.pop(); next !== undefined; next = this.#toAbort.pop()) {
-      if (next.list !== undefined) this.#abort(next, this.#cancelCause!)
-      if ((++steps & 15) === 0 && this.#sliceIsOver((now = this.#clock.now()))) return false
+      this.#attempts.abort(next, this.#cancelCause!)
+      if ((++steps & 15) === 0 && this.#attempts.isTurnOver((now = this.#clock.now()))) return false
     }
     for (let wave = this.#waves.at(-1); wave !== undefined; wave = this.#waves.at(-1)) {
-      if ((++steps & 63) === 0 && this.#sliceIsOver((now = this.#clock.now()))) return false
+      if ((++steps & 63) === 0 && this.#attempts.isTurnOver((now = this.#clock.now()))) return false
       const { edge, cause } = wave
       if (edge === noEdge) {
         this.#waves.pop()
@@ -661,17 +648,13 @@ export class Scheduler {
     while (this.#skipCursor !== undefined) {
       const { done, value: node } = this.#skipCursor.next()
       if (done === true) this.#skipCursor = undefined
-      else if (!node.ended && node.state !== running) this.#skip(node)
-      if ((++steps & 63) === 0 && this.#sliceIsOver(this.#clock.now())) return false
+      else if (!node.ended && node.current === undefined) this.#skip(node)
+      if ((++steps & 63) === 0 && this.#attempts.isTurnOver(this.#clock.now())) return false
     }
     return true
   }
 
   // ── Dispatch ──────────────────────────────────────────────────────────────────────────────────
-
-  get #dispatching(): boolean {
-    return this.#state === 'running'
-  }
 
   /** From the call of run() on, also while it still looks for cycles: names are final. */
   get #hasStarted(): boolean {
@@ -684,155 +667,12 @@ export class Scheduler {
 
   /** Starts everything that can start now. */
   #pump(): void {
-    if (this.#pumping || this.#yielding || this.#state === 'idle') return
-    this.#pumping = true
-    try {
-      // A callback that throws before its first await ends its node right here and may start a wave.
-      while (this.#spread()) {
-        const node = this.#next(this.#clock.now())
-        if (node === undefined) break
-        void this.#occupy(node)
-      }
-    } finally {
-      this.#pumping = false
-    }
-    this.#finishIfDone()
+    if (this.#state !== 'idle') this.#attempts.pump()
   }
 
   /** For calls from outside: user code is not started from within add() or remove(). */
   #pumpSoon(): void {
-    if (this.#state === 'idle' || this.#pumpPlanned) return
-    this.#pumpPlanned = true
-    soon(this.#pumpPlan)
-  }
-
-  readonly #pumpPlan = (): void => {
-    this.#pumpPlanned = false
-    this.#pump()
-  }
-
-  #next(now: number): Node | undefined {
-    if (!this.#dispatching || this.#yielding || this.#lanes.size === 0) return undefined
-    if (this.#sliceIsOver(now)) return undefined
-    return this.#lanes.pick(now, this.#readySince)
-  }
-
-  readonly #readySince = (node: Node): number => this.#timeline.readyAt(node.index)
-
-  /**
-   * The starvation guard. A turn opens with the first dispatch after I/O had its chance; when it has
-   * lasted too long, dispatch stops until I/O has had the next one.
-   */
-  #sliceIsOver(now: number): boolean {
-    if (!this.#turnOpen) {
-      this.#turnOpen = true
-      this.#turnStarted = now
-      this.#clock.afterIo(this.#endTurn)
-      return false
-    }
-    if (now - this.#turnStarted < sliceBudget) return false
-    this.#yielding = true
-    return true
-  }
-
-  readonly #endTurn = (): void => {
-    this.#turnOpen = false
-    this.#armTimeouts()
-    if (!this.#yielding) return
-    this.#yielding = false
-    this.#pump()
-  }
-
-  /**
-   * Attempts get their deadline when they outlive the turn in which they began: most short ones never
-   * see the heap. The list of running attempts is in order of their start, so the new ones are last. A
-   * turn is short enough to count as one moment.
-   */
-  #armTimeouts(): void {
-    const { last } = this.#running
-    for (let attempt = last; attempt?.armed === false; attempt = attempt.previous) {
-      attempt.armed = true
-      const { timeout } = attempt.node.limits
-      // An aborted one has its grace as deadline already; a shielded one has none any more.
-      if (timeout !== Infinity && !attempt.cancelled && !attempt.shielded) {
-        this.#timeouts.set(attempt, this.#turnStarted + timeout)
-      }
-    }
-  }
-
-  /**
-   * A slot: runs one node after the other until nothing can start. One async function per slot instead
-   * of one per node saves two allocations and a microtask for each.
-   */
-  async #occupy(first: Node): Promise<void> {
-    let now = this.#clock.now()
-    for (let node: Node | undefined = first; node !== undefined; node = this.#next(now)) {
-      const attempt = this.#begin(node, now)
-      let threw = false
-      let outcome: unknown
-      try {
-        const pending = this.#work(node.name, attempt)
-        if (this.#lanes.mayStart) this.#pump()
-        outcome = await pending
-      } catch (error) {
-        threw = true
-        outcome = error
-      }
-      if (attempt.abandoned) return
-      now = this.#clock.now()
-      this.#end(attempt, threw, outcome, now)
-      if (this.#waves.length > 0) this.#pump()
-    }
-    this.#pump()
-  }
-
-  #begin(node: Node, now: number): Attempt {
-    move(node, running)
-    const attempt = new Attempt(node, this.#attemptHost)
-    if (node.attempt === 0) this.#timeline.markStarted(node.index, now)
-    this.#running.push(attempt)
-    if (this.#observers.wanted) this.#emitNode(node, now)
-    return attempt
-  }
-
-  #end(attempt: Attempt, threw: boolean, outcome: unknown, now: number): void {
-    const { node } = attempt
-    this.#running.remove(attempt)
-    this.#timeouts.delete(attempt)
-    node.lane.giveBack()
-    if (attempt.cancelled) this.#endAborted(node, attempt.reason, now)
-    else if (threw) this.#failOrRetry(node, outcome, now)
-    else this.#endSucceeded(node, outcome, now)
-  }
-
-  /** The abort decides, whatever the callback made of it: many return quietly when told to stop. */
-  #endAborted(node: Node, reason: unknown, now: number): void {
-    if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT') {
-      return this.#failOrRetry(node, reason, now)
-    }
-    node.trouble.errors.push(reason)
-    this.#endCancelled(node, reason, now)
-  }
-
-  #failOrRetry(node: Node, error: unknown, now: number): void {
-    node.trouble.errors.push(error)
-    const mayRetry =
-      node.attempt < node.limits.retries && !node.removed && !this.#isEnding && isRetryable(error)
-    if (!mayRetry) return this.#endFailed(node, error, now)
-    const delay =
-      requestedDelay(error) ?? backoff(node.attempt, this.#retryBaseDelay, this.#kernel.random)
-    move(node, retrying)
-    node.attempt++
-    const entry = new Backoff(node)
-    this.#inBackoff.set(node, entry)
-    this.#backoffs.set(entry, now + delay)
-    if (this.#observers.wanted) this.#emitNode(node, now, { error, delay })
-  }
-
-  #onBackoffOver(entry: Backoff): void {
-    this.#inBackoff.delete(entry.node)
-    this.#becomeReady(entry.node, this.#clock.now())
-    this.#pump()
+    if (this.#state !== 'idle') this.#attempts.pumpSoon()
   }
 
   #becomeReady(node: Node, now: number): void {
@@ -842,45 +682,7 @@ export class Scheduler {
     if (this.#observers.wanted) this.#emitNode(node, now)
   }
 
-  // ── Stopping attempts ─────────────────────────────────────────────────────────────────────────
-
-  /** First the timeout, then, once aborted, the time it had to settle. */
-  #onDue(attempt: Attempt): void {
-    if (attempt.cancelled) return this.#abandon(attempt)
-    const limit = attempt.node.limits.timeout
-    this.#abort(attempt, new HeddleError('HDL_TIMEOUT', { what: `"${attempt.name}"`, limit }))
-  }
-
-  #abort(attempt: Attempt, reason: HeddleError): void {
-    if (attempt.cancelled || attempt.shielded) return
-    // Before abort(): its listeners are user code and may end the attempt on the spot.
-    this.#timeouts.set(attempt, this.#clock.now() + this.#abortGrace)
-    attempt.abort(reason)
-  }
-
-  /** The callback does not react to its signal: its node ends without it (every wait ends, law 3). */
-  #abandon(attempt: Attempt): void {
-    const { node, reason } = attempt
-    const now = this.#clock.now()
-    attempt.abandoned = true
-    this.#running.remove(attempt)
-    node.lane.giveBack()
-    const error = new HeddleError(
-      'HDL_UNRESPONSIVE',
-      { what: `"${node.name}"`, grace: this.#abortGrace },
-      { cause: reason },
-    )
-    node.trouble.errors.push(error)
-    if (reason instanceof HeddleError && reason.code === 'HDL_TIMEOUT')
-      this.#endFailed(node, error, now)
-    else this.#endCancelled(node, error, now)
-    this.#pump()
-  }
-
-  #attemptOf(node: Node): Attempt | undefined {
-    for (const attempt of this.#running) if (attempt.node === node) return attempt
-    return undefined
-  }
+  // ── Stopping ──────────────────────────────────────────────────────────────────────────────────
 
   #drain(): void {
     if (this.#isEnding) return
@@ -892,11 +694,11 @@ export class Scheduler {
     })
   }
 
-  /** Who calls this pumps: they are told in slices, because a hundred thousand listeners take long. */
+  /** The caller pumps: attempts are aborted in slices, because a hundred thousand listeners take long. */
   #abortAll(): void {
     this.#graceTimer?.cancel()
     this.#graceTimer = undefined
-    this.#toAbort = [...this.#running].reverse()
+    this.#toAbort = [...this.#attempts.attempts].reverse()
   }
 
   /** Lets an outer signal cancel the run, until disposed. */
@@ -958,12 +760,7 @@ export class Scheduler {
   /** Nothing of it has run, or it was waiting to be tried again. */
   #skip(node: Node, reason: unknown = this.#cancelCause): void {
     const now = this.#clock.now()
-    if (node.state === retrying) {
-      const entry = this.#inBackoff.get(node)!
-      this.#inBackoff.delete(node)
-      this.#backoffs.delete(entry)
-      return this.#endCancelled(node, reason, now)
-    }
+    if (this.#attempts.withdrawBackoff(node)) return this.#endCancelled(node, reason, now)
     if (node.state === ready) this.#lanes.remove(node)
     move(node, skipped)
     this.#result.skipped.push(node.name)
@@ -993,8 +790,7 @@ export class Scheduler {
     if (this.#state === 'finished' || this.#state === 'cancelled') return
     if (this.#open && this.#cancelCause === undefined) return
     this.#graceTimer?.cancel()
-    this.#timeouts.close()
-    this.#backoffs.close()
+    this.#attempts.close()
     const state = this.#cancelCause === undefined ? 'finished' : 'cancelled'
     this.#setState(state)
     const now = this.#clock.now()
@@ -1040,25 +836,93 @@ export class Scheduler {
     )
   }
 
-  readonly #attemptHost: AttemptHost = {
-    log: ({ name, attempt }, text) => {
-      if (!this.#observers.wanted) return
-      this.#emit({ type: 'log', at: this.#clock.now(), name, attempt, text })
-    },
-    dependenciesOf: (node) =>
-      new Map(this.#graph.of(node).map((dependency) => [dependency.name, dependency])),
-    stopTimeout: (attempt) => {
-      attempt.armed = true
-      if (!attempt.cancelled) this.#timeouts.delete(attempt)
-    },
-    startTimeout: (attempt) => {
-      const { timeout } = attempt.node.limits
-      const isRunning = attempt.list !== undefined && !attempt.cancelled
-      attempt.armed = true
-      if (isRunning && timeout !== Infinity) {
-        this.#timeouts.set(attempt, this.#clock.now() + timeout)
-      }
-    },
+  // ── Attempts ──────────────────────────────────────────────────────────────────────────────────
+
+  #room(): WaitingRoom<Node> {
+    const lanes = this.#lanes
+    const readySince = (node: Node): number => this.#timeline.readyAt(node.index)
+    return {
+      get size() {
+        return lanes.size
+      },
+      get mayStart() {
+        return lanes.mayStart
+      },
+      enqueue: (node) => lanes.enqueue(node),
+      enqueueFirst: (node) => lanes.enqueueFirst(node),
+      remove: (node) => lanes.remove(node),
+      pick: (now) => lanes.pick(now, readySince),
+      tryPick: (node) => lanes.tryPick(node),
+      giveBack: (node) => node.lane.giveBack(),
+    }
+  }
+
+  #attemptHost(): AttemptHost<Node, NodeAttempt> {
+    const isOpen = (): boolean => this.#state === 'running'
+    const hasPreparing = (): boolean => this.#waves.length > 0
+    return {
+      get isOpen() {
+        return isOpen()
+      },
+      get hasPreparing() {
+        return hasPreparing()
+      },
+      prepare: () => this.#spread(),
+      begin: (node, now) => this.#begin(node, now),
+      call: (attempt) => this.#work(attempt.name, attempt),
+      mayRetry: (node) => !node.removed && !this.#isEnding,
+      timeoutError: ({ name, limits }) =>
+        new HeddleError('HDL_TIMEOUT', { what: `"${name}"`, limit: limits.timeout }),
+      onSucceeded: (node, value, now) => this.#endSucceeded(node, value, now),
+      onFailed: (node, error, now) => {
+        node.trouble.errors.push(error)
+        this.#endFailed(node, error, now)
+      },
+      onCancelled: (node, reason, now) => {
+        node.trouble.errors.push(reason)
+        this.#endCancelled(node, reason, now)
+      },
+      onRetrying: (node, error, delay, now) => {
+        node.trouble.errors.push(error)
+        move(node, retrying)
+        if (this.#observers.wanted) this.#emitNode(node, now, { error, delay })
+      },
+      onBackoffOver: (node, now) => this.#becomeReady(node, now),
+      onSuspended: ({ entry }, now) => this.#moveTo(entry, suspended, now),
+      onResumed: ({ entry }, now) => this.#moveTo(entry, running, now),
+      onLog: ({ name, attempt }, text) => {
+        if (!this.#observers.wanted) return
+        this.#emit({ type: 'log', at: this.#clock.now(), name, attempt, text })
+      },
+      onProgress: ({ name, attempt }, fraction, text) => {
+        if (!this.#observers.wanted) return
+        const at = this.#clock.now()
+        this.#emit({
+          type: 'progress',
+          at,
+          name,
+          attempt,
+          fraction,
+          ...(text !== undefined && { text }),
+        })
+      },
+      onIdle: () => this.#finishIfDone(),
+    }
+  }
+
+  #begin(node: Node, now: number): NodeAttempt {
+    move(node, running)
+    if (node.attempt === 0) this.#timeline.markStarted(node.index, now)
+    if (this.#observers.wanted) this.#emitNode(node, now)
+    return new NodeAttempt(node, this.#attempts, this.#findDependencies)
+  }
+
+  readonly #findDependencies = (node: Node): ReadonlyMap<string, Node> =>
+    new Map(this.#graph.of(node).map((dependency) => [dependency.name, dependency]))
+
+  #moveTo(node: Node, state: number, now: number): void {
+    move(node, state)
+    if (this.#observers.wanted) this.#emitNode(node, now)
   }
 
   #emit(event: RunEvent): void {

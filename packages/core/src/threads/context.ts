@@ -8,6 +8,8 @@ export interface ContextHost {
   readMail(): void
   /** Sends a line to the loop. */
   log(ticket: Ticket, text: string): void
+  /** Sends how far the job has come to the loop. */
+  progress(ticket: Ticket, fraction: number, text: string | undefined): void
 }
 
 /** What a job in a thread is given, and what the thread remembers of the job while it runs. */
@@ -45,6 +47,10 @@ export class ThreadContext implements JobContext {
   /** A getter, so that `{ log }` can be taken out of the context. */
   get log(): (text: string) => void {
     return (text) => this.#host.log(this.ticket, text)
+  }
+
+  get progress(): (fraction: number, text?: string) => void {
+    return (fraction, text) => this.#host.progress(this.ticket, fraction, text)
   }
 
   abort(reason: unknown): void {

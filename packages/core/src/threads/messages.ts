@@ -35,6 +35,13 @@ export type Notice =
   | { readonly type: 'ready' }
   /** What a job said. */
   | { readonly type: 'log'; readonly ticket: Ticket; readonly text: string }
+  /** How far a job has come. */
+  | {
+      readonly type: 'progress'
+      readonly ticket: Ticket
+      readonly fraction: number
+      readonly text: string | undefined
+    }
   /** Whether something that was written to stdout or stderr has not arrived yet. */
   | { readonly type: 'writing'; readonly isWriting: boolean }
   /** An error nobody caught. The thread ends, at once or after the job that runs. */

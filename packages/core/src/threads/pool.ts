@@ -72,6 +72,8 @@ export interface ThreadRunOptions {
   readonly attempt?: number | undefined
   /** Called with each line of `ctx.log()`, in order and before the result. What it throws is ignored. */
   readonly onLog?: ((text: string) => void) | undefined
+  /** Called for each `ctx.progress()`, in order and before the result. What it throws is ignored. */
+  readonly onProgress?: ((fraction: number, text?: string) => void) | undefined
   /** Told when nothing is in front of the job in its thread any more: again, when it changes threads before that. */
   readonly onStart?: (() => void) | undefined
   /** What is put in quarantine when it keeps ending threads. The job's name when absent. */
@@ -265,6 +267,7 @@ export class ThreadPool implements AsyncDisposable {
       attempt = 0,
       transfer,
       onLog,
+      onProgress,
       onStart,
     } = options
     const what = `Job "${name ?? task.job}"`
@@ -296,6 +299,7 @@ export class ThreadPool implements AsyncDisposable {
         reject,
       )
       admitted.onLog = onLog
+      admitted.onProgress = onProgress
       admitted.onStart = onStart
       if (transfer !== undefined && transfer.length > 0) admitted.transfer = transfer
       if (deadline !== undefined && deadline !== Infinity) {

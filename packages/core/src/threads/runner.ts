@@ -59,6 +59,8 @@ export class Runner {
       words: data.words,
       readMail: () => this.#drain(),
       log: (ticket, text) => this.#notify({ type: 'log', ticket, text }),
+      progress: (ticket, fraction, text) =>
+        this.#notify({ type: 'progress', ticket, fraction, text }),
     }
     this.#clock = clock
     this.#loader = new Loader(clock, data.loadLimit)

@@ -27,6 +27,8 @@ export class Task implements ListItem<Task>, Due {
 
   /** Told what the job says. */
   onLog: ((text: string) => void) | undefined
+  /** Told how far the job has come. */
+  onProgress: ((fraction: number, text?: string) => void) | undefined
   /** Told when nothing is in front of it in its thread any more. */
   onStart: (() => void) | undefined
   input: unknown
@@ -89,6 +91,10 @@ export class Task implements ListItem<Task>, Due {
 
   say(text: string): void {
     this.#tell(() => this.onLog?.(text))
+  }
+
+  reportProgress(fraction: number, text: string | undefined): void {
+    this.#tell(() => this.onProgress?.(fraction, text))
   }
 
   start(): void {

@@ -365,6 +365,11 @@ export class Thread {
         if (task?.ticket === notice.ticket) task.say(notice.text)
         break
       }
+      case 'progress': {
+        const task = this.#bySlot[slotOf(notice.ticket)]
+        if (task?.ticket === notice.ticket) task.reportProgress(notice.fraction, notice.text)
+        break
+      }
       case 'writing':
         this.#isWriting = notice.isWriting
         break

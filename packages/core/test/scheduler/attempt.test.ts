@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { isError } from '@heddle/core'
-import { Attempt, type RunnerContext } from '../../src/scheduler/attempt.ts'
+import type { RunnerContext } from '../../src/attempts/attempt.ts'
+import { NodeAttempt, type NodeContext } from '../../src/scheduler/attempt.ts'
 import { Lanes } from '../../src/scheduler/lanes.ts'
 import { Node } from '../../src/scheduler/node.ts'
 import { Bench } from './kit.ts'
@@ -10,7 +11,7 @@ test('a shielded attempt is ended by its own promise alone: not by its timeout',
   const bench = new Bench({ timeout: 1_000, retries: 2 }).add({ a: [], b: ['a'] })
   const result = bench.scheduler.run(bench.work)
   await bench.clock.settle()
-  const context = bench.contexts.get('a') as RunnerContext
+  const context = bench.contexts.get('a') as NodeContext & RunnerContext
   assert.equal(context.shield(), true)
   await bench.clock.advance(10_000)
   assert.deepEqual([context.cancelled, context.signal.aborted], [false, false])
@@ -21,13 +22,13 @@ test('a shielded attempt is ended by its own promise alone: not by its timeout',
   assert.equal(bench.clock.pending, 0)
 })
 
-test('nor by a cancel, which waits for it; nor by its removal', async () => {
+test('a shielded attempt ignores cancel() and remove()', async () => {
   for (const act of ['cancel', 'remove'] as const) {
     const bench = new Bench({ cancelGrace: 10, abortGrace: 10 }).add({ a: [], b: ['a'], c: [] })
     bench.scheduler.concurrency = 1
     const result = bench.scheduler.run(bench.work)
     await bench.clock.settle()
-    ;(bench.contexts.get('a') as RunnerContext).shield()
+    ;(bench.contexts.get('a') as NodeContext & RunnerContext).shield()
     if (act === 'cancel') {
       bench.scheduler.cancel()
       bench.scheduler.cancel()
@@ -49,7 +50,7 @@ test('a shielded attempt that fails has failed', async () => {
   const bench = new Bench().add({ a: [] })
   const result = bench.scheduler.run(bench.work)
   await bench.clock.settle()
-  ;(bench.contexts.get('a') as RunnerContext).shield()
+  ;(bench.contexts.get('a') as NodeContext & RunnerContext).shield()
   bench.scheduler.cancel({ abort: true })
   await bench.fail('a')
   assert.equal((await result).stateOf('a'), 'failed')
@@ -60,7 +61,7 @@ test('an attempt that was aborted already cannot be shielded', async () => {
   const result = bench.scheduler.run(bench.work)
   await bench.clock.settle()
   await bench.clock.advance(1_000)
-  const context = bench.contexts.get('a') as RunnerContext
+  const context = bench.contexts.get('a') as NodeContext & RunnerContext
   assert.equal(context.shield(), false)
   await bench.finish('a')
   const ended = await result
@@ -74,16 +75,97 @@ test('a node that collects many results looks for its dependencies once', () => 
   const known = Array.from({ length: 1_000 }, (_, i) => new Node(i, `n${i}`, lane, limits))
   for (const node of known) node.value = node.index
   let asked = 0
-  const attempt = new Attempt(new Node(1_000, 'sum', lane, limits), {
+  const control = {
     log: () => undefined,
+    progress: () => undefined,
     stopTimeout: () => undefined,
     startTimeout: () => undefined,
-    dependenciesOf: () => {
-      asked++
-      return new Map(known.map((node) => [node.name, node]))
-    },
+    suspend: () => false,
+    resume: () => Promise.resolve(),
+  }
+  const attempt = new NodeAttempt(new Node(1_000, 'sum', lane, limits), control, () => {
+    asked++
+    return new Map(known.map((node) => [node.name, node]))
   })
   for (const { name, index } of known) assert.equal(attempt.resultOf(name), index)
   assert.throws(() => attempt.resultOf('somebody else'), /without depending on it/)
   assert.equal(asked, 1)
+})
+
+test('a job that waits for its thread does not take the timeout of those that started with it', async () => {
+  const bench = new Bench({ timeout: 1_000 }).add({ loop: [], thread: [] })
+  const result = bench.scheduler.run(async (name, context) => {
+    const done = bench.work(name, context)
+    bench.obeySignal(name)
+    if (name === 'thread') (context as NodeContext & RunnerContext).queued()
+    return done
+  })
+  await bench.clock.advance(1_000)
+  assert.equal(bench.scheduler.stateOf('loop'), 'failed')
+  assert.equal(bench.scheduler.stateOf('thread'), 'running')
+  await bench.finish('thread')
+  assert.equal((await result).stateOf('thread'), 'succeeded')
+})
+
+test('a suspended node is a state of its own: reported, explained, counted, and its slot is free', async () => {
+  const bench = new Bench({ concurrency: 1 }).add({ a: [], b: [], c: [] })
+  const result = bench.scheduler.run(bench.work)
+  await bench.clock.settle()
+  const context = bench.contexts.get('a') as NodeContext & RunnerContext
+  assert.equal(context.suspend(), true)
+  await bench.clock.settle()
+  assert.deepEqual(bench.started, ['a', 'b'])
+  const { running, suspended } = bench.scheduler.stats()
+  assert.deepEqual([bench.scheduler.stateOf('a'), running, suspended], ['suspended', 1, 1])
+  assert.equal(bench.scheduler.explain('a').text, 'is suspended')
+  const resumed = context.resume()
+  assert.equal(bench.scheduler.explain('a').text, 'is suspended and waits for its permits')
+  const explained = bench.scheduler.explain('c')
+  assert.deepEqual(explained.why === 'permits' && explained.holders, ['b'])
+  await bench.finish('b')
+  await resumed
+  assert.deepEqual(bench.started, ['a', 'b'], 'before new work')
+  await bench.finish('a')
+  await bench.finish('c')
+  assert.equal((await result).ok, true)
+  assert.deepEqual(
+    bench.stages.filter((stage) => stage.startsWith('a ')),
+    ['a ready', 'a running', 'a suspended', 'a running', 'a succeeded'],
+  )
+})
+
+test('a graceful cancel waits for a suspended node and lets it continue; a hard one ends its wait', async () => {
+  for (const abort of [false, true]) {
+    const bench = new Bench({ concurrency: 1 }).add({ a: [], b: [] })
+    const result = bench.scheduler.run(bench.work)
+    await bench.clock.settle()
+    const context = bench.contexts.get('a') as NodeContext & RunnerContext
+    context.suspend()
+    bench.scheduler.cancel({ abort })
+    await bench.clock.settle()
+    if (abort) await assert.rejects(context.resume(), /cancelled/)
+    else await context.resume()
+    await bench.finish('a')
+    const ended = await result
+    assert.equal(ended.stateOf('a'), abort ? 'cancelled' : 'succeeded')
+    assert.deepEqual([ended.state, ended.skipped, bench.clock.pending], ['cancelled', ['b'], 0])
+  }
+})
+
+test('progress is an event; a run that nobody observes makes none', async () => {
+  const bench = new Bench().add({ a: [] })
+  const result = bench.scheduler.run(bench.work)
+  await bench.clock.settle()
+  const { progress } = bench.contexts.get('a')!
+  progress(0.4, 'page 40 of 100')
+  progress(0.5)
+  await bench.finish('a')
+  await result
+  assert.deepEqual(
+    bench.events.filter(({ type }) => type === 'progress'),
+    [
+      { type: 'progress', at: 0, name: 'a', attempt: 0, fraction: 0.4, text: 'page 40 of 100' },
+      { type: 'progress', at: 0, name: 'a', attempt: 0, fraction: 0.5 },
+    ],
+  )
 })

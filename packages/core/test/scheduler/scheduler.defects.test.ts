@@ -8,7 +8,7 @@ import {
   isRetryable,
   requestedDelay,
   retryAfter,
-} from '../../src/scheduler/retry.ts'
+} from '../../src/attempts/retry.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 import { Bench, recorder } from './kit.ts'
 

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { systemKernel } from '../../src/kernel/kernel.ts'
 import type { Observer } from '../../src/scheduler/events.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
-import { final, retryAfter } from '../../src/scheduler/retry.ts'
+import { final, retryAfter } from '../../src/attempts/retry.ts'
 import { Bench, recorder } from './kit.ts'
 
 const code = (expected: string) => (error: unknown) =>

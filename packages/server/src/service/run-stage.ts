@@ -55,6 +55,7 @@ export function stageRunner(pool: ThreadPool, kernel: Kernel, log: StageLog): St
             return work.cancelled
           },
           log: (text) => log(name, text),
+          progress: () => undefined,
         }
         try {
           return await attempt(job, input, context)

@@ -223,6 +223,7 @@ const onLoop: StageRunner = {
       name,
       attempt: 0,
       log,
+      progress: log,
       get signal() {
         return work.signal
       },

@@ -107,6 +107,8 @@ function inOrderOfEffect(
 interface OpenNode {
   readonly attempts: Writable<RecordedAttempt>[]
   isRunning: boolean
+  /** Its next start goes on with the same attempt. */
+  isSuspended: boolean
   /**
    * When it is added to a held recording: at its first start, or where it was blocked. Undefined for what
    * was never started and never will be: it is left out.
@@ -179,16 +181,30 @@ class RecordingBuilder {
   #move(row: NodeRow, at: number): void {
     let node = this.#nodes.get(row.node)
     if (node === undefined) {
-      node = { attempts: [], isRunning: false, addedAt: undefined, failedAt: undefined }
+      node = {
+        attempts: [],
+        isRunning: false,
+        isSuspended: false,
+        addedAt: undefined,
+        failedAt: undefined,
+      }
       this.#nodes.set(row.node, node)
     }
     switch (row.state) {
       case 'waiting':
         break
+      case 'suspended':
+        node.isSuspended = true
+        break
       case 'ready':
+        node.isSuspended = false
         if (this.#kind === 'free') retried(node, at)
         break
       case 'running':
+        if (node.isSuspended) {
+          node.isSuspended = false
+          break
+        }
         if (this.#kind === 'held') retried(node, at)
         node.addedAt ??= at
         node.isRunning = true

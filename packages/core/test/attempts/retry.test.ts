@@ -7,7 +7,7 @@ import {
   isRetryable,
   requestedDelay,
   retryAfter,
-} from '../../src/scheduler/retry.ts'
+} from '../../src/attempts/retry.ts'
 
 test('20 back-off bounds: doubling from the base, capped at 60 s', () => {
   const delays = Array.from({ length: 8 }, (_, n) => backoff(n, 1_000, { next: () => 1 }))

@@ -10,7 +10,7 @@ const longestBackoff = 60_000
  * Drawing from the whole window spreads the retries of jobs that failed together.
  */
 export function backoff(attempt: number, base: number, random: Random): number {
-  // 2^1024 is Infinity, and 0 * Infinity is no number.
+  // 2^1024 is Infinity, and 0 * Infinity is not a number.
   return random.next() * Math.min(base * 2 ** Math.min(attempt, 1_000), longestBackoff)
 }
 
@@ -58,5 +58,10 @@ export function isRetryable(error: unknown): boolean {
 
 /** The delay that one of our errors asks for. Others may well mean seconds by a field of that name. */
 export function requestedDelay(error: unknown): number | undefined {
-  return error instanceof HeddleError ? error.retryAfter : undefined
+  try {
+    return error instanceof HeddleError ? error.retryAfter : undefined
+  } catch {
+    // As in isRetryable().
+    return undefined
+  }
 }

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Entry, Kit } from './kit.ts'
+
+test('log and progress can be taken out of the context, like functions', async () => {
+  const kit = new Kit()
+  const entry = kit.submit(new Entry('entry'))
+  const { log, progress } = entry.current!
+  log('one')
+  progress(0.25)
+  progress(7, 'too far')
+  progress(Number.NaN)
+  assert.deepEqual(kit.reports.slice(2), [
+    'entry log one',
+    'entry progress 0.25 undefined',
+    'entry progress 1 too far',
+    'entry progress 0 undefined',
+  ])
+  await kit.resolve(entry)
+  progress(1, 'after the end')
+  assert.equal(kit.reports.at(-1), 'entry ended succeeded')
+})
+
+test('the signal is made on first use; the first reason stays', () => {
+  const kit = new Kit()
+  const attempt = kit.submit(new Entry('entry')).current!
+  const { signal } = attempt
+  const seen: unknown[] = []
+  signal.addEventListener('abort', () => seen.push(signal.reason))
+  attempt.abort('first')
+  attempt.abort('second')
+  assert.deepEqual([attempt.cancelled, attempt.reason, seen], [true, 'first', ['first']])
+  assert.equal(attempt.shield(), false)
+})
