@@ -3,6 +3,8 @@
  *
  * Processes that run a graph are killed with SIGKILL at random moments and resumed until they finish;
  * then the scenarios of chaos/scenarios are played. `npm test` plays a short version of both.
+ *
+ * `npm run test:chaos -- slow-senders` and `-- malformed` attack a server instead: see chaos/http/programs.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
@@ -10,7 +12,11 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { crashRuns } from '../chaos/crash/crash-runs.ts'
 import { scenarios } from '../chaos/scenarios/scenarios.ts'
+import { isHttpProgram, playHttpProgram } from '../chaos/http/programs.ts'
 import { root } from './tool.ts'
+
+const [program, ...rest] = process.argv.slice(2)
+if (isHttpProgram(program)) process.exit(await playHttpProgram(program, rest))
 
 const { values } = parseArgs({
   options: {

@@ -54,7 +54,7 @@ interface Arriving {
 }
 
 /** Milliseconds that the slowest body has had before it is displaced. */
-const patience = 1_000
+const patience = 100
 /** Milliseconds after which a client that was refused should come back. */
 const retryAfter = 1_000
 /** Milliseconds for a last answer to leave, before its connection is destroyed. */

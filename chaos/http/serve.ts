@@ -1,0 +1,48 @@
+/** A server in a process of its own: what is sent to it must not slow down who measures. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface Served extends AsyncDisposable {
+  readonly host: string
+  readonly port: number
+  /** Resolves with the code or the signal when it has ended. */
+  readonly ended: Promise<string>
+  /** What the server says about itself, with its memory in bytes. */
+  look(): Promise<{ readonly stats: Record<string, unknown>; readonly memory: number }>
+}
+
+/** @param checkout The folder of the sources that are served: another state of them can be measured too. */
+export async function serve(checkout: string, limits: object = {}): Promise<Served> {
+  const child = fork(
+    fileURLToPath(new URL('served.ts', import.meta.url)),
+    [checkout, JSON.stringify(limits)],
+    { execArgv: ['--conditions=heddle-source'], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+  )
+  const ended = endOf(child)
+  const lines = createInterface(child.stdout!)
+  const first = await Promise.race([once(lines, 'line'), ended])
+  if (typeof first === 'string') throw new Error(`The server has not started: ${first}`)
+  const { host, port } = JSON.parse(first[0] as string) as { host: string; port: number }
+  return {
+    host,
+    port,
+    ended,
+    async look() {
+      const answer = once(child, 'message')
+      child.send('look')
+      const [message] = (await answer) as [Awaited<ReturnType<Served['look']>>]
+      return message
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.connected) child.disconnect()
+      await ended
+    },
+  }
+}
+
+async function endOf(child: ChildProcess): Promise<string> {
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+  return signal ?? `exit code ${code}`
+}
