@@ -29,6 +29,7 @@ export type CancelSource =
   | 'superseded'
   | 'drain'
   | 'shutdown'
+  | 'takeover'
 
 const quote = (name: string): string => `"${name}"`
 const show = (value: unknown): string =>
@@ -418,6 +419,18 @@ export const errorTable = {
     (p: { store: string; action: string; cause: string }) =>
       `${p.store} could not ${p.action}: ${p.cause}.`,
     'Check disk space and permissions; nothing that was acknowledged is lost.',
+  ),
+  HDL_OWNERSHIP_LOST: entry(
+    true,
+    (p: { shard: number; epoch: number }) =>
+      `Shard ${p.shard} has another owner since epoch ${p.epoch}: nothing of this write was stored.`,
+    'Send the request again: the server that owns the shard now answers it.',
+  ),
+  HDL_NOT_OWNER: entry(
+    true,
+    (p: { shard: number; retryAfter: number }) =>
+      `This server does not own shard ${p.shard}, or is not sure that it still does.`,
+    'Send the request again: it is forwarded to the owner as soon as there is one.',
   ),
   HDL_LOCKED: entry(
     true,

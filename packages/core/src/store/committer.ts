@@ -1,0 +1,266 @@
+/**
+ * Group commit: many writes, one transaction after the other.
+ *
+ * A write:
+ *
+ *     waiting ──▶ sent ──▶ written | refused
+ *        ▲          │
+ *        │          └─ the answer was lost ──▶ unknown ──fence──▶ written | refused
+ *        └────────────── it was not written ──────────────────────┘
+ *
+ * There is no timer. A write that finds nothing under way is sent when the code that runs now has
+ * finished; while a commit is under way the next group gathers.
+ *
+ * Invariants, quoted by the tests (C2 to C4 of docs/design/store.md):
+ *  G1  A write is reported as written only after the database has said so, in an answer to its commit or in the
+ *      answer to the fence of its session.
+ *  G2  One commit is under way at a time, so the last number of a session decides about all of them.
+ *  G3  After an answer was lost nothing is sent before the old session is fenced.
+ *  G4  The writes of one shard are written in the order in which they were handed in.
+ *  G5  Every write is answered: written, refused, or failed when the database did not answer for `giveUpAfter`.
+ */
+import { HeddleError } from '../errors.ts'
+import { checkCount, checkDuration } from '../kernel/check.ts'
+import { soon, type Clock } from '../kernel/clock.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import type {
+  Claim,
+  CommitAnswer,
+  Database,
+  FenceAnswer,
+  Grant,
+  Refusal,
+  ServerId,
+  SessionId,
+  ShardBatch,
+} from './database.ts'
+import { within } from './within.ts'
+
+export interface CommitterOptions<R> {
+  readonly server: ServerId
+  readonly database: Pick<Database<R>, 'openSession' | 'commit' | 'fence'>
+  readonly kernel: Kernel
+  /** Rows in one commit. Default 256: larger ones stall at checkpoints of PostgreSQL. */
+  readonly mostRows?: number
+  /** Milliseconds to wait for one answer of the database. Default 5,000. */
+  readonly answerWithin?: number
+  /** Milliseconds without an answer after which writes fail. Default 60,000. */
+  readonly giveUpAfter?: number
+  /** A batch was refused because its epoch is not current. */
+  readonly onRefused: (grant: Grant) => void
+}
+
+export interface CommitterStats {
+  /** Rows handed in and not answered. */
+  readonly pending: number
+  readonly commits: number
+  readonly rows: number
+  readonly refused: number
+  /** Answers that were lost and decided by a fence. */
+  readonly unknown: number
+}
+
+interface Write<R> {
+  readonly batch: ShardBatch<R>
+  readonly resolve: (taken: Claim | undefined) => void
+  readonly reject: (error: HeddleError) => void
+}
+
+interface Session {
+  readonly id: SessionId
+  number: number
+}
+
+/** Milliseconds; doubled with each failure. */
+const firstPause = 20
+const longestPause = 1_000
+
+export class Committer<R> {
+  readonly #options: CommitterOptions<R>
+  readonly #clock: Clock
+  readonly #mostRows: number
+  readonly #answerWithin: number
+  readonly #giveUpAfter: number
+  #waiting: Write<R>[] = []
+  #session: Session | undefined
+  /** G3: a session with a commit whose answer was lost, until it is fenced. */
+  #unfenced: Session | undefined
+  #sessions = 0
+  #busy = false
+  #stopped = false
+  #pending = 0
+  #commits = 0
+  #rows = 0
+  #refused = 0
+  #unknown = 0
+
+  constructor(options: CommitterOptions<R>) {
+    this.#options = options
+    this.#clock = options.kernel.clock
+    this.#mostRows = checkCount('mostRows', options.mostRows ?? 256)
+    this.#answerWithin = checkDuration('answerWithin', options.answerWithin ?? 5_000)
+    this.#giveUpAfter = checkDuration('giveUpAfter', options.giveUpAfter ?? 60_000)
+  }
+
+  /**
+   * Writes rows of one shard. Resolves when they are durable: with undefined, or with the claim that was there
+   * first, in which case nothing of this write was written.
+   *
+   * *Cancellation*: none; a write that was handed in is answered (G5).
+   * *Fairness*: in the order of the calls.
+   * @throws `HDL_OWNERSHIP_LOST` when the epoch is not current, `HDL_STORE_FAILED` when the database does not answer.
+   */
+  write(
+    { shard, epoch }: Grant,
+    rows: readonly R[],
+    claims: readonly Claim[] = [],
+  ): Promise<Claim | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#pending += rows.length
+      this.#waiting.push({ batch: { shard, epoch, claims, rows }, resolve, reject })
+      if (this.#busy) return
+      this.#busy = true
+      soon(() => void this.#drain())
+    })
+  }
+
+  /** Fails what is waiting. What is under way is still answered. */
+  stop(): void {
+    this.#stopped = true
+  }
+
+  stats(): CommitterStats {
+    return {
+      pending: this.#pending,
+      commits: this.#commits,
+      rows: this.#rows,
+      refused: this.#refused,
+      unknown: this.#unknown,
+    }
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup()
+      try {
+        this.#settle(group, await this.#commit(group.map(({ batch }) => batch)))
+      } catch (error) {
+        this.#fail(group, error)
+      }
+    }
+    this.#busy = false
+  }
+
+  #takeGroup(): Write<R>[] {
+    let rows = 0
+    let count = 0
+    for (const { batch } of this.#waiting) {
+      // A batch that is larger than a commit goes alone: it cannot be cut.
+      if (count > 0 && rows + batch.rows.length > this.#mostRows) break
+      rows += batch.rows.length
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  /** Sends the batches until it is known what became of them. */
+  async #commit(batches: readonly ShardBatch<R>[]): Promise<CommitAnswer> {
+    const giveUpAt = this.#clock.now() + this.#giveUpAfter
+    for (;;) {
+      const session = await this.#open(giveUpAt)
+      const number = ++session.number
+      try {
+        return await this.#ask(this.#options.database.commit(session.id, number, batches))
+      } catch {
+        // Written or not: only the fence of the session decides (G3).
+        this.#unknown++
+        const answer = await this.#decide(session, number, giveUpAt)
+        if (answer !== undefined) return answer
+      }
+    }
+  }
+
+  /** The answer of a commit whose own answer was lost; undefined when it was not written and never will be. */
+  async #decide(
+    session: Session,
+    number: number,
+    giveUpAt: number,
+  ): Promise<CommitAnswer | undefined> {
+    this.#session = undefined
+    this.#unfenced = session
+    const { last, answer } = await this.#fence(session, giveUpAt)
+    return last >= number ? answer : undefined
+  }
+
+  async #fence(session: Session, giveUpAt: number): Promise<FenceAnswer> {
+    const answer = await this.#insist(giveUpAt, () => this.#options.database.fence(session.id))
+    this.#unfenced = undefined
+    return answer
+  }
+
+  async #open(giveUpAt: number): Promise<Session> {
+    if (this.#session !== undefined) return this.#session
+    if (this.#unfenced !== undefined) await this.#fence(this.#unfenced, giveUpAt)
+    const id = await this.#insist(giveUpAt, async () => {
+      const fresh = `${this.#options.server}/${++this.#sessions}`
+      await this.#options.database.openSession(this.#options.server, fresh)
+      return fresh
+    })
+    return (this.#session = { id, number: 0 })
+  }
+
+  /** Asks until there is an answer, with pauses. */
+  async #insist<T>(giveUpAt: number, ask: () => Promise<T>): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await this.#ask(ask())
+      } catch (error) {
+        if (this.#stopped || this.#clock.now() >= giveUpAt) throw error
+        const longest = Math.min(firstPause * 2 ** failures, longestPause)
+        await this.#pause(this.#options.kernel.random.next() * longest)
+      }
+    }
+  }
+
+  #ask<T>(call: Promise<T>): Promise<T> {
+    return within(this.#clock, this.#answerWithin, call)
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.setTimer(milliseconds, resolve))
+  }
+
+  #settle(group: readonly Write<R>[], answer: CommitAnswer): void {
+    this.#commits++
+    for (const [index, write] of group.entries()) this.#answer(write, answer[index])
+  }
+
+  #answer({ batch, resolve, reject }: Write<R>, refusal: Refusal): void {
+    this.#pending -= batch.rows.length
+    switch (refusal?.why) {
+      case undefined:
+        this.#rows += batch.rows.length
+        return resolve(undefined)
+      case 'taken':
+        return resolve(refusal.by)
+      case 'epoch': {
+        this.#refused++
+        const { shard, epoch } = batch
+        reject(new HeddleError('HDL_OWNERSHIP_LOST', { shard, epoch }))
+        this.#options.onRefused({ shard, epoch })
+      }
+    }
+  }
+
+  #fail(group: readonly Write<R>[], cause: unknown): void {
+    const error = new HeddleError(
+      'HDL_STORE_FAILED',
+      { store: 'The database', action: 'be written', cause: 'it does not answer' },
+      { cause },
+    )
+    for (const { batch, reject } of group) {
+      this.#pending -= batch.rows.length
+      reject(error)
+    }
+  }
+}

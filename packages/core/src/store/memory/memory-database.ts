@@ -1,0 +1,174 @@
+import { HeddleError } from '../../errors.ts'
+import type { JobReads, JobRow, OpenJob } from '../acknowledged-jobs.ts'
+import type {
+  Claim,
+  CommitAnswer,
+  Database,
+  FenceAnswer,
+  Grant,
+  Refusal,
+  Renewal,
+  ServerId,
+  SessionId,
+  ShardBatch,
+} from '../database.ts'
+import { shardOf } from '../shard-of.ts'
+
+interface Shard {
+  owner: ServerId | undefined
+  epoch: number
+}
+
+interface Session {
+  fenced: boolean
+  last: number
+  answer: CommitAnswer
+}
+
+type Job = { -readonly [K in keyof OpenJob]: OpenJob[K] }
+
+/**
+ * A database that lives as long as the process, for tests and for programs that need no second life.
+ * Every call is carried out in one step.
+ */
+export class MemoryDatabase implements Database<JobRow>, JobReads {
+  readonly #now: () => number
+  readonly #shards: Shard[]
+  /** When the lease of a server runs out. */
+  readonly #leases = new Map<ServerId, number>()
+  readonly #sessions = new Map<SessionId, Session>()
+  readonly #claims = new Map<string, Claim>()
+  readonly #jobs = new Map<string, Job>()
+  readonly #outcomes = new Map<string, string>()
+
+  constructor(now: () => number, shards: number) {
+    this.#now = now
+    this.#shards = Array.from({ length: shards }, () => ({ owner: undefined, epoch: 0 }))
+  }
+
+  async openSession(_server: ServerId, session: SessionId): Promise<void> {
+    this.#sessions.set(session, { fenced: false, last: 0, answer: [] })
+  }
+
+  async renew(server: ServerId, ttl: number): Promise<Renewal> {
+    this.#leases.set(server, this.#now() + ttl)
+    return { held: this.#heldBy(server), servers: this.#liveServers() }
+  }
+
+  async acquire(server: ServerId, most: number): Promise<readonly Grant[]> {
+    if (!this.#isAlive(server)) return []
+    const granted: Grant[] = []
+    for (const [number, shard] of this.#shards.entries()) {
+      if (granted.length === most) break
+      if (shard.owner !== undefined && this.#isAlive(shard.owner)) continue
+      shard.owner = server
+      shard.epoch++
+      granted.push({ shard: number, epoch: shard.epoch })
+    }
+    return granted
+  }
+
+  async release(server: ServerId, grants: readonly Grant[]): Promise<void> {
+    for (const { shard: number, epoch } of grants) {
+      const shard = this.#shards[number]!
+      if (shard.owner === server && shard.epoch === epoch) shard.owner = undefined
+    }
+  }
+
+  async commit(
+    id: SessionId,
+    number: number,
+    batches: readonly ShardBatch<JobRow>[],
+  ): Promise<CommitAnswer> {
+    const session = this.#sessions.get(id)
+    if (session === undefined || session.fenced || session.last !== number - 1) {
+      throw new HeddleError('HDL_STORE_FAILED', {
+        store: 'The database',
+        action: 'write a commit',
+        cause: `commit ${number} does not follow in its session`,
+      })
+    }
+    session.last = number
+    session.answer = batches.map((batch) => this.#write(batch))
+    return session.answer
+  }
+
+  async fence(id: SessionId): Promise<FenceAnswer> {
+    const session = this.#sessions.get(id)
+    if (session === undefined) return { last: 0, answer: [] }
+    session.fenced = true
+    return { last: session.last, answer: session.answer }
+  }
+
+  async openJobs(shards: readonly number[]): Promise<readonly OpenJob[]> {
+    const wanted = new Set(shards)
+    const open: OpenJob[] = []
+    for (const job of this.#jobs.values()) {
+      if (wanted.has(shardOf(job.handle, this.#shards.length))) open.push({ ...job })
+    }
+    return open
+  }
+
+  /** The recorded outcome of a job; undefined while it has none. */
+  outcomeOf(handle: string): string | undefined {
+    return this.#outcomes.get(handle)
+  }
+
+  /** Whether this epoch is the current one of its shard (D2). */
+  protected isCurrent({ shard, epoch }: Grant): boolean {
+    return this.#shards[shard]!.epoch === epoch
+  }
+
+  #write(batch: ShardBatch<JobRow>): Refusal {
+    if (!this.isCurrent(batch)) return { why: 'epoch' }
+    for (const { space, name } of batch.claims) {
+      const by = this.#claims.get(`${space} ${name}`)
+      if (by !== undefined) return { why: 'taken', by }
+    }
+    for (const claim of batch.claims) this.#claims.set(`${claim.space} ${claim.name}`, claim)
+    for (const row of batch.rows) this.apply(row)
+    return undefined
+  }
+
+  protected apply(row: JobRow): void {
+    const { handle } = row
+    const job = this.#jobs.get(handle)
+    switch (row.kind) {
+      case 'job-acknowledged': {
+        const { job: name, version, input } = row
+        const open = { started: false, interruptions: 0, setAside: false }
+        this.#jobs.set(handle, { handle, job: name, version, input, ...open })
+        return
+      }
+      case 'job-started':
+        if (job !== undefined) job.started = true
+        return
+      case 'job-interrupted':
+        if (job === undefined) return
+        job.started = false
+        job.interruptions++
+        job.setAside = row.setAside
+        return
+      case 'job-ended':
+        if (this.#jobs.delete(handle)) this.#outcomes.set(handle, row.outcome)
+    }
+  }
+
+  #isAlive(server: ServerId): boolean {
+    return (this.#leases.get(server) ?? -Infinity) > this.#now()
+  }
+
+  #liveServers(): number {
+    let live = 0
+    for (const until of this.#leases.values()) if (until > this.#now()) live++
+    return live
+  }
+
+  #heldBy(server: ServerId): Grant[] {
+    const held: Grant[] = []
+    for (const [shard, { owner, epoch }] of this.#shards.entries()) {
+      if (owner === server) held.push({ shard, epoch })
+    }
+    return held
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * Which shards this server owns, and whether it may still trust that.
+ *
+ * The owner's view of a shard:
+ *
+ *     absent ──acquired──▶ sure ──no renewal before ttl − margin──▶ unsure
+ *       ▲                   ▲ └──────────────┐                        │
+ *       │                   └── renewed with the same epoch ──────────┤
+ *       └── lost: another epoch, refused by a commit, or released ◀───┴─ (also from sure)
+ *
+ * Invariants, quoted by the simulation (C1, C9 of docs/design/store.md):
+ *  O1  A shard is trusted only until (time of sending the last renewal that was answered) + ttl − margin, on
+ *      this process's monotonic clock. The database counts from a later moment and without the margin,
+ *      so no two servers trust one shard at a time as long as clocks run at nearly the same speed.
+ *  O2  A shard that was lost is reported lost before it is reported acquired again.
+ *  O3  A grant that was released is never taken back from a renewal's answer: the release may still be on
+ *      its way.
+ *  O4  Calls to the database follow each other. The answer of a call that was given up is ignored; what the
+ *      call did is learnt from the next renewal.
+ */
+import { checkDuration } from '../kernel/check.ts'
+import type { Clock, Timer } from '../kernel/clock.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { within } from './within.ts'
+import type { Database, Grant, Renewal, ServerId } from './database.ts'
+import { shardCount } from './shard-of.ts'
+
+export interface OwnershipOptions {
+  readonly server: ServerId
+  readonly database: Pick<Database<never>, 'renew' | 'acquire' | 'release'>
+  readonly kernel: Kernel
+  /** Milliseconds that a renewal lasts by the database's clock. Default 6,000. */
+  readonly ttl?: number
+  /** Milliseconds before the end of the lease at which this server stops trusting it. Default 1,500. */
+  readonly margin?: number
+  /** Milliseconds between renewals. Default 2,000. */
+  readonly renewEvery?: number
+  /** Milliseconds between two looks for shards to acquire. Default 1,000. */
+  readonly scanEvery?: number
+  /** How many shards there are. Default 256. */
+  readonly shards?: number
+  readonly listener: OwnershipListener
+}
+
+/** Is notified on the loop. Must not throw. */
+export interface OwnershipListener {
+  /** The shard is this server's: read its open work, then continue it. */
+  acquired(grant: Grant): void
+  /** The shard is not this server's any more: discard its state, abort its attempts. */
+  lost(grant: Grant): void
+  /** The lease was renewed: this server is sure of all its shards. */
+  renewed(): void
+  /** Whether a shard may be given to a server that has fewer: false while work of it is under way. */
+  mayRelease(shard: number): boolean
+}
+
+export class Ownership {
+  readonly #server: ServerId
+  readonly #database: OwnershipOptions['database']
+  readonly #clock: Clock
+  readonly #listener: OwnershipListener
+  readonly #ttl: number
+  readonly #margin: number
+  readonly #renewEvery: number
+  readonly #scanEvery: number
+  readonly #shards: number
+  /** Epochs by shard. */
+  readonly #held = new Map<number, number>()
+  /** O3: by shard, the epoch that was given back. */
+  readonly #released = new Map<number, number>()
+  #trustedUntil = -Infinity
+  #nextRenewal = -Infinity
+  #servers = 1
+  #timer: Timer | undefined
+  #calling = false
+  #state: 'idle' | 'started' | 'stopped' = 'idle'
+
+  constructor(options: OwnershipOptions) {
+    this.#server = options.server
+    this.#database = options.database
+    this.#clock = options.kernel.clock
+    this.#listener = options.listener
+    this.#ttl = checkDuration('ttl', options.ttl ?? 6_000)
+    this.#margin = checkDuration('margin', options.margin ?? 1_500)
+    this.#renewEvery = checkDuration('renewEvery', options.renewEvery ?? 2_000)
+    this.#scanEvery = checkDuration('scanEvery', options.scanEvery ?? 1_000)
+    this.#shards = options.shards ?? shardCount
+  }
+
+  start(): void {
+    if (this.#state !== 'idle') return
+    this.#state = 'started'
+    void this.#tick()
+  }
+
+  /**
+   * Hands all shards over. Stopping twice, or before the start, is harmless.
+   *
+   * *Cancellation*: it ends at the deadline; what was not handed over is acquired by another server when
+   * the lease runs out.
+   */
+  async stop({ deadline = 5_000 }: { readonly deadline?: number } = {}): Promise<void> {
+    if (this.#state === 'stopped') return
+    this.#state = 'stopped'
+    this.#timer?.cancel()
+    const grants = [...this.#held].map(([shard, epoch]) => ({ shard, epoch }))
+    this.#trustedUntil = -Infinity
+    for (const grant of grants) this.#lose(grant.shard)
+    if (grants.length === 0) return
+    const released = this.#database.release(this.#server, grants)
+    // The lease runs out by itself: a release that fails only makes the hand-over slower.
+    await within(this.#clock, deadline, released).catch(() => undefined)
+  }
+
+  /** Whether this server may act as the owner of a shard now (O1). */
+  trusts(shard: number): boolean {
+    return this.#held.has(shard) && this.#clock.now() < this.#trustedUntil
+  }
+
+  /** The epoch to write a shard with; undefined when this server does not own it, as far as it knows. */
+  epochOf(shard: number): number | undefined {
+    return this.#held.get(shard)
+  }
+
+  /** A commit was refused: another server has the shard. */
+  refused({ shard, epoch }: Grant): void {
+    if (this.#held.get(shard) === epoch) this.#lose(shard)
+  }
+
+  stats(): { readonly shards: number; readonly sure: boolean; readonly servers: number } {
+    const sure = this.#clock.now() < this.#trustedUntil
+    return { shards: this.#held.size, sure, servers: this.#servers }
+  }
+
+  /** One step: renews when that is due, then gives away or takes shards (O4). */
+  async #tick(): Promise<void> {
+    if (this.#calling) return
+    this.#calling = true
+    try {
+      if (this.#clock.now() >= this.#nextRenewal) await this.#renew()
+      await this.#balance()
+    } catch {
+      // The database is away or slow: trust runs out by the clock, and the next step tries again.
+    } finally {
+      this.#calling = false
+    }
+    if (this.#state === 'started') {
+      this.#timer = this.#clock.setTimer(this.#scanEvery, () => void this.#tick())
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const sentAt = this.#clock.now()
+    const renewal = await this.#call(this.#database.renew(this.#server, this.#ttl))
+    if (this.#state === 'stopped') return
+    this.#nextRenewal = sentAt + this.#renewEvery
+    this.#servers = Math.max(1, renewal.servers)
+    this.#trustedUntil = sentAt + this.#ttl - this.#margin
+    this.#adopt(renewal)
+    this.#listener.renewed()
+    await this.#releaseAgain(renewal)
+  }
+
+  /** Makes this server's view that of the database. */
+  #adopt({ held }: Renewal): void {
+    const current = new Map(held.map(({ shard, epoch }) => [shard, epoch]))
+    for (const [shard, epoch] of this.#held) {
+      if (current.get(shard) !== epoch) this.#lose(shard)
+    }
+    for (const [shard, epoch] of current) {
+      if (this.#released.get(shard) === epoch) continue
+      this.#gain({ shard, epoch })
+    }
+    for (const [shard, epoch] of this.#released) {
+      if (current.get(shard) !== epoch) this.#released.delete(shard)
+    }
+  }
+
+  async #releaseAgain({ held }: Renewal): Promise<void> {
+    const late = held.filter(({ shard, epoch }) => this.#released.get(shard) === epoch)
+    if (late.length > 0) await this.#call(this.#database.release(this.#server, late))
+  }
+
+  async #balance(): Promise<void> {
+    if (this.#state !== 'started' || this.#clock.now() >= this.#trustedUntil) return
+    const share = Math.ceil(this.#shards / this.#servers)
+    const surplus = this.#held.size - share
+    if (surplus > 0) return this.#giveAway(surplus)
+    if (surplus === 0) return
+    const grants = await this.#call(this.#database.acquire(this.#server, -surplus))
+    // O1: trust may have run out while the answer was on its way; the next renewal reports these shards again.
+    if (this.#state !== 'started' || this.#clock.now() >= this.#trustedUntil) return
+    for (const grant of grants) this.#gain(grant)
+  }
+
+  async #giveAway(surplus: number): Promise<void> {
+    const grants: Grant[] = []
+    for (const [shard, epoch] of this.#held) {
+      if (grants.length === surplus) break
+      if (this.#listener.mayRelease(shard)) grants.push({ shard, epoch })
+    }
+    if (grants.length === 0) return
+    for (const { shard, epoch } of grants) {
+      this.#released.set(shard, epoch)
+      this.#lose(shard)
+    }
+    await this.#call(this.#database.release(this.#server, grants))
+  }
+
+  #gain(grant: Grant): void {
+    const { shard, epoch } = grant
+    const before = this.#held.get(shard)
+    if (before === epoch) return
+    if (before !== undefined) this.#lose(shard)
+    this.#held.set(shard, epoch)
+    this.#listener.acquired(grant)
+  }
+
+  #lose(shard: number): void {
+    const epoch = this.#held.get(shard)
+    if (epoch === undefined) return
+    this.#held.delete(shard)
+    this.#listener.lost({ shard, epoch })
+  }
+
+  #call<T>(call: Promise<T>): Promise<T> {
+    return within(this.#clock, this.#renewEvery, call)
+  }
+}

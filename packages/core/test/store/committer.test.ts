@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isError } from '../../src/errors.ts'
+import { seededRandom } from '../../src/kernel/random.ts'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
+import type { JobRow } from '../../src/store/acknowledged-jobs.ts'
+import { Committer } from '../../src/store/committer.ts'
+import type { Grant, ShardBatch } from '../../src/store/database.ts'
+import { MemoryDatabase } from '../../src/store/memory/memory-database.ts'
+
+type Commit = (
+  carryOut: () => Promise<readonly unknown[]>,
+  batches: readonly ShardBatch<JobRow>[],
+) => Promise<readonly unknown[]>
+
+/** A committer whose database can lose calls and answers. */
+async function setUp(commit: Commit = (carryOut) => carryOut()) {
+  const clock = new VirtualClock()
+  const database = new MemoryDatabase(() => clock.now(), 4)
+  await database.renew('one', 6_000)
+  const grants = await database.acquire('one', 4)
+  const refused: Grant[] = []
+  let fenceFails = 0
+  const committer = new Committer<JobRow>({
+    server: 'one',
+    kernel: { clock, random: seededRandom(1) },
+    mostRows: 4,
+    answerWithin: 1_000,
+    giveUpAfter: 10_000,
+    onRefused: (grant) => refused.push(grant),
+    database: {
+      openSession: (...given) => database.openSession(...given),
+      commit: (session, number, batches) =>
+        commit(() => database.commit(session, number, batches), batches) as ReturnType<
+          MemoryDatabase['commit']
+        >,
+      fence: async (session) => {
+        if (fenceFails-- > 0) throw new Error('the connection was lost')
+        return database.fence(session)
+      },
+    },
+  })
+  const failFences = (times: number): void => {
+    fenceFails = times
+  }
+  return { clock, database, committer, grant: grants[0]!, other: grants[1]!, refused, failFences }
+}
+
+const acknowledged = (handle: string): JobRow => ({
+  kind: 'job-acknowledged',
+  handle,
+  job: 'work',
+  version: '1',
+  input: new Uint8Array(0),
+})
+
+const lost = (): never => {
+  throw new Error('the connection was lost')
+}
+
+test('G2: writes that come while a commit is under way share the next one', async () => {
+  const groups: number[] = []
+  const { committer, grant } = await setUp((carryOut, batches) => {
+    groups.push(batches.length)
+    return carryOut()
+  })
+  await Promise.all(['a', 'b', 'c', 'd', 'e'].map((h) => committer.write(grant, [acknowledged(h)])))
+  assert.deepEqual(groups, [4, 1])
+  assert.equal(committer.stats().pending, 0)
+})
+
+test('C2: a batch of an old epoch is refused; the other batches of its commit are written', async () => {
+  const { committer, database, grant, other, refused } = await setUp()
+  const old = { ...grant, epoch: grant.epoch - 1 }
+  const [first, second] = await Promise.allSettled([
+    committer.write(old, [acknowledged('old')]),
+    committer.write(other, [acknowledged('new')]),
+  ])
+  assert.ok(first.status === 'rejected' && isError(first.reason, 'HDL_OWNERSHIP_LOST'))
+  assert.equal(second.status, 'fulfilled')
+  assert.deepEqual(refused, [old])
+  const open = await database.openJobs([0, 1, 2, 3])
+  assert.deepEqual(
+    open.map(({ handle }) => handle),
+    ['new'],
+  )
+})
+
+test('C8: of two claims of one name the second is answered with the first, and writes nothing', async () => {
+  const { committer, database, grant } = await setUp()
+  const claim = (holder: string) => [{ space: 'handle', name: 'h', holder } as const]
+  const [first, second] = await Promise.all([
+    committer.write(grant, [acknowledged('a')], claim('a')),
+    committer.write(grant, [acknowledged('b')], claim('b')),
+  ])
+  assert.equal(first, undefined)
+  assert.equal(second?.holder, 'a')
+  assert.equal((await database.openJobs([0, 1, 2, 3])).length, 1)
+})
+
+test('C4: an answer that was lost after the commit counts as written, with its refusals', async () => {
+  let losses = 1
+  const { clock, committer, database, grant } = await setUp(async (carryOut) => {
+    const answer = await carryOut()
+    return losses-- > 0 ? lost() : answer
+  })
+  const old = { ...grant, epoch: 0 }
+  const writes = Promise.allSettled([
+    committer.write(grant, [acknowledged('a')]),
+    committer.write(old, [acknowledged('b')]),
+  ])
+  const [first, second] = await clock.runUntil(writes)
+  assert.equal(first.status, 'fulfilled')
+  assert.ok(second.status === 'rejected' && isError(second.reason, 'HDL_OWNERSHIP_LOST'))
+  assert.equal((await database.openJobs([0, 1, 2, 3])).length, 1)
+  assert.equal(committer.stats().unknown, 1)
+})
+
+test('C4: a commit that was lost on its way is sent again, in a new session', async () => {
+  let losses = 2
+  const { clock, committer, database, grant } = await setUp(async (carryOut) =>
+    losses-- > 0 ? lost() : carryOut(),
+  )
+  await clock.runUntil(committer.write(grant, [acknowledged('a')]))
+  assert.equal((await database.openJobs([0, 1, 2, 3])).length, 1)
+})
+
+test('G3: a commit that is late finds its session fenced, however long the fence took', async () => {
+  const late: (() => Promise<unknown>)[] = []
+  const { clock, committer, database, grant, failFences } = await setUp(async (carryOut) => {
+    if (late.length > 0) return carryOut()
+    late.push(carryOut)
+    return lost()
+  })
+  failFences(40)
+  const first = await clock.runUntil(
+    Promise.allSettled([committer.write(grant, [acknowledged('a')])]),
+  )
+  assert.ok(first[0].status === 'rejected' && isError(first[0].reason, 'HDL_STORE_FAILED'))
+  failFences(0)
+  await clock.runUntil(committer.write(grant, [acknowledged('b')]))
+  await assert.rejects(late[0]!())
+  const open = await database.openJobs([0, 1, 2, 3])
+  assert.deepEqual(
+    open.map(({ handle }) => handle),
+    ['b'],
+  )
+  assert.equal(clock.pending, 0)
+})
