@@ -376,6 +376,12 @@ export const errorTable = {
       `${p.path} is damaged (${p.problem}); ${p.runs} run${p.runs === 1 ? '' : 's'} with ${p.rows} rows can be read${p.saved === undefined ? '' : ` and were saved to ${p.saved}`}.`,
     'The damaged file is as it was. Go on with the saved part or with a backup, and check the disk.',
   ),
+  HDL_JOURNAL_GONE: entry(
+    false,
+    (p: { path: string; problem: string }) =>
+      `The journal ${p.path} cannot be written any more: ${p.problem}.`,
+    'What this process has recorded since then is lost. Run again, and leave the journal and the files beside it in their place until the run has ended.',
+  ),
 
   // Command line.
   HDL_NO_JOURNAL: entry(

@@ -8,7 +8,14 @@
  * The process is ended when the run is: what a job has left open (a pool of connections, an abandoned
  * attempt) would keep it alive for ever.
  */
-import { HeddleError, startRun, type GraphResult, type Run, type RunEvent } from '@heddle/core'
+import {
+  HeddleError,
+  isError,
+  startRun,
+  type GraphResult,
+  type Run,
+  type RunEvent,
+} from '@heddle/core'
 import { LoopWatch, systemKernel, type LoopGap } from '@heddle/core/lowlevel'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
@@ -188,7 +195,8 @@ class RunSession {
     this.#tellError(error)
     const hint = hintFor(error)
     if (hint !== undefined) this.#hint(hint)
-    if (code === exitCodes.failed) this.#hintResume()
+    // A journal that is gone has no run to resume.
+    if (code === exitCodes.failed && !isError(error, 'HDL_JOURNAL_GONE')) this.#hintResume()
     await this.#exit(code)
   }
 

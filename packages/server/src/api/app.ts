@@ -32,7 +32,8 @@ export interface AppOptions {
 export function makeApp(context: ApiContext, options: AppOptions): FastifyInstance {
   const tell = (error: unknown, reply: FastifyReply): FastifyReply => {
     const { status, body } = toHttpError(error)
-    if (isError(error, 'HDL_STORE_FAILED')) context.storeWatch.look()
+    if (isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_JOURNAL_GONE'))
+      context.storeWatch.look()
     return reply
       .code(status)
       .headers(headersOf(status, body, context))

@@ -36,6 +36,7 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_TOO_MANY_WAITERS: [503, 'overloaded'],
   HDL_DRAINING: [503, 'shutting_down'],
   HDL_STORE_FAILED: [503, 'store_failed'],
+  HDL_JOURNAL_GONE: [503, 'store_failed'],
   HDL_TIMEOUT: [504, 'timeout'],
 }
 

@@ -49,6 +49,8 @@ export interface BatchWire {
   readonly rows: readonly Cell[]
   /** In pairs: the number of a row in this batch, and the length of its result or the name of its file. */
   readonly results: readonly (number | string)[]
+  /** Whether there is a result that is a file. */
+  readonly hasFiles: boolean
   /** The results that are not files, one behind the other. */
   readonly bodies: Uint8Array<ArrayBuffer> | undefined
   readonly changes: readonly RunChange[]

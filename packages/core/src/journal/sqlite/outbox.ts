@@ -47,6 +47,7 @@ class Batch {
   readonly results: (number | string)[] = []
   readonly bodies: Uint8Array<ArrayBuffer>[] = []
   readonly changes: RunChange[] = []
+  hasFiles = false
   /** Characters and bytes of what is not of fixed size. */
   size = 0
   #waiting: PromiseWithResolvers<void> | undefined
@@ -83,9 +84,9 @@ class Batch {
   }
 
   wire(): BatchWire {
-    const { number, first, rows, results, changes } = this
+    const { number, first, rows, results, changes, hasFiles } = this
     const bodies = this.bodies.length === 0 ? undefined : joinBytes(this.bodies)
-    return { batch: number, first, rows, results, changes, bodies }
+    return { batch: number, first, rows, results, changes, hasFiles, bodies }
   }
 }
 
@@ -179,6 +180,7 @@ export class Outbox {
     const row = batch.count - 1
     if ('file' in value) {
       batch.results.push(row, value.file)
+      batch.hasFiles = true
       return 0
     }
     const { body } = value

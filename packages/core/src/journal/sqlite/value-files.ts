@@ -13,8 +13,10 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { FileWriter, readFile } from '../../files/large-values.ts'
-import { syncFolder } from '../../files/replace.ts'
+import { HeddleError } from '../../errors.ts'
+import { codeOf, syncFolder } from '../../files/replace.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { goneWhileWritten } from '../../sqlite/file-guard.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { Semaphore } from '../../sync/semaphore.ts'
 import type { Durability } from '../journal.ts'
@@ -37,6 +39,7 @@ export interface ValueFilesOptions {
 }
 
 export class ValueFiles {
+  readonly #file: string
   readonly #folder: string
   readonly #durable: boolean
   readonly #kernel: Kernel
@@ -44,6 +47,7 @@ export class ValueFiles {
   #made: Promise<void> | undefined
 
   constructor(file: string, { durability, kernel }: ValueFilesOptions) {
+    this.#file = file
     this.#folder = valuesFolder(file)
     this.#durable = durability === 'fsync'
     this.#kernel = kernel
@@ -103,10 +107,17 @@ export class ValueFiles {
     if (this.#durable) await syncFolder(dirname(this.#folder))
   }
 
+  #gone(): HeddleError {
+    const problem = goneWhileWritten('the folder of its large values')
+    return new HeddleError('HDL_JOURNAL_GONE', { path: this.#file, problem })
+  }
+
   async #attempt<T>(work: Promise<T>): Promise<T> {
     try {
       return await work
     } catch (error) {
+      // The folder was made, or was there: somebody has removed it since.
+      if (codeOf(error) === 'ENOENT') throw this.#gone()
       throw storeError(this.#folder, 'hold a large value', error)
     }
   }

@@ -8,7 +8,12 @@
  * times the size for that: after an acknowledgement, never before it. The counting of runs that have
  * ended waits for the same quiet: the next one may begin right then, and is not to wait for it. After a
  * second without quiet both are done between messages.
+ *
+ * That the files are still the ones that were opened is checked before a change of a run is acknowledged (its
+ * end above all), and otherwise ten times a second.
  */
+import { HeddleError } from '../../errors.ts'
+import { FileGuard, goneWhileWritten } from '../../sqlite/file-guard.ts'
 import { encodeError } from '../../threads/error-wire.ts'
 import {
   cellsPerRow,
@@ -21,6 +26,7 @@ import {
   type WriterData,
   type WriterQuestion,
 } from './messages.ts'
+import { valuesFolder } from './file-names.ts'
 import { openForWriting } from './open-database.ts'
 import { removeOrphans } from './orphans.ts'
 import { JournalStore } from './store.ts'
@@ -35,7 +41,12 @@ const quietTime = 25
 /** How often that is waited for: then it is done between messages, until nothing of it is left. */
 const mostPuttingsOff = 40
 
+/** Milliseconds between two looks at the files. */
+const lookTime = 100
+
 export interface WriterPort {
+  /** Milliseconds, never set back. */
+  now(): number
   post(message: FromWriter): void
   /** The next message that has arrived already. */
   next(): ToWriter | undefined
@@ -50,6 +61,9 @@ export class WriterServer {
   readonly #port: WriterPort
   #store: JournalStore | undefined
   #failed = false
+  readonly #guard = new FileGuard()
+  #guardsValues = false
+  #lookedAt = -Infinity
   #idlePlanned = false
   /** Whether nothing has come since idle work was planned. */
   #isQuiet = false
@@ -89,6 +103,7 @@ export class WriterServer {
     const store = this.#store!
     try {
       store.write(group)
+      this.#checkFiles(group)
     } catch (error) {
       this.#failed = true
       const failure = storeError(this.#data.file, 'be written', error)
@@ -97,6 +112,22 @@ export class WriterServer {
     }
     this.#port.post({ durable: group.at(-1)!.batch })
     this.#attempt(() => store.keepUp())
+  }
+
+  /** After the commit and before it is acknowledged: what was committed to a deleted file is lost. */
+  #checkFiles(group: readonly BatchWire[]): void {
+    const now = this.#port.now()
+    const isImportant = group.some(({ changes }) => changes.length > 0)
+    const hasNewFiles = !this.#guardsValues && group.some(({ hasFiles }) => hasFiles)
+    if (!isImportant && !hasNewFiles && now - this.#lookedAt < lookTime) return
+    this.#lookedAt = now
+    const { file } = this.#data
+    const values = 'the folder of its large values'
+    this.#guardsValues ||= this.#guard.add(valuesFolder(file), values)
+    const isMissing = hasNewFiles && !this.#guardsValues
+    const problem = isMissing ? goneWhileWritten(values) : this.#guard.findProblem()
+    if (problem === undefined) return
+    throw new HeddleError('HDL_JOURNAL_GONE', { path: file, problem })
   }
 
   #planIdle(quiet: number): void {
@@ -159,6 +190,9 @@ export class WriterServer {
       // Otherwise nobody waits for the length of the log.
       if (durability === 'fsync') this.#attempt(() => store.reserveLog())
       this.#store = store
+      this.#guard.add(file, 'the file')
+      // Where SQLite has its log: the name that was given may be that of a link.
+      this.#guard.add(`${database.location()}-wal`, 'its write-ahead log')
       return store.opened()
     } catch (error) {
       database.close()

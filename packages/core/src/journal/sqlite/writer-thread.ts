@@ -12,6 +12,7 @@ const lookout = new Lookout(systemClock, availableParallelism(), next)
 const server = new WriterServer(workerData as WriterData, {
   post: (message) => port.postMessage(message),
   next,
+  now: () => systemClock.now(),
   nextSoon: () => lookout.next(),
   whenIdle: (quiet, callback) => {
     if (quiet === 0) systemClock.afterIo(callback)

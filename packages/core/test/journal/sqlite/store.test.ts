@@ -17,7 +17,7 @@ interface Batch {
 }
 
 function wire({ first, rows, results = [], bodies, changes = [] }: Batch): BatchWire {
-  return { batch: 1, first, rows: rows.flat(), results, bodies, changes }
+  return { batch: 1, first, rows: rows.flat(), results, hasFiles: false, bodies, changes }
 }
 
 const row = (run: number, attempt: number): Cell[] => [run, 0, 'a', 2, attempt, 0.5, null]

@@ -38,6 +38,10 @@ class Rig implements WriterPort {
     return this.next()
   }
 
+  now(): number {
+    return 0
+  }
+
   whenIdle(_quiet: number, callback: () => void): void {
     this.idle.push(callback)
   }
@@ -68,6 +72,7 @@ function batch(number: number, count = 1, broken = false): BatchWire {
     rows: Array.from({ length: count }).flatMap(() => row),
     results: [],
     bodies: undefined,
+    hasFiles: false,
     changes: [],
   }
 }
