@@ -29,6 +29,11 @@ export interface MalformedReport {
   readonly memoryMiB: { readonly before: number; readonly after: number }
 }
 
+/**
+ * Milliseconds for a body. Node does not see that a client has left while the body of a request with `Upgrade` is on its
+ * way: only this limit ends it.
+ */
+const arrival = 3_000
 /** Milliseconds after which a connection that the server has not closed is a problem. */
 const patience = 30_000
 const mostTold = 20
@@ -37,7 +42,7 @@ const pace = 10_000
 
 export async function malformedRequests(options: MalformedOptions): Promise<MalformedReport> {
   const { requests, seed, streams } = options
-  await using server = await serve(options.checkout)
+  await using server = await serve(options.checkout, { arrival })
   const before = await server.look()
   const statuses: Record<string, number> = {}
   const problems: string[] = []
