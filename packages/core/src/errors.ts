@@ -611,6 +611,14 @@ export const errorTable = {
       `${p.package}@${p.version} is on ${p.registry} with other content: expected ${p.expected}, found ${p.found}.`,
     'A published version never changes: release the package under a new version.',
   ),
+  HDL_RELEASE_UNKNOWN: entry(
+    false,
+    (p: { release: string | undefined; releases: readonly string[] }) =>
+      p.release === undefined
+        ? `More than one release is recorded here: ${list(p.releases, (each) => each)}`
+        : `No single release is called ${show(p.release)}. Recorded are: ${list(p.releases, (each) => each)}`,
+    'Name the release by its id, or by the beginning of it.',
+  ),
   HDL_TAG_BACKWARDS: entry(
     false,
     (p: { package: string; version: string; latest: string }) =>
@@ -631,9 +639,39 @@ export const errorTable = {
   ),
   HDL_NOT_VISIBLE: entry(
     true,
-    (p: { package: string; version: string; registry: string; waited: number }) =>
-      `${p.registry} took ${p.package}@${p.version} and does not show it after ${Math.round(p.waited / 1000)} s.`,
+    (p: {
+      package: string
+      version: string
+      registry: string
+      waited: number
+      lacks?: 'version' | 'archive'
+    }) =>
+      `${p.registry} took ${p.package}@${p.version} and does not show ${p.lacks === 'archive' ? 'its archive' : 'it'} after ${Math.round(p.waited / 1000)} s.`,
     'Run the release again later: it goes on from here and uploads nothing twice.',
+  ),
+  HDL_ARCHIVE_DIFFERS: entry(
+    false,
+    (p: { package: string; version: string; registry: string; expected: string; found: string }) =>
+      `The archive of ${p.package}@${p.version} that ${p.registry} gives out is not the one that was published: expected ${p.expected}, found ${p.found}.`,
+    'Installers refuse it. Ask the operator of the registry; then run the release again, or release under a new version.',
+  ),
+  HDL_VERSION_TAKEN: entry(
+    false,
+    (p: { package: string; version: string; registry: string; from: string }) =>
+      `${p.package}@${p.version} would be made of changes that are newer than what ${p.registry} has under this version (${p.from}).`,
+    'Release under a higher version. If the tags of the last release are missing here, run `git fetch --tags`. Nothing has been built.',
+  ),
+  HDL_TAG_TAKEN: entry(
+    false,
+    (p: { package: string; version: string; tag: string; commit: string; head: string }) =>
+      `The Git tag ${p.tag} stands for commit ${p.commit.slice(0, 12)}, but ${p.package}@${p.version} is not on the registry, and ${p.head.slice(0, 12)} would be published.`,
+    'Release from the tagged commit, choose another version, or delete the tag. Nothing has been built.',
+  ),
+  HDL_PREFLIGHT: entry(
+    false,
+    (p: { problems: readonly { check: string; problem: string; todo: string }[] }) =>
+      `Nothing was built or published, because a check failed: ${list(p.problems, ({ check, problem, todo }) => `${check}: ${problem}. ${todo}`)}`,
+    'Correct what is named, then run the release again.',
   ),
   HDL_NOT_INSTALLABLE: entry(
     false,

@@ -56,6 +56,8 @@ export {
   applyRollback,
   describeStep,
   planRollback,
+  recordedReleases,
+  type RecordedRelease,
   type RollbackOptions,
   type RollbackPlan,
   type RollbackStep,

@@ -31,6 +31,9 @@ export interface PublishFlags extends PlanFlags {
   readonly tag: boolean
   readonly push?: string | true
   readonly otp?: string
+  readonly allowDirty?: boolean
+  readonly allowUnpushed?: boolean
+  readonly branch?: readonly string[]
 }
 
 export interface VersionFlags extends PlanFlags {
@@ -173,6 +176,9 @@ function publishCommand(): Command {
     .option('--no-tag', 'make no Git tags')
     .option('--push [remote]', 'send the tags to a remote (origin)')
     .option('--otp <code>', 'a one-time password')
+    .option('--allow-dirty', 'publish what is in the work tree although it is not committed')
+    .option('--allow-unpushed', 'publish a commit that no remote has')
+    .option('--branch <globs...>', 'refuse to publish from other branches')
     .addHelpText(
       'after',
       [
@@ -210,10 +216,12 @@ function statusCommand(): Command {
 
 function rollbackCommand(): Command {
   return withPlanFlags(new Command('rollback'))
-    .summary('take the last release back: tags to the versions before, deprecate the new ones')
+    .argument('[release]', 'the id of the release, where more than one is recorded')
+    .summary('take a release back: tags to the versions before, deprecate the new ones')
     .description(
-      'Say what taking the last release back would do; with --yes, do it. Published\n' +
-        'versions stay, because others may depend on them already.',
+      'Print what taking a release back would do; with --yes, do it. What was released\n' +
+        'is read from the journal. Published versions stay, because others may depend on\n' +
+        'them already.',
     )
     .option('-y, --yes', 'do it')
     .option('-m, --message <text>', 'what the deprecation says')
@@ -222,8 +230,8 @@ function rollbackCommand(): Command {
       '\nExample:\n  $ heddle release rollback\n  $ heddle release rollback --yes',
     )
     .addHelpText('after', exitCodeHelp({ 0: 'done, or nothing to do', 1: 'a step failed', 2: '' }))
-    .action(async (flags: RollbackFlags) => {
+    .action(async (release: string | undefined, flags: RollbackFlags) => {
       const { rollback } = await import('../release/rollback.ts')
-      await rollback(flags)
+      await rollback(release, flags)
     })
 }

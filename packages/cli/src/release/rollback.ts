@@ -4,8 +4,8 @@ import {
   describeStep,
   planRollback,
   readReleases,
+  readWorkspace,
   releaseFolder,
-  type ReleasePlan,
   type RollbackOptions,
   type ReleaseFolder,
   type RollbackPlan,
@@ -19,22 +19,25 @@ import { plural } from '../view/format.ts'
 import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
-import { readPlan, registriesFor } from './plan-source.ts'
+import { registriesFor } from './plan-source.ts'
 
-export async function rollback(flags: RollbackFlags): Promise<void> {
+/** Takes back what the journal says a release did: the id, or the only release there is. */
+export async function rollback(release: string | undefined, flags: RollbackFlags): Promise<void> {
   await answering(flags, async ({ tell, result }) => {
     const say = (text: string): void => tell([[span(printable(text))]])
-    const plan = await readPlan(flags)
-    await using registries = await registriesFor(plan.workspace.root, flags)
-    const options = {
-      registryOf: registries.registryOf,
+    const { root } = await readWorkspace(process.cwd())
+    await using registries = await registriesFor(root, flags)
+    const options: RollbackOptions = {
+      registryAt: registries.registryAt,
+      ...(release !== undefined && { release }),
       ...(flags.message !== undefined && { message: flags.message }),
     }
-    const folder = await releaseFolder(plan.workspace.root)
+    const folder = await releaseFolder(root)
     const isMeant = flags.yes === true
     const command = 'heddle release rollback'
     await using _lock = isMeant ? await holdLock(folder.lock, { command }) : undefined
-    const todo = await stepsOf(plan, folder, options)
+    const todo = await stepsOf(folder, options)
+    if (todo.run !== undefined) say(`release ${todo.run}`)
     for (const remark of todo.remarks) say(remark)
     if (todo.steps.length === 0) say('Nothing is left to take back.')
     else if (!isMeant) {
@@ -43,7 +46,7 @@ export async function rollback(flags: RollbackFlags): Promise<void> {
     } else {
       const onStep = (step: RollbackStep): void => say(describeStep(step))
       try {
-        await applyRollback(todo, plan, { ...options, onStep })
+        await applyRollback(todo, { ...options, onStep })
       } catch (error) {
         tell(errorLines(error))
         say('Run it again to do what is left.')
@@ -57,12 +60,8 @@ export async function rollback(flags: RollbackFlags): Promise<void> {
   })
 }
 
-async function stepsOf(
-  plan: ReleasePlan,
-  folder: ReleaseFolder,
-  options: RollbackOptions,
-): Promise<RollbackPlan> {
+async function stepsOf(folder: ReleaseFolder, options: RollbackOptions): Promise<RollbackPlan> {
   await using journal = await readReleases(folder)
   // Awaited here: the journal is closed behind it.
-  return await planRollback(journal, plan, options)
+  return await planRollback(journal, options)
 }

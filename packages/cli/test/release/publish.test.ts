@@ -234,6 +234,6 @@ test('what an earlier call has done is not told as done again', async () => {
   assert.match(first.stdout, /upload +@cli\/a: the registry took it/)
   assert.match(first.stdout, /tag +@cli\/a: tagged @cli\/a@1\.2\.1/)
   const again = await runProgram(args, { cwd: ws.root })
-  assert.match(again.stdout, /upload +@cli\/a: the registry has it already, with the same content/)
+  assert.match(again.stdout, /visible +@cli\/a: the registry has it, published from this commit/)
   assert.doesNotMatch(again.stdout, /took it|tagged|upload 1/)
 })

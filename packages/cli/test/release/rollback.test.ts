@@ -50,7 +50,7 @@ test('where nothing was released there is nothing to take back', async () => {
   using single = new Single('back-none')
   const { code, stdout } = await single.run('rollback', registry.url, '--yes')
   assert.equal(code, 0)
-  assert.match(stdout, /No release of these versions is recorded here/)
+  assert.match(stdout, /No release that uploaded something is recorded here/)
 })
 
 test('a step that fails: exit code 1, and the next call does what is left', async () => {
@@ -62,13 +62,16 @@ test('a step that fails: exit code 1, and the next call does what is left', asyn
     target: registry.url,
     rules: [{ method: 'PUT', path: /back-one$/, status: 403 }],
   })
-  const failed = await single.run('rollback', proxy.url, '--yes')
+  const unclear = await single.run('rollback', proxy.url, '--yes')
+  assert.equal(unclear.code, 2)
+  const [, id = ''] = /^ +(\S+) .*back-one@1\.1\.0/m.exec(unclear.stderr) ?? []
+  const failed = await single.run('rollback', proxy.url, id, '--yes')
   assert.equal(failed.code, 1, failed.stdout)
   assert.match(failed.stdout, /HDL_REGISTRY_AUTH[^]*Run it again to do what is left/)
-  const rest = await single.run('rollback', registry.url, '--yes')
+  const rest = await single.run('rollback', registry.url, id, '--yes')
   assert.equal(rest.code, 0)
-  assert.match(rest.stdout, /^back-one@1\.1\.0: deprecate.*\n1 step done/)
-  const nothing = await single.run('rollback', registry.url, '--yes')
+  assert.match(rest.stdout, /\nback-one@1\.1\.0: deprecate.*\n1 step done/)
+  const nothing = await single.run('rollback', registry.url, id, '--yes')
   assert.match(nothing.stdout, /Nothing is left to take back/)
 })
 

@@ -30,13 +30,13 @@ export class Repository {
   }: WaitOptions & { readonly untracked?: boolean } = {}): Promise<string[]> {
     const which = `--untracked-files=${untracked ? 'normal' : 'no'}`
     const text = await git(this.#root, ['status', '--porcelain', which], wait)
-    return text.split('\n').filter((line) => line !== '')
+    return lines(text)
   }
 
   /** Those of these files, from the root of the workspace, that differ from the commit. */
   async changesOf(files: readonly string[], wait: WaitOptions = {}): Promise<string[]> {
     const text = await git(this.#root, ['status', '--porcelain', '--', ...files], wait)
-    return text.split('\n').filter((line) => line !== '')
+    return lines(text)
   }
 
   /** Commits these files as they are, the removed ones too, and returns the new commit. */
@@ -44,6 +44,28 @@ export class Repository {
     await git(this.#root, ['update-index', '--add', '--remove', '--', ...files], wait)
     await git(this.#root, ['commit', '--quiet', '--message', message], wait)
     return (await git(this.#root, ['rev-parse', '--verify', 'HEAD'], wait)).trim()
+  }
+
+  /** The branch that is checked out; undefined for a commit alone. */
+  async branch(wait: WaitOptions = {}): Promise<string | undefined> {
+    const name = (await git(this.#root, ['rev-parse', '--abbrev-ref', 'HEAD'], wait)).trim()
+    return name === 'HEAD' ? undefined : name
+  }
+
+  /**
+   * Whether a remote has the commit, as far as this clone knows; else the remotes are asked for their
+   * branches and tags. True where there are no remotes.
+   */
+  async isPushed(wait: WaitOptions = {}): Promise<boolean> {
+    const remotes = lines(await git(this.#root, ['remote'], wait))
+    if (remotes.length === 0) return true
+    const contains = ['for-each-ref', '--count=1', `--contains=${this.head}`, 'refs/remotes']
+    if (lines(await git(this.#root, contains, wait)).length > 0) return true
+    for (const remote of remotes) {
+      const refs = await git(this.#root, ['ls-remote', '--heads', '--tags', remote], wait)
+      if (refs.includes(this.head)) return true
+    }
+    return false
   }
 
   /** Tags by name, with the commit each stands for. */
@@ -87,6 +109,10 @@ export class Repository {
     const refs = tags.map((tag) => `refs/tags/${tag}`)
     await git(this.#root, ['push', remote, ...refs], wait)
   }
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '')
 }
 
 const mostTries = 3

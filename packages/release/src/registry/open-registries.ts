@@ -1,7 +1,7 @@
 /** From settings to registries: one client for the whole release, one registry for each address. */
 import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
-import type { PlannedPackage } from '../model.ts'
+import type { Ecosystem, PlannedPackage } from '../model.ts'
 import { HttpClient } from './http/client.ts'
 import { npmRegistry } from './npm/npm-registry.ts'
 import { readNpmConfig } from './npm/npmrc.ts'
@@ -21,6 +21,8 @@ export interface OpenRegistriesOptions {
 
 export interface Registries extends AsyncDisposable {
   readonly registryOf: (planned: Pick<PlannedPackage, 'package'>) => Registry
+  /** The registry at an address that a journal has recorded, unless the options name another one. */
+  readonly registryAt: (url: string, ecosystem: Ecosystem) => Registry
 }
 
 const publicPypi = 'https://pypi.org/'
@@ -43,16 +45,19 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
     }
     return registry
   }
+  const registryAt = (url: string, ecosystem: Ecosystem): Registry => {
+    if (ecosystem === 'npm') return at(url, () => npmRegistry({ url, config, http, kernel }))
+    const token = env['PYPI_TOKEN']
+    return at(url, () => pypiRegistry({ url, http, ...(token !== undefined && { token }) }))
+  }
   return {
     registryOf: ({ package: { name, ecosystem, manifest } }) => {
-      if (ecosystem === 'python') {
-        const url = options.pypi ?? publicPypi
-        const token = env['PYPI_TOKEN']
-        return at(url, () => pypiRegistry({ url, http, ...(token !== undefined && { token }) }))
-      }
+      if (ecosystem === 'python') return registryAt(options.pypi ?? publicPypi, ecosystem)
       const url = options.npm ?? ownRegistry(manifest) ?? config.registryFor(name)
-      return at(url, () => npmRegistry({ url, config, http, kernel }))
+      return registryAt(url, ecosystem)
     },
+    registryAt: (url, ecosystem) =>
+      registryAt((ecosystem === 'npm' ? options.npm : options.pypi) ?? url, ecosystem),
     [Symbol.asyncDispose]: async () => {
       for (const registry of open.values()) await registry.close()
       await http.close()

@@ -15,7 +15,15 @@ export interface VersionOnRegistry {
   /** Where the files are. */
   readonly urls: readonly string[]
   readonly deprecated?: string
+  /** The commit that it was published from, where whoever published it said so. */
+  readonly gitHead?: string
 }
+
+/** What is behind the address that a registry gives for an archive. */
+export type ArchiveStanding =
+  | { readonly is: 'as-expected' }
+  | { readonly is: 'missing' }
+  | { readonly is: 'different'; readonly expected: string; readonly found: string }
 
 /** What it means for {@link PackedPackage} that a version is, or is not, there. */
 export type Standing =
@@ -36,6 +44,8 @@ export interface UploadOptions extends WaitOptions {
   readonly stage?: boolean
   /** Only these files, by name: what a partial standing says is missing. All when absent. */
   readonly files?: readonly string[]
+  /** The commit that is published; the registry keeps it with the version. */
+  readonly gitHead?: string
   /** A Sigstore bundle that was made before, so that a second try does not sign again. */
   readonly provenanceFile?: string
 }
@@ -64,11 +74,32 @@ export interface Stages {
   reject(id: string, options?: WaitOptions & { readonly otp?: string }): Promise<void>
 }
 
+/** Who we are for a registry. */
+export type Account =
+  | { readonly is: 'known'; readonly user: string; readonly asksForOtp: boolean }
+  /** The registry knows the token no more, or settings name a variable that is not set. */
+  | { readonly is: 'refused'; readonly problem: string; readonly todo: string }
+  /** There is no token, or the registry does not say whose it is. */
+  | { readonly is: 'unknown' }
+
 export interface Registry {
   readonly ecosystem: Ecosystem
   readonly url: string
   read(name: string, version: string, wait?: WaitOptions): Promise<VersionOnRegistry | undefined>
   compare(packed: PackedPackage, wait?: WaitOptions): Promise<Standing>
+  /**
+   * Fetches the archives of a version and hashes them: with `packed` they must be what was packed, else
+   * what the registry itself says they are. One try.
+   */
+  archives?(
+    found: VersionOnRegistry,
+    packed?: PackedPackage,
+    wait?: WaitOptions,
+  ): Promise<ArchiveStanding>
+  /** The account, or why there is none. Absent where a registry cannot be asked. */
+  account?(wait?: WaitOptions): Promise<Account>
+  /** What the account may do with a package, where the registry says so. */
+  rights?(name: string, user: string, wait?: WaitOptions): Promise<'write' | 'read' | 'unknown'>
   /** One try. What went wrong is classified: see `error-class.ts`. */
   upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer>
   /** Empty where the registry has no tags. */

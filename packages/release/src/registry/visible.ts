@@ -2,7 +2,7 @@ import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../model.ts'
 import { classOf, classPolicies } from './error-class.ts'
-import type { Registry, Standing, VersionOnRegistry } from './registry.ts'
+import type { ArchiveStanding, Registry, VersionOnRegistry } from './registry.ts'
 import { Patience } from './wait.ts'
 
 export interface VisibleOptions extends WaitOptions {
@@ -19,23 +19,26 @@ export interface VisibleOptions extends WaitOptions {
 
 export type Visibility =
   | { readonly is: 'visible'; readonly found: VersionOnRegistry; readonly waited: number }
-  /** The third outcome: the registry took it, and does not show it yet. */
+  /** The third outcome: the registry took it, and does not show it yet, or not its archive. */
   | {
       readonly is: 'accepted-not-visible'
+      readonly lacks: 'version' | 'archive'
       readonly waited: number
       /** Why the last look failed, when it failed. */
       readonly error?: unknown
     }
 
 /**
- * Waits until the registry shows the version with our hashes.
+ * Waits until the registry shows the version with our hashes and gives out its archive, with the same
+ * hash: before that nobody can install it.
  *
  * Between two looks nothing is held: no connection, no slot. Looks that fail for a time do not end
  * it; those that say that we may not look do, because waiting does not change that.
  *
  * *Cancellation*: leaves nothing behind.
  * *Fairness*: each look takes its place in the line for connections.
- * @throws `HDL_VERSION_CONFLICT` when it turns up with other content.
+ * @throws `HDL_VERSION_CONFLICT` when it turns up with other content; `HDL_ARCHIVE_DIFFERS` when the
+ * archive is another one, also when it is fetched again.
  * @example
  * const { is } = await waitVisible(registry, packed, { budget: 10 * 60_000, signal })
  */
@@ -44,24 +47,78 @@ export async function waitVisible(
   packed: PackedPackage,
   options: VisibleOptions = {},
 ): Promise<Visibility> {
-  const { kernel = systemKernel, budget = 1_800_000, longestGap = 30_000, onLook } = options
-  const { clock, random } = kernel
-  const { name, version } = packed
-  const patience = new Patience(`${name}@${version} to be visible`, kernel, options)
-  const startedAt = clock.now()
-  let gap = options.firstGap ?? 1_000
-  for (let looks = 1; ; looks++) {
-    const { standing, error } = await look(registry, packed, patience)
-    const waited = clock.now() - startedAt
-    if (standing?.is === 'ours') return { is: 'visible', found: standing.found, waited }
-    if (standing?.is === 'different') {
+  return watch(registry, packed, options, async (wait) => {
+    const standing = await registry.compare(packed, wait)
+    if (standing.is === 'different') {
+      const { name, version } = packed
       const { expected, found } = standing
       const details = { package: name, version, registry: registry.url, expected, found }
       throw new HeddleError('HDL_VERSION_CONFLICT', details)
     }
+    if (standing.is !== 'ours') return { lacks: 'version' }
+    const archive = await registry.archives?.(standing.found, packed, wait)
+    return seen(standing.found, archive)
+  })
+}
+
+/**
+ * The same for a version that another clone of the repository has published: its archive is compared
+ * with what the registry says about it.
+ *
+ * *Cancellation*: leaves nothing behind.
+ * *Fairness*: as {@link waitVisible}.
+ * @throws `HDL_ARCHIVE_DIFFERS`
+ */
+export async function waitInstallable(
+  registry: Registry,
+  of: Pick<PackedPackage, 'name' | 'version'>,
+  options: VisibleOptions = {},
+): Promise<Visibility> {
+  return watch(registry, of, options, async (wait) => {
+    const found = await registry.read(of.name, of.version, wait)
+    if (found === undefined) return { lacks: 'version' }
+    return seen(found, await registry.archives?.(found, undefined, wait))
+  })
+}
+
+type Look =
+  | { readonly found: VersionOnRegistry }
+  | { readonly lacks: 'version' | 'archive' }
+  | { readonly differs: { readonly expected: string; readonly found: string } }
+
+function seen(found: VersionOnRegistry, archive: ArchiveStanding | undefined): Look {
+  if (archive?.is === 'missing') return { lacks: 'archive' }
+  return archive?.is === 'different' ? { differs: archive } : { found }
+}
+
+/** A cache may give out a broken copy for a moment; three in a row are no accident. */
+const mostDifferent = 3
+
+async function watch(
+  registry: Registry,
+  { name, version }: Pick<PackedPackage, 'name' | 'version'>,
+  options: VisibleOptions,
+  lookOnce: (wait: WaitOptions) => Promise<Look>,
+): Promise<Visibility> {
+  const { kernel = systemKernel, budget = 1_800_000, longestGap = 30_000, onLook } = options
+  const { clock, random } = kernel
+  const patience = new Patience(`${name}@${version} to be visible`, kernel, options)
+  const startedAt = clock.now()
+  let gap = options.firstGap ?? 1_000
+  let different = 0
+  for (let looks = 1; ; looks++) {
+    const { look, error } = await attempt(lookOnce, patience)
+    const waited = clock.now() - startedAt
+    if (look !== undefined && 'found' in look) return { is: 'visible', found: look.found, waited }
+    const isOver = waited >= budget
+    if (look !== undefined && 'differs' in look && (++different >= mostDifferent || isOver)) {
+      const details = { package: name, version, registry: registry.url, ...look.differs }
+      throw new HeddleError('HDL_ARCHIVE_DIFFERS', details)
+    }
     onLook?.(looks, waited)
-    if (waited >= budget) {
-      return { is: 'accepted-not-visible', waited, ...(error === undefined ? {} : { error }) }
+    if (isOver) {
+      const lacks = look !== undefined && 'lacks' in look ? look.lacks : 'version'
+      return { is: 'accepted-not-visible', lacks, waited, ...(error !== undefined && { error }) }
     }
     // A little apart from each other: packages that were uploaded together would look together.
     const spread = gap * (0.75 + 0.5 * random.next())
@@ -70,13 +127,13 @@ export async function waitVisible(
   }
 }
 
-async function look(
-  registry: Registry,
-  packed: PackedPackage,
+/** Looks that fail for a time do not end the wait. */
+async function attempt(
+  lookOnce: (wait: WaitOptions) => Promise<Look>,
   patience: Patience,
-): Promise<{ standing?: Standing; error?: unknown }> {
+): Promise<{ look?: Look; error?: unknown }> {
   try {
-    return { standing: await registry.compare(packed, patience.options) }
+    return { look: await lookOnce(patience.options) }
   } catch (error) {
     const kind = classOf(error)
     if (kind === undefined || !classPolicies[kind].again) throw error

@@ -11,11 +11,15 @@ import { nodeName, partsOf } from '../stages/stages.ts'
  * *Cancellation*: none; it reads files of this machine.
  * *Fairness*: does not apply.
  */
-export async function lostArchives(results: ReadonlyMap<string, unknown>): Promise<Set<string>> {
+export async function lostArchives(
+  results: ReadonlyMap<string, unknown>,
+  unseen: ReadonlyMap<string, unknown>,
+): Promise<Set<string>> {
   const lost = new Set<string>()
   for (const node of results.keys()) {
     const parts = partsOf(node)
-    if (parts?.stage !== 'pack' || results.has(nodeName(parts.name, 'upload'))) continue
+    if (parts?.stage !== 'pack') continue
+    if (results.has(nodeName(parts.name, 'upload')) && !unseen.has(parts.name)) continue
     for (const artifact of packedOf(results, parts.name)?.artifacts ?? []) {
       if (!(await isSame(artifact))) lost.add(parts.name)
     }

@@ -10,7 +10,7 @@ import { checkPlan } from '../plan/check-plan.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import type { Standing } from '../registry/registry.ts'
 import { nodeName, stageNames, type StageName } from '../stages/stages.ts'
-import type { Release, Uploaded } from '../stages/work.ts'
+import type { Checked, Release, Uploaded } from '../stages/work.ts'
 import { packedOf } from './artifacts.ts'
 
 /** Something that went wrong with a package. */
@@ -58,6 +58,8 @@ export interface Ended {
   readonly ended: GraphResult
   readonly results: ReadonlyMap<string, unknown>
   readonly recovered: Recovery
+  /** What the checks before the stages have found and did not refuse. */
+  readonly warnings: readonly string[]
 }
 
 /** Milliseconds that a registry has to answer: people who cancel do not wait for the report. */
@@ -69,14 +71,14 @@ export async function makeReport(release: Release, run: Ended): Promise<ReleaseR
   const isDryRun = release.options.dryRun === true
   const isThere = ({ outcome, problems }: PackageReport): boolean =>
     problems.length === 0 &&
-    (isDryRun ? outcome === 'skipped' : outcome === 'published' || outcome === 'already-published')
+    (outcome === 'already-published' || outcome === (isDryRun ? 'skipped' : 'published'))
   return {
     ok: packages.every(isThere) && run.ended.state !== 'cancelled',
     isDryRun,
     isCancelled: run.ended.state === 'cancelled',
     run: run.id,
     packages,
-    warnings: [...(await warningsOf(release)), ...untold(release, packages)],
+    warnings: [...run.warnings, ...(await warningsOf(release))],
     restored: run.recovered.restored,
     ms: 0,
   }
@@ -91,9 +93,10 @@ async function reportOf(
   const registry = release.registryFor(name)
   const packed = packedOf(results, name)
   const uploaded = results.get(nodeName(name, 'upload')) as Uploaded | undefined
+  const checked = results.get(nodeName(name, 'check')) as Checked | undefined
   const problems = problemsOf(ended, name)
   let standing: Standing | 'unknown' = { is: 'absent' }
-  if (packed !== undefined && release.options.dryRun !== true) {
+  if (packed !== undefined) {
     try {
       const isCancelled = ended.state === 'cancelled'
       const deadline = reportDeadline[isCancelled ? 'cancelled' : 'finished']
@@ -112,7 +115,7 @@ async function reportOf(
     version: planned.version,
     ecosystem,
     registry: registry.url,
-    outcome: outcomeOf(standing, uploaded, problems, blockedBy),
+    outcome: outcomeOf({ standing, checked, uploaded, problems, blockedBy }),
     ...(packed !== undefined && { integrity: packed.artifacts[0]!.integrity }),
     uploads: uploaded?.uploads ?? 0,
     ...(shownTag !== undefined && { tag: shownTag }),
@@ -121,19 +124,28 @@ async function reportOf(
   }
 }
 
-function outcomeOf(
-  standing: Standing | 'unknown',
-  uploaded: Uploaded | undefined,
-  problems: readonly Problem[],
-  blockedBy: string | undefined,
-): ReleaseOutcome {
+interface Findings {
+  readonly standing: Standing | 'unknown'
+  readonly checked: Checked | undefined
+  readonly uploaded: Uploaded | undefined
+  readonly problems: readonly Problem[]
+  readonly blockedBy: string | undefined
+}
+
+/** Content that is not ours, or not what the registry says it is. */
+const conflicts = new Set(['HDL_VERSION_CONFLICT', 'HDL_ARCHIVE_DIFFERS', 'HDL_VERSION_TAKEN'])
+
+function outcomeOf({ standing, checked, uploaded, problems, blockedBy }: Findings): ReleaseOutcome {
   if (standing !== 'unknown' && standing.is === 'different') return 'conflict'
+  if (problems.some(({ code }) => conflicts.has(code ?? ''))) return 'conflict'
+  // Its document may be there without its archive.
+  if (problems.some(({ code }) => code === 'HDL_NOT_VISIBLE')) return 'accepted-not-visible'
   if (standing !== 'unknown' && standing.is === 'ours') {
-    return uploaded?.outcome === 'already-published' ? 'already-published' : 'published'
+    const wasThere = uploaded === undefined || uploaded.outcome === 'already-published'
+    return wasThere ? 'already-published' : 'published'
   }
-  if (problems.some(({ code }) => code === 'HDL_VERSION_CONFLICT')) return 'conflict'
-  // Not packed because an earlier release has published it.
-  if (uploaded?.outcome === 'already-published') return 'already-published'
+  // Not packed because an earlier release, or another tool, has published it.
+  if (checked?.isOld === true) return 'already-published'
   if (uploaded !== undefined) return 'accepted-not-visible'
   // That it cannot be looked at now is no failure of its own.
   const isOwnFailure = problems.some(({ stage }) => stage !== 'report')
@@ -167,18 +179,6 @@ function blockerOf(ended: GraphResult, name: string): string | undefined {
     if (blocker !== name) return blocker
   }
   return undefined
-}
-
-/** Who has no tags, as in a shallow clone, cannot tell what was released from an earlier commit (G3). */
-function untold({ repository }: Release, packages: readonly PackageReport[]): string[] {
-  const names = packages
-    .filter(({ outcome, tag }) => outcome === 'conflict' && tag === undefined)
-    .map(({ name, version }) => `${name}@${version}`)
-  if (repository === undefined || names.length === 0) return []
-  const which = names.join(', ')
-  return [
-    `No Git tag tells of ${which}: if it was released from an earlier commit, \`git fetch --tags\` first.`,
-  ]
 }
 
 async function warningsOf({ plan, repository }: Release): Promise<string[]> {

@@ -1,7 +1,7 @@
 /**
  * Taking a release back, as far as registries let anybody take something back.
  *
- *   plan ──look at what the journal recorded and the registry holds──▶ steps ──apply──▶ done
+ *   journal ──one release──▶ look at what the registry holds of it ──▶ steps ──apply──▶ done
  *
  * Published versions stay: others may depend on them already. The tag goes back to the version that
  * had it, so that nobody gets the new one without asking for it, and the new one is deprecated. Last
@@ -13,33 +13,43 @@
  *  B2  A tag is moved only if it is on the version that is taken back; a newer release keeps it.
  *  B3  Only versions are touched that the journal says a release uploaded, or began to and the registry
  *      has them with the content that was packed.
+ *  B4  What is taken back is read from the journal, never planned again: a plan made now is about the
+ *      next release. With more than one release recorded, the caller names one.
  */
+import { HeddleError } from '@heddle/core'
 import type { Journal, WaitOptions } from '@heddle/core/lowlevel'
-import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
-import { inReleaseOrder } from '../plan/output/order.ts'
+import type { Ecosystem, PackedPackage } from '../model.ts'
 import type { Registry } from '../registry/registry.ts'
 import { packedOf } from '../report/artifacts.ts'
-import type { RegistryOf } from '../stages/options.ts'
-import { nodeName } from '../stages/stages.ts'
+import { nodeName, partsOf } from '../stages/stages.ts'
 import type { Begun, Uploaded } from '../stages/work.ts'
 
-export type RollbackStep =
-  | {
-      readonly do: 'move-tag'
-      readonly name: string
-      readonly tag: string
-      readonly from: string
-      readonly to: string
-    }
-  | {
-      readonly do: 'deprecate'
-      readonly name: string
-      readonly version: string
-      readonly message: string
-    }
+interface StepPlace {
+  readonly name: string
+  readonly registry: string
+}
+
+export type RollbackStep = StepPlace &
+  (
+    | {
+        readonly do: 'move-tag'
+        readonly tag: string
+        readonly from: string
+        readonly to: string
+      }
+    | { readonly do: 'deprecate'; readonly version: string; readonly message: string }
+  )
+
+/** A release that the journal has recorded. */
+export interface RecordedRelease {
+  readonly id: string
+  readonly startedAt: number
+  /** `name@version` of what it uploaded, in that order. */
+  readonly versions: readonly string[]
+}
 
 export interface RollbackPlan {
-  /** The release in the journal; undefined when there is none that uploaded anything of the plan. */
+  /** The release in the journal; undefined when there is none that uploaded anything. */
   readonly run: string | undefined
   /** In the order in which they are done. */
   readonly steps: readonly RollbackStep[]
@@ -48,123 +58,155 @@ export interface RollbackPlan {
 }
 
 export interface RollbackOptions extends WaitOptions {
-  readonly registryOf: RegistryOf
+  readonly registryAt: (url: string, ecosystem: Ecosystem) => Registry
+  /** The id of the release, or the beginning of it. */
+  readonly release?: string
   readonly message?: string
 }
 
 /**
- * What there is to do to take back the last release that uploaded something. Reads the registry,
- * changes nothing.
+ * What there is to do to take back a release. Reads the journal and the registry, changes nothing.
  *
  * *Cancellation*: leaves nothing behind.
  * *Fairness*: packages are looked at one after the other.
+ * @throws `HDL_RELEASE_UNKNOWN` when no release, or more than one, is meant.
  */
 export async function planRollback(
   journal: Journal | undefined,
-  plan: ReleasePlan,
   options: RollbackOptions,
 ): Promise<RollbackPlan> {
   const steps: RollbackStep[] = []
   const remarks: string[] = []
-  const { run, uploads } = await uploadsOf(journal, plan)
-  if (run === undefined) {
-    remarks.push('No release of these versions is recorded here.')
-    return { run, steps, remarks }
+  const releases = await readUploads(journal)
+  if (releases.length === 0 && options.release === undefined) {
+    remarks.push('No release that uploaded something is recorded here.')
+    return { run: undefined, steps, remarks }
   }
-  for (const planned of inReleaseOrder(plan).toReversed()) {
-    const { name } = planned.package
-    const upload = uploads.get(name)
-    if (upload === undefined) continue
-    const registry = options.registryOf(planned)
-    const standing = await registry.compare(upload.packed, options)
+  const release = chooseRelease(releases, options.release)
+  const older = releases.slice(releases.indexOf(release) + 1)
+  for (const upload of release.uploads.toReversed()) {
+    const { packed, begun } = upload
+    const { name, version } = packed
+    const registry = options.registryAt(begun.registry, begun.ecosystem)
+    const standing = await registry.compare(packed, options)
     const isThere = standing.is === 'ours'
     if (standing.is === 'different' || (!isThere && !upload.isSure)) continue
     if (registry.ecosystem !== 'npm') {
-      remarks.push(`${name}@${planned.version}: yank it on ${registry.url}; its API has no way to.`)
+      remarks.push(`${name}@${version}: yank it on ${registry.url}; its API has no way to.`)
       continue
     }
-    const { version, tag } = planned
-    const { previous } = upload
+    const { tag } = begun
+    const place = { name, registry: begun.registry }
+    const previous = previousOf(upload, older)
     const tagged = (await registry.tags(name, options)).get(tag)
     if (tagged === version) {
       if (previous === null) remarks.push(`${name}@${version} keeps "${tag}": it is the first.`)
       else if (previous === version)
         remarks.push(`${name}@${version} keeps "${tag}": who had it before is not recorded.`)
-      else steps.push({ do: 'move-tag', name, tag, from: version, to: previous })
+      else steps.push({ ...place, do: 'move-tag', tag, from: version, to: previous })
     }
     if (isThere && standing.found.deprecated === undefined) {
       const message = options.message ?? 'This release was taken back.'
-      steps.push({ do: 'deprecate', name, version, message })
+      steps.push({ ...place, do: 'deprecate', version, message })
     }
   }
-  return { run, steps, remarks }
+  return { run: release.id, steps, remarks }
 }
 
-/** An upload of a version that is planned, as the journal tells of it. */
+/** An upload as the journal recorded it. */
 interface RecordedUpload {
   readonly packed: PackedPackage
-  /** Which version had the tag before; the version itself where that was asked too late. */
-  readonly previous: string | null
+  readonly begun: Begun
   /** False when its end is not recorded: it may have happened. */
   readonly isSure: boolean
 }
 
-/**
- * B3: what was there before a release is none of its business. A version may have needed more than
- * one release, with other flags or without the archives of the first; the oldest knows who had the tag.
- */
-async function uploadsOf(
-  journal: Journal | undefined,
-  plan: ReleasePlan,
-): Promise<{ readonly run: string | undefined; readonly uploads: Map<string, RecordedUpload> }> {
-  const uploads = new Map<string, RecordedUpload>()
-  let run: string | undefined
-  for (const { id } of (await journal?.runs()) ?? []) {
-    const results = new Map<string, unknown>()
-    for await (const [node, value] of journal!.results(id)) results.set(node, value)
-    for (const planned of plan.packages.values()) {
-      const found = uploadIn(results, planned)
-      if (found === undefined) continue
-      run ??= id
-      const { name } = planned.package
-      const later = uploads.get(name)
-      const isTooLate = later === undefined || later.previous === planned.version
-      uploads.set(name, {
-        packed: later?.packed ?? found.packed,
-        previous: isTooLate ? found.previous : later.previous,
-        isSure: found.isSure || later?.isSure === true,
-      })
-    }
-  }
-  return { run, uploads }
+interface ReleaseUploads {
+  readonly id: string
+  readonly startedAt: number
+  readonly uploads: readonly RecordedUpload[]
 }
 
-function uploadIn(
-  results: ReadonlyMap<string, unknown>,
-  { package: { name }, version }: PlannedPackage,
-): RecordedUpload | undefined {
+/**
+ * The releases that uploaded something, newest first.
+ *
+ * *Cancellation*: none; it reads a file of this machine.
+ */
+export async function recordedReleases(journal: Journal | undefined): Promise<RecordedRelease[]> {
+  return (await readUploads(journal)).map(summaryOf)
+}
+
+function summaryOf({ id, startedAt, uploads }: ReleaseUploads): RecordedRelease {
+  const versions = uploads.map(({ packed }) => `${packed.name}@${packed.version}`)
+  return { id, startedAt, versions }
+}
+
+/** B3: what was there before a release is none of its business. */
+async function readUploads(journal: Journal | undefined): Promise<ReleaseUploads[]> {
+  const releases: ReleaseUploads[] = []
+  for (const { id, startedAt } of (await journal?.runs()) ?? []) {
+    const results = new Map<string, unknown>()
+    for await (const [node, value] of journal!.results(id)) results.set(node, value)
+    const names = [...results.keys()].flatMap((node) => {
+      const parts = partsOf(node)
+      return parts?.stage === 'begin' ? [parts.name] : []
+    })
+    const uploads = names.flatMap((name) => uploadIn(results, name) ?? [])
+    if (uploads.length > 0) releases.push({ id, startedAt, uploads })
+  }
+  return releases
+}
+
+function uploadIn(results: ReadonlyMap<string, unknown>, name: string): RecordedUpload | undefined {
   const packed = packedOf(results, name)
   const begun = results.get(nodeName(name, 'begin')) as Begun | null | undefined
   const uploaded = results.get(nodeName(name, 'upload')) as Uploaded | undefined
-  if (packed?.version !== version || !begun) return undefined
-  if (uploaded?.outcome === 'already-published') return undefined
-  return { packed, previous: begun.previous, isSure: uploaded !== undefined }
+  if (packed === undefined || !begun || uploaded?.outcome === 'already-published') return undefined
+  return { packed, begun, isSure: uploaded !== undefined }
+}
+
+/** B4 */
+function chooseRelease(
+  releases: readonly ReleaseUploads[],
+  id: string | undefined,
+): ReleaseUploads {
+  const meant = id === undefined ? releases : releases.filter((each) => each.id.startsWith(id))
+  const [only] = meant
+  if (meant.length === 1) return only!
+  const described = (meant.length === 0 ? releases : meant).map((each) => {
+    const { versions, startedAt } = summaryOf(each)
+    const more = versions.length > 3 ? ` and ${versions.length - 3} more` : ''
+    return `${each.id}  ${new Date(startedAt).toISOString()}  ${versions.slice(0, 3).join(', ')}${more}`
+  })
+  throw new HeddleError('HDL_RELEASE_UNKNOWN', { release: id, releases: described })
+}
+
+/** A version may have needed more than one release; the oldest has recorded which version had the tag. */
+function previousOf(
+  { packed: { name, version }, begun }: RecordedUpload,
+  older: readonly ReleaseUploads[],
+): string | null {
+  let { previous } = begun
+  for (const { uploads } of older) {
+    const same = uploads.find(({ packed }) => packed.name === name && packed.version === version)
+    if (previous === version && same !== undefined) ({ previous } = same.begun)
+  }
+  return previous
 }
 
 /**
- * Does the steps, in order. `onStep` is told before each.
+ * Does the steps, in order. `onStep` is called before each.
  *
  * *Cancellation*: ends between two steps or in one; planning again finds what is left (B1).
  * *Fairness*: one step after the other.
  */
 export async function applyRollback(
   { steps }: RollbackPlan,
-  plan: ReleasePlan,
   options: RollbackOptions & { readonly onStep?: (step: RollbackStep) => void },
 ): Promise<void> {
   for (const step of steps) {
     options.onStep?.(step)
-    const registry: Registry = options.registryOf(plan.packages.get(step.name)!)
+    const registry = options.registryAt(step.registry, 'npm')
     if (step.do === 'move-tag') await registry.setTag(step.name, step.tag, step.to, options)
     else await registry.deprecate(step.name, step.version, step.message, options)
   }

@@ -1,7 +1,8 @@
 /** What an earlier process of the same release left behind. */
 import type { Journal, RunSummary } from '@heddle/core/lowlevel'
 import { isRefusal } from '../registry/error-class.ts'
-import { lostArchives } from '../report/artifacts.ts'
+import type { PackedPackage } from '../model.ts'
+import { lostArchives, packedOf } from '../report/artifacts.ts'
 import { nodeName, partsOf } from './stages.ts'
 import type { Begun } from './work.ts'
 
@@ -14,6 +15,10 @@ export interface Earlier {
   readonly sources: ReadonlyMap<string, string>
   /** Packages that must be packed again, whatever they were packed from. */
   readonly lost: ReadonlySet<string>
+  /** Packages that were uploaded and did not show in time, as they were packed. */
+  readonly unseen: ReadonlyMap<string, PackedPackage>
+  /** How often each was uploaded anew. */
+  readonly turns: ReadonlyMap<string, number>
 }
 
 /**
@@ -23,9 +28,12 @@ export interface Earlier {
 export async function readEarlier(journal: Journal, title: string): Promise<Earlier> {
   const unsure = new Set<string>()
   const sources = new Map<string, string>()
+  const unseen = new Map<string, PackedPackage>()
+  const turns = new Map<string, number>()
   const last = (await journal.runs()).find((run) => run.title === title)
   if (last === undefined || isDone(last)) {
-    return { resume: undefined, unsure, sources, lost: new Set() }
+    const none = new Map<string, never>()
+    return { resume: undefined, unsure, sources, lost: new Set(), unseen: none, turns: none }
   }
   const { nodes } = await journal.snapshot(last.id)
   const byName = new Map(nodes.map((node) => [node.name, node]))
@@ -41,8 +49,17 @@ export async function readEarlier(journal: Journal, title: string): Promise<Earl
     if (state === 'failed' && isRefusal(errors.at(-1)?.code)) continue
     sources.set(parts.name, begun.sources)
     if (state !== 'succeeded') unsure.add(parts.name)
+    const seen = byName.get(nodeName(parts.name, 'visible'))
+    const packed = packedOf(results, parts.name)
+    const isUnseen = seen?.state === 'failed' && seen.errors.at(-1)?.code === 'HDL_NOT_VISIBLE'
+    if (state === 'succeeded' && isUnseen && packed !== undefined) unseen.set(parts.name, packed)
   }
-  return { resume: last.id, unsure, sources, lost: await lostArchives(results) }
+  for (const [node, value] of results) {
+    const parts = partsOf(node)
+    if (parts?.stage === 'turn') turns.set(parts.name, value as number)
+  }
+  const lost = await lostArchives(results, unseen)
+  return { resume: last.id, unsure, sources, lost, unseen, turns }
 }
 
 function isDone({ state, counts }: RunSummary): boolean {

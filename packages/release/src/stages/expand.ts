@@ -3,7 +3,7 @@
  *
  * Edges between packages are few: a package is built after what it needs is built, and uploaded
  * after what it needs can be installed. Nothing of any package happens before all manifests are known
- * to be free of local ranges, and nothing is uploaded before all have been checked. With staging, nothing is approved before everything has been
+ * to be free of local ranges, and nothing is built before all have been checked. With staging, nothing is approved before everything has been
  * handed in, and a package is approved after what it needs can be installed.
  */
 import { Graph, job, type JobContext, type NodeRef } from '@heddle/core'
@@ -120,7 +120,7 @@ class Expansion {
       stageJob('build', async ({ isOld }: Checked, context) => {
         if (!isOld) await work.build(release, name, context)
       }),
-      { after: [check, sources, ...builtFirst], input: (of) => of(check) },
+      { after: [check, this.#checked, sources, ...builtFirst], input: (of) => of(check) },
     )
     const pack = this.graph.add(
       nodeName(name, 'pack'),
@@ -138,12 +138,18 @@ class Expansion {
     gates: readonly NodeRef[],
   ): NodeRef<Uploaded> {
     const release = this.#release
+    // An input of its own: what was taken and lost is begun and uploaded again, from the same archive.
+    const turn = this.graph.add(
+      nodeName(name, 'turn'),
+      stageJob('turn', (count: number) => count),
+      { input: release.turnOf(name) },
+    )
     const begin = this.graph.add(
       nodeName(name, 'begin'),
       stageJob('begin', (packed: PackedPackage | null, context) =>
         packed === null ? null : work.begin(release, name, context),
       ),
-      { after: [pack, this.#checked, ...gates], input: (of) => of(pack) },
+      { after: [pack, turn, ...gates], input: (of) => of(pack) },
     )
     return this.graph.add(
       nodeName(name, 'upload'),
@@ -193,7 +199,23 @@ class Expansion {
         { after: [pack, after], input: (of) => of(pack) },
       )
 
-    const visible = withPacked('visible', (...args) => work.visible(release, ...args), accepted)
+    const visible = this.graph.add(
+      nodeName(name, 'visible'),
+      stageJob(
+        'visible',
+        async (
+          { packed, checked }: { packed: PackedPackage | null; checked: Checked },
+          context,
+        ) => {
+          if (packed !== null) await work.visible(release, packed, context)
+          else if (checked.isOfThisCommit) await work.installable(release, name, context)
+        },
+      ),
+      {
+        after: [check, pack, accepted],
+        input: (of) => ({ packed: of(pack), checked: of(check) }),
+      },
+    )
     const { build } = this.#done.get(name)!
     this.#done.set(name, { build, gate: gate === 'visible' ? visible : accepted })
     const verified = withPacked('verify', (...args) => work.verify(release, ...args), visible)
@@ -203,8 +225,8 @@ class Expansion {
     this.graph.add(
       nodeName(name, 'tag'),
       // null: the journal keeps plain data, and `undefined` is none.
-      stageJob('tag', async ({ isOld }: Checked, context) =>
-        isOld ? null : ((await work.tag(release, name, context)) ?? null),
+      stageJob('tag', async ({ isOld, isOfThisCommit }: Checked, context) =>
+        isOld && !isOfThisCommit ? null : ((await work.tag(release, name, context)) ?? null),
       ),
       { after: [check, verified], input: (of) => of(check) },
     )

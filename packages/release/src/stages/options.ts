@@ -2,13 +2,14 @@ import os from 'node:os'
 import type { Graph, Observer, Run } from '@heddle/core'
 import type { Kernel } from '@heddle/core/lowlevel'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
+import type { PreflightOptions } from '../preflight/preflight.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StageResources } from './stages.ts'
 
 /** Gives the registry that a package belongs to. Asked once per package; registries may be shared. */
 export type RegistryOf = (planned: PlannedPackage) => Registry
 
-export interface ReleaseOptions {
+export interface ReleaseOptions extends PreflightOptions {
   readonly registryOf: RegistryOf
   /** Packs and checks everything, uploads nothing. */
   readonly dryRun?: boolean

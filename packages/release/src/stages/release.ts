@@ -24,16 +24,19 @@ import {
   systemKernel,
   type Journal,
   type Recovery,
+  type WaitOptions,
 } from '@heddle/core/lowlevel'
 import { Repository } from '../git/repository.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
 import { versionChange } from '../plan/output/order.ts'
+import { preflight } from '../preflight/preflight.ts'
+import { dirtyTree } from '../preflight/work-tree.ts'
 import type { Registry } from '../registry/registry.ts'
 import { makeReport, type ReleaseReport } from '../report/report.ts'
 import { finishVersions } from '../version/write-files.ts'
-import { readEarlier } from './earlier.ts'
+import { readEarlier, type Earlier } from './earlier.ts'
 import { expand } from './expand.ts'
 import { resourcesOf, type ReleaseOptions } from './options.ts'
 import { holdPins } from './pins.ts'
@@ -46,8 +49,8 @@ import type { Release } from './work.ts'
  * *Cancellation*: aborting `signal` ends the stages under way; what the registry had taken is in the
  * report, and calling it again finishes the release.
  * *Fairness*: a package is built, packed and uploaded as soon as what it needs is there.
- * @throws `HDL_LOCKED` when a release is under way; `HDL_PLAN_INVALID` and `HDL_PLAN_STALE` before
- * anything is done; `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`.
+ * @throws `HDL_LOCKED` when a release is under way; `HDL_PREFLIGHT`, `HDL_CHANGES_PENDING`,
+ * `HDL_PLAN_INVALID` and `HDL_PLAN_STALE` before anything is done; `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`.
  */
 export async function publishRelease(
   given: ReleasePlan,
@@ -73,7 +76,12 @@ export async function publishRelease(
   const address = isDryRun ? 'memory' : `sqlite:${folder.journal}`
   await using journal = await openJournal(address, { kernel })
   const title = titleOf(plan, options, registries, repository)
-  const { resume, unsure, sources, lost } = await readEarlier(journal, title)
+  const earlier = await readEarlier(journal, title)
+  const { resume, sources, lost } = earlier
+  const subject = { repository, registries: registries.values(), isResumed: resume !== undefined }
+  const { users, warnings } = await preflight(subject, options, wait)
+  const vanished = await findVanished(earlier, registries, wait)
+  const isClean = (await dirtyTree(repository, wait)) === undefined
   const marks = await sourceMarks(repository, options)
   const packed = path.join(folder.packed, isDryRun ? 'dry-run' : title)
   const release: Release = {
@@ -83,13 +91,17 @@ export async function publishRelease(
     repository,
     tags: (await repository?.tags(wait)) ?? new Map(),
     folder: packed,
-    unsure,
+    unsure: new Set([...earlier.unsure, ...vanished]),
+    begun: new Set(sources.keys()),
+    users,
+    gitHead: isClean ? repository?.head : undefined,
     registryFor: (name) => registries.get(name)!,
+    turnOf: (name) => (earlier.turns.get(name) ?? 0) + (vanished.has(name) ? 1 : 0),
     sourcesOf: (name) => (lost.has(name) ? marks.once : (sources.get(name) ?? marks.current)),
   }
   const started = kernel.clock.now()
   const run = await runStages(release, folder, journal, title, resume)
-  const report = await makeReport(release, { ...run, recovered })
+  const report = await makeReport(release, { ...run, recovered, warnings })
   // What is not finished needs its archives again.
   if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })
   return { ...report, ms: Math.round(kernel.clock.now() - started) }
@@ -134,6 +146,23 @@ async function runStages(
   const results = new Map<string, unknown>()
   for (const node of [...ended.succeeded, ...ended.reused]) results.set(node, ended.valueOf(node))
   return { id: options.dryRun === true ? undefined : run.id, ended, results }
+}
+
+/**
+ * Packages that the registry took, had the whole budget to show, and does not have: they are uploaded
+ * again, from the same archive. A registry that shows them after all refuses the second upload.
+ */
+async function findVanished(
+  { unseen }: Earlier,
+  registries: ReadonlyMap<string, Registry>,
+  wait: WaitOptions,
+): Promise<Set<string>> {
+  const vanished = new Set<string>()
+  for (const [name, packed] of unseen) {
+    const standing = await registries.get(name)?.compare(packed, wait)
+    if (standing?.is === 'absent') vanished.add(name)
+  }
+  return vanished
 }
 
 async function recoverPins(folder: ReleaseFolder): Promise<Recovery> {

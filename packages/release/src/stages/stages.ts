@@ -1,10 +1,11 @@
 /**
  * The stages of one package, in order, and what each takes while it runs.
  *
- *   manifest ─▶ check, sources ─▶ build ─▶ pack ─▶ begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
- *                                                            └─▶ approve ─┘             └▶ tag
+ *   manifest ─▶ check, sources ─▶ build ─▶ pack ─▶ turn, begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
+ *                                                                  └─▶ approve ─┘             └▶ tag
  *
- * `sources` only marks what is built from, for who goes on with the release later.
+ * `sources` only marks what is built from, and `turn` how often an upload was taken and lost: for the
+ * process that resumes the release later.
  *
  * A stage is a node of the graph, so a slow build of one package never holds up the upload of
  * another, and waiting for a registry to show a version takes nothing at all.
@@ -17,6 +18,7 @@ export const stageNames = [
   'sources',
   'build',
   'pack',
+  'turn',
   'begin',
   'upload',
   'approve',
@@ -46,6 +48,7 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   sources: {},
   build: { cpu: 1 },
   pack: { cpu: 1 },
+  turn: {},
   begin: { read: 1 },
   upload: { upload: 1 },
   approve: { upload: 1 },

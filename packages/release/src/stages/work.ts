@@ -7,7 +7,10 @@
  *  G2  `begin` is durable before the upload starts. Who finds another process's `begin` without the
  *      end of its upload takes the upload for one that may have happened; one that the registry has
  *      refused has ended.
- *  G3  A version that was released from an earlier commit is left alone: not built, packed or compared.
+ *  G3  A version that is on the registry, and whose upload this release has not begun, counts as released,
+ *      whatever its tag: it is not built, packed or compared. One that was published from this commit
+ *      belongs to this release: its archive is looked at and its tag is made. A version that is computed
+ *      from changes, and taken by another commit, is refused.
  *  G4  An archive that an earlier process packed is uploaded only if it is what this process would
  *      pack, or if its upload was begun already.
  */
@@ -16,15 +19,20 @@ import { HeddleError, type JobContext } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { tagName, type Repository } from '../git/repository.ts'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
-import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
+import type { Ecosystem, PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import { packNpm } from '../pack/npm.ts'
 import { packPython } from '../pack/python.ts'
 import { runScript } from '../pack/run-script.ts'
 import { approveOnce } from '../registry/approve-once.ts'
 import { publishOnce, type PublishResult } from '../registry/reconcile.ts'
-import type { Registry } from '../registry/registry.ts'
+import type { Registry, VersionOnRegistry } from '../registry/registry.ts'
 import { stageOnce } from '../registry/stage-once.ts'
-import { waitVisible } from '../registry/visible.ts'
+import {
+  waitInstallable,
+  waitVisible,
+  type Visibility,
+  type VisibleOptions,
+} from '../registry/visible.ts'
 import type { ReleaseOptions } from './options.ts'
 import { smokeInstall } from './smoke.ts'
 
@@ -44,12 +52,22 @@ export interface Release {
   registryFor(name: string): Registry
   /** A mark of what a package is packed from: see G4. */
   sourcesOf(name: string): string
+  /** How often the registry took an upload of the package and lost it. */
+  turnOf(name: string): number
+  /** Packages whose upload this release has begun, or done. */
+  readonly begun: ReadonlySet<string>
+  /** The commit, where it is all that is published. */
+  readonly gitHead: string | undefined
+  /** Who we are, by address of the registry. */
+  readonly users: ReadonlyMap<string, string>
 }
 
 /** What the registry said before anything was done. */
 export interface Checked {
-  /** Released before, from another commit (G3). */
+  /** It is on the registry and is left alone (G3). */
   readonly isOld: boolean
+  /** It is there, and was published from the commit that is released, by another clone. */
+  readonly isOfThisCommit: boolean
 }
 
 /** The last thing that is written down before an upload. */
@@ -58,6 +76,11 @@ export interface Begun {
   readonly sources: string
   /** The version that had the tag until now; null when none had. A rollback gives it back. */
   readonly previous: string | null
+  /** What a rollback must know, and a later plan may not: see B4. */
+  readonly version: string
+  readonly tag: string
+  readonly registry: string
+  readonly ecosystem: Ecosystem
 }
 
 export interface Uploaded {
@@ -83,23 +106,83 @@ export function manifest({ plan }: Release, name: string): void {
   if (planned.package.ecosystem === 'npm') releaseManifest(planned, plan)
 }
 
-/** @throws `HDL_TAG_BACKWARDS`, before anything of any package is uploaded. */
+/** @throws `HDL_TAG_BACKWARDS`, `HDL_VERSION_TAKEN`, `HDL_TAG_TAKEN`, `HDL_REGISTRY_AUTH`: before anything is built. */
 export async function check(release: Release, name: string, context: JobContext): Promise<Checked> {
   const planned = plannedOf(release, name)
   const { version } = planned
   const registry = release.registryFor(name)
   const wait = waitOf(context)
-  const commit = release.tags.get(tagOf(release, planned))
-  const isTaggedBefore = commit !== undefined && commit !== release.repository?.head
+  const found = await registry.read(name, version, wait)
+  if (found !== undefined) {
+    if (release.begun.has(name)) return { isOld: false, isOfThisCommit: false }
+    return checkReleased(release, planned, found)
+  }
+  refuseTakenTag(release, planned)
   const latest = isTagMeant(planned) ? undefined : (await registry.tags(name, wait)).get('latest')
   // A prerelease has it only because a registry gives it to the first version, whatever it is.
-  const isBackwards =
-    latest !== undefined && semver.prerelease(latest) === null && semver.gt(latest, version)
-  if (!isTaggedBefore && !isBackwards) return { isOld: false }
-  const isThere = (await registry.read(name, version, wait)) !== undefined
-  // Of a version that is there the tag stays where it is.
-  if (!isBackwards || isThere) return { isOld: isTaggedBefore && isThere }
-  throw new HeddleError('HDL_TAG_BACKWARDS', { package: name, version, latest })
+  if (latest !== undefined && semver.prerelease(latest) === null && semver.gt(latest, version)) {
+    throw new HeddleError('HDL_TAG_BACKWARDS', { package: name, version, latest })
+  }
+  await checkRights(release, name, registry, wait)
+  return { isOld: false, isOfThisCommit: false }
+}
+
+/** G3 */
+function checkReleased(
+  release: Release,
+  planned: PlannedPackage,
+  { gitHead }: VersionOnRegistry,
+): Checked {
+  const { name } = planned.package
+  const { version } = planned
+  const { repository, plan } = release
+  const tagged = release.tags.get(tagOf(release, planned))
+  const from = gitHead ?? tagged
+  const isOfThisCommit = from !== undefined && from === repository?.head
+  const isComputed = plan.source === 'commits' && version !== planned.package.version
+  if (isComputed && !isOfThisCommit) {
+    const said =
+      from === undefined
+        ? 'published from an unknown commit'
+        : `published from ${from.slice(0, 12)}`
+    const details = { package: name, version, registry: release.registryFor(name).url, from: said }
+    throw new HeddleError('HDL_VERSION_TAKEN', details)
+  }
+  return { isOld: true, isOfThisCommit: isOfThisCommit && gitHead !== undefined }
+}
+
+/** A tag stands for what was published: on another commit it would be wrong. */
+function refuseTakenTag(release: Release, planned: PlannedPackage): void {
+  const { repository, options } = release
+  const tagged = tagOf(release, planned)
+  const commit = release.tags.get(tagged)
+  if (options.tag === false || repository === undefined || commit === undefined) return
+  if (commit === repository.head) return
+  throw new HeddleError('HDL_TAG_TAKEN', {
+    package: planned.package.name,
+    version: planned.version,
+    tag: tagged,
+    commit,
+    head: repository.head,
+  })
+}
+
+async function checkRights(
+  release: Release,
+  name: string,
+  registry: Registry,
+  wait: WaitOptions,
+): Promise<void> {
+  const user = release.users.get(registry.url)
+  if (user === undefined) return
+  if ((await registry.rights?.(name, user, wait)) !== 'read') return
+  throw new HeddleError('HDL_REGISTRY_AUTH', {
+    registry: registry.url,
+    action: `publishing ${name}`,
+    status: 403,
+    said: '',
+    hint: `${user} may read the package and not publish it. Nothing has been built.`,
+  })
 }
 
 /** Whether somebody has chosen the tag: another one than `latest`, or `latest` in so many words. */
@@ -147,7 +230,15 @@ export async function pack(
 export async function begin(release: Release, name: string, context: JobContext): Promise<Begun> {
   const tags = await release.registryFor(name).tags(name, waitOf(context))
   const previous = tags.get(plannedOf(release, name).tag) ?? null
-  return { sources: release.sourcesOf(name), previous }
+  const { version, tag: distTag, package: of } = plannedOf(release, name)
+  return {
+    sources: release.sourcesOf(name),
+    previous,
+    version,
+    tag: distTag,
+    registry: release.registryFor(name).url,
+    ecosystem: of.ecosystem,
+  }
 }
 
 export async function upload(
@@ -165,6 +256,7 @@ export async function upload(
     ...(access !== undefined && { access }),
     ...(options.otp !== undefined && { otp: options.otp }),
     ...(provenanceFile !== undefined && { provenanceFile }),
+    ...(release.gitHead !== undefined && { gitHead: release.gitHead }),
     ...waitOf(context),
   }
   const registry = release.registryFor(name)
@@ -212,23 +304,48 @@ export async function visible(
   packed: PackedPackage,
   context: JobContext,
 ): Promise<void> {
-  const { name, version } = packed
-  const registry = release.registryFor(name)
+  const registry = release.registryFor(packed.name)
+  const seen = await waitVisible(registry, packed, visibleOptions(release, context))
+  reportVisible(release, packed, seen, context)
+}
+
+/** The same for what another clone has published from this commit (G3). */
+export async function installable(
+  release: Release,
+  name: string,
+  context: JobContext,
+): Promise<void> {
+  const { version } = plannedOf(release, name)
+  context.log('the registry has it, published from this commit')
+  const seen = await waitInstallable(
+    release.registryFor(name),
+    { name, version },
+    visibleOptions(release, context),
+  )
+  reportVisible(release, { name, version }, seen, context)
+}
+
+function visibleOptions(release: Release, context: JobContext): VisibleOptions {
   const { visibilityBudget: budget } = release.options
-  const { is, waited } = await waitVisible(registry, packed, {
+  return {
     kernel: release.kernel,
     ...(budget !== undefined && { budget }),
     ...waitOf(context),
     onLook: (looks, soFar) =>
       context.log(`not visible after ${Math.round(soFar / 1_000)} s (look ${looks})`),
-  })
-  if (is === 'visible') return context.log('visible')
-  throw new HeddleError('HDL_NOT_VISIBLE', {
-    package: name,
-    version,
-    registry: registry.url,
-    waited,
-  })
+  }
+}
+
+function reportVisible(
+  release: Release,
+  { name, version }: Pick<PackedPackage, 'name' | 'version'>,
+  seen: Visibility,
+  context: JobContext,
+): void {
+  if (seen.is === 'visible') return context.log('visible, with its archive')
+  const { waited, lacks } = seen
+  const registry = release.registryFor(name).url
+  throw new HeddleError('HDL_NOT_VISIBLE', { package: name, version, registry, waited, lacks })
 }
 
 /** What installers will see: our hashes under the version, and the tag on it. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
 import { HttpClient } from '../../src/registry/http/client.ts'
@@ -95,18 +96,23 @@ test('a signal ends it at once, a deadline is not the budget', async () => {
 
 test('scenario 93, 94: 500 packages wait at once over 10 sockets, and hold none between looks', async () => {
   let isVisible = false
-  const integrity = 'sha512-ours'
-  const tarball = 'http://r.example/a.tgz'
-  await using stub = await startStub((_, response) => {
-    if (isVisible) response.end(JSON.stringify({ version: '1.0.0', dist: { integrity, tarball } }))
+  const archive = 'what was packed'
+  const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+  await using stub = await startStub(({ url, headers }, response) => {
+    const tarball = `http://${headers.host}/a.tgz`
+    if (url === '/a.tgz') response.end(archive)
+    else if (isVisible)
+      response.end(JSON.stringify({ version: '1.0.0', dist: { integrity, tarball } }))
     else response.writeHead(404).end('{}')
   })
   const kernel = virtualKernel()
   await using http = new HttpClient({ kernel })
   await using registry = npmRegistry({ url: stub.url, http, kernel })
+  const paper = paperPackage()
+  const packed = { ...paper, artifacts: [{ ...paper.artifacts[0]!, integrity }] }
   const all = Promise.all(
     Array.from({ length: 500 }, (_, i) =>
-      waitVisible(registry, { ...paperPackage(), name: `p${i}` }, { kernel }),
+      waitVisible(registry, { ...packed, name: `p${i}` }, { kernel }),
     ),
   )
   const inFlight = (): number => http.stats().get(stub.url)?.inFlight ?? 0

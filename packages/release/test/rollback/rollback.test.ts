@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { isError } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
 import { releaseFolder } from '../../src/lock/release-folder.ts'
 import type { ReleasePlan } from '../../src/model.ts'
 import { planFromManifests } from '../../src/plan/from-manifests.ts'
 import { openRegistries, type Registries } from '../../src/registry/open-registries.ts'
 import { releaseStatus } from '../../src/report/status.ts'
-import { applyRollback, describeStep, planRollback } from '../../src/rollback/rollback.ts'
+import {
+  applyRollback,
+  describeStep,
+  planRollback,
+  recordedReleases,
+  type RecordedRelease,
+} from '../../src/rollback/rollback.ts'
 import { publishRelease } from '../../src/stages/release.ts'
 import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
@@ -47,18 +54,27 @@ class Site implements AsyncDisposable {
     assert.equal(report.ok, true)
   }
 
-  async steps(): Promise<string[]> {
+  async steps(release?: string): Promise<string[]> {
     const folder = await releaseFolder(this.repo.root)
     await using journal = await openJournal(`sqlite:${folder.journal}`, { readOnly: true })
-    const todo = await planRollback(journal, this.plan, this.registries)
+    const options = { ...this.registries, ...(release !== undefined && { release }) }
+    const todo = await planRollback(journal, options)
     return [...todo.steps.map(describeStep), ...todo.remarks]
   }
 
-  async apply(most = Infinity): Promise<void> {
+  async apply(release: string, most = Infinity): Promise<void> {
     const folder = await releaseFolder(this.repo.root)
     await using journal = await openJournal(`sqlite:${folder.journal}`, { readOnly: true })
-    const todo = await planRollback(journal, this.plan, this.registries)
-    await applyRollback({ ...todo, steps: todo.steps.slice(0, most) }, this.plan, this.registries)
+    const options = { ...this.registries, release }
+    const todo = await planRollback(journal, options)
+    await applyRollback({ ...todo, steps: todo.steps.slice(0, most) }, options)
+  }
+
+  /** Ids, newest first. */
+  async releases(): Promise<RecordedRelease[]> {
+    const folder = await releaseFolder(this.repo.root)
+    await using journal = await openJournal(`sqlite:${folder.journal}`, { readOnly: true })
+    return await recordedReleases(journal)
   }
 
   bump(version: string): Promise<void> {
@@ -87,7 +103,8 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
   ])
 
   await site.bump('1.1.0')
-  assert.deepEqual(await site.steps(), ['No release of these versions is recorded here.'])
+  // B4: the manifests say 1.1.0, and what was released is 1.0.0.
+  assert.match((await site.steps())[0]!, /y@1\.0\.0/)
   await site.publish()
   // A second publish uploads nothing and is not what is taken back.
   await site.publish()
@@ -97,12 +114,22 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
     'x: "latest" from 1.1.0 back to 1.0.0',
     'x@1.1.0: deprecate, "This release was taken back."',
   ]
-  assert.deepEqual(await site.steps(), all)
-  await site.apply(1)
-  assert.deepEqual(await site.steps(), all.slice(1))
-  await site.apply()
-  assert.deepEqual(await site.steps(), [])
-  const { packages, last, holder } = await releaseStatus(site.plan, site.registries)
+  await assert.rejects(site.steps(), (error) => isError(error, 'HDL_RELEASE_UNKNOWN'))
+  const [last, first] = await site.releases()
+  assert.deepEqual(
+    [last?.versions, first?.versions],
+    [
+      ['x@1.1.0', 'y@1.1.0'],
+      ['x@1.0.0', 'y@1.0.0'],
+    ],
+  )
+  const { id } = last!
+  assert.deepEqual(await site.steps(id), all)
+  await site.apply(id, 1)
+  assert.deepEqual(await site.steps(id), all.slice(1))
+  await site.apply(id)
+  assert.deepEqual(await site.steps(id), [])
+  const { packages, last: run, holder } = await releaseStatus(site.plan, site.registries)
   assert.deepEqual(
     packages.map(({ name, isPublished, tagged, deprecated, tag }) => [
       name,
@@ -116,6 +143,6 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
       ['y', true, '1.0.0', 'This release was taken back.', 'y@1.1.0'],
     ],
   )
-  assert.equal(last?.state, 'finished')
+  assert.equal(run?.state, 'finished')
   assert.equal(holder, undefined)
 })

@@ -61,14 +61,14 @@ for (const where of ['in a changed work tree', 'in a folder without Git'] as con
       })
     manifest(a, 'first')
     manifest(b, 'first', { [a]: 'workspace:^' })
-    const first = await publish(repo, proxy.url)
+    const first = await publish(repo, proxy.url, { allowDirty: true })
     assert.deepEqual(outcomes(first), [
       [a, 'published'],
       [b, 'failed'],
     ])
     proxy.rules.clear()
     manifest(b, 'corrected', { [a]: 'workspace:^' })
-    const second = await publish(repo, proxy.url)
+    const second = await publish(repo, proxy.url, { allowDirty: true })
     assert.deepEqual(outcomes(second), [
       [a, 'published'],
       [b, 'published'],

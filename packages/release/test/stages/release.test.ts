@@ -165,22 +165,6 @@ test('91 a registry that refuses us: no second try, dependents blocked, a hint',
   assert.equal(find(report, of('a')).problems[0]!.code, 'HDL_REGISTRY_AUTH')
 })
 
-test('other content under our version is a conflict', async () => {
-  const { repo, of } = fivePackages()
-  using _repo = repo
-  const other = new Monorepo({
-    packages: { [of('a')]: [] },
-    fields: { [of('a')]: { license: 'MIT' } },
-  })
-  using _other = other
-  await publish(other, registry.url)
-  const report = await publish(repo, registry.url)
-  assert.equal(report.ok, false)
-  assert.equal(find(report, of('a')).outcome, 'conflict')
-  assert.equal(find(report, of('b')).outcome, 'blocked')
-  assert.match(report.warnings[0]!, new RegExp(`${of('a')}@1\\.0\\.0: .*git fetch --tags`))
-})
-
 test('94 a version that does not show: accepted-not-visible, dependents wait for the next release', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo

@@ -17,6 +17,7 @@ export async function startStagingRegistry(): Promise<StagingRegistry> {
   const staged = new Map<string, Staged>()
   const published = new Map<string, Staged>()
   let count = 0
+  const archives = new Map<string, Buffer>()
   const stage = (packageName: string, version: string, integrity: string): string => {
     const id = `00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`
     staged.set(id, { id, packageName, version, integrity })
@@ -35,8 +36,11 @@ export async function startStagingRegistry(): Promise<StagingRegistry> {
       const sent = JSON.parse(body) as {
         name: string
         versions: Record<string, { dist: { integrity: string } }>
+        _attachments: Record<string, { data: string }>
       }
       const [version, { dist }] = Object.entries(sent.versions)[0]!
+      const [archive] = Object.values(sent._attachments)
+      archives.set(`/archives/${sent.name}-${version}.tgz`, Buffer.from(archive!.data, 'base64'))
       answer(201, { stageId: stage(sent.name, version, dist.integrity) })
     } else if (pathname === '/-/stage') {
       const page = Number(searchParams.get('page'))
@@ -57,11 +61,14 @@ export async function startStagingRegistry(): Promise<StagingRegistry> {
       const name = decodeURIComponent(pathname.split('/')[3]!)
       const found = [...published.values()].find(({ packageName }) => packageName === name)
       answer(200, found === undefined ? {} : { latest: found.version })
+    } else if (archives.has(pathname)) {
+      response.end(archives.get(pathname))
     } else {
       const found = published.get(decodeURIComponent(pathname))
       if (found === undefined) return answer(404, { error: 'not found' })
-      const { version, integrity } = found
-      answer(200, { version, dist: { integrity, tarball: 'http://x/a.tgz' } })
+      const { version, integrity, packageName } = found
+      const tarball = `http://${request.headers.host}/archives/${packageName}-${version}.tgz`
+      answer(200, { version, dist: { integrity, tarball } })
     }
   })
   return Object.assign(server, { stage })

@@ -58,7 +58,8 @@ export class Exchange implements Disposable {
         const key = `the answer to ${actionOf(request)}`
         throw new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes, limit: maxBytes })
       }
-      pieces.push(piece)
+      if (request.sink !== undefined && statusCode === 200) request.sink(piece)
+      else pieces.push(piece)
     }
     return { status: statusCode, headers: flat(headers), body: Buffer.concat(pieces) }
   }

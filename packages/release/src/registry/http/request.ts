@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly timeout?: number
   /** Largest answer. Default 16 MiB. */
   readonly maxBytes?: number
+  /** Gets the pieces of an answer with status 200, which is then returned without its body. */
+  readonly sink?: (piece: Uint8Array) => void
 }
 
 export interface HttpAnswer {

@@ -6,6 +6,8 @@ import { parseAnswer } from '../http/answer.ts'
 import { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import type {
+  Account,
+  ArchiveStanding,
   Registry,
   Stages,
   Standing,
@@ -18,9 +20,9 @@ import { PackumentReader, readVersionDocument } from './packument.ts'
 import { readProvenance } from './provenance.ts'
 import { publishDocument } from './publish-document.ts'
 import { readmeOf } from './readme.ts'
-import { NpmRequests } from './requests.ts'
+import { fieldsOf, NpmRequests } from './requests.ts'
 import { NpmStages } from './stages.ts'
-import { packageUrl, stagePackageUrl, tagsUrl, versionUrl } from './urls.ts'
+import { collaboratorsUrl, packageUrl, stagePackageUrl, tagsUrl, versionUrl } from './urls.ts'
 
 export interface NpmRegistryOptions {
   readonly url: string
@@ -68,6 +70,9 @@ export class NpmRegistry implements Registry {
   readonly #packuments: PackumentReader
   #threads: ThreadPool | undefined
   #reads: 'version' | 'packument' | 'unknown'
+  #tellsRights = true
+  /** Variables that the settings of the token name and that are not set. */
+  readonly #unset: readonly string[]
 
   constructor(options: NpmRegistryOptions) {
     // Credentials in the address would be printed with it.
@@ -85,6 +90,7 @@ export class NpmRegistry implements Registry {
           ? options.config?.authorizationFor(href)
           : `Bearer ${options.token}`,
     })
+    this.#unset = options.token === undefined ? (options.config?.unsetFor(href) ?? []) : []
     this.#uploadTimeout = options.uploadTimeout ?? 120_000
     this.#reads = options.reads === 'packument' ? 'packument' : 'unknown'
     this.#packuments = new PackumentReader(() => (this.#threads ??= new ThreadPool({ threads: 1 })))
@@ -139,6 +145,68 @@ export class NpmRegistry implements Registry {
   }
 
   /**
+   * Fetches the archive and compares its hash.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async archives(
+    found: VersionOnRegistry,
+    packed?: PackedPackage,
+    wait: WaitOptions = {},
+  ): Promise<ArchiveStanding> {
+    const [url] = found.urls
+    const [said = ''] = found.integrity.values()
+    const expected = packed?.artifacts[0]!.integrity ?? said
+    // A version without an archive, as some mirrors list them.
+    if (url === undefined || expected === '') return { is: 'missing' }
+    return this.#requests.archive(url, expected, wait)
+  }
+
+  /**
+   * Asks the registry who we are. Without a token nothing is asked.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async account(wait: WaitOptions = {}): Promise<Account> {
+    const [unset] = this.#unset
+    if (unset !== undefined) {
+      return {
+        is: 'refused',
+        problem: `the token of ${this.url} is \${${unset}} in .npmrc, and ${unset} is not set`,
+        todo: `Set ${unset}.`,
+      }
+    }
+    return this.#requests.account(wait)
+  }
+
+  /**
+   * What a user may do with a package. Registries other than the public one often do not say.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async rights(
+    name: string,
+    user: string,
+    wait: WaitOptions = {},
+  ): Promise<'write' | 'read' | 'unknown'> {
+    if (!this.#tellsRights) return 'unknown'
+    const url = collaboratorsUrl(this.url, name)
+    const answer = await this.#requests.ask(url, `GET rights on ${name}`, wait)
+    if (answer.status !== 200) {
+      // 404 is also the answer for a new package: nobody has rights on it yet.
+      if (answer.status !== 404) this.#tellsRights = false
+      return 'unknown'
+    }
+    const rights = fieldsOf(answer)[user]
+    if (typeof rights !== 'string')
+      return Object.keys(fieldsOf(answer)).length === 0 ? 'unknown' : 'read'
+    return rights.includes('write') ? 'write' : 'read'
+  }
+
+  /**
    * Sends the version, once. A version that must be approved first is handed in with `stage`.
    *
    * *Cancellation*: ends the upload; the registry may have taken it. Read before another one.
@@ -147,7 +215,7 @@ export class NpmRegistry implements Registry {
    */
   async upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer> {
     const { name, version, manifest } = packed
-    const { tag, access, otp, stage = false, provenanceFile } = options
+    const { tag, access, otp, stage = false, provenanceFile, gitHead } = options
     const configured = (
       manifest['publishConfig'] as { access?: 'public' | 'restricted' } | undefined
     )?.access
@@ -156,6 +224,7 @@ export class NpmRegistry implements Registry {
       tag,
       access: access ?? configured,
       readme: await readmeOf(packed),
+      gitHead,
       provenance:
         provenanceFile === undefined ? undefined : await readProvenance(provenanceFile, packed),
     })

@@ -48,6 +48,18 @@ export class NpmConfig {
     return undefined
   }
 
+  /** Variables that the credentials of an address name and that are not set. */
+  unsetFor(url: string): string[] {
+    const { host } = new URL(url)
+    const secrets = /:(?:_authToken|_auth|_password|username)$/
+    const names = new Set<string>()
+    for (const [key, value] of this.#values) {
+      if (!key.startsWith(`//${host}/`) || !secrets.test(key)) continue
+      for (const [, name] of value.matchAll(/\$\{([^${}?]+)\}/g)) names.add(name!)
+    }
+    return [...names]
+  }
+
   /** Settings are no text: whatever prints this prints no secret. */
   toJSON(): object {
     return { settings: this.#values.size }

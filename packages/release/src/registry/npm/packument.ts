@@ -11,6 +11,7 @@ import type { VersionOnRegistry } from '../registry.ts'
 interface VersionDocument {
   readonly version?: string
   deprecated?: string
+  readonly gitHead?: unknown
   readonly dist?: {
     readonly tarball?: string
     readonly integrity?: string
@@ -110,11 +111,12 @@ function versionOf(document: VersionDocument, version: string): VersionOnRegistr
   const { tarball = '', integrity = '', shasum } = document.dist ?? {}
   const strongest = integrity.split(/\s+/).find((hash) => hash.startsWith('sha512-'))
   const hash = strongest ?? (shasum === undefined ? integrity : `sha1-${shasum}`)
-  const { deprecated } = document
+  const { deprecated, gitHead } = document
   return {
     version: document.version ?? version,
     integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hash || 'no hash']]),
     urls: tarball === '' ? [] : [tarball],
     ...(deprecated === undefined || deprecated === '' ? {} : { deprecated }),
+    ...(typeof gitHead === 'string' && { gitHead }),
   }
 }

@@ -25,6 +25,7 @@ export interface DocumentOptions {
   readonly tag: string
   readonly access?: 'public' | 'restricted' | undefined
   readonly provenance?: ProvenanceBundle | undefined
+  readonly gitHead?: string | undefined
   /** Shown on the package's page: registries take it from here and not from the archive. */
   readonly readme?: { readonly name: string; readonly text: string } | undefined
 }
@@ -70,12 +71,13 @@ function around(
 
 function metadataOf(packed: PackedPackage, artifact: Artifact, options: DocumentOptions): object {
   const { name, version } = packed
-  const { registry, tag, access, readme } = options
+  const { registry, tag, access, readme, gitHead } = options
   const manifest = {
     ...packed.manifest,
     name,
     version,
     ...(readme === undefined ? {} : { readme: readme.text, readmeFilename: readme.name }),
+    ...(gitHead !== undefined && { gitHead }),
     _nodeVersion: process.versions.node,
     _id: `${name}@${version}`,
     dist: {

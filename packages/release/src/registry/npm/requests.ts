@@ -1,9 +1,11 @@
 import type { HeddleError } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import { lookAtArchive } from '../archive.ts'
 import { failureOf, type Asked } from '../error-class.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import { requestWithRetry } from '../http/retry.ts'
+import type { Account, ArchiveStanding } from '../registry.ts'
 
 interface NpmRequestsOptions {
   readonly url: string
@@ -35,6 +37,42 @@ export class NpmRequests {
     const { status } = answer
     if (status === 200 || status === 404 || status === 405 || status === 410) return answer
     throw this.failure(answer, request)
+  }
+
+  /** Whatever the registry answers, but for failures that may pass. */
+  async ask(url: string, action: string, wait: WaitOptions): Promise<HttpAnswer> {
+    const request: HttpRequest = { method: 'GET', url, action }
+    const headers = this.#authorized({ accept: 'application/json' })
+    const answer = await requestWithRetry(this.#http, { ...request, headers }, wait)
+    if (answer.status >= 500) throw this.failure(answer, request)
+    return answer
+  }
+
+  /** The token goes to the registry only, not to whoever stores its archives. */
+  archive(address: string, expected: string, wait: WaitOptions): Promise<ArchiveStanding> {
+    const registry = new URL(this.url)
+    const url = new URL(address, registry)
+    // Metadata of registries behind https often has http.
+    if (url.host === registry.host) url.protocol = registry.protocol
+    const headers = url.origin === registry.origin ? this.#authorized({}) : {}
+    const failure = (answer: HttpAnswer, request: HttpRequest): HeddleError =>
+      this.failure(answer, request)
+    return lookAtArchive(this.#http, { url: url.href, expected, headers, failure }, wait)
+  }
+
+  async account(wait: WaitOptions): Promise<Account> {
+    if (this.#authorization === undefined) return { is: 'unknown' }
+    const answer = await this.ask(new URL('-/whoami', this.url).href, 'GET whoami', wait)
+    if (answer.status === 401 || answer.status === 403) {
+      const problem = `${this.url} does not know the token (status ${answer.status})`
+      return { is: 'refused', problem, todo: 'Log in again, or renew the token.' }
+    }
+    const user = answer.status === 200 ? fieldsOf(answer)['username'] : undefined
+    if (typeof user !== 'string') return { is: 'unknown' }
+    const profile = await this.ask(new URL('-/npm/v1/user', this.url).href, 'GET profile', wait)
+    const tfa = profile.status === 200 ? fieldsOf(profile)['tfa'] : undefined
+    const mode = typeof tfa === 'object' && tfa !== null ? (tfa as { mode?: unknown }).mode : tfa
+    return { is: 'known', user, asksForOtp: mode === 'auth-and-writes' }
   }
 
   /** One try; only a success is returned. */
@@ -72,5 +110,15 @@ export class NpmRequests {
     const authorization = this.#authorization
     const base = { 'user-agent': 'heddle-release', ...headers }
     return authorization === undefined ? base : { ...base, authorization }
+  }
+}
+
+/** The fields of an answer; none when it is something else, as the page of a proxy. */
+export function fieldsOf({ body }: HttpAnswer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body.toString())
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
   }
 }

@@ -33,6 +33,10 @@ export function tagsUrl(base: string, name: string, tag?: string): string {
   return tag === undefined ? all : `${all}/${encodeURIComponent(tag)}`
 }
 
+export function collaboratorsUrl(base: string, name: string): string {
+  return join(base, `-/package/${escaped(name)}/collaborators?format=cli`)
+}
+
 /** Where a version is handed in for approval. */
 export function stagePackageUrl(base: string, name: string): string {
   return join(base, `-/stage/package/${escaped(name)}`)

@@ -2,12 +2,14 @@ import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { Artifact, PackedPackage } from '../../model.ts'
+import { lookAtArchive } from '../archive.ts'
 import { failureOf, type Asked } from '../error-class.ts'
 import { parseAnswer } from '../http/answer.ts'
 import { HttpClient } from '../http/client.ts'
-import type { HttpAnswer } from '../http/request.ts'
+import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import { requestWithRetry } from '../http/retry.ts'
 import type {
+  ArchiveStanding,
   Registry,
   Standing,
   UploadAnswer,
@@ -141,6 +143,35 @@ export class PypiRegistry implements Registry {
     return missing.length === packed.artifacts.length
       ? { is: 'absent' }
       : { is: 'partial', missing }
+  }
+
+  /**
+   * Fetches the files of a version and compares their hashes.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async archives(
+    found: VersionOnRegistry,
+    packed?: PackedPackage,
+    wait: WaitOptions = {},
+  ): Promise<ArchiveStanding> {
+    const ours = packed?.artifacts.map(({ file }) => path.basename(file))
+    const failure = (answer: HttpAnswer, { action = '' }: HttpRequest): HeddleError =>
+      this.#failure(answer, action, false)
+    for (const address of found.urls) {
+      const url = new URL(address, this.url).href
+      const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '')
+      const expected = found.integrity.get(name)
+      if (expected === undefined || ours?.includes(name) === false) continue
+      const standing = await lookAtArchive(
+        this.#http,
+        { url, expected, headers: {}, failure },
+        wait,
+      )
+      if (standing.is !== 'as-expected') return standing
+    }
+    return { is: 'as-expected' }
   }
 
   /**

@@ -1,0 +1,126 @@
+/**
+ * What is checked before anything of a release is built. All problems are reported at once.
+ *
+ *   work tree clean ─ branch ─ commit on the remote ─ account of each registry
+ *
+ * Versions, Git tags and rights of each package are checked by its stage `check`: builds wait for all
+ * of those. A release that was cut short passes: what it has published counts as its own.
+ */
+import { HeddleError } from '@heddle/core'
+import type { WaitOptions } from '@heddle/core/lowlevel'
+import picomatch from 'picomatch'
+import type { Repository } from '../git/repository.ts'
+import type { Account, Registry } from '../registry/registry.ts'
+import { dirtyTree } from './work-tree.ts'
+
+export interface PreflightOptions {
+  /** Publishes what is in the work tree although it differs from the commit. */
+  readonly allowDirty?: boolean
+  /** Publishes a commit that no remote has. */
+  readonly allowUnpushed?: boolean
+  /** Patterns of branches that are released from. Any branch when absent. */
+  readonly branches?: readonly string[]
+  readonly otp?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+export interface PreflightProblem {
+  readonly check: 'work tree' | 'branch' | 'remote' | 'account'
+  readonly problem: string
+  readonly todo: string
+}
+
+export interface Preflight {
+  readonly warnings: readonly string[]
+  /** The user of each registry that has told it, by address. */
+  readonly users: ReadonlyMap<string, string>
+}
+
+export interface PreflightSubject {
+  readonly repository: Repository | undefined
+  readonly registries: Iterable<Registry>
+  /** Whether an earlier process has begun this release: its builds may have left new files. */
+  readonly isResumed: boolean
+}
+
+/**
+ * *Cancellation*: leaves nothing behind.
+ * @throws `HDL_PREFLIGHT` with all problems.
+ */
+export async function preflight(
+  { repository, registries, isResumed }: PreflightSubject,
+  options: PreflightOptions,
+  wait: WaitOptions,
+): Promise<Preflight> {
+  const problems: PreflightProblem[] = []
+  const warnings: string[] = []
+  const users = new Map<string, string>()
+  if (repository !== undefined) {
+    problems.push(...(await checkRepository(repository, isResumed, options, wait)))
+  }
+  for (const registry of new Set(registries)) {
+    const account = await registry.account?.(wait)
+    if (account === undefined) continue
+    problems.push(...accountProblems(account))
+    if (account.is !== 'known') continue
+    users.set(registry.url, account.user)
+    if (account.asksForOtp && options.otp === undefined) warnings.push(otpWarning(registry.url))
+  }
+  if (problems.length > 0) throw new HeddleError('HDL_PREFLIGHT', { problems })
+  return { warnings, users }
+}
+
+async function checkRepository(
+  repository: Repository,
+  isResumed: boolean,
+  options: PreflightOptions,
+  wait: WaitOptions,
+): Promise<PreflightProblem[]> {
+  const problems: PreflightProblem[] = []
+  const { allowDirty = false, allowUnpushed = false, branches, env = process.env } = options
+  const changed = allowDirty ? undefined : await dirtyTree(repository, wait, !isResumed)
+  if (changed !== undefined) {
+    const files = changed.slice(0, 5).map((line) => line.slice(3))
+    const more = changed.length > files.length ? ` and ${changed.length - files.length} more` : ''
+    problems.push({
+      check: 'work tree',
+      problem: `it differs from its commit in ${files.join(', ')}${more}`,
+      todo: 'Commit or stash the changes, or publish them with --allow-dirty.',
+    })
+  }
+  const branch = branches === undefined ? undefined : await branchOf(repository, env, wait)
+  if (branches !== undefined && (branch === undefined || !picomatch([...branches])(branch))) {
+    problems.push({
+      check: 'branch',
+      problem: `${branch ?? 'no branch'} is checked out`,
+      todo: `Release from ${branches.join(' or ')}.`,
+    })
+  }
+  if (!allowUnpushed && !(await repository.isPushed(wait))) {
+    problems.push({
+      check: 'remote',
+      problem: `no remote has commit ${repository.head.slice(0, 12)}`,
+      todo: 'Push it first, so that others see what is published, or add --allow-unpushed.',
+    })
+  }
+  return problems
+}
+
+/** Build services check out a commit and name its branch in a variable. */
+async function branchOf(
+  repository: Repository,
+  env: Readonly<Record<string, string | undefined>>,
+  wait: WaitOptions,
+): Promise<string | undefined> {
+  const checkedOut = await repository.branch(wait)
+  return checkedOut ?? env['GITHUB_REF_NAME'] ?? env['CI_COMMIT_BRANCH']
+}
+
+function accountProblems(account: Account): PreflightProblem[] {
+  if (account.is !== 'refused') return []
+  return [{ check: 'account', problem: account.problem, todo: account.todo }]
+}
+
+function otpWarning(url: string): string {
+  return `The account at ${url} asks for a one-time password for each write: pass --otp, or use a token that needs none.`
+}

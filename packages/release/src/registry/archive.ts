@@ -1,0 +1,49 @@
+/** Whether the archive that a registry names can be fetched, and is what it should be. */
+import { createHash } from 'node:crypto'
+import type { HeddleError } from '@heddle/core'
+import type { WaitOptions } from '@heddle/core/lowlevel'
+import type { HttpClient } from './http/client.ts'
+import type { HttpAnswer, HttpRequest } from './http/request.ts'
+import type { ArchiveStanding } from './registry.ts'
+
+export interface ArchiveQuestion {
+  readonly url: string
+  /** `sha512-…` and `sha1-…` as npm writes them, `sha256-…` with hexadecimal digits as PyPI does. */
+  readonly expected: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The error of an answer that says neither yes nor no. */
+  readonly failure: (answer: HttpAnswer, request: HttpRequest) => HeddleError
+}
+
+/** Larger archives than any registry takes. */
+const largestArchive = 2 ** 31
+/** Stores behind registries answer 403 for what they do not have. */
+const missing = new Set([403, 404, 410])
+
+/**
+ * Fetches an archive and hashes it on the way; nothing of it is kept.
+ *
+ * *Cancellation*: leaves nothing behind.
+ */
+export async function lookAtArchive(
+  http: HttpClient,
+  { url, expected, headers, failure }: ArchiveQuestion,
+  wait: WaitOptions,
+): Promise<ArchiveStanding> {
+  const [, algorithm = 'sha512', digest = ''] = /^(sha\d+)-(.+)$/.exec(expected) ?? []
+  const hash = createHash(algorithm)
+  const request: HttpRequest = {
+    method: 'GET',
+    url,
+    action: `GET ${url.slice(url.lastIndexOf('/') + 1)}`,
+    headers: { 'cache-control': 'no-cache', ...headers },
+    maxBytes: largestArchive,
+    sink: (piece) => hash.update(piece),
+  }
+  const answer = await http.send(request, wait)
+  if (missing.has(answer.status)) return { is: 'missing' }
+  if (answer.status !== 200) throw failure(answer, request)
+  const found = hash.digest(algorithm === 'sha512' ? 'base64' : 'hex')
+  if (found === digest) return { is: 'as-expected' }
+  return { is: 'different', expected, found: `${algorithm}-${found}` }
+}

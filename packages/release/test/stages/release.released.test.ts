@@ -1,0 +1,151 @@
+/** Versions that are on the registry before the release begins: of other tools, other clones, other commits. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { HeddleError } from '@heddle/core'
+import { planFromCommits } from '../../src/plan/from-commits.ts'
+import { openRegistries } from '../../src/registry/open-registries.ts'
+import { publishRelease } from '../../src/stages/release.ts'
+import { startFaultProxy } from '../../src/testing/fault-proxy.ts'
+import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
+import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+import { Monorepo } from '../support/monorepo.ts'
+import { outcomesOf, publishManifests } from '../support/publish.ts'
+
+let registry: Verdaccio
+before(async () => {
+  registry = await startVerdaccio()
+})
+after(() => registry.close())
+
+/** As npm does it, without anything of ours. */
+function publishWithNpm(repo: Monorepo, name: string): void {
+  const { host } = new URL(registry.url)
+  const token = `--//${host}/:_authToken=anybody`
+  const args = ['publish', '--registry', registry.url, token, '--ignore-scripts']
+  execFileSync('npm', args, { cwd: path.join(repo.root, 'packages', name), stdio: 'ignore' })
+}
+
+for (const tag of ['v1.0.0', undefined]) {
+  test(`a repository that another tool released, ${tag ?? 'without tags'}: only the new version is published`, async () => {
+    const [a, b] = tag === undefined ? ['na', 'nb'] : ['ta', 'tb']
+    using repo = new Monorepo({ packages: { [a]: [], [b]: [] } })
+    publishWithNpm(repo, a)
+    publishWithNpm(repo, b)
+    if (tag !== undefined) repo.git('tag', tag)
+    repo.write(`packages/${a}/index.js`, 'changed since, and not to be released\n')
+    repo.write(`packages/${b}/package.json`, {
+      name: b,
+      version: '1.1.0',
+      dependencies: { [a]: '^1.0.0' },
+    })
+    repo.commit('b 1.1.0')
+    for (const dryRun of [true, false]) {
+      const report = await publishManifests(repo, registry.url, { dryRun })
+      assert.equal(report.ok, true, JSON.stringify(report.packages))
+      const wanted = dryRun ? 'skipped' : 'published'
+      assert.deepEqual(outcomesOf(report), { [a]: 'already-published', [b]: wanted })
+    }
+  })
+}
+
+test('a fresh clone finishes a half-done release, although its builds give other bytes', async () => {
+  const scripts = { build: 'node -p "process.hrtime.bigint()" > out.txt' }
+  using repo = new Monorepo({
+    packages: { fa: [], fb: ['fa'] },
+    fields: { fa: { scripts }, fb: { scripts } },
+  })
+  repo.write('.gitignore', 'out.txt\n')
+  repo.write('packages/fa/.npmignore', 'nothing\n')
+  repo.write('packages/fb/.npmignore', 'nothing\n')
+  repo.commit('ignored output')
+  const rules = [{ method: 'PUT', package: 'fb', status: 403 }]
+  await using proxy = await startFaultProxy({ target: registry.url, rules })
+  const first = await publishManifests(repo, proxy.url)
+  assert.deepEqual(outcomesOf(first), { fa: 'published', fb: 'failed' })
+  proxy.rules.clear()
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-clone-'))
+  try {
+    execFileSync('git', ['clone', '--quiet', repo.root, folder])
+    execFileSync('git', ['tag', '--delete', 'fa@1.0.0'], { cwd: folder, stdio: 'ignore' })
+    const report = await publishManifests({ root: folder }, proxy.url)
+    assert.equal(report.ok, true, JSON.stringify(report.packages))
+    assert.deepEqual(outcomesOf(report), { fa: 'already-published', fb: 'published' })
+    assert.equal(proxy.uploads.get('fa@1.0.0')?.sent, 1)
+    const tags = execFileSync('git', ['tag'], { cwd: folder, encoding: 'utf8' })
+    assert.deepEqual(tags.trim().split('\n'), ['fa@1.0.0', 'fb@1.0.0'], 'missing tags are made')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('a version that is computed from newer changes than the registry has is refused before a build', async () => {
+  using repo = new Monorepo({
+    packages: { ca: [] },
+    fields: { ca: { scripts: { build: 'touch ../../.git/built' } } },
+  })
+  await publishManifests(repo, registry.url)
+  const release = async (): ReturnType<typeof publishRelease> => {
+    await using registries = await openRegistries({ folder: repo.root, npm: registry.url, env: {} })
+    const plan = await planFromCommits(await readWorkspace(repo.root))
+    return await publishRelease(plan, { registryOf: registries.registryOf, smoke: false })
+  }
+  repo.write('packages/ca/index.js', '1\n')
+  repo.commit('feat: one')
+  assert.equal((await release()).ok, true)
+  repo.git('tag', '--delete', 'ca@1.1.0')
+  rmSync(path.join(repo.root, '.git/built'))
+  repo.write('packages/ca/index.js', '2\n')
+  repo.commit('feat: two')
+  const report = await release()
+  assert.equal(report.ok, false)
+  assert.deepEqual(outcomesOf(report), { ca: 'conflict' })
+  assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_VERSION_TAKEN')
+  assert.throws(() => rmSync(path.join(repo.root, '.git/built')), /ENOENT/)
+})
+
+test('a tag on another commit than the one that is published ends the release before a build', async () => {
+  using repo = new Monorepo({ packages: { ga: [] } })
+  repo.git('tag', 'ga@1.0.0')
+  repo.write('packages/ga/index.js', 'later\n')
+  repo.commit('later')
+  const report = await publishManifests(repo, registry.url)
+  assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_TAG_TAKEN')
+  assert.equal((await fetch(`${registry.url}/ga/1.0.0`)).status, 404)
+})
+
+test('changed since an upload that was cut short: what another one published meanwhile is a conflict', async () => {
+  using repo = new Monorepo({ packages: { xa: [] } })
+  using other = new Monorepo({ packages: { xa: [] }, fields: { xa: { license: 'MIT' } } })
+  const rules = [{ method: 'PUT', status: 503 }]
+  await using proxy = await startFaultProxy({ target: registry.url, rules })
+  await publishManifests(repo, proxy.url, { retries: 0 })
+  await publishManifests(other, registry.url)
+  const report = await publishManifests(repo, registry.url.replace(registry.url, proxy.url))
+  assert.deepEqual(outcomesOf(report), { xa: 'conflict' })
+})
+
+test('the note of versions that were cut short is finished before anything is published', async () => {
+  using repo = new Monorepo({ packages: { va: [] } })
+  const { hashOf } = await import('../../src/version/write-files.ts')
+  const file = 'packages/va/package.json'
+  repo.git('config', 'user.name', 'Somebody')
+  repo.git('config', 'user.email', 'somebody@example.com')
+  const text = execFileSync('cat', [path.join(repo.root, file)], { encoding: 'utf8' })
+  const versioned = text.replace('1.0.0', '1.1.0')
+  repo.write('.git/heddle/version.json', {
+    base: repo.git('rev-parse', 'HEAD').trim(),
+    message: 'Release va@1.1.0',
+    files: [{ file, before: hashOf(text), after: versioned }],
+  })
+  await assert.rejects(
+    publishManifests(repo, registry.url),
+    (error) => error instanceof HeddleError && error.code === 'HDL_PLAN_STALE',
+  )
+  const report = await publishManifests(repo, registry.url)
+  assert.equal(report.packages[0]!.version, '1.1.0')
+  assert.equal(repo.status, '')
+})
