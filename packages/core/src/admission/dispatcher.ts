@@ -33,7 +33,7 @@ import { HeddleError, reasonError } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
 import { callAsync } from '../kernel/call.ts'
-import { checkDuration, checkName } from '../kernel/check.ts'
+import { checkDuration, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { sliceBudget } from '../kernel/slices.ts'
@@ -224,6 +224,22 @@ interface Limits {
   readonly signal: AbortSignal | undefined
 }
 
+const optionNames = {
+  name: 1,
+  kernel: 1,
+  capacity: 1,
+  levels: 1,
+  tenants: 1,
+  retryAfter: 1,
+  aging: 1,
+  slots: 1,
+  resources: 1,
+  stage: 1,
+  queueTimeout: 1,
+  runTimeout: 1,
+  grace: 1,
+} satisfies OptionNames<DispatcherOptions>
+
 /**
  * Runs admitted work within slots and resources.
  *
@@ -260,14 +276,17 @@ export class Dispatcher {
   #yielding = false
 
   constructor(options: DispatcherOptions) {
+    checkOptions(options, optionNames)
     this.name = checkName('name', options.name ?? 'Dispatcher')
     this.#kernel = options.kernel ?? systemKernel
-    this.#queue = new AdmissionQueue({ ...options, name: this.name })
-    this.#pools = new Pools(options.slots, options.resources ?? {})
-    this.#stage = checkName('stage', options.stage ?? 'run')
-    this.queueTimeout = checkDuration('queueTimeout', options.queueTimeout ?? Infinity)
-    this.#runTimeout = checkDuration('runTimeout', options.runTimeout ?? Infinity)
-    this.#grace = checkDuration('grace', options.grace ?? 5_000)
+    // The rest is for the queue.
+    const { slots, resources = {}, stage, queueTimeout, runTimeout, grace, ...admission } = options
+    this.#queue = new AdmissionQueue({ ...admission, name: this.name })
+    this.#pools = new Pools(slots, resources)
+    this.#stage = checkName('stage', stage ?? 'run')
+    this.queueTimeout = checkDuration('queueTimeout', queueTimeout ?? Infinity)
+    this.#runTimeout = checkDuration('runTimeout', runTimeout ?? Infinity)
+    this.#grace = checkDuration('grace', grace ?? 5_000)
     this.#deadlines = new Deadlines(this.#kernel.clock, (task) => this.#onDue(task))
     this.#settled = new WaiterList(this.#kernel.clock)
     this.#core = {

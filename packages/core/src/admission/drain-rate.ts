@@ -1,10 +1,17 @@
 import type { Clock } from '../kernel/clock.ts'
-import { checkDuration } from '../kernel/check.ts'
+import { checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Random } from '../kernel/random.ts'
 import { HeddleError } from '../errors.ts'
 
 /** How much of the mean one completion replaces, once there are enough of them. */
 const smoothing = 0.1
+
+const optionNames = {
+  least: 1,
+  most: 1,
+  unknown: 1,
+  jitter: 1,
+} satisfies OptionNames<RetryAfterOptions>
 
 /**
  * Milliseconds from one completion to the next while work runs.
@@ -67,6 +74,7 @@ export class RetryAfter {
   readonly #random: Random
 
   constructor(options: RetryAfterOptions, random: Random) {
+    checkOptions(options, optionNames)
     this.#least = checkDuration('retryAfter.least', options.least ?? 50)
     this.#most = checkDuration('retryAfter.most', options.most ?? 60_000)
     this.#unknown = checkDuration('retryAfter.unknown', options.unknown ?? 1_000)

@@ -1,4 +1,5 @@
 import { HeddleError } from '../errors.ts'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 
 /** One step of load. Exactly one of `below` and `upTo`, or neither for the last. */
 export interface LoadLevel {
@@ -22,6 +23,12 @@ export interface LoadLevelsOptions {
   readonly resumeAt?: number
 }
 
+const optionNames = {
+  levels: 1,
+  refuseAt: 1,
+  resumeAt: 1,
+} satisfies OptionNames<LoadLevelsOptions>
+
 /** Names for utilisation, and the line above which the door is closed. Immutable. */
 export class LoadLevels {
   readonly levels: readonly LoadLevel[]
@@ -29,6 +36,7 @@ export class LoadLevels {
   readonly #refuseFrom: number
 
   constructor(options: LoadLevelsOptions) {
+    checkOptions(options, optionNames)
     this.levels = options.levels
     this.resumeAt = options.resumeAt ?? 0.5
     this.#refuseFrom = options.levels.findIndex((level) => level.name === options.refuseAt)

@@ -28,7 +28,7 @@
 
 import { HeddleError, withoutStack } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
-import { checkCount, checkName } from '../kernel/check.ts'
+import { checkCount, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { Histogram, type HistogramSnapshot } from '../kernel/histogram.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
@@ -237,6 +237,16 @@ class SeatNode<T> implements Reservation<T> {
   }
 }
 
+const optionNames = {
+  name: 1,
+  kernel: 1,
+  capacity: 1,
+  levels: 1,
+  tenants: 1,
+  retryAfter: 1,
+  aging: 1,
+} satisfies OptionNames<AdmissionOptions>
+
 /**
  * A bounded priority queue with a door.
  *
@@ -290,6 +300,7 @@ export class AdmissionQueue<T> {
   #offering = false
 
   constructor(options: AdmissionOptions = {}) {
+    checkOptions(options, optionNames)
     const { tenants = {} } = options
     this.name = checkName('name', options.name ?? 'Queue')
     this.capacity = checkCount('capacity', options.capacity ?? 32)

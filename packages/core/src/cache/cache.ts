@@ -42,7 +42,13 @@
  * use by the program flattens it in one go.
  */
 import { HeddleError, cancelled, isError } from '../errors.ts'
-import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
+import {
+  checkCount,
+  checkDuration,
+  checkName,
+  checkOptions,
+  type OptionNames,
+} from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
 import { Slices } from '../kernel/slices.ts'
@@ -754,6 +760,19 @@ function parentKeyOf(draft: Draft<unknown>): string | undefined {
   return typeof draft.parent === 'object' ? draft.parent.key : draft.parent
 }
 
+const optionNames = {
+  tier: 1,
+  name: 1,
+  maxEntries: 1,
+  maxBytes: 1,
+  maxValueBytes: 1,
+  ttl: 1,
+  maxPending: 1,
+  maxPendingBytes: 1,
+  maxReads: 1,
+  kernel: 1,
+} satisfies OptionNames<CacheOptions>
+
 /**
  * Opens a cache.
  *
@@ -767,6 +786,7 @@ function parentKeyOf(draft: Draft<unknown>): string | undefined {
  * cache.tryGet('answer') // => 42
  */
 export async function openCache<V = unknown>(options: CacheOptions = {}): Promise<Cache<V>> {
+  checkOptions(options, optionNames)
   const tier = options.tier ?? memoryTier({ kernel: options.kernel })
   return new Cache<V>(options, tier, await tier.open())
 }

@@ -15,6 +15,7 @@
  */
 import { StringDecoder } from 'node:string_decoder'
 import type { ReadStream } from 'node:tty'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { decodeKeys } from './key-names.ts'
@@ -152,6 +153,11 @@ function whyNot(input: KeyInput): string | undefined {
   return undefined
 }
 
+const optionNames = {
+  suspend: 1,
+  kernel: 1,
+} satisfies OptionNames<KeyOptions>
+
 /**
  * Calls `onKey` with each key that is pressed, until the result is disposed: `p`, `Q`, `ctrl-c`,
  * `enter`, `up`.
@@ -171,6 +177,7 @@ export function listenKeys(
   onKey: (key: string) => void,
   options: KeyOptions = {},
 ): KeyListener {
+  checkOptions(options, optionNames)
   const reason = whyNot(input)
   if (reason !== undefined) return { active: false, reason, [Symbol.dispose]: () => {} }
   return new Terminal(input, onKey, options)

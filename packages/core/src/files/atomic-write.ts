@@ -1,9 +1,14 @@
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { attributesOf, fileError, replaceFile, resolveTarget, tempBeside } from './replace.ts'
 
 export interface WriteAtomicOptions {
   readonly kernel?: Kernel
 }
+
+const optionNames = {
+  kernel: 1,
+} satisfies OptionNames<WriteAtomicOptions>
 
 /**
  * Writes a file so that, after a crash or a power failure at any instant, it has either its old
@@ -25,6 +30,7 @@ export async function writeAtomic(
   content: string | Uint8Array,
   options: WriteAtomicOptions = {},
 ): Promise<void> {
+  checkOptions(options, optionNames)
   const { random } = options.kernel ?? systemKernel
   try {
     const target = await resolveTarget(file)

@@ -29,7 +29,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { HeddleError } from '../errors.ts'
-import { checkName } from '../kernel/check.ts'
+import { checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { isoTime } from '../kernel/iso-time.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { writeAtomic } from './atomic-write.ts'
@@ -157,6 +157,11 @@ async function giveBack(key: string, details: string): Promise<void> {
   }
 }
 
+const optionNames = {
+  command: 1,
+  kernel: 1,
+} satisfies OptionNames<HoldLockOptions>
+
 /**
  * Takes an exclusive lock, or fails at once when somebody has it: another process, another thread,
  * or this program a second time.
@@ -169,6 +174,7 @@ async function giveBack(key: string, details: string): Promise<void> {
  * await using lock = await holdLock('.git/heddle/release.lock', { command: 'heddle release' })
  */
 export async function holdLock(file: string, options: HoldLockOptions): Promise<HeldLock> {
+  checkOptions(options, optionNames)
   const { clock } = options.kernel ?? systemKernel
   // Resolved now: the program may change its folder before it releases the lock.
   const lockFile = path.resolve(file)
@@ -201,7 +207,9 @@ export async function holdLock(file: string, options: HoldLockOptions): Promise<
   }
 
   try {
-    await writeAtomic(details, `${JSON.stringify(holder, undefined, 2)}\n`, options)
+    await writeAtomic(details, `${JSON.stringify(holder, undefined, 2)}\n`, {
+      kernel: options.kernel ?? systemKernel,
+    })
   } catch (error) {
     await giveBack(key, details).catch(() => undefined)
     throw error

@@ -24,6 +24,7 @@ import { constants } from 'node:fs'
 import { copyFile, open, readdir, realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError, isError } from '../errors.ts'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { isoTime } from '../kernel/iso-time.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { holdLock, type HeldLock } from './exclusive-lock.ts'
@@ -132,6 +133,10 @@ function firstOf(errors: readonly unknown[]): unknown {
 const lockFolder = (folder: string, kernel: Kernel): Promise<HeldLock> =>
   holdLock(path.join(folder, lockName), { command: 'restoring changed files', kernel })
 
+const optionNames = {
+  kernel: 1,
+} satisfies OptionNames<RestoreOptions>
+
 /**
  * Restores what a process that was killed left changed. To be called before anything else is done
  * with those files; {@link RestoreRegistry.open} does it itself.
@@ -145,6 +150,7 @@ const lockFolder = (folder: string, kernel: Kernel): Promise<HeldLock> =>
  * was edited meanwhile, once: both versions are kept, and the next call finds nothing to do.
  */
 export async function recover(folder: string, options: RestoreOptions = {}): Promise<Recovery> {
+  checkOptions(options, optionNames)
   await using lock = await lockFolder(folder, options.kernel ?? systemKernel)
   return await recoverFolder(path.dirname(lock.path))
 }
@@ -326,6 +332,7 @@ export class RestoreRegistry implements AsyncDisposable {
    * @throws as {@link recover}
    */
   static async open(folder: string, options: RestoreOptions = {}): Promise<RestoreRegistry> {
+    checkOptions(options, optionNames)
     const kernel = options.kernel ?? systemKernel
     const resolved = path.resolve(folder)
     const lock = await lockFolder(resolved, kernel)

@@ -1,5 +1,5 @@
 import { HeddleError } from '../errors.ts'
-import { checkName } from '../kernel/check.ts'
+import { checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { suggest } from '../kernel/suggest.ts'
 import type { Job, Needs } from './job.ts'
 
@@ -28,6 +28,26 @@ export interface NodeOptions<A extends readonly (NodeRef | string)[]> {
   readonly needs?: Needs
   /** 0 is first, 9 is last. */
   readonly priority?: number
+}
+
+const optionNames = {
+  after: 1,
+  retries: 1,
+  timeout: 1,
+  needs: 1,
+  priority: 1,
+  input: 1,
+} satisfies OptionNames<NodeOptions<readonly []> & { input: unknown }>
+
+function checkJob(node: string, job: Job): void {
+  if (typeof job === 'object' && job !== null && typeof job.run === 'function') return
+  const expected = 'a job: job({ name }, function)'
+  throw new HeddleError('HDL_BAD_OPTION', { option: `job of ${node}`, value: job, expected })
+}
+
+function refuseAfter(value: unknown): never {
+  const expected = 'a list of names, or of references that add() returned'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'after', value, expected })
 }
 
 /** The input itself, or a function that makes it from the results of dependencies, on the loop. */
@@ -73,7 +93,10 @@ export class Graph {
     if (this.#nodes.has(checkName('name', name))) {
       throw new HeddleError('HDL_DUPLICATE_NODE', { node: name })
     }
+    checkJob(name, job as Job)
+    if (options !== undefined) checkOptions(options, optionNames)
     const { after = [], input, ...rest } = options ?? {}
+    if (!Array.isArray(after)) refuseAfter(after)
     const node: GraphNode = {
       name,
       job: job as Job,
@@ -99,8 +122,9 @@ export class Graph {
   }
 
   #resolve(node: string, dependency: NodeRef | string): string {
-    const name = typeof dependency === 'string' ? dependency : dependency.name
+    const name = typeof dependency === 'string' ? dependency : dependency?.name
     if (this.#nodes.has(name)) return name
+    if (typeof name !== 'string') refuseAfter(dependency)
     throw new HeddleError('HDL_UNKNOWN_DEPENDENCY', {
       node,
       dependency: name,

@@ -1,5 +1,11 @@
 import { HeddleError } from '../errors.ts'
-import { checkName } from '../kernel/check.ts'
+import {
+  checkFunction,
+  checkName,
+  checkOptions,
+  checkWord,
+  type OptionNames,
+} from '../kernel/check.ts'
 import { describeConflict, locateDefinition, type Definition } from './definition.ts'
 
 /** Where a job runs: on the event loop, in a thread of this process, or on another machine. */
@@ -43,6 +49,16 @@ export interface JobOptions {
   readonly priority?: number
 }
 
+const optionNames = {
+  name: 1,
+  place: 1,
+  module: 1,
+  retries: 1,
+  timeout: 1,
+  needs: 1,
+  priority: 1,
+} satisfies OptionNames<JobOptions>
+
 /** Permits by resource name. `{}` takes none: for waiting that should cost no slot. */
 export type Needs = Readonly<Record<string, number>>
 
@@ -79,8 +95,10 @@ const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefi
  * const square = job({ name: 'square' }, (n: number) => n * n)
  */
 export function job<I, O>(options: JobOptions, run: JobFunction<I, O>): Job<I, O> {
-  const place = options.place ?? 'loop'
+  checkOptions(options, optionNames)
   checkName('name', options.name)
+  checkFunction('run', run)
+  const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])
   if (place !== 'loop' && options.module === undefined) {
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })
   }

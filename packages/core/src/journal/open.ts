@@ -1,6 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '../errors.ts'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import type { Durability, Journal } from './journal.ts'
 
@@ -13,6 +14,12 @@ export interface OpenJournalOptions {
 }
 
 const supported = 'memory, sqlite:FILE, or the path of a file that ends in .db or .sqlite'
+
+const optionNames = {
+  readOnly: 1,
+  durability: 1,
+  kernel: 1,
+} satisfies OptionNames<OpenJournalOptions>
 
 /**
  * Opens a journal: `memory`, `sqlite:runs.db`, or a path such as `runs.db`.
@@ -31,6 +38,7 @@ export async function openJournal(
   address: string,
   options: OpenJournalOptions = {},
 ): Promise<Journal> {
+  checkOptions(options, optionNames)
   const { readOnly = false, durability = 'fsync', kernel = systemKernel } = options
   if (durability !== 'fsync' && durability !== 'process') {
     const expected = "'fsync' or 'process'"

@@ -1,7 +1,7 @@
 import { HeddleError } from '../errors.ts'
 import { suggest } from './suggest.ts'
 
-/** Checks of options, so that a mistake is told where it is made and not after an hour of waiting. */
+/** Checks of options and arguments: a mistake is an error where it is made, not a wait without an end. */
 
 function refuse(option: string, value: unknown, expected: string): never {
   throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
@@ -30,13 +30,41 @@ export function checkName(option: string, value: string): string {
   return value
 }
 
-/** An object with no other keys than these: a misspelt option would be a default without a word. */
-export function checkOptions(options: object, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) {
+/** A function. */
+export function checkFunction<F extends (...args: never[]) => unknown>(
+  option: string,
+  value: F,
+): F {
+  if (typeof value !== 'function') refuse(option, value, 'a function')
+  return value
+}
+
+/** One of these words. */
+export function checkWord<W extends string>(option: string, value: W, words: readonly W[]): W {
+  if (!words.includes(value)) refuse(option, value, words.map((word) => `'${word}'`).join(' or '))
+  return value
+}
+
+/** All options of one kind, by name: `{ name: 1, kernel: 1 } satisfies OptionNames<SyncOptions>`. */
+export type OptionNames<O> = Readonly<Record<keyof O, 1>>
+
+/**
+ * An object with no other keys than these: a misspelt option would silently leave its default in force.
+ *
+ * Called for each node of a graph: the usual object has up to three keys, and nothing is allocated for it.
+ */
+export function checkOptions<O extends object>(options: O, known: OptionNames<O>): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     refuse('options', options, 'an object with options, or nothing')
   }
-  for (const option of Object.keys(options)) {
-    if (known.includes(option)) continue
-    throw new HeddleError('HDL_UNKNOWN_OPTION', { option, suggestion: suggest(option, known) })
+  for (const option in options) {
+    if (known[option] !== 1) refuseOption(option, known)
   }
+}
+
+function refuseOption(option: string, known: object): never {
+  throw new HeddleError('HDL_UNKNOWN_OPTION', {
+    option,
+    suggestion: suggest(option, Object.keys(known)),
+  })
 }

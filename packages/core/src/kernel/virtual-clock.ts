@@ -1,3 +1,4 @@
+import { checkOptions } from './check.ts'
 import { IndexedHeap, type HeapItem } from './heap.ts'
 import type { Clock, Timer } from './clock.ts'
 
@@ -35,6 +36,7 @@ export class VirtualClock implements Clock {
   readonly #wallStart: number
 
   constructor(options: { wallTime?: number } = {}) {
+    checkOptions(options, { wallTime: 1 })
     this.#wallStart = options.wallTime ?? Date.UTC(2026, 0, 1)
   }
 

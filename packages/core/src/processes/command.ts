@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { HeddleError, cancelled } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
-import { checkDuration } from '../kernel/check.ts'
+import { checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { Tail } from './tail.ts'
@@ -26,6 +26,16 @@ export interface CommandResult {
   readonly stderr: string
 }
 
+const optionNames = {
+  cwd: 1,
+  env: 1,
+  signal: 1,
+  deadline: 1,
+  grace: 1,
+  keep: 1,
+  kernel: 1,
+} satisfies OptionNames<CommandOptions>
+
 /**
  * Runs a command in a process group of its own and waits until it is gone.
  *
@@ -45,6 +55,7 @@ export async function runCommand(
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<CommandResult> {
+  checkOptions(options, optionNames)
   const { signal, keep = 65_536, kernel = systemKernel } = options
   const grace = checkDuration('grace', options.grace ?? 5_000)
   const deadline = checkDuration('deadline', options.deadline ?? Infinity)

@@ -29,7 +29,7 @@
 
 import { HeddleError, cancelled } from '../errors.ts'
 import { callAsync } from '../kernel/call.ts'
-import { checkCount, checkName } from '../kernel/check.ts'
+import { checkCount, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 
@@ -88,6 +88,13 @@ class Flight<K, V> {
   }
 }
 
+const optionNames = {
+  name: 1,
+  kernel: 1,
+  whenAbandoned: 1,
+  maxCallers: 1,
+} satisfies OptionNames<FlightsOptions>
+
 /**
  * Single flight of named computations, with one abort per caller.
  *
@@ -122,6 +129,7 @@ export class Flights<K, V> {
   #rejected = 0
 
   constructor(options: FlightsOptions = {}) {
+    checkOptions(options, optionNames)
     this.#name = checkName('name', options.name ?? 'Flight')
     this.#kernel = options.kernel ?? systemKernel
     this.#keep = options.whenAbandoned === 'keep'

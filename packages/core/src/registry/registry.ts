@@ -36,7 +36,7 @@
 
 import { HeddleError, cancelled, describe, isError, reasonError, withoutStack } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
-import { checkCount, checkName } from '../kernel/check.ts'
+import { checkCount, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
@@ -222,6 +222,15 @@ class Handle<V> {
   }
 }
 
+const optionNames = {
+  name: 1,
+  kernel: 1,
+  maxWaitersPerKey: 1,
+  maxWaiters: 1,
+  remembered: 1,
+  whenAbandoned: 1,
+} satisfies OptionNames<RegistryOptions>
+
 /**
  * Waiters by (handle, index, request id).
  *
@@ -256,6 +265,7 @@ export class Registry<V> {
   #floor = 0
 
   constructor(options: RegistryOptions = {}) {
+    checkOptions(options, optionNames)
     this.#kernel = options.kernel ?? systemKernel
     this.#maxPerKey = checkCount('maxWaitersPerKey', options.maxWaitersPerKey ?? 10_000, 1, true)
     this.#max = checkCount('maxWaiters', options.maxWaiters ?? 100_000, 1, true)

@@ -22,7 +22,7 @@
  */
 
 import { HeddleError } from '../errors.ts'
-import { checkCount, checkName } from '../kernel/check.ts'
+import { checkCount, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 
 /** The right to be the newest request of a slot. */
 export interface SlotTicket extends Disposable {
@@ -93,6 +93,10 @@ class Ticket implements SlotTicket {
   }
 }
 
+const optionNames = {
+  maxSlots: 1,
+} satisfies OptionNames<SlotsOptions>
+
 /**
  * Last-write-wins between the requests of one client.
  *
@@ -111,6 +115,7 @@ export class Slots {
   #superseded = 0
 
   constructor(options: SlotsOptions = {}) {
+    checkOptions(options, optionNames)
     this.#maxSlots = checkCount('maxSlots', options.maxSlots ?? 100_000, 1, true)
   }
 

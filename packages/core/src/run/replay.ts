@@ -5,6 +5,7 @@
  * left to the scheduler: a test that compares the order with the recorded one says whether a scheduler
  * still decides as it did then. `heddle runs export` writes such tests.
  */
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { seededRandom, type Random } from '../kernel/random.ts'
 import type { VirtualClock } from '../kernel/virtual-clock.ts'
 import type { NodeContext } from '../scheduler/attempt.ts'
@@ -66,6 +67,11 @@ export interface Replay {
 /** Longer than any recording: nothing here is to be ended by the clock but by what was recorded. */
 const noLimit = 1e12
 
+const optionNames = {
+  clock: 1,
+  random: 1,
+} satisfies OptionNames<ReplayOptions>
+
 /**
  * Plays a recorded run. See {@link RecordedRun}.
  *
@@ -81,6 +87,7 @@ const noLimit = 1e12
  * states.get('b') // => 'failed'
  */
 export async function replayRun(run: RecordedRun, options: ReplayOptions): Promise<Replay> {
+  checkOptions(options, optionNames)
   const { clock, random = seededRandom(1) } = options
   const nodes = new Map(run.nodes.map((node) => [node.name, node]))
   const later = run.nodes.filter(({ addedAt }) => addedAt !== undefined)

@@ -3,6 +3,7 @@ import { final } from '../attempts/retry.ts'
 import { HeddleError, isError } from '../errors.ts'
 import type { Graph, GraphNode, NodeRef, OutputOf } from '../graph/graph.ts'
 import type { PlaceName } from '../graph/job.ts'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
 import { Slices } from '../kernel/slices.ts'
@@ -25,6 +26,33 @@ export interface RunOptions
   readonly deadline?: number
   /** Other places than this process's loop and its shared thread pool. */
   readonly places?: Partial<Readonly<Record<PlaceName, Place>>>
+}
+
+const optionNames = {
+  concurrency: 1,
+  retries: 1,
+  retryBaseDelay: 1,
+  timeout: 1,
+  resources: 1,
+  aging: 1,
+  cancelGrace: 1,
+  abortGrace: 1,
+  observer: 1,
+  kernel: 1,
+  journal: 1,
+  resume: 1,
+  allowChanges: 1,
+  title: 1,
+  signal: 1,
+  deadline: 1,
+  places: 1,
+} satisfies OptionNames<RunOptions>
+
+/** Another copy of the package has another class: what counts is what a graph can do. */
+function checkGraph(graph: Graph): void {
+  if (typeof graph?.nodes === 'function') return
+  const expected = 'a graph: new Graph()'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'graph', value: graph, expected })
 }
 
 /** How a graph's run ended, with typed access to results. */
@@ -74,6 +102,8 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   // A program and its thread jobs may share one file. A thread that imports the file to get at a job
   // must not run the program again: there, this call simply never returns.
   if (parkedInThread()) return new Promise(() => {})
+  checkOptions(options, optionNames)
+  checkGraph(graph)
   const { signal, deadline, places = {}, journal, resume, allowChanges, title, ...limits } = options
   const { clock } = options.kernel ?? systemKernel
   const nodes = await placeNodes(graph, places, clock)

@@ -7,7 +7,14 @@ import {
 } from '../attempts/runner.ts'
 import { HeddleError, cancelled as cancelledError, type CancelSource } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
-import { checkCount, checkDuration, checkName, checkOptions } from '../kernel/check.ts'
+import {
+  checkCount,
+  checkDuration,
+  checkName,
+  checkOptions,
+  checkWord,
+  type OptionNames,
+} from '../kernel/check.ts'
 import { AbortCallback } from '../kernel/abort.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import { keepAlive } from '../kernel/keep-alive.ts'
@@ -96,7 +103,7 @@ export interface SchedulerOptions {
   readonly resources?: Readonly<Record<string, number>>
   /** Milliseconds of waiting that raise a ready node by one priority. Default 30,000. */
   readonly aging?: number
-  /** What a dependency that was never added means. Default `ignore`: it is taken as satisfied. */
+  /** A dependency that was never added is refused (`error`, the default) or taken as satisfied (`ignore`). */
   readonly unknown?: 'ignore' | 'error'
   /** Instead of refusing a graph with cycles, fail their members and run the rest. Default false. */
   readonly allowCycles?: boolean
@@ -111,7 +118,7 @@ export interface SchedulerOptions {
   readonly kernel?: Kernel
 }
 
-const optionNames = Object.keys({
+const optionNames = {
   concurrency: 1,
   retries: 1,
   retryBaseDelay: 1,
@@ -125,7 +132,7 @@ const optionNames = Object.keys({
   abortGrace: 1,
   observer: 1,
   kernel: 1,
-} satisfies Record<keyof SchedulerOptions, 1>)
+} satisfies OptionNames<SchedulerOptions>
 
 export interface AddOptions {
   /** Names that must succeed first. They may be added later, as long as the run has not started. */
@@ -141,6 +148,16 @@ export interface AddOptions {
   /** With `done`: what resultOf() gives to dependents. */
   readonly value?: unknown
 }
+
+const addOptionNames = {
+  after: 1,
+  needs: 1,
+  priority: 1,
+  retries: 1,
+  timeout: 1,
+  done: 1,
+  value: 1,
+} satisfies OptionNames<AddOptions>
 
 export interface RemoveOptions {
   /**
@@ -227,7 +244,7 @@ export class Scheduler {
       timeout: checkDuration('timeout', options.timeout ?? attemptDefaults.timeout),
     }
     this.#cancelGrace = checkDuration('cancelGrace', options.cancelGrace ?? 30_000)
-    this.#unknown = options.unknown ?? 'ignore'
+    this.#unknown = checkWord('unknown', options.unknown ?? 'error', ['error', 'ignore'])
     this.#allowCycles = options.allowCycles ?? false
     this.#open = options.keepOpen ?? false
     this.#lanes = new Lanes({
@@ -250,11 +267,12 @@ export class Scheduler {
    * Adds a node, also while the run goes on. False when the name is known already.
    *
    * A node whose dependency has failed, was blocked or removed is blocked at once (P6, P7).
-   * @throws `HDL_UNKNOWN_DEPENDENCY` with `unknown: 'error'`, for names unknown once the run has started.
+   * @throws `HDL_UNKNOWN_DEPENDENCY` for names that are unknown once the run has started, unless `unknown` is `ignore`.
    */
   add(name: string, options: AddOptions = {}): boolean {
     if (this.#nodes.has(checkName('name', name))) return false
     this.#refuseWhenEnded('add()')
+    checkOptions(options, addOptionNames)
     const limits =
       options.retries === undefined && options.timeout === undefined
         ? this.#limits
@@ -327,7 +345,7 @@ export class Scheduler {
    * *Cancellation*: aborting `signal`, or `deadline` running out, is a hard cancel(); the promise still
    * resolves, with `ok: false`.
    * *Fairness*: first ready, first started, within a priority; waiting raises the priority.
-   * @throws `HDL_CYCLE`, `HDL_UNKNOWN_DEPENDENCY` (with `unknown: 'error'`) before anything has started,
+   * @throws `HDL_CYCLE`, `HDL_UNKNOWN_DEPENDENCY` (unless `unknown` is `ignore`) before anything has started,
    * `HDL_ALREADY_RUN` the second time.
    * @example
    * const s = new Scheduler({ concurrency: 2 })

@@ -1,6 +1,6 @@
 import { cancelled } from '../errors.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 
 export interface EventStats {
   readonly set: boolean
@@ -21,7 +21,7 @@ export class Event {
   #set = false
 
   constructor(options: SyncOptions = {}) {
-    const { what, kernel, maxWaiters } = basics('Event', options)
+    const { what, kernel, maxWaiters } = basics('Event', options, syncOptionNames)
     this.#what = what
     this.#waiters = new WaiterList(kernel.clock, maxWaiters)
   }

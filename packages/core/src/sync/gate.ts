@@ -1,6 +1,7 @@
 import { cancelled } from '../errors.ts'
+import { type OptionNames } from '../kernel/check.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 
 export interface GateOptions extends SyncOptions {
   /** Whether it starts open. True when absent. */
@@ -11,6 +12,11 @@ export interface GateStats {
   readonly open: boolean
   readonly waiting: number
 }
+
+const optionNames = {
+  ...syncOptionNames,
+  open: 1,
+} satisfies OptionNames<GateOptions>
 
 /**
  * Opens and closes as often as wanted: pause and resume.
@@ -30,7 +36,7 @@ export class Gate {
   #open: boolean
 
   constructor(options: GateOptions = {}) {
-    const { what, kernel, maxWaiters } = basics('Gate', options)
+    const { what, kernel, maxWaiters } = basics('Gate', options, optionNames)
     this.#what = what
     this.#waiters = new WaiterList(kernel.clock, maxWaiters)
     this.#open = options.open ?? true

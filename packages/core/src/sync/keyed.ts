@@ -13,7 +13,7 @@
 import { cancelled } from '../errors.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { Mutex, type LockOptions, type MutexStats } from './mutex.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 import type { Permit } from './permit.ts'
 import { RwLock, type RwLockStats } from './rwlock.ts'
 
@@ -29,7 +29,7 @@ class KeyedLocks<K, L> {
   readonly #locks = new Map<K, L>()
 
   constructor(kind: string, options: SyncOptions, make: (options: LockOptions) => L) {
-    this.#what = basics(kind, options).what
+    this.#what = basics(kind, options, syncOptionNames).what
     this.#options = { ...options, name: options.name ?? kind }
     this.#make = make
   }

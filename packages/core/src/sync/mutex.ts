@@ -1,6 +1,7 @@
 import { cancelled } from '../errors.ts'
+import { type OptionNames } from '../kernel/check.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 import { Permit } from './permit.ts'
 
 export interface LockOptions extends SyncOptions {
@@ -12,6 +13,8 @@ export interface MutexStats {
   readonly held: boolean
   readonly waiting: number
 }
+
+export const lockOptionNames = { ...syncOptionNames, onIdle: 1 } satisfies OptionNames<LockOptions>
 
 /**
  * One at a time, in order of arrival. It is not re-entrant.
@@ -36,7 +39,7 @@ export class Mutex {
   #held = false
 
   constructor(options: LockOptions = {}) {
-    const { what, kernel, maxWaiters } = basics('Mutex', options)
+    const { what, kernel, maxWaiters } = basics('Mutex', options, lockOptionNames)
     this.#what = what
     this.#waiters = new WaiterList(kernel.clock, maxWaiters)
     this.#onIdle = options.onIdle

@@ -1,4 +1,4 @@
-import { checkCount } from '../kernel/check.ts'
+import { checkCount, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { mostWaiters } from '../kernel/waiters.ts'
 
@@ -22,7 +22,19 @@ export interface Basics {
   readonly maxWaiters: number
 }
 
-export function basics(kind: string, options: SyncOptions): Basics {
+/** Names of the options that every primitive accepts. */
+export const syncOptionNames = {
+  name: 1,
+  maxWaiters: 1,
+  kernel: 1,
+} satisfies OptionNames<SyncOptions>
+
+export function basics<O extends SyncOptions>(
+  kind: string,
+  options: O,
+  known: OptionNames<O>,
+): Basics {
+  checkOptions(options, known)
   return {
     what: options.name === undefined ? kind : `${kind} "${options.name}"`,
     kernel: options.kernel ?? systemKernel,

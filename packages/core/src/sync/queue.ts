@@ -22,11 +22,11 @@
  * a ticket that is dropped without `using` or `done()` keeps `waitIdle()` waiting up to its deadline.
  */
 import { HeddleError, cancelled, isError } from '../errors.ts'
-import { checkCount } from '../kernel/check.ts'
+import { checkCount, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 import {
   before,
   checkAging,
@@ -121,6 +121,12 @@ export class Ticket<T> implements Disposable {
   }
 }
 
+const optionNames = {
+  ...syncOptionNames,
+  aging: 1,
+  capacity: 1,
+} satisfies OptionNames<QueueOptions>
+
 /**
  * A bounded queue, first in first out, or by priority when items are put with one.
  *
@@ -150,7 +156,7 @@ export class Queue<T> {
   #closed = false
 
   constructor(options: QueueOptions) {
-    const { what, kernel, maxWaiters } = basics('Queue', options)
+    const { what, kernel, maxWaiters } = basics('Queue', options, optionNames)
     this.#what = what
     this.#clock = kernel.clock
     this.#capacity = checkCount('capacity', options.capacity)

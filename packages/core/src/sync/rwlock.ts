@@ -1,6 +1,6 @@
 import { cancelled } from '../errors.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import type { LockOptions } from './mutex.ts'
+import { lockOptionNames, type LockOptions } from './mutex.ts'
 import { basics } from './options.ts'
 import { Permit } from './permit.ts'
 
@@ -43,7 +43,7 @@ export class RwLock {
   #writing = false
 
   constructor(options: LockOptions = {}) {
-    const { what, kernel, maxWaiters } = basics('RwLock', options)
+    const { what, kernel, maxWaiters } = basics('RwLock', options, lockOptionNames)
     this.#what = what
     this.#waiters = new WaiterList(kernel.clock, maxWaiters)
     // A writer that gives up at the front of the line lets the readers behind it in.

@@ -26,7 +26,7 @@
 import { HeddleError, cancelled, describe, isError, type CancelSource } from '../errors.ts'
 import { AbortCallback } from '../kernel/abort.ts'
 import { callAsync } from '../kernel/call.ts'
-import { checkDuration } from '../kernel/check.ts'
+import { checkDuration, type OptionNames } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { basics, type SyncOptions } from './options.ts'
@@ -81,6 +81,14 @@ interface Task {
 
 const ignore = (): void => {}
 
+const optionNames = {
+  name: 1,
+  kernel: 1,
+  signal: 1,
+  deadline: 1,
+  grace: 1,
+} satisfies OptionNames<ScopeOptions>
+
 /** Made by {@link openScope}. */
 export class Scope implements AsyncDisposable {
   readonly #what: string
@@ -103,7 +111,7 @@ export class Scope implements AsyncDisposable {
 
   /** @internal Use {@link openScope}. */
   constructor(options: ScopeOptions) {
-    const { what, kernel } = basics('Scope', options)
+    const { what, kernel } = basics('Scope', options, optionNames)
     this.#what = what
     this.#clock = kernel.clock
     this.#grace = checkDuration('grace', options.grace ?? defaultGrace)

@@ -20,10 +20,10 @@
  * while time passes: only a release or a leaving waiter can let somebody in.
  */
 import { HeddleError, cancelled } from '../errors.ts'
-import { checkCount } from '../kernel/check.ts'
+import { checkCount, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { WaiterList, type WaitOptions, type Waiter } from '../kernel/waiters.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 import { Permit } from './permit.ts'
 import {
   before,
@@ -70,6 +70,13 @@ interface Request extends Ranked {
 
 const requestOf = (waiter: Waiter<Permit>): Request => waiter.tag as Request
 
+const optionNames = {
+  ...syncOptionNames,
+  aging: 1,
+  permits: 1,
+  reserved: 1,
+} satisfies OptionNames<SemaphoreOptions>
+
 /**
  * A number of permits, taken by weight and given back.
  *
@@ -94,7 +101,7 @@ export class Semaphore {
   #order = 0
 
   constructor(options: SemaphoreOptions) {
-    const { what, kernel, maxWaiters } = basics('Semaphore', options)
+    const { what, kernel, maxWaiters } = basics('Semaphore', options, optionNames)
     this.#what = what
     this.#clock = kernel.clock
     this.#maxWaiters = maxWaiters

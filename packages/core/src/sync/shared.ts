@@ -36,11 +36,11 @@
 import { inspect } from 'node:util'
 import { HeddleError, cancelled, describe } from '../errors.ts'
 import { callAsync } from '../kernel/call.ts'
-import { checkDuration } from '../kernel/check.ts'
+import { checkDuration, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 
 const defaultCloseDeadline = 30_000
 /** Of close errors that nobody could be told, this many are kept; the rest is counted. */
@@ -166,6 +166,15 @@ export class Lease<K, V> implements AsyncDisposable, Disposable {
   }
 }
 
+const optionNames = {
+  ...syncOptionNames,
+  open: 1,
+  close: 1,
+  linger: 1,
+  closeDeadline: 1,
+  onCloseError: 1,
+} satisfies OptionNames<SharedOptions<unknown, unknown>>
+
 /**
  * Ref-counted async resources by key.
  *
@@ -197,7 +206,7 @@ export class Shared<K, V> implements AsyncDisposable {
   #closed = false
 
   constructor(options: SharedOptions<K, V>) {
-    const { what, kernel, maxWaiters } = basics('Shared', options)
+    const { what, kernel, maxWaiters } = basics('Shared', options, optionNames)
     this.#what = what
     this.#clock = kernel.clock
     this.#maxWaiters = maxWaiters

@@ -37,7 +37,13 @@
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits, Transferable } from 'node:worker_threads'
 import { HeddleError, reasonError } from '../errors.ts'
-import { checkCount, checkDuration, checkName } from '../kernel/check.ts'
+import {
+  checkCount,
+  checkDuration,
+  checkName,
+  checkOptions,
+  type OptionNames,
+} from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
@@ -162,6 +168,16 @@ const unmeasuredRetryAfter = 1000
 /** Weight of the newest run in the mean of all. */
 const newest = 0.05
 
+const optionNames = {
+  threads: 1,
+  maxQueue: 1,
+  grace: 1,
+  crashLimit: 1,
+  loadLimit: 1,
+  resourceLimits: 1,
+  kernel: 1,
+} satisfies OptionNames<ThreadPoolOptions>
+
 /**
  * Runs jobs in threads of this process.
  *
@@ -209,6 +225,7 @@ export class ThreadPool implements AsyncDisposable {
   #takenBack = 0
 
   constructor(options: ThreadPoolOptions = {}) {
+    checkOptions(options, optionNames)
     const { clock } = options.kernel ?? systemKernel
     this.#limit = checkCount('threads', options.threads ?? availableParallelism())
     this.#maxQueue = checkCount('maxQueue', options.maxQueue ?? 1024, 0)

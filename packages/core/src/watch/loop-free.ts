@@ -1,6 +1,6 @@
 import { HeddleError } from '../errors.ts'
 import { startBeat } from '../kernel/beat.ts'
-import { checkDuration } from '../kernel/check.ts'
+import { checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { runBlamed } from './blame.ts'
 import { describeGap, GapLog, type LoopGap } from './gap-log.ts'
 import { LoopWatch } from './loop-watch.ts'
@@ -41,6 +41,10 @@ export interface LoopFreeOptions {
   readonly label?: string
 }
 
+const optionNames = {
+  label: 1,
+} satisfies OptionNames<LoopFreeOptions>
+
 /**
  * Runs `work` and fails when the event loop was blocked for longer than `limit` milliseconds
  * meanwhile, saying by whom. Returns the value of `work`.
@@ -59,6 +63,7 @@ export async function expectLoopFree<T>(
   work: () => T | PromiseLike<T>,
   options: LoopFreeOptions = {},
 ): Promise<T> {
+  checkOptions(options, optionNames)
   checkDuration('limit', limit)
   const gaps: LoopGap[] = []
   await using watch = new LoopWatch({ threshold: limit, interval: finestInterval, keep: 1 })

@@ -23,7 +23,7 @@
  * the one that runs when the threshold is passed takes the blame. Off the main thread there are no
  * stacks.
  */
-import { checkCount, checkDuration } from '../kernel/check.ts'
+import { checkCount, checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { startBeat, type Beat } from '../kernel/beat.ts'
 import type { HistogramSnapshot } from '../kernel/histogram.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
@@ -68,6 +68,14 @@ export interface LoopWatchStats {
 /** An answer that took longer than this was not taken at the moment of the question. */
 const promptAnswer = 50
 
+const optionNames = {
+  threshold: 1,
+  interval: 1,
+  keep: 1,
+  depth: 1,
+  kernel: 1,
+} satisfies OptionNames<LoopWatchOptions>
+
 /**
  * Watches the event loop of the main thread and says who blocks it.
  *
@@ -96,6 +104,7 @@ export class LoopWatch implements AsyncDisposable {
 
   /** @throws `HDL_BAD_OPTION` */
   constructor(options: LoopWatchOptions = {}) {
+    checkOptions(options, optionNames)
     this.#threshold = checkDuration('threshold', options.threshold ?? 100)
     this.#interval = checkCount(
       'interval',

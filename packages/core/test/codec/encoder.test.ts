@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { Decoder } from '../../src/codec/decoder.ts'
 import { Encoder } from '../../src/codec/encoder.ts'
@@ -25,7 +26,7 @@ test('plain data comes back as it was', () => {
       [{ an: 'object' }, [new Map(), new Set()]],
     ]),
     new Set([1, 'two', { three: 3 }, new Set([4])]),
-    [new Date(0), new Date(1_234_567_890_123), new Date(Number.NaN)],
+    [new Date(0), new Date(1_234_567_890_123)],
     [
       new Uint8Array(0),
       new Uint8Array([1, 2, 3]),
@@ -42,8 +43,18 @@ test('plain data comes back as it was', () => {
   }
 })
 
+test('a date that is not a time comes back as one', () => {
+  const [back] = decode(encode([new Date(Number.NaN)])) as [Date]
+  assert.ok(back instanceof Date && Number.isNaN(back.getTime()))
+})
+
+/** The assertions of Node 22 find every invalid date different from every other. */
+function hasInvalidDate(value: unknown): boolean {
+  return inspect(value, { depth: Infinity }).includes('Invalid Date')
+}
+
 test('property: plain data comes back as it was, however it is cut into steps', () => {
-  const anything = fc.anything({
+  const any = fc.anything({
     withBigInt: true,
     withDate: true,
     withMap: true,
@@ -53,6 +64,7 @@ test('property: plain data comes back as it was, however it is cut into steps', 
     withUnicodeString: true,
     maxDepth: 4,
   })
+  const anything = any.filter((value) => !hasInvalidDate(value))
   fc.assert(
     fc.property(anything, fc.integer({ min: 1, max: 500 }), (value, budget) => {
       assert.deepStrictEqual(decode(encode(value, budget), budget), value)

@@ -126,7 +126,7 @@ test('seed 000 problem 9: signal handlers in non-main thread are skipped with a 
   const source = `
     const { parentPort } = require('node:worker_threads')
     import(${JSON.stringify(new URL('../../src/control/signals.ts', import.meta.url).href)}).then(({ controlBySignals }) => {
-      using control = controlBySignals({ pause() {}, resume() {} })
+      const control = controlBySignals({ pause() {}, resume() {} })
       parentPort.postMessage({ active: control.active, reason: control.reason, listeners: process.listenerCount('SIGUSR1') })
     })`
   const worker = new Worker(source, { eval: true })

@@ -56,15 +56,16 @@ test('checkName() takes non-empty strings and shows what it got', () => {
 })
 
 test('checkOptions() takes known names only, and suggests one', () => {
-  const known = ['concurrency', 'retries']
-  checkOptions({}, known)
-  checkOptions({ retries: 1 }, known)
-  assert.throws(() => checkOptions({ concurency: 8 }, known), {
+  const known = { concurrency: 1, retries: 1 } as const
+  checkOptions<object>({}, known)
+  checkOptions<{ retries?: number; concurrency?: number }>({ retries: 1 }, known)
+  assert.throws(() => checkOptions<object>({ concurency: 8 }, known), {
     code: 'HDL_UNKNOWN_OPTION',
     message: 'There is no option "concurency". Did you mean "concurrency"?',
   })
   refuses(
-    () => checkOptions(null as never, known),
+    () => checkOptions<object>(null as never, known),
     'Option "options" is null, expected an object with options, or nothing.',
   )
+  assert.throws(() => checkOptions<object>({ toString: 1 }, known), { code: 'HDL_UNKNOWN_OPTION' })
 })

@@ -16,7 +16,7 @@
 import { hash } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { HeddleError, describe } from '../../errors.ts'
-import { checkCount, checkName } from '../../kernel/check.ts'
+import { checkCount, checkName, checkOptions, type OptionNames } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { formatVersion } from '../../codec/tags.ts'
@@ -65,6 +65,14 @@ interface Window {
   goOn: (() => void) | undefined
 }
 
+const optionNames = {
+  directory: 1,
+  namespace: 1,
+  maxBytes: 1,
+  durability: 1,
+  kernel: 1,
+} satisfies OptionNames<DiskTierOptions>
+
 class DiskTier implements CacheTier {
   readonly #clock: Clock
   readonly #data: DiskThreadData
@@ -78,6 +86,7 @@ class DiskTier implements CacheTier {
   #stats: TierStats
 
   constructor(options: DiskTierOptions) {
+    checkOptions(options, optionNames)
     this.#clock = (options.kernel ?? systemKernel).clock
     const { namespace } = options
     const suffix = hash('sha256', canonical(namespace), 'hex').slice(0, 16)

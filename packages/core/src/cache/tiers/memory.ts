@@ -1,5 +1,5 @@
 import { HeddleError } from '../../errors.ts'
-import { checkCount } from '../../kernel/check.ts'
+import { checkCount, checkOptions, type OptionNames } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { Slices } from '../../kernel/slices.ts'
@@ -14,6 +14,11 @@ export interface MemoryTierOptions {
 interface Stored extends TierEntry {
   readonly size: number
 }
+
+const optionNames = {
+  maxBytes: 1,
+  kernel: 1,
+} satisfies OptionNames<MemoryTierOptions>
 
 /**
  * Keeps entries in this process and loses them with it: for caches that need no persistence, and for
@@ -31,6 +36,7 @@ class MemoryTier implements CacheTier {
   #evicted = 0
 
   constructor(options: MemoryTierOptions) {
+    checkOptions(options, optionNames)
     this.#clock = (options.kernel ?? systemKernel).clock
     this.#maxBytes = checkCount('maxBytes', options.maxBytes ?? 256 * 2 ** 20)
   }
