@@ -1,7 +1,7 @@
 /**
  * The role of acknowledged jobs: what was promised to a caller and has no outcome yet.
  *
- *     acknowledging ──written──▶ queued ──▶ running ──▶ ending ──written──▶ ended
+ *     acknowledging ──written──▶ queued ──▶ running ──▶ ending | cancelling ──written──▶ ended
  *                                  ▲           │
  *                                  └── recall ─┘  its server died: interrupted, at most three times,
  *                                                 then set aside until an operator retries it
@@ -22,6 +22,7 @@ import { HeddleError, isError } from '../errors.ts'
 import { soon, type Clock } from '../kernel/clock.ts'
 import type { Committer } from './committer.ts'
 import type { Grant } from './database.ts'
+import type { Effects } from './mailbox.ts'
 import type { Ownership } from './ownership.ts'
 import { shardOf } from './shard-of.ts'
 
@@ -82,7 +83,7 @@ const readAgainAfter = 500
 
 interface Entry {
   readonly request: JobRequest
-  state: 'queued' | 'running' | 'ending'
+  state: 'queued' | 'running' | 'cancelling' | 'ending'
   interruptions: number
   controller: AbortController | undefined
 }
@@ -164,6 +165,30 @@ export class AcknowledgedJobs {
   resume(): void {
     this.#wakeUnsure()
     for (const shard of this.#shards.values()) this.#startReady(shard)
+  }
+
+  /**
+   * Ends a job as cancelled: aborts its attempt; the outcome is recorded by the rows. There are none when the
+   * job has an outcome already, or when one is being written. Undefined while the open jobs of its shard are
+   * being read.
+   */
+  cancel(handle: string): Effects<JobRow> | undefined {
+    const shard = this.#shards.get(this.#shardOf(handle))
+    if (shard?.isRead !== true) return undefined
+    const entry = shard.entries.get(handle)
+    if (entry === undefined || entry.state === 'ending') return { rows: [] }
+    entry.state = 'cancelling'
+    entry.controller?.abort(
+      new HeddleError('HDL_CANCELLED', {
+        what: handle,
+        source: 'user',
+        reason: 'a cancel was sent',
+      }),
+    )
+    return {
+      rows: [{ kind: 'job-ended', handle, outcome: 'cancelled' }],
+      written: () => shard.entries.delete(handle),
+    }
   }
 
   /** Whether nothing of the shard is under way here. */
@@ -274,11 +299,14 @@ export class AcknowledgedJobs {
     committer.write(shard.grant, [{ kind: 'job-started', handle }]).catch(() => undefined)
     try {
       const outcome = await runner.run(request, controller.signal)
+      // A cancel that came first has decided, whatever the attempt made of it.
+      if (controller.signal.aborted) return
       entry.state = 'ending'
       await this.#recordEnd(shard, handle, outcome)
       shard.entries.delete(handle)
     } catch {
-      // A runner rejects only when its signal aborted: the shard is lost, and its next owner runs the job again.
+      // A runner rejects only when its signal aborted: by a cancel, which records the outcome, or because the shard is
+      // lost, and its next owner runs the job again.
     }
   }
 

@@ -103,7 +103,7 @@ export class Ownership {
     if (this.#state === 'stopped') return
     this.#state = 'stopped'
     this.#timer?.cancel()
-    const grants = [...this.#held].map(([shard, epoch]) => ({ shard, epoch }))
+    const grants = [...this.grants()]
     this.#trustedUntil = -Infinity
     for (const grant of grants) this.#lose(grant.shard)
     if (grants.length === 0) return
@@ -120,6 +120,11 @@ export class Ownership {
   /** The epoch to write a shard with; undefined when this server does not own it, as far as it knows. */
   epochOf(shard: number): number | undefined {
     return this.#held.get(shard)
+  }
+
+  /** The shards that this server owns, as far as it knows. */
+  *grants(): IterableIterator<Grant> {
+    for (const [shard, epoch] of this.#held) yield { shard, epoch }
   }
 
   /** A commit was refused: another server has the shard. */

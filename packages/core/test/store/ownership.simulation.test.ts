@@ -26,6 +26,7 @@ const plants: readonly Plant[] = [
   'margin zero',
   'session not fenced',
   'start without trust',
+  'correctness depends on a wake',
 ]
 
 for (const plant of plants) {

@@ -12,7 +12,11 @@ import type {
   SessionId,
   ShardBatch,
 } from '../database.ts'
+import type { Mail, MailRow, Message } from '../mailbox.ts'
 import { shardOf } from '../shard-of.ts'
+
+/** The rows of all roles. */
+type StoreRow = JobRow | MailRow
 
 interface Shard {
   owner: ServerId | undefined
@@ -31,7 +35,7 @@ type Job = { -readonly [K in keyof OpenJob]: OpenJob[K] }
  * A database that lives as long as the process, for tests and for programs that need no second life.
  * Every call is carried out in one step.
  */
-export class MemoryDatabase implements Database<JobRow>, JobReads {
+export class MemoryDatabase implements Database<StoreRow>, JobReads, Mail {
   readonly #now: () => number
   readonly #shards: Shard[]
   /** When the lease of a server runs out. */
@@ -39,6 +43,7 @@ export class MemoryDatabase implements Database<JobRow>, JobReads {
   readonly #sessions = new Map<SessionId, Session>()
   readonly #claims = new Map<string, Claim>()
   readonly #jobs = new Map<string, Job>()
+  readonly #messages = new Map<string, Message>()
   readonly #outcomes = new Map<string, string>()
 
   constructor(now: () => number, shards: number) {
@@ -78,7 +83,7 @@ export class MemoryDatabase implements Database<JobRow>, JobReads {
   async commit(
     id: SessionId,
     number: number,
-    batches: readonly ShardBatch<JobRow>[],
+    batches: readonly ShardBatch<StoreRow>[],
   ): Promise<CommitAnswer> {
     const session = this.#sessions.get(id)
     if (session === undefined || session.fenced || session.last !== number - 1) {
@@ -109,6 +114,14 @@ export class MemoryDatabase implements Database<JobRow>, JobReads {
     return open
   }
 
+  async post(message: Message): Promise<void> {
+    if (!this.#messages.has(message.id)) this.#messages.set(message.id, message)
+  }
+
+  async messages(shards: readonly number[]): Promise<readonly Message[]> {
+    return [...this.#messages.values()].filter(({ shard }) => shards.includes(shard))
+  }
+
   /** The recorded outcome of a job; undefined while it has none. */
   outcomeOf(handle: string): string | undefined {
     return this.#outcomes.get(handle)
@@ -119,7 +132,7 @@ export class MemoryDatabase implements Database<JobRow>, JobReads {
     return this.#shards[shard]!.epoch === epoch
   }
 
-  #write(batch: ShardBatch<JobRow>): Refusal {
+  #write(batch: ShardBatch<StoreRow>): Refusal {
     if (!this.isCurrent(batch)) return { why: 'epoch' }
     for (const { space, name } of batch.claims) {
       const by = this.#claims.get(`${space} ${name}`)
@@ -130,7 +143,8 @@ export class MemoryDatabase implements Database<JobRow>, JobReads {
     return undefined
   }
 
-  protected apply(row: JobRow): void {
+  protected apply(row: StoreRow): void {
+    if (row.kind === 'message-taken') return void this.#messages.delete(row.id)
     const { handle } = row
     const job = this.#jobs.get(handle)
     switch (row.kind) {

@@ -7,6 +7,7 @@ import {
 } from '../../../src/store/acknowledged-jobs.ts'
 import { Committer } from '../../../src/store/committer.ts'
 import type { CommitAnswer, Grant, ShardBatch } from '../../../src/store/database.ts'
+import { Mailbox, type MailRow, type Message } from '../../../src/store/mailbox.ts'
 import { MemoryDatabase } from '../../../src/store/memory/memory-database.ts'
 import { Ownership } from '../../../src/store/ownership.ts'
 import { shardOf } from '../../../src/store/shard-of.ts'
@@ -20,6 +21,7 @@ export type Plant =
   | 'margin zero'
   | 'session not fenced'
   | 'start without trust'
+  | 'correctness depends on a wake'
 
 export interface SimulationOptions {
   readonly seed: number
@@ -34,6 +36,8 @@ const ttl = 6_000
 /** Remembers what was written and by which epoch, so that rules can be checked that no reader could check. */
 class WitnessedDatabase extends MemoryDatabase {
   readonly acknowledged = new Set<string>()
+  /** Messages that were not taken yet. */
+  readonly posted = new Set<string>()
   readonly written: number[] = []
   readonly #plant: Plant | undefined
   readonly #batches = new WeakSet<object>()
@@ -48,7 +52,10 @@ class WitnessedDatabase extends MemoryDatabase {
     return this.#plant === 'no epoch check' || super.isCurrent(grant)
   }
 
-  protected override apply(row: JobRow): void {
+  protected override apply(row: JobRow | MailRow): void {
+    if (row.kind === 'message-taken') {
+      if (!this.posted.delete(row.id)) this.violations.push(`M1: message ${row.id} was taken twice`)
+    }
     if (row.kind === 'job-acknowledged') {
       if (this.acknowledged.has(row.handle))
         this.violations.push(`C8: ${row.handle} was made twice`)
@@ -82,6 +89,11 @@ class WitnessedDatabase extends MemoryDatabase {
     this.written[shard] = Math.max(newest, epoch)
   }
 
+  override async post(message: Message): Promise<void> {
+    this.posted.add(message.id)
+    await super.post(message)
+  }
+
   override async fence(id: string): ReturnType<MemoryDatabase['fence']> {
     if (this.#plant !== 'session not fenced') return super.fence(id)
     return { last: 0, answer: [] }
@@ -93,8 +105,9 @@ export class SimulatedServer {
   readonly process: SimulatedProcess
   readonly link: Link
   readonly ownership: Ownership
-  readonly committer: Committer<JobRow>
+  readonly committer: Committer<JobRow | MailRow>
   readonly jobs: AcknowledgedJobs
+  readonly mailbox: Mailbox<JobRow>
   readonly versions: ReadonlySet<string>
   running = 0
 
@@ -125,7 +138,7 @@ export class SimulatedServer {
         mayRelease: (shard) => this.jobs.isIdle(shard),
       },
     })
-    this.committer = new Committer<JobRow>({
+    this.committer = new Committer<JobRow | MailRow>({
       server: id,
       kernel,
       mostRows: 16,
@@ -152,14 +165,23 @@ export class SimulatedServer {
         run: (job, signal) => cluster.runAttempt(this, job, signal),
       },
     })
+    this.mailbox = new Mailbox<JobRow>({
+      ownership: this.ownership,
+      committer: this.committer,
+      clock: this.process,
+      database: { messages: (given) => link.call(() => database.messages(given)) },
+      readEvery: plant === 'correctness depends on a wake' ? Infinity : 1_000,
+      deliver: ({ to }) => this.jobs.cancel(to),
+    })
     this.ownership.start()
+    this.mailbox.start()
   }
 
   async #commit(
     { database, plant }: Cluster,
     session: string,
     number: number,
-    batches: readonly ShardBatch<JobRow>[],
+    batches: readonly ShardBatch<JobRow | MailRow>[],
   ): Promise<CommitAnswer> {
     const answer = this.link.call(() => database.commit(session, number, batches))
     if (plant !== 'lost answer taken for success') return answer
@@ -178,6 +200,7 @@ export class Cluster {
   readonly #attempts = new Map<string, number>()
   isDeployed = false
   #started = 0
+  #messages = 0
 
   constructor({ seed, plant }: SimulationOptions) {
     this.world = new World(seed)
@@ -259,6 +282,19 @@ export class Cluster {
     })
   }
 
+  /** A caller cancels a job by a message; half of the wakes are lost. */
+  cancel(): void {
+    const { world } = this
+    const request = this.requests[world.pick(this.requests.length)]
+    if (request === undefined) return
+    const { handle } = request
+    const id = `cancel-${handle}-${++this.#messages}`
+    void this.database.post({ id, shard: shardOf(handle, shards), kind: 'cancel', to: handle })
+    for (const { process, mailbox } of this.alive) {
+      if (world.chance(0.5)) process.receive(() => mailbox.wake())
+    }
+  }
+
   /** What must hold at every moment. */
   check(): void {
     const [violation] = this.database.violations
@@ -280,6 +316,8 @@ export class Cluster {
     const aside = new Set(
       this.alive.flatMap(({ jobs }) => jobs.setAside().map((job) => job.handle)),
     )
+    const [left] = this.database.posted
+    if (left !== undefined) assert.fail(`C7: message ${left} was never taken`)
     for (const { handle } of this.requests) {
       assert.ok(this.promised.has(handle), `C7: the caller of ${handle} has no answer`)
       const outcome = this.database.outcomeOf(handle)
@@ -299,6 +337,9 @@ export async function simulate(options: SimulationOptions): Promise<Cluster> {
   await world.run(3_000, check)
   for (let count = 0; count < 25; count++) {
     world.after(world.between(0, faultsFor), () => cluster.submit())
+  }
+  for (let count = 0; count < 8; count++) {
+    world.after(world.between(0, faultsFor), () => cluster.cancel())
   }
   for (let count = 0; count < 6; count++) {
     world.after(world.between(0, faultsFor), () => strike(cluster))
