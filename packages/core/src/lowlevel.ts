@@ -13,7 +13,7 @@ export { KeyedMutex, KeyedRwLock, type KeyedStats } from './sync/keyed.ts'
 export { Mutex, type LockOptions, type MutexStats } from './sync/mutex.ts'
 export type { SyncOptions } from './sync/options.ts'
 export type { Permit } from './sync/permit.ts'
-export type { AgingOptions, PriorityOptions } from './sync/priority.ts'
+export type { AgingOptions, PriorityOptions } from './kernel/rank.ts'
 export {
   Queue,
   type PutOptions,

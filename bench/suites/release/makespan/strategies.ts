@@ -21,8 +21,8 @@ export function byStages(model: ReleaseModel, graph: Graph): Promise<number> {
 
 /** The same stages, where builds and uploads together are no more than the others may do at once. */
 export function byStagesInOnePool(model: ReleaseModel, graph: Graph): Promise<number> {
-  const inSlots = ({ cpu = 0, upload = 0 }: Needs): Needs => ({ slot: cpu + upload })
-  return playStages(model, graph, inSlots, { concurrency })
+  const inOnePool = ({ cpu = 0, upload = 0 }: Needs): Needs => ({ loop: cpu + upload })
+  return playStages(model, graph, inOnePool, { concurrency })
 }
 
 type Needs = Readonly<Record<string, number>>
@@ -35,7 +35,7 @@ function playStages(
 ): Promise<number> {
   const nodes = Array.from(graph.nodes(), ({ name, after, job }): Node => [
     name,
-    { after, needs: needsOf(job.needs ?? {}) },
+    { after, needs: needsOf((job.needs ?? {}) as Needs) },
   ])
   return play(model, nodes, options, async (node, work) => {
     const parts = partsOf(node)

@@ -249,9 +249,10 @@ export class LiveReporter implements Reporter {
   }
 }
 
-/** Who holds the slots is on the screen already: they are what runs. */
+/** Which nodes hold the permits of the whole run is on the screen already: those that run. */
 function whyWaiting(explanation: Explanation): string {
   const { why, text } = explanation
-  if (why !== 'permits' || explanation.resource !== 'slot') return text
-  return `ready; ${explanation.capacity === 1 ? 'the slot is' : `all ${explanation.capacity} slots are`} taken`
+  if (why !== 'permits' || explanation.resource !== 'concurrency') return text
+  const { capacity } = explanation
+  return `ready; ${capacity === 1 ? 'one job runs at a time' : `all ${capacity} permits are in use`}`
 }

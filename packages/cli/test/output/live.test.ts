@@ -176,14 +176,20 @@ test('why nodes wait is asked for the next ones, not more often than needed', as
   reporter[Symbol.dispose]()
 })
 
-test('slots that are taken are not listed: they are what runs', async () => {
+test('holders of the concurrency are not listed: they are what runs', async () => {
   const { clock, reporter, shown } = open(['a'])
   const scheduler = {
-    explain: () => ({ why: 'permits', resource: 'slot', capacity: 5, holders: [], text: 'x' }),
+    explain: () => ({
+      why: 'permits',
+      resource: 'concurrency',
+      capacity: 5,
+      holders: [],
+      text: 'x',
+    }),
   }
   reporter.started({ scheduler } as unknown as Run)
   await clock.advance(80)
-  assert.match(shown(), /ready; all 5 slots are taken/)
+  assert.match(shown(), /ready; all 5 permits are in use/)
   reporter[Symbol.dispose]()
 })
 

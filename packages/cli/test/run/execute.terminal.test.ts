@@ -36,7 +36,7 @@ test(
     using terminal = open(stage, framed(`${staged} --concurrency 1 -- first second third:first`))
     await stage.started('first')
     await terminal.see(
-      /running[^]*● first {3}loop[^]*◌ second {2}ready; the slot is taken[^]*○ third {3}waits for "first" \(running/,
+      /running[^]*● first {3}loop[^]*◌ second {2}ready; one job runs at a time[^]*○ third {3}waits for "first" \(running/,
     )
     terminal.type('p')
     await terminal.see(/PAUSED[^]*r resume/)

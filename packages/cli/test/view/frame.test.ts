@@ -76,7 +76,7 @@ test('a frame shows trouble, the past, the present and the future of the run', (
   const lines = show(model, {
     remaining: 65_000,
     waiting: [
-      { row: model.get('parse')!, text: 'ready; all 2 slots are taken' },
+      { row: model.get('parse')!, text: 'ready; all 2 permits are in use' },
       { row: model.get('test')!, text: 'waits for "build" (running 12.4 s)' },
     ],
     gap: { ms: 212, blame: 'job "parse" at jobs.ts:12:5' },
@@ -89,7 +89,7 @@ test('a frame shows trouble, the past, the present and the future of the run', (
     '✓ fetch   1.2 s',
     '● build   loop    12 s',
     '↻ upload  attempt 2 of 3 in 3 s · connection reset',
-    '◌ parse   ready; all 2 slots are taken',
+    '◌ parse   ready; all 2 permits are in use',
     '○ test    waits for "build" (running 12.4 s)',
     '! the event loop stood still for 212 ms: job "parse" at jobs.ts…',
     'p pause  q cancel  f filter: all  a all  l log  ? help',

@@ -1,5 +1,5 @@
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
-import { before, rankOf, type Ranked } from '../sync/priority.ts'
+import { before, rankOf, type Ranked } from '../kernel/rank.ts'
 
 /** Implemented by what is stored in {@link Buckets}, which owns `priority`, `rank` and the links. */
 export interface Prioritised<T> extends ListItem<T>, Ranked {
@@ -14,7 +14,7 @@ export interface Prioritised<T> extends ListItem<T>, Ranked {
 /**
  * FIFO inside a priority, O(1) insertion and removal.
  *
- * The order is that of `sync/priority.ts`: a rank that never changes while an item waits. Inside a
+ * The order is that of `kernel/rank.ts`: a rank that never changes while an item waits. Inside a
  * bucket it only grows towards the tail, so the heads of the buckets are all there is to look at.
  *
  *  B1  Items of one priority are in the order in which they arrived, also those that were moved.

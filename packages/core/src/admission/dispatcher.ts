@@ -38,7 +38,7 @@ import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { sliceBudget } from '../kernel/slices.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { checkPriority } from '../sync/priority.ts'
+import { checkPriority } from '../kernel/rank.ts'
 import { noOutcomes, outcomeOf, type Outcome, type OutcomeCounts } from '../registry/outcomes.ts'
 import { Pools, type Holding, type PoolOptions, type PoolStats } from './pools.ts'
 import {

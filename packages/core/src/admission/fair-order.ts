@@ -26,7 +26,7 @@
 
 import type { Needs } from '../graph/job.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
-import { before, priorityCount } from '../sync/priority.ts'
+import { before, priorityCount } from '../kernel/rank.ts'
 import { Buckets, type Prioritised } from './buckets.ts'
 
 /** Somebody who shares the queue with others. */

@@ -2,7 +2,7 @@ import { HeddleError } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { checkCount } from '../kernel/check.ts'
 import { suggest } from '../kernel/suggest.ts'
-import { urgentPriority } from '../sync/priority.ts'
+import { urgentPriority } from '../kernel/rank.ts'
 
 /** How many permits of a kind there are. */
 export interface PoolOptions {
@@ -97,7 +97,7 @@ export class Pools {
    * will ever be.
    */
   check(what: string, needs: Needs, priority: number): void {
-    for (const [name, count] of Object.entries(needs)) {
+    for (const [name, count] of Object.entries(needs as Readonly<Record<string, number>>)) {
       const pool = this.#pools.get(name)
       if (pool === undefined) throw this.#unknown(name)
       checkCount(`needs.${name}`, count, 0)
@@ -121,7 +121,7 @@ export class Pools {
     const parts: Part[] = []
     const urgent = priority === urgentPriority
     for (const pool of this.#pools.values()) {
-      const count = needs[pool.name] ?? 0
+      const count = (needs[pool.name] ?? 0) as number
       if (count === 0) continue
       const general = Math.min(count, pool.leftGeneral)
       const reserved = count - general

@@ -38,7 +38,7 @@ import {
   priorityCount,
   type AgingOptions,
   type PriorityOptions,
-} from '../sync/priority.ts'
+} from '../kernel/rank.ts'
 import { DrainRate, RetryAfter, type RetryAfterOptions } from './drain-rate.ts'
 import { FairOrder, Tenant, type Orderable } from './fair-order.ts'
 import { sixLevels, threeLevels, type Load, type LoadLevels } from './load-levels.ts'

@@ -60,7 +60,7 @@ const optionNames = {
 } satisfies OptionNames<JobOptions>
 
 /** Permits by resource name. `{}` takes none: for waiting that should cost no slot. */
-export type Needs = Readonly<Record<string, number>>
+export type Needs = Readonly<Record<string, number | string>>
 
 /** A named, typed unit of work. Made by {@link job}. */
 export interface Job<I = unknown, O = unknown> extends JobOptions {

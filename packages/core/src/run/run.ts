@@ -34,6 +34,7 @@ const optionNames = {
   retryBaseDelay: 1,
   timeout: 1,
   resources: 1,
+  capacity: 1,
   aging: 1,
   cancelGrace: 1,
   abortGrace: 1,
@@ -299,8 +300,10 @@ function whatIsSet({ retries, timeout, needs, priority }: Limits): Limits {
 }
 
 /** The limits as the journal keeps them: without functions and clocks. */
-function plainLimits(limits: SchedulerOptions): Omit<SchedulerOptions, 'kernel' | 'observer'> {
-  const { kernel: _kernel, observer: _observer, ...plain } = limits
+function plainLimits(
+  limits: SchedulerOptions,
+): Omit<SchedulerOptions, 'kernel' | 'observer' | 'capacity'> {
+  const { kernel: _kernel, observer: _observer, capacity: _capacity, ...plain } = limits
   return plain
 }
 

@@ -1,7 +1,7 @@
+import type { Lanes, Shortage } from '../capacity/lanes.ts'
 import type { NodeAttempt } from './attempt.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { RunState } from './events.ts'
-import type { Lanes } from './lanes.ts'
 import { ready, retrying, running, suspended, waiting, type Node, type NodeState } from './node.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -29,10 +29,16 @@ export type Explanation = {
   | { readonly why: 'run-state'; readonly run: RunState }
   | {
       readonly why: 'permits'
+      /** `concurrency`, a place, or a name in `resources`. */
       readonly resource: string
+      /** With a limit for each key: which key. */
+      readonly key?: string
       readonly capacity: number
+      readonly used: number
+      /** Nodes of this run that hold some of it. */
       readonly holders: readonly string[]
     }
+  | { readonly why: 'rate'; readonly resource: string; readonly ms: number }
   | { readonly why: 'turn'; readonly ahead: number }
 )
 
@@ -40,7 +46,7 @@ interface View {
   readonly now: number
   readonly state: RunState
   readonly attempts: Iterable<NodeAttempt>
-  readonly lanes: Lanes
+  readonly lanes: Lanes<Node>
   readonly graph: Dependencies
   readonly timeline: Timeline
   readonly retryAt: number | undefined
@@ -127,30 +133,66 @@ function unfinished(node: Node, graph: Dependencies): Unfinished {
   return { open: Iterator.from(found).take(listed).toArray(), total: found.size }
 }
 
-function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'turn'> {
+function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'rate' | 'turn'> {
   if (view.state !== 'running') {
     const text = view.state === 'paused' ? 'the run is paused' : `the run is ${view.state}`
     return { why: 'run-state', run: view.state, text }
   }
-  const missing = node.lane.missing
-  if (missing !== undefined) {
-    const holders: string[] = []
-    for (const { entry: other, suspension } of view.attempts) {
-      if (suspension !== undefined) continue
-      if (other.lane.claims.some((claim) => claim.resource === missing)) holders.push(other.name)
+  const shortage = view.lanes.shortageOf(node)
+  if (shortage?.kind === 'rate') {
+    const { resource, ms } = shortage
+    return {
+      why: 'rate',
+      resource,
+      ms,
+      text: `rate ${resource}: next in ${seconds(Math.ceil(ms))}`,
     }
-    const first = holders.slice(0, named).map((name) => `"${name}"`)
-    const text = `waits for "${missing.name}" (${missing.capacity}), held by ${shortList(first, holders.length)}`
-    return { why: 'permits', resource: missing.name, capacity: missing.capacity, holders, text }
   }
+  if (shortage !== undefined) return explainPermits(shortage, view)
   const ahead = view.lanes.countBefore(node)
   return { why: 'turn', ahead, text: `is next, ${ahead} before it` }
+}
+
+function explainPermits(
+  shortage: Extract<Shortage, { kind: 'permits' }>,
+  view: View,
+): Part<'permits'> {
+  const { resource, key, count, capacity, used, isShared } = shortage
+  const holders: string[] = []
+  for (const { entry, suspension } of view.attempts) {
+    if (suspension === undefined && holds(entry, shortage)) holders.push(entry.name)
+  }
+  const first = holders.slice(0, named).map((name) => `"${name}"`)
+  const others = isShared && used > holders.length ? ' and other runs' : ''
+  const by =
+    holders.length === 0 && isShared ? 'other runs' : shortList(first, holders.length) + others
+  const what = key === undefined ? resource : `${resource} ${key}`
+  const wanted = count > 1 ? `, needs ${count}` : ''
+  return {
+    why: 'permits',
+    resource,
+    ...(key !== undefined && { key }),
+    capacity,
+    used,
+    holders,
+    text: `${what}: ${used} of ${capacity} in use by ${by}${wanted}`,
+  }
+}
+
+function holds(
+  { lane }: Node,
+  { resource, key }: { resource: string; key: string | undefined },
+): boolean {
+  if (resource === 'concurrency') return lane.total > 0
+  return lane.claims.some(
+    ({ view, count }) => count > 0 && view.name === resource && view.key === key,
+  )
 }
 
 /** The first ones of `total`. */
 function shortList(first: readonly string[], total: number): string {
   const more = total - first.length
-  const list = first.join(', ') || 'nobody'
+  const list = first.join(', ') || 'none'
   return more > 0 ? `${list} and ${more} more` : list
 }
 

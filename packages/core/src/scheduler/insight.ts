@@ -1,10 +1,12 @@
+import type { Lane } from '../capacity/lane.ts'
+import type { Lanes } from '../capacity/lanes.ts'
+import type { Concurrency } from '../capacity/resources.ts'
 import { HeddleError } from '../errors.ts'
 import { checkCount } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { Resource } from './lanes.ts'
 import { failed, succeeded, type Node } from './node.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -26,7 +28,7 @@ export interface CriticalPath {
 }
 
 export interface WhatIfOptions {
-  readonly concurrency?: number
+  readonly concurrency?: Concurrency
   readonly resources?: Readonly<Record<string, number>>
 }
 
@@ -45,6 +47,8 @@ export interface Ran {
   durationOf(node: number): number
   /** Those of its dependencies that ran: smaller numbers. */
   dependenciesOf(node: number): readonly number[]
+  /** Longest path from a root. From those that ran when absent. */
+  depthOf?(node: number): number
 }
 
 /** A scheduler, as far as its past is concerned. */
@@ -90,6 +94,7 @@ async function ranIn({ graph, timeline, nodes }: Past, slices: Slices): Promise<
   return {
     count,
     nodeAt,
+    depthOf: (node) => nodeAt(node).depth,
     nameOf: (node) => nodeAt(node).name,
     find: (name) => {
       const node = nodes.get(name)
@@ -172,57 +177,126 @@ class Simulated implements HeapItem {
   }
 }
 
-/** Ready nodes of one lane in the simulation. A cursor instead of shift(), which is O(n) on long arrays. */
+/** A node that is ready in the simulation. */
+class Ready implements HeapItem {
+  heapIndex = -1
+  readonly node: number
+  readonly depth: number
+  readonly order: number
+
+  constructor(node: number, depth: number, order: number) {
+    this.node = node
+    this.depth = depth
+    this.order = order
+  }
+}
+
+/** As the scheduler inside a priority: deeper first, then first come. */
+function goesBefore(a: Ready, b: Ready): boolean {
+  return a.depth > b.depth || (a.depth === b.depth && a.order < b.order)
+}
+
+/** Ready nodes of one lane in the simulation. */
 interface Waiting {
   readonly lane: Claiming
-  readonly nodes: number[]
-  position: number
+  readonly nodes: IndexedHeap<Ready>
+}
+
+/** A limit of the simulation. Two of equal names, for instance of two keys, are two objects. */
+export interface Limit {
+  readonly name: string
 }
 
 /** A lane, as far as the simulation needs one: nodes that take the same permits. */
 export interface Claiming {
-  readonly claims: readonly { readonly resource: Resource; readonly count: number }[]
+  readonly claims: readonly { readonly resource: Limit; readonly count: number }[]
 }
 
-/** Plays the run again with other limits: same durations, same order of service, no waiting for real. */
+/**
+ * Plays the run again with other limits: same durations, same order of service, no waiting for real. Rates and
+ * the limits of the process are left out.
+ */
 export async function whatIf(
   past: Past,
-  resources: ReadonlyMap<string, Resource>,
+  lanes: Lanes<Node>,
   limits: WhatIfOptions,
   clock: Clock,
 ): Promise<Forecast> {
-  const permits = new Map<Resource, number>()
-  for (const resource of resources.values()) {
-    const { name, capacity } = resource
-    const option = name === 'slot' ? 'concurrency' : `resources.${name}`
-    const wanted = (name === 'slot' ? limits.concurrency : limits.resources?.[name]) ?? capacity
-    permits.set(resource, checkCount(option, wanted, 1, true))
+  const permits = new Map<Limit, number>()
+  const claiming = new Map<Lane<Node>, Claiming>()
+  const known = new Map<object, Limit>()
+  const limitFor = (meter: object, name: string, capacity: number): Limit => {
+    let limit = known.get(meter)
+    if (limit === undefined) {
+      known.set(meter, (limit = { name }))
+      const option = isPlaceLimit(name) ? 'concurrency' : `resources.${name}`
+      permits.set(limit, checkCount(option, wantedOf(limits, name) ?? capacity, 1, true))
+    }
+    return limit
   }
+  const laneOf = ({ lane }: Node): Claiming => {
+    let found = claiming.get(lane)
+    if (found === undefined) {
+      const claims = lanes.permitsOf(lane).map(({ permits: meter, name, count }) => ({
+        resource: limitFor(meter, name, meter.capacity),
+        count,
+      }))
+      claiming.set(lane, (found = { claims }))
+    }
+    return found
+  }
+  checkConcurrency(limits.concurrency)
   const slices = new Slices(clock)
   const ran = await ranIn(past, slices)
-  return simulate(ran, (node) => ran.nodeAt(node).lane, permits, slices)
+  return simulate(ran, (node) => laneOf(ran.nodeAt(node)), permits, slices)
+}
+
+function isPlaceLimit(name: string): boolean {
+  return name === 'concurrency' || name === 'loop' || name === 'thread' || name === 'fleet'
+}
+
+function checkConcurrency(concurrency: Concurrency | undefined): void {
+  if (concurrency === undefined) return
+  const limits = typeof concurrency === 'object' ? Object.values(concurrency) : [concurrency]
+  for (const limit of limits) checkCount('concurrency', limit, 1, true)
+}
+
+/** One number replaces limits of places, and the other way round. Undefined: as it was. */
+function wantedOf({ concurrency, resources }: WhatIfOptions, name: string): number | undefined {
+  if (!isPlaceLimit(name)) return resources?.[name]
+  if (concurrency === undefined) return undefined
+  const isTotal = name === 'concurrency'
+  if (typeof concurrency !== 'object') return isTotal ? concurrency : Infinity
+  return isTotal ? Infinity : (concurrency[name as 'loop' | 'thread' | 'fleet'] ?? Infinity)
 }
 
 /** Plays what ran with these permits. */
 export async function simulate(
   ran: Ran,
   laneOf: (node: number) => Claiming,
-  permits: ReadonlyMap<Resource, number>,
+  permits: ReadonlyMap<Limit, number>,
   slices: Slices,
 ): Promise<Forecast> {
-  const free = new Map(permits)
+  /** In use. Limits become known with the first lane that claims them. */
+  const used = new Map<Limit, number>()
+  const freeOf = (limit: Limit): number => permits.get(limit)! - (used.get(limit) ?? 0)
   const remaining = new Int32Array(ran.count)
   const dependents: (number[] | undefined)[] = []
   const lanes = new Map<Claiming, Waiting>()
+  const depths = new Int32Array(ran.count)
+  let readied = 0
   const becomeReady = (node: number): void => {
     const lane = laneOf(node)
-    const waiting = lanes.get(lane)
-    if (waiting === undefined) lanes.set(lane, { lane, nodes: [node], position: 0 })
-    else waiting.nodes.push(node)
+    let waiting = lanes.get(lane)
+    if (waiting === undefined) {
+      lanes.set(lane, (waiting = { lane, nodes: new IndexedHeap(goesBefore) }))
+    }
+    waiting.nodes.push(new Ready(node, depths[node]!, readied++))
   }
   for (let node = 0; node < ran.count; node++) {
     const dependencies = ran.dependenciesOf(node)
     remaining[node] = dependencies.length
+    depths[node] = ran.depthOf?.(node) ?? 1 + deepest(dependencies, depths)
     dependents.push(undefined)
     if (dependencies.length === 0) becomeReady(node)
     for (const dependency of dependencies) (dependents[dependency] ??= []).push(node)
@@ -235,20 +309,17 @@ export async function simulate(
   let started = 0
   const charge = (lane: Claiming, sign: 1 | -1): void => {
     for (const { resource, count } of lane.claims) {
-      free.set(resource, free.get(resource)! - sign * count)
+      used.set(resource, (used.get(resource) ?? 0) + sign * count)
     }
   }
   const missing = (lane: Claiming): Claiming['claims'][number] | undefined =>
-    lane.claims.find(({ resource, count }) => free.get(resource)! < count)
+    lane.claims.find(({ resource, count }) => freeOf(resource) < count)
   for (let now = 0; ;) {
-    for (const waiting of lanes.values()) {
-      const { lane } = waiting
-      while (waiting.position < waiting.nodes.length && missing(lane) === undefined) {
-        const node = waiting.nodes[waiting.position++]!
-        charge(lane, 1)
-        running.push(new Simulated(node, now + ran.durationOf(node), started++))
-        if (slices.due) await slices.next()
-      }
+    for (let next = first(lanes.values(), missing); next; next = first(lanes.values(), missing)) {
+      const { node } = next.nodes.pop()!
+      charge(next.lane, 1)
+      running.push(new Simulated(node, now + ran.durationOf(node), started++))
+      if (slices.due) await slices.next()
     }
     const ended = running.pop()
     if (ended === undefined) {
@@ -264,14 +335,32 @@ export async function simulate(
   }
 }
 
+function deepest(nodes: readonly number[], depths: Int32Array): number {
+  return nodes.reduce((most, node) => Math.max(most, depths[node]!), -1)
+}
+
+/** The lane whose head goes next, of those that lack nothing. */
+function first(
+  lanes: Iterable<Waiting>,
+  missing: (lane: Claiming) => unknown,
+): Waiting | undefined {
+  let best: Waiting | undefined
+  for (const waiting of lanes) {
+    const head = waiting.nodes.peek()
+    if (head === undefined || missing(waiting.lane) !== undefined) continue
+    if (best === undefined || goesBefore(head, best.nodes.peek()!)) best = waiting
+  }
+  return best
+}
+
 /** Nothing runs: what still waits needs more permits than there are. */
 function refuseTooFew(
   lanes: Iterable<Waiting>,
   missing: (lane: Claiming) => Claiming['claims'][number] | undefined,
-  permits: ReadonlyMap<Resource, number>,
+  permits: ReadonlyMap<Limit, number>,
 ): void {
-  for (const { lane, nodes, position } of lanes) {
-    const claim = position < nodes.length ? missing(lane) : undefined
+  for (const { lane, nodes } of lanes) {
+    const claim = nodes.size > 0 ? missing(lane) : undefined
     if (claim === undefined) continue
     throw new HeddleError('HDL_WOULD_DEADLOCK', {
       what: `A node that needs "${claim.resource.name}"`,

@@ -1,8 +1,7 @@
 import type { Attemptable, AttemptLimits } from '../attempts/attempt.ts'
+import type { Entry, Lane } from '../capacity/lane.ts'
 import { HeddleError } from '../errors.ts'
-import type { ListItem } from '../kernel/linked-list.ts'
 import type { NodeAttempt } from './attempt.ts'
-import type { Lane } from './lanes.ts'
 
 /**
  * The life of a node.
@@ -76,11 +75,11 @@ export interface Trouble {
 
 const noErrors: readonly unknown[] = []
 
-export class Node implements Attemptable, ListItem<Node> {
+export class Node implements Attemptable, Entry<Node> {
   /** Position in order of addition: index into the columns. */
   readonly index: number
   readonly name: string
-  readonly lane: Lane
+  lane: Lane<Node>
   readonly limits: AttemptLimits
   state: number = waiting
   attempt = 0
@@ -89,12 +88,15 @@ export class Node implements Attemptable, ListItem<Node> {
   #trouble: Trouble | undefined
   /** Order of becoming ready: what FIFO across lanes goes by. */
   readyOrder = 0
+  /** Longest path from a root: known when it is added, unless it names what is added later. */
+  depth = 0
+  held: readonly number[] | undefined
   // Where it stands in its lane while it is ready.
   list: object | undefined
   previous: Node | undefined
   next: Node | undefined
 
-  constructor(index: number, name: string, lane: Lane, limits: AttemptLimits) {
+  constructor(index: number, name: string, lane: Lane<Node>, limits: AttemptLimits) {
     this.index = index
     this.name = name
     this.lane = lane

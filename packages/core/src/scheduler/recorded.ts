@@ -9,9 +9,9 @@ import {
   type Claiming,
   type CriticalPath,
   type Forecast,
+  type Limit,
   type Ran,
 } from './insight.ts'
-import type { Resource } from './lanes.ts'
 
 /** When a node ran. */
 export interface TimedNode {
@@ -112,7 +112,7 @@ export async function criticalPathOf(
 }
 
 /**
- * How long these nodes take with so many slots, in the order in which they started.
+ * How long these nodes take with so many at once, in the order in which they started.
  *
  * *Cancellation*: none; the work is bounded by the number of nodes and yields to I/O.
  */
@@ -122,8 +122,8 @@ export async function forecastOf(
   clock: Clock = systemClock,
 ): Promise<Forecast> {
   checkCount('concurrency', concurrency, 1, true)
-  const slot: Resource = { name: 'slot', capacity: concurrency, used: 0 }
-  const lane: Claiming = { claims: [{ resource: slot, count: 1 }] }
+  const total: Limit = { name: 'concurrency' }
+  const lane: Claiming = { claims: [{ resource: total, count: 1 }] }
   const slices = new Slices(clock)
-  return simulate(await ranOf(nodes, slices), () => lane, new Map([[slot, concurrency]]), slices)
+  return simulate(await ranOf(nodes, slices), () => lane, new Map([[total, concurrency]]), slices)
 }

@@ -1,12 +1,10 @@
 import type { AttemptLimits } from '../attempts/attempt.ts'
-import {
-  AttemptRunner,
-  attemptDefaults,
-  type AttemptHost,
-  type WaitingRoom,
-} from '../attempts/runner.ts'
+import { AttemptRunner, attemptDefaults, type AttemptHost } from '../attempts/runner.ts'
+import { processCapacity, type Capacity } from '../capacity/capacity.ts'
+import { Lanes, type PlacePermits } from '../capacity/lanes.ts'
+import type { Concurrency, Resources } from '../capacity/resources.ts'
 import { HeddleError, cancelled as cancelledError, type CancelSource } from '../errors.ts'
-import type { Needs } from '../graph/job.ts'
+import type { Needs, PlaceName } from '../graph/job.ts'
 import {
   checkCount,
   checkDuration,
@@ -36,7 +34,6 @@ import {
   type Past,
   type WhatIfOptions,
 } from './insight.ts'
-import { Lanes } from './lanes.ts'
 import {
   Node,
   blocked,
@@ -91,16 +88,21 @@ import { Timeline } from './timeline.ts'
  */
 
 export interface SchedulerOptions {
-  /** How many nodes run at once. Default 5. `Infinity` for no limit. */
-  readonly concurrency?: number
+  /** How many nodes run at once: over all places, or `{ loop, thread, fleet }` at each. Default 5. `Infinity` for no limit. */
+  readonly concurrency?: Concurrency
   /** How often a failed attempt is tried again. Default 0. */
   readonly retries?: number
   /** Milliseconds: attempt n waits uniform(0, min(retryBaseDelay * 2^n, 60 s)). Default 1,000. */
   readonly retryBaseDelay?: number
   /** Milliseconds one attempt may take, from its start; queueing and back-off do not count. Default 600,000. */
   readonly timeout?: number
-  /** Permits besides slots, by name, for nodes that say what they `need`. */
-  readonly resources?: Readonly<Record<string, number>>
+  /**
+   * What nodes may `need` besides their place, by name: a number of permits, a rate `{ limit, per }`, or a
+   * limit for each key `{ each }`. They hold for this run; those of `capacity` hold for the process.
+   */
+  readonly resources?: Resources
+  /** The permits of the process that this run counts in as well. Those of this process when absent. */
+  readonly capacity?: Capacity
   /** Milliseconds of waiting that raise a ready node by one priority. Default 30,000. */
   readonly aging?: number
   /** A dependency that was never added is refused (`error`, the default) or taken as satisfied (`ignore`). */
@@ -124,6 +126,7 @@ const optionNames = {
   retryBaseDelay: 1,
   timeout: 1,
   resources: 1,
+  capacity: 1,
   aging: 1,
   unknown: 1,
   allowCycles: 1,
@@ -137,8 +140,14 @@ const optionNames = {
 export interface AddOptions {
   /** Names that must succeed first. They may be added later, as long as the run has not started. */
   readonly after?: readonly string[]
-  /** Permits it takes while it runs. One `slot` when absent; `{}` takes none. */
-  readonly needs?: Needs
+  /**
+   * What it takes while it runs, besides one permit of its place: `{ db: 1, tenant: 'acme' }`. Its own place
+   * among them says how many of that: `{ loop: 0 }` for a node that only waits. A function is asked when the
+   * node becomes ready, before each attempt.
+   */
+  readonly needs?: Needs | NeedsFunction
+  /** Where it runs: which permits it takes. `loop` when absent. */
+  readonly place?: PlaceName | PlacePermits
   /** 0 is first, 9 is last. Default 1. */
   readonly priority?: number
   readonly retries?: number
@@ -152,12 +161,18 @@ export interface AddOptions {
 const addOptionNames = {
   after: 1,
   needs: 1,
+  place: 1,
   priority: 1,
   retries: 1,
   timeout: 1,
   done: 1,
   value: 1,
 } satisfies OptionNames<AddOptions>
+
+/** Says what a node needs, from the results of its dependencies. */
+export type NeedsFunction = (
+  resultOf: (name: string) => unknown,
+) => Needs | undefined | PromiseLike<Needs | undefined>
 
 export interface RemoveOptions {
   /**
@@ -210,7 +225,11 @@ export class Scheduler {
   readonly #allowCycles: boolean
 
   readonly #nodes = new Map<string, Node>()
-  readonly #lanes: Lanes
+  readonly #lanes: Lanes<Node>
+  /** Nodes that say what they need when they become ready. */
+  readonly #needsOf = new Map<Node, NeedsFunction>()
+  /** What such a function threw, until the attempt that fails by it. */
+  readonly #needsFailures = new Map<Node, unknown>()
   readonly #timeline = new Timeline()
   readonly #observers: Observers
   readonly #result = new ResultBuilder()
@@ -247,14 +266,18 @@ export class Scheduler {
     this.#unknown = checkWord('unknown', options.unknown ?? 'error', ['error', 'ignore'])
     this.#allowCycles = options.allowCycles ?? false
     this.#open = options.keepOpen ?? false
-    this.#lanes = new Lanes({
+    this.#lanes = new Lanes<Node>({
+      capacity: options.capacity ?? processCapacity(),
+      clock: this.#clock,
       concurrency: options.concurrency ?? 5,
       resources: options.resources ?? {},
       aging: checkDuration('aging', options.aging ?? 30_000),
+      sinceOf: (node) => this.#timeline.readyAt(node.index),
+      onRoom: () => this.#pumpSoon(),
     })
     this.#observers = new Observers(options.observer === undefined ? [] : [options.observer])
     const { retryBaseDelay, abortGrace } = attemptDefaults
-    this.#attempts = new AttemptRunner(this.#room(), this.#attemptHost(), {
+    this.#attempts = new AttemptRunner(this.#lanes, this.#attemptHost(), {
       kernel,
       retryBaseDelay: checkDuration('retryBaseDelay', options.retryBaseDelay ?? retryBaseDelay),
       abortGrace: checkDuration('abortGrace', options.abortGrace ?? abortGrace),
@@ -280,7 +303,10 @@ export class Scheduler {
             retries: checkCount('retries', options.retries ?? this.#limits.retries, 0, true),
             timeout: checkDuration('timeout', options.timeout ?? this.#limits.timeout),
           }
-    const lane = this.#lanes.laneFor(options.needs, options.priority)
+    const { needs } = options
+    const isAsked = typeof needs === 'function'
+    const at = typeof options.place === 'string' ? placeOf(options.place) : options.place
+    const lane = this.#lanes.laneFor(isAsked ? undefined : needs, options.priority, at)
     const after = checkAfter(name, options.after)
     if (this.#hasStarted && after.includes(name)) {
       throw new HeddleError('HDL_CYCLE', { path: [name, name] })
@@ -292,6 +318,7 @@ export class Scheduler {
     this.#graph.add(node)
     this.#timeline.add(node.index)
     this.#unfinished++
+    if (isAsked) this.#needsOf.set(node, needs)
     const blockedBy = after.length === 0 ? undefined : this.#link(node, after)
     if (this.#forward.size > 0) this.#resolveForward(node)
 
@@ -429,15 +456,16 @@ export class Scheduler {
   }
 
   /** How many nodes run at once. Lowering it lets what runs finish. */
-  get concurrency(): number {
-    return this.#lanes.resources.get('slot')!.capacity
+  get concurrency(): Concurrency {
+    return this.#lanes.concurrency
   }
 
-  set concurrency(slots: number) {
-    this.resize('slot', slots)
+  set concurrency(limit: Concurrency) {
+    const limits = typeof limit === 'object' ? limit : { concurrency: limit }
+    for (const [name, permits] of Object.entries(limits)) this.resize(name, permits)
   }
 
-  /** Changes the permits of a resource while the run goes on. */
+  /** Changes the permits of a resource or a place while the run goes on. */
   resize(resource: string, permits: number): void {
     this.#lanes.resize(resource, permits)
     this.#pumpSoon()
@@ -497,7 +525,7 @@ export class Scheduler {
    * @throws `HDL_BAD_OPTION`; `HDL_WOULD_DEADLOCK` when a node that ran needs more permits than that.
    */
   whatIf(limits: WhatIfOptions): Promise<Forecast> {
-    return whatIf(this.#past, this.#lanes.resources, limits, this.#clock)
+    return whatIf(this.#past, this.#lanes, limits, this.#clock)
   }
 
   get #past(): Past {
@@ -533,6 +561,7 @@ export class Scheduler {
         continue
       }
       this.#graph.connect(dependency, node)
+      if (dependency.depth >= node.depth) node.depth = dependency.depth + 1
       if (dependency.ended && dependency.state !== succeeded) {
         blockedBy ??= dependency.blockedBy ?? dependency
       }
@@ -696,8 +725,61 @@ export class Scheduler {
   #becomeReady(node: Node, now: number): void {
     move(node, ready)
     this.#timeline.markReady(node.index, now)
-    this.#lanes.enqueue(node)
+    const needs = this.#needsOf.size === 0 ? undefined : this.#needsOf.get(node)
+    if (needs === undefined) this.#lanes.enqueue(node)
+    else this.#decideNeeds(node, needs)
     if (this.#observers.wanted) this.#emitNode(node, now)
+  }
+
+  /**
+   * Asks a node what it needs. It waits nowhere until the answer is there; a function that throws, or that
+   * names what does not exist, fails its attempt.
+   */
+  #decideNeeds(node: Node, ask: NeedsFunction): void {
+    const { priority, at } = node.lane
+    const enqueue = (needs: Needs | undefined): void => {
+      node.lane = this.#lanes.laneFor(needs, priority, at)
+      this.#lanes.enqueue(node)
+    }
+    const refuse = (error: unknown): void => {
+      this.#needsFailures.set(node, error)
+      enqueue(undefined)
+    }
+    const onNeeds = (needs: Needs | undefined): void => {
+      // It may have been skipped meanwhile.
+      if (node.state !== ready) return
+      try {
+        enqueue(needs)
+      } catch (error) {
+        refuse(error)
+      }
+    }
+    try {
+      const dependencies = this.#findDependencies(node)
+      const needs = ask((name) => valueOf(dependencies, node, name))
+      if (!isThenable(needs)) return onNeeds(needs)
+      needs.then(
+        (answer) => {
+          onNeeds(answer)
+          this.#pump()
+        },
+        (error: unknown) => {
+          if (node.state === ready) refuse(error)
+          this.#pump()
+        },
+      )
+    } catch (error) {
+      refuse(error)
+    }
+  }
+
+  #call(attempt: NodeAttempt): unknown {
+    if (this.#needsFailures.size > 0 && this.#needsFailures.has(attempt.entry)) {
+      const error = this.#needsFailures.get(attempt.entry)
+      this.#needsFailures.delete(attempt.entry)
+      throw error
+    }
+    return this.#work(attempt.name, attempt)
   }
 
   // ── Stopping ──────────────────────────────────────────────────────────────────────────────────
@@ -827,6 +909,7 @@ export class Scheduler {
 
   #setState(state: RunState): void {
     this.#state = state
+    if (state !== 'running') this.#lanes.withdraw()
     this.#updateHold()
     if (this.#observers.wanted) this.#emit({ type: 'state', at: this.#clock.now(), state })
   }
@@ -856,25 +939,6 @@ export class Scheduler {
 
   // ── Attempts ──────────────────────────────────────────────────────────────────────────────────
 
-  #room(): WaitingRoom<Node> {
-    const lanes = this.#lanes
-    const readySince = (node: Node): number => this.#timeline.readyAt(node.index)
-    return {
-      get size() {
-        return lanes.size
-      },
-      get mayStart() {
-        return lanes.mayStart
-      },
-      enqueue: (node) => lanes.enqueue(node),
-      enqueueFirst: (node) => lanes.enqueueFirst(node),
-      remove: (node) => lanes.remove(node),
-      pick: (now) => lanes.pick(now, readySince),
-      tryPick: (node) => lanes.tryPick(node),
-      giveBack: (node) => node.lane.giveBack(),
-    }
-  }
-
   #attemptHost(): AttemptHost<Node, NodeAttempt> {
     const isOpen = (): boolean => this.#state === 'running'
     const hasPreparing = (): boolean => this.#waves.length > 0
@@ -887,7 +951,7 @@ export class Scheduler {
       },
       prepare: () => this.#spread(),
       begin: (node, now) => this.#begin(node, now),
-      call: (attempt) => this.#work(attempt.name, attempt),
+      call: (attempt) => this.#call(attempt),
       mayRetry: (node) => !node.removed && !this.#isEnding,
       timeoutError: ({ name, limits }) =>
         new HeddleError('HDL_TIMEOUT', { what: `"${name}"`, limit: limits.timeout }),
@@ -946,6 +1010,25 @@ export class Scheduler {
   #emit(event: RunEvent): void {
     this.#observers.emit(event)
   }
+}
+
+function placeOf(place: PlaceName): PlacePermits | undefined {
+  return place === 'loop' ? undefined : { place }
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
+}
+
+/** @throws `HDL_NOT_A_DEPENDENCY`. */
+function valueOf(
+  dependencies: ReadonlyMap<string, Node>,
+  { name: node }: Node,
+  name: string,
+): unknown {
+  const dependency = dependencies.get(name)
+  if (dependency !== undefined) return dependency.value
+  throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node, dependency: name })
 }
 
 function removed(node: Node): HeddleError<'HDL_CANCELLED'> {

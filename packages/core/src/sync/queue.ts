@@ -8,7 +8,7 @@
  *  Q1  At most `capacity` items are queued.
  *  Q2  A putter waits only while the queue is full; a getter waits only while it is empty. What
  *      frees a slot lets in the putter that waited longest in the same step.
- *  Q3  Order of service as in `priority.ts`: first come first served inside a priority.
+ *  Q3  Order of service as in `kernel/rank.ts`: first come first served inside a priority.
  *  Q4  Idle means: nothing queued and every ticket finished. Nothing else is counted, so what was
  *      never queued, or was removed, can never keep `waitIdle()` waiting.
  *  Q5  Removing and moving are O(1): an item knows its place.
@@ -37,7 +37,7 @@ import {
   type AgingOptions,
   type PriorityOptions,
   type Ranked,
-} from './priority.ts'
+} from '../kernel/rank.ts'
 
 export interface QueueOptions extends SyncOptions, AgingOptions {
   /** How many items may be queued. */

@@ -15,7 +15,7 @@
  *      0 may pass it on reserved permits, which the first could never use.
  *  S6  Somebody waits only while permits are out.
  *
- * The order is that of `priority.ts`: urgent first, with aging, so that a stream of priority 0
+ * The order is that of `kernel/rank.ts`: urgent first, with aging, so that a stream of priority 0
  * delays the others by a bounded time. It is fixed on arrival, so nothing has to be looked at again
  * while time passes: only a release or a leaving waiter can let somebody in.
  */
@@ -36,7 +36,7 @@ import {
   type AgingOptions,
   type PriorityOptions,
   type Ranked,
-} from './priority.ts'
+} from '../kernel/rank.ts'
 
 export interface SemaphoreOptions extends SyncOptions, AgingOptions {
   /** How many permits there are, reserved ones included. */

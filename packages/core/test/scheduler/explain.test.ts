@@ -25,7 +25,7 @@ test('explain names the exact blocker at every stage', async () => {
   assert.ok(plugin.why === 'dependencies' && plugin.on.length === 2)
 
   const queued = b.scheduler.explain('queued')
-  assert.equal(queued.text, 'waits for "slot" (2), held by "core", "hold"')
+  assert.equal(queued.text, 'concurrency: 2 of 2 in use by "core", "hold"')
   assert.ok(queued.why === 'permits' && queued.holders.includes('hold'))
 
   b.scheduler.pause()
@@ -77,11 +77,11 @@ test('explain counts what is before a node, over all priorities', async () => {
   const texts: string[] = []
   await b.scheduler.run((name) => {
     if (name !== 'a') return
-    // Slots are free, and nothing has been started in them yet.
+    // Permits are free, and nothing has been started with them yet.
     b.scheduler.concurrency = 2
     for (const other of ['low', 'b', 'c']) texts.push(b.scheduler.explain(other).text)
   })
-  assert.deepEqual(texts, ['is next, 0 before it', 'is next, 1 before it', 'is next, 2 before it'])
+  assert.deepEqual(texts, ['is next, 2 before it', 'is next, 0 before it', 'is next, 1 before it'])
 })
 
 test('explain names a dependency once that was given twice', () => {

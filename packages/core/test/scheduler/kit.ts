@@ -1,6 +1,9 @@
+import { Capacity } from '../../src/capacity/capacity.ts'
+import { Lanes } from '../../src/capacity/lanes.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import type { Random } from '../../src/kernel/random.ts'
 import type { NodeContext } from '../../src/scheduler/attempt.ts'
+import type { Node } from '../../src/scheduler/node.ts'
 import type { RunEvent } from '../../src/scheduler/events.ts'
 import { Scheduler, type SchedulerOptions } from '../../src/scheduler/scheduler.ts'
 
@@ -77,4 +80,17 @@ export function recorder(): {
       calls.push(name)
     },
   }
+}
+
+/** Lanes of nobody, for tests that need a node. */
+export function lanesOfNodes(): Lanes<Node> {
+  return new Lanes<Node>({
+    capacity: new Capacity(),
+    clock: new VirtualClock(),
+    concurrency: 1,
+    resources: {},
+    aging: 1,
+    sinceOf: () => 0,
+    onRoom: () => undefined,
+  })
 }

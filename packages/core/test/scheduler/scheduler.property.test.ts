@@ -18,8 +18,8 @@ class World {
   readonly #detached = new Set<string>()
   readonly #active = new Set<string>()
   readonly #seen = new Map<string, string>()
-  readonly #takesNoSlot = new Set<string>()
-  readonly #holdingSlots = new Set<string>()
+  readonly #takesNoPermit = new Set<string>()
+  readonly #holdingPermits = new Set<string>()
   /** Timers of the callbacks themselves: those of abandoned attempts outlive the run. */
   ownTimers = 0
   #count = 0
@@ -40,8 +40,8 @@ class World {
       observer: (event) => {
         if (event.type !== 'node') return
         this.#seen.set(event.name, event.state)
-        if (event.state !== 'running') this.#holdingSlots.delete(event.name)
-        else if (!this.#takesNoSlot.has(event.name)) this.#holdingSlots.add(event.name)
+        if (event.state !== 'running') this.#holdingPermits.delete(event.name)
+        else if (!this.#takesNoPermit.has(event.name)) this.#holdingPermits.add(event.name)
       },
     })
     for (let i = 0; i < nodes; i++) this.#addNode()
@@ -75,7 +75,7 @@ class World {
     const { scheduler } = this
     assert.equal(scheduler.state, 'running', 'I4: nothing starts while paused or draining')
     assert.ok(!this.#active.has(name), 'I5: one attempt at a time')
-    assert.ok(this.#holdingSlots.size <= scheduler.concurrency, 'I3: the cap is kept')
+    assert.ok(this.#holdingPermits.size <= (scheduler.concurrency as number), 'I3: the cap is kept')
     for (const dependency of this.#after.get(name)!) {
       if (this.#detached.has(dependency)) continue
       assert.equal(scheduler.stateOf(dependency), 'succeeded', `I2: ${name} after ${dependency}`)
@@ -114,8 +114,9 @@ class World {
       after.push(`n${this.#below(this.#count - 1)}`)
     }
     this.#after.set(name, after)
-    const needs = this.#chance(0.1) ? {} : this.#chance(0.1) ? { gpu: 1 } : undefined
-    if (needs !== undefined) this.#takesNoSlot.add(name)
+    const takesNone = this.#chance(0.1)
+    const needs = takesNone ? { loop: 0 } : this.#chance(0.1) ? { gpu: 1 } : undefined
+    if (takesNone) this.#takesNoPermit.add(name)
     const priority = this.#chance(0.2) ? this.#below(4) : undefined
     assert.equal(
       this.scheduler.add(name, {

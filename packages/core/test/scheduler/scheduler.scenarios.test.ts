@@ -3,6 +3,7 @@ import test from 'node:test'
 import { HeddleError, isError } from '../../src/errors.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { systemKernel } from '../../src/kernel/kernel.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
 import type { Observer } from '../../src/scheduler/events.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 import { final, retryAfter } from '../../src/attempts/retry.ts'
@@ -682,10 +683,12 @@ test('53 bad arguments, and a second run, are refused at once with what was expe
   assert.throws(() => new Scheduler({ retries: -1 }), code('HDL_BAD_OPTION'))
   assert.throws(() => new Scheduler({ timeout: NaN }), code('HDL_BAD_OPTION'))
   assert.throws(() => new Scheduler().add(''), code('HDL_BAD_OPTION'))
-  assert.throws(() => new Scheduler().add('a', { needs: { sloot: 1 } }), /did you mean slot/)
+  assert.throws(() => new Scheduler().add('a', { needs: { lop: 1 } }), /did you mean loop/)
+  assert.throws(() => new Scheduler().add('a', { needs: { slot: 1 } }), /`slot` is gone.*loop: 0/)
+  assert.throws(() => new Scheduler({ resources: { slot: 1 } }), /to be set by `concurrency`/)
   assert.throws(() => new Scheduler().add('a', { priority: 10 }), code('HDL_BAD_OPTION'))
   assert.throws(
-    () => new Scheduler({ concurrency: 2 }).add('a', { needs: { slot: 3 } }),
+    () => new Scheduler({ concurrency: 2 }).add('a', { needs: { loop: 3 } }),
     code('HDL_WOULD_DEADLOCK'),
   )
 
@@ -699,7 +702,9 @@ test('53 bad arguments, and a second run, are refused at once with what was expe
 test('58 determinism: a hundred runs start their nodes in the same order', async () => {
   const orders = new Set<string>()
   for (let i = 0; i < 100; i++) {
-    const s = new Scheduler({ concurrency: 3 })
+    // What is ready when dispatch resumes after a slice decides too: on a busy machine slices end anywhere.
+    const kernel = { clock: new VirtualClock(), random: systemRandom }
+    const s = new Scheduler({ concurrency: 3, kernel })
     for (let n = 0; n < 12; n++)
       s.add(`n${n}`, { after: n < 4 ? [] : [`n${n - 4}`, `n${(n * 7) % 4}`] })
     const { calls, work } = recorder()
@@ -761,8 +766,8 @@ test('results flow: a callback reads what its dependencies returned', async () =
 
 test('resources: waiting for a scarce one holds no slot, and others pass (S38)', async () => {
   const b = new Bench({ concurrency: 2, resources: { gpu: 1 } })
-  b.scheduler.add('g1', { needs: { gpu: 1, slot: 1 } })
-  b.scheduler.add('g2', { needs: { gpu: 1, slot: 1 } })
+  b.scheduler.add('g1', { needs: { gpu: 1 } })
+  b.scheduler.add('g2', { needs: { gpu: 1 } })
   b.scheduler.add('other')
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -774,9 +779,9 @@ test('resources: waiting for a scarce one holds no slot, and others pass (S38)',
   assert.equal((await run).ok, true)
 })
 
-test('resources: a node that needs none costs no slot', async () => {
+test('resources: a node that only waits takes no permit of its place', async () => {
   const b = new Bench({ concurrency: 1 })
-  b.scheduler.add('poll', { needs: {} })
+  b.scheduler.add('poll', { needs: { loop: 0 } })
   b.scheduler.add('a')
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -787,7 +792,7 @@ test('resources: a node that needs none costs no slot', async () => {
 })
 
 test('resources: a heavy node is not starved by light ones that came later', async () => {
-  const b = new Bench({ concurrency: 1, resources: { cpu: 2 } })
+  const b = new Bench({ concurrency: 5, resources: { cpu: 2 } })
   for (const name of ['l1', 'l2']) b.scheduler.add(name, { needs: { cpu: 1 } })
   b.scheduler.add('heavy', { needs: { cpu: 2 } })
   for (const name of ['l3', 'l4']) b.scheduler.add(name, { needs: { cpu: 1 } })

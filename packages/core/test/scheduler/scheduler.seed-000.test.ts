@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { HeddleError } from '../../src/errors.ts'
 import { Node, failed, move, ready, running, succeeded } from '../../src/scheduler/node.ts'
-import { Lanes } from '../../src/scheduler/lanes.ts'
-import { Bench } from './kit.ts'
+import { Bench, lanesOfNodes } from './kit.ts'
 
 // The problems of seed 000 that concern the scheduler. 5 and 6 are tested in files/, 7 and 9 in control/.
 
@@ -64,7 +63,7 @@ test('seed 000 problem 4: cancelling in the middle of a job does not leave the e
 })
 
 test('seed 000 problem 8, scenario 15: double completion is an illegal move, also between success and block', () => {
-  const lane = new Lanes({ concurrency: 1, resources: {}, aging: 1 }).laneFor(undefined, undefined)
+  const lane = lanesOfNodes().laneFor(undefined, undefined)
   const node = new Node(0, 'a', lane, { retries: 0, timeout: 1 })
   for (const state of [ready, running, succeeded]) move(node, state)
   for (const state of [succeeded, failed, ready]) {

@@ -1,19 +1,22 @@
 /**
- * Priorities with aging, shared by `Queue` and `Semaphore`.
+ * The rank of what waits (law 7): priority with aging, then what is deeper in its graph, then first come.
  *
- * There is one line for each priority, first come first served. A place in a line has a rank,
+ * There is one class for each priority. The head of a class has a rank in time,
  *
- *     rank = time of arrival + priority × aging
+ *     rank = time since when it waits + priority × aging
  *
- * and the smallest rank goes first. That is "the effective priority improves by one for each
- * `aging` milliseconds of waiting", written so that it does not depend on when one looks: the order
- * of two places never changes while they wait, and comparing the heads of the lines is enough.
+ * and the class whose head has the smallest rank goes first. That is "the effective priority improves by one
+ * for each `aging` milliseconds of waiting", written so that it does not depend on when it is read: the order
+ * of two heads never changes while they wait.
  *
- *  P1  Inside a priority: order of arrival.
- *  P2  Something of priority p is overtaken only by what arrives less than p × aging after it.
+ *  P1  Inside a priority: deeper first, then order of arrival. Where nothing has a depth: order of arrival.
+ *  P2  The head of priority p is overtaken only by what arrives less than p × aging after it.
+ *
+ * Depth does not mix with aging on purpose: inside a priority an old root never goes before a newer node that
+ * is deeper. Otherwise a pipeline stops draining when the run is older than `aging`. See docs/decisions/0120.
  */
 import { HeddleError } from '../errors.ts'
-import { checkDuration } from '../kernel/check.ts'
+import { checkDuration } from './check.ts'
 
 /** Interactive work: it may use reserved permits. */
 export const urgentPriority = 0

@@ -1,0 +1,94 @@
+import { IndexedHeap } from '../kernel/heap.ts'
+import { rankOf, urgentPriority } from '../kernel/rank.ts'
+import type { Entry, Lane } from './lane.ts'
+
+/** What the order between priorities goes by. */
+export interface Ranking<T> {
+  /** Milliseconds of waiting that are worth one priority. */
+  readonly aging: number
+  /** Since when an entry waits. */
+  readonly sinceOf: (entry: T) => number
+}
+
+/** Inside a priority: deeper first, then first come. */
+function headBefore<T extends Entry<T>>(a: Lane<T>, b: Lane<T>): boolean {
+  const left = a.line.first!
+  const right = b.line.first!
+  if (left.depth !== right.depth) return left.depth > right.depth
+  return left.readyOrder < right.readyOrder
+}
+
+/** The order of `kernel/rank.ts` between the heads of two lanes. */
+export function ranksBefore<T extends Entry<T>>(
+  a: Lane<T>,
+  b: Lane<T>,
+  { aging, sinceOf }: Ranking<T>,
+): boolean {
+  if (a.priority === b.priority) return headBefore(a, b)
+  const left = rankOf(a.priority, sinceOf(a.line.first!), aging)
+  const right = rankOf(b.priority, sinceOf(b.line.first!), aging)
+  return left < right || (left === right && a.priority < b.priority)
+}
+
+/**
+ * Lanes in the order of rank: a heap for each priority, because depth and aging together are not an order
+ * (an old root of priority 1, a young leaf of priority 1 and something of priority 2 would go round in a
+ * circle). A lane is looked at through its head, so whoever changes a head calls {@link update}.
+ */
+export class LaneOrder<T extends Entry<T>> {
+  readonly #ranking: Ranking<T>
+  readonly #heaps: (IndexedHeap<Lane<T>> | undefined)[] = []
+  /** A bit for each priority that has a lane. */
+  #present = 0
+  #size = 0
+
+  constructor(ranking: Ranking<T>) {
+    this.#ranking = ranking
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  add(lane: Lane<T>): void {
+    const { priority } = lane
+    const heap = (this.#heaps[priority] ??= new IndexedHeap(headBefore<T>))
+    heap.push(lane)
+    this.#present |= 1 << priority
+    this.#size++
+  }
+
+  remove(lane: Lane<T>): void {
+    const heap = this.#heaps[lane.priority]
+    if (heap === undefined || !heap.remove(lane)) return
+    if (heap.size === 0) this.#present &= ~(1 << lane.priority)
+    this.#size--
+  }
+
+  update(lane: Lane<T>): void {
+    if (this.#size > 1) this.#heaps[lane.priority]!.update(lane)
+  }
+
+  get first(): Lane<T> | undefined {
+    const present = this.#present
+    if (present === 0) return undefined
+    let priority = 31 - Math.clz32(present & -present)
+    let best = this.#heaps[priority]!.peek()!
+    for (let rest = present & (present - 1); rest !== 0; rest &= rest - 1) {
+      priority = 31 - Math.clz32(rest & -rest)
+      const lane = this.#heaps[priority]!.peek()!
+      if (ranksBefore(lane, best, this.#ranking)) best = lane
+    }
+    return best
+  }
+
+  /** The first of priority 0, which alone may use what is reserved. */
+  get firstUrgent(): Lane<T> | undefined {
+    return this.#heaps[urgentPriority]?.peek()
+  }
+
+  /** Whether there are lanes of other priorities than 0. */
+  get hasOthers(): boolean {
+    return this.#present > 1 << urgentPriority
+  }
+}

@@ -1,0 +1,53 @@
+/** What a run or a process may have, as it is written in options. */
+import { HeddleError } from '../errors.ts'
+import { checkCount } from '../kernel/check.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { makePermits, type Meter, type PermitOptions } from '../kernel/permits.ts'
+import { makeRate, type RateOptions } from './rate.ts'
+
+/** So many permits for each key: `{ tenant: { each: 2 } }` with `needs: { tenant: 'acme' }`. */
+export interface EachOptions {
+  readonly each: number
+}
+
+/** A number of permits, a rate, or a limit for each key. */
+export type ResourceOptions = number | PermitOptions | RateOptions | EachOptions
+
+export type Resources = Readonly<Record<string, ResourceOptions>>
+
+/** How many attempts run at once: over all places, or at each. */
+export type Concurrency =
+  | number
+  | { readonly loop?: number; readonly thread?: number; readonly fleet?: number }
+
+export const placeNames = ['loop', 'thread', 'fleet'] as const
+
+/** How the meters of one resource are made: one, or one for each key. */
+export type ResourceKind =
+  | { readonly isKeyed: false; readonly meter: Meter }
+  | { readonly isKeyed: true; readonly each: number }
+
+/** @throws `HDL_BAD_OPTION` that says what can be written. */
+export function readResource(name: string, options: ResourceOptions, clock: Clock): ResourceKind {
+  const option = `resources.${name}`
+  if (name === 'slot' || (placeNames as readonly string[]).includes(name)) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option,
+      value: options,
+      expected: 'to be set by `concurrency`, a number or { loop, thread, fleet }',
+    })
+  }
+  if (typeof options === 'number') return { isKeyed: false, meter: makePermits(option, options) }
+  if (typeof options === 'object' && options !== null) {
+    if ('each' in options) {
+      return { isKeyed: true, each: checkCount(`${option}.each`, options.each) }
+    }
+    if ('limit' in options) return { isKeyed: false, meter: makeRate(option, options, clock) }
+    if ('permits' in options) return { isKeyed: false, meter: makePermits(option, options) }
+  }
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option,
+    value: options,
+    expected: 'a number of permits, { permits, reserved }, a rate { limit, per } or { each }',
+  })
+}

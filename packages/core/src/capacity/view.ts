@@ -1,0 +1,382 @@
+import type { Clock } from '../kernel/clock.ts'
+import type { Meter } from '../kernel/permits.ts'
+import { urgentPriority } from '../kernel/rank.ts'
+import { Alarm } from './alarm.ts'
+import type { Entry, Lane } from './lane.ts'
+import { LaneOrder, ranksBefore, type Ranking } from './lane-order.ts'
+import {
+  Waiter,
+  onlyReserved,
+  refused,
+  type KeyedResource,
+  type SharedResource,
+} from './shared-resource.ts'
+
+/** What one lane takes of one resource. */
+export class Claim<T extends Entry<T>> {
+  readonly view: View<T>
+  readonly count: number
+  /** In units of the process's meter; a fraction of a thread for jobs that are known to be short. */
+  readonly #sharedCount: () => number
+  // What the last admit() found, for the take() that follows in the same step.
+  isOwnReserved = false
+  isSharedReserved = false
+
+  constructor(view: View<T>, count: number, share: (() => number) | undefined) {
+    this.view = view
+    this.count = count
+    const unit = view.shared?.unit ?? 1
+    this.#sharedCount = share === undefined ? () => count * unit : () => count * share()
+  }
+
+  get sharedCount(): number {
+    return this.#sharedCount()
+  }
+}
+
+/** What a view asks of the lanes it belongs to. */
+export interface ViewHost<T extends Entry<T>> {
+  readonly clock: Clock
+  readonly ranking: Ranking<T>
+  /** A parked lane may try again: it goes back to its gate. */
+  unpark(lane: Lane<T>): void
+  /** Something may start that could not start before. */
+  onRoom(): void
+  /** Whether the run takes part. If not, it calls {@link View.offer} when it does again. */
+  mayWait(view: View<T>): boolean
+  /** It waits for the process, or does so no more. */
+  setWaiting(view: View<T>, isWaiting: boolean): void
+}
+
+/** Lanes that wait at one view and have one gate. Urgent ones apart: they may pass where others may not. */
+class Group<T extends Entry<T>> {
+  readonly gate: View<T>
+  readonly isUrgent: boolean
+  readonly line: LaneOrder<T>
+  /** Counts of lanes that were sent back to the gate and have not used it yet. */
+  offered = 0
+  /** Whether its first lane lacks it, and is not held back by another. */
+  isWaiting = false
+
+  constructor(gate: View<T>, isUrgent: boolean, ranking: Ranking<T>) {
+    this.gate = gate
+    this.isUrgent = isUrgent
+    this.line = new LaneOrder(ranking)
+  }
+}
+
+/**
+ * One resource as one run sees it: what the run has of it, what the process has of it, and the lanes that
+ * wait for it here.
+ *
+ *  V1  A lane that lacks it waits in this line; lanes that rank behind wait behind it, also when there would
+ *      be room for them: what is heavy is not starved by what is light.
+ *  V2  While a lane waits here, something is going to call it: a permit that comes back to the run, the
+ *      alarm of a rate, or the line of the process.
+ *  V3  To each gate only so many lanes are sent back as there is room for, so that a permit that comes back
+ *      costs the same with ten lanes and with ten thousand. For each gate apart: a lane that finds its gate
+ *      closed does not keep back one whose gate is open.
+ */
+export class View<T extends Entry<T>> {
+  readonly name: string
+  readonly key: string | undefined
+  readonly own: Meter | undefined
+  /** Of a gate: the lanes that lack nothing but the gate, if anything. */
+  readonly line: LaneOrder<T>
+  readonly isGate: boolean
+  /** Of anything else: the lanes that lack it. There are few gates. */
+  readonly #groups: Group<T>[] = []
+  #parked = 0
+  readonly #host: ViewHost<T>
+  readonly #shared: SharedResource | undefined
+  readonly #keyed: KeyedResource | undefined
+  #spare: SharedResource | undefined
+  // Only where the process has a limit too.
+  readonly #waiter: Waiter | undefined
+  readonly #urgentWaiter: Waiter | undefined
+  readonly #alarm: Alarm | undefined
+  #isOffering = false
+  #isOfferWanted = false
+  /** Lanes that claim it. */
+  lanes = 0
+
+  constructor(
+    host: ViewHost<T>,
+    options: {
+      readonly name: string
+      readonly key?: string | undefined
+      readonly own: Meter | undefined
+      readonly shared: SharedResource | KeyedResource | undefined
+      readonly isGate?: boolean
+    },
+  ) {
+    this.#host = host
+    this.name = options.name
+    this.key = options.key
+    this.own = options.own
+    this.isGate = options.isGate ?? false
+    this.line = new LaneOrder(host.ranking)
+    const { shared } = options
+    if (shared !== undefined && 'each' in shared) this.#keyed = shared
+    else this.#shared = shared
+    if (shared !== undefined) {
+      this.#waiter = new Waiter(() => this.#onSharedRoom())
+      this.#urgentWaiter = new Waiter(() => this.#onSharedRoom())
+    }
+    this.#alarm = this.own?.isTimed
+      ? new Alarm(host.clock, () => {
+          this.offer()
+          host.onRoom()
+        })
+      : undefined
+  }
+
+  get shared(): SharedResource | undefined {
+    if (this.#keyed === undefined) return this.#shared
+    return this.#keyed.get(this.key!) ?? (this.#spare ??= this.#keyed.make(this.key!))
+  }
+
+  /**
+   * Whether a lane may take what it claims here, now. `ahead` is a lane that ranks before it and lacks
+   * something here: then only priority 0 passes, and only on reserved permits.
+   */
+  admits(lane: Lane<T>, claim: Claim<T>, ahead: Lane<T> | undefined): boolean {
+    const urgent = lane.priority === urgentPriority
+    claim.isOwnReserved = false
+    claim.isSharedReserved = false
+    const { own, shared } = this
+    if (ahead !== undefined && !urgent) return false
+    if (own !== undefined) {
+      claim.isOwnReserved = ahead !== undefined && !own.hasRoom(ahead.claimOn(this).count, false)
+      const hasRoom = claim.isOwnReserved
+        ? own.hasReservedRoom(claim.count)
+        : own.hasRoom(claim.count, urgent)
+      if (!hasRoom) return false
+    }
+    if (shared === undefined || claim.count === 0) return true
+    const admission = shared.admits(this.#waiterOf(lane), claim.sharedCount, lane.priority)
+    claim.isSharedReserved = admission === onlyReserved
+    return admission !== refused
+  }
+
+  /** As {@link admits}, past all that waits: for what is resumed. */
+  hasRoom(lane: Lane<T>, claim: Claim<T>): boolean {
+    const urgent = lane.priority === urgentPriority
+    claim.isOwnReserved = false
+    claim.isSharedReserved = false
+    const { own, shared } = this
+    if (own !== undefined && !own.hasRoom(claim.count, urgent)) return false
+    return shared === undefined || shared.meter.hasRoom(claim.sharedCount, urgent)
+  }
+
+  /** A lane that ranks before this one and lacks something here, so that this one must not take it (V1). */
+  aheadOf(lane: Lane<T>): Lane<T> | undefined {
+    if (this.#parked === 0) return undefined
+    for (const { line } of this.#groups) {
+      const { first } = line
+      if (first === undefined || first === lane) continue
+      if (!ranksBefore(first, lane, this.#host.ranking)) continue
+      if (!this.admits(first, first.claimOn(this), undefined)) return first
+    }
+    return undefined
+  }
+
+  /** A lane lacks it, or ranks behind one that does: it waits here. */
+  park(lane: Lane<T>): void {
+    this.#groupOf(lane).line.add(lane)
+    this.#parked++
+    this.offer()
+  }
+
+  /** A lane that waits here, or at this gate, has nothing to start any more. */
+  drop(lane: Lane<T>): void {
+    if (this.isGate) this.line.remove(lane)
+    else {
+      this.#groupOf(lane).line.remove(lane)
+      this.#parked--
+    }
+    this.offer()
+  }
+
+  /** The first entry of a lane that waits here, or at this gate, is another one. */
+  update(lane: Lane<T>): void {
+    if (this.isGate) return this.line.update(lane)
+    this.#groupOf(lane).line.update(lane)
+    this.offer()
+  }
+
+  /** After {@link admits}, in the same step. Adds what was taken to `held`. */
+  take(lane: Lane<T>, claim: Claim<T>, held: number[] | undefined): void {
+    const { own, shared } = this
+    const { count } = claim
+    const urgent = lane.priority === urgentPriority
+    const ownReserved = own === undefined ? 0 : own.take(count, urgent, claim.isOwnReserved)
+    if (shared === undefined) {
+      held?.push(ownReserved, 0, 0)
+      return
+    }
+    const { sharedCount } = claim
+    this.#keyed?.keep(this.key!, shared)
+    const waiter = this.#waiterOf(lane)
+    const sharedReserved = shared.take(waiter, sharedCount, lane.priority, claim.isSharedReserved)
+    this.#noteWaiting()
+    held?.push(ownReserved, sharedCount, sharedReserved)
+  }
+
+  giveBack(claim: Claim<T>, held: readonly number[] | undefined, index: number): void {
+    const { own, shared } = this
+    own?.giveBack(claim.count, held === undefined ? 0 : held[index]!)
+    if (shared !== undefined) {
+      if (held === undefined) shared.giveBack(claim.sharedCount, 0)
+      else shared.giveBack(held[index + 1]!, held[index + 2]!)
+    }
+    if (!this.isGate) this.offer()
+  }
+
+  /** Waits in the line of the process, unless it is the run itself that has too little. */
+  waitForShared(lane: Lane<T>, claim: Claim<T>, isResumed = false): void {
+    const { own, shared } = this
+    if (shared === undefined) return
+    const urgent = lane.priority === urgentPriority
+    if (own !== undefined && !own.hasRoom(claim.count, urgent)) return
+    if (!isResumed && !this.#host.mayWait(this)) return
+    this.#keyed?.keep(this.key!, shared)
+    shared.join(this.#waiterOf(lane), claim.sharedCount, lane.priority)
+    this.#noteWaiting()
+  }
+
+  /** V2, V3: sends lanes back to their gates that may take it now, or makes sure that something will. */
+  offer(): void {
+    // Joining the line of the process may call this very view.
+    this.#isOfferWanted = true
+    if (this.#isOffering) return
+    this.#isOffering = true
+    while (this.#isOfferWanted) {
+      this.#isOfferWanted = false
+      // Lanes at their gate are where they belong: pick() finds them.
+      while (this.#parked > 0 && this.#offerOnce()) continue
+    }
+    this.#isOffering = false
+    this.#leaveUnused()
+  }
+
+  /** A lane that was sent back has started something, is empty, or waits for something else. */
+  endOffer(lane: Lane<T>, claim: Claim<T>): void {
+    this.#groupOf(lane).offered -= claim.count
+    this.offer()
+  }
+
+  /** Leaves the lines of the process: for a run that starts nothing for a while. */
+  withdraw(): void {
+    const { shared } = this
+    if (shared === undefined) return
+    shared.leave(this.#waiter!)
+    shared.leave(this.#urgentWaiter!)
+    this.#noteWaiting()
+  }
+
+  /** It was called by the process and pick() has found nothing to do with it: the next one is called. */
+  answer(): void {
+    const { shared } = this
+    if (shared === undefined) return
+    const called = [this.#urgentWaiter!, this.#waiter!].filter(({ isNotified }) => isNotified)
+    if (called.length === 0) return
+    for (const waiter of called) waiter.isNotified = false
+    // What waits here may be other lanes than when it joined the line.
+    this.offer()
+    for (const waiter of called) {
+      if (waiter.isNotified || !waiter.isWaiting) continue
+      if (shared.admits(waiter, waiter.count, waiter.priority) !== refused) shared.leave(waiter)
+    }
+    this.#noteWaiting()
+  }
+
+  /** Leaves the lines of the process in which it has nothing to wait for any more. */
+  #leaveUnused(): void {
+    const { shared } = this
+    const isIdle = this.#parked === 0 && this.#groups.every(({ offered }) => offered === 0)
+    if (isIdle) this.#alarm?.cancel()
+    if (shared === undefined) return
+    if (this.#urgentWaiter!.isWaiting && !this.#has(true)) shared.leave(this.#urgentWaiter!)
+    if (this.#waiter!.isWaiting && !this.#has(false)) shared.leave(this.#waiter!)
+    this.#noteWaiting()
+  }
+
+  #has(isUrgent: boolean): boolean {
+    if (this.isGate) return isUrgent ? this.line.firstUrgent !== undefined : this.line.hasOthers
+    return this.#groups.some(
+      (group) =>
+        group.isUrgent === isUrgent &&
+        (group.offered > 0 || (group.isWaiting && group.line.size > 0)),
+    )
+  }
+
+  /** Whether a lane was sent back. */
+  #offerOnce(): boolean {
+    for (const group of this.#groups) group.isWaiting = false
+    const groups = this.#groups.filter(({ line }) => line.size > 0)
+    if (groups.length > 1) {
+      const { ranking } = this.#host
+      groups.sort((a, b) => (ranksBefore(a.line.first!, b.line.first!, ranking) ? -1 : 1))
+    }
+    let ahead: Lane<T> | undefined
+    for (const group of groups) {
+      const lane = group.line.first!
+      const claim = lane.claimOn(this)
+      if (!this.admits(lane, claim, ahead)) {
+        // Held back by a lane of this run, it has nothing to wait for in the process.
+        if (ahead === undefined || group.isUrgent) {
+          this.waitForShared(lane, claim)
+          group.isWaiting = true
+        }
+        if (ahead === undefined) this.#setAlarm(claim)
+        ahead ??= lane
+      } else if (this.#hasOffer(group, claim)) {
+        group.line.remove(lane)
+        this.#parked--
+        group.offered += claim.count
+        lane.offeredBy = claim
+        this.#host.unpark(lane)
+        return true
+      }
+    }
+    return false
+  }
+
+  /** Whether there is room for a lane besides those that were sent to its gate already. */
+  #hasOffer({ offered, isUrgent }: Group<T>, { count }: Claim<T>): boolean {
+    if (offered === 0) return true
+    const { own, shared } = this
+    if (own !== undefined && !own.hasRoom(count + offered, isUrgent)) return false
+    return shared === undefined || shared.meter.hasRoom((count + offered) * shared.unit, isUrgent)
+  }
+
+  #setAlarm({ count }: Claim<T>): void {
+    if (this.#alarm === undefined) return
+    const delay = this.own!.opensIn(count)
+    if (delay > 0) this.#alarm.set(delay)
+  }
+
+  #groupOf({ gate, priority }: Lane<T>): Group<T> {
+    const isUrgent = priority === urgentPriority
+    let group = this.#groups.find((known) => known.gate === gate && known.isUrgent === isUrgent)
+    if (group === undefined) {
+      group = new Group(gate, isUrgent, this.#host.ranking)
+      this.#groups.push(group)
+    }
+    return group
+  }
+
+  #waiterOf({ priority }: Lane<T>): Waiter {
+    return priority === urgentPriority ? this.#urgentWaiter! : this.#waiter!
+  }
+
+  #noteWaiting(): void {
+    this.#host.setWaiting(this, this.#waiter!.isWaiting || this.#urgentWaiter!.isWaiting)
+  }
+
+  #onSharedRoom(): void {
+    if (!this.isGate) this.offer()
+    this.#host.onRoom()
+  }
+}
