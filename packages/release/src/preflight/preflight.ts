@@ -10,6 +10,8 @@ import { HeddleError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import picomatch from 'picomatch'
 import type { Repository } from '../git/repository.ts'
+import type { PlannedPackage } from '../model.ts'
+import { provenanceProblem } from '../registry/npm/sign-provenance.ts'
 import type { Account, Registry } from '../registry/registry.ts'
 import { dirtyTree } from './work-tree.ts'
 
@@ -25,7 +27,7 @@ export interface PreflightOptions {
 }
 
 export interface PreflightProblem {
-  readonly check: 'work tree' | 'branch' | 'remote' | 'account'
+  readonly check: 'work tree' | 'branch' | 'remote' | 'account' | 'provenance'
   readonly problem: string
   readonly todo: string
 }
@@ -41,6 +43,8 @@ export interface PreflightSubject {
   readonly registries: Iterable<Registry>
   /** Whether an earlier process has begun this release: its builds may have left new files. */
   readonly isResumed: boolean
+  /** Packages that get provenance, and where they go. */
+  readonly signed?: readonly { readonly planned: PlannedPackage; readonly registry: Registry }[]
 }
 
 /**
@@ -48,7 +52,7 @@ export interface PreflightSubject {
  * @throws `HDL_PREFLIGHT` with all problems.
  */
 export async function preflight(
-  { repository, registries, isResumed }: PreflightSubject,
+  { repository, registries, isResumed, signed = [] }: PreflightSubject,
   options: PreflightOptions,
   wait: WaitOptions,
 ): Promise<Preflight> {
@@ -66,6 +70,7 @@ export async function preflight(
     users.set(registry.url, account.user)
     if (account.asksForOtp && options.otp === undefined) warnings.push(otpWarning(registry.url))
   }
+  problems.push(...(await checkProvenance(signed, options, wait)))
   if (problems.length > 0) throw new HeddleError('HDL_PREFLIGHT', { problems })
   return { warnings, users }
 }
@@ -101,6 +106,28 @@ async function checkRepository(
       check: 'remote',
       problem: `no remote has commit ${repository.head.slice(0, 12)}`,
       todo: 'Push it first, so that others see what is published, or add --allow-unpushed.',
+    })
+  }
+  return problems
+}
+
+/** As npm refuses it: outside of a build service, and for what not everybody may see. */
+async function checkProvenance(
+  signed: NonNullable<PreflightSubject['signed']>,
+  { env = process.env }: PreflightOptions,
+  wait: WaitOptions,
+): Promise<PreflightProblem[]> {
+  if (signed.length === 0) return []
+  const problem = provenanceProblem(env)
+  if (problem !== undefined) return [{ check: 'provenance', ...problem }]
+  const problems: PreflightProblem[] = []
+  for (const { planned, registry } of signed) {
+    const { name } = planned.package
+    if (planned.access === 'public' || (await registry.isPublic?.(name, wait)) === true) continue
+    problems.push({
+      check: 'provenance',
+      problem: `${name} is new or private`,
+      todo: 'Set `publishConfig.access` to "public", or leave provenance out.',
     })
   }
   return problems

@@ -46,9 +46,9 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
     return registry
   }
   const registryAt = (url: string, ecosystem: Ecosystem): Registry => {
-    if (ecosystem === 'npm') return at(url, () => npmRegistry({ url, config, http, kernel }))
+    if (ecosystem === 'npm') return at(url, () => npmRegistry({ url, config, http, kernel, env }))
     const token = env['PYPI_TOKEN']
-    return at(url, () => pypiRegistry({ url, http, ...(token !== undefined && { token }) }))
+    return at(url, () => pypiRegistry({ url, http, env, ...(token !== undefined && { token }) }))
   }
   return {
     registryOf: ({ package: { name, ecosystem, manifest } }) => {

@@ -150,13 +150,14 @@ class Publication {
   async #upload(
     standing: Exclude<Standing, { is: 'ours' }>,
   ): Promise<{ readonly error: unknown } | undefined> {
-    const { tag, access, otp, provenanceFile, gitHead, onUpload } = this.#options
+    const { tag, access, otp, provenance, provenanceFile, gitHead, onUpload } = this.#options
     const wanted = {
       tag,
       ...(access === undefined ? {} : { access }),
       ...(otp === undefined ? {} : { otp }),
       ...(provenanceFile === undefined ? {} : { provenanceFile }),
       ...(gitHead === undefined ? {} : { gitHead }),
+      ...(provenance === undefined ? {} : { provenance }),
       ...(standing.is === 'partial' ? { files: standing.missing } : {}),
     }
     await onUpload?.(this.#uploads)

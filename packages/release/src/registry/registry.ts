@@ -4,6 +4,7 @@
  */
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { Ecosystem, PackedPackage } from '../model.ts'
+import type { ProvenanceBundle } from './npm/provenance.ts'
 
 /** One version as the registry holds it. */
 export interface VersionOnRegistry {
@@ -46,6 +47,8 @@ export interface UploadOptions extends WaitOptions {
   readonly files?: readonly string[]
   /** The commit that is published; the registry keeps it with the version. */
   readonly gitHead?: string
+  /** A Sigstore bundle that the journal has kept. */
+  readonly provenance?: ProvenanceBundle
   /** A Sigstore bundle that was made before, so that a second try does not sign again. */
   readonly provenanceFile?: string
 }
@@ -98,6 +101,8 @@ export interface Registry {
   ): Promise<ArchiveStanding>
   /** The account, or why there is none. Absent where a registry cannot be asked. */
   account?(wait?: WaitOptions): Promise<Account>
+  /** Whether anybody may see a package: provenance of others is refused. */
+  isPublic?(name: string, wait?: WaitOptions): Promise<boolean>
   /** What the account may do with a package, where the registry says so. */
   rights?(name: string, user: string, wait?: WaitOptions): Promise<'write' | 'read' | 'unknown'>
   /** One try. What went wrong is classified: see `error-class.ts`. */

@@ -8,6 +8,7 @@
  */
 import { Graph, job, type JobContext, type NodeRef } from '@heddle/core'
 import type { PackedPackage, PlannedPackage } from '../model.ts'
+import type { ProvenanceBundle } from '../registry/npm/provenance.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { nodeName, stageNeeds, type StageName } from './stages.ts'
 import * as work from './work.ts'
@@ -151,14 +152,34 @@ class Expansion {
       ),
       { after: [pack, turn, ...gates], input: (of) => of(pack) },
     )
+    const sign = release.isSigned(name) ? this.#sign(name, pack) : undefined
     return this.graph.add(
       nodeName(name, 'upload'),
-      stageJob('upload', (packed: PackedPackage | null, context): Uploaded | Promise<Uploaded> =>
-        packed === null
-          ? { outcome: 'already-published', uploads: 0 }
-          : work.upload(release, packed, context),
+      stageJob(
+        'upload',
+        (
+          { packed, signed }: { packed: PackedPackage | null; signed: ProvenanceBundle | null },
+          context,
+        ): Uploaded | Promise<Uploaded> =>
+          packed === null
+            ? { outcome: 'already-published', uploads: 0 }
+            : work.upload(release, packed, signed ?? undefined, context),
       ),
-      { after: [pack, begin], input: (of) => of(pack) },
+      {
+        after: [pack, begin, ...(sign === undefined ? [] : [sign])],
+        input: (of) => ({ packed: of(pack), signed: sign === undefined ? null : of(sign) }),
+      },
+    )
+  }
+
+  /** Once for each archive: a second upload sends the same statement. */
+  #sign(name: string, pack: NodeRef<PackedPackage | null>): NodeRef<ProvenanceBundle | null> {
+    return this.graph.add(
+      nodeName(name, 'sign'),
+      stageJob('sign', (packed: PackedPackage | null, context) =>
+        packed === null ? null : work.sign(this.#release, packed, context),
+      ),
+      { after: [pack], input: (of) => of(pack) },
     )
   }
 

@@ -28,11 +28,12 @@ import {
 } from '@heddle/core/lowlevel'
 import { Repository } from '../git/repository.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
-import type { ReleasePlan } from '../model.ts'
+import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
 import { versionChange } from '../plan/output/order.ts'
 import { preflight } from '../preflight/preflight.ts'
 import { dirtyTree } from '../preflight/work-tree.ts'
+import { wantsProvenance } from '../registry/npm/sign-provenance.ts'
 import type { Registry } from '../registry/registry.ts'
 import { makeReport, type ReleaseReport } from '../report/report.ts'
 import { finishVersions } from '../version/write-files.ts'
@@ -78,7 +79,13 @@ export async function publishRelease(
   const title = titleOf(plan, options, registries, repository)
   const earlier = await readEarlier(journal, title)
   const { resume, sources, lost } = earlier
-  const subject = { repository, registries: registries.values(), isResumed: resume !== undefined }
+  const signed = signedPackages(plan, options)
+  const subject = {
+    repository,
+    registries: registries.values(),
+    isResumed: resume !== undefined,
+    signed: signed.map((planned) => ({ planned, registry: registries.get(planned.package.name)! })),
+  }
   const { users, warnings } = await preflight(subject, options, wait)
   const vanished = await findVanished(earlier, registries, wait)
   const isClean = (await dirtyTree(repository, wait)) === undefined
@@ -94,6 +101,7 @@ export async function publishRelease(
     unsure: new Set([...earlier.unsure, ...vanished]),
     begun: new Set(sources.keys()),
     users,
+    isSigned: (name) => signed.some((planned) => planned.package.name === name),
     gitHead: isClean ? repository?.head : undefined,
     registryFor: (name) => registries.get(name)!,
     turnOf: (name) => (earlier.turns.get(name) ?? 0) + (vanished.has(name) ? 1 : 0),
@@ -163,6 +171,20 @@ async function findVanished(
     if (standing?.is === 'absent') vanished.add(name)
   }
   return vanished
+}
+
+/** npm packages that ask for provenance and were not given a bundle. */
+function signedPackages(
+  { packages }: ReleasePlan,
+  { env = process.env, provenance }: ReleaseOptions,
+): PlannedPackage[] {
+  return [...packages.values()].filter(
+    ({ status, package: { ecosystem, manifest, name } }) =>
+      status === 'included' &&
+      ecosystem === 'npm' &&
+      provenance?.has(name) !== true &&
+      wantsProvenance(manifest, env),
+  )
 }
 
 async function recoverPins(folder: ReleaseFolder): Promise<Recovery> {

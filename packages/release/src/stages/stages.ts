@@ -1,7 +1,7 @@
 /**
  * The stages of one package, in order, and what each takes while it runs.
  *
- *   manifest ─▶ check, sources ─▶ build ─▶ pack ─▶ turn, begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
+ *   manifest ─▶ check, sources ─▶ build ─▶ pack ─▶ sign, turn, begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
  *                                                                  └─▶ approve ─┘             └▶ tag
  *
  * `sources` only marks what is built from, and `turn` how often an upload was taken and lost: for the
@@ -18,6 +18,7 @@ export const stageNames = [
   'sources',
   'build',
   'pack',
+  'sign',
   'turn',
   'begin',
   'upload',
@@ -48,6 +49,7 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   sources: {},
   build: { cpu: 1 },
   pack: { cpu: 1 },
+  sign: { read: 1 },
   turn: {},
   begin: { read: 1 },
   upload: { upload: 1 },

@@ -24,6 +24,8 @@ import { packNpm } from '../pack/npm.ts'
 import { packPython } from '../pack/python.ts'
 import { runScript } from '../pack/run-script.ts'
 import { approveOnce } from '../registry/approve-once.ts'
+import type { ProvenanceBundle } from '../registry/npm/provenance.ts'
+import { signProvenance } from '../registry/npm/sign-provenance.ts'
 import { publishOnce, type PublishResult } from '../registry/reconcile.ts'
 import type { Registry, VersionOnRegistry } from '../registry/registry.ts'
 import { stageOnce } from '../registry/stage-once.ts'
@@ -58,6 +60,8 @@ export interface Release {
   readonly begun: ReadonlySet<string>
   /** The commit, where it is all that is published. */
   readonly gitHead: string | undefined
+  /** Whether its archive gets a signed statement about its build. */
+  isSigned(name: string): boolean
   /** Who we are, by address of the registry. */
   readonly users: ReadonlyMap<string, string>
 }
@@ -227,6 +231,17 @@ export async function pack(
   return packed
 }
 
+/** The statement about where the archive was built, kept by the journal. */
+export async function sign(
+  release: Release,
+  packed: PackedPackage,
+  context: JobContext,
+): Promise<ProvenanceBundle> {
+  const bundle = await signProvenance(packed, release.options.env ?? process.env)
+  context.log('provenance is signed')
+  return bundle
+}
+
 export async function begin(release: Release, name: string, context: JobContext): Promise<Begun> {
   const tags = await release.registryFor(name).tags(name, waitOf(context))
   const previous = tags.get(plannedOf(release, name).tag) ?? null
@@ -244,6 +259,7 @@ export async function begin(release: Release, name: string, context: JobContext)
 export async function upload(
   release: Release,
   packed: PackedPackage,
+  signed: ProvenanceBundle | undefined,
   context: JobContext,
 ): Promise<Uploaded> {
   const { name } = packed
@@ -255,6 +271,7 @@ export async function upload(
     kernel,
     ...(access !== undefined && { access }),
     ...(options.otp !== undefined && { otp: options.otp }),
+    ...(signed !== undefined && { provenance: signed }),
     ...(provenanceFile !== undefined && { provenanceFile }),
     ...(release.gitHead !== undefined && { gitHead: release.gitHead }),
     ...waitOf(context),

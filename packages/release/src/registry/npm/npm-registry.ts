@@ -5,6 +5,7 @@ import { converge } from '../converge.ts'
 import { parseAnswer } from '../http/answer.ts'
 import { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
+import type { Environment } from '../id-token.ts'
 import type {
   Account,
   ArchiveStanding,
@@ -22,7 +23,15 @@ import { publishDocument } from './publish-document.ts'
 import { readmeOf } from './readme.ts'
 import { fieldsOf, NpmRequests } from './requests.ts'
 import { NpmStages } from './stages.ts'
-import { collaboratorsUrl, packageUrl, stagePackageUrl, tagsUrl, versionUrl } from './urls.ts'
+import { TrustedPublishing } from './trusted-publishing.ts'
+import {
+  collaboratorsUrl,
+  packageUrl,
+  stagePackageUrl,
+  tagsUrl,
+  versionUrl,
+  visibilityUrl,
+} from './urls.ts'
 
 export interface NpmRegistryOptions {
   readonly url: string
@@ -41,6 +50,8 @@ export interface NpmRegistryOptions {
   /** Milliseconds without progress after which an upload is given up. Default 2 minutes. */
   readonly uploadTimeout?: number
   readonly kernel?: Kernel
+  /** Where a build service says who it is, for trusted publishing. Nothing when absent. */
+  readonly env?: Environment
 }
 
 const abbreviated = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*'
@@ -71,6 +82,7 @@ export class NpmRegistry implements Registry {
   #threads: ThreadPool | undefined
   #reads: 'version' | 'packument' | 'unknown'
   #tellsRights = true
+  readonly #trusted: TrustedPublishing
   /** Variables that the settings of the token name and that are not set. */
   readonly #unset: readonly string[]
 
@@ -90,6 +102,7 @@ export class NpmRegistry implements Registry {
           ? options.config?.authorizationFor(href)
           : `Bearer ${options.token}`,
     })
+    this.#trusted = new TrustedPublishing(href, this.#http, options.env ?? {})
     this.#unset = options.token === undefined ? (options.config?.unsetFor(href) ?? []) : []
     this.#uploadTimeout = options.uploadTimeout ?? 120_000
     this.#reads = options.reads === 'packument' ? 'packument' : 'unknown'
@@ -182,6 +195,18 @@ export class NpmRegistry implements Registry {
   }
 
   /**
+   * Whether anybody may see the package; false for one that is new.
+   *
+   * *Cancellation*: leaves nothing behind.
+   * *Fairness*: waits in line for a connection.
+   */
+  async isPublic(name: string, wait: WaitOptions = {}): Promise<boolean> {
+    const url = visibilityUrl(this.url, name)
+    const answer = await this.#requests.ask(url, `GET visibility of ${name}`, wait)
+    return answer.status === 200 && fieldsOf(answer)['public'] === true
+  }
+
+  /**
    * What a user may do with a package. Registries other than the public one often do not say.
    *
    * *Cancellation*: leaves nothing behind.
@@ -215,7 +240,7 @@ export class NpmRegistry implements Registry {
    */
   async upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer> {
     const { name, version, manifest } = packed
-    const { tag, access, otp, stage = false, provenanceFile, gitHead } = options
+    const { tag, access, otp, stage = false, provenance, provenanceFile, gitHead } = options
     const configured = (
       manifest['publishConfig'] as { access?: 'public' | 'restricted' } | undefined
     )?.access
@@ -226,7 +251,7 @@ export class NpmRegistry implements Registry {
       readme: await readmeOf(packed),
       gitHead,
       provenance:
-        provenanceFile === undefined ? undefined : await readProvenance(provenanceFile, packed),
+        provenanceFile === undefined ? provenance : await readProvenance(provenanceFile, packed),
     })
     const request: HttpRequest = {
       method: stage ? 'POST' : 'PUT',
@@ -237,11 +262,12 @@ export class NpmRegistry implements Registry {
       timeout: this.#uploadTimeout,
     }
     const hash = packed.artifacts[0]!.integrity
+    const token = await this.#trusted.tokenFor(name, options)
     try {
-      const answer = await this.#requests.write(request, options, otp, {
-        package: name,
-        version,
-        hash,
+      const answer = await this.#requests.write(request, options, {
+        otp,
+        token,
+        version: { package: name, version, hash },
       })
       return stage ? { stageId: stageIdOf(answer) } : {}
     } catch (error) {

@@ -15,6 +15,14 @@ interface NpmRequestsOptions {
   readonly authorization: string | undefined
 }
 
+interface WriteOptions {
+  readonly otp?: string | undefined
+  /** Instead of the configured one: a token for one package. */
+  readonly token?: string | undefined
+  /** What is written, where it is a version. */
+  readonly version?: Asked['version'] | undefined
+}
+
 /** Requests to one registry, with its token, and errors that name it. */
 export class NpmRequests {
   readonly url: string
@@ -79,11 +87,14 @@ export class NpmRequests {
   async write(
     request: HttpRequest,
     wait: WaitOptions,
-    otp?: string,
-    version?: Asked['version'],
+    { otp, token, version }: WriteOptions = {},
   ): Promise<HttpAnswer> {
     const headers = { ...request.headers, ...(otp === undefined ? {} : { 'npm-otp': otp }) }
-    const answer = await this.#http.send({ ...request, headers: this.#authorized(headers) }, wait)
+    const authorized = {
+      ...this.#authorized(headers),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    }
+    const answer = await this.#http.send({ ...request, headers: authorized }, wait)
     if (answer.status >= 200 && answer.status < 300) return answer
     throw this.failure(answer, request, version)
   }

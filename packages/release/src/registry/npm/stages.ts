@@ -81,7 +81,8 @@ export class NpmStages implements Stages {
         kernel,
         writeFirst: true,
         isDone: async (wait) => !(await this.list(undefined, wait)).some((each) => each.id === id),
-        write: async (wait) => void (await this.#requests.write(request, wait, options.otp)),
+        write: async (wait) =>
+          void (await this.#requests.write(request, wait, { otp: options.otp })),
       },
       options,
     )

@@ -33,6 +33,15 @@ export function tagsUrl(base: string, name: string, tag?: string): string {
   return tag === undefined ? all : `${all}/${encodeURIComponent(tag)}`
 }
 
+export function visibilityUrl(base: string, name: string): string {
+  return join(base, `-/package/${escaped(name)}/visibility`)
+}
+
+/** Where the identity of a build is exchanged for a token. */
+export function tokenExchangeUrl(base: string, name: string): string {
+  return join(base, `-/npm/v1/oidc/token/exchange/package/${escaped(name)}`)
+}
+
 export function collaboratorsUrl(base: string, name: string): string {
   return join(base, `-/package/${escaped(name)}/collaborators?format=cli`)
 }

@@ -8,6 +8,7 @@ import { parseAnswer } from '../http/answer.ts'
 import { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import { requestWithRetry } from '../http/retry.ts'
+import { buildServiceOf, readIdToken, textField, type Environment } from '../id-token.ts'
 import type {
   ArchiveStanding,
   Registry,
@@ -31,6 +32,8 @@ export interface PypiRegistryOptions {
   /** Milliseconds without progress after which an upload is given up. Default 2 minutes. */
   readonly uploadTimeout?: number
   readonly kernel?: Kernel
+  /** Where a build service says who it is: used when there is no token. */
+  readonly env?: Environment
 }
 
 interface ReleaseDocument {
@@ -61,6 +64,9 @@ export class PypiRegistry implements Registry {
   readonly #ownsHttp: boolean
   readonly #kernel: Kernel
   readonly #uploadTimeout: number
+  readonly #env: Environment
+  /** Good for some minutes: asked for once. */
+  #minted: Promise<string | undefined> | undefined
 
   constructor(options: PypiRegistryOptions) {
     const url = new URL(options.url)
@@ -69,14 +75,12 @@ export class PypiRegistry implements Registry {
     this.url = url.href.replace(/\/*$/, '/')
     this.#uploadUrl = options.uploadUrl ?? uploadUrlOf(this.url)
     const { token } = options
-    this.#authorization =
-      token === undefined
-        ? undefined
-        : `Basic ${Buffer.from(`__token__:${token}`).toString('base64')}`
+    this.#authorization = token === undefined ? undefined : basicToken(token)
     this.#kernel = options.kernel ?? options.http?.kernel ?? systemKernel
     this.#http = options.http ?? new HttpClient({ kernel: this.#kernel })
     this.#ownsHttp = options.http === undefined
     this.#uploadTimeout = options.uploadTimeout ?? 120_000
+    this.#env = options.env ?? {}
   }
 
   /**
@@ -230,7 +234,7 @@ export class PypiRegistry implements Registry {
   ): Promise<void> {
     const action = `POST ${fileName}`
     const form = multipartBody(await formOf(packed, artifact, fileName), 'content', artifact)
-    const authorization = this.#authorization
+    const authorization = this.#authorization ?? (await this.#trusted(wait))
     const answer = await this.#http.send(
       {
         method: 'POST',
@@ -255,6 +259,36 @@ export class PypiRegistry implements Registry {
     })
   }
 
+  /** Trusted publishing: the identity of a build is exchanged for a token. */
+  async #trusted(wait: WaitOptions): Promise<string | undefined> {
+    this.#minted ??= this.#mint(wait)
+    this.#minted.catch(() => (this.#minted = undefined))
+    const token = await this.#minted
+    return token === undefined ? undefined : basicToken(token)
+  }
+
+  async #mint(wait: WaitOptions): Promise<string | undefined> {
+    if (buildServiceOf(this.#env) === undefined) return undefined
+    const page = `${this.url}_/oidc/audience`
+    const known = await requestWithRetry(this.#http, { method: 'GET', url: page }, wait)
+    const audience = known.status === 200 ? textField(known.body, 'audience') : undefined
+    if (audience === undefined) return undefined
+    const question = { audience, variable: 'PYPI_ID_TOKEN' }
+    const token = await readIdToken(this.#http, this.#env, question, wait)
+    if (token === undefined) return undefined
+    const answer = await this.#http.send(
+      {
+        method: 'POST',
+        url: `${this.url}_/oidc/mint-token`,
+        action: 'exchanging the identity of this build for a token',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token }),
+      },
+      wait,
+    )
+    return answer.status === 200 ? textField(answer.body, 'token') : undefined
+  }
+
   #failure(
     answer: HttpAnswer,
     action: string,
@@ -274,6 +308,10 @@ export class PypiRegistry implements Registry {
 /** As addresses want it: lower case, and one dash for any run of dashes, dots and underscores. */
 function normalName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_.]+/g, '-')
+}
+
+function basicToken(token: string): string {
+  return `Basic ${Buffer.from(`__token__:${token}`).toString('base64')}`
 }
 
 function uploadUrlOf(url: string): string {

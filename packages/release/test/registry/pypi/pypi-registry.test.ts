@@ -7,6 +7,7 @@ import { publishOnce } from '../../../src/registry/reconcile.ts'
 import { waitVisible } from '../../../src/registry/visible.ts'
 import { startFaultProxy } from '../../../src/testing/fault-proxy.ts'
 import { startPypi } from '../../../src/testing/pypi.ts'
+import { startBuildService } from '../../support/build-service.ts'
 import { packPython, scratch } from '../../support/packed.ts'
 import { startStub } from '../../support/servers.ts'
 import { inVirtualTime, largest, virtualKernel } from '../../support/virtual-time.ts'
@@ -146,4 +147,26 @@ test('scenario 92: names are written as addresses want them, under any base path
   await using registry = pypiRegistry({ url: `${stub.url}/root//` })
   await registry.read('My__Odd.-Name', '1.0+local')
   assert.equal(stub.calls[0]?.path, '/root/pypi/my-odd-name/1.0%2Blocal/json')
+})
+
+test('trusted publishing: the identity of a build is exchanged for a token', async () => {
+  await using service = await startBuildService()
+  const seen: string[] = []
+  await using stub = await startStub((request, response) => {
+    const { method = '', url = '', headers } = request
+    const answer = (value: object): void => void response.end(JSON.stringify(value))
+    request.resume()
+    seen.push(`${method} ${url} ${headers.authorization ?? ''}`.trimEnd())
+    if (url === '/_/oidc/audience') return answer({ audience: 'pypi' })
+    if (url === '/_/oidc/mint-token') return answer({ token: 'pypi-minted' })
+    return answer({})
+  })
+  await using registry = pypiRegistry({ url: stub.url, env: service.env })
+  await using temporary = await scratch()
+  await registry.upload(await packPython(temporary.folder, 'trusted', '1.0.0'), any)
+  const basic = Buffer.from('__token__:pypi-minted').toString('base64')
+  assert.deepEqual(
+    [...new Set(seen)],
+    ['GET /_/oidc/audience', 'POST /_/oidc/mint-token', `POST /legacy/ Basic ${basic}`],
+  )
 })
