@@ -60,7 +60,6 @@ export {
   type DrainResult,
   type SubmitOptions,
   type Work,
-  type WorkContext,
 } from './admission/dispatcher.ts'
 export type { RetryAfterOptions } from './admission/drain-rate.ts'
 export {
@@ -181,6 +180,14 @@ export { compareGraphs, describeDifference, type GraphDifference } from './run/c
 export { toErrorRecord } from './run/error-record.ts'
 export { hasWorkLeft } from './run/resume.ts'
 
-// scheduler/: what a recorded run says about itself, when a job is tried again.
+// attempts/: one try of a job, wherever it runs.
+export type { RunnerContext } from './attempts/attempt.ts'
+export type { AttemptReport } from './attempts/runner.ts'
+
+// places/: where jobs run.
+export { findPlace, type Places } from './places/find-place.ts'
+export { loopPlace } from './places/loop.ts'
+export { threadPlace } from './places/thread.ts'
+
+// scheduler/: what a recorded run says about itself.
 export { criticalPathOf, forecastOf, type TimedNode } from './scheduler/recorded.ts'
-export { backoff, isRetryable, requestedDelay } from './attempts/retry.ts'

@@ -12,9 +12,11 @@ import {
   LoopWatch,
   ThreadPool,
   diskTier,
+  loopPlace,
   openCache,
   openJournal,
   systemKernel,
+  threadPlace,
   type Clock,
   type Kernel,
 } from '@heddle/core/lowlevel'
@@ -31,7 +33,6 @@ import { checkLimits, type ServerLimits } from './limits.ts'
 import { jobTable } from './service/job-table.ts'
 import { Ledger } from './service/ledger.ts'
 import { ResultStore, type Stored } from './service/result-store.ts'
-import { stageRunner } from './service/run-stage.ts'
 import { JobService, type ServiceStats } from './service/service.ts'
 
 export type { ServerLimits }
@@ -154,7 +155,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     stage: 'prepare',
     capacity: limits.prepareCapacity ?? 32,
     queueTimeout: limits.queue ?? minute / 2,
-    runTimeout: limits.prepare ?? 10 * minute,
+    timeout: limits.prepare ?? 10 * minute,
     slots,
     resources,
     kernel,
@@ -163,7 +164,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     name: 'The second stage',
     stage: 'item',
     capacity: limits.itemCapacity ?? 256,
-    runTimeout: limits.item ?? 10 * minute,
+    timeout: limits.item ?? 10 * minute,
     slots,
     resources,
     kernel,
@@ -172,7 +173,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     jobs,
     store: new ResultStore(cache),
     ledger: new Ledger(journal, kernel),
-    runner: stageRunner(pool, kernel, (name, text) => log('info', `${name}: ${text}`)),
+    places: { loop: loopPlace, thread: threadPlace(pool) },
+    onJobLog: (name, text) => log('info', `${name}: ${text}`),
     prepare,
     items,
     kernel,

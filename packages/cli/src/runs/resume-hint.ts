@@ -5,17 +5,21 @@ const runId = String.raw`\d{8}-\d{6}-\w+`
 const ownResume = new RegExp(`\\s--resume(?:[= ]${runId})?(?=\\s|$)`, 'g')
 
 /**
- * How to go on with a run: its own command with `--resume`, or, where a program started it, what that
- * program has to be changed to. A server goes on with everything in its store.
+ * How to resume a run: its own command with `--resume`, or, where a program started it, what that
+ * program has to be changed to. A server resumes what was interrupted; what has failed or was cancelled there
+ * runs again when the same input is submitted again.
  */
 export function resumeHint(
-  { id, command }: Pick<RunSummary, 'id' | 'command'>,
+  { id, command, state, title }: Pick<RunSummary, 'id' | 'command' | 'state' | 'title'>,
   address: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
   // Started through npx, it is probably not on the path.
   const npx = env['npm_command'] === 'exec' ? 'npx ' : ''
-  if (/^heddle serve\b/.test(command)) return `${npx}heddle serve --store ${quote(address)}`
+  if (/^heddle serve\b/.test(command)) {
+    if (state !== 'interrupted') return `POST /jobs/${title} with the same input`
+    return `${npx}heddle serve --store ${quote(address)}`
+  }
   if (!/^heddle run\s/.test(command)) {
     return `run(graph, { journal: '${address}', resume: '${id}' })`
   }

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JournaledState } from '@heddle/core/lowlevel'
 import { resumeHint } from '../../src/runs/resume-hint.ts'
 
 const id = '20261115-224501-k3f9q2'
 
-function hint(command: string, env: Record<string, string> = {}): string {
-  return resumeHint({ id, command }, 'sqlite:runs.db', env)
+function hint(
+  command: string,
+  env: Record<string, string> = {},
+  state: JournaledState = 'interrupted',
+): string {
+  return resumeHint({ id, command, state, title: 'plot' }, 'sqlite:runs.db', env)
 }
 
 test('the run’s own command, with --resume before the arguments of the module', () => {
@@ -31,7 +36,13 @@ test('a program is told what to change', () => {
   assert.equal(hint('main.ts'), `run(graph, { journal: 'sqlite:runs.db', resume: '${id}' })`)
 })
 
-test('a server goes on with everything in its store', () => {
+test('a served run that has failed or was cancelled is not resumed by its server: it is submitted again', () => {
+  for (const state of ['finished', 'cancelled'] as const) {
+    assert.equal(hint('heddle serve', {}, state), 'POST /jobs/plot with the same input')
+  }
+})
+
+test('a server resumes what was interrupted in its store', () => {
   assert.equal(hint('heddle serve'), 'heddle serve --store sqlite:runs.db')
   assert.equal(
     hint('heddle serve', { npm_command: 'exec' }),

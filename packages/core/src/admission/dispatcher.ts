@@ -1,42 +1,58 @@
 /**
- * Takes work from the door and starts it when its permits are free.
+ * Admission in front of the attempt runner: seats, order between tenants, load, drain.
  *
- *   submit ─▶ queued ── permits free ─▶ running ── settles ─▶ ended (success, error)
- *               │                          │
- *               │ cancel, abort,           │ cancel, abort, runTimeout, deadline
- *               │ queueTimeout, deadline   ▼
- *               │                      stopping: the caller has been told, the signal has aborted, the
- *               ▼                          │     permits are still held
- *             ended                        ├─ settles ─▶ ended, value dropped
- *                                          └─ grace over ─▶ abandoned: permits given back
+ *   submit ─▶ queued ─▶ running ─┬─ settles ─▶ ended (success, error)
+ *               │  ▲     │   │   └─ fails, retries left ─▶ retrying ─▶ queued
+ *               │  └─────┼───┼────── resumes ── suspended
+ *               │        │   └─ suspend() ───────┘
+ *               │        │ cancel, abort, deadline
+ *               │        ▼
+ *               │     stopping: the caller has its error, the signal has aborted, the permits are still held
+ *               ▼        │
+ *             ended ◀────┴─ settles, or is abandoned after its grace: the value is dropped
+ *
+ * Permits, attempts, their timeout, back-off and grace are the runner's (attempts/runner.ts). Here a task has a
+ * seat from submit to its end, so that overload is refused at the door, also while the task is in back-off.
  *
  * Invariants, quoted by the tests:
- *  I1  Work waits in the queue, never in a slot: what holds permits is running or stopping.
- *  I2  A task has exactly one outcome, told once; a refusal is one too. submitted = tasks without an
+ *  I1  A task waits in the queue, never on permits: what holds permits is running or stopping.
+ *  I2  A task has exactly one outcome, reported once; a refusal is one too. submitted = tasks without an
  *      outcome + success + error + timeout + disconnected + superseded + cancelled + rejected.
- *  I3  Permits and seat come back exactly once, when the work has settled or its grace is over.
+ *  I3  The seat comes back exactly once, when the last attempt has settled or was abandoned.
  *  I4  Every timeout names its stage: `queue`, or the stage of this dispatcher.
  *  I5  Nothing that can start waits: after every change the queue is looked at again.
  *  I6  A result that comes after the outcome is dropped.
- *  I7  Starting one thing after the other yields to I/O after `sliceBudget` milliseconds, so a queue
- *      of tiny work cannot hold up timers and sockets.
+ *  I7  Starting one task after the other yields to I/O after `sliceBudget` milliseconds, so a queue
+ *      of tiny tasks cannot hold up timers and sockets.
  *
- * Which clock counts what: `queueTimeout` runs from submit to start, `runTimeout` from start to the
- * end, `deadline` from submit to the end. All are on one timer.
+ * Which clock counts what: `queueTimeout` runs from submit to the first start, `timeout` from the start of
+ * each attempt to its end, `deadline` from submit to the end.
  *
  * Why permits outlive the caller: work that ignores its signal still uses the machine. Giving its
- * slot away at once would run more than was configured; never giving it back would wedge the
+ * permits away at once would run more than was configured; never giving them back would wedge the
  * service. The grace is the compromise, and `unresponsive` counts how often it was needed.
  */
 
+import { Attempt, type Attemptable, type RunnerContext } from '../attempts/attempt.ts'
+import {
+  AttemptRunner,
+  attemptDefaults,
+  type AttemptHost,
+  type AttemptReport,
+  type WaitingRoom,
+} from '../attempts/runner.ts'
 import { HeddleError, reasonError } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
-import { callAsync } from '../kernel/call.ts'
-import { checkDuration, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
+import {
+  checkCount,
+  checkDuration,
+  checkName,
+  checkOptions,
+  type OptionNames,
+} from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
-import { sliceBudget } from '../kernel/slices.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { checkPriority } from '../kernel/rank.ts'
 import { noOutcomes, outcomeOf, type Outcome, type OutcomeCounts } from '../registry/outcomes.ts'
@@ -60,9 +76,11 @@ export interface DispatcherOptions extends AdmissionOptions {
   readonly stage?: string | undefined
   /** Milliseconds from submit to start. No limit when absent. */
   readonly queueTimeout?: number | undefined
-  /** Milliseconds from start to the end. No limit when absent. */
-  readonly runTimeout?: number | undefined
-  /** Milliseconds that work may take to stop after its signal aborted. 5,000 when absent. */
+  /** Milliseconds one attempt may take. No limit when absent. */
+  readonly timeout?: number | undefined
+  /** Milliseconds: attempt n waits uniform(0, min(retryBaseDelay * 2^n, 60 s)). 1,000 when absent. */
+  readonly retryBaseDelay?: number | undefined
+  /** Milliseconds that work may take to stop after its signal aborted. 2,000 when absent. */
   readonly grace?: number | undefined
 }
 
@@ -76,27 +94,26 @@ export interface SubmitOptions extends ReserveOptions, WaitOptions {
   /** Instead of the dispatcher's. */
   readonly queueTimeout?: number | undefined
   /** Instead of the dispatcher's. */
-  readonly runTimeout?: number | undefined
+  readonly timeout?: number | undefined
+  /** How often a failed attempt is tried again. 0 when absent. */
+  readonly retries?: number | undefined
+  /** Called with each step of its attempts, on the loop and in order. It must not throw. */
+  readonly onReport?: ((report: AttemptReport) => void) | undefined
+  /** Makes the error that the caller gets of what the last attempt threw. */
+  readonly wrapFailure?: ((thrown: unknown) => unknown) | undefined
 }
 
-/** What running work is given. */
-export interface WorkContext {
-  readonly priority: number
-  readonly tenant: string
-  /** Aborts with the reason when the caller was told that it is over. Made on first use. */
-  readonly signal: AbortSignal
-  /** The same for code that never awaits. Check it before writing anything. */
-  readonly cancelled: boolean
-}
-
-export type Work<R> = (context: WorkContext) => R | PromiseLike<R>
+/** Called once for each attempt. */
+export type Work<R> = (context: RunnerContext) => R | PromiseLike<R>
 
 /** Work that was admitted. */
 export interface AdmittedTask<R> {
   readonly name: string
   readonly tenant: string
   readonly priority: number
-  readonly state: 'queued' | 'running' | 'stopping' | 'ended'
+  readonly state: 'queued' | 'running' | 'retrying' | 'suspended' | 'stopping' | 'ended'
+  /** The number of the current attempt, or of the next one. Counts from 0. */
+  readonly attempt: number
   /** Undefined until the caller was told. */
   readonly outcome: Outcome | undefined
   /** The result. Its rejection needs no handler: `outcome` keeps it, so other awaits may come first. */
@@ -133,25 +150,37 @@ const ignore = (): void => undefined
 interface Core {
   stop(task: TaskNode, error: HeddleError): boolean
   move(task: TaskNode, priority: number): boolean
+  stateOf(task: TaskNode): AdmittedTask<unknown>['state']
 }
 
-class TaskNode implements AdmittedTask<unknown>, WorkContext, Due, AbortFollower {
+interface TaskOptions {
+  readonly name: string
+  readonly retries: number
+  readonly timeout: number
+  /** Durations, not times. */
+  readonly queueTimeout: number
+  readonly deadline: number
+  readonly signal: AbortSignal | undefined
+  readonly onReport: SubmitOptions['onReport']
+  readonly wrapFailure: SubmitOptions['wrapFailure']
+}
+
+class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower {
   heapIndex = -1
   dueAt = 0
   list: object | undefined
   previous: AbortFollower | undefined
   next: AbortFollower | undefined
-  readonly name: string
   readonly work: Work<unknown>
   readonly submittedAt: number
-  /** Durations, not times. */
-  readonly queueTimeout: number
-  readonly runTimeout: number
-  readonly deadline: number
-  readonly followed: AbortSignal | undefined
+  readonly limits: TaskOptions
   readonly done: Promise<unknown>
-  state: AdmittedTask<unknown>['state'] = 'queued'
+  attempt = 0
+  current: Attempt<TaskNode> | undefined
   outcome: Outcome | undefined
+  isEnded = false
+  /** It had its outcome while an attempt was under way. */
+  wasStopped = false
   /** Set before anybody sees the task. */
   entry!: Admitted<TaskNode>
   holding: Holding | undefined
@@ -160,22 +189,20 @@ class TaskNode implements AdmittedTask<unknown>, WorkContext, Due, AbortFollower
   resolve!: (value: unknown) => void
   reject!: (error: unknown) => void
   readonly #core: Core
-  #controller: AbortController | undefined
-  #error: unknown
 
-  constructor(core: Core, name: string, work: Work<unknown>, submittedAt: number, limits: Limits) {
+  constructor(core: Core, work: Work<unknown>, submittedAt: number, limits: TaskOptions) {
     this.#core = core
-    this.name = name
     this.work = work
     this.submittedAt = submittedAt
-    this.queueTimeout = limits.queueTimeout
-    this.runTimeout = limits.runTimeout
-    this.deadline = limits.deadline
-    this.followed = limits.signal
+    this.limits = limits
     this.done = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
     })
+  }
+
+  get name(): string {
+    return this.limits.name
   }
 
   get priority(): number {
@@ -186,22 +213,8 @@ class TaskNode implements AdmittedTask<unknown>, WorkContext, Due, AbortFollower
     return this.entry.tenant
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.cancelled) this.#controller.abort(this.#error)
-    }
-    return this.#controller.signal
-  }
-
-  get cancelled(): boolean {
-    return this.#error !== undefined
-  }
-
-  /** Tells the work that it is over. Listeners run now. */
-  abort(error: HeddleError): void {
-    this.#error = error
-    this.#controller?.abort(error)
+  get state(): AdmittedTask<unknown>['state'] {
+    return this.#core.stateOf(this)
   }
 
   onAbort(reason: unknown): void {
@@ -215,13 +228,10 @@ class TaskNode implements AdmittedTask<unknown>, WorkContext, Due, AbortFollower
   move(priority: number): boolean {
     return this.#core.move(this, priority)
   }
-}
 
-interface Limits {
-  readonly queueTimeout: number
-  readonly runTimeout: number
-  readonly deadline: number
-  readonly signal: AbortSignal | undefined
+  report(report: AttemptReport): void {
+    this.limits.onReport?.(report)
+  }
 }
 
 const optionNames = {
@@ -236,7 +246,8 @@ const optionNames = {
   resources: 1,
   stage: 1,
   queueTimeout: 1,
-  runTimeout: 1,
+  timeout: 1,
+  retryBaseDelay: 1,
   grace: 1,
 } satisfies OptionNames<DispatcherOptions>
 
@@ -244,7 +255,7 @@ const optionNames = {
  * Runs admitted work within slots and resources.
  *
  * @example
- * const inference = new Dispatcher({ name: 'inference', slots: { permits: 2, reserved: 1 }, runTimeout: 60_000 })
+ * const inference = new Dispatcher({ name: 'inference', slots: { permits: 2, reserved: 1 }, timeout: 60_000 })
  * using reservation = inference.reserve({ priority: 0, tenant: 'ada' })   // before the body is read
  * const input = await Promise.resolve([3, 4])
  * const sum = await inference.run(() => input[0] + input[1], { reservation, signal })
@@ -258,8 +269,8 @@ export class Dispatcher {
   readonly #queue: AdmissionQueue<TaskNode>
   readonly #pools: Pools
   readonly #stage: string
-  readonly #runTimeout: number
-  readonly #grace: number
+  readonly #timeout: number
+  readonly #runner: AttemptRunner<TaskNode, Attempt<TaskNode>>
   readonly #deadlines: Deadlines<TaskNode>
   readonly #settled: WaiterList<void>
   /** Everything that holds a seat: queued, running or stopping. */
@@ -268,34 +279,42 @@ export class Dispatcher {
   readonly #core: Core
   #submitted = 0
   #stopping = 0
-  #unresponsive = 0
-  #looking = false
-  /** I7: when this turn of the loop began to start work, and whether it has used up its time. */
-  #turnOpen = false
-  #turnStarted = 0
-  #yielding = false
 
   constructor(options: DispatcherOptions) {
     checkOptions(options, optionNames)
     this.name = checkName('name', options.name ?? 'Dispatcher')
     this.#kernel = options.kernel ?? systemKernel
     // The rest is for the queue.
-    const { slots, resources = {}, stage, queueTimeout, runTimeout, grace, ...admission } = options
+    const {
+      slots,
+      resources = {},
+      stage,
+      queueTimeout,
+      timeout,
+      retryBaseDelay = attemptDefaults.retryBaseDelay,
+      grace = attemptDefaults.abortGrace,
+      ...admission
+    } = options
     this.#queue = new AdmissionQueue({ ...admission, name: this.name })
     this.#pools = new Pools(slots, resources)
     this.#stage = checkName('stage', stage ?? 'run')
     this.queueTimeout = checkDuration('queueTimeout', queueTimeout ?? Infinity)
-    this.#runTimeout = checkDuration('runTimeout', runTimeout ?? Infinity)
-    this.#grace = checkDuration('grace', grace ?? 5_000)
-    this.#deadlines = new Deadlines(this.#kernel.clock, (task) => this.#onDue(task))
+    this.#timeout = checkDuration('timeout', timeout ?? Infinity)
+    this.#runner = new AttemptRunner(this.#room(), this.#host(), {
+      kernel: this.#kernel,
+      abortGrace: checkDuration('grace', grace),
+      retryBaseDelay: checkDuration('retryBaseDelay', retryBaseDelay),
+    })
+    this.#deadlines = new Deadlines(this.#kernel.clock, (task) => this.#onLate(task, task.limit))
     this.#settled = new WaiterList(this.#kernel.clock)
     this.#core = {
       stop: (task, error) => this.#stop(task, error),
+      stateOf: (task) => this.#stateOf(task),
       move: (task, priority) => {
         this.#pools.check(task.name, task.entry.needs, checkPriority(priority))
         const moved = task.entry.move(priority)
         // The new priority may have a reserved permit.
-        if (moved) this.#look()
+        if (moved) this.#runner.pump()
         return moved
       },
     }
@@ -329,8 +348,8 @@ export class Dispatcher {
   /**
    * Runs work when its turn comes, and waits for its result.
    *
-   * *Cancellation*: while queued it is removed and never starts; while running its signal aborts and
-   * the caller is told at once, the permits come back when the work has settled.
+   * *Cancellation*: while queued or in back-off it is removed and never starts again; while running its
+   * signal aborts and the caller is told at once, the permits come back when the work has settled.
    *
    * *Fairness*: priority 0 first, with aging; fair between tenants; inside both first come, first
    * served. Work whose permits are busy does not hold up work that needs others.
@@ -402,7 +421,7 @@ export class Dispatcher {
       stopping: this.#stopping,
       submitted: this.#submitted,
       outcomes: { ...this.#counts },
-      unresponsive: this.#unresponsive,
+      unresponsive: this.#runner.abandoned,
     }
   }
 
@@ -446,19 +465,26 @@ export class Dispatcher {
     // What could never start must not take a seat; a seat that was brought is given back by its owner.
     const priority = options.reservation?.priority ?? checkPriority(options.priority)
     if (needs !== undefined) this.#pools.check(name, needs, priority)
-    const task = new TaskNode(this.#core, name, work, this.#kernel.clock.now(), {
+    const task = new TaskNode(this.#core, work, this.#kernel.clock.now(), {
+      name,
+      retries: checkCount('retries', options.retries ?? 0, 0, true),
+      timeout: checkDuration('timeout', options.timeout ?? this.#timeout),
       queueTimeout: checkDuration('queueTimeout', options.queueTimeout ?? this.queueTimeout),
-      runTimeout: checkDuration('runTimeout', options.runTimeout ?? this.#runTimeout),
       deadline: checkDuration('deadline', options.deadline ?? Infinity),
       signal,
+      onReport: options.onReport,
+      wrapFailure: options.wrapFailure,
     })
     this.#admit(task, this.#seatFor(options), needs)
     if (signal?.aborted) task.onAbort(signal.reason)
-    else if (task.deadline === 0) this.#onLate(task, 0)
+    else if (task.limits.deadline === 0) this.#onLate(task, 0)
     else {
       if (signal !== undefined) followAbort(signal, task)
-      this.#limit(task, task.queueTimeout, task.deadline)
-      this.#look()
+      const { queueTimeout, deadline } = task.limits
+      task.limit = Math.min(queueTimeout, deadline)
+      if (task.limit < Infinity) this.#deadlines.set(task, task.submittedAt + task.limit)
+      task.report({ type: 'queued', attempt: 0 })
+      this.#runner.pump()
     }
     return task
   }
@@ -469,138 +495,183 @@ export class Dispatcher {
     this.#tasks.add(task)
   }
 
-  /** I5. Work that starts may submit or end other work: the loop looks again after every start. */
-  #look(): void {
-    if (this.#looking) return
-    this.#looking = true
-    while (this.#queue.size > 0 && !this.#sliceIsOver()) {
-      this.#pools.beginRound()
-      const next = this.#queue.take(({ item, needs, priority }) => {
-        item.holding = this.#pools.tryTake(needs, priority)
+  #stateOf({ isEnded, outcome, current, entry }: TaskNode): AdmittedTask<unknown>['state'] {
+    if (isEnded) return 'ended'
+    if (outcome !== undefined) return 'stopping'
+    if (current?.suspension !== undefined) return 'suspended'
+    if (current !== undefined) return 'running'
+    return entry.state === 'queued' ? 'queued' : 'retrying'
+  }
+
+  // ---- what the runner asks for
+
+  #room(): WaitingRoom<TaskNode> {
+    const queue = this.#queue
+    const pools = this.#pools
+    const take = (isMeant: (task: TaskNode) => boolean): TaskNode | undefined => {
+      pools.beginRound()
+      const taken = queue.take(({ item, needs, priority }) => {
+        if (!isMeant(item)) return false
+        item.holding = pools.tryTake(needs, priority)
         return item.holding !== undefined
       })
-      if (next === undefined) break
-      this.#start(next.item)
+      return taken?.item
     }
-    this.#looking = false
-  }
-
-  #sliceIsOver(): boolean {
-    const now = this.#kernel.clock.now()
-    if (!this.#turnOpen) {
-      this.#turnOpen = true
-      this.#turnStarted = now
-      this.#kernel.clock.afterIo(this.#endTurn)
+    const giveBack = (task: TaskNode): void => {
+      pools.giveBack(task.holding!)
+      task.holding = undefined
+      task.entry.park()
     }
-    this.#yielding = now - this.#turnStarted >= sliceBudget
-    return this.#yielding
-  }
-
-  readonly #endTurn = (): void => {
-    this.#turnOpen = false
-    if (!this.#yielding) return
-    this.#yielding = false
-    this.#look()
-  }
-
-  #start(task: TaskNode): void {
-    task.state = 'running'
-    const { followed } = task
-    if (followed?.aborted) {
-      // Its abort is being told right now, and an earlier listener made room for it.
-      this.#conclude(task, reasonError(task.name, followed.reason))
-      this.#free(task)
-      return
+    return {
+      get size() {
+        return queue.size
+      },
+      get mayStart() {
+        return queue.size > 0
+      },
+      enqueue: (task) => task.entry.requeue(),
+      enqueueFirst: (task) => task.entry.requeue({ keepsPlace: true }),
+      remove: (task) => task.entry.leaveQueue(),
+      pick: () => {
+        for (;;) {
+          const task = take(() => true)
+          if (!task?.limits.signal?.aborted || task.outcome !== undefined) return task
+          // Its abort is being reported right now, and an earlier listener made room for it.
+          giveBack(task)
+          this.#conclude(task, reasonError(task.name, task.limits.signal.reason))
+          this.#free(task)
+        }
+      },
+      tryPick: (task) => take((other) => other === task) !== undefined,
+      giveBack,
     }
-    const elapsed = this.#kernel.clock.now() - task.submittedAt
-    this.#limit(task, task.runTimeout, task.deadline - elapsed)
-    callAsync(() => task.work(task)).then(
-      (value) => this.#onSettled(task, value, undefined),
-      (error: unknown) => this.#onSettled(task, undefined, { error }),
-    )
   }
 
-  /** Both limits on one timer: the earlier one is remembered for the error. */
-  #limit(task: TaskNode, stageLimit: number, untilDeadline: number): void {
-    task.limit = untilDeadline <= stageLimit ? task.deadline : stageLimit
-    this.#setDue(task, Math.min(stageLimit, untilDeadline))
-  }
-
-  #setDue(task: TaskNode, delay: number): void {
-    if (delay === Infinity) this.#deadlines.delete(task)
-    else this.#deadlines.set(task, this.#kernel.clock.now() + delay)
-  }
-
-  #onDue(task: TaskNode): void {
-    if (task.state !== 'stopping') {
-      this.#onLate(task, task.limit)
-      return
+  #host(): AttemptHost<TaskNode, Attempt<TaskNode>> {
+    return {
+      isOpen: true,
+      hasPreparing: false,
+      prepare: () => true,
+      begin: (task) => {
+        if (task.attempt === 0) this.#onFirstStart(task)
+        task.report({ type: 'started', attempt: task.attempt })
+        return new Attempt(task, this.#runner)
+      },
+      call: (attempt) => attempt.entry.work(attempt),
+      mayRetry: (task) => task.outcome === undefined,
+      timeoutError: (task) => this.#timeoutError(task, this.#stage, task.limits.timeout),
+      // The caller does not wait for the job to stop, unless the job is tried again.
+      onTimedOut: (task, error) => {
+        if (task.attempt >= task.limits.retries) this.#concludeEarly(task, error)
+      },
+      onSucceeded: (task, value) => {
+        task.report({ type: 'ended', attempt: task.attempt, how: 'succeeded' })
+        if (task.outcome === undefined) {
+          task.outcome = 'success'
+          this.#counts.success++
+          task.resolve(value)
+        }
+        this.#free(task)
+      },
+      onFailed: (task, failure, _now, isThrown) => {
+        const { wrapFailure } = task.limits
+        const error = isThrown && wrapFailure !== undefined ? wrapFailure(failure) : failure
+        task.report({ type: 'ended', attempt: task.attempt, how: 'failed', error })
+        this.#conclude(task, error)
+        this.#free(task)
+      },
+      onCancelled: (task, error) => {
+        task.report({ type: 'ended', attempt: task.attempt, how: 'cancelled', error })
+        this.#conclude(task, error)
+        this.#free(task)
+      },
+      onRetrying: (task, error, delay) =>
+        task.report({ type: 'retrying', attempt: task.attempt, error, delay }),
+      onBackoffOver: (task) => {
+        task.entry.requeue()
+        task.report({ type: 'queued', attempt: task.attempt })
+      },
+      onSuspended: ({ entry, attempt }) => entry.report({ type: 'suspended', attempt }),
+      onResumed: ({ entry, attempt }) => entry.report({ type: 'resumed', attempt }),
+      onLog: ({ entry, attempt }, text) => entry.report({ type: 'log', attempt, text }),
+      onProgress: ({ entry, attempt }, fraction, text) =>
+        entry.report({ type: 'progress', attempt, fraction, text }),
+      onIdle: () => undefined,
     }
-    this.#unresponsive++
-    this.#free(task)
-    this.#look()
   }
+
+  /** Only the deadline counts from now on. */
+  #onFirstStart(task: TaskNode): void {
+    const { deadline } = task.limits
+    task.limit = deadline
+    if (deadline === Infinity) this.#deadlines.delete(task)
+    else this.#deadlines.set(task, task.submittedAt + deadline)
+  }
+
+  // ---- ends
 
   /** I4. */
   #onLate(task: TaskNode, limit: number): void {
-    const stage = task.state === 'queued' ? 'queue' : this.#stage
-    this.#stop(task, new HeddleError('HDL_TIMEOUT', { what: task.name, limit, stage }))
+    const isQueued = task.current === undefined && task.attempt === 0
+    this.#stop(task, this.#timeoutError(task, isQueued ? 'queue' : this.#stage, limit))
+  }
+
+  #timeoutError({ name }: TaskNode, stage: string, limit: number): HeddleError {
+    return new HeddleError('HDL_TIMEOUT', { what: name, limit, stage })
   }
 
   /** Ends a task that has no outcome yet. */
   #stop(task: TaskNode, error: HeddleError): boolean {
     if (task.outcome !== undefined) return false
-    if (task.state === 'queued') {
+    this.#deadlines.delete(task)
+    if (task.current === undefined) {
+      this.#runner.withdrawBackoff(task)
       this.#conclude(task, error)
+      task.report({ type: 'ended', attempt: task.attempt, how: 'cancelled', error })
       this.#free(task)
     } else {
-      task.state = 'stopping'
-      this.#stopping++
-      this.#conclude(task, error)
-      this.#setDue(task, this.#grace)
-      task.abort(error)
+      this.#concludeEarly(task, error)
+      this.#runner.abort(task.current, error)
     }
     // What it held back, or what its listeners have ended, may leave room.
-    this.#look()
+    this.#runner.pump()
     return true
   }
 
+  /** The caller gets its error while an attempt is under way. */
+  #concludeEarly(task: TaskNode, error: HeddleError): void {
+    if (task.outcome !== undefined) return
+    this.#stopping++
+    task.wasStopped = true
+    this.#deadlines.delete(task)
+    this.#unfollow(task)
+    this.#conclude(task, error)
+  }
+
+  /** Reports the outcome, unless the caller has one. */
   #conclude(task: TaskNode, error: unknown): void {
+    if (task.outcome !== undefined) return
     task.outcome = outcomeOf(error)
     this.#counts[task.outcome]++
-    this.#unfollow(task)
     task.reject(error)
   }
 
   #unfollow(task: TaskNode): void {
-    if (task.followed !== undefined) unfollowAbort(task.followed, task)
+    const { signal } = task.limits
+    if (signal !== undefined) unfollowAbort(signal, task)
   }
 
-  #onSettled(task: TaskNode, value: unknown, failure: { error: unknown } | undefined): void {
-    if (task.state === 'running') {
-      if (failure !== undefined) this.#conclude(task, failure.error)
-      else {
-        task.outcome = 'success'
-        this.#counts.success++
-        this.#unfollow(task)
-        task.resolve(value)
-      }
-    }
-    this.#free(task)
-    this.#look()
-  }
-
-  /** I3: the only way permits and seat come back. Abandoned work that settles later finds nothing to give. */
+  /** I3: the only way in which a seat comes back. */
   #free(task: TaskNode): void {
-    if (task.state === 'stopping') this.#stopping--
-    task.state = 'ended'
+    this.#unfollow(task)
+    if (task.wasStopped) this.#stopping--
+    task.isEnded = true
     this.#deadlines.delete(task)
     this.#tasks.delete(task)
-    if (task.holding !== undefined) this.#pools.giveBack(task.holding)
-    task.holding = undefined
     task.entry[Symbol.dispose]()
     if (this.#tasks.size > 0) return
     this.#deadlines.releaseTimer()
+    this.#runner.releaseTimers()
     this.#settled.wakeAll()
   }
 }

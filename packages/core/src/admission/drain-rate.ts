@@ -25,6 +25,8 @@ export class DrainRate {
   #running = 0
   /** The last completion, or the start of the work that runs when that is later. */
   #since = 0
+  /** When the last thing stopped running. */
+  #idleSince = 0
   #samples = 0
   #mean = 0
 
@@ -36,14 +38,19 @@ export class DrainRate {
     if (this.#running++ === 0) this.#since = this.#clock.now()
   }
 
+  /** Something does not run any more: it has completed, or waits for its next attempt. */
+  stopped(): void {
+    if (--this.#running === 0) this.#idleSince = this.#clock.now()
+  }
+
+  /** To be called after {@link stopped}. */
   completed(): void {
-    const now = this.#clock.now()
+    const now = this.#running > 0 ? this.#clock.now() : this.#idleSince
     this.#samples++
     // The plain mean of the first few, then an exponential one.
     const weight = Math.max(1 / this.#samples, smoothing)
-    this.#mean += weight * (now - this.#since - this.#mean)
+    this.#mean += weight * (Math.max(0, now - this.#since) - this.#mean)
     this.#since = now
-    this.#running--
   }
 
   /** Undefined before the first completion. */

@@ -4,17 +4,17 @@
  *   reserve() ─▶ reserved ── fill(item) ─▶ queued ── take() ─▶ running ── finish() ─▶ finished
  *      │            │ release()              │ remove()
  *      ▼            ▼                        ▼
- *   refused      released                 removed
+ *   refused      released                 removed          running ── park() ─▶ parked ── requeue() ─▶ queued
  *
  * A seat is reserved before the input is even read, so that a hundred requests that parse at the
  * same time cannot all find the same free seat. Everything that holds a seat counts: parsing,
- * queued and running.
+ * queued, running and parked, which is work that waits for its next attempt.
  *
  * Invariants, quoted by the tests:
- *  I1  reserved + queued + running never exceeds the capacity.
+ *  I1  reserved + queued + running + parked never exceeds the capacity.
  *  I2  A seat is given back exactly once, whichever way its holder ends.
  *  I3  Who is refused is told so, with a time, and counted; nothing that was admitted is dropped.
- *  I4  admitted = reserved + queued + running + released + removed + finished.
+ *  I4  admitted = reserved + queued + running + parked + released + removed + finished.
  *  I5  The order is that of `fair-order.ts`: FIFO inside a priority, aging, fair between tenants.
  *  I6  Refusing is O(1) and takes nothing.
  *  I7  Memory is one object per seat in use and per tenant that has one.
@@ -82,6 +82,8 @@ export interface AdmissionStats {
   /** Queued entries by priority, 0 to 9. */
   readonly queuedByPriority: readonly number[]
   readonly running: number
+  /** Between two attempts, or suspended. */
+  readonly parked: number
   /** Tenants that hold a seat. */
   readonly tenants: number
   readonly admitted: number
@@ -131,13 +133,19 @@ export interface Admitted<T> extends Disposable {
   readonly tenant: string
   readonly needs: Needs
   readonly priority: number
-  readonly state: 'queued' | 'running' | 'finished' | 'removed'
+  readonly state: 'queued' | 'running' | 'parked' | 'finished' | 'removed'
   /** When it was queued, on the clock's monotonic scale. */
   readonly since: number
   /** Takes it out of the queue. False when it is not queued any more. O(1). */
   remove(): boolean
   /** Gives it another priority, keeping the time it has waited. False when it is not queued any more. */
   move(priority: number): boolean
+  /** Keeps the seat of work that was taken and does not run for now. */
+  park(): void
+  /** Queues parked work again: behind the others, or where it was before. */
+  requeue(options?: { readonly keepsPlace?: boolean }): void
+  /** Takes queued work out of the queue, which keeps its seat. */
+  leaveQueue(): void
   /** Ends it. Only for work that was taken; harmless twice. */
   finish(): void
 }
@@ -155,8 +163,8 @@ class Entry<T> implements Admitted<T>, Orderable<Entry<T>> {
   readonly item: T
   readonly owner: Tenant<Entry<T>>
   readonly needs: Needs
-  readonly since: number
-  readonly order: number
+  since: number
+  order: number
   priority: number
   readonly #core: Core<T>
 
@@ -190,6 +198,18 @@ class Entry<T> implements Admitted<T>, Orderable<Entry<T>> {
     return this.#core.move(this, checkPriority(priority))
   }
 
+  park(): void {
+    this.#core.park(this)
+  }
+
+  requeue({ keepsPlace = false }: { readonly keepsPlace?: boolean } = {}): void {
+    this.#core.requeue(this, keepsPlace)
+  }
+
+  leaveQueue(): void {
+    this.#core.leaveQueue(this)
+  }
+
   finish(): void {
     this.#core.finish(this)
   }
@@ -205,6 +225,9 @@ interface Core<T> {
   release(seat: SeatNode<T>): void
   remove(entry: Entry<T>): boolean
   move(entry: Entry<T>, priority: number): boolean
+  park(entry: Entry<T>): void
+  requeue(entry: Entry<T>, keepsPlace: boolean): void
+  leaveQueue(entry: Entry<T>): void
   finish(entry: Entry<T>): void
 }
 
@@ -288,6 +311,7 @@ export class AdmissionQueue<T> {
   #reserved = 0
   #queued = 0
   #running = 0
+  #parked = 0
   #admitted = 0
   #released = 0
   #removed = 0
@@ -321,6 +345,9 @@ export class AdmissionQueue<T> {
       release: (seat) => this.#release(seat),
       remove: (entry) => this.#remove(entry),
       move: (entry, priority) => this.#move(entry, priority),
+      park: (entry) => this.#park(entry),
+      requeue: (entry, keepsPlace) => this.#requeue(entry, keepsPlace),
+      leaveQueue: (entry) => this.#leaveQueue(entry),
       finish: (entry) => this.#finish(entry),
     }
   }
@@ -330,9 +357,9 @@ export class AdmissionQueue<T> {
     return this.#queued
   }
 
-  /** Seats in use: reserved, queued and running. */
+  /** Seats in use: reserved, queued, running and parked. */
   get used(): number {
-    return this.#reserved + this.#queued + this.#running
+    return this.#reserved + this.#queued + this.#running + this.#parked
   }
 
   get draining(): boolean {
@@ -471,6 +498,7 @@ export class AdmissionQueue<T> {
       queued: this.#queued,
       queuedByPriority: [...this.#queuedByPriority],
       running: this.#running,
+      parked: this.#parked,
       tenants: this.#tenants.size,
       admitted: this.#admitted,
       released: this.#released,
@@ -594,14 +622,51 @@ export class AdmissionQueue<T> {
     this.#rate.started()
   }
 
-  #finish(entry: Entry<T>): void {
+  #park(entry: Entry<T>): void {
     if (entry.state !== 'running') return
-    entry.state = 'finished'
+    this.#stopRunning(entry)
+    this.#parked++
+    entry.state = 'parked'
+  }
+
+  #stopRunning({ owner, startedAt }: Entry<T>): void {
     this.#running--
-    entry.owner.running--
-    this.#order.weigh(entry.owner)
+    owner.running--
+    this.#order.weigh(owner)
+    this.#run.record(this.#kernel.clock.now() - startedAt)
+    this.#rate.stopped()
+  }
+
+  #requeue(entry: Entry<T>, keepsPlace: boolean): void {
+    if (entry.state !== 'parked') return
+    entry.state = 'queued'
+    this.#parked--
+    this.#queued++
+    this.#queuedByPriority[entry.priority]!++
+    if (!keepsPlace) {
+      entry.since = this.#kernel.clock.now()
+      entry.order = this.#arrivals++
+    }
+    this.#order.add(entry, entry.priority)
+    // Sorts it in.
+    if (keepsPlace) this.#order.move(entry, entry.priority)
+  }
+
+  #leaveQueue(entry: Entry<T>): void {
+    if (entry.state !== 'queued') return
+    entry.state = 'parked'
+    this.#order.remove(entry)
+    this.#queued--
+    this.#queuedByPriority[entry.priority]!--
+    this.#parked++
+  }
+
+  #finish(entry: Entry<T>): void {
+    if (entry.state === 'running') this.#park(entry)
+    if (entry.state !== 'parked') return
+    entry.state = 'finished'
+    this.#parked--
     this.#finished++
-    this.#run.record(this.#kernel.clock.now() - entry.startedAt)
     this.#rate.completed()
     this.#vacate(entry.owner)
   }

@@ -65,6 +65,32 @@ export interface WaitingRoom<T> {
   giveBack(entry: T): void
 }
 
+/** One step of an entry, for owners that pass the steps on. */
+export type AttemptReport =
+  | { readonly type: 'queued' | 'started' | 'suspended' | 'resumed'; readonly attempt: number }
+  | { readonly type: 'log'; readonly attempt: number; readonly text: string }
+  | {
+      readonly type: 'progress'
+      readonly attempt: number
+      /** From 0 to 1. */
+      readonly fraction: number
+      readonly text: string | undefined
+    }
+  | {
+      readonly type: 'retrying'
+      /** The number of the next attempt. */
+      readonly attempt: number
+      readonly error: unknown
+      /** Milliseconds. */
+      readonly delay: number
+    }
+  | {
+      readonly type: 'ended'
+      readonly attempt: number
+      readonly how: 'succeeded' | 'failed' | 'cancelled'
+      readonly error?: unknown
+    }
+
 /** What the runner asks of its owner, and reports to it. Reports are made on the loop, in order. */
 export interface AttemptHost<T extends Attemptable, A extends Attempt<T>> {
   /** Whether entries may start. Running and suspended attempts do not ask. */
@@ -81,6 +107,8 @@ export interface AttemptHost<T extends Attemptable, A extends Attempt<T>> {
   mayRetry(entry: T): boolean
   /** The error that its timeout ends an attempt with. */
   timeoutError(entry: T): HeddleError
+  /** The timeout has aborted the attempt of this entry, which has not settled yet. */
+  onTimedOut(entry: T, error: HeddleError): void
   onSucceeded(entry: T, value: unknown, now: number): void
   /** `isThrown`: the job threw it; otherwise the runner made it. */
   onFailed(entry: T, error: unknown, now: number, isThrown: boolean): void
@@ -138,6 +166,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   /** Suspended attempts that wait for their permits again, in the order in which they resumed. */
   readonly #resuming = new Set<A>()
   #suspended = 0
+  #abandoned = 0
   #isPumping = false
   #isPumpPlanned = false
 
@@ -167,6 +196,11 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
 
   get suspended(): number {
     return this.#suspended
+  }
+
+  /** How many attempts did not settle within their grace. */
+  get abandoned(): number {
+    return this.#abandoned
   }
 
   get retrying(): number {
@@ -345,7 +379,9 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     if (attempt.cancelled) return this.#abandon(attempt)
     if (attempt.isShielded) return
     attempt.isTimedOut = true
-    this.abort(attempt, this.#host.timeoutError(attempt.entry))
+    const error = this.#host.timeoutError(attempt.entry)
+    this.abort(attempt, error)
+    this.#host.onTimedOut(attempt.entry, error)
   }
 
   /** A6: the job does not react to its signal, so its entry ends without it. */
@@ -353,6 +389,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     const { entry, reason } = attempt
     const now = this.#clock.now()
     attempt.isAbandoned = true
+    this.#abandoned++
     this.#leave(attempt)
     const error = new HeddleError(
       'HDL_UNRESPONSIVE',

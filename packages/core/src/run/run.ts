@@ -2,12 +2,12 @@ import type { RunnerContext } from '../attempts/attempt.ts'
 import { final } from '../attempts/retry.ts'
 import { HeddleError, isError } from '../errors.ts'
 import type { Graph, GraphNode, NodeRef, OutputOf } from '../graph/graph.ts'
-import type { PlaceName } from '../graph/job.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
 import { Slices } from '../kernel/slices.ts'
 import { afterReactions } from '../kernel/turn.ts'
+import { findPlace, type Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
 import type { Place } from '../places/place.ts'
 import { sharedThreadPlace } from '../places/thread.ts'
@@ -25,7 +25,7 @@ export interface RunOptions
   /** Milliseconds from its start after which the run is cancelled. No limit when absent. */
   readonly deadline?: number
   /** Other places than this process's loop and its shared thread pool. */
-  readonly places?: Partial<Readonly<Record<PlaceName, Place>>>
+  readonly places?: Places
 }
 
 const optionNames = {
@@ -153,16 +153,12 @@ interface PlacedNode {
 
 type PlacedNodes = ReadonlyMap<string, PlacedNode>
 
-async function placeNodes(
-  graph: Graph,
-  places: Partial<Readonly<Record<PlaceName, Place>>>,
-  clock: Clock,
-): Promise<PlacedNodes> {
+async function placeNodes(graph: Graph, places: Places, clock: Clock): Promise<PlacedNodes> {
   const nodes = new Map<string, PlacedNode>()
   const available = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
   const slices = new Slices(clock)
   for (const node of graph.nodes()) {
-    nodes.set(node.name, { node, place: placeFor(node, available) })
+    nodes.set(node.name, { node, place: findPlace(node.name, node.job.place, available) })
     if (slices.due) await slices.next()
   }
   return nodes
@@ -267,13 +263,6 @@ function record(
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function'
-}
-
-function placeFor(node: GraphNode, places: Partial<Readonly<Record<PlaceName, Place>>>): Place {
-  const { place: name } = node.job
-  const place = places[name]
-  if (place !== undefined) return place
-  throw new HeddleError('HDL_PLACE_UNAVAILABLE', { node: node.name, place: name })
 }
 
 type Limits = Pick<GraphNode['options'], 'retries' | 'timeout' | 'needs' | 'priority'>

@@ -955,6 +955,7 @@ export class Scheduler {
       mayRetry: (node) => !node.removed && !this.#isEnding,
       timeoutError: ({ name, limits }) =>
         new HeddleError('HDL_TIMEOUT', { what: `"${name}"`, limit: limits.timeout }),
+      onTimedOut: () => undefined,
       onSucceeded: (node, value, now) => this.#endSucceeded(node, value, now),
       onFailed: (node, error, now) => {
         node.trouble.errors.push(error)

@@ -18,7 +18,7 @@ const step = fc.oneof(
       tenant: fc.constantFrom('a', 'b'),
       needs: fc.constantFrom({ slot: 1 }, { slot: 1, gpu: 1 }, { gpu: 1 }, {}),
       queueTimeout: limit,
-      runTimeout: limit,
+      timeout: limit,
       deadline: limit,
     }),
   },
@@ -37,7 +37,7 @@ interface Modelled {
   readonly client: AbortController
   readonly submittedAt: number
   readonly queueTimeout: number
-  readonly runTimeout: number
+  readonly timeout: number
   readonly deadline: number
   startedAt: number | undefined
   settled: boolean
@@ -71,7 +71,7 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
           each.submittedAt + each.deadline,
           each.startedAt === undefined
             ? each.submittedAt + each.queueTimeout
-            : each.startedAt + each.runTimeout,
+            : each.startedAt + each.timeout,
         )
       for (const next of steps) {
         const now = kernel.clock.now()
@@ -85,7 +85,7 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
               client,
               submittedAt: now,
               queueTimeout: next.queueTimeout ?? Infinity,
-              runTimeout: next.runTimeout ?? Infinity,
+              timeout: next.timeout ?? Infinity,
               deadline: next.deadline ?? Infinity,
               startedAt: undefined as number | undefined,
               settled: false,
@@ -103,7 +103,7 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
                   tenant,
                   needs,
                   queueTimeout: next.queueTimeout,
-                  runTimeout: next.runTimeout,
+                  timeout: next.timeout,
                   deadline: next.deadline,
                   signal: client.signal,
                 },

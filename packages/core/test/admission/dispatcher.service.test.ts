@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Dispatcher, type AdmittedTask, type WorkContext } from '../../src/admission/dispatcher.ts'
+import { Dispatcher, type AdmittedTask } from '../../src/admission/dispatcher.ts'
 import type { Seat } from '../../src/admission/queue.ts'
+import type { RunnerContext } from '../../src/attempts/attempt.ts'
 import { Registry } from '../../src/registry/registry.ts'
 import { Slots } from '../../src/registry/slots.ts'
 import { codeOf, gate, testKernel, turn, watch } from '../sync/support.ts'
@@ -23,13 +24,13 @@ class Service {
   readonly slots = new Slots()
   readonly dispatcher: Dispatcher
   readonly store = new Map<string, string>()
-  readonly runs: { content: string; context: WorkContext; done: PromiseWithResolvers<string> }[] =
+  readonly runs: { content: string; context: RunnerContext; done: PromiseWithResolvers<string> }[] =
     []
   readonly #jobs = new Map<string, AdmittedTask<string>>()
 
   constructor(capacity = 8) {
     const slots = { permits: 2, reserved: 1 }
-    this.dispatcher = new Dispatcher({ kernel: this.kernel, capacity, slots, runTimeout: 1000 })
+    this.dispatcher = new Dispatcher({ kernel: this.kernel, capacity, slots, timeout: 1000 })
   }
 
   async ask({ content, slot = content, priority = 1, client }: Ask): Promise<string> {
@@ -62,7 +63,7 @@ class Service {
       return
     }
     const signal = this.registry.gone(content, 0)
-    const work = (context: WorkContext): Promise<string> => {
+    const work = (context: RunnerContext): Promise<string> => {
       const done = gate<string>()
       this.runs.push({ content, context, done })
       return done.promise

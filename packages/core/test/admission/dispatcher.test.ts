@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  Dispatcher,
-  type DispatcherOptions,
-  type WorkContext,
-} from '../../src/admission/dispatcher.ts'
+import { Dispatcher, type DispatcherOptions } from '../../src/admission/dispatcher.ts'
+import type { RunnerContext } from '../../src/attempts/attempt.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { Flights } from '../../src/registry/flights.ts'
@@ -14,11 +11,11 @@ import { codeOf, gate, listenersOf, testKernel, turn, watch, withCode } from '..
 /** Work that the test ends. It notes when it starts and keeps its context. */
 function bench() {
   const started: string[] = []
-  const contexts = new Map<string, WorkContext>()
+  const contexts = new Map<string, RunnerContext>()
   const gates = new Map<string, PromiseWithResolvers<string>>()
   const work =
     (name: string) =>
-    (context: WorkContext): Promise<string> => {
+    (context: RunnerContext): Promise<string> => {
       started.push(name)
       contexts.set(name, context)
       const done = gate<string>()
@@ -236,11 +233,11 @@ test('S81 I4: the limit of the queue names its stage, and the work is removed', 
 
 test('S82 I4: the limit of the run names the stage, aborts the work, and frees its slot when it settles', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, stage: 'inference', runTimeout: 300 })
+  const dispatcher = new Dispatcher({ kernel, slots: 1, stage: 'inference', timeout: 300 })
   const { contexts, gates, work, started, finish } = bench()
   const result = watch(dispatcher.run(work('slow')))
   const { signal } = contexts.get('slow')!
-  dispatcher.submit(work('next'), { runTimeout: Infinity })
+  dispatcher.submit(work('next'), { timeout: Infinity })
   await kernel.clock.advance(300)
   assert.ok(isError(result.error, 'HDL_TIMEOUT'))
   assert.deepEqual([result.error.details.stage, result.error.details.limit], ['inference', 300])
@@ -255,7 +252,7 @@ test('S82 I4: the limit of the run names the stage, aborts the work, and frees i
 
 test('S84 S88 a deadline runs from submit to the end and names the stage it struck in', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, queueTimeout: 400, runTimeout: 1000 })
+  const dispatcher = new Dispatcher({ kernel, slots: 1, queueTimeout: 400, timeout: 1000 })
   const { work, finish } = bench()
   dispatcher.submit(work('busy'))
   const queued = watch(dispatcher.run(work('q'), { deadline: 100 }))
@@ -455,10 +452,10 @@ test('I7: a queue of tiny work lets timers and sockets have their turn', async (
 
 test('S89 tasks with one-hour limits that end at once leave no timer', async () => {
   const kernel = testKernel()
-  const runTimeout = 3_600_000
-  const dispatcher = new Dispatcher({ kernel, slots: 100, capacity: 50_000, runTimeout })
+  const timeout = 3_600_000
+  const dispatcher = new Dispatcher({ kernel, slots: 100, capacity: 50_000, timeout })
   const all = Array.from({ length: 20_000 }, (_, i) => dispatcher.run(() => i))
-  assert.equal(kernel.clock.pending, 1)
+  assert.equal(kernel.clock.pending, 0, 'what ends in its first turn never sees a timer')
   assert.equal((await Promise.all(all)).length, 20_000)
   assert.equal(kernel.clock.pending, 0)
   assert.equal(dispatcher.stats().outcomes.success, 20_000)
@@ -491,10 +488,104 @@ test('options are checked', () => {
   for (const options of [
     { slots: 0 },
     { slots: 1, queueTimeout: -1 },
-    { slots: 1, runTimeout: NaN },
+    { slots: 1, timeout: NaN },
     { slots: 1, grace: -1 },
     { slots: 1, stage: '' },
   ]) {
     assert.throws(() => dispatcherOf(options), withCode('HDL_BAD_OPTION'))
   }
+})
+
+test('I1 a task in back-off keeps its seat and holds no permit; cancelled there, it never runs again', async () => {
+  const kernel = testKernel()
+  const dispatcher = new Dispatcher({ kernel, slots: 1, capacity: 8 })
+  const reports: string[] = []
+  const { gates, work, started, finish } = bench()
+  const flaky = dispatcher.submit(work('flaky'), {
+    retries: 5,
+    onReport: (report) => reports.push(`${report.type} ${report.attempt}`),
+  })
+  const quick = dispatcher.run(work('quick'))
+  gates.get('flaky')!.reject(new Error('no'))
+  await turn()
+  assert.deepEqual([started, flaky.state, flaky.attempt], [['flaky', 'quick'], 'retrying', 1])
+  await finish('quick')
+  assert.equal(await quick, 'quick')
+  const { queued, running, parked } = dispatcher.stats().queue
+  assert.deepEqual([queued, running, parked, dispatcher.load().utilisation], [0, 0, 1, 1 / 8])
+  await kernel.clock.advance(60_000)
+  assert.deepEqual([started, flaky.state], [['flaky', 'quick', 'flaky'], 'running'])
+  gates.get('flaky')!.reject(new Error('no'))
+  await turn()
+  assert.equal(flaky.cancel(), true)
+  await assert.rejects(flaky.done, withCode('HDL_CANCELLED'))
+  await kernel.clock.advance(60_000)
+  assert.deepEqual(reports, [
+    'queued 0',
+    'started 0',
+    'retrying 1',
+    'queued 1',
+    'started 1',
+    'retrying 2',
+    'ended 2',
+  ])
+  const { queue } = dispatcher.stats()
+  assert.deepEqual([queue.parked, queue.queued, kernel.clock.pending], [0, 0, 0])
+})
+
+test('S82 a timeout that is tried again is not an outcome; the last one is, at once', async () => {
+  const kernel = testKernel()
+  const dispatcher = new Dispatcher({ kernel, slots: 1, timeout: 100, retryBaseDelay: 0 })
+  const { gates, work, started } = bench()
+  const result = watch(dispatcher.run(work('slow'), { retries: 1 }))
+  await kernel.clock.advance(100)
+  assert.equal(result.state, 'pending')
+  gates.get('slow')!.reject(new Error('stopped'))
+  await kernel.clock.advance(1)
+  assert.deepEqual(started, ['slow', 'slow'])
+  await kernel.clock.advance(100)
+  assert.ok(isError(result.error, 'HDL_TIMEOUT'))
+  assert.equal(dispatcher.stats().stopping, 1)
+  gates.get('slow')!.resolve('too late')
+  await turn()
+  assert.deepEqual([dispatcher.stats().stopping, kernel.clock.pending], [0, 0])
+})
+
+test('what a job throws is wrapped for the caller, what the runner makes is not', async () => {
+  const kernel = testKernel()
+  const dispatcher = new Dispatcher({ kernel, slots: 1, timeout: 100 })
+  const wrapFailure = (thrown: unknown): Error => new Error('the job failed', { cause: thrown })
+  const { gates, work } = bench()
+  const thrown = watch(dispatcher.run(work('a'), { wrapFailure }))
+  const ours = new HeddleError('HDL_TIMEOUT', { what: 'A part', limit: 5 })
+  gates.get('a')!.reject(ours)
+  await turn()
+  assert.equal((thrown.error as Error).cause, ours)
+  assert.equal(dispatcher.stats().outcomes.error, 1)
+  const late = watch(dispatcher.run(work('b'), { wrapFailure }))
+  await kernel.clock.advance(100)
+  assert.ok(isError(late.error, 'HDL_TIMEOUT'))
+  gates.get('b')!.resolve('b')
+  await turn()
+})
+
+test('A9 a suspended task frees its permit and continues where it was in the queue', async () => {
+  const kernel = testKernel()
+  const dispatcher = new Dispatcher({ kernel, slots: 1 })
+  const { contexts, work, started, finish } = bench()
+  const first = dispatcher.submit(work('first'))
+  dispatcher.submit(work('second'))
+  dispatcher.submit(work('third'))
+  contexts.get('first')!.suspend()
+  await turn()
+  assert.deepEqual([first.state, started], ['suspended', ['first', 'second']])
+  const resumed = contexts.get('first')!.resume()
+  await finish('second')
+  await resumed
+  assert.deepEqual([first.state, started], ['running', ['first', 'second']])
+  await finish('first')
+  await finish('third')
+  assert.equal(await first.done, 'first')
+  const { running, parked } = dispatcher.stats().queue
+  assert.deepEqual([running, parked, dispatcher.stats().pools['slot']!.available], [0, 0, 1])
 })

@@ -13,6 +13,7 @@ test('S46 the interval is the mean time between completions while work runs', as
   rate.started()
   for (let i = 0; i < 5; i++) {
     await clock.advance(100)
+    rate.stopped()
     rate.completed()
     rate.started()
   }
@@ -27,6 +28,7 @@ test('S46 completions in bursts count by their number', async () => {
     await clock.advance(400)
     for (let i = 0; i < 4; i++) {
       rate.started()
+      rate.stopped()
       rate.completed()
     }
   }
@@ -38,10 +40,12 @@ test('S46 time in which nothing ran is left out', async () => {
   const rate = new DrainRate(clock)
   rate.started()
   await clock.advance(10)
+  rate.stopped()
   rate.completed()
   await clock.advance(36_000_000)
   rate.started()
   await clock.advance(10)
+  rate.stopped()
   rate.completed()
   assert.equal(rate.interval, 10)
 })
@@ -52,6 +56,7 @@ test('S46 a stall counts while it lasts', async () => {
   rate.started()
   rate.started()
   await clock.advance(10)
+  rate.stopped()
   rate.completed()
   await clock.advance(5000)
   assert.equal(rate.interval, 5000)

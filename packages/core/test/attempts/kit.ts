@@ -189,6 +189,7 @@ export class Kit {
       mayRetry: () => this.mayRetry,
       timeoutError: ({ name, limits }) =>
         new HeddleError('HDL_TIMEOUT', { what: name, limit: limits.timeout }),
+      onTimedOut: ({ name }) => void this.reports.push(`${name} timed out`),
       onSucceeded: (entry) => this.#end(entry, 'succeeded'),
       onFailed: (entry, error, _now, isThrown) => {
         entry.errors.push(isThrown ? error : { made: error })

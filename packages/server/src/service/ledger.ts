@@ -19,6 +19,7 @@ import {
   type RunWriter,
 } from '@heddle/core/lowlevel'
 import type { ServedJob } from './served-job.ts'
+import type { StageRow } from './story.ts'
 
 export interface AcknowledgedWork {
   readonly job: string
@@ -44,8 +45,8 @@ export type StageName = 'prepare' | 'items'
 /** Work that is in the journal. */
 export interface LedgerEntry {
   readonly runId: string
-  stage(name: StageName, state: 'running' | 'succeeded'): void
-  stageFailed(name: StageName, error: unknown): void
+  /** A step of a stage, or a line that its job has logged. */
+  write(row: StageRow): void
   /** It is about to be stopped, and is gone on with later: whatever happens next is not its fault. */
   putBack(): void
   /** The end: nothing is written after it. */
@@ -127,12 +128,26 @@ export class Ledger {
     const { clock } = this.#kernel
     return {
       runId: writer.runId,
-      stage: (node, state) => writer.append({ node, state, attempt: 0, at: clock.wallTime() }),
-      stageFailed: (node, error) => {
-        const at = clock.wallTime()
-        writer.append({ node, state: 'failed', attempt: 0, at, error: toErrorRecord(error) })
-        if (node === 'items' || served.item === undefined) return
-        writer.append({ node: 'items', state: 'blocked', attempt: 0, at, blockedBy: node })
+      write: (row) => {
+        if (row.kind === 'log') {
+          const { node, attempt, at, text } = row
+          writer.log({ node, attempt, at, text })
+          return
+        }
+        const { kind: _kind, error, ...transition } = row
+        writer.append({
+          ...transition,
+          ...(error !== undefined && { error: toErrorRecord(error) }),
+        })
+        const isOver = row.state === 'failed' || row.state === 'cancelled'
+        if (!isOver || row.node === 'items' || served.item === undefined) return
+        writer.append({
+          node: 'items',
+          state: 'blocked',
+          attempt: 0,
+          at: row.at,
+          blockedBy: row.node,
+        })
       },
       putBack: () =>
         writer.append({ node: 'prepare', state: 'waiting', attempt: 0, at: clock.wallTime() }),

@@ -34,12 +34,12 @@ import { Remembered } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
 import type { ServedJob } from './served-job.ts'
 import { Waiting, type Answer, type Caller } from './waiting.ts'
-import { WorkRunner, type WorkRunnerOptions } from './work-runner.ts'
+import { WorkRunner, noteStory, type WorkRunnerOptions } from './work-runner.ts'
 import { Work } from './work.ts'
 
 export interface ServiceOptions extends Pick<
   WorkRunnerOptions,
-  'store' | 'runner' | 'prepare' | 'items'
+  'store' | 'places' | 'onJobLog' | 'prepare' | 'items'
 > {
   readonly jobs: JobTable
   readonly ledger: Ledger
@@ -276,7 +276,10 @@ export class JobService {
       this.#backlog.take(handle)
       // Asked for twice before the stop, or meanwhile: one of the runs stands for both.
       if (work.ledger !== undefined) entry.end('cancelled')
-      else work.ledger = Promise.resolve(entry)
+      else {
+        work.ledger = Promise.resolve(entry)
+        noteStory(work)
+      }
       return work
     } catch (error) {
       seat.release()

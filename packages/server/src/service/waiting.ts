@@ -12,7 +12,7 @@ import { cancelledBy, lostResult, withStage } from './problems.ts'
 import type { Remembered } from './remembered.ts'
 import type { Requests } from './requests.ts'
 import type { ResultStore } from './result-store.ts'
-import { note } from './work-runner.ts'
+import { noteStory } from './work-runner.ts'
 import type { Hold, Work } from './work.ts'
 
 /** Who asks. */
@@ -147,14 +147,7 @@ export class Waiting {
         force: work.isForced,
       }),
     )
-    // It began before it was in the ledger.
-    const { state } = work
-    note(work, (entry) => {
-      if (state === 'preparing') entry.stage('prepare', 'running')
-      if (state !== 'making') return
-      entry.stage('prepare', 'succeeded')
-      entry.stage('items', 'running')
-    })
+    noteStory(work)
     await written
   }
 

@@ -2,30 +2,37 @@
  * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
  * its signal.
  */
-import { HeddleError, isError, type Job } from '@heddle/core'
+import { HeddleError, final, isError, type Job, type NodeState } from '@heddle/core'
 import {
   Semaphore,
+  describe,
+  findPlace,
   type AdmittedTask,
+  type AttemptReport,
   type Dispatcher,
   type Kernel,
   type ParentVersion,
+  type Places,
   type Registry,
+  type RunnerContext,
   type Seat,
   type SubmitOptions,
   type Timer,
 } from '@heddle/core/lowlevel'
 import { itemName } from './handle.ts'
-import type { LedgerEntry } from './ledger.ts'
-import { asError, lostSource, unusableResult } from './problems.ts'
+import type { LedgerEntry, StageName } from './ledger.ts'
+import { asError, jobFailure, lostSource, unusableResult } from './problems.ts'
 import type { Prepared, ResultStore } from './result-store.ts'
-import type { StageRunner } from './run-stage.ts'
 import type { ItemInput } from './served-job.ts'
+import type { StageRow } from './story.ts'
 import { findProblem } from './usable.ts'
 import type { Work } from './work.ts'
 
 export interface WorkRunnerOptions {
   readonly store: ResultStore
-  readonly runner: StageRunner
+  readonly places: Places
+  /** Called with what jobs say. */
+  readonly onJobLog: (name: string, text: string) => void
   readonly prepare: Dispatcher
   readonly items: Dispatcher
   readonly registry: Registry<unknown>
@@ -77,7 +84,7 @@ export class WorkRunner {
       const found = work.isForced ? undefined : stored
       if (found !== undefined) {
         seat?.release()
-        note(work, (entry) => entry.stage('prepare', 'succeeded'))
+        this.#record(work, 'prepare', 'succeeded')
       }
       // Somebody may have asked for a result since the look.
       const isStored = found?.isWhole === true && !work.isAsked
@@ -91,11 +98,9 @@ export class WorkRunner {
       // Nobody may be told that what was promised is there when it is not (W5).
       if (work.unstored !== undefined && work.holds.size > 0) throw work.unstored
       work.end('done')
-      note(work, (entry) => {
-        if (failures.length > 0) entry.stageFailed('items', failures[0])
-        else if (work.served.item !== undefined) entry.stage('items', 'succeeded')
-        entry.end('finished')
-      })
+      if (failures.length > 0) this.#record(work, 'items', 'failed', { error: failures[0] })
+      else if (work.served.item !== undefined) this.#record(work, 'items', 'succeeded')
+      note(work, (entry) => entry.end('finished'))
       this.#options.onEnd(work, undefined)
     } catch (error) {
       const { aborted, reason } = work.signal
@@ -126,20 +131,24 @@ export class WorkRunner {
     work.state = 'queued'
     const limit = limits.queue ?? this.#options.prepare.queueTimeout
     let timer: Timer | undefined
+    let attempt = 0
     try {
       const task = this.#options.prepare.submit(
-        (context) => {
-          timer?.cancel()
-          work.state = 'preparing'
-          note(work, (entry) => entry.stage('prepare', 'running'))
-          return this.#options.runner.run(job, submitted.input, handle, context)
-        },
+        (context) => this.#runAtPlace(job, submitted.input, context),
         {
-          ...stageOptions(job, work, handle),
+          ...this.#stageOptions(job, work, handle),
           reservation: seat,
           // Whether somebody was promised it shows when the time is over.
           queueTimeout: Infinity,
-          runTimeout: limits.prepare ?? job.timeout,
+          timeout: limits.prepare ?? job.timeout,
+          onReport: (report) => {
+            attempt = report.attempt
+            if (report.type === 'started') {
+              timer?.cancel()
+              work.state = 'preparing'
+            }
+            this.#onPrepareReport(work, report)
+          },
         },
       )
       if (task.state === 'queued' && limit < Infinity) {
@@ -153,16 +162,98 @@ export class WorkRunner {
       // Told before it is stored (W6).
       if (served.item === undefined) this.#tell(work, 0, prepared.value)
       const parent = await this.#keepPrepared(work, prepared)
-      note(work, (entry) => entry.stage('prepare', 'succeeded'))
+      this.#record(work, 'prepare', 'succeeded', { attempt })
       return { prepared, parent, wasStored: false, isWhole: false }
     } catch (error) {
-      // What a drain cuts off has not failed: it is run again.
-      if (!isError(signal.reason, 'HDL_DRAINING'))
-        note(work, (entry) => entry.stageFailed('prepare', error))
+      this.#recordFailedPrepare(work, attempt, error)
       throw error
     } finally {
       timer?.cancel()
     }
+  }
+
+  #recordFailedPrepare(work: Work, attempt: number, error: unknown): void {
+    const { aborted, reason } = work.signal
+    // What a drain cuts off has not failed: it is run again.
+    if (isError(reason, 'HDL_DRAINING')) return
+    const ended = work.state === 'queued' ? 'skipped' : 'cancelled'
+    this.#record(work, 'prepare', aborted ? ended : 'failed', {
+      attempt,
+      error: aborted ? reason : error,
+    })
+  }
+
+  /** As the rows of a node in a graph run. */
+  #onPrepareReport(work: Work, report: AttemptReport): void {
+    const { attempt } = report
+    switch (report.type) {
+      case 'queued':
+        return this.#record(work, 'prepare', 'ready', { attempt })
+      case 'started':
+      case 'resumed':
+        return this.#record(work, 'prepare', 'running', { attempt })
+      case 'suspended':
+        return this.#record(work, 'prepare', 'suspended', { attempt })
+      case 'retrying': {
+        const { error, delay } = report
+        return this.#record(work, 'prepare', 'retrying', { attempt, error, delay })
+      }
+      case 'log':
+        return this.#log(work, work.handle, 'prepare', attempt, report.text)
+      case 'progress':
+      // The outcome counts once it is stored.
+      case 'ended':
+    }
+  }
+
+  /** All results are one node of the journal, so the attempts of one of them are lines of its log. */
+  #onItemReport(work: Work, name: string, index: number, report: AttemptReport): void {
+    const { attempt } = report
+    if (report.type === 'log') {
+      this.#options.onJobLog(name, report.text)
+      this.#recordLog(work, 'items', attempt, `${index}: ${report.text}`)
+    }
+    if (report.type === 'retrying') {
+      const { error, delay } = report
+      const next = `attempt ${attempt} starts in ${Math.ceil(delay)} ms`
+      this.#recordLog(work, 'items', attempt - 1, `${index}: ${next}: ${describe(error)}`)
+    }
+    if (report.type === 'ended' && report.how === 'failed') {
+      this.#recordLog(work, 'items', attempt, `${index}: failed: ${describe(report.error)}`)
+    }
+  }
+
+  #log(work: Work, name: string, node: StageName, attempt: number, text: string): void {
+    this.#options.onJobLog(name, text)
+    this.#recordLog(work, node, attempt, text)
+  }
+
+  #recordLog(work: Work, node: StageName, attempt: number, text: string): void {
+    const at = this.#options.kernel.clock.wallTime()
+    record(work, { kind: 'log', node, attempt, at, text })
+  }
+
+  #record(
+    work: Work,
+    node: StageName,
+    state: NodeState,
+    more: { readonly attempt?: number; readonly error?: unknown; readonly delay?: number } = {},
+  ): void {
+    const at = this.#options.kernel.clock.wallTime()
+    record(work, { kind: 'node', node, state, attempt: 0, at, ...more })
+  }
+
+  #runAtPlace(job: Job, input: unknown, context: RunnerContext): unknown {
+    try {
+      return findPlace(context.name, job.place, this.#options.places).run(job, input, context)
+    } catch (error) {
+      throw isError(error, 'HDL_PLACE_UNAVAILABLE') ? final(error) : error
+    }
+  }
+
+  #stageOptions(job: Job, { priority, signal }: Work, name: string): SubmitOptions {
+    const { needs, retries } = job
+    return { name, priority, signal, needs, retries, wrapFailure: jobFailure }
   }
 
   /** The limit is for those who wait: what was promised keeps its place in the queue (W4). */
@@ -180,7 +271,7 @@ export class WorkRunner {
       while (work.take() !== undefined) this.#tell(work, 0, source.prepared.value)
       return
     }
-    if (work.state !== 'making') note(work, (entry) => entry.stage('items', 'running'))
+    if (work.state !== 'making') this.#record(work, 'items', 'running')
     work.state = 'making'
     await this.#makeItems(work, item, source, failures)
     if (!work.isWhole || failures.length > 0 || work.hasUnstored) return
@@ -222,17 +313,18 @@ export class WorkRunner {
 
   async #makeItem(work: Work, job: Job, index: number, source: Source, seat: Seat): Promise<void> {
     const { handle, signal } = work
-    const { store, items, registry, runner } = this.#options
+    const { store, items, registry } = this.#options
     const name = itemName(handle, index)
     using held = seat
     try {
       const stored = source.wasStored ? await store.item(handle, index, { signal }) : undefined
       if (stored !== undefined) return this.#tell(work, index, stored.value)
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
-      const task = items.submit((context) => runner.run(job, input, name, context), {
-        ...stageOptions(job, work, name),
+      const task = items.submit((context) => this.#runAtPlace(job, input, context), {
+        ...this.#stageOptions(job, work, name),
         reservation: held,
-        runTimeout: work.served.limits.item ?? job.timeout,
+        timeout: work.served.limits.item ?? job.timeout,
+        onReport: (report) => this.#onItemReport(work, name, index, report),
       })
       const value = await work.follow(task)
       await this.#check(name, value, true)
@@ -357,6 +449,16 @@ export function note(work: Work, write: (entry: LedgerEntry) => void): void {
   work.ledger?.then(write).catch((error: HeddleError) => void error)
 }
 
-function stageOptions(job: Job, { priority, signal }: Work, name: string): SubmitOptions {
-  return { name, priority, signal, needs: job.needs }
+/** Keeps the row, and writes it if the work is in the ledger. */
+function record(work: Work, row: StageRow): void {
+  work.story.add(row)
+  note(work, (entry) => entry.write(row))
+}
+
+/** Writes what happened before the work was in the ledger. To be called in the step in which it comes there. */
+export function noteStory(work: Work): void {
+  const rows = work.story.rows()
+  note(work, (entry) => {
+    for (const row of rows) entry.write(row)
+  })
 }

@@ -12,6 +12,7 @@ import type { AdmittedTask } from '@heddle/core/lowlevel'
 import type { HeddleError } from '@heddle/core'
 import type { LedgerEntry } from './ledger.ts'
 import type { ServedJob } from './served-job.ts'
+import { Story } from './story.ts'
 
 export type WorkState = 'looking' | 'queued' | 'preparing' | 'making' | 'done' | 'ended'
 
@@ -57,6 +58,8 @@ export class Work implements NewWork {
   readonly asked = new Set<number>()
   readonly holds = new Set<Hold>()
   ledger: Promise<LedgerEntry> | undefined
+  /** What has happened to its stages so far. */
+  readonly story = new Story()
   /** The signal of those who wait now; it aborts when the last has left. */
   watched: AbortSignal | undefined
   readonly #controller = new AbortController()

@@ -3,10 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { job } from '@heddle/core'
+import { job, type NodeState } from '@heddle/core'
 import { openJournal, systemKernel, type Journal } from '@heddle/core/lowlevel'
-import { Ledger, type AcknowledgedWork } from '../../src/service/ledger.ts'
+import { Ledger, type AcknowledgedWork, type StageName } from '../../src/service/ledger.ts'
 import { serveJob } from '../../src/service/served-job.ts'
+import type { StageRow } from '../../src/service/story.ts'
 
 const load = job({ name: 'load' }, () => 1)
 const plot = job({ name: 'plot' }, () => 2)
@@ -16,6 +17,10 @@ const two = serveJob({ name: 'two', prepare: load, item: plot, total: 3 })
 function work(number: number): AcknowledgedWork {
   const input = { number, nothing: null }
   return { job: 'two', handle: `two-${number}`, input, priority: 1, version: '', force: false }
+}
+
+function step(node: StageName, state: NodeState): StageRow & { readonly kind: 'node' } {
+  return { kind: 'node', node, state, attempt: 0, at: 1 }
 }
 
 /** A journal as it is after the process that wrote it has died. */
@@ -44,10 +49,10 @@ for (const [name, place] of Object.entries(places)) {
       const entries = []
       for (let number = 0; number < 5; number++)
         entries.push(await ledger.acknowledge(two, work(number)))
-      entries[1]!.stage('prepare', 'running')
+      entries[1]!.write(step('prepare', 'running'))
       entries[1]!.end('finished')
       entries[3]!.end('cancelled')
-      entries[4]!.stage('prepare', 'running')
+      entries[4]!.write(step('prepare', 'running'))
       if (name === 'memory') {
         // The process lives: only what it has let go of is interrupted.
         assert.deepEqual(await ledger.unfinished(), [])
@@ -73,17 +78,17 @@ for (const [name, place] of Object.entries(places)) {
     await using journal = await open()
     const ledger = new Ledger(journal, systemKernel)
     const done = await ledger.acknowledge(two, work(1))
-    done.stage('prepare', 'running')
-    done.stage('prepare', 'succeeded')
-    done.stage('items', 'running')
-    done.stage('items', 'succeeded')
+    done.write(step('prepare', 'running'))
+    done.write(step('prepare', 'succeeded'))
+    done.write(step('items', 'running'))
+    done.write(step('items', 'succeeded'))
     done.end('finished')
     const failed = await ledger.acknowledge(two, work(2))
-    failed.stage('prepare', 'running')
-    failed.stageFailed('prepare', new Error('no such row'))
+    failed.write(step('prepare', 'running'))
+    failed.write({ ...step('prepare', 'failed'), error: new Error('no such row') })
     failed.end('finished')
     const simple = await ledger.acknowledge(one, { ...work(3), job: 'one' })
-    simple.stageFailed('prepare', 'a text')
+    simple.write({ ...step('prepare', 'failed'), error: 'a text' })
     simple.end('finished')
     const statesOf = async (runId: string): Promise<unknown> => {
       const { nodes, state } = await journal.snapshot(runId)
@@ -140,7 +145,7 @@ test('crashes are counted from when work was gone on with, and not after it was 
     // A start that ended without a word; then it was gone on with, and the same again.
     async (ledger) => void (await ledger.acknowledge(two, work(1))),
     async (ledger, runId) => void (await ledger.resume(runId, two)),
-    async (ledger, runId) => (await ledger.resume(runId, two)).stage('prepare', 'running'),
+    async (ledger, runId) => (await ledger.resume(runId, two)).write(step('prepare', 'running')),
     async (ledger, runId) => (await ledger.resume(runId, two)).putBack(),
     async (ledger, runId) => void (await ledger.resume(runId, two)),
   ]

@@ -182,8 +182,7 @@ function killedWith(
         const nothing = (): void => undefined
         return Promise.resolve({
           runId,
-          stage: nothing,
-          stageFailed: nothing,
+          write: nothing,
           putBack: nothing,
           end: nothing,
         })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
 import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
+import { codeOf } from '../support/told.ts'
 
 test('W8 whether work was drained or cancelled is said by its signal, not by what a job throws', async () => {
   const errors = [
@@ -17,7 +18,11 @@ test('W8 whether work was drained or cancelled is said by its signal, not by wha
     await bench.clock.settle()
     const [run] = await bench.journal.runs()
     assert.equal(run?.state, 'finished')
-    await assert.rejects(bench.result(handle), error, 'it is remembered')
+    await assert.rejects(
+      bench.result(handle),
+      (failure) => codeOf(failure) === 'HDL_JOB_FAILED' && (failure as Error).cause === error,
+      'it is remembered',
+    )
     bench.assertNothingLeft()
   }
 })

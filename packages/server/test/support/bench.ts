@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { VirtualClock } from '@heddle/core/testing'
 import {
   Dispatcher,
+  loopPlace,
   openCache,
   openJournal,
   seededRandom,
@@ -15,7 +16,6 @@ import { handleOf } from '../../src/service/handle.ts'
 import { jobTable } from '../../src/service/job-table.ts'
 import { Ledger } from '../../src/service/ledger.ts'
 import { ResultStore, type Prepared, type Stored } from '../../src/service/result-store.ts'
-import type { StageRunner } from '../../src/service/run-stage.ts'
 import { JobService } from '../../src/service/service.ts'
 import type { ServedJob } from '../../src/service/served-job.ts'
 import type { Answer, Caller } from '../../src/service/waiting.ts'
@@ -107,7 +107,7 @@ export class Bench {
       stage: 'prepare',
       capacity: options.capacity ?? 32,
       queueTimeout: options.queue,
-      runTimeout: options.prepare,
+      timeout: options.prepare,
       slots,
       kernel,
     })
@@ -115,7 +115,7 @@ export class Bench {
       name: 'The second stage',
       stage: 'item',
       capacity: options.itemCapacity ?? 32,
-      runTimeout: options.item,
+      timeout: options.item,
       slots,
       kernel,
     })
@@ -123,7 +123,8 @@ export class Bench {
       jobs: this.#jobs,
       store,
       ledger: options.ledger?.(journal, kernel) ?? new Ledger(journal, kernel),
-      runner: onLoop,
+      places: { loop: loopPlace },
+      onJobLog: () => undefined,
       prepare: this.prepare,
       items: this.items,
       kernel,
@@ -214,22 +215,4 @@ export class Bench {
       )
     }
   }
-}
-
-const onLoop: StageRunner = {
-  async run(job, input, name, work) {
-    const log = (): void => undefined
-    return job.run(input, {
-      name,
-      attempt: 0,
-      log,
-      progress: log,
-      get signal() {
-        return work.signal
-      },
-      get cancelled() {
-        return work.cancelled
-      },
-    })
-  },
 }
