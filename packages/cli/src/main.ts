@@ -5,6 +5,7 @@
 import { Command, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
 import { holdLifeline } from './lifeline.ts'
+import { guardOutputs } from './output/lost-output.ts'
 import { readVersion } from './version.ts'
 
 /** Given to every command. */
@@ -87,18 +88,28 @@ function split(
   return at < 0 ? [args, []] : [args.slice(0, at), args.slice(at + 1)]
 }
 
+/** An error that its command has not reported itself. */
+async function report(error: unknown): Promise<void> {
+  const { remedyFor } = await import('./output/system-error.ts')
+  const remedy = remedyFor(error)
+  if (remedy === undefined) throw error
+  process.stderr.write(`heddle: ${(error as Error).message}\n        ${remedy}\n`)
+  process.exitCode = exitCodes.failed
+}
+
 async function main(args: readonly string[]): Promise<void> {
   const [own, rest] = split(args)
   const program = await makeProgram(own, { rest })
   try {
     await program.parseAsync(own, { from: 'user' })
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
+    if (!(error instanceof CommanderError)) return report(error)
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   }
 }
 
 holdLifeline()
+guardOutputs()
 // The journal keeps the command line of a run: what people typed, not where the launcher found us.
 process.argv[1] = 'heddle'
 await main(process.argv.slice(2))

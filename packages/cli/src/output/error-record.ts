@@ -1,4 +1,5 @@
 import { formatError } from '../view/format.ts'
+import { remedyFor } from './system-error.ts'
 
 /** An error as programs read it. */
 export interface ErrorRecord {
@@ -12,7 +13,7 @@ export interface ErrorRecord {
 
 export function errorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error)) return { message: formatError(error) }
-  const { code, help } = error as { code?: unknown; help?: unknown }
+  const { code, help = remedyFor(error) } = error as { code?: unknown; help?: unknown }
   return {
     message: error.message,
     name: error.name,

@@ -1,6 +1,6 @@
 /** Frames of a stack that are no business of whoever wrote the jobs. */
 const own =
-  /[/\\]node_modules[/\\](@heddle[/\\]|heddle[/\\])|[/\\]packages[/\\](cli|core)[/\\](src|dist)[/\\]/
+  /[/\\]node_modules[/\\](@heddle[/\\]|heddle[/\\])|[/\\]packages[/\\](analyze|cli|core|release|server)[/\\](src|dist)[/\\]/
 
 /** Whether a frame, or a file, is of this package or of the engine. */
 export function isOurs(frame: string): boolean {

@@ -4,17 +4,20 @@ import { formatError } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { printable, printableLines } from '../view/text.ts'
 import { locate } from '../run/location.ts'
+import { remedyFor } from './system-error.ts'
 
 const indent = ' '.repeat('heddle: '.length)
 
 /**
- * What happened, where, and what to do. Errors that are not ours come with their stack.
+ * What happened, where, and what to do. Errors that are not ours, nor the file system's, come with their stack.
  * `context` says what they ended, where that is not clear.
  */
 export function errorLines(error: unknown, context = ''): Line[] {
   const [first = '', ...rest] = printableLines(context + formatError(error))
   const lines: Line[] = [[span('heddle: ', ['red', 'bold']), span(first)]]
   for (const text of rest) lines.push([span(indent + text)])
+  const remedy = remedyFor(error)
+  if (remedy !== undefined) return [...lines, [span(indent + remedy, 'cyan')]]
   if (!(error instanceof HeddleError)) return [...lines, ...stackLines(error)]
   const excerpt = locate(error.cause)?.excerpt ?? []
   for (const text of excerpt) lines.push([span(`${indent}  ${printable(text)}`, 'dim')])
