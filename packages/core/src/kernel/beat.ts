@@ -1,7 +1,20 @@
-/** Called on each beat with the milliseconds since the last one, and how many of them the loop was busy. */
-export type OnBeat = (elapsed: number, busy: number) => void
+import { openProcessor, type Processor } from './processor.ts'
 
-/** A beat that goes on until it is stopped. */
+/** What happened on the loop between two beats, in milliseconds. */
+export interface Pulse {
+  /** Time since the last beat. */
+  readonly elapsed: number
+  /** How much of it the loop did not spend waiting for events. */
+  readonly busy: number
+  /** How much of it the loop's thread was on a processor, where that is known. */
+  readonly ran: number | undefined
+  /** How much of it the thread was ready and had no processor, where that is known. */
+  readonly queued: number | undefined
+}
+
+export type OnBeat = (pulse: Pulse) => void
+
+/** A beat that continues until it is stopped. */
 export interface Beat {
   /** Milliseconds since the last beat. */
   elapsed(): number
@@ -17,30 +30,50 @@ function busyTime(): number | undefined {
   return active === 0 && idle === 0 ? undefined : active
 }
 
+function difference(now: number | undefined, before: number | undefined): number | undefined {
+  return now === undefined || before === undefined ? undefined : Math.max(0, now - before)
+}
+
 /**
  * Beats on this thread's event loop, every `interval` milliseconds as long as the loop turns.
  *
- * It is no part of the clock: the clock's timers keep the process alive and can be virtual, while
+ * It is not part of the clock: the clock's timers keep the process alive and can be virtual, while
  * the beat measures this very loop and keeps nothing alive. Time in which the process was stopped,
- * or did not get a processor, while it waited for events counts as elapsed and not as busy.
+ * or did not get a processor, while it waited for events counts as elapsed and not as busy; what it
+ * lacked a processor for while it had work is `queued`.
  */
-export function startBeat(interval: number, onBeat: OnBeat): Beat {
+export function startBeat(
+  interval: number,
+  onBeat: OnBeat,
+  processor: Processor = openProcessor(),
+): Beat {
   let last = performance.now()
   let lastBusy = busyTime()
+  let lastTimes = processor.read()
   const beat = (): void => {
     const now = performance.now()
     const nowBusy = busyTime()
+    const times = processor.read()
     const elapsed = now - last
-    const busy = nowBusy === undefined || lastBusy === undefined ? elapsed : nowBusy - lastBusy
+    const busy = difference(nowBusy, lastBusy) ?? elapsed
+    const ran = difference(times.ran, lastTimes.ran)
+    const queued = difference(times.queued, lastTimes.queued)
     last = now
     lastBusy = nowBusy
-    onBeat(elapsed, Math.min(elapsed, busy))
+    lastTimes = times
+    onBeat({ elapsed, busy: Math.min(elapsed, busy), ran, queued })
   }
   const native = setInterval(beat, interval)
   native.unref()
+  let isStopped = false
   return {
     elapsed: () => performance.now() - last,
     flush: beat,
-    stop: () => clearInterval(native),
+    stop: () => {
+      clearInterval(native)
+      if (isStopped) return
+      isStopped = true
+      processor[Symbol.dispose]()
+    },
   }
 }

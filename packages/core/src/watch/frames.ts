@@ -7,29 +7,48 @@ const deepestLook = 100
 /** The watch itself stands on top of the stack, and where runBlamed() is: nobody wants to see that. */
 const ownFolder = new URL('.', import.meta.url).href
 
+/** Stands above the user's code while a native function that was replaced returns. */
+const nativeCalls = new URL('./native-calls.', import.meta.url).href
+
 function format(site: CallSiteObject): string {
   const position = formatPosition(site)
   return site.functionName === '' ? position : `${site.functionName} (${position})`
 }
 
-/**
- * A stack for people: user code first, innermost call first, then the public Node functions it was
- * inside of (`execFileSync`); the inside of Node and of the watch is left out.
- */
-export function shortenStack(sites: readonly CallSiteObject[], limit: number): string[] {
+/** A stack, and whether its innermost call is inside Node. */
+export interface ShortStack {
+  /**
+   * User code first, innermost call first, then the public Node functions it was inside of
+   * (`execFileSync`); the inside of Node and of the watch is left out.
+   */
+  readonly frames: readonly string[]
+  readonly inNode: boolean
+  /** Whether that is a native function whose return is watched: its caller is on the stack for certain. */
+  readonly isReturning: boolean
+}
+
+/** A stack for people. */
+export function shortenStack(sites: readonly CallSiteObject[], limit: number): ShortStack {
   const user: string[] = []
   const node: string[] = []
+  let inNode = false
+  let isReturning = false
   for (const site of sites) {
     const file = site.scriptName
     // Code without a file is the watchdog's question itself, or was made by eval().
-    if (file === '' || file.startsWith('node:internal') || file.startsWith(ownFolder)) continue
+    if (user.length === 0 && file.startsWith(nativeCalls)) isReturning = true
+    if (file === '' || file.startsWith(ownFolder)) continue
+    // Only what stands above the user's code: below it is how Node called it.
+    if (user.length === 0 && file.startsWith('node:')) inNode = true
+    if (file.startsWith('node:internal')) continue
     if (file.startsWith('node:')) node.push(format(site))
     else user.push(format(site))
   }
-  return [...user, ...node].slice(0, limit)
+  const frames = [...user, ...node].slice(0, limit)
+  return { frames, inNode: (inNode || isReturning) && user.length > 0, isReturning }
 }
 
 /** The stack of the code that runs now, or that was interrupted for this call. */
-export function currentStack(limit: number): string[] {
+export function currentStack(limit: number): ShortStack {
   return shortenStack(currentCallSites(deepestLook), limit)
 }

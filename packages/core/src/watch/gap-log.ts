@@ -1,3 +1,4 @@
+import type { Pulse } from '../kernel/beat.ts'
 import { Histogram, type HistogramSnapshot } from '../kernel/histogram.ts'
 
 /** What was seen on the loop while it was stuck. */
@@ -5,14 +6,21 @@ export interface Evidence {
   readonly label: string | undefined
   readonly stack: readonly string[]
   readonly certain: boolean
+  /** Whether it was inside a function of Node, which may sleep without using the processor. */
+  readonly inNode?: boolean
 }
 
 /** A time in which the event loop did not turn. */
 export interface LoopGap {
   /** Milliseconds since 1970. */
   readonly startedAt: number
-  /** How long the loop was stuck, exact to within one interval. */
+  /**
+   * How long the code held the loop, exact to within one interval. The time in which the machine had
+   * no processor for this thread is not in it.
+   */
   readonly ms: number
+  /** For how long the machine had no processor for this thread besides, when it was a millisecond or more. */
+  readonly starved?: number
   /** The label of {@link runBlamed}: which job or route it was. */
   readonly label: string | undefined
   /** User code first, `function (file:line:column)`, innermost call first. Empty when none could be taken. */
@@ -22,6 +30,13 @@ export interface LoopGap {
    * code that cannot be interrupted: they were taken right after it and may belong to what came next.
    */
   readonly certain: boolean
+}
+
+/** Gaps that the machine caused: it had no processor for the loop's thread. */
+export interface StarvedGaps {
+  readonly gaps: number
+  /** The longest time without a processor in one of them, in milliseconds. */
+  readonly longest: number
 }
 
 export interface GapLogOptions {
@@ -37,6 +52,9 @@ export interface GapLogOptions {
  * `late` and at most `interval + late`. A gap is therefore reported when it was certainly as long
  * as the threshold: every block of `threshold + interval` is reported, none shorter than
  * `threshold`. Its length is then completed by the loop's busy time since the last beat.
+ *
+ * Time in which the thread was ready and the machine ran something else is taken off first: on a
+ * busy machine any line can take a second, and none of them is to blame (I7).
  */
 export class GapLog {
   readonly #interval: number
@@ -46,6 +64,8 @@ export class GapLog {
   readonly #recent: LoopGap[] = []
   #longest = 0
   #gaps = 0
+  #starvedGaps = 0
+  #longestStarved = 0
 
   constructor(options: GapLogOptions) {
     this.#interval = options.interval
@@ -54,22 +74,24 @@ export class GapLog {
   }
 
   /** Enters one beat. Returns the gap that it ended, if there was one. */
-  record(
-    elapsed: number,
-    busy: number,
-    wallTime: number,
-    evidence: Evidence | undefined,
-  ): LoopGap | undefined {
+  record(pulse: Pulse, wallTime: number, evidence: Evidence | undefined): LoopGap | undefined {
+    const { elapsed, busy } = pulse
     const late = Math.max(0, elapsed - this.#interval)
+    const starved = Math.min(busy, starvedTime(pulse, evidence))
+    const own = Math.max(0, busy - starved)
     // A beat that is late because the whole process stood still is nobody's fault.
-    const stuck = Math.min(late, busy)
-    const ms = late < this.#interval ? stuck : Math.min(elapsed, busy)
+    const stuck = Math.min(late, own)
+    const ms = late < this.#interval ? stuck : Math.min(elapsed, own)
     this.#delays.record(ms)
     this.#longest = Math.max(this.#longest, ms)
-    if (stuck < this.#threshold || stuck === 0) return undefined
+    if (stuck < this.#threshold || stuck === 0) {
+      if (Math.min(late, busy) >= this.#threshold) this.#recordStarved(starved)
+      return undefined
+    }
     const gap: LoopGap = {
-      startedAt: wallTime - ms,
+      startedAt: wallTime - ms - starved,
       ms,
+      ...(starved >= 1 && { starved }),
       label: evidence?.label,
       stack: evidence?.stack ?? [],
       certain: evidence?.certain ?? false,
@@ -78,6 +100,16 @@ export class GapLog {
     this.#recent.push(gap)
     if (this.#recent.length > this.#keep) this.#recent.shift()
     return gap
+  }
+
+  #recordStarved(milliseconds: number): void {
+    this.#starvedGaps++
+    this.#longestStarved = Math.max(this.#longestStarved, milliseconds)
+  }
+
+  /** Gaps that the machine caused and nobody is blamed for. */
+  get starved(): StarvedGaps {
+    return { gaps: this.#starvedGaps, longest: this.#longestStarved }
   }
 
   /** The longest gap, also when it was below the threshold. */
@@ -99,6 +131,26 @@ export class GapLog {
   get delays(): HistogramSnapshot {
     return this.#delays.snapshot()
   }
+}
+
+/**
+ * The time in which the machine kept the thread waiting.
+ *
+ * Where the system counts the time in the run queue, that is the figure: a thread that sleeps in a
+ * system call is not in it. Elsewhere it is what the busy time has over the time on a processor,
+ * unless the code was inside a function of Node, such as `execFileSync`, that sleeps by itself.
+ *
+ * When no code was found on the stack, or only some that may have come later, nothing is known that
+ * could have slept: what is not time on a processor was spent on pages that were read back in, or on
+ * the collector's starved helpers.
+ */
+function starvedTime({ busy, ran, queued }: Pulse, evidence: Evidence | undefined): number {
+  const notRun = ran === undefined ? 0 : Math.max(0, busy - ran)
+  const isInNode = evidence?.inNode === true
+  if (!isInNode && !(evidence?.certain === true && evidence.stack.length > 0)) {
+    return Math.max(notRun, queued ?? 0)
+  }
+  return queued ?? (isInNode ? 0 : notRun)
 }
 
 /** Who is to blame, in one line. */

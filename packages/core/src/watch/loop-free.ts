@@ -10,7 +10,7 @@ const finestInterval = 1
 
 /**
  * Runs `work` and returns its value with the longest time, in milliseconds, that the event loop
- * did not turn meanwhile.
+ * did not turn meanwhile because of code: time in which the machine ran something else is taken off.
  *
  * *Cancellation*: it ends with `work`.
  * *Fairness*: does not apply.
@@ -22,10 +22,7 @@ export async function measureLoopGap<T>(
   work: () => T | PromiseLike<T>,
 ): Promise<{ longest: number; value: T }> {
   const log = new GapLog({ interval: finestInterval, threshold: Infinity, keep: 0 })
-  const beat = startBeat(
-    finestInterval,
-    (elapsed, busy) => void log.record(elapsed, busy, 0, undefined),
-  )
+  const beat = startBeat(finestInterval, (pulse) => void log.record(pulse, 0, undefined))
   try {
     const value = await work()
     // A block at the very end has no beat after it yet.

@@ -17,20 +17,24 @@
  *  I4  Neither beat nor thread keeps the process alive; stop() leaves nothing behind.
  *  I5  Memory is bounded: `keep` gaps of `depth` frames, one histogram.
  *  I6  Without inspector or threads the gaps are still measured, without label and stack.
+ *  I7  Time in which the machine had no processor for the loop's thread is not blamed on any code.
+ *  I8  A synchronous function of Node that blocks is blamed on the line that calls it.
  *
- * Known limits: code inside a native call that V8 cannot interrupt (`execFileSync`, a synchronous
- * read) is seen right after the call. Several callbacks that block together count as one gap, and
+ * Known limits: code inside a native call that V8 cannot interrupt and native-calls.ts does not know
+ * (an addon) is seen right after the call. Several callbacks that block together count as one gap, and
  * the one that runs when the threshold is passed takes the blame. Off the main thread there are no
  * stacks.
  */
 import { checkCount, checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
-import { startBeat, type Beat } from '../kernel/beat.ts'
+import { startBeat, type Beat, type Pulse } from '../kernel/beat.ts'
 import type { HistogramSnapshot } from '../kernel/histogram.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { openProcessor, type Processor } from '../kernel/processor.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { countWatch, currentBlame } from './blame.ts'
 import { currentStack } from './frames.ts'
-import { GapLog, type Evidence, type LoopGap } from './gap-log.ts'
+import { GapLog, type Evidence, type LoopGap, type StarvedGaps } from './gap-log.ts'
+import { watchNativeCalls } from './native-calls.ts'
 import { Watchdog } from './watchdog.ts'
 
 export interface LoopWatchOptions {
@@ -42,6 +46,13 @@ export interface LoopWatchOptions {
   readonly keep?: number
   /** How many frames of a stack to keep. 20 when absent. */
   readonly depth?: number
+  /**
+   * Whether `JSON.parse`, `fs.readFileSync` and their like are replaced while the watch runs, so that
+   * a gap inside them is blamed on the line that called them. True when absent.
+   */
+  readonly nativeCalls?: boolean
+  /** Where the processor times of the loop's thread come from: the system when absent. */
+  readonly processor?: () => Processor
   readonly kernel?: Kernel
 }
 
@@ -57,6 +68,8 @@ export interface LoopWatchStats {
   readonly gaps: number
   /** The longest gap so far in milliseconds, also below the threshold. */
   readonly longest: number
+  /** Gaps that the machine caused: it had no processor for the loop. They are not in the other figures. */
+  readonly starved: StarvedGaps
   /** The last gaps, oldest first. */
   readonly recent: readonly LoopGap[]
   /** How late the beats were, in milliseconds. */
@@ -73,6 +86,8 @@ const optionNames = {
   interval: 1,
   keep: 1,
   depth: 1,
+  nativeCalls: 1,
+  processor: 1,
   kernel: 1,
 } satisfies OptionNames<LoopWatchOptions>
 
@@ -90,6 +105,8 @@ export class LoopWatch implements AsyncDisposable {
   /** Half-way to a reportable gap: looking only at the end would find short ones already over. */
   readonly #patience: number
   readonly #depth: number
+  readonly #nativeCalls: boolean
+  readonly #openProcessor: () => Processor
   readonly #kernel: Kernel
   readonly #log: GapLog
   readonly #listeners = new Set<(gap: LoopGap) => void>()
@@ -97,6 +114,7 @@ export class LoopWatch implements AsyncDisposable {
   #state: LoopWatchState = 'stopped'
   #beat: Beat | undefined
   #watchdog: Watchdog | undefined
+  #natives: Disposable | undefined
   #ending: Promise<void> = Promise.resolve()
   #evidence: Evidence | undefined
   #blindness: string | undefined = 'the watch has not been started'
@@ -112,6 +130,8 @@ export class LoopWatch implements AsyncDisposable {
     )
     this.#patience = this.#interval + this.#threshold / 2
     this.#depth = checkCount('depth', options.depth ?? 20)
+    this.#nativeCalls = options.nativeCalls ?? true
+    this.#openProcessor = options.processor ?? openProcessor
     this.#kernel = options.kernel ?? systemKernel
     this.#log = new GapLog({
       threshold: this.#threshold,
@@ -151,25 +171,35 @@ export class LoopWatch implements AsyncDisposable {
       },
     )
     this.#watchdog = watchdog
-    this.#beat = startBeat(this.#interval, (elapsed, busy) => this.#onBeat(elapsed, busy))
+    if (this.#nativeCalls) this.#natives = watchNativeCalls((name) => this.#onNativeReturn(name))
+    const onBeat = (pulse: Pulse): void => this.#onBeat(pulse)
+    this.#beat = startBeat(this.#interval, onBeat, this.#openProcessor())
+  }
+
+  /** I8: a native call has returned, and its caller is still on the stack. */
+  #onNativeReturn(name: string): void {
+    if (this.#watchdog?.isLate !== true || this.#evidence !== undefined) return
+    const { frames } = currentStack(this.#depth)
+    const stack = [...frames.slice(0, this.#depth - 1), name]
+    this.#evidence = { label: currentBlame(), stack, certain: true, inNode: true }
   }
 
   /** Runs as an interrupt in the middle of the stuck code: it only takes notes. */
   #look(beat: number): void {
     if (this.#watchdog?.beats !== beat || this.#beat === undefined) return
+    // A native call that was the cause has said so: this is what came after it.
+    if (this.#evidence !== undefined) return
     const overdue = this.#beat.elapsed() - this.#patience
-    this.#evidence = {
-      label: currentBlame(),
-      stack: currentStack(this.#depth),
-      certain: overdue < promptAnswer,
-    }
+    const { frames, inNode, isReturning } = currentStack(this.#depth)
+    const certain = isReturning || overdue < promptAnswer
+    this.#evidence = { label: currentBlame(), stack: frames, certain, inNode }
   }
 
-  #onBeat(elapsed: number, busy: number): void {
+  #onBeat(pulse: Pulse): void {
     this.#watchdog?.beat()
     const evidence = this.#evidence
     this.#evidence = undefined
-    const gap = this.#log.record(elapsed, busy, this.#kernel.clock.wallTime(), evidence)
+    const gap = this.#log.record(pulse, this.#kernel.clock.wallTime(), evidence)
     if (gap === undefined) return
     for (const listener of this.#listeners) {
       try {
@@ -192,6 +222,8 @@ export class LoopWatch implements AsyncDisposable {
       this.#beat?.flush()
       this.#beat?.stop()
       this.#beat = undefined
+      this.#natives?.[Symbol.dispose]()
+      this.#natives = undefined
       this.#state = 'stopped'
       this.#blindness = 'the watch was stopped'
       countWatch(-1)
@@ -226,6 +258,7 @@ export class LoopWatch implements AsyncDisposable {
       blindness: this.#blindness,
       gaps: this.#log.gaps,
       longest: this.#log.longest,
+      starved: this.#log.starved,
       recent: this.#log.recent,
       delays: this.#log.delays,
       listenerErrors: this.#listenerErrors,

@@ -4,6 +4,9 @@
 export const beatWord = 0
 /** 1 when the thread shall end. */
 export const stopWord = 1
+/** 1 from the moment the thread finds the loop late until the next beat. */
+export const lateWord = 2
+export const wordCount = 3
 
 export interface WatchdogData {
   readonly words: Int32Array<SharedArrayBuffer>

@@ -15,7 +15,13 @@
 import { Session } from 'node:inspector/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe } from '../errors.ts'
-import { beatWord, stopWord, type WatchdogData, type WatchdogNotice } from './watchdog-data.ts'
+import {
+  beatWord,
+  lateWord,
+  stopWord,
+  type WatchdogData,
+  type WatchdogNotice,
+} from './watchdog-data.ts'
 
 const { words, patience, question } = workerData as WatchdogData
 const port = parentPort!
@@ -46,6 +52,7 @@ async function watch(): Promise<void> {
   let seen = Atomics.load(words, beatWord)
   while (!isStopped()) {
     if (Atomics.wait(words, beatWord, seen, patience) === 'timed-out' && !isStopped()) {
+      Atomics.store(words, lateWord, 1)
       // Inside native code the answer comes when that ends: the question names the beat it is
       // about, so that the loop can refuse an answer that is too late.
       await evaluateOnMainThread(`${question}?.(${seen})`)

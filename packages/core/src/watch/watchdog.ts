@@ -1,7 +1,14 @@
 import { Worker, isMainThread } from 'node:worker_threads'
 import { describe } from '../errors.ts'
 import { afterReactions } from '../kernel/turn.ts'
-import { beatWord, stopWord, type WatchdogData, type WatchdogNotice } from './watchdog-data.ts'
+import {
+  beatWord,
+  lateWord,
+  stopWord,
+  wordCount,
+  type WatchdogData,
+  type WatchdogNotice,
+} from './watchdog-data.ts'
 
 /** Called on the main thread, as an interrupt, when the beat after this one is overdue. */
 export type Look = (beat: number) => void
@@ -19,7 +26,7 @@ const entry = new URL(
 
 /** The thread that looks at the loop while it is stuck, seen from the loop. */
 export class Watchdog {
-  readonly #words = new Int32Array(new SharedArrayBuffer(8))
+  readonly #words = new Int32Array(new SharedArrayBuffer(wordCount * Int32Array.BYTES_PER_ELEMENT))
   readonly #onStarted: (blindness: string | undefined) => void
   readonly #id: number
   #worker: Worker | undefined
@@ -80,8 +87,14 @@ export class Watchdog {
     return Atomics.load(this.#words, beatWord)
   }
 
+  /** Whether the next beat is overdue, as far as the thread has noticed. */
+  get isLate(): boolean {
+    return Atomics.load(this.#words, lateWord) === 1
+  }
+
   /** Says that the loop turns. */
   beat(): void {
+    Atomics.store(this.#words, lateWord, 0)
     Atomics.add(this.#words, beatWord, 1)
     Atomics.notify(this.#words, beatWord)
   }

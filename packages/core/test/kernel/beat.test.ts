@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { startBeat } from '../../src/kernel/beat.ts'
+import { startBeat, type Pulse } from '../../src/kernel/beat.ts'
 
 function block(milliseconds: number): void {
   const until = performance.now() + milliseconds
@@ -14,7 +14,7 @@ function beats(count: number, interval: number, onFirst: () => void = () => {}) 
   return new Promise<{ elapsed: number; busy: number }[]>((resolve) => {
     const seen: { elapsed: number; busy: number }[] = []
     const alive = setInterval(() => {}, 1000)
-    const beat = startBeat(interval, (elapsed, busy) => {
+    const beat = startBeat(interval, ({ elapsed, busy }) => {
       seen.push({ elapsed, busy })
       if (seen.length === 1) onFirst()
       if (seen.length < count) return
@@ -59,4 +59,31 @@ test('the beat does not keep its thread alive', async () => {
   const source = `import('${new URL('../../src/kernel/beat.ts', import.meta.url).href}').then((m) => m.startBeat(1, () => {}))`
   const [code] = (await once(new Worker(source, { eval: true }), 'exit')) as [number]
   assert.equal(code, 0)
+})
+
+test('processor times are told as differences between beats, and the source is disposed once', () => {
+  const times = [
+    { ran: 100, queued: 50 },
+    { ran: 130, queued: 57 },
+    { ran: undefined, queued: undefined },
+  ]
+  let disposed = 0
+  const processor = {
+    read: () => times.shift()!,
+    [Symbol.dispose]: () => void disposed++,
+  }
+  const seen: Pulse[] = []
+  const beat = startBeat(1_000_000, (pulse) => seen.push(pulse), processor)
+  beat.flush()
+  beat.flush()
+  beat.stop()
+  beat.stop()
+  assert.deepEqual(
+    seen.map(({ ran, queued }) => ({ ran, queued })),
+    [
+      { ran: 30, queued: 7 },
+      { ran: undefined, queued: undefined },
+    ],
+  )
+  assert.equal(disposed, 1)
 })

@@ -16,7 +16,7 @@ function site(functionName: string, scriptName: string): CallSiteObject {
 }
 
 test('user frames come first, then public Node functions; the inside of Node is left out', () => {
-  const stack = shortenStack(
+  const { frames, inNode } = shortenStack(
     [
       site('getStderr', 'node:internal/bootstrap/switches/is_main_thread'),
       site('execFileSync', 'node:child_process'),
@@ -27,7 +27,8 @@ test('user frames come first, then public Node functions; the inside of Node is 
     ],
     10,
   )
-  assert.deepEqual(stack, [
+  assert.equal(inNode, true)
+  assert.deepEqual(frames, [
     'build (/app/build.ts:3:7)',
     '/app/main.ts:3:7',
     'execFileSync (node:child_process:3:7)',
@@ -36,15 +37,17 @@ test('user frames come first, then public Node functions; the inside of Node is 
 
 test('the stack is cut at its limit, from the outer end', () => {
   const sites = Array.from({ length: 50 }, (_, i) => site(`f${i}`, 'file:///a.ts'))
-  assert.deepEqual(shortenStack(sites, 2), ['f0 (/a.ts:3:7)', 'f1 (/a.ts:3:7)'])
+  assert.deepEqual(shortenStack(sites, 2).frames, ['f0 (/a.ts:3:7)', 'f1 (/a.ts:3:7)'])
 })
 
 test('the current stack starts with its caller and hides the frames of the watch', () => {
   countWatch(1)
   try {
-    const [first, second] = runBlamed('label', function guilty() {
+    const { frames, inNode } = runBlamed('label', function guilty() {
       return currentStack(5)
     })
+    const [first, second] = frames
+    assert.equal(inNode, false)
     const here = fileURLToPath(import.meta.url)
     assert.ok(first?.startsWith(`guilty (${here}:`), first)
     assert.ok(second?.includes(here), second)

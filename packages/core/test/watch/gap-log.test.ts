@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import type { Pulse } from '../../src/kernel/beat.ts'
 import { describeGap, GapLog, type LoopGap } from '../../src/watch/gap-log.ts'
 
 const evidence = {
@@ -9,10 +10,15 @@ const evidence = {
   certain: true,
 }
 
+/** A beat on a machine that tells nothing about its processors. */
+function pulse(elapsed: number, busy: number, times: Partial<Pulse> = {}): Pulse {
+  return { elapsed, busy, ran: undefined, queued: undefined, ...times }
+}
+
 test('a beat in time is no gap', () => {
   const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
-  assert.equal(log.record(50, 3, 0, undefined), undefined)
-  assert.equal(log.record(54, 54, 0, undefined), undefined)
+  assert.equal(log.record(pulse(50, 3), 0, undefined), undefined)
+  assert.equal(log.record(pulse(54, 54), 0, undefined), undefined)
   assert.equal(log.gaps, 0)
   assert.deepEqual(log.recent, [])
 })
@@ -20,7 +26,7 @@ test('a beat in time is no gap', () => {
 test('a gap has the length of the busy time, its start on the wall clock, and its evidence', () => {
   const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
   // Idle for 20 ms, then stuck for 300 ms.
-  const gap = log.record(320, 300, 1000, evidence)
+  const gap = log.record(pulse(320, 300), 1000, evidence)
   assert.deepEqual(gap, { startedAt: 700, ms: 300, ...evidence })
   assert.equal(log.longest, 300)
   assert.deepEqual(log.recent, [gap])
@@ -28,13 +34,13 @@ test('a gap has the length of the busy time, its start on the wall clock, and it
 
 test('a process that was stopped while it waited for events has no gap', () => {
   const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
-  assert.equal(log.record(600_000, 4, 0, undefined), undefined)
+  assert.equal(log.record(pulse(600_000, 4), 0, undefined), undefined)
   assert.equal(log.longest, 4)
 })
 
 test('a late beat below the threshold counts as longest, but is not reported', () => {
   const log = new GapLog({ interval: 10, threshold: 100, keep: 5 })
-  assert.equal(log.record(60, 55, 0, undefined), undefined)
+  assert.equal(log.record(pulse(60, 55), 0, undefined), undefined)
   assert.equal(log.longest, 55)
   assert.equal(log.delays.count, 1)
   assert.equal(log.gaps, 0)
@@ -52,7 +58,7 @@ test('I1: with one block per beat, each of threshold + interval is reported, non
         const idle = phase * interval
         // The beat is due after one interval, and comes when the block is over.
         const elapsed = Math.max(interval, idle + block)
-        const gap = log.record(elapsed, block, 0, undefined)
+        const gap = log.record(pulse(elapsed, block), 0, undefined)
         if (block >= threshold + interval) assert.ok(gap, 'a long block was not reported')
         if (block < threshold) assert.equal(gap, undefined, 'a short block was reported')
         if (gap !== undefined) assert.ok(Math.abs(gap.ms - block) <= interval + 1e-9)
@@ -63,7 +69,7 @@ test('I1: with one block per beat, each of threshold + interval is reported, non
 
 test('I5: only the last gaps are kept, all are counted', () => {
   const log = new GapLog({ interval: 1, threshold: 10, keep: 3 })
-  for (let ms = 100; ms < 200; ms++) log.record(ms, ms, 1000, undefined)
+  for (let ms = 100; ms < 200; ms++) log.record(pulse(ms, ms), 1000, undefined)
   assert.equal(log.gaps, 100)
   assert.deepEqual(
     log.recent.map((gap) => gap.ms),
@@ -84,4 +90,52 @@ test('the description names label and innermost frame, and says when it is not c
     describeGap({ ...gap, label: undefined, stack: [], certain: false }),
     'no stack could be taken',
   )
+})
+
+const busyMachine = (times: Partial<Pulse>, inNode = false) => {
+  const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
+  const gap = log.record(pulse(400, 350, times), 1000, { ...evidence, inNode })
+  return { log, gap }
+}
+
+test('I7: a gap in which the thread waited in the run queue is not blamed on code', () => {
+  const { log, gap } = busyMachine({ ran: 40, queued: 310 })
+  assert.equal(gap, undefined)
+  assert.equal(log.gaps, 0)
+  assert.equal(log.longest, 40)
+  assert.deepEqual(log.starved, { gaps: 1, longest: 310 })
+})
+
+test('I7: code that held the loop on a busy machine is blamed for its own part', () => {
+  const { log, gap } = busyMachine({ ran: 200, queued: 150 })
+  assert.deepEqual(gap, { startedAt: 650, ms: 200, starved: 150, ...evidence })
+  assert.deepEqual(log.starved, { gaps: 0, longest: 0 })
+})
+
+test('I7: a thread that slept in a system call was not kept waiting by the machine', () => {
+  assert.equal(busyMachine({ ran: 5, queued: 0 }).gap!.ms, 350)
+})
+
+test('I7: without run-queue times, the time on a processor decides for JavaScript', () => {
+  assert.equal(busyMachine({ ran: 40 }).gap, undefined)
+  assert.equal(busyMachine({ ran: 340 }).gap!.ms, 340)
+})
+
+test('I7: without run-queue times, a function of Node may have slept by itself', () => {
+  assert.equal(busyMachine({ ran: 5 }, true).gap!.ms, 350)
+})
+
+test('I7: without any times the busy time counts', () => {
+  assert.equal(busyMachine({}).gap!.ms, 350)
+})
+
+test('I7: without a stack only the time on a processor counts, with one also the time asleep', () => {
+  const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
+  const asleep = pulse(400, 350, { ran: 30, queued: 20 })
+  assert.equal(log.record(asleep, 1000, undefined), undefined)
+  assert.equal(log.record(asleep, 1000, { ...evidence, stack: [] }), undefined)
+  assert.equal(log.record(asleep, 1000, { ...evidence, certain: false }), undefined)
+  assert.deepEqual(log.starved, { gaps: 3, longest: 320 })
+  assert.equal(log.record(asleep, 1000, evidence)!.ms, 330)
+  assert.equal(log.record(asleep, 1000, { ...evidence, certain: false, inNode: true })!.ms, 330)
 })
