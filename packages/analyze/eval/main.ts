@@ -76,6 +76,7 @@ interface FoldScore {
   hits: number
   hitsSilentWhenFixed: number
   rightClass: number
+  noted: number
   byClass: Record<string, { cases: number; hits: number; silent: number }>
 }
 
@@ -92,6 +93,7 @@ function tally(outcomes: readonly Outcome[]): FoldScore {
     hits: outcomes.filter((one) => one.hit).length,
     hitsSilentWhenFixed: outcomes.filter((one) => one.isSilentWhenFixed).length,
     rightClass: outcomes.filter((one) => one.hit && one.isRightClass).length,
+    noted: outcomes.filter((one) => one.isNoted).length,
     byClass,
   }
 }
@@ -211,7 +213,7 @@ else {
         .map(([klass, row]) => `${klass} ${row.silent}/${row.cases}`)
         .join(', ')
       say(
-        `${name.padEnd(12)} ${one.hitsSilentWhenFixed} of ${one.cases} (${one.hits} hit, ${one.rightClass} of the right class): ${classes}`,
+        `${name.padEnd(12)} ${one.hitsSilentWhenFixed} of ${one.cases} (${one.hits} hit, ${one.rightClass} of the right class, ${one.noted} only noted): ${classes}`,
       )
     }
   }

@@ -38,6 +38,8 @@ export interface Outcome {
   readonly findings: readonly string[]
   /** What is reported in the function, notes included, whatever the lines. */
   readonly inFunction: readonly string[]
+  /** A note at the right lines: the window was seen and thought harmless. */
+  readonly isNoted: boolean
   readonly isSilentWhenFixed: boolean
   /** What the fixed version still has of the rules that hit. */
   readonly left: readonly string[]
@@ -98,6 +100,7 @@ export function score(
     isRightClass: right.length > 0,
     findings: counted.map(brief),
     inFunction: inFunction.map(brief),
+    isNoted: hits.length === 0 && inFunction.some((finding) => isNear(finding, wanted)),
     isSilentWhenFixed: hits.length > 0 && left.length === 0,
     left: left.map(brief),
   }

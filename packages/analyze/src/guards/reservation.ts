@@ -19,8 +19,20 @@ import type { Summaries } from '../summaries/summary.ts'
 
 interface Candidate {
   readonly location: Location
-  readonly checks: readonly Check[]
+  readonly checks: readonly PlacedCheck[]
   readonly reads: ReadonlySet<Access>
+}
+
+/** A check with the block in which its location is read. */
+interface PlacedCheck {
+  readonly check: Check
+  readonly block: Block
+}
+
+/** Of `a && b`, the way that leaves from `a` says nothing about `b`. */
+function isDecidedIn({ check, block }: PlacedCheck, from: Block): boolean {
+  const { branch } = check
+  return branch === from.branch && (block === from || !branch.blocks.includes(block))
 }
 
 const open = 0
@@ -71,15 +83,15 @@ export class Reservations {
   #candidatesOf(host: FunctionUnit, graph: Graph): readonly Candidate[] {
     const known = this.#candidates.get(host)
     if (known !== undefined) return known
-    const reads = new Map<Location, Access[]>()
+    const reads = new Map<Location, { access: Access; block: Block }[]>()
     const stored = new Set<Location>()
     for (const block of graph.blocks) {
       for (const event of block.events) {
         if (event.op === 'read' && event.checks.length > 0) {
           const location = event.location.canonical
           const list = reads.get(location)
-          if (list === undefined) reads.set(location, [event])
-          else list.push(event)
+          if (list === undefined) reads.set(location, [{ access: event, block }])
+          else list.push({ access: event, block })
         } else if (event.op === 'write' && isStore(event)) stored.add(event.location.canonical)
         else if (event.op === 'call')
           for (const target of targetsOf(event))
@@ -91,8 +103,10 @@ export class Reservations {
       if (!stored.has(location) || candidates.length >= 12) continue
       candidates.push({
         location,
-        checks: list.flatMap((access) => access.checks),
-        reads: new Set(list),
+        checks: list.flatMap(({ access, block }) =>
+          access.checks.map((check) => ({ check, block })),
+        ),
+        reads: new Set(list.map(({ access }) => access)),
       })
     }
     this.#candidates.set(host, candidates)
@@ -154,8 +168,9 @@ export class Reservations {
         cross(from: Block, to: Block, state) {
           const base = state % passed
           if (base === reserved || from.branch === undefined) return state
-          for (const check of checks) {
-            if (check.branch !== from.branch) continue
+          for (const placed of checks) {
+            if (!isDecidedIn(placed, from)) continue
+            const { check } = placed
             if (check.whenAbsent === to) return state - base + checked
             if (check.whenPresent === to && base === open) return state + taken
           }

@@ -54,7 +54,9 @@ export class Serial {
     const { graph } = host
     if (graph === undefined) return undefined
     const reservation = this.#reservations.during(host, site)
-    if (reservation !== undefined) return reservationName(reservation)
+    // What one caller has reserved of its own argument does not keep out a caller with another one.
+    if (reservation !== undefined && reservation.scope !== 'parameter')
+      return reservationName(reservation)
     const chain = this.chainAt(graph, site)
     if (chain !== undefined) return chain
     for (const block of graph.blocks) {

@@ -103,6 +103,8 @@ export class Block {
   /** Inside a `finally` or `catch`: 0 none, 1 catch, 2 finally. */
   readonly cleanup: 0 | 1 | 2
   readonly isLoopBody: boolean
+  /** It ends with a `throw`. */
+  isThrowing = false
   branch: Branch | undefined
   /** Of the entry of a later callback: the block that hands it over. */
   handedOverBy: Block | undefined

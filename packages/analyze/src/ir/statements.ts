@@ -18,6 +18,7 @@ import { declareImport, lowerModuleDeclaration, lowerRequire } from './modules.t
 import { simpleName } from './nodes.ts'
 import { declareAll, declaresNames, eachName, Scope } from './scope.ts'
 import { unknown } from './values.ts'
+import type { Value } from './values.ts'
 
 /** Declares what a list of statements declares, then lowers it. */
 export function lowerStatements(cx: HostLowering, statements: readonly Statement[]): void {
@@ -104,6 +105,7 @@ export function lowerStatement(cx: HostLowering, node: Statement): void {
       break
     case 'ThrowStatement':
       lowerExpression(cx, node.argument)
+      cx.current.isThrowing = true
       cx.mayThrow()
       leaveThrough(cx, 0, undefined, cx.frame.handler === undefined)
       cx.unreachable()
@@ -296,18 +298,28 @@ function lowerForEach(
     cx.link(cx.current, inside)
     cx.link(cx.current, after)
     cx.current = inside
-    bindLoopVariable(cx, node.left, scope)
+    bindLoopVariable(
+      cx,
+      node.left,
+      scope,
+      right.reads === undefined ? unknown : { within: right.reads },
+    )
     lowerLoopBody(cx, node.body, label, after, header)
     cx.link(cx.current, header)
     cx.current = after
   })
 }
 
-function bindLoopVariable(cx: HostLowering, left: ForStatementLeft, scope: Scope): void {
+function bindLoopVariable(
+  cx: HostLowering,
+  left: ForStatementLeft,
+  scope: Scope,
+  element: Value,
+): void {
   if (left.type === 'VariableDeclaration') {
     if (left.kind !== 'var') declareAll(left, scope)
-    for (const declarator of left.declarations) assignPattern(cx, declarator.id, unknown, true)
-  } else assignPattern(cx, left, unknown, false)
+    for (const declarator of left.declarations) assignPattern(cx, declarator.id, element, true)
+  } else assignPattern(cx, left, element, false)
 }
 
 function lowerLabeled(cx: HostLowering, body: Statement, label: string): void {

@@ -36,6 +36,8 @@ export interface Value {
   readonly constructed?: NameInScope
   /** It went through an `await`, so it is not a promise any more. */
   readonly isAwaited?: boolean
+  /** It is an element of what was read here: the variable of a loop. */
+  readonly within?: readonly Access[]
   /** Elements of an array literal, or fields of an object literal. */
   readonly parts?: readonly Value[]
 }

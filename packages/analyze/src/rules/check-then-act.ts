@@ -10,6 +10,7 @@ import type { Level } from '../finding.ts'
 import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { isMade, isRunning } from '../meaning/lifecycle.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found, reaches, stop } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
@@ -35,6 +36,8 @@ export interface Window {
   readonly write: Access
   readonly suspensions: readonly Suspension[]
   readonly branch: Branch
+  /** Blocks from the check to the act. */
+  readonly way: readonly Block[]
 }
 
 const fresh = 0
@@ -58,7 +61,7 @@ export function checkThenAct(model: Model): Draft[] {
       )
         continue
       if (isSharedAnswer(model, window.write)) continue
-      const draft = describe(host.unit, location, window)
+      const draft = describe(model, host.unit, location, window)
       if (draft !== undefined) own.push(draft)
     }
     if (own.length > 0) drafts.push(...merged(own))
@@ -207,7 +210,7 @@ function windowFrom(
   if (act.op !== 'write' && act.op !== 'call' && act.op !== 'suspend') return undefined
   if (!dependsOn(graph, branch, answer.block)) return undefined
   const suspensions = act.op === 'suspend' ? [...answer.suspensions, act] : answer.suspensions
-  return { check, act, actBlock: answer.block, write, suspensions, branch }
+  return { check, act, actBlock: answer.block, write, suspensions, branch, way: answer.way }
 }
 
 /** Whether a block runs because of one outcome of a branch and not of the other. */
@@ -216,18 +219,12 @@ export function dependsOn(graph: Graph, branch: Branch, block: Block): boolean {
   return reaches(graph, whenTrue, block, blocks) !== reaches(graph, whenFalse, block, blocks)
 }
 
-const handleCall =
-  /^(?:create|connect|open|listen|spawn|fork|start|launch|acquire|subscribe|register|login|refresh|authori[sz]e|authenticate|init|setup|boot|install|mount|attach|join|reserve|allocate|enqueue|schedule|insert|send)/i
-const handleName =
-  /(?:client|conn(?:ection)?|socket|session|credentials?|token|(?:^|[#_.]|private|api|access|secret)key|pool|channel|server|worker|browser|page|database|db|topology|transport|stream|process|subscri(?:ber|ption)|lease|processor|producer|consumer|broker|instance|driver|watcher|timer|interval)s?$/i
-/** Made with `new`, but with nothing to close. */
-const plainObject =
-  /^(?:Date|Map|Set|WeakMap|WeakSet|Error|URL|URLSearchParams|Array|Object|RegExp|Headers|TextDecoder|TextEncoder)$|Error$/
-/** Flags that say "somebody is at it" or "it has been set up": two who miss them do it twice. */
-const occupied =
-  /(?:running|started|starting|initiali[sz]ed|initiali[sz]ing|initDone|connected|connecting|ready|open|opened|opening|loaded|loading|busy|active|pending|locked|registered|installed|listening|listeningEvents|subscribed|setup|processing|refreshing|syncing|attached|mounted|bootstrapped|scheduled|polling|flushing|crawling|booted|in_?progress|in_?flight)$/i
-
-function describe(unit: FunctionUnit, location: Location, window: Window): Draft | undefined {
+function describe(
+  model: Model,
+  unit: FunctionUnit,
+  location: Location,
+  window: Window,
+): Draft | undefined {
   const { check, write, suspensions } = window
   const suspension = suspensions[0]
   if (suspension === undefined) return undefined
@@ -235,7 +232,7 @@ function describe(unit: FunctionUnit, location: Location, window: Window): Draft
   const act: Place = window.act
   const isInCallee = write.owner.host !== unit
   const name = location.name
-  const kind = kindOfState(location, write)
+  const kind = kindOfState(model, location, window)
   const level = levelOf(kind, unit, overlap !== undefined, window)
   const checkText = textOf(checkPlace(check))
   const steps: Step[] = [
@@ -274,7 +271,7 @@ function describe(unit: FunctionUnit, location: Location, window: Window): Draft
       `no guard is held from the check to the write`,
     ],
     fixes:
-      kind === 'flag' || kind === 'end'
+      kind === 'flag' || kind === 'once' || kind === 'end'
         ? [reserveFirst(name, [2, 4]), mutex(name, [1, 5]), recheck(name, [5, 6])]
         : [singleFlight(name, `this.load()`, [2, 4]), recheck(name, [5, 6]), mutex(name, [1, 5])],
   }
@@ -287,18 +284,58 @@ function checkPlace(check: Located): Place {
     : { owner: check.access.owner, start: first.start, end: first.end }
 }
 
-type StateKind = 'flag' | 'end' | 'handle' | 'counter' | 'value' | 'entry'
+type StateKind =
+  | 'remote'
+  | 'flag'
+  | 'once'
+  | 'end'
+  | 'handle'
+  | 'running'
+  | 'counter'
+  | 'value'
+  | 'entry'
 
-function kindOfState(location: Location, write: Access): StateKind {
+/** What is written, by its use: what the program gives back somewhere is a handle, whatever its name. */
+function kindOfState(model: Model, location: Location, window: Window): StateKind {
+  const { write } = window
   const { value } = write
   if (write.kind === 'rmw') return 'counter'
-  if (value?.literal !== undefined) return occupied.test(location.field) ? 'flag' : 'end'
-  if (value?.constructed !== undefined && location.scope !== 'entry')
-    return plainObject.test(value.constructed.name) ? 'value' : 'handle'
-  if (value?.calls?.some((site) => handleCall.test(site.name.replace(/^[_#]+/, ''))) === true)
-    return 'handle'
-  if (handleName.test(location.field)) return 'handle'
+  if (value?.literal !== undefined)
+    return kindOfFlag(model, model.hostOf(window.check.host), window)
+  if (model.lifecycles.isHandle(location)) return 'handle'
+  if (isRunning(value)) return 'running'
+  if (
+    window.suspensions.some(({ joins }) =>
+      joins.some((site) => model.remoteWork.changesSomething(site)),
+    )
+  )
+    return 'remote'
   return location.scope === 'entry' ? 'entry' : 'value'
+}
+
+/**
+ * A flag that is set too late matters by what it lets through twice: a handle that is replaced, a
+ * listener or timer that is added again, or what the code itself refuses to do twice by throwing.
+ */
+function kindOfFlag(model: Model, host: Host, window: Window): StateKind {
+  if (window.check.access.checks.some(({ whenPresent }) => whenPresent?.isThrowing === true))
+    return 'once'
+  return repeatsInside(model, host, window) ? 'flag' : 'end'
+}
+
+/** What the check lets through makes a handle or a timer: a second one replaces the first. */
+function repeatsInside(model: Model, host: Host, { branch }: Window): boolean {
+  return host.written.some(
+    ({ location, accesses }) =>
+      model.lifecycles.isHandle(location) &&
+      accesses.some(
+        ({ access, block }) =>
+          access.op === 'write' &&
+          access.kind === 'set' &&
+          isMade(access) &&
+          dependsOn(host.graph, branch, block),
+      ),
+  )
 }
 
 /** Streams and iterators are called again only when the last call has ended. */
@@ -307,12 +344,15 @@ const oneAtATime =
 
 function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, window: Window): Level {
   const { access } = window.check
-  if (!canOverlap || access.location.canonical.scope === 'parameter') return 'note'
+  if (!canOverlap) return 'note'
+  if (access.location.canonical.scope === 'parameter' && kind !== 'counter') return 'note'
   if (kind === 'value' || kind === 'end' || kind === 'entry') return 'note'
+  if (kind === 'running' && access.checks.some((one) => one.isIdentity)) return 'note'
   if (oneAtATime.test(lastName(unit)) || window.branch.isLoop) return 'note'
   // What a listener or timer writes comes from somewhere else, at a time of its own.
   const { role } = window.write.owner
-  if (role === 'event' || role === 'timer' || role === 'interval') return 'note'
+  const isElsewhere = role === 'event' || role === 'timer' || role === 'interval'
+  if (isElsewhere && kind !== 'flag') return 'note'
   if (kind === 'counter' && !isLimit(window)) return 'note'
   return hasStrongReach(unit) ? 'error' : 'warning'
 }
@@ -329,8 +369,13 @@ function isLimit(window: Window): boolean {
 function consequence(kind: StateKind): string {
   switch (kind) {
     case 'flag':
+    case 'once':
     case 'end':
       return 'the work is done twice at the same time'
+    case 'remote':
+      return 'the request that changes something is sent twice'
+    case 'running':
+      return 'the work that was to be shared runs twice'
     case 'handle':
       return 'the first one is replaced and leaks'
     case 'counter':

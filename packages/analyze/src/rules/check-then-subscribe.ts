@@ -6,6 +6,7 @@
  * next suspension. State and event belong together when their names say the same thing.
  */
 import type { Access, Event } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -32,6 +33,11 @@ export function checkThenSubscribe(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
     if (host.unit.kind === 'constructor') continue
+    const late = listensLate(host) ?? registersLate(model, host)
+    if (late !== undefined) {
+      drafts.push(late)
+      continue
+    }
     for (const subscription of host.calls) {
       if (!isWaiting(subscription.event)) continue
       const topic = topicOf(subscription.event)
@@ -52,6 +58,109 @@ function isWaiting(site: CallSite): boolean {
     return site.isJoined
   if (site.owner.kind !== 'callback' || site.owner.role !== 'sync') return false
   return (site.callbacks.length > 0 || site.args.length >= 2) && subscribe.test(site.name)
+}
+
+/** Events that come once and then never again, and how one sees that they have come. */
+const lastEvents = new Map<string, RegExp>([
+  ['abort', /aborted|reason/],
+  ['close', /closed|destroyed|aborted|writableEnded|readyState|exitCode/],
+  ['exit', /exitCode|signalCode|killed/],
+  ['disconnect', /connected|exitCode/],
+])
+
+/**
+ * A listener for an event that comes once, added after a suspension to an object that came in from
+ * outside, without a look at whether it has come.
+ */
+function listensLate(host: Host): Draft | undefined {
+  for (const subscription of host.calls) {
+    const { event: site } = subscription
+    if (!subscribe.test(site.name) || site.owner.role === 'event') continue
+    const text = textOf(site, 120)
+    const [, object, event] = /^([\w$.?#]+?)\??\.\w+\(\s*['"`](\w+)['"`]/.exec(text) ?? []
+    const sign = event === undefined ? undefined : lastEvents.get(event)
+    if (object === undefined || sign === undefined || !isFromOutside(host, object)) continue
+    const way = overSuspension(
+      host.graph,
+      { block: host.graph.entry, index: -1 },
+      (one) => one === site,
+    )
+    const suspension = way?.suspensions.at(-1)
+    if (way === undefined || suspension === undefined || suspension.kind === 'continuation')
+      continue
+    const { text: code } = host.unit.file.parsed
+    const looks = new RegExp(
+      `${object.replace(/[.$?]/g, '\\$&')}\\??\\.(?:${sign.source}|throwIfAborted)`,
+    )
+    if (looks.test(code.slice(suspension.start, host.unit.end))) continue
+    return describe(host, suspension, site, [suspension], `whether \`${object}\` has ended`, [])
+  }
+  return undefined
+}
+
+/**
+ * A waiter that is entered only after what it waits for was asked for: `await send(id)` and then
+ * `new Promise((resolve) => waiting.set(id, resolve))`. The answer may come before the entry.
+ */
+function registersLate(model: Model, host: Host): Draft | undefined {
+  if (!host.isWriting) return undefined
+  for (const { location, accesses } of host.written) {
+    const container = location.scope === 'entry' ? location.parent?.canonical : location
+    if (container === undefined || !isLasting(container)) continue
+    const add = accesses.find(({ access }) => isWaiter(access))
+    if (add === undefined) continue
+    const way = overSuspension(
+      host.graph,
+      { block: host.graph.entry, index: -1 },
+      (event) => event === add.access,
+      (event, isAfter) =>
+        isAfter && (event.op === 'read' || event.op === 'call') && event.checks.length > 0,
+    )
+    const suspension = way?.suspensions.at(-1)
+    if (suspension?.kind !== 'await' || suspension.joins.length === 0) continue
+    if (!isKeyKnownBefore(host, location, suspension.start)) continue
+    const settler = settlerOf(model, container, host)
+    if (settler === undefined) continue
+    return describe(host, suspension, add.access, [suspension], `\`${textOf(suspension)}\``, [
+      settler,
+    ])
+  }
+  return undefined
+}
+
+/** A key that is made after the suspension is one that nobody can answer to before. */
+function isKeyKnownBefore({ unit }: Host, { name }: Location, start: number): boolean {
+  const key = /\[([^[\]]+)\]$/.exec(name)?.[1]
+  return key !== undefined && unit.file.parsed.text.slice(unit.start, start).includes(key)
+}
+
+function isLasting({ scope }: Location): boolean {
+  return scope === 'instance' || scope === 'module' || scope === 'closure'
+}
+
+/** An entry of a container that has the `resolve` of a promise in it. */
+export function isWaiter({ op, kind, owner, start, end }: Access): boolean {
+  if (op !== 'write' || (kind !== 'fill' && kind !== 'append')) return false
+  if (owner.kind !== 'callback' || owner.role !== 'sync' || owner.params.length === 0) return false
+  const words: readonly string[] = owner.file.parsed.text.slice(start, end).match(/[\w$]+/g) ?? []
+  return words.includes(owner.params[0]!)
+}
+
+/** Another function that looks the waiter up. */
+function settlerOf(model: Model, container: Location, host: Host): Access | undefined {
+  for (const unit of model.readers.of(container)) {
+    if (unit === host.unit) continue
+    for (const { location, accesses } of model.hostOf(unit).groups)
+      if (location.scope === 'entry' && location.parent?.canonical === container)
+        return accesses[0]?.access
+  }
+  return undefined
+}
+
+/** A parameter of the function, or a field of one: it was there before the suspension. */
+function isFromOutside({ unit }: Host, object: string): boolean {
+  const [root] = object.split(/[?.]/)
+  return root !== undefined && unit.params.includes(root)
 }
 
 function topicsOf(text: string): number {
@@ -132,7 +241,7 @@ function asksAgain(host: Host, subscription: At<CallSite>, name: string): boolea
 function describe(
   host: Host,
   check: Place,
-  subscription: CallSite,
+  subscription: Place,
   suspensions: Draft['suspensions'],
   state: string,
   reads: readonly Access[],

@@ -308,3 +308,70 @@ export function ownSession(closes: Steps): Fix {
     effort: 'moderate',
   }
 }
+
+export function abortWait(stopper: string, closes: Steps): Fix {
+  return {
+    title: `Let ${stopper} abort the wait`,
+    sketch:
+      'await work({ signal: this.controller.signal })\n// in the function that stops: this.controller.abort()',
+    closes,
+    tradeoffs: 'Everything on the way has to take the signal; the task ends with an AbortError.',
+    risk: 'medium',
+    effort: 'moderate',
+  }
+}
+
+export function swapBeforeWait(field: string, closes: Steps): Fix {
+  return {
+    title: `Take ${field} away before the wait`,
+    sketch: `const taken = ${field}\n${field} = []          // in the same region\nawait work(taken)`,
+    closes,
+    tradeoffs: 'When the work fails, what was taken has to be put back or reported.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function whileNotEmpty(field: string, closes: Steps): Fix {
+  return {
+    title: `Remove from ${field} only what was used`,
+    sketch: `while (${field}.length > 0) {\n  const batch = ${field}.splice(0)\n  await work(batch)\n}`,
+    closes,
+    tradeoffs: 'A steady stream keeps the loop busy: bound it where it must end.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function uniqueName(file: string, closes: Steps): Fix {
+  return {
+    title: 'Give every call a name of its own',
+    sketch: `const folder = await mkdtemp(path.join(tmpdir(), 'work-'))\n// ${file} in that folder`,
+    closes,
+    tradeoffs: 'What is left behind after a crash has to be cleaned up.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function markFirst(flag: string, closes: Steps): Fix {
+  return {
+    title: `Set ${flag} before the first suspension`,
+    sketch: `${flag} = true          // nothing new is accepted from here on\nawait everythingThatIsOpen()`,
+    closes,
+    tradeoffs: 'Callers are refused earlier, also when the shutdown fails.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function clearWithEntry(container: string, closes: Steps): Fix {
+  return {
+    title: `Clear the timer where the entry of ${container} is removed`,
+    sketch: `clearTimeout(entry.timer)\n${container}.delete(key)`,
+    closes,
+    tradeoffs: 'The timer has to be kept with the entry.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}

@@ -18,9 +18,6 @@ import type { Model } from './model.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
-const storing =
-  /^[_#]*(?:set|store|save|write|update|delete|remove|clear|insert|persist|flush|commit|put|create|register|add|apply|sync)(?:[A-Z_]|$)/
-
 export function floatingDependency(model: Model): Draft[] {
   const drafts: Draft[] = []
   // An async function that awaits something suspends, and so does its host.
@@ -34,7 +31,7 @@ export function floatingDependency(model: Model): Draft[] {
       if (
         read === undefined &&
         (elsewhere === undefined ||
-          !storing.test(site.name) ||
+          !elsewhere.isDiscarded ||
           isBatched(site) ||
           !goesOn(host, call))
       )
@@ -42,7 +39,35 @@ export function floatingDependency(model: Model): Draft[] {
       drafts.push(describe(host, site, read, elsewhere))
     }
   }
+  for (const site of model.calls.named('then')) {
+    const draft = floatingChain(model, site)
+    if (draft !== undefined) drafts.push(draft)
+  }
   return drafts
+}
+
+/**
+ * `f().then(() => release())` as a statement of an async function: the function is done before the
+ * continuation has run, and an error of it reaches no caller.
+ */
+function floatingChain(model: Model, site: CallSite): Draft | undefined {
+  const { owner } = site
+  if (!owner.isAsync || !isStatement(site)) return undefined
+  const isLasting = site.callbacks.some(({ unit }) =>
+    unit.calls.some((call) => model.lifecycles.isRelease(call)),
+  )
+  if (!isLasting || owner.host.graph === undefined) return undefined
+  return describe(model.hostOf(owner.host), site, undefined, undefined)
+}
+
+/** Nothing is done with the promise: no `await`, no `return`, no `void`, no variable. */
+function isStatement({ owner, start, end }: CallSite): boolean {
+  const { text } = owner.file.parsed
+  return (
+    /(?:^|[;{}\n])\s*$/.test(text.slice(Math.max(0, start - 40), start)) &&
+    /^\s*(?:;|\}|\n)/.test(text.slice(end, end + 20)) &&
+    !/^\s*\./.test(text.slice(end, end + 40))
+  )
 }
 
 function isAsync(model: Model, site: CallSite): boolean {
@@ -128,7 +153,7 @@ function describe(
     level: 'warning',
     message:
       read === undefined
-        ? `${site.owner.namedAs} does not wait for \`${text}\`, which is awaited elsewhere: its caller goes on before it is stored`
+        ? `${site.owner.namedAs} does not wait for \`${text}\`${elsewhere === undefined ? '' : ', which is awaited elsewhere'}: its caller goes on before it is done`
         : `${site.owner.namedAs} does not wait for \`${text}\` and then reads ${read.location.name}, which is not stored yet`,
     locations: read === undefined ? [] : [read.location.canonical],
     check: site,

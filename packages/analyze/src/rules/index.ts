@@ -29,6 +29,12 @@ import { resetThenFill, resetThenFillPage } from './reset-then-fill.ts'
 import { tornPair, tornPairPage } from './torn-pair.ts'
 import { floatingDependency, floatingDependencyPage } from './floating-dependency.ts'
 import { lateRead, lateReadPage } from './late-read.ts'
+import { releasedInUse, releasedInUsePage } from './released-in-use.ts'
+import { supersededResult, supersededResultPage } from './superseded-result.ts'
+import { markedLate, markedLatePage } from './marked-late.ts'
+import { lateTimer, lateTimerPage } from './late-timer.ts'
+import { restartedAfterStop, restartedAfterStopPage } from './restarted-after-stop.ts'
+import { drainedThenReset, drainedThenResetPage } from './drained-then-reset.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
 
@@ -49,6 +55,8 @@ const rules: readonly RaceRule[] = [
   { page: supersededCompletionPage, find: supersededCompletion },
   { page: earlyCompletionPage, find: earlyCompletion },
   { page: assumedEntryPage, find: assumedEntry },
+  { page: supersededResultPage, find: supersededResult },
+  { page: lateTimerPage, find: lateTimer },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -56,16 +64,20 @@ const rules: readonly RaceRule[] = [
   { page: renewalStopsEarlyPage, find: renewalStopsEarly },
   { page: guardKeyMismatchPage, find: guardKeyMismatch },
   { page: unboundedCleanupWaitPage, find: unboundedCleanupWait },
+  { page: restartedAfterStopPage, find: restartedAfterStop },
+  { page: releasedInUsePage, find: releasedInUse },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
   { page: sharedRemoteStatePage, find: sharedRemoteState },
   { page: sleepAsSynchronisationPage, find: sleepAsSynchronisation },
+  { page: markedLatePage, find: markedLate },
   { page: readModifyWritePage, find: readModifyWrite },
   { page: resetThenFillPage, find: resetThenFill },
   { page: tornPairPage, find: tornPair },
   { page: floatingDependencyPage, find: floatingDependency },
   { page: lateReadPage, find: lateRead },
+  { page: drainedThenResetPage, find: drainedThenReset },
 ]
 
 export const racePages: readonly RulePage[] = rules.map(({ page }) => page)

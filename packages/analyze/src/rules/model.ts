@@ -9,6 +9,9 @@ import type { CallSite, FunctionUnit, Program, Reach, Suspension } from '../ir/p
 import { content } from '../summaries/content.ts'
 import type { Summaries } from '../summaries/summary.ts'
 import type { Located } from '../summaries/uses.ts'
+import { Lifecycles } from '../meaning/lifecycle.ts'
+import { Latches } from '../meaning/latch.ts'
+import { RemoteWork } from '../meaning/remote-work.ts'
 import { Calls } from './calls.ts'
 import { Host } from './host.ts'
 import { Indirect } from './indirect.ts'
@@ -40,10 +43,13 @@ export class Model {
   readonly reservations: Reservations
   readonly held = new HeldGuards()
   readonly serial: Serial
+  readonly remoteWork = new RemoteWork()
+  readonly latches: Latches
   readonly #indirect: Indirect
   readonly #hosts = new Map<FunctionUnit, Host>()
   readonly #singleFlight = new Map<FunctionUnit, boolean>()
   #calls: Calls | undefined
+  #lifecycles: Lifecycles | undefined
   #readers: Readers | undefined
 
   constructor(program: Program, summaries: Summaries) {
@@ -51,6 +57,7 @@ export class Model {
     this.summaries = summaries
     this.reservations = new Reservations(summaries)
     this.serial = new Serial(this.reservations, this.held)
+    this.latches = new Latches(summaries.uses)
     this.#indirect = new Indirect(summaries)
     for (const unit of program.units) if (unit.graph !== undefined) this.#sort(unit)
   }
@@ -99,6 +106,11 @@ export class Model {
   /** Who reads a location, or asks a function that does. */
   get readers(): Readers {
     return (this.#readers ??= new Readers(this.program, this.summaries))
+  }
+
+  /** What locations hold, by what is done with it. */
+  get lifecycles(): Lifecycles {
+    return (this.#lifecycles ??= new Lifecycles(this.program))
   }
 
   /** All calls. Not all of them are in a graph. */

@@ -9,23 +9,20 @@ import { isStore } from '../summaries/effects.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
+import { isWaiter } from './check-then-subscribe.ts'
 import { closedCheck, registerFirst } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isTeardown } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
-
-const release =
-  /^(?:close|destroy|end|abort|terminate|kill|stop|dispose|disconnect|cancel|shutdown|release|unsubscribe|quit)/i
 
 export function registeredTooLate(model: Model): Draft[] {
   const registries = registriesOf(model)
   if (registries.size === 0) return []
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    if (!host.isWriting || isTeardown(host.unit)) continue
+    if (!host.isWriting) continue
     for (const { location, accesses } of host.written) {
       const registry =
         registries.get(location) ?? (location.parent && registries.get(location.parent.canonical))
@@ -47,11 +44,10 @@ interface Registry {
   readonly walk: Access
 }
 
-/** Containers that a function which takes things down walks, closing what is in them. */
+/** Containers that a function walks, giving back what is in them. */
 function registriesOf(model: Model): Map<Location, Registry> {
   const registries = new Map<Location, Registry>()
-  for (const host of model.hostsOf(model.calls.matching(release))) {
-    if (!isTeardown(host.unit)) continue
+  for (const host of model.hostsOf(model.lifecycles.releases)) {
     for (const { location, accesses } of host.groups) {
       if (
         location.scope !== 'instance' &&
@@ -87,6 +83,7 @@ const suspended = 1
 function from(model: Model, host: Host, registry: Registry, add: Located): Draft | undefined {
   const { access } = add
   if (access.op !== 'write' || !isStore(access) || access.isInitial) return undefined
+  if (isWaiter(access)) return undefined
   if (access.value?.literal !== undefined || access.kind === 'rmw') return undefined
   const answer = ask(
     host.graph,
@@ -105,11 +102,7 @@ function from(model: Model, host: Host, registry: Registry, add: Located): Draft
           event.checks.length > 0
         )
           return stop
-        if (
-          state === suspended &&
-          event.op === 'call' &&
-          /abort|throwIf|assert|closed|isRunning|ensure/i.test(event.name)
-        )
+        if (state === suspended && event.op === 'call' && event.name === 'throwIfAborted')
           return stop
         return state
       },

@@ -2,9 +2,6 @@
 import type { Location } from '../ir/locations.ts'
 import type { FunctionUnit } from '../ir/program.ts'
 
-const perRequest =
-  /(?:Request|Response|Reply|Context|Event|Message|Iterator|Cursor|Parser|Visitor|Error|Transaction)$/
-
 /** Not shared: what lives and dies with one call or one request. */
 export function isShared(location: Location, host: FunctionUnit): boolean {
   switch (location.scope) {
@@ -18,7 +15,6 @@ export function isShared(location: Location, host: FunctionUnit): boolean {
       return location.depth > 0
     case 'instance':
     case 'entry':
-      if (location.class !== undefined && perRequest.test(location.class.name)) return false
       if (location.scope === 'entry' && location.unit !== undefined && location.class === undefined)
         return location.unit.kind === 'module' || location.unit !== host
       return true

@@ -22,21 +22,20 @@ import type { RulePage } from '../explain/page.ts'
 export function supersededCompletion(model: Model): Draft[] {
   return firstPerLocation(model, {
     isAsked: () => true,
-    begins: isOperation,
+    begins: (access) => isOperation(model, access),
     draft: (host, location, begin) => from(model, host, location, begin),
   })
 }
 
 /** A promise, a controller, a handle: something that stands for a running operation. */
-function isOperation(access: Access): boolean {
+function isOperation(model: Model, access: Access): boolean {
   if (access.op !== 'write' || access.isInitial || !isStore(access)) return false
   const { value } = access
   if (value === undefined || value.isAwaited === true || value.literal !== undefined) return false
   // A timer that clears its own field when it fires is the usual way to say that it has fired.
   if (value.calls?.some((site) => /^set(?:Timeout|Interval|Immediate)$/.test(site.name)) === true)
     return false
-  if (value.constructed !== undefined)
-    return /Controller|Deferred|Promise|Token|Operation/.test(value.constructed.name)
+  if (value.constructed !== undefined) return model.lifecycles.isHandle(access.location)
   const isPromise = value.calls?.some((site) => site.isJoined && site.name !== '') === true
   return value.fresh === 'promise' || value.tail !== undefined || isPromise
 }
@@ -64,7 +63,15 @@ function from(model: Model, host: Host, location: Location, stored: Located): Dr
       undefined
   )
     return undefined
-  return describe(host, location, stored.access, clear, way.suspensions, other)
+  const isHarmful =
+    (other !== undefined && location.scope === 'entry') ||
+    (other === undefined && isReleasedElsewhere(model, location, host))
+  return describe(host, location, stored.access, clear, way.suspensions, other, isHarmful)
+}
+
+/** Another function reaches the operation through this place, to abort or to close it. */
+function isReleasedElsewhere(model: Model, location: Location, host: Host): boolean {
+  return model.lifecycles.releasesOf(location).some(({ owner }) => owner.host !== host.unit)
 }
 
 function clearedElsewhere(model: Model, location: Location, host: Host): Access | undefined {
@@ -91,6 +98,7 @@ function describe(
   clear: Access,
   suspensions: Draft['suspensions'],
   other: Access | undefined,
+  isHarmful: boolean,
 ): Draft {
   const overlap = overlapOf(host.unit)
   const name = location.name
@@ -98,7 +106,7 @@ function describe(
   return {
     rule: 'H202',
     class: 'stale-reference',
-    level: location.scope === 'entry' && other !== undefined ? 'warning' : 'note',
+    level: isHarmful && overlap !== undefined ? 'warning' : 'note',
     message: `${host.unit.namedAs} clears ${name} when its own operation ends, without looking whether a newer one has taken its place`,
     locations: [location],
     check: stored,

@@ -22,9 +22,6 @@ import { isIdentityCheck } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
-const singleUse =
-  /token|credential|nonce|cursor|secret|refresh|session|ticket|otp|challenge|sequence|etag|revision|epoch/i
-
 export function unguardedWrite(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
@@ -45,13 +42,12 @@ function exchange(model: Model, host: Host, call: At<CallSite>): Draft | undefin
       if (read.op !== 'read' || read.location.canonical.scope === 'parameter') continue
       const location = outermost(read.location.canonical)
       if (!isShared(location, host.unit) || location.scope === 'external') continue
-      if (!singleUse.test(`${read.location.name} ${site.name}`)) continue
       const answer = storedAfter(model, host, call, location)
       if (answer === undefined) continue
       if (site.targets.some((target) => model.isSingleFlight(target))) return undefined
       const located = host.accessesOf(read.location.canonical).find((one) => one.access === read)
       if (located !== undefined && isGuarded(model, host, located, answer)) continue
-      return describe(host, location, read, site, answer)
+      return describe(model, host, location, read, site, answer)
     }
   }
   return undefined
@@ -130,6 +126,7 @@ function isGuarded(model: Model, host: Host, read: Located, stored: Stored): boo
 }
 
 function describe(
+  model: Model,
   host: Host,
   location: Location,
   read: Access,
@@ -141,7 +138,7 @@ function describe(
   return {
     rule: 'H401',
     class: 'missing-guard',
-    level: overlap === undefined ? 'note' : 'warning',
+    level: overlap === undefined || !model.remoteWork.changesSomething(site) ? 'note' : 'warning',
     message: `${host.unit.namedAs} sends ${read.location.name} with \`${textOf(site, 40)}\` and stores the answer in its place, unguarded: two calls that overlap send the same one`,
     locations: [location],
     check: site,

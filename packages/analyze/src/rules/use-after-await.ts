@@ -7,10 +7,12 @@
  * claim (`ready = true`) about a resource that was stored before the suspension and may be gone.
  * Only reported when that other function exists in the program.
  */
-import type { Access, Event } from '../ir/graph.ts'
+import type { Access, Block, Check, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { isMade } from '../meaning/lifecycle.ts'
 import { isStore } from '../summaries/effects.ts'
+import { reaches } from '../summaries/paths.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, mutex, recheck } from './fixes.ts'
@@ -20,12 +22,9 @@ import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isShared } from './shared.ts'
-import { baseOf, inSameRegion, isIdentityCheck, isTeardown, overSuspension } from './walk.ts'
+import { baseOf, inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
-
-const deadFlag =
-  /^(?:#|_|is|has|was|been)*(?:closed?|closing|destroyed|destroying|stopped|stopping|disposed|ended|aborted|cancell?ed|terminated|shut_?down|shutting_?down|disconnected|killed|removed|unmounted|dead|finished)$/i
 
 export function useAfterAwait(model: Model): Draft[] {
   const drafts: Draft[] = []
@@ -42,53 +41,126 @@ export function useAfterAwait(model: Model): Draft[] {
 
 function staleFlag(model: Model, host: Host): Draft | undefined {
   for (const { location, accesses } of host.checked) {
-    if (location.depth === 0 || !deadFlag.test(location.field)) continue
+    if (location.depth === 0 || location.scope === 'entry' || location.scope === 'external')
+      continue
+    const killer = model.latches.setterOf(location, host.unit)
+    if (killer === undefined) continue
     const checks = accesses.filter(isCheck)
     const hasHabit = checks.length > 1 && isRecheckedAfterSuspension(model, host, location, checks)
-    const killer = killerOf(model, location, host.unit)
-    if (killer === undefined) continue
     for (const check of checks) {
-      if (check.access.checks.every((one) => one.branch.isLoop)) continue
-      const way = overSuspension(
-        host.graph,
-        check,
-        (event) => event.op === 'call' && usesResourceOf(event, location),
-        (event, isAfter) => isAfter && (model.isCheckOf(event, location) || isOtherCheck(event)),
-      )
-      const use = way?.event as CallSite | undefined
-      if (way === undefined || use === undefined || isTeardownCall(use)) continue
-      if (sameUnit(check.access, use) === undefined) continue
-      if (hasHabit) {
-        return describe(host, location, check.access, use, way.suspensions, killer, 'warning', [
-          `${host.unit.namedAs} looks at ${location.name} again after other suspensions, but not after this one`,
-        ])
-      }
-      if (!closesToo(killer, use)) continue
-      return describe(host, location, check.access, use, way.suspensions, killer, 'note', [
-        `${killer.owner.namedAs} sets it and closes what is used here`,
-      ])
+      const draft = staleAfter(model, host, location, check, killer, hasHabit)
+      if (draft !== undefined) return draft
     }
   }
   return undefined
 }
 
-/** Who sets the flag also closes the very resource that is used. */
-function closesToo(killer: Access, use: CallSite): boolean {
-  const { graph } = killer.owner.host
-  if (graph === undefined || use.receiver === undefined) return false
-  const resource = use.receiver.canonical
-  return graph.blocks.some(({ events }) =>
-    events.some(
-      (event) =>
-        event.op === 'call' && event.receiver?.canonical === resource && isTeardownCall(event),
-    ),
+/** Found unset, suspended, and then something is done that the flag forbids, without a second look. */
+function staleAfter(
+  model: Model,
+  host: Host,
+  location: Location,
+  check: Located,
+  killer: Access,
+  hasHabit: boolean,
+): Draft | undefined {
+  const [first] = check.access.checks
+  if (first === undefined || first.branch.isLoop) return undefined
+  const way = overSuspension(
+    host.graph,
+    check,
+    (event, block) =>
+      isActOf(model, event, location, killer) &&
+      (hasHabit || harmOf(model, event, killer) !== undefined) &&
+      runsWhenUnset(host, first, block),
+    (event, isAfter) => isAfter && isLookAt(model, event, location),
+  )
+  const act = way?.event as CallSite | Access | undefined
+  if (way === undefined || act === undefined) return undefined
+  if (!isWithin(act.owner, check.access.owner)) return undefined
+  // The end of the same turn is too near for anything but the code itself.
+  if (hasHabit && /^[\w.]*(?:nextTick|queueMicrotask)\b/.test(textOf(way.suspensions.at(-1)!)))
+    return undefined
+  const reason = hasHabit
+    ? `${host.unit.namedAs} looks at ${location.name} again after other suspensions, but not after this one`
+    : harmOf(model, act, killer)
+  if (reason === undefined) return undefined
+  // A guard of this task keeps out its like, not the one that sets the flag.
+  const guard = model.serial.guardOf(host.unit)
+  if (guard !== undefined && guard === model.serial.guardOf(killer.owner.host)) return undefined
+  return describe(host, location, check.access, act, way.suspensions, killer, 'warning', [reason])
+}
+
+/** The block runs because the flag was found unset. */
+function runsWhenUnset({ graph }: Host, { branch, whenPresent }: Check, block: Block): boolean {
+  if (!dependsOn(graph, branch, block)) return false
+  return whenPresent === undefined || !reaches(graph, whenPresent, block, branch.blocks)
+}
+
+function isWithin(inner: FunctionUnit, outer: FunctionUnit): boolean {
+  for (let at: FunctionUnit | undefined = inner; at !== undefined; at = at.parent)
+    if (at === outer) return true
+  return false
+}
+
+/** A call on the object that the flag belongs to, or a handle that is stored in it. */
+function isActOf(model: Model, event: Event, flag: Location, killer: Access): boolean {
+  if (event.op === 'write' && flag.scope === 'parameter' && isStore(event))
+    return event.value?.literal === undefined && baseOf(event.location) === baseOf(flag)
+  if (event.op === 'write')
+    return (
+      event.kind === 'set' &&
+      isMade(event) &&
+      baseOf(event.location.canonical) === baseOf(flag) &&
+      isReleasedBy(model, event.location, killer)
+    )
+  if (event.op !== 'call' || model.lifecycles.isRelease(event) || isSettling(event)) return false
+  if (event.receiver !== undefined && event.receiver.depth > 0) return usesResourceOf(event, flag)
+  return (
+    event.callee.kind === 'method' && flag.class !== undefined && flag.class === event.callee.class
   )
 }
 
-/** The check and the use are in the same function as it is written. */
-function sameUnit(check: Place, use: Place): FunctionUnit | undefined {
-  return check.owner === use.owner ? check.owner : undefined
+/** Completing a promise or a callback twice does nothing, and logging harms nobody. */
+function isSettling({ name }: CallSite): boolean {
+  return /^(?:resolve|reject|then|catch|finally|emit|removeListener|removeAllListeners|off|delete|has|get)$/.test(
+    name,
+  )
 }
+
+function isReleasedBy(model: Model, location: Location, killer: Access): boolean {
+  return model.lifecycles.releasesOf(location).some((site) => site.owner.host === killer.owner.host)
+}
+
+/** A second look: at the flag, at another flag of its kind, or in the function that is called. */
+function isLookAt(model: Model, event: Event, location: Location): boolean {
+  if (model.isCheckOf(event, location) || isIdentityCheck(event)) return true
+  if (event.op === 'read') return event.checks.length > 0 && model.latches.isLatch(event.location)
+  if (event.op !== 'call') return false
+  return event.targets.some(
+    (target) => model.summaries(target.host).before.get(location)?.check !== undefined,
+  )
+}
+
+/** What goes wrong: something is used or stored that the function which sets the flag gives back. */
+function harmOf(model: Model, act: Event, killer: Access): string | undefined {
+  const setter = killer.owner.namedAs
+  if (act.op === 'write')
+    return act.location.scope === 'entry' && act.location.parent?.scope === 'parameter'
+      ? `${setter} sets it, and this is not to be done after that`
+      : `${setter} sets it and gives back what is stored here`
+  if (act.op !== 'call') return undefined
+  if (act.receiver !== undefined && act.receiver.depth > 0)
+    return isReleasedBy(model, act.receiver, killer)
+      ? `${setter} sets it and gives back what is used here`
+      : undefined
+  // A method of the platform that the class inherits: a stream that is pushed to after its end.
+  if (act.targets.length === 0 && act.callee.kind === 'method' && inherited.has(act.name))
+    return `${setter} sets it and ends what is written to here`
+  return undefined
+}
+
+const inherited = new Set(['push', 'write', 'send'])
 
 /** Code that looks at the flag after a suspension shows that it may change there. */
 function isRecheckedAfterSuspension(
@@ -107,34 +179,15 @@ function isRecheckedAfterSuspension(
   )
 }
 
-function isOtherCheck(event: Event): boolean {
-  return event.op === 'read' && event.checks.length > 0 && deadFlag.test(event.location.field)
+function isOtherCheck(model: Model, event: Event): boolean {
+  return event.op === 'read' && event.checks.length > 0 && model.latches.isLatch(event.location)
 }
 
 /** A method of something that belongs to the same object as the flag. */
 function usesResourceOf(site: CallSite, flag: Location): boolean {
   const { receiver } = site
   if (receiver === undefined || receiver.depth === 0) return false
-  if (/^(?:log|logger|debug|console|emit|metrics?|events?|options|config)$/i.test(receiver.field))
-    return false
   return baseOf(receiver.canonical) === baseOf(flag) || baseOf(receiver) === baseOf(flag)
-}
-
-function isTeardownCall(site: CallSite): boolean {
-  return /^(?:close|destroy|end|stop|abort|dispose|removeListener|removeAllListeners|off|unref|clear|delete|emit|resolve|reject|then|catch)/i.test(
-    site.name,
-  )
-}
-
-/** Somebody who sets the flag: the same location, or the same field of an object of unknown class. */
-function killerOf(model: Model, flag: Location, except: FunctionUnit): Access | undefined {
-  const exact = model.writesOf(flag).find((one) => isSetting(one, except))
-  if (exact !== undefined || flag.scope !== 'parameter') return exact?.access
-  return model.writesOfField(flag.field).find((one) => isSetting(one, except))?.access
-}
-
-function isSetting({ access, host }: Located, except: FunctionUnit): boolean {
-  return access.op === 'write' && !access.isInitial && isStore(access) && host !== except
 }
 
 // ---- an alias of what is taken down
@@ -153,14 +206,15 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
       !isShared(location, host.unit)
     )
       continue
-    if (isTeardownCall(site) || isTeardown(host.unit)) continue
+    if (model.lifecycles.isRelease(site) || model.lifecycles.isTeardown(host.unit)) continue
     const from = host.accessesOf(location).find((one) => one.access === read)
     if (from === undefined) continue
     const way = overSuspension(
       host.graph,
       from,
       (event, at) => event === site && at === block,
-      (event, isAfter) => isAfter && (model.isCheckOf(event, location) || isOtherCheck(event)),
+      (event, isAfter) =>
+        isAfter && (model.isCheckOf(event, location) || isOtherCheck(model, event)),
     )
     if (way === undefined) continue
     const killer = teardownOf(model, location, host.unit)
@@ -174,13 +228,16 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
-/** Empties the field in a function whose name says that it takes things down. */
+/** Empties the field in a function that gives things back. */
 function teardownOf(model: Model, location: Location, except: FunctionUnit): Access | undefined {
   return model
     .writesOf(location)
     .find(
       ({ access, host }) =>
-        !access.isInitial && !isStore(access) && host !== except && isTeardown(access.owner),
+        !access.isInitial &&
+        !isStore(access) &&
+        host !== except &&
+        model.lifecycles.isTeardown(access.owner),
     )?.access
 }
 
@@ -188,7 +245,7 @@ function teardownOf(model: Model, location: Location, except: FunctionUnit): Acc
 
 /** Found there, suspended, and used without looking: by then it may have been taken away. */
 function goneAfterwards(model: Model, host: Host): Draft | undefined {
-  if (isTeardown(host.unit)) return undefined
+  if (model.lifecycles.isTeardown(host.unit)) return undefined
   for (const group of host.checked) {
     const { location, accesses } = group
     if (location.scope !== 'instance' && location.scope !== 'module') continue
@@ -205,10 +262,12 @@ function goneAfterwards(model: Model, host: Host): Draft | undefined {
       const way = overSuspension(
         host.graph,
         check,
-        (event, block) => isBlindUse(event, location) && !present.has(block),
+        (event, block) => isBlindUse(model, event, location) && !present.has(block),
         (event, isAfter) =>
           (isAfter &&
-            (model.isCheckOf(event, location) || isOtherCheck(event) || isIdentityCheck(event))) ||
+            (model.isCheckOf(event, location) ||
+              isOtherCheck(model, event) ||
+              isIdentityCheck(event))) ||
           (event.op === 'write' && event.location.canonical === location),
       )
       const read = way?.event as Access | undefined
@@ -226,9 +285,10 @@ function goneAfterwards(model: Model, host: Host): Draft | undefined {
 }
 
 /** A method is called on it without a check, and without `?.`. */
-function isBlindUse(event: Event, location: Location): boolean {
+function isBlindUse(model: Model, event: Event, location: Location): boolean {
   if (event.op !== 'read' || event.location.canonical !== location) return false
-  if (event.use === undefined || event.checks.length > 0 || isTeardownCall(event.use)) return false
+  if (event.use === undefined || event.checks.length > 0) return false
+  if (model.lifecycles.isRelease(event.use)) return false
   return event.owner.file.parsed.text.slice(event.end, event.end + 2) !== '?.'
 }
 
@@ -242,7 +302,7 @@ function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Ac
         access.value?.literal === 'null' &&
         !access.isInitial &&
         host !== except &&
-        (isTeardown(access.owner) || access.owner.role === 'event'),
+        (model.lifecycles.isTeardown(access.owner) || access.owner.role === 'event'),
     )?.access
 }
 
@@ -295,7 +355,7 @@ function resourceOf(model: Model, host: Host, claim: Location, set: Located): Cl
           (model.isCheckOf(event, location) ||
             model.isCheckOf(event, claim) ||
             isIdentityCheck(event) ||
-            isOtherCheck(event)),
+            isOtherCheck(model, event)),
       )
       if (way === undefined) continue
       return { resource, killer: clear.access, suspensions: way.suspensions.slice(-2) }

@@ -1,0 +1,292 @@
+/**
+ * H308 restarted after stop: a task waits and then stores a timer or another handle, without looking
+ * whether it was stopped meanwhile. Who gives that handle back has already done so and will not again.
+ *
+ * The usual form is a loop: `await work(); this.timer = setTimeout(…)`, with a `stop` that clears the
+ * timer. While the work runs there is no timer to clear.
+ */
+import type { Access, Event } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { isMade, isTimer } from '../meaning/lifecycle.ts'
+import { targetsOf } from '../summaries/order.ts'
+import { ask, found, stop } from '../summaries/paths.ts'
+import type { Answer } from '../summaries/paths.ts'
+import type { Summary } from '../summaries/summary.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { abortWait, closedCheck } from './fixes.ts'
+import type { Host, Located } from './host.ts'
+import { hasStrongReach, overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { source } from '../explain/page.ts'
+import type { RulePage } from '../explain/page.ts'
+
+export function restartedAfterStop(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts.suspending) {
+    if (!host.isWriting || host.unit.kind === 'constructor' || host.unit.kind === 'module') continue
+    for (const { location, accesses } of host.written) {
+      if (location.scope !== 'instance' && location.scope !== 'module') continue
+      const release = releaseElsewhere(model, location, host.unit)
+      if (release === undefined) continue
+      const draft = accesses
+        .values()
+        .map((store) => from(model, host, location, store, release))
+        .find((one) => one !== undefined)
+      if (draft !== undefined) drafts.push(draft)
+    }
+    const inner = throughCall(model, host)
+    if (inner !== undefined) drafts.push(inner)
+  }
+  return drafts
+}
+
+/** A function that is called after the suspension starts a timer which another one clears. */
+function throughCall(model: Model, host: Host): Draft | undefined {
+  for (const { event: site } of host.linked) {
+    if (site.isGuess || isInListener(site.owner, host.unit)) continue
+    for (const target of targetsOf(site)) {
+      if (target === host.unit || target.role !== undefined) continue
+      const { locations, effects } = model.summaries(target).before
+      for (const [at, { store }] of effects.entries()) {
+        const location = locations[at]!
+        if (store === undefined || store.distance > 1 || !isTimer(store.access.value)) continue
+        if (location.scope !== 'instance' && location.scope !== 'module') continue
+        if (effects[at]?.check !== undefined) continue
+        const release = releaseElsewhere(model, location, host.unit)
+        if (release === undefined || release.owner.host === store.access.owner.host) continue
+        if (isOnlyCalledBy(release.owner.host, target)) continue
+        const way = unlookedWay(model, host, site, release)
+        if (way === undefined || stopsTheWait(model, host, release)) continue
+        if (waitsBefore(model, release) || model.serial.guardOf(host.unit) !== undefined) continue
+        return describe(host, location, site, store.access, release, way)
+      }
+    }
+  }
+  return undefined
+}
+
+/** A function that gives back what is stored, in a region of its own and not on behalf of this one. */
+function releaseElsewhere(
+  model: Model,
+  location: Location,
+  unit: FunctionUnit,
+): CallSite | undefined {
+  return model.lifecycles
+    .releasesOf(location)
+    .find(
+      ({ owner }) =>
+        owner.host !== unit &&
+        owner.host.graph !== undefined &&
+        !isOnlyCalledBy(owner.host, unit) &&
+        overlapOf(owner.host) !== undefined,
+    )
+}
+
+function isOnlyCalledBy({ callers }: FunctionUnit, unit: FunctionUnit): boolean {
+  return callers.length > 0 && callers.every((site) => site.owner.host === unit)
+}
+
+function from(
+  model: Model,
+  host: Host,
+  location: Location,
+  store: Located,
+  release: CallSite,
+): Draft | undefined {
+  const { access } = store
+  if (access.op !== 'write' || access.kind !== 'set' || access.isInitial || !isMade(access))
+    return undefined
+  if (isInListener(access.owner, host.unit)) return undefined
+  const isTiming = isTimer(access.value)
+  if (!isTiming && !hasStrongReach(host.unit)) return undefined
+  const way = unlookedWay(model, host, access, release)
+  if (way === undefined || stopsTheWait(model, host, release)) return undefined
+  if (waitsBefore(model, release)) return undefined
+  if (model.serial.guardOf(host.unit) !== undefined) return undefined
+  return describe(host, location, access, access, release, way)
+}
+
+function isInListener(unit: FunctionUnit, host: FunctionUnit): boolean {
+  for (let at: FunctionUnit | undefined = unit; at !== undefined && at !== host; at = at.parent)
+    if (at.role === 'event') return true
+  return false
+}
+
+/** A way from the entry over a suspension to the store on which nothing is looked at after it. */
+function unlookedWay(
+  model: Model,
+  host: Host,
+  access: Access | CallSite,
+  release: CallSite,
+): Answer | undefined {
+  const stopper = model.summaries(release.owner.host)
+  const isLook = (event: Event): boolean => {
+    if (event.op === 'read') return event.checks.length > 0
+    if (event.op !== 'call') return false
+    if (event.checks.length > 0) return true
+    // A callee that throws when it finds the flag set decides for its caller.
+    return event.targets.some((target) => throwsOnCheck(model, target, stopper))
+  }
+  return ask(
+    host.graph,
+    { block: host.graph.entry, index: -1 },
+    {
+      states: 2,
+      start: 0,
+      step(event, state) {
+        if (event === access) return state === 1 ? found : stop
+        if (event.op === 'suspend') return 1
+        return state === 1 && isLook(event) ? stop : state
+      },
+    },
+  )
+}
+
+/** The callee throws because of something that the stopping function changes. */
+function throwsOnCheck(model: Model, target: FunctionUnit, stopper: Summary): boolean {
+  const { effects, locations } = model.summaries(target.host).before
+  return effects.some(({ check }, at) => {
+    const isThrowing = check?.access.checks.some(
+      ({ whenPresent, whenAbsent }) =>
+        whenPresent?.isThrowing === true || whenAbsent?.isThrowing === true,
+    )
+    return isThrowing === true && isChangedBy(stopper, locations[at]!)
+  })
+}
+
+function isChangedBy({ before, after }: Summary, location: Location): boolean {
+  return [before.get(location), after.get(location)].some(
+    (effects) => effects?.store?.distance === 0 || effects?.clear?.distance === 0,
+  )
+}
+
+/** The stopping function aborts something that this task takes part in: the wait itself fails. */
+function stopsTheWait(model: Model, host: Host, release: CallSite): boolean {
+  return model.lifecycles
+    .releasedIn(release.owner)
+    .some(
+      (location) =>
+        location.canonical !== release.receiver?.canonical &&
+        model.lifecycles
+          .releasesOf(location)
+          .some((site) => site.name === 'abort' && site.owner.host === release.owner.host) &&
+        host.accessesOf(location.canonical).length > 0,
+    )
+}
+
+/** It waits before it gives back: for the running task, as far as can be seen. */
+function waitsBefore(model: Model, release: CallSite): boolean {
+  const { host } = release.owner
+  const stopper = model.hostOf(host)
+  return (
+    ask(
+      stopper.graph,
+      { block: stopper.graph.entry, index: -1 },
+      {
+        states: 2,
+        start: 0,
+        step: (event, state) =>
+          event === release ? (state === 0 ? found : stop) : event.op === 'suspend' ? 1 : state,
+      },
+    ) === undefined
+  )
+}
+
+function describe(
+  host: Host,
+  location: Location,
+  act: Access | CallSite,
+  store: Access,
+  release: CallSite,
+  way: Answer,
+): Draft {
+  const suspension = way.suspensions.at(-1)!
+  const stopper = release.owner.namedAs
+  const { name } = location
+  return {
+    rule: 'H308',
+    class: 'lifetime-mismatch',
+    level: hasStrongReach(host.unit) && isTimer(store.value) ? 'error' : 'warning',
+    message: `${act.owner.namedAs} waits and then stores ${name} without looking whether ${stopper} has run meanwhile: what it stores is never given back`,
+    locations: [location],
+    check: suspension,
+    act,
+    suspensions: [suspension],
+    conflict: release,
+    steps: [
+      { task: 'A', text: `waits: \`${textOf(suspension)}\``, at: suspension, isCheckpoint: true },
+      {
+        task: 'B',
+        text: `${stopper} gives back what is there: \`${textOf(release)}\``,
+        at: release,
+      },
+      { task: 'A', text: `resumes and stores a new one: \`${textOf(act)}\``, at: act },
+      { task: 'A', text: `it stays: ${stopper} will not run again`, at: act },
+    ],
+    window: [0, 2],
+    evidence: [
+      `${stopper} gives back ${name} and can run at any time`,
+      overlapOf(host.unit)?.text ?? `${host.unit.namedAs} runs beside it`,
+    ],
+    fixes: [closedCheck(name, [3, 4]), abortWait(stopper, [1, 3])],
+  }
+}
+
+export const restartedAfterStopPage: RulePage = {
+  id: 'H308',
+  name: 'restarted-after-stop',
+  class: 'lifetime-mismatch',
+  level: 'error',
+  summary:
+    'A timer or handle is stored after a suspension, although a stop may have come in between.',
+  what: `A task is suspended and then stores a timer, a connection or another handle in a field or
+variable that some other function gives back. Between the suspension and the store nothing is looked at,
+and that other function neither waits for the task nor aborts its wait.`,
+  why: `The stop runs while there is nothing to give back. The task then resumes, stores its handle and
+goes on for ever: the poller polls a closed database, the process does not exit, the test hangs.`,
+  race: source`
+    export class Poller {
+      #timer: NodeJS.Timeout | undefined
+
+      async poll(): Promise<void> {
+        await fetchNews()
+        this.#timer = setTimeout(() => this.poll(), 1000)
+      }
+
+      stop(): void {
+        clearTimeout(this.#timer)
+      }
+    }
+  `,
+  steps: [
+    ['A', 'poll(): await fetchNews(), suspended'],
+    ['B', 'stop(): clears the timer that has fired already'],
+    ['A', 'resumes and starts the next timer'],
+    ['A', 'polls for ever'],
+  ],
+  window: [1, 3],
+  fixed: source`
+    export class Poller {
+      #timer: NodeJS.Timeout | undefined
+      #isStopped = false
+
+      async poll(): Promise<void> {
+        await fetchNews()
+        if (this.#isStopped) return
+        this.#timer = setTimeout(() => this.poll(), 1000)
+      }
+
+      stop(): void {
+        this.#isStopped = true
+        clearTimeout(this.#timer)
+      }
+    }
+  `,
+  fixes: [
+    'Set a flag in the function that stops, and look at it after every suspension before something is stored.',
+    'Give the wait a signal which the stopping function aborts.',
+    'Let the stopping function wait for the running task before it gives back.',
+  ],
+}

@@ -1,0 +1,182 @@
+/**
+ * H205 superseded result: a task stores what it is asked for (a key, an address, options), waits for the
+ * answer, and stores the answer without looking whether it is still what was asked for. When a newer
+ * task has stored another question meanwhile, its answer is replaced by that of the older one.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { Value } from '../ir/values.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { generation, identityCheck } from './fixes.ts'
+import type { Host, Located } from './host.ts'
+import { overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { baseOf, overSuspension } from './walk.ts'
+import { source } from '../explain/page.ts'
+import type { RulePage } from '../explain/page.ts'
+
+export function supersededResult(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  for (const host of model.hosts.suspending) {
+    if (!host.isWriting || host.unit.kind === 'constructor') continue
+    if (overlapOf(host.unit) === undefined) continue
+    const draft = inHost(model, host)
+    if (draft !== undefined) drafts.push(draft)
+  }
+  return drafts
+}
+
+function inHost(model: Model, host: Host): Draft | undefined {
+  for (const question of host.written) {
+    if (question.location.scope !== 'instance' || question.location.depth !== 1) continue
+    const asked = question.accesses.find(({ access }) => isFromCaller(access, host))
+    if (asked === undefined) continue
+    for (const answer of host.written) {
+      if (answer.location === question.location || !isBeside(answer.location, question.location))
+        continue
+      for (const stored of answer.accesses) {
+        const draft = from(model, host, asked, stored)
+        if (draft !== undefined) return draft
+      }
+    }
+  }
+  return undefined
+}
+
+function isBeside(answer: Location, question: Location): boolean {
+  return answer.scope === 'instance' && answer.depth === 1 && baseOf(answer) === baseOf(question)
+}
+
+/** What is stored is an argument of the function, as it came in. */
+function isFromCaller({ op, kind, isInitial, value, owner, end }: Access, host: Host): boolean {
+  if (op !== 'write' || kind !== 'set' || isInitial || owner !== host.unit) return false
+  if (value === undefined || value.literal !== undefined || (value.calls?.length ?? 0) > 0)
+    return false
+  const text = owner.file.parsed.text.slice(end, end + 80)
+  const given = /^\s*=\s*([\w$]+)\s*[;\n]/.exec(text)?.[1]
+  return given !== undefined && host.unit.params.includes(given)
+}
+
+/** The answer of something that was waited for. */
+function isAnswer(value: Value | undefined): boolean {
+  return (
+    value !== undefined &&
+    value.literal === undefined &&
+    value.isAwaited === true &&
+    ((value.calls?.length ?? 0) > 0 || (value.from?.length ?? 0) > 0)
+  )
+}
+
+function from(model: Model, host: Host, asked: Located, stored: Located): Draft | undefined {
+  const { access } = stored
+  if (access.op !== 'write' || access.kind !== 'set' || !isAnswer(access.value)) return undefined
+  const way = overSuspension(
+    host.graph,
+    asked,
+    (event) => event === access,
+    (event, isAfter) =>
+      isAfter && (event.op === 'read' || event.op === 'call') && event.checks.length > 0,
+  )
+  if (way === undefined) return undefined
+  const end = { block: way.block, event: access }
+  if (model.guardOver(host.unit, way.suspensions[0], asked, end) !== undefined) return undefined
+  return describe(host, asked.access, access, way.suspensions)
+}
+
+function describe(
+  host: Host,
+  asked: Access,
+  stored: Access,
+  suspensions: Draft['suspensions'],
+): Draft {
+  const question = asked.location.canonical
+  const answer = stored.location.canonical
+  const overlap = overlapOf(host.unit)
+  return {
+    rule: 'H205',
+    class: 'stale-reference',
+    level: 'warning',
+    message: `${host.unit.namedAs} stores ${question.name}, waits, and stores ${answer.name} without looking whether ${question.name} is still its own: the answer of an older call replaces that of a newer one`,
+    locations: [question, answer],
+    check: asked,
+    act: stored,
+    suspensions,
+    conflict: asked,
+    steps: [
+      { task: 'A', text: `stores its question: \`${textOf(asked)}\``, at: asked },
+      {
+        task: 'A',
+        text: `waits: \`${textOf(suspensions[0]!)}\``,
+        at: suspensions[0]!,
+        isCheckpoint: true,
+      },
+      { task: 'B', text: `stores a newer question: \`${textOf(asked)}\``, at: asked },
+      { task: 'B', text: `its answer is there first: \`${textOf(stored)}\``, at: stored },
+      { task: 'A', text: `stores its own over it: \`${textOf(stored)}\``, at: stored },
+    ],
+    window: [1, 4],
+    evidence: [
+      overlap === undefined ? 'it may run twice' : `may overlap with itself: ${overlap.text}`,
+      `${question.name} and ${answer.name} belong together and are stored on two sides of a suspension`,
+    ],
+    fixes: [generation(answer.name, [5, 5]), identityCheck(question.name, [5, 5])],
+  }
+}
+
+export const supersededResultPage: RulePage = {
+  id: 'H205',
+  name: 'superseded-result',
+  class: 'stale-reference',
+  level: 'warning',
+  summary: 'The answer to an older question is stored over that to a newer one.',
+  what: `A function stores one of its arguments in a field, waits, and stores the answer in another field of
+the same object. Nothing is looked at between the suspension and the second store, and no guard is held.`,
+  why: `Answers do not come in the order of the questions. The field with the question says what the user
+chose last, the field with the answer has what was asked before, and it stays so.`,
+  race: source`
+    export class View {
+      #id = ''
+      #data: unknown
+
+      async show(id: string): Promise<void> {
+        this.#id = id
+        const data = await load(id)
+        this.#data = data
+      }
+
+      get title(): string {
+        return this.#id + String(this.#data)
+      }
+    }
+  `,
+  steps: [
+    ['A', 'show(1): stores 1, suspended'],
+    ['B', 'show(2): stores 2, suspended'],
+    ['B', 'stores the data of 2'],
+    ['A', 'stores the data of 1: the view says 2 and shows 1'],
+  ],
+  window: [2, 4],
+  fixed: source`
+    export class View {
+      #id = ''
+      #data: unknown
+
+      async show(id: string): Promise<void> {
+        this.#id = id
+        const data = await load(id)
+        if (this.#id !== id) return
+        this.#data = data
+      }
+
+      get title(): string {
+        return this.#id + String(this.#data)
+      }
+    }
+  `,
+  fixes: [
+    'Compare the question again after the wait, and drop an answer that nobody asks for any more.',
+    'Number the calls and store only the answer of the newest.',
+    'Abort the older request when a newer one begins.',
+  ],
+}
