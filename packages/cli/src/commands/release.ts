@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import { parseCount, parseDuration } from '../run/settings.ts'
-import type { PlanFormat } from '../release/plan.ts'
+import type { PrintPlanFlags } from '../release/plan.ts'
 import { planSources, type PlanSource } from '../release/choices.ts'
 
 /** Flags that say which packages are meant, and where they go. */
@@ -13,6 +13,7 @@ export interface PlanFlags {
   readonly exclude?: readonly string[]
   readonly preid?: string
   readonly distTag?: string
+  readonly tagFormat?: string
   readonly json?: boolean
   readonly color: boolean
 }
@@ -31,6 +32,7 @@ export interface PublishFlags extends PlanFlags {
   readonly tag: boolean
   readonly push?: string | true
   readonly otp?: string
+  readonly ignoreScripts?: boolean
   readonly allowDirty?: boolean
   readonly allowUnpushed?: boolean
   readonly branch?: readonly string[]
@@ -85,6 +87,7 @@ function withPlanFlags(command: Command): Command {
       '--dist-tag <tag>',
       'what installers ask for (default: latest, or the name of a prerelease)',
     )
+    .option('--tag-format <format>', 'how Git tags are called (default: {name}@{version})')
     .option('--json', 'one JSON object; with publish one per event, the last is the result')
     .option('--no-color', 'plain lines without colours or live view')
 }
@@ -92,15 +95,18 @@ function withPlanFlags(command: Command): Command {
 function planCommand(): Command {
   return withPlanFlags(new Command('plan'))
     .summary('what would be released, in which order')
-    .description('Print what would be released. Asks no registry and changes nothing.')
+    .description(
+      'Print what would be released, and what of it the registry has already. Changes\nnothing.',
+    )
     .addOption(
       new Option('-f, --format <format>', 'how to print it')
         .choices(['table', 'json', 'mermaid', 'levels', 'csv'])
         .default('table'),
     )
+    .option('--offline', 'ask no registry')
     .addHelpText('after', '\nExample:\n  $ heddle release plan --format mermaid')
     .addHelpText('after', exitCodeHelp({ 0: 'here it is', 2: 'the workspace cannot be released' }))
-    .action(async (flags: PlanFlags & { readonly format: PlanFormat }) => {
+    .action(async (flags: PrintPlanFlags) => {
       const { printPlan } = await import('../release/plan.ts')
       await printPlan(flags)
     })
@@ -172,6 +178,7 @@ function publishCommand(): Command {
     )
     .option('--build <script>', 'the script that builds a package, where it has one', 'build')
     .option('--no-build', 'build nothing; scripts of npm such as prepack run all the same')
+    .option('--ignore-scripts', 'run none of the scripts that npm runs by itself, such as prepack')
     .option('--no-smoke', 'do not install what was published')
     .option('--no-tag', 'make no Git tags')
     .option('--push [remote]', 'send the tags to a remote (origin)')
@@ -190,6 +197,7 @@ function publishCommand(): Command {
           1: 'some are not, or something went wrong after that',
           2: 'the command was not understood or nothing could start',
           130: 'it was cancelled',
+          143: 'it was terminated',
         }),
       ].join('\n'),
     )

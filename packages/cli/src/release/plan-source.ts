@@ -40,6 +40,7 @@ export async function readPlan(
       return planFromCommits(workspace, {
         ...options,
         purpose,
+        ...(flags.tagFormat !== undefined && { tagFormat: flags.tagFormat }),
         ...(flags.preid !== undefined && { prerelease: flags.preid }),
       })
     case 'publish-plan':

@@ -4,27 +4,54 @@ import {
   planLevels,
   planMermaid,
   planTable,
+  publishedVersions,
   type ReleasePlan,
 } from '@heddle/release'
 import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { answering } from './answering.ts'
-import { readPlan } from './plan-source.ts'
+import { readPlan, registriesFor } from './plan-source.ts'
 
 export type PlanFormat = 'table' | 'json' | 'mermaid' | 'levels' | 'csv'
 
-export async function printPlan(flags: PlanFlags & { readonly format: PlanFormat }): Promise<void> {
-  await answering(flags, async ({ out }) => {
+export interface PrintPlanFlags extends PlanFlags {
+  readonly format: PlanFormat
+  readonly offline?: boolean
+}
+
+type Published = ReadonlyMap<string, boolean> | undefined
+
+export async function printPlan(flags: PrintPlanFlags): Promise<void> {
+  await answering(flags, async ({ out, warn }) => {
     const plan = await readPlan(flags)
-    out.line(formatted(plan, flags.json === true ? 'json' : flags.format).trimEnd())
+    const format = flags.json === true ? 'json' : flags.format
+    const isShown = format === 'json' || format === 'table'
+    const published =
+      isShown && flags.offline !== true ? await askRegistries(plan, flags, warn) : undefined
+    out.line(formatted(plan, format, published).trimEnd())
     return exitCodes.ok
   })
 }
 
-function formatted(plan: ReleasePlan, format: PlanFormat): string {
+/** Milliseconds: a plan is shown soon, with or without the registry. */
+const patience = 10_000
+
+async function askRegistries(
+  plan: ReleasePlan,
+  flags: PlanFlags,
+  warn: (text: string) => void,
+): Promise<Published> {
+  await using registries = await registriesFor(plan.workspace.root, flags)
+  const { registryOf } = registries
+  const { published, silent } = await publishedVersions(plan, registryOf, { deadline: patience })
+  for (const url of silent) warn(`${url} does not answer: what it has is not shown`)
+  return published
+}
+
+function formatted(plan: ReleasePlan, format: PlanFormat, published: Published): string {
   switch (format) {
     case 'json':
-      return JSON.stringify(planJson(plan))
+      return JSON.stringify(planJson(plan, published))
     case 'mermaid':
       return planMermaid(plan)
     case 'csv':
@@ -34,10 +61,8 @@ function formatted(plan: ReleasePlan, format: PlanFormat): string {
         .map((names, level) => `${level}  ${names.join(', ')}`)
         .join('\n')
     case 'table': {
-      const warnings = (plan.warnings ?? []).map((text) => `warning: ${text}`)
-      return [planTable(plan, { width: process.stdout.columns ?? Infinity }), ...warnings].join(
-        '\n',
-      )
+      const width = process.stdout.columns ?? Infinity
+      return planTable(plan, { width, ...(published !== undefined && { published }) })
     }
   }
 }

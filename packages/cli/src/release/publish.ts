@@ -32,7 +32,9 @@ export async function publish(flags: PublishFlags): Promise<void> {
     const report = await session.publish()
     answer.tell(reportLines(report, session.symbols))
     answer.result(report)
-    if (report.isCancelled) return exitCodes.cancelled
+    if (report.isCancelled) {
+      return session.controls.isTerminated ? exitCodes.terminated : exitCodes.cancelled
+    }
     return report.ok ? exitCodes.ok : exitCodes.failed
   })
 }
@@ -79,6 +81,8 @@ class PublishSession {
         pin: flags.pin,
         ...(flags.push !== undefined && { push: flags.push === true ? 'origin' : flags.push }),
         ...(flags.otp !== undefined && { otp: flags.otp }),
+        ...(flags.tagFormat !== undefined && { tagFormat: flags.tagFormat }),
+        ignoreScripts: flags.ignoreScripts ?? false,
         allowDirty: flags.allowDirty ?? false,
         allowUnpushed: flags.allowUnpushed ?? false,
         ...(flags.branch !== undefined && { branches: flags.branch }),

@@ -86,12 +86,18 @@ function packageLines(
 function closing({ ok, isDryRun, packages, ms }: ReleaseReport): Line[] {
   const count = (...outcomes: ReleaseOutcome[]): number =>
     packages.filter(({ outcome }) => outcomes.includes(outcome)).length
-  const done = isDryRun ? count('skipped') : count('published', 'already-published')
-  const what = isDryRun ? 'ready to be published' : 'on the registry'
+  const done = count('published', 'already-published') + (isDryRun ? count('skipped') : 0)
+  const what = isDryRun ? 'on the registry or ready to be published' : 'on the registry'
   const sum = `${done} of ${plural(packages.length, 'package')} ${what}, ${formatDuration(ms)}`
   const lines: Line[] = [[], [span(sum, ok ? ['green', 'bold'] : ['red', 'bold'])]]
-  if (!ok && !isDryRun) {
+  if (!ok && !isDryRun && packages.some(helpsToRunAgain)) {
     lines.push([span('Run it again to finish the release: nothing is uploaded twice.', 'cyan')])
   }
   return lines
+}
+
+/** A conflict stays one; everything else may pass, or be corrected. */
+function helpsToRunAgain({ outcome, problems }: PackageReport): boolean {
+  if (outcome === 'published' || outcome === 'already-published') return problems.length > 0
+  return outcome !== 'conflict' && outcome !== 'blocked'
 }

@@ -11,6 +11,7 @@ export async function printStatus(flags: PlanFlags): Promise<void> {
     await using registries = await registriesFor(plan.workspace.root, flags)
     const status = await releaseStatus(plan, {
       registryOf: (planned) => registries.registryOf(planned),
+      ...(flags.tagFormat !== undefined && { tagFormat: flags.tagFormat }),
     })
     const ok = status.packages.every(({ isPublished }) => isPublished)
     const lines = status.packages.map((each) => lineOf(each, status))

@@ -58,6 +58,7 @@ export class Controls implements Disposable {
   #keyInput: KeyInput | undefined
   #paused = false
   #requests = 0
+  #isTerminated = false
 
   constructor(options: ControlOptions) {
     this.#options = options
@@ -107,6 +108,11 @@ export class Controls implements Disposable {
     }
   }
 
+  /** Whether SIGTERM has asked for the cancel. */
+  get isTerminated(): boolean {
+    return this.#isTerminated
+  }
+
   pause(): void {
     this.#paused = true
     this.#scheduler?.pause()
@@ -121,6 +127,7 @@ export class Controls implements Disposable {
     const scheduler = this.#scheduler
     if (scheduler === undefined) return this.#options.exit(cancelledCode)
     this.#requests++
+    this.#isTerminated ||= by === askers.SIGTERM.by
     if (this.#requests > 2 && mayExit) return this.#options.exit(cancelledCode)
     if (this.#requests > 2) return
     const abort = this.#requests === 2

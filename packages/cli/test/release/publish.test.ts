@@ -66,15 +66,25 @@ const lastObject = (stdout: string): Result =>
 test('plan prints a table, a drawing and one JSON object', async () => {
   using ws = new Workspace()
   const options = { cwd: ws.root }
-  const table = await runProgram(['release', 'plan'], options)
+  const table = await runProgram(['release', 'plan', '--offline'], options)
   assert.equal(table.code, 0)
   assert.match(table.stdout, /@cli\/a +1\.0\.0 +included/)
   assert.match(
     (await runProgram(['release', 'plan', '--format', 'mermaid'], options)).stdout,
     /^graph/,
   )
-  const { stdout } = await runProgram(['release', 'plan', '--json'], options)
+  const { stdout } = await runProgram(['release', 'plan', '--json', '--offline'], options)
   assert.equal((JSON.parse(stdout) as { packages: object[] }).packages.length, 2)
+})
+
+test('9 plan shows what the registry has already', async () => {
+  using ws = new Workspace('1.3.0', '@shown')
+  const where = ['--registry', registry.url]
+  const only = ['--include', '@shown/a', '--no-smoke']
+  await runProgram(['release', 'publish', ...where, ...only], { cwd: ws.root })
+  const { stdout } = await runProgram(['release', 'plan', ...where], { cwd: ws.root })
+  assert.match(stdout, /@shown\/a +1\.3\.0 +included +published/)
+  assert.match(stdout, /@shown\/b +1\.3\.0 +included +new/)
 })
 
 test('publish, status and a second publish, for programs', async () => {
@@ -189,29 +199,34 @@ test('what is left out and needed must be on the registry', async () => {
   assert.match(stderr, /"@cli\/b" needs "@cli\/a".*@cli\/a@1\.0\.7 is not on the registry/)
 })
 
-test('SIGINT in the middle of an upload: 130, a clean tree, and the next call finishes it', async () => {
-  using ws = new Workspace('1.0.8')
-  const clock = new VirtualClock()
-  await using proxy = await startFaultProxy({
-    target: registry.url,
-    rules: [{ method: 'PUT', package: '@cli/a', delay: 3_000, times: 1 }],
-    kernel: { clock, random: seededRandom(1) },
+for (const [signal, code, version] of [
+  ['SIGINT', 130, '1.0.8'],
+  ['SIGTERM', 143, '1.0.9'],
+] as const) {
+  test(`${signal} in the middle of an upload: ${code}, a clean tree, and the next call finishes it`, async () => {
+    using ws = new Workspace(version)
+    const clock = new VirtualClock()
+    await using proxy = await startFaultProxy({
+      target: registry.url,
+      rules: [{ method: 'PUT', package: '@cli/a', delay: 3_000, times: 1 }],
+      kernel: { clock, random: seededRandom(1) },
+    })
+    const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
+    using program = new Program(args, { cwd: ws.root })
+    await program.printed(/upload +@cli\/a: upload 1/)
+    while (clock.pending === 0) await setImmediate()
+    program.process.kill(signal)
+    await program.printed(new RegExp(`cancelling \\(${signal}\\)`))
+    await clock.advance(3_000)
+    assert.equal(await program.ended(), code, program.stdout)
+    assert.equal(ws.git('status', '--porcelain'), '')
+    const again = await runProgram([...args, '--json'], { cwd: ws.root })
+    assert.equal(again.code, 0, again.stderr)
+    assert.equal(proxy.uploads.get(`@cli/a@${version}`)?.accepted, 1)
   })
-  const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
-  using program = new Program(args, { cwd: ws.root })
-  await program.printed(/upload +@cli\/a: upload 1/)
-  while (clock.pending === 0) await setImmediate()
-  program.process.kill('SIGINT')
-  await program.printed(/cancelling \(SIGINT\)/)
-  await clock.advance(3_000)
-  assert.equal(await program.ended(), 130, program.stdout)
-  assert.equal(ws.git('status', '--porcelain'), '')
-  const again = await runProgram([...args, '--json'], { cwd: ws.root })
-  assert.equal(again.code, 0, again.stderr)
-  assert.equal(proxy.uploads.get('@cli/a@1.0.8')?.accepted, 1)
-})
+}
 
-test('an error after something was done is no "could not start": exit code 1', async () => {
+test('12 a manifest that was edited while it was pinned: the report is printed, exit code 1', async () => {
   using ws = new Workspace('1.2.0')
   const edit = `node -e "require('fs').appendFileSync('package.json', ' ')"`
   ws.write('packages/b/package.json', {
@@ -222,8 +237,9 @@ test('an error after something was done is no "could not start": exit code 1', a
   })
   ws.git('commit', '--all', '--quiet', '--message', 'a build that edits its manifest')
   const args = ['release', 'publish', '--registry', registry.url, '--no-smoke', '--pin', 'in-place']
-  const { code, stderr } = await runProgram(args, { cwd: ws.root })
-  assert.match(stderr, /HDL_RESTORE_CONFLICT/)
+  const { code, stdout } = await runProgram(args, { cwd: ws.root })
+  assert.match(stdout, /2 of 2 packages on the registry/)
+  assert.match(stdout, /HDL_RESTORE_CONFLICT/)
   assert.equal(code, 1)
 })
 

@@ -1,6 +1,7 @@
 /** What a release asks Git for, and the tags it makes. Outside of a repository there are none. */
-import { isError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { runCommand, type WaitOptions } from '@heddle/core/lowlevel'
+import type { Workspace } from '../model.ts'
 
 export class Repository {
   readonly #root: string
@@ -140,7 +141,18 @@ async function git(root: string, args: readonly string[], wait: WaitOptions): Pr
   }
 }
 
-/** `core@1.2.0`; in a workspace of one package `v1.2.0`. */
-export function tagName(name: string, version: string, isOnly: boolean): string {
-  return isOnly ? `v${version}` : `${name}@${version}`
+/** How Git tags are called: `{name}@{version}`, `v{version}`, `{name}-v{version}`. */
+export function tagFormatOf(tool: Workspace['tool'], format: string | undefined): string {
+  return format ?? (tool === 'single' ? 'v{version}' : '{name}@{version}')
+}
+
+/** @throws `HDL_BAD_OPTION` for a format without a version: every release would have the same tag. */
+export function checkTagFormat(format: string): void {
+  if (format.split('{version}').length === 2) return
+  const expected = 'a text with {version}, such as "{name}@{version}"'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'tagFormat', value: format, expected })
+}
+
+export function tagName(name: string, version: string, format: string): string {
+  return format.replaceAll('{name}', () => name).replaceAll('{version}', () => version)
 }

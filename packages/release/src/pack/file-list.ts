@@ -4,7 +4,7 @@
  * That package matches every name with every pattern in one go: 100 ms of the processor for 500
  * files. So it runs in a thread (law 2).
  */
-import { lstat, realpath } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import packlist from 'npm-packlist'
 import { HeddleError, job, type Job } from '@heddle/core'
@@ -23,6 +23,8 @@ export interface FileListOptions {
   readonly root: string
   /** The folders of all packages of the workspace. */
   readonly workspaces: readonly string[]
+  /** Whether a package without a licence gets the one of the root, as pnpm packs it. */
+  readonly takesRootLicense?: boolean
 }
 
 /** A file of the package, or of a package that it bundles. */
@@ -68,6 +70,9 @@ function archivePath(
   return { path: path.posix.join(owner.location, inside), owner }
 }
 
+/** As pnpm recognises them. */
+const license = /^licen[sc]e(?:\..*)?$/i
+
 /** Made for the thread; called by {@link filesToPack}. */
 const listFiles: Job<FileListOptions, ListedFile[]> = job(
   { name: 'list the files of a package', place: 'thread', module: import.meta.url },
@@ -90,6 +95,12 @@ const listFiles: Job<FileListOptions, ListedFile[]> = job(
       const isExecutable = isBin.has(place) || ((await lstat(file)).mode & 0o100) !== 0
       const entry = { path: place, file, isExecutable }
       files.set(place, isManifest ? { ...entry, manifestOf: owner.folder } : entry)
+    }
+    const hasLicense = [...files.keys()].some((place) => license.test(place))
+    if (options.takesRootLicense === true && root.path !== prefix && !hasLicense) {
+      for (const place of (await readdir(prefix)).filter((name) => license.test(name))) {
+        files.set(place, { path: place, file: path.join(prefix, place), isExecutable: false })
+      }
     }
     return [...files.values()].sort(byPath)
   },

@@ -25,7 +25,9 @@ import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { checkNoLocalRanges, isFields, type Fields } from '../manifest/local-range.ts'
 import { formatLike, parseJsonManifest, readManifest } from '../manifest/manifest-text.ts'
 import { releaseManifest, type ReleaseManifestOptions } from '../manifest/npm-manifest.ts'
+import { withValueAt } from '../manifest/text-edit.ts'
 import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
+import { npmPins } from '../pin/npm-pins.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
 import { filesToPack, type ListedFile } from './file-list.ts'
 import { Limit } from './limit.ts'
@@ -39,10 +41,11 @@ export interface PackOptions extends WaitOptions {
 
 export interface PackNpmOptions extends PackOptions, ReleaseManifestOptions {
   /**
-   * Where the manifest comes from: as it was planned (default), or as it is on the disk now, which
-   * is what to use while it is pinned in place.
+   * Where the manifest comes from: as it was planned (default); `disk`, as it is there now, for scripts
+   * that rewrite it before it is packed; `pinned`, as `--pin in-place` has written it, whatever has
+   * been edited since.
    */
-  readonly manifestFrom?: 'plan' | 'disk'
+  readonly manifestFrom?: 'plan' | 'disk' | 'pinned'
 }
 
 /** Unlike npm's, names that differ give files that differ: `@a/b` and `a-b` are two packages. */
@@ -52,8 +55,10 @@ export function tarballName(name: string, version: string): string {
 
 async function sourceOf(
   planned: PlannedPackage,
+  plan: ReleasePlan,
   { manifestFrom }: PackNpmOptions,
 ): Promise<PlannedPackage> {
+  if (manifestFrom === 'pinned') return pinnedSource(planned, plan)
   const { publishConfig } = planned.package.manifest
   // A build has put what is published, with its manifest, in there.
   const directory = isFields(publishConfig) ? publishConfig['directory'] : undefined
@@ -63,6 +68,15 @@ async function sourceOf(
   const manifestFile = path.join(folder, 'package.json')
   const manifest = parseJsonManifest(manifestFile, await readManifest(manifestFile))
   return { ...planned, package: { ...planned.package, folder, manifestFile, manifest } }
+}
+
+/** What builds have read while it was pinned. */
+function pinnedSource(planned: PlannedPackage, plan: ReleasePlan): PlannedPackage {
+  let manifest: unknown = planned.package.manifest
+  for (const { path: place, value } of npmPins(planned, plan, planned.package.manifest)) {
+    manifest = withValueAt(manifest, place, value)
+  }
+  return { ...planned, package: { ...planned.package, manifest: manifest as Fields } }
 }
 
 /** The manifest of the package, and those of the packages that it bundles. */
@@ -140,10 +154,10 @@ export async function packNpm(
   const asLimited = (error: unknown): never => {
     throw limit.error(error)
   }
-  const source = await sourceOf(planned, options)
+  const source = await sourceOf(planned, plan, options)
   const manifest = releaseManifest(source, plan, options)
   const style = await readManifest(source.package.manifestFile)
-  const { root, packages } = plan.workspace
+  const { root, packages, tool } = plan.workspace
   const files = await filesToPack(
     {
       name,
@@ -151,6 +165,7 @@ export async function packNpm(
       manifest,
       root,
       workspaces: Array.from(packages.values(), (other) => other.folder),
+      takesRootLicense: tool === 'pnpm',
     },
     limit.signal,
   ).catch(asLimited)

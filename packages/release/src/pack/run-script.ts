@@ -9,6 +9,8 @@ export interface RunScriptOptions extends CommandOptions {
   readonly deadline?: number
   /** `npm_package_version` of the script; the one of the manifest when absent. */
   readonly version?: string
+  /** Runs the script alone, without those called `pre…` and `post…`: as npm runs those of its own. */
+  readonly alone?: boolean
 }
 
 /** The programs that the package and the folders above it have installed, nearest first. */
@@ -35,7 +37,7 @@ function withPath(
 /**
  * Runs a script of a package with what npm's scripts rely on: its folder, the programs of
  * node_modules/.bin on the path, and the variables that say which package and which script it is.
- * As with `npm run`, the scripts called `pre…` and `post…` run around it.
+ * As with `npm run`, the scripts called `pre…` and `post…` run around it, unless it is to run alone.
  *
  * Undefined when the package has no such script.
  *
@@ -56,7 +58,7 @@ export async function runScript(
   }
   if (scriptOf(name) === undefined) return undefined
 
-  const { deadline, version = from.version, ...command } = options
+  const { deadline, version = from.version, alone = false, ...command } = options
   using limit = new Limit(`Script "${name}" of ${from.name}`, options, options.kernel)
   const run = async (event: string): Promise<CommandResult | undefined> => {
     const script = scriptOf(event)
@@ -88,9 +90,9 @@ export async function runScript(
     })
   }
   try {
-    await run(`pre${name}`)
+    if (!alone) await run(`pre${name}`)
     const result = await run(name)
-    await run(`post${name}`)
+    if (!alone) await run(`post${name}`)
     return result
   } catch (error) {
     throw limit.error(error)

@@ -45,6 +45,8 @@ export interface CommitPlanOptions extends PlanOptions {
   readonly mode?: 'independent' | 'synchronised'
   /** Where to count from for packages that were never tagged. */
   readonly since?: string
+  /** How Git tags of this repository are called, beside the formats that are always recognised. */
+  readonly tagFormat?: string
   /**
    * What the plan is for. `publish` (default): a version that `heddle release version` has committed and
    * that has no tag yet is released as it is. `version`: such a version is made already.
@@ -64,8 +66,9 @@ interface Draft {
 /**
  * Plans the versions from the history of the repository.
  *
- * Last releases are the tags `name@version`; also `v1.2.3` for a package alone or in
- * `synchronised` mode.
+ * Last releases are the tags `name@version`, `name-v1.2.3` and those of `tagFormat`; also `v1.2.3` for a
+ * package alone, in `synchronised` mode, and for a package that has exactly this version and no tag of
+ * its own.
  *
  * *Cancellation*: commands that run are ended, nothing is left behind.
  * *Fairness*: Git is asked a few questions at a time, in the order of names.
@@ -132,7 +135,7 @@ async function decide(
   const made = await git.versionCommits(versionTrailer)
   const isTagged = new Set(found.map(({ name }) => name))
   const pending = made.filter(({ name }) => !isTagged.has(name))
-  const tags = new ReleaseTags([...found, ...pending])
+  const tags = new ReleaseTags([...found, ...pending], options.tagFormat)
   const start = since === undefined ? undefined : await git.resolve(since)
   const drafts = new Map<string, Draft>()
   for (const each of workspace.packages.values()) {

@@ -4,13 +4,12 @@
  */
 import { HeddleError, type GraphResult } from '@heddle/core'
 import type { Recovery } from '@heddle/core/lowlevel'
-import { tagName } from '../git/repository.ts'
 import type { Ecosystem, PlannedPackage, ReleaseOutcome } from '../model.ts'
 import { checkPlan } from '../plan/check-plan.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import type { Standing } from '../registry/registry.ts'
 import { nodeName, stageNames, type StageName } from '../stages/stages.ts'
-import type { Checked, Release, Uploaded } from '../stages/work.ts'
+import { tagOf, type Checked, type Release, type Uploaded } from '../stages/work.ts'
 import { packedOf } from './artifacts.ts'
 
 /** Something that went wrong with a package. */
@@ -58,6 +57,8 @@ export interface Ended {
   readonly ended: GraphResult
   readonly results: ReadonlyMap<string, unknown>
   readonly recovered: Recovery
+  /** Why a manifest that was pinned in place could not be restored. */
+  readonly unrestored: unknown
   /** What the checks before the stages have found and did not refuse. */
   readonly warnings: readonly string[]
 }
@@ -73,12 +74,12 @@ export async function makeReport(release: Release, run: Ended): Promise<ReleaseR
     problems.length === 0 &&
     (outcome === 'already-published' || outcome === (isDryRun ? 'skipped' : 'published'))
   return {
-    ok: packages.every(isThere) && run.ended.state !== 'cancelled',
+    ok: packages.every(isThere) && run.ended.state !== 'cancelled' && run.unrestored === undefined,
     isDryRun,
     isCancelled: run.ended.state === 'cancelled',
     run: run.id,
     packages,
-    warnings: [...run.warnings, ...(await warningsOf(release))],
+    warnings: [...unrestoredWarning(run), ...run.warnings, ...(await warningsOf(release))],
     restored: run.recovered.restored,
     ms: 0,
   }
@@ -108,7 +109,7 @@ async function reportOf(
   }
   const blockedBy = blockerOf(ended, name)
   const tag = results.get(nodeName(name, 'tag')) as string | null | undefined
-  const oldTag = tagName(name, planned.version, release.plan.workspace.tool === 'single')
+  const oldTag = tagOf(release, planned)
   const shownTag = tag ?? (release.tags.has(oldTag) ? oldTag : undefined)
   return {
     name,
@@ -179,6 +180,13 @@ function blockerOf(ended: GraphResult, name: string): string | undefined {
     if (blocker !== name) return blocker
   }
   return undefined
+}
+
+function unrestoredWarning({ unrestored }: Ended): string[] {
+  if (unrestored === undefined) return []
+  const { message } = problemOf('report', unrestored)
+  const code = unrestored instanceof HeddleError ? ` [${unrestored.code}]` : ''
+  return [`${message}${code}`]
 }
 
 async function warningsOf({ plan, repository }: Release): Promise<string[]> {

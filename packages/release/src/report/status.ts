@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import type { LockHolder, WaitOptions } from '@heddle/core/lowlevel'
-import { Repository, tagName } from '../git/repository.ts'
+import { Repository, tagFormatOf, tagName } from '../git/repository.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
@@ -48,7 +48,7 @@ const asksAtOnce = 8
  */
 export async function releaseStatus(
   plan: ReleasePlan,
-  options: WaitOptions & { readonly registryOf: RegistryOf },
+  options: WaitOptions & { readonly registryOf: RegistryOf; readonly tagFormat?: string },
 ): Promise<ReleaseStatus> {
   const { root, tool } = plan.workspace
   const repository = await Repository.open(root, options)
@@ -62,7 +62,7 @@ export async function releaseStatus(
       const registry = options.registryOf(planned)
       const found = await registry.read(of.name, version, options)
       const tagged = (await registry.tags(of.name, options)).get(planned.tag)
-      const tag = tagName(of.name, version, tool === 'single')
+      const tag = tagName(of.name, version, tagFormatOf(tool, options.tagFormat))
       return {
         name: of.name,
         version,

@@ -240,6 +240,15 @@ class Expansion {
     const { build } = this.#done.get(name)!
     this.#done.set(name, { build, gate: gate === 'visible' ? visible : accepted })
     const verified = withPacked('verify', (...args) => work.verify(release, ...args), visible)
+    if (work.hasPublishScripts(release, name)) {
+      this.graph.add(
+        nodeName(name, 'scripts'),
+        stageJob('scripts', async ({ outcome }: Uploaded, context) => {
+          if (outcome !== 'already-published') await work.runPublishScripts(release, name, context)
+        }),
+        { after: [upload, verified], input: (of) => of(upload) },
+      )
+    }
     if (smoke) this.#smoke(name, pack, upload, verified)
     if (!tag || release.repository === undefined) return
     // Not after the smoke test: what is on the registry has a tag, whether it is any good or not.

@@ -34,10 +34,14 @@ export interface ReleaseOptions extends PreflightOptions {
   readonly settle?: number
   /** The script that builds a package, where it has one; false builds nothing. Default `build`. */
   readonly build?: string | false
+  /** Runs none of the scripts that npm runs by itself (`prepack`, `postpublish`, …). */
+  readonly ignoreScripts?: boolean
   /** Installs what was published into an empty project. Default true. */
   readonly smoke?: boolean
   /** Makes a Git tag for each package. Default true, where there is a repository. */
   readonly tag?: boolean
+  /** How Git tags are called. Default `{name}@{version}`, for a single package `v{version}`. */
+  readonly tagFormat?: string
   /** Sends the tags to this remote. */
   readonly push?: string
   /** `in-place` rewrites manifests in the work tree while packages are built. Default `memory`. */

@@ -16,7 +16,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { HeddleError, startRun, type GraphResult, type RunOptions } from '@heddle/core'
+import { HeddleError, startRun, type Graph, type GraphResult, type RunOptions } from '@heddle/core'
 import {
   holdLock,
   openJournal,
@@ -26,7 +26,7 @@ import {
   type Recovery,
   type WaitOptions,
 } from '@heddle/core/lowlevel'
-import { Repository } from '../git/repository.ts'
+import { checkTagFormat, Repository } from '../git/repository.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
@@ -58,6 +58,7 @@ export async function publishRelease(
   options: ReleaseOptions,
 ): Promise<ReleaseReport> {
   const { root } = given.workspace
+  if (options.tagFormat !== undefined) checkTagFormat(options.tagFormat)
   const { kernel = systemKernel, signal } = options
   const wait = signal === undefined ? {} : { signal }
   const folder = await releaseFolder(root, signal)
@@ -120,6 +121,18 @@ interface Stages {
   readonly ended: GraphResult
   /** What the stages returned, by node, also those of an earlier process. */
   readonly results: ReadonlyMap<string, unknown>
+  /** Why a manifest that was pinned in place could not be restored. */
+  readonly unrestored: unknown
+}
+
+async function runToItsEnd(
+  graph: Graph,
+  runOptions: RunOptions,
+  { onStart }: ReleaseOptions,
+): Promise<{ readonly id: string | undefined; readonly ended: GraphResult }> {
+  const run = await startRun(graph, runOptions)
+  onStart?.(run)
+  return { id: run.id, ended: await run.result }
 }
 
 async function runStages(
@@ -130,7 +143,7 @@ async function runStages(
   resume: string | undefined,
 ): Promise<Stages> {
   const { options, kernel } = release
-  await using pins = options.pin === 'in-place' ? await holdPins(release, folder.pins) : undefined
+  const pins = options.pin === 'in-place' ? await holdPins(release, folder.pins) : undefined
   const runOptions: RunOptions = {
     concurrency: Infinity,
     resources: resourcesOf(options),
@@ -148,12 +161,20 @@ async function runStages(
   }
   const graph = expand(release)
   options.onGraph?.(graph)
-  const run = await startRun(graph, runOptions)
-  options.onStart?.(run)
-  const ended = await run.result
+  const { id, ended } = await runToItsEnd(graph, runOptions, options).catch(
+    async (error: unknown) => {
+      await pins?.[Symbol.asyncDispose]()
+      throw error
+    },
+  )
+  // What could not be restored does not take the report away.
+  const unrestored = await pins?.[Symbol.asyncDispose]().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
   const results = new Map<string, unknown>()
   for (const node of [...ended.succeeded, ...ended.reused]) results.set(node, ended.valueOf(node))
-  return { id: options.dryRun === true ? undefined : run.id, ended, results }
+  return { id: options.dryRun === true ? undefined : id, ended, results, unrestored }
 }
 
 /**

@@ -25,6 +25,7 @@ export const stageNames = [
   'approve',
   'visible',
   'verify',
+  'scripts',
   'smoke',
   'tag',
 ] as const
@@ -56,6 +57,7 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   approve: { upload: 1 },
   visible: {},
   verify: { read: 1 },
+  scripts: { cpu: 1 },
   smoke: { cpu: 1 },
   tag: { git: 1 },
 }

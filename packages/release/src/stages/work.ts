@@ -17,7 +17,7 @@
 import semver from 'semver'
 import { HeddleError, type JobContext } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
-import { tagName, type Repository } from '../git/repository.ts'
+import { tagFormatOf, tagName, type Repository } from '../git/repository.ts'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
 import type { Ecosystem, PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import { packNpm } from '../pack/npm.ts'
@@ -101,8 +101,10 @@ const uploadWords: Readonly<Record<PublishResult['outcome'], string>> = {
   'accepted-not-visible': 'the registry says that it has it, and does not show it yet',
 }
 
-/** The scripts that npm runs around a publication, in its order. */
-const lifecycle = ['prepublishOnly', 'prepack', 'prepare'] as const
+/** The scripts that npm runs around a publication, in its order: before packing, after it, after the upload. */
+const beforePack = ['prepublishOnly', 'prepack', 'prepare'] as const
+const afterPack = ['postpack'] as const
+const afterUpload = ['publish', 'postpublish'] as const
 
 /** @throws `HDL_LOCAL_RANGE` for a range that nobody else can install. */
 export function manifest({ plan }: Release, name: string): void {
@@ -200,35 +202,83 @@ function isTagMeant({
 
 export async function build(release: Release, name: string, context: JobContext): Promise<void> {
   const planned = plannedOf(release, name)
-  if (planned.package.ecosystem !== 'npm') return
   const { build: script = 'build' } = release.options
-  const scripts = script === false ? lifecycle : [script, ...lifecycle]
-  for (const each of scripts) {
+  if (planned.package.ecosystem !== 'npm' || script === false) return
+  const { signal } = context
+  const result = await runScript(planned.package, script, { signal, version: planned.version })
+  if (result !== undefined) context.log(`script "${script}" ended well`)
+}
+
+/** What npm runs by itself; nothing with `--ignore-scripts`. */
+async function runLifecycle(
+  release: Release,
+  planned: PlannedPackage,
+  events: readonly string[],
+  context: JobContext,
+): Promise<void> {
+  if (release.options.ignoreScripts === true || planned.package.ecosystem !== 'npm') return
+  for (const event of events) {
     const { signal } = context
-    const result = await runScript(planned.package, each, { signal, version: planned.version })
-    if (result !== undefined) context.log(`script "${each}" ended well`)
+    const options = { signal, version: planned.version, alone: true }
+    const result = await runScript(planned.package, event, options)
+    if (result !== undefined) context.log(`script "${event}" ended well`)
   }
 }
 
+/** `postpack` takes back what `prepack` has put into the folder, also when packing has failed. */
 export async function pack(
   release: Release,
   name: string,
   context: JobContext,
 ): Promise<PackedPackage> {
   const planned = plannedOf(release, name)
-  const options = { folder: release.folder, kernel: release.kernel, ...waitOf(context) }
-  const packed =
-    planned.package.ecosystem === 'npm'
-      ? await packNpm(planned, release.plan, {
-          ...options,
-          // What the build has seen is what is packed.
-          ...(release.options.pin === 'in-place' && { manifestFrom: 'disk' }),
-        })
-      : await packPython(planned, release.plan, options)
+  let packed: PackedPackage
+  try {
+    await runLifecycle(release, planned, beforePack, context)
+    packed = await packFiles(release, planned, context)
+  } catch (error) {
+    await runLifecycle(release, planned, afterPack, context).catch(() => undefined)
+    throw error
+  }
+  await runLifecycle(release, planned, afterPack, context)
   for (const { size, integrity } of packed.artifacts) {
     context.log(`packed, ${size} bytes, ${integrity}`)
   }
   return packed
+}
+
+async function packFiles(
+  release: Release,
+  planned: PlannedPackage,
+  context: JobContext,
+): Promise<PackedPackage> {
+  const { plan, folder, kernel, options } = release
+  const common = { folder, kernel, ...waitOf(context) }
+  if (planned.package.ecosystem !== 'npm') return packPython(planned, plan, common)
+  // A script may rewrite the manifest before it is packed, and takes that back in `postpack`.
+  const isRewritten = options.ignoreScripts !== true && hasScript(planned, 'prepack')
+  const manifestFrom = options.pin === 'in-place' ? 'pinned' : isRewritten ? 'disk' : 'plan'
+  return packNpm(planned, plan, { ...common, manifestFrom })
+}
+
+function hasScript({ package: { manifest: fields } }: PlannedPackage, event: string): boolean {
+  const { scripts } = fields as { readonly scripts?: Readonly<Record<string, unknown>> }
+  return typeof scripts?.[event] === 'string'
+}
+
+/** Whether npm would run something after the upload. */
+export function hasPublishScripts(release: Release, name: string): boolean {
+  if (release.options.ignoreScripts === true) return false
+  return afterUpload.some((event) => hasScript(plannedOf(release, name), event))
+}
+
+/** `publish` and `postpublish`, once the registry has the version. */
+export async function runPublishScripts(
+  release: Release,
+  name: string,
+  context: JobContext,
+): Promise<void> {
+  await runLifecycle(release, plannedOf(release, name), afterUpload, context)
 }
 
 /** The statement about where the archive was built, kept by the journal. */
@@ -420,8 +470,13 @@ function plannedOf({ plan }: Pick<Release, 'plan'>, name: string): PlannedPackag
   return plan.packages.get(name)!
 }
 
-function tagOf({ plan }: Pick<Release, 'plan'>, planned: PlannedPackage): string {
-  return tagName(planned.package.name, planned.version, plan.workspace.tool === 'single')
+/** The Git tag that a package gets. */
+export function tagOf(
+  { plan, options }: Pick<Release, 'plan' | 'options'>,
+  planned: PlannedPackage,
+): string {
+  const format = tagFormatOf(plan.workspace.tool, options.tagFormat)
+  return tagName(planned.package.name, planned.version, format)
 }
 
 function waitOf({ signal }: JobContext): WaitOptions {

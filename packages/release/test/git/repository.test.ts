@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { Repository, tagName } from '../../src/git/repository.ts'
+import { checkTagFormat, Repository, tagFormatOf, tagName } from '../../src/git/repository.ts'
 import { Monorepo } from '../support/monorepo.ts'
 
 test('outside of a repository, and in one without a commit, there is none', async () => {
@@ -52,7 +52,9 @@ test('tags are pushed to a remote', async () => {
   rmSync(remote, { recursive: true })
 })
 
-test('the only package of a workspace has tags without its name', () => {
-  assert.equal(tagName('a', '1.0.0', false), 'a@1.0.0')
-  assert.equal(tagName('a', '1.0.0', true), 'v1.0.0')
+test('7 tags are called as the format says', () => {
+  assert.equal(tagName('core', '1.2.0', tagFormatOf('npm', undefined)), 'core@1.2.0')
+  assert.equal(tagName('core', '1.2.0', tagFormatOf('single', undefined)), 'v1.2.0')
+  assert.equal(tagName('@a/core', '1.2.0', '{name}-v{version}'), '@a/core-v1.2.0')
+  assert.throws(() => checkTagFormat('latest'), /tagFormat/)
 })

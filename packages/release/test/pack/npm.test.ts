@@ -291,3 +291,23 @@ test('a folder that cannot be written to is told', async () => {
   const file = out.write('file', '')
   await assert.rejects(pack(tree, 'plain', path.join(file, 'below')), { code: 'HDL_STORE_FAILED' })
 })
+
+test('11 in a workspace of pnpm, a package without a licence gets the one of the root', async () => {
+  using tree = workspace()
+  using out = new Tree()
+  tree.write('LICENSE', 'of the root\n')
+  const found = planFromDisk(tree)
+  for (const [tool, expected] of [
+    ['pnpm', ['package/LICENSE']],
+    ['npm', []],
+  ] as const) {
+    const plan = { ...found, workspace: { ...found.workspace, tool } }
+    const packed = await packNpm(planned(plan, 'plain'), plan, { folder: out.path })
+    const names = (await entriesOf(packed.artifacts[0]!.file)).map((entry) => entry.path)
+    assert.deepEqual(
+      names.filter((name) => /license/i.test(name)),
+      expected,
+      tool,
+    )
+  }
+})

@@ -430,3 +430,20 @@ test('cancelled, without a repository, with bad options', async (t) => {
   const nowhere = { ...workspace, root: path.parse(repository.folder).root }
   await assert.rejects(planFromCommits(nowhere), { code: 'HDL_COMMAND_FAILED' })
 })
+
+test('7 tags of other tools are where changes are counted from', async (t) => {
+  for (const tags of [['a-v1.0.0'], ['v1.0.0'], ['a@1.0.0'], ['core-v1.0.0', 'pkg/a/1.0.0']]) {
+    const isConfigured = tags.length > 1
+    const repository = await Repository.create(t, {
+      'package.json': { name: 'root', private: true, workspaces: ['packages/*'] },
+      'packages/a/package.json': manifest('a'),
+    })
+    await repository.change('a', 'feat!: before')
+    await repository.tag(...tags)
+    await repository.change('a', 'fix: after')
+    const plan = await planFromCommits(await readWorkspace(repository.folder), {
+      ...(isConfigured && { tagFormat: 'pkg/{name}/{version}' }),
+    })
+    assert.equal(plan.packages.get('a')!.version, '1.0.1', tags.join())
+  }
+})

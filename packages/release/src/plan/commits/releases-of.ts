@@ -18,18 +18,33 @@ interface Release {
   readonly version: string
 }
 
-/** Tags by what stands before their version: `@acme/core@1.0.0`, `v1.0.0`, `1.0.0`. */
+/**
+ * Tags by what stands before their version: `@acme/core@1.0.0`, `core-v1.0.0`, `v1.0.0`, `1.0.0`, and
+ * whatever a configured format puts there.
+ */
 export class ReleaseTags {
   readonly #byPrefix = new Map<string, Release[]>()
 
-  constructor(tags: readonly Tag[]) {
+  readonly #format: string | undefined
+
+  /** `format` names the tags of this repository, beside those that are always recognised. */
+  constructor(tags: readonly Tag[], format?: string) {
+    this.#format = format
     for (const tag of tags) {
-      const [, prefix, version] = /^(.*@|v|)(\d[^@/]*)$/.exec(tag.name) ?? []
+      const [, prefix, version] = /^(.*@|.*-v|.*\/v?|v|)(\d[^@/]*)$/.exec(tag.name) ?? []
       if (prefix === undefined || version === undefined) continue
       const list = this.#byPrefix.get(prefix)
       if (list === undefined) this.#byPrefix.set(prefix, [{ tag, version }])
       else list.push({ tag, version })
     }
+  }
+
+  #prefixesOf(name: string): string[] {
+    const short = name.slice(name.indexOf('/') + 1)
+    const names = [...new Set([name, short])]
+    const [before, after] = this.#format?.replaceAll('{name}', () => name).split('{version}') ?? []
+    const configured = before === undefined || after !== '' ? [] : [before]
+    return [...new Set([`${name}@`, ...names.map((each) => `${each}-v`), ...configured])]
   }
 
   /**
@@ -40,9 +55,11 @@ export class ReleaseTags {
    * For a release that is no prerelease, prereleases are no releases: what they announced counts.
    */
   lastOf(of: WorkspacePackage, isShared: boolean, isPrerelease: boolean): LastRelease {
-    const prefixes = [`${of.name}@`, ...(isShared ? ['v', ''] : [])]
-    const releases = prefixes
-      .flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
+    const shared = ['v', ''].flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
+    const own = this.#prefixesOf(of.name).flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
+    // A tag for all packages is the release of one that has exactly its version.
+    const together = own.length > 0 ? [] : shared.filter(({ version }) => version === of.version)
+    const releases = [...own, ...(isShared ? shared : together)]
       .filter(({ version }) => isVersion(of, version))
       .toSorted((a, b) => compareVersions(of.ecosystem, b.version, a.version))
     const [highest] = releases

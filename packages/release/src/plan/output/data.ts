@@ -24,10 +24,15 @@ export interface PlanJsonPackage {
   readonly tag: string
   readonly level: number
   readonly after: readonly string[]
+  /** Whether the registry has this version; absent where it was not asked, or did not answer. */
+  readonly published?: boolean
 }
 
 /** Plain data in the order of the release: nothing of the machine it was made on. */
-export function planJson(plan: ReleasePlan): PlanJson {
+export function planJson(
+  plan: ReleasePlan,
+  published: ReadonlyMap<string, boolean> = new Map(),
+): PlanJson {
   const { workspace, source, warnings = [] } = plan
   const packages = inReleaseOrder(plan).map(
     ({ package: each, version, status, reason, tag, level, after }): PlanJsonPackage => ({
@@ -41,6 +46,7 @@ export function planJson(plan: ReleasePlan): PlanJson {
       tag,
       level,
       after,
+      ...(published.has(each.name) && { published: published.get(each.name)! }),
     }),
   )
   return { version: 1, source, tool: workspace.tool, packages, warnings }

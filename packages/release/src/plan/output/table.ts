@@ -5,6 +5,8 @@ import { inReleaseOrder, versionChange } from './order.ts'
 export interface TableOptions {
   /** Columns of the terminal. Without it nothing is cut off. */
   readonly width?: number
+  /** Which packages the registry has in their planned version: a column of its own. */
+  readonly published?: ReadonlyMap<string, boolean>
 }
 
 const gap = '  '
@@ -15,9 +17,13 @@ const narrowest = 12
  * The plan for people: released packages first, in the order of their release; then the others. No
  * colours: lines are text, and whoever prints them knows the terminal.
  */
-export function planTable(plan: ReleasePlan, { width = Infinity }: TableOptions = {}): string {
-  const head = ['package', 'version', 'status', 'tag', 'reason']
-  const rows = inReleaseOrder(plan).map((planned) => cellsOf(planned))
+export function planTable(
+  plan: ReleasePlan,
+  { width = Infinity, published }: TableOptions = {},
+): string {
+  const asked = published === undefined ? [] : ['registry']
+  const head = ['package', 'version', 'status', ...asked, 'tag', 'reason']
+  const rows = inReleaseOrder(plan).map((planned) => cellsOf(planned, published))
   const widths = fit([head, ...rows], width)
   const lines = [head, ...rows].map((cells) =>
     cells
@@ -33,11 +39,21 @@ export function planTable(plan: ReleasePlan, { width = Infinity }: TableOptions 
   ].join('\n')
 }
 
-function cellsOf(planned: PlannedPackage): string[] {
-  const tag = planned.status === 'included' ? planned.tag : ''
-  return [planned.package.name, versionChange(planned), planned.status, tag, planned.reason].map(
-    plainText,
-  )
+function cellsOf(
+  planned: PlannedPackage,
+  published: ReadonlyMap<string, boolean> | undefined,
+): string[] {
+  const { status, reason, package: each } = planned
+  const isThere = published?.get(each.name)
+  const registry = isThere === undefined ? '' : isThere ? 'published' : 'new'
+  return [
+    each.name,
+    versionChange(planned),
+    status,
+    ...(published === undefined ? [] : [registry]),
+    status === 'included' ? planned.tag : '',
+    reason,
+  ].map(plainText)
 }
 
 /** The reason gives way first, then the name. */

@@ -63,7 +63,7 @@ export async function signProvenance(
   packed: PackedPackage,
   env: Environment,
 ): Promise<ProvenanceBundle> {
-  const { generateProvenance } = (await import('libnpmpublish/lib/provenance.js')).default
+  const { default: library } = await import('libnpmpublish/lib/provenance.js')
   const { name, version, artifacts } = packed
   const sha512 = Buffer.from(artifacts[0]!.integrity.replace(/^sha512-/, ''), 'base64')
   const subject = {
@@ -74,6 +74,6 @@ export async function signProvenance(
     ...(env['SIGSTORE_FULCIO_URL'] && { fulcioURL: env['SIGSTORE_FULCIO_URL'] }),
     ...(env['SIGSTORE_REKOR_URL'] && { rekorURL: env['SIGSTORE_REKOR_URL'] }),
   }
-  const bundle = await generateProvenance([subject], addresses)
+  const bundle = await library.generateProvenance([subject], addresses)
   return { mediaType: bundle.mediaType, text: JSON.stringify(bundle) }
 }
