@@ -18,3 +18,14 @@ export {
   type Replay,
   type ReplayOptions,
 } from './run/replay.ts'
+
+// testing/: a job behaves the same everywhere.
+export { attemptsConformance } from './testing/attempts-conformance.ts'
+export {
+  attemptRow,
+  type AttemptsDriver,
+  type JobEnd,
+  type OpenAttempts,
+  type OpenAttemptsDriver,
+  type StartedJob,
+} from './testing/attempts-driver.ts'

@@ -177,9 +177,11 @@ export class WorkRunner {
     // What a drain cuts off has not failed: it is run again.
     if (isError(reason, 'HDL_DRAINING')) return
     const ended = work.state === 'queued' ? 'skipped' : 'cancelled'
+    // What the job threw, as in a graph run: the wrapper is for clients.
+    const failure = isError(error, 'HDL_JOB_FAILED') ? error.cause : error
     this.#record(work, 'prepare', aborted ? ended : 'failed', {
       attempt,
-      error: aborted ? reason : error,
+      error: aborted ? reason : failure,
     })
   }
 

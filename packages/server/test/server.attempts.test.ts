@@ -1,0 +1,106 @@
+/** A job behaves on a server, over HTTP, as it does in a graph run. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Job } from '@heddle/core'
+import { openJournal, seededRandom, type Journal } from '@heddle/core/lowlevel'
+import {
+  VirtualClock,
+  attemptRow,
+  attemptsConformance,
+  type AttemptsDriver,
+  type JobEnd,
+  type OpenAttempts,
+  type StartedJob,
+} from '@heddle/core/testing'
+import { startServer, type Server } from '../src/server.ts'
+import { cancel, fetchResult, submit } from './support/http.ts'
+
+/** Every job is acknowledged, so that the journal has its rows; its end is asked for without waiting. */
+class ServerDriver implements AttemptsDriver {
+  readonly clock: VirtualClock
+  readonly #jobs: readonly Job[]
+  readonly #server: Server
+  readonly #folder: string
+  readonly #address: string
+
+  private constructor(clock: VirtualClock, jobs: readonly Job[], server: Server, folder: string) {
+    this.clock = clock
+    this.#jobs = jobs
+    this.#server = server
+    this.#folder = folder
+    this.#address = `sqlite:${path.join(folder, 'serve.db')}`
+  }
+
+  static async open({ jobs, permits }: OpenAttempts): Promise<ServerDriver> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'heddle-attempts-'))
+    const clock = new VirtualClock()
+    const server = await startServer({
+      jobs,
+      port: 0,
+      store: `sqlite:${path.join(folder, 'serve.db')}`,
+      limits: { slots: permits },
+      kernel: { clock, random: seededRandom(1) },
+    })
+    return new ServerDriver(clock, jobs, server, folder)
+  }
+
+  async start(): Promise<StartedJob[]> {
+    const started: StartedJob[] = []
+    for (const { name } of this.#jobs) {
+      const { status, body } = await submit(this.#server, name, null).reply
+      assert.equal(status, 202)
+      const handle = body['handle'] as string
+      const request = body['request'] as string
+      let isCancelled = false
+      started.push({
+        ended: () =>
+          (isCancelled ? { state: 'cancelled' } : this.#ended(handle)) as Promise<JobEnd>,
+        cancel: async () => {
+          const answer = await cancel(this.#server, request)
+          assert.equal(answer.body['state'], 'cancelled')
+          isCancelled = true
+        },
+        rows: () => this.#rows(handle),
+      })
+    }
+    return started
+  }
+
+  async #ended(handle: string): Promise<JobEnd> {
+    for (;;) {
+      const { status, body } = await fetchResult(this.#server, handle, 0, 'wait=0').reply
+      if (status === 200) return { state: 'succeeded', value: body['result'] }
+      if (status !== 202) return { state: 'failed', message: body.error!.message }
+    }
+  }
+
+  async #rows(handle: string): Promise<string[]> {
+    await using journal = await openJournal(this.#address, { readOnly: true })
+    const rows: string[] = []
+    for await (const row of journal.history(await runOf(journal, handle))) {
+      const text = attemptRow(row)
+      if (text !== undefined && 'node' in row && row.node === 'prepare') rows.push(text)
+    }
+    return rows
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    let isStopped = false
+    void this.#server.drain({ deadline: 0 }).then(() => (isStopped = true))
+    // It waits for sockets, which take real time, and for limits, which are virtual.
+    while (!isStopped) await this.clock.advance(100)
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+async function runOf(journal: Journal, handle: string): Promise<string> {
+  for (const { id } of await journal.runs()) {
+    const { options } = await journal.snapshot(id)
+    if (options['handle'] === handle) return id
+  }
+  throw new Error(`no run of ${handle} in the journal`)
+}
+
+attemptsConformance('server over HTTP', (options) => ServerDriver.open(options))
