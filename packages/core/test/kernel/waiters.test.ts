@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { HeddleError, isError } from '../../src/errors.ts'
+import { mostAtOnce } from '../../src/kernel/abort.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { WaiterList } from '../../src/kernel/waiters.ts'
 
@@ -232,8 +233,8 @@ test('100,000 callers wait on one signal with one listener and leave in linear t
   for (const waiter of list) if (every++ % 2 === 0) waiter.wake(every)
   assert.equal(list.size, 50_000)
   controller.abort()
-  assert.deepEqual([list.size, listeners(controller.signal)], [0, 0])
   const outcomes = await settled
+  assert.deepEqual([list.size, listeners(controller.signal)], [0, 0])
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 50_000)
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected') assert.ok(isError(outcome.reason, 'HDL_CANCELLED'))
@@ -244,4 +245,50 @@ test('weight and tag stay with the waiter', () => {
   const list = new WaiterList<number>(new VirtualClock())
   void list.wait('It', {}, 3, 'tag')
   assert.deepEqual([list.first?.weight, list.first?.tag, list.first?.what], [3, 'tag', 'It'])
+})
+
+/** Lets one slice of an abort run: they come in turns of the real loop. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('W3: an abort of very many ends their waits in slices, and comes first all the same', async () => {
+  const clock = new VirtualClock()
+  const list = new WaiterList<number>(clock)
+  const controller = new AbortController()
+  const { signal } = controller
+  const count = 5 * mostAtOnce
+  const codes: string[] = []
+  const waits = Array.from({ length: count }, () =>
+    list.wait('It', { signal, deadline: 10 }).catch((error: unknown) => {
+      codes.push((error as HeddleError).code)
+    }),
+  )
+  controller.abort()
+  assert.equal(list.size, count - mostAtOnce, 'one slice at once')
+  // Neither a value, nor a deadline, nor a close reaches a caller whose signal has aborted.
+  assert.equal(list.wakeFirst(1), false)
+  const second = new WaiterList<number>(clock)
+  const other = second.wait('It', { signal: new AbortController().signal })
+  await clock.advance(10)
+  await Promise.all(waits)
+  assert.deepEqual(new Set(codes), new Set(['HDL_CANCELLED']))
+  assert.equal(codes.length, count)
+  assert.deepEqual([list.size, listeners(signal), clock.pending], [0, 0, 0])
+  second.wakeFirst(1)
+  assert.equal(await other, 1)
+})
+
+test('an abort gives the loop a turn between its slices', async () => {
+  const list = new WaiterList<number>(new VirtualClock())
+  const controller = new AbortController()
+  const waits = Array.from({ length: 3 * mostAtOnce }, () =>
+    list.wait('It', { signal: controller.signal }).catch(() => undefined),
+  )
+  controller.abort()
+  const sizes = [list.size]
+  while (list.size > 0) {
+    await turn()
+    sizes.push(list.size)
+  }
+  await Promise.all(waits)
+  assert.deepEqual(sizes, [2 * mostAtOnce, mostAtOnce, 0])
 })
