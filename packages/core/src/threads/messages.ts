@@ -5,12 +5,15 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { ErrorWire } from './error-wire.ts'
+import type { LogLines, LogWords } from './log-flow.ts'
 import type { Ticket } from './slots.ts'
 
 /** Given to a thread when it starts. */
 export interface ThreadData {
   readonly port: MessagePort
   readonly words: Int32Array<SharedArrayBuffer>
+  /** How much of the lines of its jobs the loop has read. */
+  readonly logWords: LogWords
   readonly loadLimit: number
 }
 
@@ -33,8 +36,8 @@ export type ResultMessage = readonly [Ticket, Outcome, number, unknown]
 /** To the loop, besides results. */
 export type Notice =
   | { readonly type: 'ready' }
-  /** What a job said. */
-  | { readonly type: 'log'; readonly ticket: Ticket; readonly text: string }
+  /** Lines of `ctx.log()`, in order. */
+  | { readonly type: 'log'; readonly lines: LogLines }
   /** How far a job has come. */
   | {
       readonly type: 'progress'

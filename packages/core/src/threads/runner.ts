@@ -6,8 +6,8 @@
  *  R2  A job starts only after claim() succeeded: what the loop has taken back never runs here.
  *  R3  A result is posted when its job ends. Collecting results for 50 µs would give twice the
  *      calls per second, but a finished result would then wait behind a job that runs for seconds.
- *  R4  Between two jobs the thread is in its own event loop or about to be: it never blocks on
- *      shared memory, so what a job left behind (a write to stdout, a closing socket) goes on.
+ *  R4  Between two jobs the thread is in its own event loop or about to be: it does not block on
+ *      shared memory there, so what a job left behind (a write to stdout, a closing socket) continues.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { receiveMessageOnPort, type Transferable } from 'node:worker_threads'
@@ -17,6 +17,7 @@ import { ThreadContext, type ContextHost } from './context.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
 import { enterThread } from './inside.ts'
 import { Loader } from './loader.ts'
+import { LogWriter } from './log-flow.ts'
 import {
   outcome,
   taskFields,
@@ -51,14 +52,16 @@ export class Runner {
   #isWriting = false
   readonly #stdout = process.stdout
   readonly #stderr = process.stderr
+  readonly #log: LogWriter
   readonly #contextHost: ContextHost
 
   constructor(data: ThreadData, clock: Clock) {
     this.#port = data.port
+    this.#log = new LogWriter(data.logWords, clock, (lines) => this.#notify({ type: 'log', lines }))
     this.#contextHost = {
       words: data.words,
       readMail: () => this.#drain(),
-      log: (ticket, text) => this.#notify({ type: 'log', ticket, text }),
+      log: (ticket, text) => this.#log.write(ticket, String(text)),
       progress: (ticket, fraction, text) =>
         this.#notify({ type: 'progress', ticket, fraction, text }),
     }
@@ -180,6 +183,7 @@ export class Runner {
     if (!this.#isWriting && (this.#stdout.writableLength > 0 || this.#stderr.writableLength > 0)) {
       this.#watchOutput()
     }
+    this.#log.flush()
     const result: ResultMessage = [context.ticket, how, ran, value]
     try {
       this.#port.postMessage(result, transfer)
@@ -223,6 +227,7 @@ export class Runner {
    * something that an earlier job left behind, the job that runs now is innocent and may finish.
    */
   #onUncaught(error: unknown): void {
+    this.#log.flush()
     this.#notify({ type: 'fault', error: encodeError(error) })
     const origin = this.#inside.getStore()
     this.#isRetiring = true

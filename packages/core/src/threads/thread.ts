@@ -25,6 +25,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
 import { loadBudget, observeLoop, wholeThread, type JobRecord } from './job-records.ts'
+import { LogReader } from './log-flow.ts'
 import type { Notice, Outcome, ResultMessage, TaskBatch, ThreadData } from './messages.ts'
 import { Slots, slotCount, slotOf } from './slots.ts'
 import { carryStreams } from './streams.ts'
@@ -81,6 +82,7 @@ export class Thread {
   readonly #worker: Worker
   readonly #port: MessagePort
   readonly #slots = new Slots()
+  readonly #log: LogReader
   readonly #bySlot: (Task | undefined)[] = Array.from({ length: slotCount })
   readonly #knownJobs = new Set<number>()
   #outbox: Task[] = []
@@ -94,8 +96,14 @@ export class Thread {
     this.progressAt = host.clock.now()
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
+    this.#log = new LogReader(host.clock)
     const { loadLimit, resourceLimits } = options
-    const data: ThreadData = { port: port2, words: this.#slots.words, loadLimit }
+    const data: ThreadData = {
+      port: port2,
+      words: this.#slots.words,
+      logWords: this.#log.words,
+      loadLimit,
+    }
     this.#worker = new Worker(entry, {
       name: `heddle-${options.id}`,
       workerData: data,
@@ -360,11 +368,12 @@ export class Thread {
       case 'ready':
         if (this.state === 'starting') this.state = 'ready'
         break
-      case 'log': {
-        const task = this.#bySlot[slotOf(notice.ticket)]
-        if (task?.ticket === notice.ticket) task.say(notice.text)
+      case 'log':
+        this.#log.read(notice.lines, (ticket, text) => {
+          const task = this.#bySlot[slotOf(ticket)]
+          if (task?.ticket === ticket) task.say(text)
+        })
         break
-      }
       case 'progress': {
         const task = this.#bySlot[slotOf(notice.ticket)]
         if (task?.ticket === notice.ticket) task.reportProgress(notice.fraction, notice.text)
