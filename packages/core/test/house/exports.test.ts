@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { codeOf, exportsOf, read, root, tiers, type Tier } from './tree.ts'
+import { codeOf, exportsOf, files, read, root, tiers, type Tier } from './tree.ts'
 
 const load: Record<Tier, () => Promise<object>> = {
   index: () => import('@heddle/core'),
@@ -54,4 +54,38 @@ test('package.json has an entry for each tier, with the source first', () => {
     assert.ok(existsSync(path.join(root, 'packages/core/src', `${tier}.ts`)))
   }
   assert.equal(Object.keys(exports).length, tiers.length + 1, 'the tiers and package.json')
+})
+
+/** Types that users name when they write a part of their own: `cacheTierCases` takes such a tier. */
+const implemented = new Set([
+  'CacheTier',
+  'CacheTransaction',
+  'TierEntry',
+  'TierMeta',
+  'TierStats',
+  'TierWrite',
+])
+
+test('every name in lowlevel has a user outside of core, or an example', () => {
+  const users = files(
+    'packages/{analyze,cli,release,server}/{src,test}/**/*.ts',
+    'bench/**/*.ts',
+    'chaos/**/*.ts',
+    'examples/**/*.ts',
+    'scripts/*.ts',
+    'docs/**/*.md',
+    'README.md',
+  )
+    .map(read)
+    .filter((text) => text.includes('@heddle/core/lowlevel'))
+  const examples = files('packages/core/src/**/*.ts').flatMap((file) =>
+    [...read(file).matchAll(/@example((?:(?!\*\/)[^])*)/g)].map(([, text]) => text!),
+  )
+  const unused = exportsOf('lowlevel')
+    .map(({ name }) => name)
+    .filter((name) => {
+      const word = new RegExp(`\\b${name}\\b`)
+      return !implemented.has(name) && ![...users, ...examples].some((text) => word.test(text))
+    })
+  assert.deepEqual(unused, [])
 })

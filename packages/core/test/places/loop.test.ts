@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Graph, job, run } from '@heddle/core'
-import { LoopWatch, currentBlame } from '@heddle/core/lowlevel'
+import { LoopWatch } from '@heddle/core/lowlevel'
+import { currentBlame } from '../../src/watch/blame.ts'
 
 test('while a watch is running, what a loop job does carries its name', async () => {
   await using watch = new LoopWatch()
