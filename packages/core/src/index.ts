@@ -12,6 +12,7 @@ export {
   type JobFunction,
   type JobOptions,
   type Needs,
+  type NeedsOf,
   type PlaceName,
 } from './graph/job.ts'
 export {

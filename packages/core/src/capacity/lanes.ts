@@ -45,8 +45,8 @@ import { Claim, View, type ViewHost } from './view.ts'
 /** Which permits of the process a place takes: other ones than the process's own for a pool of one's own. */
 export interface PlacePermits {
   readonly place: PlaceName
-  /** Undefined: those of the capacity, if it has a limit. */
-  readonly shared?: SharedResource | undefined
+  /** `none`: it is not limited by the process. Undefined: those of the capacity, if it has a limit. */
+  readonly shared?: SharedResource | 'none' | undefined
   /** Which part of a permit of `shared` one attempt takes now, in its units. One permit when absent. */
   readonly share?: (() => number) | undefined
   /** Tells shares apart: lanes are shared by attempts of equal ones. */
@@ -544,7 +544,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     const place = at?.place ?? 'loop'
     const wanted = Object.entries(needs ?? {})
     if (wanted.length > 1) wanted.sort(([a], [b]) => (a < b ? -1 : 1))
-    let key = `${priority} ${place} ${at?.shared?.id ?? ''} ${at?.shareKey ?? ''}`
+    let key = `${priority} ${place} ${idOf(at?.shared)} ${at?.shareKey ?? ''}`
     for (const [name, value] of wanted) key += `\n${JSON.stringify(name)} ${JSON.stringify(value)}`
     const known = this.#lanes.get(key)
     if (known !== undefined) return known
@@ -578,7 +578,8 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
       }
     }
     total += own
-    const shared = at?.shared ?? this.#capacity.place(place)
+    const given = at?.shared ?? this.#capacity.place(place)
+    const shared = given === 'none' ? undefined : given
     const gate = own === 0 ? this.#gate('', undefined) : this.#gate(place, shared)
     const share = own === 0 ? undefined : at?.share
     const claims = [new Claim(gate, own, share), ...beyond]
@@ -706,6 +707,10 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
 
 function isPlace(name: string): name is PlaceName {
   return (placeNames as readonly string[]).includes(name)
+}
+
+function idOf(shared: PlacePermits['shared']): string | number {
+  return shared instanceof SharedResource ? shared.id : (shared ?? '')
 }
 
 function hasReserved(meter: unknown): boolean {

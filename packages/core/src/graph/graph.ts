@@ -1,7 +1,7 @@
 import { HeddleError } from '../errors.ts'
 import { checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { suggest } from '../kernel/suggest.ts'
-import type { Job, Needs } from './job.ts'
+import type { Job, NeedsOf } from './job.ts'
 
 declare const output: unique symbol
 
@@ -20,12 +20,12 @@ export type ReadResult<A extends readonly unknown[]> = <R extends Extract<A[numb
   node: R,
 ) => OutputOf<R>
 
-export interface NodeOptions<A extends readonly (NodeRef | string)[]> {
+export interface NodeOptions<A extends readonly (NodeRef | string)[], I = unknown> {
   /** Nodes that must succeed first: references, or names of nodes that are in the graph already. */
   readonly after?: A
   readonly retries?: number
   readonly timeout?: number
-  readonly needs?: Needs
+  readonly needs?: NeedsOf<I>
   /** 0 is first, 9 is last. */
   readonly priority?: number
 }
@@ -55,8 +55,8 @@ export type InputOf<I, A extends readonly unknown[]> = I | ((of: ReadResult<A>) 
 
 /** The options of a node; `input` may be left out only where the job takes none. */
 type AddArguments<I, A extends readonly (NodeRef | string)[]> = undefined extends I
-  ? [options?: NodeOptions<A> & { readonly input?: InputOf<I, A> }]
-  : [options: NodeOptions<A> & { readonly input: InputOf<I, A> }]
+  ? [options?: NodeOptions<A, I> & { readonly input?: InputOf<I, A> }]
+  : [options: NodeOptions<A, I> & { readonly input: InputOf<I, A> }]
 
 /** A node as the runner sees it. */
 export interface GraphNode {
@@ -102,7 +102,7 @@ export class Graph {
       job: job as Job,
       after: after.map((dependency) => this.#resolve(name, dependency)),
       input,
-      options: rest,
+      options: rest as NodeOptions<readonly []>,
     }
     this.#nodes.set(name, node)
     return { name }

@@ -32,7 +32,7 @@ export interface JobContext {
 
 export type JobFunction<I, O> = (input: I, context: JobContext) => O | Promise<O>
 
-export interface JobOptions {
+export interface JobOptions<I = unknown> {
   /** Unique in its module. */
   readonly name: string
   /** `loop` when absent. */
@@ -43,8 +43,8 @@ export interface JobOptions {
   readonly retries?: number
   /** Milliseconds an attempt may take. The run's own value when absent. */
   readonly timeout?: number
-  /** Permits it takes while it runs, by resource. One `slot` when absent, see {@link Needs}. */
-  readonly needs?: Needs
+  /** What it takes while it runs besides one permit of its place: see {@link Needs}. */
+  readonly needs?: NeedsOf<I>
   /** 0 is first, 9 is last. */
   readonly priority?: number
 }
@@ -59,11 +59,21 @@ const optionNames = {
   priority: 1,
 } satisfies OptionNames<JobOptions>
 
-/** Permits by resource name. `{}` takes none: for waiting that should cost no slot. */
+/**
+ * What an attempt takes besides one permit of its place, by name: a number of permits, or of starts of a rate
+ * (`{ db: 1, api: 1 }`), or a key where the limit is one for each key (`{ tenant: 'acme' }`). Its own place among
+ * them says how many permits of that it takes: `{ loop: 0 }` for a job that only waits.
+ */
 export type Needs = Readonly<Record<string, number | string>>
 
+/**
+ * The same, or a function that says it from the input. The input is made for the function and dropped again, so
+ * that what waits holds none; it is made once more for the attempt.
+ */
+export type NeedsOf<I> = Needs | ((input: I) => Needs)
+
 /** A named, typed unit of work. Made by {@link job}. */
-export interface Job<I = unknown, O = unknown> extends JobOptions {
+export interface Job<I = unknown, O = unknown> extends JobOptions<I> {
   readonly place: PlaceName
   readonly run: JobFunction<I, O>
 }
@@ -94,7 +104,7 @@ const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefi
  * @example
  * const square = job({ name: 'square' }, (n: number) => n * n)
  */
-export function job<I, O>(options: JobOptions, run: JobFunction<I, O>): Job<I, O> {
+export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O>): Job<I, O> {
   checkOptions(options, optionNames)
   checkName('name', options.name)
   checkFunction('run', run)

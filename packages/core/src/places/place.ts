@@ -1,3 +1,4 @@
+import type { PlacePermits } from '../capacity/lanes.ts'
 import type { Job, JobContext } from '../graph/job.ts'
 
 /** What a place is given for one attempt of a node. */
@@ -14,4 +15,6 @@ export interface PlaceContext extends JobContext {
  */
 export interface Place {
   run(job: Job, input: unknown, context: PlaceContext): unknown
+  /** Which permits of the process an attempt of this job takes. None when absent. */
+  permitsOf?(job: Job): PlacePermits
 }

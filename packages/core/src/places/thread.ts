@@ -1,3 +1,5 @@
+import { processCapacity } from '../capacity/capacity.ts'
+import type { PlacePermits } from '../capacity/lanes.ts'
 import type { Job } from '../graph/job.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import type { Place, PlaceContext } from './place.ts'
@@ -10,11 +12,27 @@ let places = 0
  */
 export function threadPlace(pool: ThreadPool): Place {
   const id = ++places
+  const permits = new WeakMap<Job, PlacePermits>()
   return {
+    permitsOf: (job) => {
+      let found = permits.get(job)
+      if (found === undefined) permits.set(job, (found = permitsIn(pool, job)))
+      return found
+    },
     run: (job, input, context) =>
       pool.hasRoom
         ? runIn(pool, job, input, context, `${id} ${context.name}`)
         : runLater(pool, job, input, context, `${id} ${context.name}`),
+  }
+}
+
+/** A thread, or the part of one that a job takes which is known to be short. */
+function permitsIn(pool: ThreadPool, { module = '', name }: Job): PlacePermits {
+  return {
+    place: 'thread',
+    shared: pool.permits,
+    share: () => pool.shareOf(module, name),
+    shareKey: `${module} ${name}`,
   }
 }
 
@@ -36,7 +54,7 @@ function runIn(
   )
 }
 
-/** A run may have more slots than the pool has room: its jobs wait instead of being refused. */
+/** Others may use the pool without permits: then a job waits instead of being refused. */
 async function runLater(
   pool: ThreadPool,
   job: Job,
@@ -56,6 +74,6 @@ let shared: ThreadPool | undefined
  * thread only when there is work, and idle threads do not keep the process alive.
  */
 export function sharedThreadPlace(): Place {
-  shared ??= new ThreadPool()
+  shared ??= new ThreadPool({ capacity: processCapacity() })
   return threadPlace(shared)
 }

@@ -171,9 +171,9 @@ async function checkLimits(
 ): Promise<void> {
   const trial = new Scheduler(limits)
   const slices = new Slices(clock)
-  for (const { node } of nodes.values()) {
+  for (const { node, place } of nodes.values()) {
     const own = limitsOf(node)
-    if (own !== undefined) addNode(trial, node.name, own)
+    if (own !== undefined) addNode(trial, node.name, { ...own, ...placement(place, node) })
     if (slices.due) await slices.next()
   }
 }
@@ -185,14 +185,14 @@ async function addNodes(
   clock: Clock,
 ): Promise<void> {
   const slices = new Slices(clock)
-  for (const { node } of nodes.values()) {
+  for (const { node, place } of nodes.values()) {
     const { name, after } = node
     const limits = limitsOf(node)
     const isDone = session?.finished.has(name) === true
-    if (limits === undefined && !isDone) addNode(scheduler, name, { after })
+    if (limits === undefined && !isDone && place === loopPlace) addNode(scheduler, name, { after })
     else {
       const done = isDone ? { done: true, value: session.finished.get(name) } : undefined
-      addNode(scheduler, name, { ...limits, ...done, after })
+      addNode(scheduler, name, { ...limits, ...placement(place, node), ...done, after })
     }
     if (slices.due) await slices.next()
   }
@@ -267,10 +267,26 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 type Limits = Pick<GraphNode['options'], 'retries' | 'timeout' | 'needs' | 'priority'>
 
+/** Which permits of the process a node takes. */
+function placement(place: Place, { job }: GraphNode): Pick<AddOptions, 'place'> {
+  if (place === loopPlace) return {}
+  return { place: place.permitsOf?.(job) ?? { place: job.place, shared: 'none' } }
+}
+
 /** A node's own limits go over those of its job, and those over the run's. Most nodes have none. */
-function limitsOf({ job, options }: GraphNode): Limits | undefined {
+function limitsOf(node: GraphNode): Omit<AddOptions, 'after'> | undefined {
+  const { job, options } = node
   if (!hasLimits(job) && !hasLimits(options)) return undefined
-  return { ...whatIsSet(job), ...whatIsSet(options) }
+  const { needs, ...limits } = { ...whatIsSet(job), ...whatIsSet(options) }
+  if (typeof needs !== 'function') return needs === undefined ? limits : { ...limits, needs }
+  return {
+    ...limits,
+    // The input is made here for the function alone, and again for the attempt: what waits holds none.
+    needs: (resultOf) => {
+      const input = makeInput(node, resultOf)
+      return isThenable(input) ? input.then((made) => needs(made)) : needs(input)
+    },
+  }
 }
 
 function hasLimits({ retries, timeout, needs, priority }: Limits): boolean {
@@ -297,9 +313,13 @@ function plainLimits(
 }
 
 function execute({ node, place }: PlacedNode, context: NodeContext & RunnerContext): unknown {
-  const { input } = node
-  if (typeof input !== 'function') return place.run(node.job, input, context)
-  const made: unknown = input((dependency: NodeRef) => context.resultOf(dependency.name))
-  if (!(made instanceof Promise)) return place.run(node.job, made, context)
-  return made.then((value: unknown) => place.run(node.job, value, context))
+  if (typeof node.input !== 'function') return place.run(node.job, node.input, context)
+  const input = makeInput(node, context.resultOf)
+  if (!(input instanceof Promise)) return place.run(node.job, input, context)
+  return input.then((value: unknown) => place.run(node.job, value, context))
+}
+
+function makeInput({ input }: GraphNode, resultOf: (name: string) => unknown): unknown {
+  if (typeof input !== 'function') return input
+  return input((dependency: NodeRef) => resultOf(dependency.name)) as unknown
 }

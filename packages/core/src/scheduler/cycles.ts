@@ -15,6 +15,8 @@ export interface Cycle {
  *
  * Nodes that do not depend on a cycle are peeled off from the front, then those on which no cycle
  * depends from the back. What is left is cycles.
+ *
+ * On the way nodes get the depth that was not known when they were added: they named what came later.
  */
 export async function findCycle(graph: Dependencies, slices: Slices): Promise<Cycle | undefined> {
   const left = new Set<Node>()
@@ -34,6 +36,9 @@ export async function findCycle(graph: Dependencies, slices: Slices): Promise<Cy
     (node) => graph.of(node),
     (node) => dependents.get(node) ?? [],
     slices,
+    (dependency, node) => {
+      if (node.depth <= dependency.depth) node.depth = dependency.depth + 1
+    },
   )
   if (left.size === 0) return undefined
   await peel(
@@ -51,6 +56,7 @@ async function peel(
   incoming: (node: Node) => readonly Node[],
   outgoing: (node: Node) => readonly Node[],
   slices: Slices,
+  onEdge: (from: Node, to: Node) => void = () => undefined,
 ): Promise<void> {
   const counts = new Map<Node, number>()
   const free: Node[] = []
@@ -68,6 +74,7 @@ async function peel(
     for (const other of outgoing(node)) {
       const count = counts.get(other)
       if (count === undefined) continue
+      onEdge(node, other)
       counts.set(other, count - 1)
       if (count === 1) free.push(other)
       if (slices.due) await slices.next()

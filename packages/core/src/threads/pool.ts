@@ -36,6 +36,8 @@
  */
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits, Transferable } from 'node:worker_threads'
+import { threadUnit, type Capacity } from '../capacity/capacity.ts'
+import { SharedResource } from '../capacity/shared-resource.ts'
 import { HeddleError, reasonError } from '../errors.ts'
 import {
   checkCount,
@@ -48,11 +50,12 @@ import type { Clock } from '../kernel/clock.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
+import { Permits } from '../kernel/permits.ts'
 import { afterReactions, loopTurns } from '../kernel/turn.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { clause, decodeError, type ErrorWire } from './error-wire.ts'
 import { parkedInThread } from './inside.ts'
-import { JobRecords, loadBudget, loadOf, observeRun } from './job-records.ts'
+import { JobRecords, loadBudget, loadOf, observeRun, type JobRecord } from './job-records.ts'
 import { outcome, type Outcome } from './messages.ts'
 import { Quarantine } from './quarantine.ts'
 import { slotCount } from './slots.ts'
@@ -93,6 +96,8 @@ export interface ThreadRunOptions {
 export interface ThreadPoolOptions {
   /** Threads at most, each started when it is needed. As many as the machine runs at a time when absent. */
   readonly threads?: number | undefined
+  /** Instead of `threads`: as many as this capacity has for threads, reserved ones included. */
+  readonly capacity?: Capacity | undefined
   /** Tasks that wait for a thread, at most; 1024 when absent. */
   readonly maxQueue?: number | undefined
   /** Milliseconds a job has to stop after its signal aborted, before its thread is ended; 1000 when absent. */
@@ -170,6 +175,7 @@ const newest = 0.05
 
 const optionNames = {
   threads: 1,
+  capacity: 1,
   maxQueue: 1,
   grace: 1,
   crashLimit: 1,
@@ -190,6 +196,8 @@ const optionNames = {
  * await pool.run({ module, job: 'square', input: 3 }) // => 9
  */
 export class ThreadPool implements AsyncDisposable {
+  /** What its jobs take; undefined when they take those of the capacity it was made with. */
+  readonly permits: SharedResource | undefined
   readonly #limit: number
   readonly #maxQueue: number
   readonly #grace: number
@@ -227,7 +235,19 @@ export class ThreadPool implements AsyncDisposable {
   constructor(options: ThreadPoolOptions = {}) {
     checkOptions(options, optionNames)
     const { clock } = options.kernel ?? systemKernel
-    this.#limit = checkCount('threads', options.threads ?? availableParallelism())
+    const threads = options.capacity?.permitsOf('thread') ?? Infinity
+    this.#limit = checkCount(
+      'threads',
+      options.threads ?? (threads < Infinity ? threads : availableParallelism()),
+    )
+    if (options.capacity === undefined) {
+      const permits = new Permits(this.#limit * threadUnit)
+      this.permits = new SharedResource('thread', permits, {
+        clock,
+        aging: 30_000,
+        unit: threadUnit,
+      })
+    }
     this.#maxQueue = checkCount('maxQueue', options.maxQueue ?? 1024, 0)
     this.#grace = checkDuration('grace', options.grace ?? 1000)
     this.#loadLimit = checkDuration('loadLimit', options.loadLimit ?? 5000)
@@ -331,6 +351,15 @@ export class ThreadPool implements AsyncDisposable {
     })
   }
 
+  /**
+   * Which part of a thread a job of this name takes now, in parts of `threadUnit`. Jobs that are known to be short
+   * share a thread, so that it finds its next job without a round trip over the loop; all others have it for
+   * themselves.
+   */
+  shareOf(module: string, job: string): number {
+    return Math.ceil(threadUnit / windowOf(this.#records.get(module, job)))
+  }
+
   /** Whether run() would be accepted now: the signal to slow down when it is false. */
   get hasRoom(): boolean {
     return this.#closing === undefined && this.#unsettled < this.#limit + this.#maxQueue
@@ -395,7 +424,7 @@ export class ThreadPool implements AsyncDisposable {
         job: record.name,
         runs: record.runs,
         meanRunTime: record.meanRun,
-        window: Math.max(1, Math.min(slotCount, Math.floor(loadBudget / loadOf(record)))),
+        window: windowOf(record),
       })),
     }
   }
@@ -801,6 +830,11 @@ export class ThreadPool implements AsyncDisposable {
     if (this.#runs === 0) return unmeasuredRetryAfter
     return Math.max(1, Math.ceil((this.#unsettled * this.#meanRun) / this.#limit))
   }
+}
+
+/** Tasks of a job that are sent to one thread at a time. */
+function windowOf(record: JobRecord): number {
+  return Math.max(1, Math.min(slotCount, Math.floor(loadBudget / loadOf(record))))
 }
 
 function closed(): HeddleError {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { Capacity } from '../../src/capacity/capacity.ts'
 import { Bench } from './kit.ts'
 
 test('explain names the exact blocker at every stage', async () => {
@@ -87,4 +88,53 @@ test('explain counts what is before a node, over all priorities', async () => {
 test('explain names a dependency once that was given twice', () => {
   const b = new Bench().add({ a: [], b: ['a', 'a'] })
   assert.equal(b.scheduler.explain('b').text, 'waits for "a" (ready)')
+})
+
+test('explain says when the next start of a rate is, and who holds the permits of a key', async () => {
+  const b = new Bench({
+    concurrency: 9,
+    resources: { api: { limit: 1, per: 100 }, tenant: { each: 2 } },
+  })
+  for (const name of ['call 1', 'call 2']) b.scheduler.add(name, { needs: { api: 1 } })
+  for (const name of ['x', 'y', 'z']) b.scheduler.add(name, { needs: { tenant: 'acme' } })
+  const run = b.scheduler.run(b.work)
+  await b.clock.settle()
+  await b.clock.advance(60)
+  assert.deepEqual(b.scheduler.explain('call 2'), {
+    name: 'call 2',
+    state: 'ready',
+    why: 'rate',
+    resource: 'api',
+    ms: 40,
+    text: 'rate api: next in 40 ms',
+  })
+  assert.deepEqual(b.scheduler.explain('z'), {
+    name: 'z',
+    state: 'ready',
+    why: 'permits',
+    resource: 'tenant',
+    key: 'acme',
+    capacity: 2,
+    used: 2,
+    holders: ['x', 'y'],
+    text: 'tenant acme: 2 of 2 in use by "x", "y"',
+  })
+  await b.clock.advance(40)
+  assert.equal(b.scheduler.stateOf('call 2'), 'running')
+  for (const name of ['call 1', 'call 2', 'x', 'y', 'z']) await b.finish(name)
+  assert.equal((await run).ok, true)
+  assert.equal(b.clock.pending, 0)
+})
+
+test('explain names other runs that hold what the process has', async () => {
+  const capacity = new Capacity({ loop: 1 })
+  const [one, two] = [new Bench({ capacity }), new Bench({ capacity })]
+  one.add({ a: [] })
+  two.add({ b: [] })
+  const runs = [one.scheduler.run(one.work), two.scheduler.run(two.work)]
+  await one.clock.settle()
+  assert.equal(two.scheduler.explain('b').text, 'loop: 1 of 1 in use by other runs')
+  await one.finish('a')
+  await two.finish('b')
+  await Promise.all(runs)
 })

@@ -136,7 +136,7 @@ export class WorkRunner {
       const task = this.#options.prepare.submit(
         (context) => this.#runAtPlace(job, submitted.input, context),
         {
-          ...this.#stageOptions(job, work, handle),
+          ...this.#stageOptions(job, submitted.input, work, handle),
           reservation: seat,
           // Whether somebody was promised it shows when the time is over.
           queueTimeout: Infinity,
@@ -253,8 +253,14 @@ export class WorkRunner {
     }
   }
 
-  #stageOptions(job: Job, { priority, signal }: Work, name: string): SubmitOptions {
-    const { needs, retries } = job
+  #stageOptions(
+    job: Job,
+    input: unknown,
+    { priority, signal }: Work,
+    name: string,
+  ): SubmitOptions {
+    const { retries } = job
+    const needs = typeof job.needs === 'function' ? job.needs(input) : job.needs
     return { name, priority, signal, needs, retries, wrapFailure: jobFailure }
   }
 
@@ -323,7 +329,7 @@ export class WorkRunner {
       if (stored !== undefined) return this.#tell(work, index, stored.value)
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
       const task = items.submit((context) => this.#runAtPlace(job, input, context), {
-        ...this.#stageOptions(job, work, name),
+        ...this.#stageOptions(job, input, work, name),
         reservation: held,
         timeout: work.served.limits.item ?? job.timeout,
         onReport: (report) => this.#onItemReport(work, name, index, report),

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { IndexedHeap } from '../../src/kernel/heap.ts'
+import { FakeRun, newCapacity } from './kit.ts'
+
+/** How often heaps were asked to restore their order while `act` ran: what a start costs besides constants. */
+function heapMoves(act: () => void): number {
+  // oxlint-disable-next-line typescript/unbound-method -- they are called with the heap as `this`
+  const { push, remove, update } = IndexedHeap.prototype
+  let moves = 0
+  const counted = <F extends (this: never, ...args: never[]) => unknown>(original: F): F =>
+    function (this: never, ...args: never[]) {
+      moves++
+      return original.apply(this, args)
+    } as F
+  Object.assign(IndexedHeap.prototype, {
+    push: counted(push),
+    remove: counted(remove),
+    update: counted(update),
+  })
+  try {
+    act()
+  } finally {
+    Object.assign(IndexedHeap.prototype, { push, remove, update })
+  }
+  return moves
+}
+
+/** Two entries for each key, one at a time for each, so many at once: the moves of one start. */
+function movesOfAStart(keys: number, options: { readonly db?: number } = {}): number {
+  const { clock, capacity } = newCapacity()
+  const resources = { tenant: { each: 1 }, ...(options.db !== undefined && { db: options.db }) }
+  const run = new FakeRun(capacity, clock, { concurrency: 8, resources })
+  const needs = options.db === undefined ? {} : { db: 1 }
+  for (let round = 0; round < 2; round++) {
+    for (let key = 0; key < keys; key++) {
+      run.add(`${round} ${key}`, { needs: { ...needs, tenant: `t${key}` } })
+    }
+  }
+  run.pump()
+  // Each lane that lacks `db` is parked once, a thousand at a time: that belongs to its enqueue().
+  for (let i = 0; i < 50; i++) {
+    run.end()
+    run.pump()
+  }
+  const starts = 500
+  const moves = heapMoves(() => {
+    for (let i = 0; i < starts; i++) {
+      run.end()
+      run.pump()
+    }
+  })
+  return moves / starts
+}
+
+test('K5 the cost of a start does not grow with the number of keys', () => {
+  const few = movesOfAStart(1_000)
+  const many = movesOfAStart(20_000)
+  assert.ok(many <= few + 1, `${few} and ${many} moves`)
+})
+
+test('K5 nor where all keys want one more scarce thing', () => {
+  const few = movesOfAStart(1_000, { db: 4 })
+  const many = movesOfAStart(20_000, { db: 4 })
+  assert.ok(many <= few + 1, `${few} and ${many} moves`)
+})
