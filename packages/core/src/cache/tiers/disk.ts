@@ -14,22 +14,17 @@
  * cheaper. Bytes that were read are given to the loop.
  */
 import { hash } from 'node:crypto'
-import { Worker } from 'node:worker_threads'
-import { HeddleError, describe } from '../../errors.ts'
+import { HeddleError } from '../../errors.ts'
 import { checkCount, checkName, checkOptions, type OptionNames } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { formatVersion } from '../../codec/tags.ts'
-import { giveAway } from '../../sqlite/own-bytes.ts'
+import { HostLink } from '../../sqlite/host-link.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../tier.ts'
 import {
   maxRowBytes,
-  windowBytes,
-  type AnswerValue,
-  type DiskAnswer,
-  type DiskAnswers,
-  type DiskBatch,
-  type DiskRequest,
+  type DiskChange,
+  type DiskQuestion,
   type DiskThreadData,
   type WireMeta,
 } from './disk/messages.ts'
@@ -57,14 +52,6 @@ const threadFile = new URL(
   import.meta.url,
 )
 
-/** A large value on its way. */
-interface Window {
-  /** Bytes sent that the thread has not written yet. */
-  open: number
-  /** Called when it has written some. */
-  goOn: (() => void) | undefined
-}
-
 const optionNames = {
   directory: 1,
   namespace: 1,
@@ -76,13 +63,8 @@ const optionNames = {
 class DiskTier implements CacheTier {
   readonly #clock: Clock
   readonly #data: DiskThreadData
-  readonly #pending = new Map<number, PromiseWithResolvers<AnswerValue>>()
-  readonly #windows = new Map<number, Window>()
-  #worker: Worker | undefined
+  #link: HostLink | undefined
   #state: 'new' | 'open' | 'closed' = 'new'
-  #lastId = 0
-  #outbox: DiskRequest[] = []
-  #transfer: ArrayBuffer[] = []
   #stats: TierStats
 
   constructor(options: DiskTierOptions) {
@@ -106,28 +88,33 @@ class DiskTier implements CacheTier {
   }
 
   async read(key: string): Promise<TierEntry | undefined> {
-    return (await this.#ask({ id: this.#id(), type: 'read', key })) as TierEntry | undefined
+    return (await this.#usable().ask(question('read', key))) as TierEntry | undefined
   }
 
   async peek(key: string): Promise<TierMeta | undefined> {
-    return (await this.#ask({ id: this.#id(), type: 'peek', key })) as TierMeta | undefined
+    return (await this.#usable().ask(question('peek', key))) as TierMeta | undefined
   }
 
   async write(key: string, entry: TierWrite): Promise<boolean> {
     const { version, createdAt, ttl, parent, body } = entry
     const meta: WireMeta = { key, version, createdAt, ttl, parent }
-    if (!(body instanceof Uint8Array)) return this.#stream(meta, body)
+    if (!(body instanceof Uint8Array)) {
+      return (await this.#usable().stream(meta, this.#checked(key, body))) as boolean
+    }
     this.#checkSize(key, body.length)
-    if (body.length > maxRowBytes) return this.#stream(meta, [body])
-    return (await this.#ask({ id: this.#id(), type: 'write', meta, body }, body)) as boolean
+    if (body.length > maxRowBytes) return (await this.#usable().stream(meta, [body])) as boolean
+    const change: DiskChange = { type: 'write', meta, body }
+    return (await this.#usable().change(change, body)) as boolean
   }
 
   async delete(key: string, version: number): Promise<boolean> {
-    return (await this.#ask({ id: this.#id(), type: 'delete', key, version })) as boolean
+    const change: DiskChange = { type: 'delete', key, version }
+    return (await this.#usable().change(change)) as boolean
   }
 
   async clear(): Promise<void> {
-    await this.#ask({ id: this.#id(), type: 'clear' })
+    const change: DiskChange = { type: 'clear' }
+    await this.#usable().change(change)
   }
 
   stats(): TierStats {
@@ -136,42 +123,21 @@ class DiskTier implements CacheTier {
 
   async close(): Promise<void> {
     this.#state = 'closed'
-    if (this.#worker === undefined) return
-    await this.#ask({ id: this.#id(), type: 'close' })
-    await this.#worker.terminate()
+    const link = this.#link
+    this.#link = undefined
+    await link?.stop()
   }
 
-  async #stream(
-    meta: WireMeta,
-    pieces: AsyncIterable<Uint8Array<ArrayBuffer>> | readonly Uint8Array<ArrayBuffer>[],
-  ): Promise<boolean> {
-    const id = this.#id()
-    const window: Window = { open: 0, goOn: undefined }
-    const outcome = this.#ask({ id, type: 'begin', meta })
-    // Heard at the end; until then a failure only stops the sending.
-    outcome.catch(() => window.goOn?.())
-    this.#windows.set(id, window)
+  async *#checked(
+    key: string,
+    pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
+  ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     let bytes = 0
-    try {
-      for await (const piece of pieces) {
-        bytes += piece.length
-        this.#checkSize(meta.key, bytes)
-        if (!this.#pending.has(id)) break
-        window.open += piece.length
-        this.#send({ id, type: 'piece', bytes: piece }, piece)
-        while (window.open >= windowBytes && this.#pending.has(id)) {
-          await new Promise<void>((goOn) => (window.goOn = goOn))
-        }
-      }
-    } catch (error) {
-      if (this.#pending.has(id)) this.#send({ id, type: 'abort' })
-      await outcome
-      throw error
-    } finally {
-      this.#windows.delete(id)
+    for await (const piece of pieces) {
+      bytes += piece.length
+      this.#checkSize(key, bytes)
+      yield piece
     }
-    if (this.#pending.has(id)) this.#send({ id, type: 'end' })
-    return (await outcome) as boolean
   }
 
   #checkSize(key: string, bytes: number): void {
@@ -180,97 +146,42 @@ class DiskTier implements CacheTier {
     if (size > limit) throw new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes: size, limit })
   }
 
-  #id(): number {
-    return ++this.#lastId
-  }
-
-  #ask(request: DiskRequest, bytes?: Uint8Array<ArrayBuffer>): Promise<AnswerValue> {
-    if (this.#worker === undefined) {
-      if (this.#state !== 'open') {
-        return Promise.reject(new HeddleError('HDL_CLOSED', { what: 'The disk tier' }))
-      }
-      // The thread has ended; what was acknowledged is on disk, so a new one can go on. When it
-      // cannot, the request fails with it.
-      this.#start().catch(() => undefined)
-    }
-    const answer = Promise.withResolvers<AnswerValue>()
-    this.#pending.set(request.id, answer)
-    // Only an operation under way keeps the process alive.
-    if (this.#pending.size === 1) this.#worker?.ref()
-    this.#send(request, bytes)
-    return answer.promise
-  }
-
-  #send(request: DiskRequest, bytes?: Uint8Array<ArrayBuffer>): void {
-    this.#outbox.push(request)
-    if (bytes !== undefined) giveAway(bytes, this.#transfer)
-    if (this.#outbox.length === 1) void Promise.resolve().then(() => this.#flush())
-  }
-
-  /** What was asked for in one tick travels together. */
-  #flush(): void {
-    const batch: DiskBatch = { now: this.#clock.wallTime(), requests: this.#outbox }
-    const transfer = this.#transfer
-    this.#outbox = []
-    this.#transfer = []
-    this.#worker?.postMessage(batch, transfer)
+  #usable(): HostLink {
+    if (this.#state !== 'open') throw new HeddleError('HDL_CLOSED', { what: 'The disk tier' })
+    // The thread has ended; what was acknowledged is on disk, so a new one can continue. When it cannot,
+    // the request fails with it.
+    if (this.#link === undefined) this.#start().catch(() => undefined)
+    return this.#link!
   }
 
   async #start(): Promise<number> {
-    const worker = new Worker(threadFile, {
+    const link = new HostLink({
+      entry: threadFile,
       name: 'heddle-cache',
-      workerData: this.#data,
-      // Without the program's own preloads, which may be large and may have effects.
-      execArgv: [],
+      data: this.#data,
+      store: this.#data.directory,
+      what: 'The disk tier',
+      clock: this.#clock,
+      onReport: (stats) => (this.#stats = stats as TierStats),
+      onEnd: () => this.#forget(link),
     })
-    this.#worker = worker
-    worker.on('message', (message: DiskAnswers) => this.#accept(message))
-    worker.on('error', (error) => this.#broken(worker, describe(error)))
-    worker.on('exit', (code) => this.#broken(worker, `its thread ended with code ${code}`))
+    this.#link = link
     try {
-      return (await this.#ask({ id: this.#id(), type: 'open' })) as number
+      return (await link.open()) as number
     } catch (error) {
-      this.#broken(worker, describe(error), error)
-      await worker.terminate()
+      this.#forget(link)
+      await link.kill()
       throw error
     }
   }
 
-  #accept({ answers, stats }: DiskAnswers): void {
-    this.#stats = stats ?? this.#stats
-    for (const answer of answers) {
-      if ('credit' in answer) this.#credit(answer.id, answer.credit)
-      else this.#settle(answer)
-    }
-    if (this.#pending.size === 0) this.#worker?.unref()
+  #forget(link: HostLink): void {
+    if (this.#link === link) this.#link = undefined
   }
+}
 
-  #credit(id: number, bytes: number): void {
-    const window = this.#windows.get(id)
-    if (window === undefined) return
-    window.open -= bytes
-    window.goOn?.()
-  }
-
-  #settle(answer: Exclude<DiskAnswer, { credit: number }>): void {
-    const waiting = this.#pending.get(answer.id)
-    this.#pending.delete(answer.id)
-    if ('value' in answer) waiting?.resolve(answer.value)
-    else waiting?.reject(new HeddleError(answer.error.code, answer.error.details))
-  }
-
-  /** Nothing that was asked of this thread will be answered. */
-  #broken(worker: Worker, cause: string, error?: unknown): void {
-    if (this.#worker !== worker) return
-    this.#worker = undefined
-    const details = { store: this.#data.directory, action: 'be used', cause }
-    const failure = error ?? new HeddleError('HDL_STORE_FAILED', details)
-    const waiting = [...this.#pending.values()]
-    this.#pending.clear()
-    this.#outbox = []
-    this.#transfer = []
-    for (const { reject } of waiting) reject(failure)
-  }
+function question(type: DiskQuestion['type'], key: string): DiskQuestion {
+  return { type, key }
 }
 
 /** The same text for the same data, whatever the order in which keys were added. */

@@ -1,5 +1,4 @@
-/** What the loop and the threads of a journal say to each other. */
-import type { ErrorWire } from '../../threads/error-wire.ts'
+/** What the loop and the threads of a journal exchange: see sqlite/messages.ts for what is around it. */
 import type {
   Durability,
   HistoryEntry,
@@ -56,14 +55,6 @@ export interface BatchWire {
   readonly changes: readonly RunChange[]
 }
 
-/** A request that is answered, to a thread that answers `A[type]`. */
-export type Ask<Q> = { readonly id: number } & Q
-
-/** The answer to a request. */
-export type Answer =
-  | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly error: ErrorWire }
-
 export interface WriterData {
   readonly file: string
   readonly durability: Durability
@@ -72,10 +63,10 @@ export interface WriterData {
   readonly openedAt: number
 }
 
-export type WriterQuestion =
-  | { readonly type: 'open' }
-  | { readonly type: 'find'; readonly run: string }
-  | { readonly type: 'close'; readonly at: number }
+/** Finds a run by its id. */
+export interface WriterQuestion {
+  readonly run: string
+}
 
 export interface Opened {
   readonly session: number
@@ -89,14 +80,6 @@ export interface FoundRun {
   readonly state: number
 }
 
-export type ToWriter = BatchWire | Ask<WriterQuestion>
-
-export type FromWriter =
-  | Answer
-  /** Everything up to this batch is durable. */
-  | { readonly durable: number }
-  | { readonly failure: ErrorWire }
-
 export interface ReaderData {
   readonly file: string
   readonly address: string
@@ -105,7 +88,6 @@ export interface ReaderData {
 }
 
 export type ReaderQuestion =
-  | { readonly type: 'open' }
   | {
       readonly type: 'runs'
       readonly state: JournaledState | undefined
@@ -117,7 +99,6 @@ export type ReaderQuestion =
   | { readonly type: 'history'; readonly run: string; readonly from: number }
   | { readonly type: 'value'; readonly run: string; readonly node: string }
   | { readonly type: 'results'; readonly run: string; readonly from: number }
-  | { readonly type: 'close' }
 
 /** A snapshot without its nodes, which follow page by page. */
 export interface SnapshotHead {
@@ -136,7 +117,6 @@ export interface NodeResult {
 }
 
 export interface ReaderAnswers {
-  readonly open: undefined
   readonly runs: readonly RunSummary[]
   readonly counts: RunSummary['counts']
   readonly snapshot: SnapshotHead
@@ -147,11 +127,4 @@ export interface ReaderAnswers {
   readonly value: StoredResult
   /** Empty when there are no more. */
   readonly results: readonly NodeResult[]
-  readonly close: undefined
-}
-
-export interface WriterAnswers {
-  readonly open: Opened
-  readonly find: FoundRun | undefined
-  readonly close: undefined
 }

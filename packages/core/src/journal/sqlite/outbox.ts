@@ -9,7 +9,6 @@
  *  O3  After a failure nothing is sent any more.
  *  O4  No more than `threadRows` rows and `threadText` characters are in the thread at a time.
  *  O5  What is sent in one turn of the loop is bounded, however much is waiting.
- *  O6  A batch that cannot be sent fails the journal, never the process.
  *
  * All who wait for rows of one batch share one promise: a commit costs no object of its own.
  *
@@ -21,8 +20,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { afterReactions } from '../../kernel/turn.ts'
 import { WaiterList, type WaitOptions } from '../../kernel/waiters.ts'
 import { cellsPerRow, type BatchWire, type Cell, type RunChange } from './messages.ts'
-import { giveAway, joinBytes } from '../../sqlite/own-bytes.ts'
-import { storeError } from './sqlite-error.ts'
+import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { StoredValue } from './value-files.ts'
 import { waitFor } from '../wait-for.ts'
 
@@ -91,12 +89,9 @@ class Batch {
 }
 
 export interface OutboxHost {
-  /** Named in errors. */
-  readonly file: string
   readonly clock: Clock
-  send(batch: BatchWire, transfer: readonly ArrayBuffer[]): void
-  /** Called when the first row becomes pending, and when the last is not any more. */
-  onBusy(isBusy: boolean): void
+  /** Afterwards onDurable() or fail() is called. */
+  send(batch: BatchWire): void
 }
 
 export class Outbox {
@@ -116,7 +111,6 @@ export class Outbox {
   #isPlanned = false
   /** Whether rows that nobody waits for have been kept back once. */
   #isKept = false
-  #isIdle = true
   #failure: HeddleError | undefined
   #isTold = false
 
@@ -190,8 +184,6 @@ export class Outbox {
   }
 
   #grow(batch: Batch, rows: number, size: number): void {
-    if (this.#isIdle) this.#host.onBusy(true)
-    this.#isIdle = false
     this.#pendingRows += rows
     this.#pendingSize += size
     batch.size += size
@@ -229,9 +221,9 @@ export class Outbox {
     return this.#room.waitUnless(this.hasRoom, undefined, what, options)
   }
 
-  /** Everything up to this batch is durable. */
-  onDurable(number: number): void {
-    this.#commits++
+  /** Everything up to this batch is durable, with the commit of this number. */
+  onDurable(number: number, commit: number = this.#commits + 1): void {
+    this.#commits = commit
     let settled = 0
     for (const batch of this.#sent) {
       if (batch.number > number) break
@@ -247,7 +239,6 @@ export class Outbox {
     if (this.#failure !== undefined) return
     if (this.hasRoom) this.#room.wakeAll()
     if (this.#sealed.length > 0 || !this.#gathering.isEmpty) this.#plan()
-    else if (this.#sent.length === 0) this.#rest()
   }
 
   /** The first failure stays: what comes after it is a consequence. */
@@ -265,12 +256,6 @@ export class Outbox {
     this.#gathering = new Batch(0, 0)
     this.#pendingRows = 0
     this.#pendingSize = 0
-    if (!this.#isIdle) this.#rest()
-  }
-
-  #rest(): void {
-    this.#isIdle = true
-    this.#host.onBusy(false)
   }
 
   #plan(): void {
@@ -301,21 +286,7 @@ export class Outbox {
       this.#sent.push(batch)
       this.#sentRows += batch.count
       this.#sentSize += batch.size
-      if (!this.#post(batch)) return
-    }
-  }
-
-  /** A message that cannot be sent is a row that cannot be written: the journal fails, not the process. */
-  #post(batch: Batch): boolean {
-    try {
-      const wire = batch.wire()
-      const transfer: ArrayBuffer[] = []
-      if (wire.bodies !== undefined) giveAway(wire.bodies, transfer)
-      this.#host.send(wire, transfer)
-      return true
-    } catch (error) {
-      this.fail(storeError(this.#host.file, 'be written', error))
-      return false
+      this.#host.send(batch.wire())
     }
   }
 }

@@ -1,13 +1,8 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
 import { systemClock } from '../../kernel/clock.ts'
-import type { Ask, ReaderData, ReaderQuestion } from './messages.ts'
-import { ReaderServer } from './reader-server.ts'
+import { hostFile } from '../../sqlite/host-thread.ts'
+import type { ReaderData } from './messages.ts'
+import { JournalReaderRole } from './reader-role.ts'
 
-const port = parentPort!
-
-const server = new ReaderServer(workerData as ReaderData, {
-  post: (message) => port.postMessage(message),
-  pause: () => new Promise((goOn) => systemClock.afterIo(goOn)),
-})
-
-port.on('message', (question: Ask<ReaderQuestion>) => void server.accept(question))
+const pause = (): Promise<void> => new Promise((resume) => systemClock.afterIo(resume))
+hostFile(new JournalReaderRole(workerData as ReaderData, pause), { looksOut: false })

@@ -13,8 +13,8 @@
 import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { HostLink } from '../../sqlite/host-link.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
-import { decodeError } from '../../threads/error-wire.ts'
 import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
 import { collectPieces, decodeValue, encodePieces, unreadable } from '../encode.ts'
 import type {
@@ -33,20 +33,20 @@ import { runStateOf } from '../states.ts'
 import { allSucceeded, heldError, runLimit, type RunsOptions } from '../summary.ts'
 import { lockName } from './file-names.ts'
 import type {
-  Answer,
-  FromWriter,
+  BatchWire,
+  FoundRun,
+  Opened,
   ReaderAnswers,
   ReaderData,
   ReaderQuestion,
   RunChange,
   StoredResult,
-  WriterAnswers,
   WriterData,
   WriterQuestion,
 } from './messages.ts'
 import { Outbox } from './outbox.ts'
 import { SqliteRunWriter, type WriterHost } from './sqlite-writer.ts'
-import { ThreadLink } from './thread-link.ts'
+import { storeError } from './sqlite-error.ts'
 import { ValueFiles } from './value-files.ts'
 
 export interface SqliteJournalOptions {
@@ -60,13 +60,10 @@ const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const writerEntry = new URL(`./writer-thread.${extension}`, import.meta.url)
 const readerEntry = new URL(`./reader-thread.${extension}`, import.meta.url)
 
-type WriterLink = ThreadLink<WriterQuestion, WriterAnswers, Exclude<FromWriter, Answer>>
-type ReaderLink = ThreadLink<ReaderQuestion, ReaderAnswers>
-
 /** What only a journal that may be written has. */
 interface WriteSide {
   readonly lock: HeldLock
-  readonly link: WriterLink
+  readonly link: HostLink
   readonly outbox: Outbox
   readonly session: number
   lastRun: number
@@ -92,28 +89,28 @@ async function openWriteSide(
   const lock = await holdLock(lockName(file), { command, kernel })
   const data: WriterData = { file, durability, pid: process.pid, openedAt: clock.wallTime() }
   let outbox: Outbox | undefined
-  const link: WriterLink = new ThreadLink(
-    writerEntry,
-    'heddle-journal',
+  const link = new HostLink({
+    entry: writerEntry,
+    name: 'heddle-journal',
     data,
-    (message) => {
-      if ('durable' in message) outbox?.onDurable(message.durable)
-      else outbox?.fail(decodeError(message.failure) as HeddleError)
-    },
-    (error) => outbox?.fail(error),
-  )
+    store: file,
+    what: `The journal ${file}`,
+    clock,
+    onEnd: (error) => outbox?.fail(error),
+  })
   try {
-    const { session, position, run } = await link.ask({ type: 'open' })
-    const host = {
-      file,
-      clock,
-      send: (batch: object, transfer: readonly ArrayBuffer[]) => link.post(batch, transfer),
-      onBusy: (isBusy: boolean) => (isBusy ? link.hold() : link.letGo()),
+    const { session, position, run } = (await link.open()) as Opened
+    const opened = (outbox = new Outbox({ clock, send: (batch) => void send(batch) }, position))
+    const send = async (batch: BatchWire): Promise<void> => {
+      try {
+        opened.onDurable(batch.batch, (await link.change(batch, batch.bodies)) as number)
+      } catch (error) {
+        opened.fail(storeError(file, 'be written', error))
+      }
     }
-    outbox = new Outbox(host, position)
-    return { lock, link, outbox, session, lastRun: run }
+    return { lock, link, outbox: opened, session, lastRun: run }
   } catch (error) {
-    await link.end()
+    await link.kill()
     await lock.release()
     throw error
   }
@@ -128,7 +125,7 @@ class SqliteJournal implements Journal {
   readonly #writers = new Map<string, SqliteRunWriter>()
   /** Runs that are being opened or resumed. */
   readonly #opening = new Set<string>()
-  #reader: Promise<ReaderLink> | undefined
+  #reader: Promise<HostLink> | undefined
   #closing: Promise<void> | undefined
 
   constructor(file: string, options: SqliteJournalOptions, writeSide: WriteSide | undefined) {
@@ -150,7 +147,7 @@ class SqliteJournal implements Journal {
       const options = encodePieces('options', header.options, clock)
       // The answer is on its way while the nodes are looked at.
       const [found, pieces] = await Promise.all([
-        side.link.ask({ type: 'find', run: id }),
+        find(side, id),
         collectPieces(options),
         checkNodes(header.nodes, clock),
       ])
@@ -183,7 +180,7 @@ class SqliteJournal implements Journal {
     if (this.#opening.has(id) || this.#writers.has(id)) throw heldError(id, holder)
     this.#opening.add(id)
     try {
-      const found = await side.link.ask({ type: 'find', run: id })
+      const found = await find(side, id)
       if (found === undefined) {
         throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
       }
@@ -296,12 +293,10 @@ class SqliteJournal implements Journal {
     // First those who read: the last to close the database moves the log into it. A thread that failed has
     // told so to who asked it; what it leaves is made up for at the next opening.
     const reader = await this.#reader?.catch(() => undefined)
-    await reader?.ask({ type: 'close' }).catch(() => undefined)
-    await reader?.end()
+    await reader?.stop().catch(() => undefined)
     if (side === undefined) return
     const at = this.#kernel.clock.wallTime()
-    await side.link.ask({ type: 'close', at }).catch(() => undefined)
-    await side.link.end()
+    await side.link.stop(at).catch(() => undefined)
     await side.lock.release()
     const lost = left.find((each) => each.status === 'rejected')
     if (lost !== undefined) throw lost.reason
@@ -315,31 +310,33 @@ class SqliteJournal implements Journal {
   async #ask<Q extends ReaderQuestion>(question: Q): Promise<ReaderAnswers[Q['type']]> {
     if (this.#closing !== undefined) throw this.#closed()
     const reader = await this.#readerLink()
-    return reader.ask(question)
+    return (await reader.ask(question)) as ReaderAnswers[Q['type']]
   }
 
-  #readerLink(): Promise<ReaderLink> {
+  #readerLink(): Promise<HostLink> {
     this.#reader ??= this.#startReader()
     return this.#reader
   }
 
-  async #startReader(): Promise<ReaderLink> {
+  async #startReader(): Promise<HostLink> {
     const session = this.#writeSide?.session
     const data: ReaderData = { file: this.#file, address: this.address, session }
-    const link: ReaderLink = new ThreadLink(
-      readerEntry,
-      'heddle-journal-reader',
+    const link = new HostLink({
+      entry: readerEntry,
+      name: 'heddle-journal-reader',
       data,
-      undefined,
+      store: this.#file,
+      what: `The journal ${this.#file}`,
+      clock: this.#kernel.clock,
       // The next question starts another.
-      () => (this.#reader = undefined),
-    )
+      onEnd: () => (this.#reader = undefined),
+    })
     try {
-      await link.ask({ type: 'open' })
+      await link.open()
       return link
     } catch (error) {
       this.#reader = undefined
-      await link.end()
+      await link.kill()
       throw error
     }
   }
@@ -375,4 +372,9 @@ class SqliteJournal implements Journal {
 
 function holderOf({ pid, host, command }: RunHolder): RunHolder {
   return { pid, host, command }
+}
+
+async function find({ link }: WriteSide, run: string): Promise<FoundRun | undefined> {
+  const question: WriterQuestion = { run }
+  return (await link.ask(question)) as FoundRun | undefined
 }

@@ -14,10 +14,8 @@ class Rig {
   readonly sent: BatchWire[] = []
   readonly outbox = new Outbox(
     {
-      file: 'x.db',
       clock: systemKernel.clock,
       send: (batch) => this.sent.push(batch),
-      onBusy: () => undefined,
     },
     0,
   )

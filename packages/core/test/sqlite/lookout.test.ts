@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Lookout } from '../../../src/journal/sqlite/lookout.ts'
-import { VirtualClock } from '../../../src/kernel/virtual-clock.ts'
+import { Lookout } from '../../src/sqlite/lookout.ts'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 
 /** Each look takes 0.05 ms; messages arrive at their time. */
 class Rig {

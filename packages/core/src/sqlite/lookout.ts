@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 
 /**
  * Looks out for the next message before the thread goes to sleep.

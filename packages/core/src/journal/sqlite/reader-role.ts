@@ -1,46 +1,40 @@
-/** The thread that reads, without the thread: long answers take turns, and none holds up a commit. */
+/** The read side of a journal's file, in a thread of its own: long answers take turns, and none holds up a commit. */
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, HeddleError } from '../../errors.ts'
-import { encodeError } from '../../threads/error-wire.ts'
-import type { Answer, Ask, ReaderAnswers, ReaderData, ReaderQuestion } from './messages.ts'
+import type { HostedFile, Role } from '../../sqlite/host-server.ts'
+import type { ReaderAnswers, ReaderData, ReaderQuestion } from './messages.ts'
 import { openForReading } from './open-database.ts'
 import { JournalReader } from './reader.ts'
 import { salvage } from './salvage.ts'
 import { isDamage, storeError } from './sqlite-error.ts'
 
-export interface ReaderPort {
-  post(message: Answer): void
-  pause(): Promise<void>
-}
+type ReaderAnswer = ReaderAnswers[ReaderQuestion['type']]
 
-export class ReaderServer {
+export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
+  readonly roles = [this]
   readonly #data: ReaderData
-  readonly #port: ReaderPort
+  readonly #pause: () => Promise<void>
   #database: DatabaseSync | undefined
   #reader: JournalReader | undefined
 
-  constructor(data: ReaderData, port: ReaderPort) {
+  /** `pause` lets other questions be answered between the pages of one. */
+  constructor(data: ReaderData, pause: () => Promise<void>) {
     this.#data = data
-    this.#port = port
+    this.#pause = pause
   }
 
-  async accept({ id, ...question }: Ask<ReaderQuestion>): Promise<void> {
-    try {
-      this.#port.post({ id, value: await this.#answer(question) })
-    } catch (error) {
-      this.#port.post({ id, error: encodeError(this.#translate(error)) })
-    }
+  open(): void {
+    this.#database = openForReading(this.#data.file, this.#data.session !== undefined)
+    this.#reader = new JournalReader(this.#database, this.#data, this.#pause)
   }
 
-  #answer(
-    question: ReaderQuestion,
-  ): ReaderAnswers[ReaderQuestion['type']] | Promise<ReaderAnswers[ReaderQuestion['type']]> {
+  close(): void {
+    this.#database?.close()
+  }
+
+  answer(question: ReaderQuestion): ReaderAnswer | Promise<ReaderAnswer> {
     const reader = this.#reader!
     switch (question.type) {
-      case 'open':
-        this.#database = openForReading(this.#data.file, this.#data.session !== undefined)
-        this.#reader = new JournalReader(this.#database, this.#data, () => this.#port.pause())
-        return undefined
       case 'runs':
         return reader.runs(question.state, question.limit)
       case 'counts':
@@ -55,13 +49,23 @@ export class ReaderServer {
         return reader.value(question.run, question.node)
       case 'results':
         return reader.results(question.run, question.from)
-      case 'close':
-        this.#database?.close()
-        return undefined
     }
   }
 
-  #translate(error: unknown): HeddleError {
+  seesChanges(): boolean {
+    return false
+  }
+
+  /** It has none: it only reads. */
+  commit(): never[] {
+    return []
+  }
+
+  weightOf(): number {
+    return 0
+  }
+
+  toError(error: unknown): HeddleError {
     // Text that is not what we wrote is as bad as a page that is not what SQLite wrote.
     if (!isDamage(error) && !(error instanceof SyntaxError)) {
       return storeError(this.#data.file, 'be read', error)
