@@ -4,6 +4,7 @@
  * Processes that run a graph are killed with SIGKILL at random moments and resumed until they finish;
  * then the scenarios of chaos/scenarios are played. `npm test` plays a short version of both.
  *
+ * `npm run test:chaos -- release` kills releases instead: see chaos/release/kill-releases.ts.
  * `npm run test:chaos -- slow-senders` and `-- malformed` attack a server instead: see chaos/http/programs.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,9 +14,14 @@ import { parseArgs } from 'node:util'
 import { crashRuns } from '../chaos/crash/crash-runs.ts'
 import { scenarios } from '../chaos/scenarios/scenarios.ts'
 import { isHttpProgram, playHttpProgram } from '../chaos/http/programs.ts'
+import { playRelease } from '../chaos/release/program.ts'
 import { root } from './tool.ts'
 
+// Hundreds of short processes: reading compiled code back saves most of their time.
+process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
+
 const [program, ...rest] = process.argv.slice(2)
+if (program === 'release') process.exit(await playRelease(rest))
 if (isHttpProgram(program)) process.exit(await playHttpProgram(program, rest))
 
 const { values } = parseArgs({
@@ -33,9 +39,6 @@ function count(option: keyof typeof values): number {
   console.error(`--${option} ${values[option]}: expected a whole number`)
   process.exit(2)
 }
-
-// Hundreds of short processes: reading compiled code back saves most of their time.
-process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
 
 const kills = count('kills')
 const seed = count('seed')

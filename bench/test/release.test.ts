@@ -48,7 +48,7 @@ test('a row of the suite: ours against a real registry that answers 409 once, an
   const { seconds: _, rerun, ...seen } = observed!['heddle']!
   const letters = Object.keys(workspace)
   assert.deepEqual(seen, {
-    command: 'heddle release publish',
+    command: 'heddle release publish --visibility 10s',
     exit: 0,
     published: letters,
     broken: [],
@@ -58,6 +58,9 @@ test('a row of the suite: ours against a real registry that answers 409 once, an
     changedFiles: 0,
     message: '',
     uploadsOfB: { sent: 2, accepted: 1 },
+    doubleUploads: 0,
+    isRight: true,
+    wrongs: [],
   })
   const { exit, published, missingTags: missing } = rerun as Observation
   assert.deepEqual([exit, published, missing], [0, letters, []])

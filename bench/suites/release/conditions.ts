@@ -12,14 +12,23 @@ export const workspace: Readonly<Record<string, readonly string[]>> = {
 
 export const version = '1.0.0'
 
-/** What happens to the upload of b in the first run. The second run has no fault. */
+/** What goes wrong in the first run, or before it. The second run has no fault. */
 export interface Fault {
   readonly name: string
-  /** Absent: nothing goes wrong. */
+  /** What happens to the upload of b. */
   readonly rule?: Omit<FaultRule, 'method' | 'package'>
-  /** Ctrl+C while the upload of b is under way. */
+  /** What happens to the archive of b when it is fetched. */
+  readonly archive?: Pick<FaultRule, 'status' | 'body' | 'times'>
+  /** Ctrl+C while the first upload is under way. */
   readonly interrupts?: true
+  /** How the repository is found. */
+  readonly before?: 'published-by-another-tool' | 'dirty'
+  /** The second run is in another clone, and builds give other bytes each time. */
+  readonly secondClone?: true
 }
+
+/** The version of b after another tool has released everything. */
+export const nextVersion = '1.1.0'
 
 /** Milliseconds that the registry takes for the upload that is interrupted. */
 export const slowUpload = 5_000
@@ -45,6 +54,16 @@ export const faults: readonly Fault[] = [
     rule: { delay: slowUpload, times: 1 },
     interrupts: true,
   },
+  { name: '201 for b and nothing stored', rule: { status: 201, body: { ok: true }, times: 1 } },
+  { name: 'no archive of b during the first run', archive: { status: 404 } },
+  { name: 'other bytes in the archive of b', archive: { status: 200, body: 'other bytes' } },
+  { name: 'published by another tool', before: 'published-by-another-tool' },
+  {
+    name: 'b fails, then a fresh clone with other build output',
+    rule: { status: 500 },
+    secondClone: true,
+  },
+  { name: 'a dirty work tree', before: 'dirty' },
 ]
 
 /** Milliseconds that one command of a tool may take. Ours keeps looking for a minute after each 500. */

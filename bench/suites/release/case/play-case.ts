@@ -3,17 +3,18 @@
  *
  *   repository ─▶ command, with the fault ─▶ look ─▶ the same command, without it ─▶ look
  *
- * What is published is read from the registry itself, past the proxy that makes the fault.
+ * What is published is read as users see it, through the proxy that makes the fault: a version counts
+ * when its archive can be fetched and has its hash.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomUUID } from 'node:crypto'
-import { startFaultProxy, type FaultProxy } from '@heddle/release/testing'
+import { createHash, randomUUID } from 'node:crypto'
+import { startFaultProxy, type FaultProxy, type LoggedRequest } from '@heddle/release/testing'
 import type { Figures, Observation } from '../../../harness/row.ts'
 import { workFolder } from '../../../servers/work-folder.ts'
-import { commandLimit, version, workspace, type Fault } from '../conditions.ts'
-import { pnpmInstall } from '../tools/pnpm.ts'
+import { commandLimit, nextVersion, version, workspace, type Fault } from '../conditions.ts'
+import { pnpm, pnpmInstall } from '../tools/pnpm.ts'
 import type { Tool } from '../tools/tool.ts'
-import { broken, lettersOf, missingTags, untrue } from './judge.ts'
+import { broken, lettersOf, missingTags, untrue, wrongs, type JudgedRun } from './judge.ts'
 import { Repository } from './repository.ts'
 import { runProgram, type Ended } from './run-program.ts'
 
@@ -29,28 +30,53 @@ export async function playCase(tool: Tool, fault: Fault, registry: string): Prom
     scope,
     registry: proxy.url,
     files,
+    isUnreproducible: fault.secondClone === true,
   })
   await repository.write()
-  if (tool.isLinked) await link(repository)
+  if (tool.isLinked || fault.before === 'published-by-another-tool') await link(repository)
   await repository.commit()
+  const planned = new Map(Object.keys(workspace).map((letter) => [letter, version]))
+  if (fault.before === 'published-by-another-tool') {
+    await publishByPnpm(repository)
+    await repository.bump(nextVersion)
+    planned.set('b', nextVersion)
+  }
+  if (fault.before === 'dirty') await repository.edit()
+  const earlier = proxy.log.length
 
   const b = repository.nameOf('b')
-  if (fault.rule !== undefined) proxy.rules.add({ ...fault.rule, method: 'PUT', package: b })
+  const { rule, archive } = fault
+  if (rule !== undefined) proxy.rules.add({ ...rule, method: 'PUT', package: b })
+  if (archive !== undefined) proxy.rules.add({ ...archive, path: /\/b-[^/]*\.tgz$/ })
   const isUploaded = fault.interrupts === true ? uploadOf(b, proxy) : undefined
   const first = await runProgram(tool.command, {
     ...limitsIn(repository),
     ...(isUploaded !== undefined && { interruption: isUploaded.seen }),
   })
   isUploaded?.stop()
-  const before = await look(tool, first, repository, proxy, registry)
+  const before = await look(tool, first, repository, proxy, planned)
   proxy.rules.clear()
-  const second = await runProgram(tool.command, limitsIn(repository))
-  const after = await look(tool, second, repository, proxy, registry)
+  if (fault.before === 'dirty') await repository.restore()
+  const where = fault.secondClone === true ? await repository.clone() : repository
+  if (where !== repository && tool.isLinked) await link(where)
+  const second = await runProgram(tool.command, limitsIn(where))
+  const after = await look(tool, second, where, proxy, planned)
 
-  const { sent, accepted } = proxy.uploads.get(`${b}@${version}`) ?? { sent: 0, accepted: 0 }
-  const missing = missingTags(after.published, await repository.tags(), (each) =>
-    repository.nameOf(each),
+  const missing = missingTags(
+    after.published.filter((letter) => wasPlanned(fault, letter)),
+    await where.tags(),
+    (each) => `${repository.nameOf(each)}@${planned.get(each)!}`,
   )
+  const { sent, accepted } = proxy.uploads.get(`${b}@${planned.get('b')!}`) ?? zero
+  const doubleUploads = doublesIn(proxy.log.slice(earlier))
+  const isDirty = fault.before === 'dirty'
+  const found = wrongs({
+    first: before,
+    second: after,
+    missingTags: missing,
+    doubleUploads,
+    isDirty,
+  })
   return {
     value: after.published.length,
     also: {},
@@ -59,8 +85,37 @@ export async function playCase(tool: Tool, fault: Fault, registry: string): Prom
       ...before,
       rerun: { ...after, missingTags: missing },
       uploadsOfB: { sent, accepted },
+      doubleUploads,
+      isRight: found.length === 0,
+      wrongs: found,
     },
   }
+}
+
+const zero = { sent: 0, accepted: 0 }
+
+/** What another tool has published has no tag of this one. */
+function wasPlanned({ before }: Fault, letter: string): boolean {
+  return before !== 'published-by-another-tool' || letter === 'b'
+}
+
+/** Uploads that the registry refused because it has the version, or took a second time. */
+function doublesIn(log: readonly LoggedRequest[]): number {
+  const uploads = log.filter(({ isUpload }) => isUpload)
+  const taken = new Set<string>()
+  let doubles = 0
+  for (const { package: name = '', version: of = '', registryAnswer = 0 } of uploads) {
+    const isTaken = registryAnswer >= 200 && registryAnswer < 300
+    if (taken.has(`${name}@${of}`) && registryAnswer > 0) doubles++
+    if (isTaken) taken.add(`${name}@${of}`)
+  }
+  return doubles
+}
+
+async function publishByPnpm(repository: Repository): Promise<void> {
+  const command = { ...pnpm.command, args: [...pnpm.command.args, '--no-git-checks'] }
+  const { exit, stdout, stderr } = await runProgram(command, limitsIn(repository))
+  if (exit !== 0) throw new Error(`pnpm publish ended with ${exit}: ${stdout}${stderr}`)
 }
 
 function limitsIn({ root: cwd, env }: Repository): {
@@ -85,22 +140,20 @@ function uploadOf(name: string, proxy: FaultProxy): { seen: Promise<void>; stop:
   return { seen: wait(), stop: () => (isStopped = true) }
 }
 
-interface Seen extends Observation {
-  readonly published: readonly string[]
-}
+type Seen = Observation & JudgedRun
 
 async function look(
   tool: Tool,
   ended: Ended,
   repository: Repository,
   proxy: FaultProxy,
-  registry: string,
+  planned: ReadonlyMap<string, string>,
 ): Promise<Seen> {
   // What a program that is gone has sent may still arrive.
   while (proxy.active > 0) await sleep(lookEvery)
   const published: string[] = []
-  for (const letter of Object.keys(workspace)) {
-    if (await isPublished(repository.nameOf(letter), registry)) published.push(letter)
+  for (const [letter, of] of planned) {
+    if (await isInstallable(repository.nameOf(letter), of, proxy.url)) published.push(letter)
   }
   const { message, ...reported } = lettersOf(tool.read(ended))
   const changes = await repository.changes()
@@ -117,8 +170,16 @@ async function look(
   }
 }
 
-async function isPublished(name: string, registry: string): Promise<boolean> {
+/** Through the proxy, as users see it: the version is listed, and its archive has the hash that is listed. */
+async function isInstallable(name: string, of: string, registry: string): Promise<boolean> {
   const answer = await fetch(`${registry}/${name.replace('/', '%2F')}`)
-  const { versions = {} } = (await answer.json()) as { versions?: Record<string, unknown> }
-  return answer.ok && version in versions
+  const { versions = {} } = (await answer.json()) as {
+    versions?: Record<string, { dist: { tarball: string; integrity: string } }>
+  }
+  const dist = versions[of]?.dist
+  if (!answer.ok || dist === undefined) return false
+  const archive = await fetch(dist.tarball)
+  if (!archive.ok) return false
+  const bytes = Buffer.from(await archive.arrayBuffer())
+  return dist.integrity === `sha512-${createHash('sha512').update(bytes).digest('base64')}`
 }

@@ -1,6 +1,6 @@
 /** A workspace of five packages in a repository of its own, and what can be seen of it afterwards. */
 import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -15,6 +15,8 @@ export interface RepositoryOptions {
   /** Packages are `@scope/a` and so on. */
   readonly scope: string
   readonly registry: string
+  /** Whether packing gives other bytes each time, as builds do. */
+  readonly isUnreproducible?: boolean
   /** More files, by path. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -59,14 +61,40 @@ export class Repository {
     await this.#git('init', '--quiet', '--initial-branch=main')
   }
 
-  async commit(): Promise<void> {
+  async commit(message = 'first'): Promise<void> {
     await this.#git('add', '--all')
-    await this.#git('commit', '--quiet', '--message', 'first')
+    await this.#git('commit', '--quiet', '--message', message)
   }
 
   /** Lines of `git status`: none when the tree is as it was committed. */
   async changes(): Promise<string[]> {
     return lines(await this.#git('status', '--porcelain'))
+  }
+
+  /** An edit that is not committed. */
+  async edit(): Promise<void> {
+    await writeFile(path.join(this.root, 'packages/b/index.js'), "module.exports = 'edited'\n")
+  }
+
+  async restore(): Promise<void> {
+    await this.#git('checkout', '--', '.')
+  }
+
+  /** Gives b another version, and commits it. */
+  async bump(to: string): Promise<void> {
+    const file = path.join(this.root, 'packages/b/package.json')
+    const text = await readFile(file, 'utf8')
+    await writeFile(file, text.replace(`"version": "${version}"`, `"version": "${to}"`))
+    await this.commit('bump b')
+  }
+
+  /** A clone beside it, with the same settings. */
+  async clone(): Promise<Repository> {
+    const folder = path.join(this.#options.folder, 'clone')
+    const clone = new Repository({ ...this.#options, folder })
+    await mkdir(clone.env['HOME']!, { recursive: true })
+    await this.#git('clone', '--quiet', this.root, clone.root)
+    return clone
   }
 
   async tags(): Promise<string[]> {
@@ -85,7 +113,7 @@ export class Repository {
       'package.json': json({ name: 'root', private: true, version: '0.0.0' }),
       'pnpm-workspace.yaml': 'packages:\n  - packages/*\n',
       '.npmrc': `registry=${registry}/\n${host}/:_authToken=anybody\n`,
-      '.gitignore': 'node_modules/\n',
+      '.gitignore': 'node_modules/\nout.txt\n',
       ...files,
     }
     for (const [letter, dependencies] of Object.entries(workspace)) {
@@ -94,6 +122,10 @@ export class Repository {
         version,
         license: 'MIT',
         main: 'index.js',
+        files: ['index.js', 'out.txt'],
+        ...(this.#options.isUnreproducible === true && {
+          scripts: { prepack: 'node -p "process.hrtime.bigint()" > out.txt' },
+        }),
         dependencies: Object.fromEntries(
           dependencies.map((each) => [this.nameOf(each), 'workspace:^']),
         ),

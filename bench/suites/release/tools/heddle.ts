@@ -5,8 +5,12 @@ import type { Output, Reported, Tool } from './tool.ts'
 const program = fileURLToPath(new URL('../../../../packages/cli/bin/heddle.js', import.meta.url))
 
 export const heddle: Tool = {
-  title: 'heddle release publish',
-  command: { file: process.execPath, args: [program, 'release', 'publish', '--json'] },
+  title: 'heddle release publish --visibility 10s',
+  command: {
+    file: process.execPath,
+    // What never shows is waited for half an hour otherwise.
+    args: [program, 'release', 'publish', '--visibility', '10s', '--json'],
+  },
   files: {},
   isLinked: false,
   read: readReport,

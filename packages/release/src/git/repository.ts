@@ -1,7 +1,8 @@
 /** What a release asks Git for, and the tags it makes. Outside of a repository there are none. */
 import { HeddleError, isError } from '@heddle/core'
-import { runCommand, type WaitOptions } from '@heddle/core/lowlevel'
+import { runCommand, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { Workspace } from '../model.ts'
+import { Patience } from '../registry/wait.ts'
 
 export class Repository {
   readonly #root: string
@@ -116,7 +117,9 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
-const mostTries = 3
+const mostTries = 4
+/** Milliseconds, more with each try. */
+const lockPause = 500
 
 /** More than any repository has to say here. */
 const longestAnswer = 64 * 2 ** 20
@@ -135,8 +138,12 @@ async function git(root: string, args: readonly string[], wait: WaitOptions): Pr
     } catch (error) {
       // A Ctrl+C reaches a process that is just being started, before it has a group of its own. All
       // that Git is asked here can be asked again.
-      const isInterrupted = isError(error, 'HDL_COMMAND_FAILED') && /SIGINT/.test(error.message)
-      if (!isInterrupted || tries === mostTries) throw error
+      const isFailure = isError(error, 'HDL_COMMAND_FAILED')
+      const isInterrupted = isFailure && /SIGINT/.test(error.message)
+      // The Git of a process that was killed may still be at work, for a moment.
+      const isLocked = isFailure && /\.lock': File exists|cannot lock ref/.test(error.message)
+      if ((!isInterrupted && !isLocked) || tries === mostTries) throw error
+      if (isLocked) await new Patience('git', systemKernel, wait).sleep(lockPause * tries)
     }
   }
 }

@@ -16,6 +16,8 @@ export interface ReleaseFolder {
   readonly packed: string
   /** The note of `heddle release version` while it writes files. */
   readonly versions: string
+  /** Notes of packages whose `prepack` waits for its `postpack`. */
+  readonly scripts: string
 }
 
 /**
@@ -34,6 +36,7 @@ export async function releaseFolder(root: string, signal?: AbortSignal): Promise
     pins: path.join(folder, 'pins'),
     packed: path.join(folder, 'packed'),
     versions: path.join(folder, 'version.json'),
+    scripts: path.join(folder, 'scripts'),
   }
 }
 

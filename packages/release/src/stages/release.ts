@@ -31,6 +31,7 @@ import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
 import { versionChange } from '../plan/output/order.ts'
+import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { preflight } from '../preflight/preflight.ts'
 import { dirtyTree } from '../preflight/work-tree.ts'
 import { wantsProvenance } from '../registry/npm/sign-provenance.ts'
@@ -65,8 +66,9 @@ export async function publishRelease(
   await mkdir(folder.folder, { recursive: true })
   await using _lock = await holdLock(folder.lock, { command: 'heddle release publish', kernel })
   const recovered = await recoverPins(folder)
+  const scripted = await finishScripts(folder.scripts, wait)
   const versioned = await finishVersions(root, folder, wait)
-  const repaired = [...recovered.restored, ...(versioned?.files ?? [])]
+  const repaired = [...recovered.restored, ...(versioned?.files ?? []), ...scripted]
   const plan = repaired.length === 0 ? given : await planAgain(repaired, options)
   refusePending(plan)
   requireInstallable(plan)
@@ -99,6 +101,7 @@ export async function publishRelease(
     repository,
     tags: (await repository?.tags(wait)) ?? new Map(),
     folder: packed,
+    scripts: folder.scripts,
     unsure: new Set([...earlier.unsure, ...vanished]),
     begun: new Set(sources.keys()),
     users,

@@ -23,6 +23,7 @@ import type { Ecosystem, PackedPackage, PlannedPackage, ReleasePlan } from '../m
 import { packNpm } from '../pack/npm.ts'
 import { packPython } from '../pack/python.ts'
 import { runScript } from '../pack/run-script.ts'
+import { noteScripts, removeNote } from '../pack/unfinished-scripts.ts'
 import { approveOnce } from '../registry/approve-once.ts'
 import type { ProvenanceBundle } from '../registry/npm/provenance.ts'
 import { signProvenance } from '../registry/npm/sign-provenance.ts'
@@ -49,6 +50,8 @@ export interface Release {
   readonly tags: ReadonlyMap<string, string>
   /** Where archives go. */
   readonly folder: string
+  /** Where packages are noted whose scripts are under way. */
+  readonly scripts: string
   /** Packages whose upload an earlier process began: see G2. */
   readonly unsure: ReadonlySet<string>
   registryFor(name: string): Registry
@@ -232,6 +235,8 @@ export async function pack(
   context: JobContext,
 ): Promise<PackedPackage> {
   const planned = plannedOf(release, name)
+  const isPaired = release.options.ignoreScripts !== true && hasScript(planned, 'postpack')
+  if (isPaired) await noteScripts(release.scripts, planned.package)
   let packed: PackedPackage
   try {
     await runLifecycle(release, planned, beforePack, context)
@@ -241,6 +246,7 @@ export async function pack(
     throw error
   }
   await runLifecycle(release, planned, afterPack, context)
+  if (isPaired) await removeNote(release.scripts, planned.package)
   for (const { size, integrity } of packed.artifacts) {
     context.log(`packed, ${size} bytes, ${integrity}`)
   }

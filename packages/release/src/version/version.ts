@@ -5,6 +5,7 @@ import { holdLock, type WaitOptions } from '@heddle/core/lowlevel'
 import { Repository } from '../git/repository.ts'
 import { releaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
+import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { dirtyTree } from '../preflight/work-tree.ts'
 import { isVersioned } from './manifest-edits.ts'
@@ -55,6 +56,7 @@ export async function versionRelease(
   const folder = await releaseFolder(root, options.signal)
   await mkdir(folder.folder, { recursive: true })
   await using _lock = await holdLock(folder.lock, { command: 'heddle release version' })
+  await finishScripts(folder.scripts, wait)
   const finished = await finishVersions(root, folder, wait)
   if (finished !== undefined) return { ok: true, packages: [], ...finished, isFinished: true }
   const repository = await Repository.open(root, wait)

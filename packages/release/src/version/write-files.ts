@@ -98,10 +98,28 @@ export async function finishVersions(
   for (const each of note.files) await apply(root, folder, each)
   let commit: string | undefined
   if (note.message !== null && repository !== undefined) {
-    commit = await repository.commit(files, note.message, wait)
+    commit = await commitOnce(root, repository, note, wait)
   }
   await rm(folder.versions, { force: true })
   return { commit, files }
+}
+
+/** W3: the Git of a killed process may finish its commit while this one begins. */
+async function commitOnce(
+  root: string,
+  repository: Repository,
+  { base, message, files }: VersionNote,
+  wait: WaitOptions,
+): Promise<string> {
+  const names = files.map(({ file }) => file)
+  try {
+    return await repository.commit(names, message!, wait)
+  } catch (error) {
+    const now = await Repository.open(root, wait)
+    const isDone = now?.head !== base && (await now?.changesOf(names, wait))?.length === 0
+    if (!isDone || now === undefined) throw error
+    return now.head
+  }
 }
 
 async function readNote(folder: ReleaseFolder): Promise<VersionNote | undefined> {

@@ -1,0 +1,52 @@
+/** `npm run test:chaos -- release [--kills 200 --packages 8 --seed N --json]` */
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { killReleases } from './kill-releases.ts'
+
+/** Returns the exit code. */
+export async function playRelease(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      kills: { type: 'string', default: '200' },
+      packages: { type: 'string', default: '8' },
+      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const seed = Number(values.seed)
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-chaos-release-'))
+  const print = (text: string): void => {
+    if (!values.json) console.log(text)
+  }
+  print(`seed ${seed}: ${values.kills} kills of releases with ${values.packages} packages`)
+  const started = performance.now()
+  const report = await killReleases({
+    folder,
+    seed,
+    kills: Number(values.kills),
+    packages: Number(values.packages),
+    onKill: (kills) => {
+      if (kills % 20 === 0) print(`  ${kills} killed`)
+    },
+  })
+  const ok = report.problems.length === 0 && report.kills >= Number(values.kills)
+  const seconds = Math.round((performance.now() - started) / 1000)
+  if (values.json) console.log(JSON.stringify({ ok, seed, seconds, ...report }))
+  else {
+    const { problems, at, ...counts } = report
+    for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(12)}${count}`)
+    print(
+      `killed at   ${Object.entries(at)
+        .map(([stage, count]) => `${stage} ${count}`)
+        .join(', ')}`,
+    )
+    for (const problem of problems.slice(0, 20)) print(`✖ ${problem}`)
+    print(`${seconds} s`)
+  }
+  if (ok) rmSync(folder, { recursive: true, force: true })
+  else print(`What was left behind is in ${folder}. Play it again with --seed ${seed}.`)
+  return ok ? 0 : 1
+}
