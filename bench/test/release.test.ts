@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { renderTable } from '../harness/table.ts'
 import type { Observation, RowResult } from '../harness/row.ts'
-import { broken, lettersOf, missingTags, untrue } from '../suites/release/case/judge.ts'
+import { broken, lettersOf, missingTags, untrue, wrongs } from '../suites/release/case/judge.ts'
 import { runProgram } from '../suites/release/case/run-program.ts'
 import { faults, uploadTime, workspace } from '../suites/release/conditions.ts'
 import { modelRelease, type ReleaseModel } from '../suites/release/makespan/model.ts'
@@ -152,7 +152,7 @@ test('a package is broken when anything below it is missing', () => {
 })
 
 test('a tool that makes no tags misses none', () => {
-  const nameOf = (letter: string): string => `@s/${letter}`
+  const nameOf = (letter: string): string => `@s/${letter}@1.0.0`
   assert.equal(missingTags(['a'], [], nameOf), null)
   assert.deepEqual(missingTags(['a', 'b'], ['@s/a@1.0.0'], nameOf), ['b'])
 })
@@ -328,3 +328,21 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
     await rm(folder, { recursive: true })
   }
 }
+
+test('a run is right when nothing is left for the user to repair', () => {
+  const letters = Object.keys(workspace)
+  const run = { exit: 0, published: letters, broken: [], untrue: [], treeClean: true }
+  const whole = { first: run, second: run, missingTags: [], doubleUploads: 0, isDirty: false }
+  assert.deepEqual(wrongs(whole), [])
+  const half = { ...run, published: ['a'] }
+  assert.deepEqual(wrongs({ ...whole, first: half }), ['first run: exit code 0, not all is there'])
+  assert.deepEqual(wrongs({ ...whole, first: { ...half, exit: 1 } }), [])
+  assert.deepEqual(wrongs({ ...whole, second: { ...run, exit: 1 } }), [
+    'all is there and the second run fails',
+  ])
+  assert.deepEqual(wrongs({ ...whole, missingTags: ['b'], doubleUploads: 1 }), [
+    'no tag for b',
+    '1 double uploads',
+  ])
+  assert.deepEqual(wrongs({ ...whole, isDirty: true }), ['published a dirty work tree'])
+})

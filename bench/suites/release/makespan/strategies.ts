@@ -66,7 +66,7 @@ export function freeingSlots(model: ReleaseModel): Promise<number> {
   const waiting = (name: string): string => `${name} visible`
   const nodes = model.packages.flatMap(({ name, after }): Node[] => [
     [name, { after: after.map(waiting) }],
-    [waiting(name), { after: [name], needs: {} }],
+    [waiting(name), { after: [name], needs: { loop: 0 } }],
   ])
   return play(model, nodes, { concurrency }, async (node, work) => {
     const parts = partsOf(node)

@@ -55,7 +55,8 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   begin: { read: 1 },
   upload: { upload: 1 },
   approve: { upload: 1 },
-  visible: {},
+  // Waiting takes nothing, not even a permit of the loop.
+  visible: { loop: 0 },
   verify: { read: 1 },
   scripts: { cpu: 1 },
   smoke: { cpu: 1 },
