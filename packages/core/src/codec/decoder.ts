@@ -49,6 +49,7 @@ export class Decoder {
   readonly #body: Uint8Array<ArrayBuffer>
   readonly #view: DataView
   readonly #text: Buffer
+  readonly #mayLook: boolean
   readonly #stack: Frame[] = []
   readonly #shapes: Shape[] = []
   #window = ''
@@ -58,8 +59,10 @@ export class Decoder {
   #result: unknown
   #done = false
 
-  constructor(body: Uint8Array<ArrayBuffer>) {
+  /** With `mayLook` false all binary data is copied: each array then has a buffer of its own. */
+  constructor(body: Uint8Array<ArrayBuffer>, mayLook = true) {
     this.#body = body
+    this.#mayLook = mayLook
     this.#view = new DataView(body.buffer, body.byteOffset, body.byteLength)
     this.#text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   }
@@ -266,8 +269,8 @@ export class Decoder {
       throw this.#damaged('binary data is cut inside an element')
     }
     if (length === 0) return viewOf(kind, new ArrayBuffer(0), 0, 0)
-    const mayLook = length * 2 >= this.#body.buffer.byteLength && start % 8 === 0
-    if (mayLook && kind !== ArrayBuffer) {
+    const isMostOfIt = length * 2 >= this.#body.buffer.byteLength && start % 8 === 0
+    if (this.#mayLook && isMostOfIt && kind !== ArrayBuffer) {
       this.#at += length
       return viewOf(kind, this.#body.buffer, start, length)
     }

@@ -81,8 +81,9 @@ export async function decodeSliced(
   body: Uint8Array<ArrayBuffer>,
   clock: Clock,
   isOver: () => boolean,
+  mayLook = true,
 ): Promise<Decoded | undefined> {
-  const decoder = new Decoder(body)
+  const decoder = new Decoder(body, mayLook)
   const slices = new Slices(clock, 1)
   while (!decoder.step(stepBudget)) {
     if (slices.due) await slices.next()

@@ -74,7 +74,9 @@ export class LogWriter {
     this.#longestWait = wait
   }
 
-  write(ticket: Ticket, text: string): void {
+  /** What is not text is shown as text: a job may be plain JavaScript. */
+  write(ticket: Ticket, line: unknown): void {
+    const text = String(line)
     const unread = this.#unread()
     if (this.#isStalled) {
       if (unread >= logWindow) {

@@ -25,12 +25,14 @@ export const taskFields = 5
 export type Control =
   | { readonly type: 'job'; readonly id: number; readonly module: string; readonly name: string }
   | { readonly type: 'cancel'; readonly ticket: Ticket; readonly reason: ErrorWire }
+  /** The input of the task that follows is in the pieces of an encoded value. */
+  | { readonly type: 'encoded'; readonly ticket: Ticket }
 
 /** How a job ended. */
-export const outcome = { value: 0, error: 1, notCloneable: 2 } as const
+export const outcome = { value: 0, error: 1, notCloneable: 2, encoded: 3 } as const
 export type Outcome = (typeof outcome)[keyof typeof outcome]
 
-/** One result: ticket, outcome, milliseconds it ran, value or {@link ErrorWire} or message. */
+/** One result: ticket, outcome, milliseconds it ran, value, {@link ErrorWire}, message or encoded value. */
 export type ResultMessage = readonly [Ticket, Outcome, number, unknown]
 
 /** To the loop, besides results. */

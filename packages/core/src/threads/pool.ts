@@ -38,6 +38,7 @@ import { availableParallelism } from 'node:os'
 import type { ResourceLimits, Transferable } from 'node:worker_threads'
 import { threadUnit, type Capacity } from '../capacity/capacity.ts'
 import { SharedResource } from '../capacity/shared-resource.ts'
+import { decodeSliced } from '../codec/sliced.ts'
 import { HeddleError, reasonError } from '../errors.ts'
 import {
   checkCount,
@@ -210,6 +211,8 @@ export class ThreadPool implements AsyncDisposable {
   readonly #threads: Thread[] = []
   /** Told to end, not gone yet: they count no more. */
   readonly #ending = new Set<Thread>()
+  /** Tasks whose large result is being read. */
+  readonly #decoding = new Set<Task>()
   readonly #deadlines: Deadlines<Task>
   readonly #roomWaiters: WaiterList<void>
   readonly #idleWaiters: WaiterList<void>
@@ -447,6 +450,7 @@ export class ThreadPool implements AsyncDisposable {
     for (let task = this.#queue.first; task !== undefined; task = this.#queue.first) {
       this.#stop(task, closed())
     }
+    for (const task of this.#decoding) this.#stop(task, closed())
     for (const thread of this.#threads.slice()) {
       const { first } = thread.tasks
       if (first !== undefined) this.#stopWithin(first, deadline)
@@ -635,12 +639,30 @@ export class ThreadPool implements AsyncDisposable {
     this.#meanRun += (ran - this.#meanRun) * (this.#runs++ === 0 ? 1 : newest)
     this.#quarantine.survived(task.key)
     if (task.isStopping) this.#settleStopped(task)
-    else if (how === outcome.value) {
-      this.#completed++
-      this.#settle(task)
-      task.resolve(value)
-    } else if (how === outcome.error) this.#fail(task, decodeError(value as ErrorWire))
+    else if (how === outcome.value) this.#complete(task, value)
+    else if (how === outcome.encoded) this.#decode(task, value as Uint8Array<ArrayBuffer>)
+    else if (how === outcome.error) this.#fail(task, decodeError(value as ErrorWire))
     else this.#fail(task, notCloneable(`The result of ${task.what}`, value as string))
+  }
+
+  #complete(task: Task, value: unknown): void {
+    this.#completed++
+    this.#settle(task)
+    task.resolve(value)
+  }
+
+  /** A large result is read in slices. The task has left its thread and can still be stopped. */
+  #decode(task: Task, body: Uint8Array<ArrayBuffer>): void {
+    this.#decoding.add(task)
+    // Arrays with buffers of their own, as a clone has them.
+    decodeSliced(body, this.#clock, () => task.isSettled, false).then(
+      (decoded) => {
+        if (this.#decoding.delete(task)) this.#complete(task, decoded!.value)
+      },
+      (error: unknown) => {
+        if (this.#decoding.delete(task)) this.#fail(task, error)
+      },
+    )
   }
 
   #onMail(thread: Thread): void {
@@ -719,7 +741,8 @@ export class ThreadPool implements AsyncDisposable {
     else if (task.isStopping) this.#kill(task)
     else {
       const { what, deadline } = task
-      const stage = task.thread?.isClaimed(task) ? 'running' : 'waiting for a thread'
+      const hasStarted = this.#decoding.has(task) || task.thread?.isClaimed(task)
+      const stage = hasStarted ? 'running' : 'waiting for a thread'
       this.#stop(task, new HeddleError('HDL_TIMEOUT', { what, limit: deadline!, stage }))
     }
   }
@@ -729,6 +752,7 @@ export class ThreadPool implements AsyncDisposable {
     task.isStopping = true
     task.stopping = error
     const { thread } = task
+    if (this.#decoding.delete(task)) return this.#settleStopped(task)
     if (thread?.revoke(task) ?? this.#queue.remove(task)) return this.#settleStopped(task)
     thread!.cancel(task, error)
     this.#deadlines.set(task, this.#clock.now() + this.#grace)

@@ -16,6 +16,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { ThreadContext, type ContextHost } from './context.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
 import { enterThread } from './inside.ts'
+import { decodeLarge, encodeLarge, isLarge } from './large.ts'
 import { Loader } from './loader.ts'
 import { LogWriter } from './log-flow.ts'
 import {
@@ -44,6 +45,8 @@ export class Runner {
   readonly #inside = new AsyncLocalStorage<ThreadContext>()
   readonly #jobs: KnownJob[] = []
   readonly #mail: TaskBatch[] = []
+  /** Tasks in the mail whose input is encoded. */
+  readonly #encoded = new Set<Ticket>()
   /** Position in the first batch. */
   #next = 0
   #current: ThreadContext | undefined
@@ -61,7 +64,7 @@ export class Runner {
     this.#contextHost = {
       words: data.words,
       readMail: () => this.#drain(),
-      log: (ticket, text) => this.#log.write(ticket, String(text)),
+      log: (ticket, text) => this.#log.write(ticket, text),
       progress: (ticket, fraction, text) =>
         this.#notify({ type: 'progress', ticket, fraction, text }),
     }
@@ -98,6 +101,8 @@ export class Runner {
     if (Array.isArray(message)) this.#mail.push(message)
     else if (message.type === 'job') {
       this.#jobs[message.id] = { module: message.module, name: message.name, run: undefined }
+    } else if (message.type === 'encoded') {
+      this.#encoded.add(message.ticket)
     } else if (this.#current?.ticket === message.ticket) {
       this.#current.abort(decodeError(message.reason))
     }
@@ -114,13 +119,16 @@ export class Runner {
         this.#next = 0
       }
       const ticket = batch[at] as Ticket
+      const isEncoded = this.#encoded.size > 0 && this.#encoded.delete(ticket)
       if (!claim(this.#contextHost.words, ticket)) continue
       const known = this.#jobs[batch[at + 1] as number]!
       const name = (batch[at + 2] as string | undefined) ?? known.name
       const context = new ThreadContext(name, batch[at + 3] as number, ticket, this.#contextHost)
       this.#current = context
-      if (known.run === undefined) this.#findAndRun(known, batch[at + 4], context)
-      else this.#run(known.run, batch[at + 4], context)
+      const sent = batch[at + 4]
+      const input = isEncoded ? decodeLarge(sent as Uint8Array<ArrayBuffer>[]) : sent
+      if (known.run === undefined) this.#findAndRun(known, input, context)
+      else this.#run(known.run, input, context)
     }
   }
 
@@ -168,6 +176,13 @@ export class Runner {
 
   #succeed(context: ThreadContext, value: unknown): void {
     let transfer: Transferable[] | undefined
+    if (isLarge(value)) {
+      const body = encodeLarge(context.name, value)
+      if (body !== undefined) {
+        this.#finish(context, outcome.encoded, body, [body.buffer])
+        return
+      }
+    }
     try {
       transfer = transferOf(value)
     } catch (error) {

@@ -3,6 +3,7 @@ import { AbortCallback } from '../kernel/abort.ts'
 import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
 import { loadOf, wholeThread, type JobRecord } from './job-records.ts'
+import { bulkOf, type Bulk } from './large.ts'
 import type { Ticket } from './slots.ts'
 import type { CarriedStreams } from './streams.ts'
 import type { Thread } from './thread.ts'
@@ -34,6 +35,8 @@ export class Task implements ListItem<Task>, Due {
   input: unknown
   transfer: readonly Transferable[] | undefined
   streams: CarriedStreams | undefined
+  /** What of the input would hold up the loop if it were cloned in one go. */
+  readonly bulk: Bulk | undefined
   /** Milliseconds from the call, for the error. */
   deadline: number | undefined
 
@@ -67,6 +70,7 @@ export class Task implements ListItem<Task>, Due {
   ) {
     this.record = record
     this.input = input
+    this.bulk = bulkOf(input)
     this.key = key
     this.name = name
     this.attempt = attempt
@@ -86,7 +90,8 @@ export class Task implements ListItem<Task>, Due {
 
   /** What it counts in a thread's load if it were given to one now. */
   currentLoad(): number {
-    return this.isPinned || this.returns > 0 ? wholeThread : loadOf(this.record)
+    const isAlone = this.isPinned || this.bulk !== undefined || this.returns > 0
+    return isAlone ? wholeThread : loadOf(this.record)
   }
 
   say(text: string): void {

@@ -25,6 +25,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
 import { loadBudget, observeLoop, wholeThread, type JobRecord } from './job-records.ts'
+import { carryInput, type Bulk, type CarriedInput } from './large.ts'
 import { LogReader } from './log-flow.ts'
 import type { Notice, Outcome, ResultMessage, TaskBatch, ThreadData } from './messages.ts'
 import { Slots, slotCount, slotOf } from './slots.ts'
@@ -174,7 +175,8 @@ export class Thread {
   /** Takes a task back for good: it will not be sent again. False when the thread has started it. */
   revoke(task: Task): boolean {
     if (!this.#slots.revoke(task.ticket)) return false
-    if (!task.isPosted) this.#outbox.splice(this.#outbox.indexOf(task), 1)
+    const waiting = task.isPosted ? -1 : this.#outbox.indexOf(task)
+    if (waiting >= 0) this.#outbox.splice(waiting, 1)
     this.#forget(task)
     return true
   }
@@ -228,6 +230,7 @@ export class Thread {
       this.#introduce(task.record)
       // A task that must be alone in its message is also alone in its thread.
       if (task.isPinned) return this.#sendAlone(task)
+      if (task.bulk !== undefined) return this.#carry(task, task.bulk)
       batch.push(task.ticket, task.record.id, task.name, task.attempt, task.input)
     }
     if (!this.#trySend(batch)) for (const task of tasks) this.#sendAlone(task)
@@ -285,6 +288,30 @@ export class Thread {
     } catch (error) {
       this.#retryWithStreams(task, error)
     }
+  }
+
+  /**
+   * Sends a large input without holding up the loop. Until then the task is the only one here, unsent:
+   * it can be taken back.
+   */
+  #carry(task: Task, bulk: Bulk): void {
+    const { ticket, record, name, attempt } = task
+    const isOver = (): boolean => task.thread !== this || task.ticket !== ticket
+    const send = (carried: CarriedInput | undefined): void => {
+      if (isOver()) return
+      if (carried === undefined) return this.#sendAlone(task)
+      try {
+        if (carried.isEncoded) this.#port.postMessage({ type: 'encoded', ticket })
+        this.#port.postMessage([ticket, record.id, name, attempt, carried.input], carried.transfer)
+        task.isPosted = true
+      } catch {
+        // Something else in it cannot be cloned as it is.
+        this.#sendAlone(task)
+      }
+    }
+    carryInput(task.what, task.input, bulk, this.#host.clock, isOver).then(send, () =>
+      send(undefined),
+    )
   }
 
   #post(task: Task): void {
