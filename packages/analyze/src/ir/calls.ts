@@ -473,7 +473,7 @@ export function lowerNew(cx: HostLowering, node: NewExpression): Value {
   for (const one of functions) runCallback(cx, site, { ...one, role: 'event' }, unknown, undefined)
   const isContainer = /^(?:Map|Set|WeakMap|WeakSet|Array)$/.test(name)
   return {
-    fresh: isContainer && values.length === 0 ? 'empty' : 'object',
+    fresh: isContainer && (values.length === 0 || name === 'Array') ? 'empty' : 'object',
     ...(root !== undefined && {
       constructed: { name: [root, ...path].join('.'), scope: cx.scope },
     }),

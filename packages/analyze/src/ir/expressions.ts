@@ -107,6 +107,21 @@ function lowerLiteral(node: Kind<'Literal'>): Value {
   return unknown
 }
 
+/** The answer of a function of the program that does not wait: an object that others may have as well. */
+function isHandedOut({ calls, location, constructed, fresh, isAwaited, parts }: Value): boolean {
+  return (
+    calls?.length === 1 &&
+    !calls[0]!.isNew &&
+    calls[0]!.callee.kind === 'name' &&
+    calls[0]!.callee.path.length === 0 &&
+    location === undefined &&
+    constructed === undefined &&
+    fresh === undefined &&
+    parts === undefined &&
+    isAwaited !== true
+  )
+}
+
 function lowerName(cx: HostLowering, name: string, start: number, end: number): Value {
   if (name === 'undefined') return literals.null
   const binding = cx.scope.find(name)
@@ -116,6 +131,8 @@ function lowerName(cx: HostLowering, name: string, start: number, end: number): 
     return { instanceOf: binding.class, classRef: binding.class }
   const location = cx.variable(binding)
   if (location === undefined) {
+    if (binding.kind === 'const' && isHandedOut(binding.value))
+      return { ...binding.value, location: cx.file.table.parameter(binding.unit, name, binding.id) }
     if (binding.kind !== 'param' || binding.value !== unknown) return binding.value
     if (isRequestScoped(name, binding.typeName)) return unknown
     return { location: cx.file.table.parameter(binding.unit, name, binding.id, binding.typeName) }

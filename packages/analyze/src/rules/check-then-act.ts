@@ -345,7 +345,8 @@ const oneAtATime =
 function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, window: Window): Level {
   const { access } = window.check
   if (!canOverlap) return 'note'
-  if (access.location.canonical.scope === 'parameter' && kind !== 'counter') return 'note'
+  const isForeign = access.location.canonical.scope === 'parameter'
+  if (isForeign && kind !== 'counter' && kind !== 'running') return 'note'
   if (kind === 'value' || kind === 'end' || kind === 'entry') return 'note'
   if (kind === 'running' && access.checks.some((one) => one.isIdentity)) return 'note'
   if (oneAtATime.test(lastName(unit)) || window.branch.isLoop) return 'note'

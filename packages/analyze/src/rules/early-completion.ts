@@ -19,7 +19,6 @@ import type { RulePage } from '../explain/page.ts'
 export function earlyCompletion(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    if (host.unit.callers.length === 0) continue
     for (const { location: flag, accesses } of host.written) {
       const draft = from(model, host, flag, accesses)
       if (draft === undefined) continue
@@ -48,8 +47,7 @@ function from(
     if (!endsWithoutWaiting(host, one.whenPresent)) continue
     if (inSameRegion(host.graph, check, (event) => event === set.access) === undefined) continue
     const reader = trustingCaller(model, host)
-    if (reader === undefined) continue
-    return describe(host, flag, check.access, reader)
+    if (reader !== undefined) return describe(host, flag, check.access, reader)
   }
   return undefined
 }

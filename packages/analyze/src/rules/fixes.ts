@@ -375,3 +375,14 @@ export function clearWithEntry(container: string, closes: Steps): Fix {
     effort: 'simple',
   }
 }
+
+export function settleWaiters(container: string, closes: Steps): Fix {
+  return {
+    title: `Reject those who wait in ${container}`,
+    sketch: `for (const waiter of ${container}.splice(0)) waiter.reject(new Error('closed'))`,
+    closes,
+    tradeoffs: 'Callers have to handle the rejection.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}

@@ -39,11 +39,25 @@ export function floatingDependency(model: Model): Draft[] {
       drafts.push(describe(host, site, read, elsewhere))
     }
   }
+  for (const site of model.calls.named('forEach')) {
+    const draft = floatingWalk(model, site)
+    if (draft !== undefined) drafts.push(draft)
+  }
   for (const site of model.calls.named('then')) {
     const draft = floatingChain(model, site)
     if (draft !== undefined) drafts.push(draft)
   }
   return drafts
+}
+
+/** `items.forEach(async …)` in an async function: the walk is over before any of the work is done. */
+function floatingWalk(model: Model, site: CallSite): Draft | undefined {
+  const { owner } = site
+  const callback = site.callbacks[0]?.unit
+  if (!owner.isAsync || callback?.isAsync !== true || owner.host.graph === undefined)
+    return undefined
+  if (!callback.suspensions.some(({ kind }) => kind === 'await')) return undefined
+  return describe(model.hostOf(owner.host), site, undefined, undefined)
 }
 
 /**

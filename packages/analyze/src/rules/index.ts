@@ -33,6 +33,7 @@ import { releasedInUse, releasedInUsePage } from './released-in-use.ts'
 import { supersededResult, supersededResultPage } from './superseded-result.ts'
 import { markedLate, markedLatePage } from './marked-late.ts'
 import { lateTimer, lateTimerPage } from './late-timer.ts'
+import { waitersLeft, waitersLeftPage } from './waiters-left.ts'
 import { restartedAfterStop, restartedAfterStopPage } from './restarted-after-stop.ts'
 import { drainedThenReset, drainedThenResetPage } from './drained-then-reset.ts'
 import type { Model } from './model.ts'
@@ -72,6 +73,7 @@ const rules: readonly RaceRule[] = [
   { page: sharedRemoteStatePage, find: sharedRemoteState },
   { page: sleepAsSynchronisationPage, find: sleepAsSynchronisation },
   { page: markedLatePage, find: markedLate },
+  { page: waitersLeftPage, find: waitersLeft },
   { page: readModifyWritePage, find: readModifyWrite },
   { page: resetThenFillPage, find: resetThenFill },
   { page: tornPairPage, find: tornPair },

@@ -37,9 +37,9 @@ function inHost(
     if (access.op !== 'write' || !isStore(access) || access.kind === 'append' || access.isInitial)
       continue
     for (const old of access.value?.reads ?? []) {
-      // What was checked and then replaced is H101's; what was only looked up is no snapshot.
       if (old.location.canonical !== location) continue
-      if (old.checks.length > 0 && location.scope !== 'external') continue
+      // What was found absent and then replaced is H101's: nothing of the old value is in the new one.
+      if (old.checks.length > 0 && location.scope !== 'external' && !isMadeOf(access, old)) continue
       const read = accesses.find((one) => one.access === old)
       if (read === undefined) continue
       const way = overSuspension(
@@ -61,6 +61,19 @@ function inHost(
     }
   }
   return undefined
+}
+
+/** The old value goes into the new one: it is computed from it or copied with changes. */
+function isMadeOf({ value, owner, end }: Access, old: Access): boolean {
+  if (value === undefined || value.location !== undefined || value.literal !== undefined)
+    return false
+  if ((value.calls?.length ?? 0) > 0) return false
+  const { text } = owner.file.parsed
+  const right = text.slice(end, end + 200).split(/[;\n]/, 1)[0] ?? ''
+  return (
+    old.checks.every(({ whenPresent }) => whenPresent !== undefined) &&
+    (/\.\.\./.test(right) || /[-+*]/.test(right))
+  )
 }
 
 /** The first of a list is looked at, worked on, and then removed as if it were still the first. */

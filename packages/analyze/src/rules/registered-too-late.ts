@@ -56,7 +56,7 @@ function registriesOf(model: Model): Map<Location, Registry> {
       )
         continue
       const walk = accesses.find(({ access }) => isWalk(access))
-      if (walk !== undefined)
+      if (walk !== undefined && model.lifecycles.releasedIn(host.unit).includes(location))
         registries.set(location, { location, unit: host.unit, walk: walk.access })
     }
   }

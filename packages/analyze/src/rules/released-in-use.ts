@@ -99,7 +99,7 @@ function sharedFile(model: Model, host: Host): Draft | undefined {
     const drop = way?.event as Access | undefined
     if (way === undefined || drop === undefined) continue
     const { text } = host.unit.file.parsed
-    if (unique.test(text.slice(host.unit.start, host.unit.end))) continue
+    if (unique.test(text.slice(host.unit.start, written.access.end))) continue
     if (overlapOf(host.unit) === undefined || model.serial.guardOf(host.unit) !== undefined)
       continue
     return describeFile(host, location.name, written.access, drop, way.suspensions)

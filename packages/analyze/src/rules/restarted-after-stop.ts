@@ -7,7 +7,7 @@
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { isMade, isTimer } from '../meaning/lifecycle.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
@@ -80,8 +80,22 @@ function releaseElsewhere(
         owner.host !== unit &&
         owner.host.graph !== undefined &&
         !isOnlyCalledBy(owner.host, unit) &&
+        isStop(model, owner.host) &&
         overlapOf(owner.host) !== undefined,
     )
+}
+
+/** Not a helper of the running flow: nothing in the program calls it, or it ends more than this. */
+function isStop(model: Model, unit: FunctionUnit): boolean {
+  if (unit.callers.length === 0) return true
+  if (new Set(model.lifecycles.releasedIn(unit)).size > 1) return true
+  const { before } = model.summaries(unit)
+  return before.effects.some(
+    ({ store }, at) =>
+      store?.distance === 0 &&
+      store.access.value?.literal === 'true' &&
+      model.latches.isLatch(before.locations[at]!),
+  )
 }
 
 function isOnlyCalledBy({ callers }: FunctionUnit, unit: FunctionUnit): boolean {
@@ -137,10 +151,18 @@ function unlookedWay(
       start: 0,
       step(event, state) {
         if (event === access) return state === 1 ? found : stop
-        if (event.op === 'suspend') return 1
+        if (event.op === 'suspend') return isWait(event) ? 1 : state
         return state === 1 && isLook(event) ? stop : state
       },
     },
+  )
+}
+
+/** A timer that has not fired and an event that has not come are no wait of this task. */
+function isWait({ kind, joins }: Suspension): boolean {
+  if (kind !== 'continuation') return true
+  return (
+    joins.length > 0 && !joins.some(({ name }) => name === 'nextTick' || name === 'setImmediate')
   )
 }
 

@@ -105,8 +105,8 @@ function isWithin(inner: FunctionUnit, outer: FunctionUnit): boolean {
 
 /** A call on the object that the flag belongs to, or a handle that is stored in it. */
 function isActOf(model: Model, event: Event, flag: Location, killer: Access): boolean {
-  if (event.op === 'write' && flag.scope === 'parameter' && isStore(event))
-    return event.value?.literal === undefined && baseOf(event.location) === baseOf(flag)
+  if (event.op === 'write' && flag.scope === 'parameter' && event.kind === 'fill')
+    return baseOf(event.location) === baseOf(flag)
   if (event.op === 'write')
     return (
       event.kind === 'set' &&
@@ -116,8 +116,13 @@ function isActOf(model: Model, event: Event, flag: Location, killer: Access): bo
     )
   if (event.op !== 'call' || model.lifecycles.isRelease(event) || isSettling(event)) return false
   if (event.receiver !== undefined && event.receiver.depth > 0) return usesResourceOf(event, flag)
+  // A method of the class may look for itself; what it inherits from the platform does not.
   return (
-    event.callee.kind === 'method' && flag.class !== undefined && flag.class === event.callee.class
+    event.callee.kind === 'method' &&
+    flag.class !== undefined &&
+    flag.class === event.callee.class &&
+    event.targets.length === 0 &&
+    inherited.has(event.name)
   )
 }
 
@@ -302,7 +307,9 @@ function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Ac
         access.value?.literal === 'null' &&
         !access.isInitial &&
         host !== except &&
-        (model.lifecycles.isTeardown(access.owner) || access.owner.role === 'event'),
+        (model.lifecycles.isTeardown(access.owner) ||
+          access.owner.role === 'event' ||
+          model.lifecycles.isHandle(location)),
     )?.access
 }
 

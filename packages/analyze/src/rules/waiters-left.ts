@@ -1,0 +1,177 @@
+/**
+ * H407 waiters left: promises of waiting callers are kept in a list or a map, and the function that takes
+ * everything down neither settles nor even looks at them. Their callers wait for ever.
+ */
+import type { Access } from '../ir/graph.ts'
+import type { Location } from '../ir/locations.ts'
+import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { isWaiter } from './check-then-subscribe.ts'
+import type { Draft } from './draft.ts'
+import { textOf } from './draft.ts'
+import { bounded, settleWaiters } from './fixes.ts'
+import { overlapOf } from './model.ts'
+import type { Model } from './model.ts'
+import { source } from '../explain/page.ts'
+import type { RulePage } from '../explain/page.ts'
+
+export function waitersLeft(model: Model): Draft[] {
+  const drafts: Draft[] = []
+  const seen = new Set<Location>()
+  for (const unit of model.program.units) {
+    if (unit.graph === undefined || (unit.class ?? unit.parent) === undefined) continue
+    for (const { location, accesses } of model.hostOf(unit).written) {
+      const waiter = accesses.find(({ access }) => isWaiter(access))?.access
+      if (waiter === undefined) continue
+      const container = (location.scope === 'entry' ? location.parent : location)?.canonical
+      if (container?.scope !== 'instance' || seen.has(container)) continue
+      seen.add(container)
+      const draft = from(model, container, waiter)
+      if (draft !== undefined) drafts.push(draft)
+    }
+  }
+  return drafts
+}
+
+function from(model: Model, container: Location, waiter: Access): Draft | undefined {
+  const owner = container.class
+  if (owner === undefined) return undefined
+  for (const method of owner.methods.values()) {
+    if (!isEnd(model, method)) continue
+    if (touches(model, method, container)) return undefined
+    const release = method.host.calls.find((site) => model.lifecycles.isRelease(site))
+    if (release === undefined) continue
+    const others = [...owner.methods.values()].some(
+      (other) => other !== method && isEnd(model, other) && touches(model, other, container),
+    )
+    if (others) return undefined
+    return describe(container, waiter, method, release)
+  }
+  return undefined
+}
+
+/** A public method that gives things back and marks the object as ended. */
+function isEnd(model: Model, method: FunctionUnit): boolean {
+  if (method.graph === undefined || method.visibility !== 'public') return false
+  if (!model.lifecycles.isTeardown(method)) return false
+  const { before } = model.summaries(method)
+  return before.locations.some(
+    (location, at) =>
+      before.effects[at]?.store?.access.value?.literal === 'true' &&
+      model.latches.isLatch(location),
+  )
+}
+
+/** It, or what it calls or starts, reads or empties the container. */
+function touches(model: Model, method: FunctionUnit, container: Location): boolean {
+  const { before, after } = model.summaries(method)
+  if (before.get(container) !== undefined || after.get(container) !== undefined) return true
+  const isPart = (location: Location): boolean => location.parent?.canonical === container
+  return before.locations.some(isPart) || after.locations.some(isPart)
+}
+
+function describe(
+  container: Location,
+  waiter: Access,
+  method: FunctionUnit,
+  release: CallSite,
+): Draft {
+  const { name } = container
+  return {
+    rule: 'H407',
+    class: 'missing-guard',
+    level: 'warning',
+    message: `${method.namedAs} takes everything down and leaves those who wait in ${name}: ${waiter.owner.namedAs} never returns to them`,
+    locations: [container],
+    check: release,
+    act: release,
+    suspensions: [],
+    conflict: waiter,
+    steps: [
+      {
+        task: 'A',
+        text: `waits for its turn: \`${textOf(waiter)}\``,
+        at: waiter,
+        isCheckpoint: true,
+      },
+      {
+        task: 'B',
+        text: `${method.namedAs} takes everything down: \`${textOf(release)}\``,
+        at: release,
+      },
+      { task: 'A', text: 'waits for ever: nothing is left that would wake it', at: waiter },
+    ],
+    window: [0, 2],
+    evidence: [
+      `${method.namedAs} does not look at ${name}`,
+      overlapOf(method)?.text ?? 'it can run while others wait',
+    ],
+    fixes: [settleWaiters(name, [2, 3]), bounded([1, 3])],
+  }
+}
+
+export const waitersLeftPage: RulePage = {
+  id: 'H407',
+  name: 'waiters-left',
+  class: 'missing-guard',
+  level: 'warning',
+  summary: 'A shutdown leaves callers waiting whose promises nothing will settle any more.',
+  what: `A class keeps the \`resolve\` of waiting callers in a list or map, and has a public method that gives
+resources back and sets a flag which says that it has ended. That method does not read or empty the list,
+itself or through what it calls.`,
+  why: `Whoever waits for a connection or an answer when the shutdown comes waits for ever. A request hangs
+until its client gives up, and the process does not end.`,
+  race: source`
+    export class Pool {
+      #isClosed = false
+      #socket = connect()
+      #waiting: (() => void)[] = []
+
+      acquire(): Promise<void> {
+        if (this.#isClosed) throw new Error('closed')
+        return new Promise((resolve) => {
+          this.#waiting.push(resolve)
+        })
+      }
+
+      release(): void {
+        this.#waiting.shift()?.()
+      }
+
+      close(): void {
+        this.#isClosed = true
+        this.#socket.destroy()
+      }
+    }
+  `,
+  steps: [
+    ['A', 'acquire(): waits in the list'],
+    ['B', 'close(): destroys the socket'],
+    ['A', 'waits for ever'],
+  ],
+  window: [1, 3],
+  fixed: source`
+    export class Pool {
+      #isClosed = false
+      #socket = connect()
+      #waiting: (() => void)[] = []
+
+      acquire(): Promise<void> {
+        if (this.#isClosed) throw new Error('closed')
+        return new Promise((resolve) => {
+          this.#waiting.push(resolve)
+        })
+      }
+
+      release(): void {
+        this.#waiting.shift()?.()
+      }
+
+      close(): void {
+        this.#isClosed = true
+        for (const resolve of this.#waiting.splice(0)) resolve()
+        this.#socket.destroy()
+      }
+    }
+  `,
+  fixes: ['Reject every waiter in the shutdown.', 'Bound every wait by a time limit or a signal.'],
+}
