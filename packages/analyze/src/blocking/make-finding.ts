@@ -124,5 +124,5 @@ function reachText(route: Route | undefined): string {
 /** What does not depend on its input: the level is a matter of who waits. */
 export function levelByReach(route: Route | undefined): Level {
   if (route === undefined) return 'note'
-  return isServing(route.kind) || route.kind === 'exported-async' ? 'warning' : 'note'
+  return isServing(route.kind) ? 'warning' : 'note'
 }

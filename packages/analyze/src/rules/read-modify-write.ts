@@ -124,6 +124,11 @@ function isDrainedByOne(host: Host, list: Location): boolean {
   )
 }
 
+/** A generator that its one reader resumes: nothing else runs it meanwhile. */
+function isPulled({ unit }: Host, suspensions: Draft['suspensions']): boolean {
+  return unit.isGenerator && suspensions.every(({ kind }) => kind === 'yield')
+}
+
 function describe(
   host: Host,
   location: Location,
@@ -138,7 +143,10 @@ function describe(
     rule: 'H501',
     class: 'atomicity-gap',
     level:
-      overlap === undefined || isExternal || write.value?.location?.canonical === location
+      overlap === undefined ||
+      isExternal ||
+      isPulled(host, suspensions) ||
+      write.value?.location?.canonical === location
         ? 'note'
         : hasStrongReach(host.unit)
           ? 'error'
