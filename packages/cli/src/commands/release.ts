@@ -14,6 +14,7 @@ export interface PlanFlags {
   readonly preid?: string
   readonly distTag?: string
   readonly tagFormat?: string
+  readonly lockstep?: boolean
   readonly json?: boolean
   readonly color: boolean
 }
@@ -87,6 +88,7 @@ function withPlanFlags(command: Command): Command {
       '--dist-tag <tag>',
       'what installers ask for (default: latest, or the name of a prerelease)',
     )
+    .option('--lockstep', 'with --from commits: all packages get the same version')
     .option('--tag-format <format>', 'how Git tags are called (default: {name}@{version})')
     .option('--json', 'one JSON object; with publish one per event, the last is the result')
     .option('--no-color', 'plain lines without colours or live view')

@@ -40,6 +40,7 @@ export async function readPlan(
       return planFromCommits(workspace, {
         ...options,
         purpose,
+        ...(flags.lockstep === true && { mode: 'synchronised' as const }),
         ...(flags.tagFormat !== undefined && { tagFormat: flags.tagFormat }),
         ...(flags.preid !== undefined && { prerelease: flags.preid }),
       })

@@ -153,6 +153,34 @@ test('conventional commits with a prerelease and a hotfix: versions, dist-tags a
   assert.equal(repo.status, '')
 })
 
+test('lockstep: all packages get the same version, and the registry has it', async () => {
+  using repo = new FlowRepository(registry.url)
+  repo.write('package.json', { name: 'root', private: true, workspaces: ['packages/*'] })
+  repo.write('packages/a/package.json', { name: '@lock/a', version: '1.0.0' })
+  repo.write('packages/b/package.json', {
+    name: '@lock/b',
+    version: '1.0.0',
+    dependencies: { '@lock/a': 'workspace:^' },
+  })
+  repo.commit('feat: first')
+  assert.equal((await repo.release('publish')).code, 0)
+  repo.write('packages/b/index.js', 'exports.y = 1\n')
+  repo.commit('feat: y')
+  const flags = ['--from', 'commits', '--lockstep']
+  assert.equal((await repo.release('version', ...flags)).code, 0)
+  assert.equal((await repo.release('version', ...flags)).result.packages.length, 0)
+  const published = await repo.release('publish')
+  assert.equal(published.code, 0, published.stderr)
+  for (const name of ['@lock/a', '@lock/b']) {
+    const found = await repo.onRegistry(name)
+    assert.deepEqual([found.versions, found.tags], [['1.0.0', '1.1.0'], { latest: '1.1.0' }], name)
+  }
+  assert.deepEqual((await repo.onRegistry('@lock/b')).dependencies['1.1.0'], {
+    '@lock/a': '^1.1.0',
+  })
+  assert.equal(repo.status, '')
+})
+
 test('version refuses a dirty tree, and a dry run writes nothing', async () => {
   using repo = changesetsRepository('@dirty')
   repo.write('.changeset/one.md', intent({ '@dirty/a': 'minor' }, 'Add x.'))

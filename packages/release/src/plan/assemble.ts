@@ -97,7 +97,7 @@ export async function assemblePlan(
   const warnings = [...(workspace.warnings ?? []), ...told]
   for (const [dependent, dependency] of loosePeers) {
     warnings.push(
-      `${dependent} has ${dependency} as a peer and is needed by it: neither waits for the other.`,
+      `${dependent} has ${dependency} as a peer or in an extra and is needed by it: it does not wait for it.`,
     )
   }
   const plan: ReleasePlan = { workspace, source, packages: planned }

@@ -6,8 +6,8 @@
  *      requirements of Python. devDependencies and dependency groups make no order: nobody who
  *      installs the package gets them.
  *  O2  A circle is an error that names its packages, before anything is done (scenarios 13 and 14).
- *  O3  A circle that only peerDependencies close is none: neither package installs the other. Inside
- *      of such a circle they make no order, which is said as a warning.
+ *  O3  A circle that only peerDependencies or extras of Python close is none: neither package installs
+ *      the other by itself. Inside of such a circle they make no order, which is said as a warning.
  *  O4  The order depends on names only, not on how the packages were found.
  *
  * All walks are loops: a chain of 100,000 packages is no deeper than one of 10 (P14).
@@ -21,7 +21,7 @@ export interface ReleaseOrder {
   readonly after: ReadonlyMap<string, readonly string[]>
   /** For reading only. */
   readonly levels: ReadonlyMap<string, number>
-  /** Peers that make no order because they are in a circle: dependent and dependency. */
+  /** Peers and extras that make no order because they are in a circle: dependent and dependency. */
   readonly loosePeers: readonly (readonly [string, string])[]
 }
 
@@ -36,6 +36,11 @@ export function isDevelopment(group: string): boolean {
   )
 }
 
+/** Whether a package can be installed without what the group lists. */
+function isOptional(group: string): boolean {
+  return group === 'peerDependencies' || group.startsWith('project.optional-dependencies')
+}
+
 /** What must be installable for whoever installs the package. */
 export function neededDependencies({ dependencies }: WorkspacePackage): InternalDependency[] {
   return dependencies.filter(({ group }) => !isDevelopment(group))
@@ -44,7 +49,7 @@ export function neededDependencies({ dependencies }: WorkspacePackage): Internal
 /** @throws `HDL_PACKAGE_CYCLE` */
 export function releaseOrder(packages: readonly WorkspacePackage[]): ReleaseOrder {
   const names = new Set(packages.map(({ name }) => name).toSorted(compareText))
-  const firm = edgesOf(packages, names, (group) => group !== 'peerDependencies')
+  const firm = edgesOf(packages, names, (group) => !isOptional(group))
   const all = edgesOf(packages, names, () => true)
   refuseCycles(names, firm)
 

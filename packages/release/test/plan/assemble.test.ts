@@ -113,7 +113,7 @@ test('peers in a circle are a warning', async () => {
     sketchWorkspace({ core: { needs: { plugin: '1' } }, plugin: { needs: { 'peer:core': '1' } } }),
   )
   assert.deepEqual(warnings, [
-    'plugin has core as a peer and is needed by it: neither waits for the other.',
+    'plugin has core as a peer or in an extra and is needed by it: it does not wait for it.',
   ])
 })
 

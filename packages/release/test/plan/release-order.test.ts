@@ -61,6 +61,21 @@ test('O3: peers in a circle make no order and are told; other peers do', () => {
   assert.deepEqual(loosePeers, [['plugin', 'core']])
 })
 
+test('O3: extras of Python in a circle make no order and are reported', () => {
+  const packages = [
+    ...sketchWorkspace({ core: {}, plugin: { needs: { core: '1' } } }).packages.values(),
+  ]
+  const group = 'project.optional-dependencies.all'
+  const withExtra = packages.map((each) =>
+    each.name === 'core'
+      ? { ...each, dependencies: [{ name: 'plugin', group, range: '>=1' }] }
+      : each,
+  )
+  const { after, loosePeers } = releaseOrder(withExtra)
+  assert.deepEqual(Object.fromEntries(after), { core: [], plugin: ['core'] })
+  assert.deepEqual(loosePeers, [['core', 'plugin']])
+})
+
 test('P14: a chain of 20,000 packages, and a circle of as many', () => {
   const sketches: Record<string, Sketch> = {}
   const name = (i: number): string => `p${String(i).padStart(5, '0')}`
