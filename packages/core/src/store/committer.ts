@@ -19,10 +19,11 @@
  *  G4  The writes of one shard are written in the order in which they were handed in.
  *  G5  Every write is answered: written, refused, or failed when the database did not answer for `giveUpAfter`.
  */
-import { HeddleError } from '../errors.ts'
+import { HeddleError, isError } from '../errors.ts'
 import { checkCount, checkDuration } from '../kernel/check.ts'
 import { soon, type Clock } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { waitFor } from '../kernel/wait-for.ts'
 import type {
   Claim,
   CommitAnswer,
@@ -34,7 +35,6 @@ import type {
   SessionId,
   ShardBatch,
 } from './database.ts'
-import { within } from './within.ts'
 
 export interface CommitterOptions<R> {
   readonly server: ServerId
@@ -81,7 +81,7 @@ export class Committer<R> {
   readonly #mostRows: number
   readonly #answerWithin: number
   readonly #giveUpAfter: number
-  #waiting: Write<R>[] = []
+  readonly #waiting: Write<R>[] = []
   #session: Session | undefined
   /** G3: a session with a commit whose answer was lost, until it is fenced. */
   #unfenced: Session | undefined
@@ -108,13 +108,15 @@ export class Committer<R> {
    *
    * *Cancellation*: none; a write that was handed in is answered (G5).
    * *Fairness*: in the order of the calls.
-   * @throws `HDL_OWNERSHIP_LOST` when the epoch is not current, `HDL_STORE_FAILED` when the database does not answer.
+   * @throws `HDL_OWNERSHIP_LOST` when the epoch is not current, `HDL_STORE_FAILED` when the database does not
+   * answer, `HDL_CLOSED` after stop().
    */
   write(
     { shard, epoch }: Grant,
     rows: readonly R[],
     claims: readonly Claim[] = [],
   ): Promise<Claim | undefined> {
+    if (this.#stopped) return Promise.reject(stopped())
     return new Promise((resolve, reject) => {
       this.#pending += rows.length
       this.#waiting.push({ batch: { shard, epoch, claims, rows }, resolve, reject })
@@ -124,9 +126,10 @@ export class Committer<R> {
     })
   }
 
-  /** Fails what is waiting. What is under way is still answered. */
+  /** Fails the writes that are waiting, and all later ones. What is under way is still answered. Harmless twice. */
   stop(): void {
     this.#stopped = true
+    this.#fail(this.#waiting.splice(0), stopped())
   }
 
   stats(): CommitterStats {
@@ -223,7 +226,7 @@ export class Committer<R> {
   }
 
   #ask<T>(call: Promise<T>): Promise<T> {
-    return within(this.#clock, this.#answerWithin, call)
+    return waitFor(call, 'A call to the database', this.#clock, { deadline: this.#answerWithin })
   }
 
   #pause(milliseconds: number): Promise<void> {
@@ -253,14 +256,22 @@ export class Committer<R> {
   }
 
   #fail(group: readonly Write<R>[], cause: unknown): void {
-    const error = new HeddleError(
-      'HDL_STORE_FAILED',
-      { store: 'The database', action: 'be written', cause: 'it does not answer' },
-      { cause },
-    )
+    const error = isError(cause, 'HDL_CLOSED') ? cause : noAnswer(cause)
     for (const { batch, reject } of group) {
       this.#pending -= batch.rows.length
       reject(error)
     }
   }
+}
+
+function stopped(): HeddleError {
+  return new HeddleError('HDL_CLOSED', { what: 'The committer' })
+}
+
+function noAnswer(cause: unknown): HeddleError {
+  return new HeddleError(
+    'HDL_STORE_FAILED',
+    { store: 'The database', action: 'be written', cause: 'it does not answer' },
+    { cause },
+  )
 }

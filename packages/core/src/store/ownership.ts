@@ -21,7 +21,7 @@
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
-import { within } from './within.ts'
+import { waitFor } from '../kernel/wait-for.ts'
 import type { Database, Grant, Renewal, ServerId } from './database.ts'
 import { shardCount } from './shard-of.ts'
 
@@ -109,7 +109,9 @@ export class Ownership {
     if (grants.length === 0) return
     const released = this.#database.release(this.#server, grants)
     // The lease runs out by itself: a release that fails only makes the hand-over slower.
-    await within(this.#clock, deadline, released).catch(() => undefined)
+    await waitFor(released, 'The hand-over of shards', this.#clock, { deadline }).catch(
+      () => undefined,
+    )
   }
 
   /** Whether this server may act as the owner of a shard now (O1). */
@@ -229,6 +231,6 @@ export class Ownership {
   }
 
   #call<T>(call: Promise<T>): Promise<T> {
-    return within(this.#clock, this.#renewEvery, call)
+    return waitFor(call, 'A call to the database', this.#clock, { deadline: this.#renewEvery })
   }
 }

@@ -147,3 +147,16 @@ test('G3: a commit that is late finds its session fenced, however long the fence
   )
   assert.equal(clock.pending, 0)
 })
+
+test('G5: stop() fails what is waiting and all later writes; what is under way is answered', async () => {
+  const { committer, grant } = await setUp()
+  const underWay = committer.write(grant, [acknowledged('a')])
+  await Promise.resolve()
+  const waiting = committer.write(grant, [acknowledged('b')])
+  committer.stop()
+  committer.stop()
+  await assert.rejects(waiting, { code: 'HDL_CLOSED' })
+  await assert.rejects(committer.write(grant, [acknowledged('c')]), { code: 'HDL_CLOSED' })
+  assert.equal(await underWay, undefined)
+  assert.equal(committer.stats().pending, 0)
+})

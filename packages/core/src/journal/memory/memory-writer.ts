@@ -8,7 +8,7 @@ import type { LogLine, NodeHeader, RunHolder, RunWriter, Transition } from '../j
 import { RowOrder } from '../row-order.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { checkNodeState, checkRunState, isEnd } from '../states.ts'
-import { waitFor } from '../wait-for.ts'
+import { waitFor } from '../../kernel/wait-for.ts'
 import type { MemoryRun, StoredValue, Unplaced } from './memory-run.ts'
 
 /** What a writer needs of its journal. */

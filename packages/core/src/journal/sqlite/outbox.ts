@@ -22,7 +22,7 @@ import { WaiterList, type WaitOptions } from '../../kernel/waiters.ts'
 import { cellsPerRow, type BatchWire, type Cell, type RunChange } from './messages.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { StoredValue } from './value-files.ts'
-import { waitFor } from '../wait-for.ts'
+import { waitFor } from '../../kernel/wait-for.ts'
 
 /** A batch is full with this many rows, or characters of details: about 0.5 ms to send. */
 const batchRows = 1024
