@@ -65,35 +65,51 @@ export interface Suspension {
   waiter: PromiseWithResolvers<void> | undefined
 }
 
+/** What is kept of the few attempts that are stopped, suspended or asked for their signal. */
+interface Rare {
+  controller: AbortController | undefined
+  reason: unknown
+  suspension: Suspension | undefined
+}
+
+// What has happened to an attempt, as bits of one number: a field for each would cost 48 bytes and 12 stores.
+/** Its signal has aborted. */
+const aborted = 1
+/** Only its own promise ends it. */
+const shielded = 2
+/** Its own timeout has aborted it. An abort from outside may have a timeout as its reason, too. */
+const timedOut = 4
+/** Ended by something else than its own promise: what that promise does later is ignored. */
+const abandoned = 8
+/** The turn in which it began is over. */
+const pastFirstTurn = 16
+/** Its deadline was set or stopped by hand, so the end of its first turn sets none. */
+const timedByHand = 32
+/** It holds no permits for now. */
+const suspended = 64
+
+/** Bits with which an attempt does not end as its promise says. */
+const special = aborted | abandoned | suspended
+
 /**
  * One try of one entry.
  *
  * It is context, list entry and deadline entry in one object: a run of a million short nodes then
- * allocates one object per attempt here, and an AbortController only for those who ask.
+ * allocates one object of ten fields per attempt here, and an AbortController only for those who ask.
  */
 export class Attempt<out T extends Attemptable>
   implements RunnerContext, ListItem<Attempt<Attemptable>>, Due
 {
   readonly entry: T
   readonly attempt: number
-  readonly #control: AttemptControl
-  #controller: AbortController | undefined
-  #reason: unknown
-  #isAborted = false
-  #isShielded = false
-  /** Its own timeout has aborted it. An abort from outside may have a timeout as its reason, too. */
-  isTimedOut = false
-  /** Ended by something else than its own promise: what that promise does later is ignored. */
-  isAbandoned = false
-  suspension: Suspension | undefined
+  // Not a private name: those cost more to make than all other fields together.
+  protected readonly control: AttemptControl
+  #rare: Rare | undefined
+  #flags = 0
   // In the list of running attempts.
   list: object | undefined
   previous: Attempt<Attemptable> | undefined
   next: Attempt<Attemptable> | undefined
-  /** The turn in which it began is over. */
-  isPastFirstTurn = false
-  /** Its deadline was set or stopped by hand, so the end of its first turn sets none. */
-  isTimedByHand = false
   // In the deadlines, once it has outlived the turn in which it began.
   heapIndex = -1
   dueAt = 0
@@ -101,7 +117,7 @@ export class Attempt<out T extends Attemptable>
   constructor(entry: T, control: AttemptControl) {
     this.entry = entry
     this.attempt = entry.attempt
-    this.#control = control
+    this.control = control
   }
 
   get name(): string {
@@ -109,61 +125,115 @@ export class Attempt<out T extends Attemptable>
   }
 
   get cancelled(): boolean {
-    return this.#isAborted
+    return (this.#flags & aborted) !== 0
   }
 
   get isShielded(): boolean {
-    return this.#isShielded
+    return (this.#flags & shielded) !== 0
+  }
+
+  get isTimedOut(): boolean {
+    return (this.#flags & timedOut) !== 0
+  }
+
+  get isAbandoned(): boolean {
+    return (this.#flags & abandoned) !== 0
+  }
+
+  get isPastFirstTurn(): boolean {
+    return (this.#flags & pastFirstTurn) !== 0
+  }
+
+  get isTimedByHand(): boolean {
+    return (this.#flags & timedByHand) !== 0
+  }
+
+  /** Whether it ends otherwise than its promise says. */
+  get isSpecial(): boolean {
+    return (this.#flags & special) !== 0
   }
 
   get reason(): unknown {
-    return this.#reason
+    return this.#rare?.reason
+  }
+
+  get suspension(): Suspension | undefined {
+    return this.#rare?.suspension
+  }
+
+  set suspension(suspension: Suspension | undefined) {
+    this.#made.suspension = suspension
+    if (suspension === undefined) this.#flags &= ~suspended
+    else this.#flags |= suspended
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#isAborted) this.#controller.abort(this.#reason)
+    const rare = this.#made
+    if (rare.controller === undefined) {
+      rare.controller = new AbortController()
+      if (this.cancelled) rare.controller.abort(rare.reason)
     }
-    return this.#controller.signal
+    return rare.controller.signal
   }
 
   // Both can be taken out of the context (`{ log }`), like functions. Getters, because two closures per
   // attempt would cost more than the rest of it.
   get log(): (text: string) => void {
-    return (text) => this.#control.log(this, text)
+    return (text) => this.control.log(this, text)
   }
 
   get progress(): (fraction: number, text?: string) => void {
-    return (fraction, text) => this.#control.progress(this, fraction, text)
+    return (fraction, text) => this.control.progress(this, fraction, text)
   }
 
   shield(): boolean {
-    this.#isShielded = !this.#isAborted
-    return this.#isShielded
+    if (this.cancelled) return false
+    this.#flags |= shielded
+    return true
   }
 
   queued(): void {
-    this.#control.stopTimeout(this)
+    this.control.stopTimeout(this)
   }
 
   started(): void {
-    this.#control.startTimeout(this)
+    this.control.startTimeout(this)
   }
 
   suspend(): boolean {
-    return this.#control.suspend(this)
+    return this.control.suspend(this)
   }
 
   resume(): Promise<void> {
-    return this.#control.resume(this)
+    return this.control.resume(this)
   }
 
   /** The first reason stays: a job cancelled after its timeout has timed out. Listeners run now. */
   abort(reason: unknown): void {
-    if (this.#isAborted) return
-    this.#isAborted = true
-    this.#reason = reason
-    this.#controller?.abort(reason)
+    if (this.cancelled) return
+    this.#flags |= aborted
+    const rare = this.#made
+    rare.reason = reason
+    rare.controller?.abort(reason)
+  }
+
+  markTimedOut(): void {
+    this.#flags |= timedOut
+  }
+
+  markAbandoned(): void {
+    this.#flags |= abandoned
+  }
+
+  markPastFirstTurn(): void {
+    this.#flags |= pastFirstTurn
+  }
+
+  markTimedByHand(): void {
+    this.#flags |= timedByHand
+  }
+
+  get #made(): Rare {
+    return (this.#rare ??= { controller: undefined, reason: undefined, suspension: undefined })
   }
 }

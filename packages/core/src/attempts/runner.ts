@@ -248,9 +248,19 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     this.pump()
   }
 
+  // What happens to every attempt is kept short, and what happens to few is in functions of its own: V8 inlines
+  // so many bytes and no more.
+
   #next(now: number): T | undefined {
     if (this.#turn.isSpent) return undefined
-    if (this.#resuming.size > 0 && !this.#host.isOpen) this.#continueAll(now)
+    if (this.#resuming.size > 0) return this.#nextBesideResumed(now)
+    if (!this.#host.isOpen || this.#room.size === 0 || this.#turn.isOver(now)) return undefined
+    return this.#room.pick(now)
+  }
+
+  /** Lets attempts continue that are resumed, each when its turn comes. */
+  #nextBesideResumed(now: number): T | undefined {
+    if (!this.#host.isOpen) this.#continueAll(now)
     for (;;) {
       if (!this.#host.isOpen || this.#room.size === 0 || this.#turn.isOver(now)) return undefined
       const entry = this.#room.pick(now)
@@ -271,7 +281,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
    */
   #armTimeouts(): void {
     for (let last = this.#running.last; last?.isPastFirstTurn === false; last = last.previous) {
-      last.isPastFirstTurn = true
+      last.markPastFirstTurn()
       const { timeout } = last.entry.limits
       // A shielded one has no deadline any more.
       if (timeout !== Infinity && !last.isTimedByHand && !last.isShielded) {
@@ -313,22 +323,28 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
 
   #end(attempt: A, threw: boolean, outcome: unknown, now: number): void {
     const { entry } = attempt
+    const { isSpecial } = attempt
     this.#leave(attempt)
-    if (attempt.cancelled) {
-      if (attempt.isTimedOut) this.#failOrRetry(entry, attempt.reason, now, false)
-      else this.#host.onCancelled(entry, attempt.reason, now)
-    } else if (threw) this.#failOrRetry(entry, outcome, now, true)
+    if (isSpecial && attempt.cancelled) this.#endAborted(attempt, now)
+    else if (threw) this.#failOrRetry(entry, outcome, now, true)
     else this.#host.onSucceeded(entry, outcome, now)
+  }
+
+  /** A5. */
+  #endAborted(attempt: A, now: number): void {
+    const { entry, reason } = attempt
+    if (attempt.isTimedOut) this.#failOrRetry(entry, reason, now, false)
+    else this.#host.onCancelled(entry, reason, now)
   }
 
   /** A3: the only way in which an attempt leaves the list. */
   #leave(attempt: A): void {
     const { entry } = attempt
     this.#running.remove(attempt)
-    this.#timeouts.delete(attempt)
+    if (attempt.heapIndex >= 0) this.#timeouts.delete(attempt)
     entry.current = undefined
-    if (attempt.suspension === undefined) this.#room.giveBack(entry)
-    else this.#endSuspension(attempt, new Error(`${entry.name} has ended`))
+    if (attempt.isSpecial && attempt.suspension !== undefined) this.#endSuspension(attempt)
+    else this.#room.giveBack(entry)
   }
 
   #failOrRetry(entry: T, error: unknown, now: number, isThrown: boolean): void {
@@ -368,7 +384,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     if (attempt.cancelled || attempt.isShielded || attempt.list === undefined) return false
     // Before abort(): its listeners are user code and may end the attempt on the spot.
     this.#timeouts.set(attempt, this.#clock.now() + this.#abortGrace)
-    attempt.isTimedByHand = true
+    attempt.markTimedByHand()
     attempt.abort(reason)
     this.#rejectResuming(attempt, reason)
     return true
@@ -378,7 +394,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   #onDue(attempt: A): void {
     if (attempt.cancelled) return this.#abandon(attempt)
     if (attempt.isShielded) return
-    attempt.isTimedOut = true
+    attempt.markTimedOut()
     const error = this.#host.timeoutError(attempt.entry)
     this.abort(attempt, error)
     this.#host.onTimedOut(attempt.entry, error)
@@ -388,7 +404,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   #abandon(attempt: A): void {
     const { entry, reason } = attempt
     const now = this.#clock.now()
-    attempt.isAbandoned = true
+    attempt.markAbandoned()
     this.#abandoned++
     this.#leave(attempt)
     const error = new HeddleError(
@@ -425,13 +441,13 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   }
 
   stopTimeout(attempt: Attempt<Attemptable>): void {
-    attempt.isTimedByHand = true
+    attempt.markTimedByHand()
     if (!attempt.cancelled) this.#timeouts.delete(attempt as A)
   }
 
   startTimeout(attempt: Attempt<Attemptable>): void {
     const { timeout } = attempt.entry.limits
-    attempt.isTimedByHand = true
+    attempt.markTimedByHand()
     if (timeout === Infinity || attempt.list === undefined || attempt.cancelled) return
     this.#timeouts.set(attempt as A, this.#clock.now() + timeout)
   }
@@ -485,8 +501,8 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     waiter!.resolve()
   }
 
-  #endSuspension(attempt: A, reason: unknown): void {
-    this.#rejectResuming(attempt, reason)
+  #endSuspension(attempt: A): void {
+    this.#rejectResuming(attempt, new Error(`${attempt.name} has ended`))
     attempt.suspension = undefined
     this.#suspended--
   }

@@ -12,31 +12,60 @@ export interface NodeContext extends JobContext {
   readonly resultOf: (name: string) => unknown
 }
 
-/** Finds the dependencies of a node by name. */
-export type FindDependencies = (node: Node) => ReadonlyMap<string, Node>
+/** What attempts of nodes ask for: of the attempt runner, and of the graph. */
+export class NodeControl implements AttemptControl {
+  readonly #attempts: AttemptControl
+  readonly #find: (node: Node) => ReadonlyMap<string, Node>
+  // Here and not in the attempt: most attempts ask for nothing, and a field costs each of them.
+  readonly #dependencies = new WeakMap<NodeAttempt, ReadonlyMap<string, Node>>()
 
-/** One call of the user's function for one node. */
-export class NodeAttempt extends Attempt<Node> implements NodeContext {
-  readonly #find: FindDependencies
-  #dependencies: ReadonlyMap<string, Node> | undefined
-
-  constructor(node: Node, control: AttemptControl, find: FindDependencies) {
-    super(node, control)
+  constructor(attempts: AttemptControl, find: (node: Node) => ReadonlyMap<string, Node>) {
+    this.#attempts = attempts
     this.#find = find
   }
 
-  /** Can be taken out of the context, like a function. */
-  get resultOf(): (name: string) => unknown {
-    return (name) => this.#resultOf(name)
+  /** Looked for once per attempt: a node that collects 10,000 results asks 10,000 times. */
+  dependenciesOf(attempt: NodeAttempt): ReadonlyMap<string, Node> {
+    let found = this.#dependencies.get(attempt)
+    if (found === undefined) this.#dependencies.set(attempt, (found = this.#find(attempt.entry)))
+    return found
   }
 
-  #resultOf(name: string): unknown {
-    // Once per attempt: a node that collects 10,000 results asks 10,000 times.
-    this.#dependencies ??= this.#find(this.entry)
-    const dependency = this.#dependencies.get(name)
-    if (dependency === undefined) {
+  log(attempt: NodeAttempt, text: string): void {
+    this.#attempts.log(attempt, text)
+  }
+
+  progress(attempt: NodeAttempt, fraction: number, text: string | undefined): void {
+    this.#attempts.progress(attempt, fraction, text)
+  }
+
+  stopTimeout(attempt: NodeAttempt): void {
+    this.#attempts.stopTimeout(attempt)
+  }
+
+  startTimeout(attempt: NodeAttempt): void {
+    this.#attempts.startTimeout(attempt)
+  }
+
+  suspend(attempt: NodeAttempt): boolean {
+    return this.#attempts.suspend(attempt)
+  }
+
+  resume(attempt: NodeAttempt): Promise<void> {
+    return this.#attempts.resume(attempt)
+  }
+}
+
+/** One call of the user's function for one node. */
+export class NodeAttempt extends Attempt<Node> implements NodeContext {
+  declare protected readonly control: NodeControl
+
+  /** Can be taken out of the context, like a function. */
+  get resultOf(): (name: string) => unknown {
+    return (name) => {
+      const dependency = this.control.dependenciesOf(this).get(name)
+      if (dependency !== undefined) return dependency.value
       throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node: this.name, dependency: name })
     }
-    return dependency.value
   }
 }

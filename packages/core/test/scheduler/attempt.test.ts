@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { isError } from '@heddle/core'
 import type { RunnerContext } from '../../src/attempts/attempt.ts'
-import { NodeAttempt, type NodeContext } from '../../src/scheduler/attempt.ts'
+import { NodeAttempt, NodeControl, type NodeContext } from '../../src/scheduler/attempt.ts'
 import { Node } from '../../src/scheduler/node.ts'
 import { Bench, lanesOfNodes } from './kit.ts'
 
@@ -82,10 +82,11 @@ test('a node that collects many results looks for its dependencies once', () => 
     suspend: () => false,
     resume: () => Promise.resolve(),
   }
-  const attempt = new NodeAttempt(new Node(1_000, 'sum', lane, limits), control, () => {
+  const nodeControl = new NodeControl(control, () => {
     asked++
     return new Map(known.map((node) => [node.name, node]))
   })
+  const attempt = new NodeAttempt(new Node(1_000, 'sum', lane, limits), nodeControl)
   for (const { name, index } of known) assert.equal(attempt.resultOf(name), index)
   assert.throws(() => attempt.resultOf('somebody else'), /without depending on it/)
   assert.equal(asked, 1)
