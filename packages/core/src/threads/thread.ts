@@ -204,6 +204,8 @@ export class Thread {
   /** T3. Here and not when a task leaves: most often the next one is given right after. */
   #letProcessEnd(): void {
     if (!this.#isHoldingProcess || this.#isWriting || this.state === 'ending') return
+    // It ends by itself right away, and the thread that replaces it may have jobs to run.
+    if (this.isRetiring) return
     this.#isHoldingProcess = false
     this.#worker.unref()
   }
