@@ -1,5 +1,8 @@
 /**
- * Runs the tests: `npm test [-- file-part… --test-name-pattern=regex]`.
+ * Runs the tests: `npm test [-- file-part… --test-name-pattern=regex --node22]`.
+ *
+ * Without a part and without a pattern core's tests run a second time, on the oldest Node that is
+ * supported; with `--node22` they run only there (scripts/node22.ts).
  *
  * Every file runs in a process of its own. One process for all would be several times faster, but a
  * file that leaves a thread, a signal handler or a listener behind would then fail another file, and
@@ -12,6 +15,7 @@ import type { Duplex } from 'node:stream'
 import { run } from 'node:test'
 import { spec, type TestEvent } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
+import { testOnNode22 } from './node22.ts'
 import { root } from './tool.ts'
 
 const patterns = [
@@ -29,6 +33,7 @@ const { values, positionals } = parseArgs({
   options: {
     'test-name-pattern': { type: 'string', multiple: true },
     concurrency: { type: 'string' },
+    node22: { type: 'boolean', default: false },
   },
 })
 
@@ -46,34 +51,57 @@ process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compi
 
 process.chdir(root)
 const started = performance.now()
-const events = run({
-  files: files.map((file) => path.join(root, file)),
-  concurrency: Number(values.concurrency ?? os.availableParallelism()),
-  timeout: testTimeout,
-  execArgv: ['--import', new URL('test-watch.mjs', import.meta.url).href],
-  ...(values['test-name-pattern'] && { testNamePatterns: values['test-name-pattern'] }),
-})
+const concurrency = Number(values.concurrency ?? os.availableParallelism())
+const namePatterns = values['test-name-pattern'] ?? []
 
 /** The counts end the output, also after a long list of failures: they are kept back until then. */
-const countLine = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
-const closing: string[] = []
+const counts = new Map<string, number>()
+function count(name: string, value: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + value)
+}
+
+/** Whether all tests passed on this Node. */
+async function testHere(): Promise<boolean> {
+  const events = run({
+    files: files.map((file) => path.join(root, file)),
+    concurrency,
+    timeout: testTimeout,
+    execArgv: ['--import', new URL('test-watch.mjs', import.meta.url).href],
+    ...(namePatterns.length > 0 && { testNamePatterns: namePatterns }),
+  })
+  let passed = false
+  events.on('test:summary', ({ file, counts: { tests }, success }) => {
+    if (file === undefined) passed = success && tests > 0
+  })
+  const lines = events.compose<Duplex>(withoutCounts).compose(new spec())
+  for await (const text of lines) process.stdout.write(text as string)
+  return passed
+}
+
+const countLine = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/
 async function* withoutCounts(source: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
   for await (const event of source) {
-    if (event.type !== 'test:diagnostic' || !countLine.test(event.data.message)) yield event
-    else closing.push(event.data.message)
+    const [, name, value] =
+      event.type === 'test:diagnostic' ? (countLine.exec(event.data.message) ?? []) : []
+    if (name === undefined) yield event
+    else count(name, Number(value))
   }
 }
 
-let passed = false
-events.on('test:summary', ({ file, counts, success }) => {
-  if (file === undefined) passed = success && counts.tests > 0
-})
-process.on('exit', (code) => {
-  closing.push(
-    `files ${files.length}`,
-    `seconds ${((performance.now() - started) / 1000).toFixed(1)}`,
-  )
-  process.stdout.write(closing.map((line) => `ℹ ${line}\n`).join(''))
-  if (code === 0 && !passed) process.exitCode = 1
-})
-events.compose<Duplex>(withoutCounts).compose(new spec()).pipe(process.stdout)
+async function testThere(): Promise<boolean> {
+  console.log('\nCore on the oldest supported Node')
+  // Node 22 applies the limit to whole files.
+  const timeout = 5 * testTimeout
+  const result = await testOnNode22({ files, concurrency, timeout, namePatterns })
+  if (result.skipped !== undefined) console.log(`ℹ node22 skipped: ${result.skipped}`)
+  for (const [name, value] of result.counts) count(name, value)
+  return result.ok
+}
+
+const isWhole = positionals.length === 0 && namePatterns.length === 0
+let isPassed = values.node22 || (await testHere())
+if (values.node22 || isWhole) isPassed = (await testThere()) && isPassed
+count('files', files.length)
+for (const [name, value] of counts) console.log(`ℹ ${name} ${value}`)
+console.log(`ℹ seconds ${((performance.now() - started) / 1000).toFixed(1)}`)
+if (!isPassed) process.exitCode = 1

@@ -65,7 +65,8 @@ test('L3: a request that cannot be sent fails alone', async () => {
 
 test('2: memory that others use is copied, memory of its own is given away', async () => {
   const { link } = await openLink()
-  const pooled = Buffer.allocUnsafe(20_000) as Uint8Array<ArrayBuffer>
+  // Node 22 has a smaller pool than Node 24: this one is made by hand.
+  const pooled = Buffer.from(new ArrayBuffer(65_536), 64, 20_000)
   const part = new Uint8Array(40_000).subarray(0, 20_000)
   const whole = new Uint8Array(20_000)
   for (const bytes of [pooled, part, whole]) {

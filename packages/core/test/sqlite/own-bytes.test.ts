@@ -14,8 +14,11 @@ test('B1: only an array that covers its own memory is given away, once', () => {
   assert.equal(given(new Uint8Array(16 * 1024)), 1)
   assert.equal(given(new Uint8Array(16 * 1024 - 1)), 0)
   assert.equal(given(new Uint8Array(40_000).subarray(1)), 0)
-  assert.equal(given(Buffer.allocUnsafe(20_000) as Uint8Array<ArrayBuffer>), 0)
-  assert.equal(given(Buffer.concat([Buffer.alloc(20_000)])), 0)
+  assert.equal(given(Buffer.from(new ArrayBuffer(65_536), 64, 20_000)), 0)
+  // Whether it comes from the pool depends on the version of Node.
+  const joined = Buffer.concat([Buffer.alloc(20_000)])
+  const isOwn = joined.buffer.byteLength === joined.length
+  assert.equal(given(joined), isOwn ? 1 : 0)
 })
 
 test('B2: pieces are joined in memory of their own', () => {

@@ -281,18 +281,25 @@ for (const [missing, flags] of [
   ['threads', ['--allow-inspector']],
   ['the inspector', ['--allow-worker']],
 ] as const) {
-  test(`I6: without the permission for ${missing} gaps are measured without stack`, async () => {
-    const { code, out, err } = await child('blocked.ts', [
-      '--permission',
-      '--allow-fs-read=*',
-      ...flags,
-    ])
-    assert.equal(code, 0, err)
-    const told = JSON.parse(out) as { gap: LoopGap; blindness: string }
-    assert.ok(told.gap.ms >= 250)
-    assert.deepEqual(told.gap.stack, [])
-    assert.match(told.blindness, /--allow-|permission/i)
-  })
+  // Node 22 has no permission for the inspector that could be given.
+  const isUnknown = !flags.every((flag) => process.allowedNodeEnvironmentFlags.has(flag))
+  const skip = isUnknown && `this Node has no ${flags.join()}`
+  test(
+    `I6: without the permission for ${missing} gaps are measured without stack`,
+    { skip },
+    async () => {
+      const { code, out, err } = await child('blocked.ts', [
+        '--permission',
+        '--allow-fs-read=*',
+        ...flags,
+      ])
+      assert.equal(code, 0, err)
+      const told = JSON.parse(out) as { gap: LoopGap; blindness: string }
+      assert.ok(told.gap.ms >= 250)
+      assert.deepEqual(told.gap.stack, [])
+      assert.match(told.blindness, /--allow-|permission/i)
+    },
+  )
 }
 
 test('I3: with an open debugger port the stack is taken, and nothing stops', async () => {

@@ -1,5 +1,6 @@
 /** J1, J2, J3: rows, their order, and when they are there. */
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import type { HistoryEntry } from '../journal.ts'
 import { all, header, node, openRun, step, story, withCode, type ConformanceCase } from './case.ts'
 
@@ -56,8 +57,9 @@ export const orderCases: readonly ConformanceCase[] = [
       const rows = await story(journal, 'r', 2)
       const expected = ['a succeeded', 'b succeeded', 'c succeeded', 'd ready', 'run finished']
       assert.deepEqual(rows.slice(-5), expected)
-      assert.deepEqual(await journal.valueOf('r', 'a'), large)
-      assert.deepEqual(await journal.valueOf('r', 'c'), large)
+      // Of large values Node 22 takes gigabytes for a picture of the difference.
+      assert.ok(isDeepStrictEqual(await journal.valueOf('r', 'a'), large), 'the value of a')
+      assert.ok(isDeepStrictEqual(await journal.valueOf('r', 'c'), large), 'the value of c')
       assert.equal(await journal.valueOf('r', 'b'), 'small')
     },
   },
@@ -96,9 +98,9 @@ export const orderCases: readonly ConformanceCase[] = [
       await writer.flush()
       const rows = await all(journal.history('r'))
       const steps = rows.filter((row) => row.kind === 'node')
-      assert.deepEqual(
-        steps.map(({ attempt }) => attempt),
-        steps.map((_, index) => index),
+      assert.ok(
+        steps.every(({ attempt }, index) => attempt === index),
+        'rows come in the order in which they were appended',
       )
       assert.equal(steps.length, count)
       const tail = await all(journal.history('r', { from: steps[1999]!.position }))
