@@ -18,6 +18,12 @@ export class Client {
     }
     return this.#session
   }
+
+  async close(): Promise<void> {
+    const session = this.#session
+    this.#session = undefined
+    await session?.close()
+  }
 }
 `
 
