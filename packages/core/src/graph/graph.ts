@@ -1,5 +1,6 @@
 import { HeddleError } from '../errors.ts'
 import { checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
+import { NameMap } from '../kernel/name-map.ts'
 import { suggest } from '../kernel/suggest.ts'
 import type { Job, NeedsOf } from './job.ts'
 
@@ -79,7 +80,7 @@ export interface GraphNode {
  * result.of(b) // => 4
  */
 export class Graph {
-  readonly #nodes = new Map<string, GraphNode>()
+  readonly #nodes = new NameMap<GraphNode>()
 
   /**
    * Adds a node and returns its reference.
@@ -104,7 +105,7 @@ export class Graph {
       input,
       options: rest as NodeOptions<readonly []>,
     }
-    this.#nodes.set(name, node)
+    this.#nodes.add(node)
     return { name }
   }
 

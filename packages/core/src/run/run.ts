@@ -5,6 +5,7 @@ import type { Graph, GraphNode, NodeRef, OutputOf } from '../graph/graph.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
+import { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import { afterReactions } from '../kernel/turn.ts'
 import { findPlace, type Places } from '../places/find-place.ts'
@@ -147,18 +148,19 @@ async function connect(
 }
 
 interface PlacedNode {
+  readonly name: string
   readonly node: GraphNode
   readonly place: Place
 }
 
-type PlacedNodes = ReadonlyMap<string, PlacedNode>
+type PlacedNodes = NameMap<PlacedNode>
 
 async function placeNodes(graph: Graph, places: Places, clock: Clock): Promise<PlacedNodes> {
-  const nodes = new Map<string, PlacedNode>()
+  const nodes = new NameMap<PlacedNode>()
   const available = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
   const slices = new Slices(clock)
   for (const node of graph.nodes()) {
-    nodes.set(node.name, { node, place: findPlace(node.name, node.job.place, available) })
+    nodes.add({ name: node.name, node, place: findPlace(node.name, node.job.place, available) })
     if (slices.due) await slices.next()
   }
   return nodes

@@ -5,6 +5,7 @@ import { HeddleError } from '../errors.ts'
 import { checkCount } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
+import type { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Dependencies } from './dependencies.ts'
 import { failed, succeeded, type Node } from './node.ts'
@@ -56,7 +57,7 @@ export interface Past {
   readonly graph: Dependencies
   readonly timeline: Timeline
   /** By name. */
-  readonly nodes: ReadonlyMap<string, Node>
+  readonly nodes: NameMap<Node>
 }
 
 const didNotRun = -1

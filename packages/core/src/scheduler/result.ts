@@ -1,4 +1,5 @@
 import { HeddleError, describe } from '../errors.ts'
+import type { NameMap } from '../kernel/name-map.ts'
 import { suggest } from '../kernel/suggest.ts'
 import { succeeded as succeededState, type Node, type NodeState } from './node.ts'
 
@@ -44,11 +45,7 @@ export class ResultBuilder {
   readonly reused: string[] = []
   readonly errors = new Map<string, readonly unknown[]>()
 
-  build(
-    state: 'finished' | 'cancelled',
-    duration: number,
-    nodes: ReadonlyMap<string, Node>,
-  ): RunResult {
+  build(state: 'finished' | 'cancelled', duration: number, nodes: NameMap<Node>): RunResult {
     const { succeeded, failed, blocked, skipped, cancelled, reused, errors } = this
     const ok =
       state === 'finished' && failed.size === 0 && blocked.size === 0 && cancelled.length === 0
@@ -69,7 +66,7 @@ export class ResultBuilder {
   }
 }
 
-function find(nodes: ReadonlyMap<string, Node>, name: string): Node {
+function find(nodes: NameMap<Node>, name: string): Node {
   const node = nodes.get(name)
   if (node !== undefined) return node
   throw new HeddleError('HDL_UNKNOWN_NODE', { node: name, suggestion: suggest(name, nodes.keys()) })

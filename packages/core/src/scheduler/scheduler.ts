@@ -18,6 +18,7 @@ import { AbortCallback } from '../kernel/abort.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import { keepAlive } from '../kernel/keep-alive.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
@@ -225,7 +226,7 @@ export class Scheduler {
   readonly #unknown: 'ignore' | 'error'
   readonly #allowCycles: boolean
 
-  readonly #nodes = new Map<string, Node>()
+  readonly #nodes = new NameMap<Node>()
   readonly #lanes: Lanes<Node>
   /** Nodes that say what they need when they become ready. */
   readonly #needsOf = new Map<Node, NeedsFunction>()
@@ -317,7 +318,7 @@ export class Scheduler {
     if (this.#hasStarted && this.#unknown === 'error') this.#refuseUnknown(name, after)
 
     const node = new Node(this.#nodes.size, name, lane, limits)
-    this.#nodes.set(name, node)
+    this.#nodes.add(node)
     this.#graph.add(node)
     this.#timeline.add(node.index)
     this.#unfinished++
