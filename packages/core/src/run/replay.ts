@@ -96,6 +96,8 @@ export async function replayRun(run: RecordedRun, options: ReplayOptions): Promi
     timeout: Infinity,
     cancelGrace: noLimit,
     abortGrace: noLimit,
+    // A recording says what happened: a node may be added before what it names, or without it.
+    unknown: 'ignore',
     keepOpen: later.length > 0,
     kernel: { clock, random },
   })
