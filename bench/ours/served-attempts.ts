@@ -16,7 +16,7 @@ export async function quickJob(isBeside: boolean, count: number): Promise<number
   await using server = await startServer({
     jobs: [flaky, quick],
     port: 0,
-    limits: { slots: { permits: 1, reserved: 0 } },
+    limits: { loop: { permits: 1, reserved: 0 } },
   })
   const post = async (path: string, input: unknown): Promise<Response> => {
     const answer = await fetch(`${server.url}/jobs/${path}`, {

@@ -24,6 +24,7 @@ export {
   type OutputOf,
   type ReadResult,
 } from './graph/graph.ts'
+export type { Concurrency, ResourceOptions, Resources } from './capacity/resources.ts'
 export type { Place, PlaceContext } from './places/place.ts'
 export { run, startRun, type GraphResult, type Run, type RunOptions } from './run/run.ts'
 export {

@@ -42,9 +42,12 @@ export {
   threeLevels,
   type Load,
 } from './admission/load-levels.ts'
-export type { PoolOptions } from './admission/pools.ts'
 export { AdmissionQueue, type Seat } from './admission/queue.ts'
 export { Histogram, type HistogramSnapshot } from './kernel/histogram.ts'
+
+// capacity/: the permits of a process.
+export { Capacity } from './capacity/capacity.ts'
+export type { PermitOptions } from './kernel/permits.ts'
 
 // watch/: who blocks the event loop.
 export { isWatching, runBlamed } from './watch/blame.ts'

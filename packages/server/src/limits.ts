@@ -1,16 +1,18 @@
 /** The limits of a server, and which values of them make sense. */
-import { HeddleError } from '@heddle/core'
-import type { PoolOptions } from '@heddle/core/lowlevel'
+import { HeddleError, isError, type Resources } from '@heddle/core'
+import { Capacity, type PermitOptions } from '@heddle/core/lowlevel'
 
 export interface ServerLimits {
   /** Seats of the first stage: reserved, queued and running. 32 when absent. */
   readonly prepareCapacity?: number | undefined
   /** Seats of the second stage. 256 when absent. */
   readonly itemCapacity?: number | undefined
-  /** What may run at a time in each stage, and how much of it is kept for priority 0. The threads, one of them kept, when absent. */
-  readonly slots?: number | PoolOptions | undefined
-  /** Permits that jobs may need, by name. */
-  readonly resources?: Readonly<Record<string, number | PoolOptions>> | undefined
+  /** Attempts in threads at a time, over both stages. `threads`, and on top of them one for priority 0, when absent. */
+  readonly thread?: number | PermitOptions | undefined
+  /** Attempts on the loop at a time, over both stages. No limit but the seats when absent: waiting costs no processor. */
+  readonly loop?: number | PermitOptions | undefined
+  /** What jobs may need besides, by name: permits, rates, limits for each key. They hold for this process. */
+  readonly resources?: Resources | undefined
   /** Milliseconds from submit to start. 30,000 when absent. */
   readonly queue?: number | undefined
   /** Milliseconds of the first stage. 600,000 when absent. */
@@ -51,45 +53,54 @@ type Rule = readonly [expected: string, holds: (value: number) => boolean]
 
 const count: Rule = ['a whole number of at least 1', (n) => Number.isInteger(n) && n >= 1]
 const countOrAny: Rule = [`${count[0]}, or Infinity`, (n) => count[1](n) || n === Infinity]
-const orNone: Rule = ['a whole number of at least 0', (n) => Number.isInteger(n) && n >= 0]
 /** Infinity is no limit. At 0 everything would be too late. */
 const duration: Rule = ['a number of milliseconds above 0', (n) => n > 0]
 
-const rules: Readonly<Record<Exclude<keyof ServerLimits, 'slots' | 'resources'>, Rule>> = {
-  prepareCapacity: count,
-  itemCapacity: count,
-  queue: duration,
-  prepare: duration,
-  item: duration,
-  request: duration,
-  // Node counts these: for it 0 is no limit, and Infinity is not a number.
-  head: count,
-  arrival: count,
-  sending: count,
-  bodies: count,
-  connections: countOrAny,
-  connectionsPerAddress: countOrAny,
-  backlog: count,
-  drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
-  body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
-  cacheBytes: count,
-}
+const rules: Readonly<Record<Exclude<keyof ServerLimits, 'thread' | 'loop' | 'resources'>, Rule>> =
+  {
+    prepareCapacity: count,
+    itemCapacity: count,
+    queue: duration,
+    prepare: duration,
+    item: duration,
+    request: duration,
+    // Node counts these: for it 0 is no limit, and Infinity is not a number.
+    head: count,
+    arrival: count,
+    sending: count,
+    bodies: count,
+    connections: countOrAny,
+    connectionsPerAddress: countOrAny,
+    backlog: count,
+    drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
+    body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
+    cacheBytes: count,
+  }
 
 /** @throws `HDL_BAD_OPTION` that names the limit. */
 export function checkLimits(limits: ServerLimits): void {
   for (const [name, rule] of Object.entries(rules)) {
     check(`limits.${name}`, limits[name as keyof typeof rules], rule)
   }
-  checkPermits('limits.slots', limits.slots)
-  for (const [name, permits] of Object.entries(limits.resources ?? {})) {
-    checkPermits(`limits.resources.${name}`, permits)
+  if ('slots' in limits) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'limits.slots',
+      value: limits.slots,
+      expected: 'to be `limits.thread` and `limits.loop`: permits are counted for each place',
+    })
   }
+  checkPermits(limits)
 }
 
-function checkPermits(option: string, value: number | PoolOptions | undefined): void {
-  if (typeof value !== 'object') return check(option, value, count)
-  check(`${option}.permits`, value.permits, count)
-  check(`${option}.reserved`, value.reserved, orNone)
+/** The capacity itself knows best. */
+function checkPermits({ thread, loop, resources }: ServerLimits): void {
+  try {
+    void new Capacity({ thread, loop, resources })
+  } catch (error) {
+    if (!isError(error, 'HDL_BAD_OPTION')) throw error
+    const { option, value, expected } = error.details
+    throw new HeddleError('HDL_BAD_OPTION', { option: `limits.${option}`, value, expected })
+  }
 }
 
 function check(option: string, value: unknown, [expected, holds]: Rule): void {

@@ -7,6 +7,7 @@ import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import {
+  Capacity,
   CleanupStack,
   Dispatcher,
   LoopWatch,
@@ -46,7 +47,7 @@ export interface ServerOptions {
   readonly port?: number | undefined
   /** Where acknowledged work and results are: `memory` when absent, or `sqlite:FILE`. */
   readonly store?: string | undefined
-  /** Threads for the jobs of each stage; as many as the machine runs at a time, and at least two, when absent. */
+  /** Thread jobs at a time; as many as the machine runs at a time, and at least two, when absent. One more thread is kept for priority 0. */
   readonly threads?: number | undefined
   readonly limits?: ServerLimits | undefined
   /**
@@ -137,8 +138,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     )
   }
   const threads = options.threads ?? Math.max(2, availableParallelism())
-  // Both stages have so many slots: with a thread for each, what is kept for priority 0 is kept in deed.
-  const pool = parts.use(new ThreadPool({ threads: 2 * threads, kernel }))
+  const capacity = new Capacity({
+    loop: limits.loop,
+    thread: limits.thread ?? { permits: threads, reserved: 1 },
+    resources: limits.resources,
+    aging: 1_000,
+    kernel,
+  })
+  const pool = parts.use(new ThreadPool({ capacity, kernel }))
   const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
   const loop = parts.use(new LoopWatch({ threshold: 50, kernel }))
   loop.onGap(({ ms, label, stack }) =>
@@ -148,16 +155,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ),
   )
 
-  const slots = limits.slots ?? { permits: threads, reserved: threads > 1 ? 1 : 0 }
-  const { resources } = limits
   const prepare = new Dispatcher({
     name: 'The first stage',
     stage: 'prepare',
     capacity: limits.prepareCapacity ?? 32,
     queueTimeout: limits.queue ?? minute / 2,
     timeout: limits.prepare ?? 10 * minute,
-    slots,
-    resources,
+    permits: capacity,
     kernel,
   })
   const items = new Dispatcher({
@@ -165,8 +169,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     stage: 'item',
     capacity: limits.itemCapacity ?? 256,
     timeout: limits.item ?? 10 * minute,
-    slots,
-    resources,
+    permits: capacity,
     kernel,
   })
   const service = new JobService({
@@ -199,6 +202,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const context = {
     jobs,
     service,
+    capacity,
     pool,
     chores,
     loop,

@@ -21,10 +21,12 @@ const wrong: readonly [option: string, limits: object][] = [
   ['drain', { drain: -1 }],
   ['drain', { drain: NaN }],
   ['body', { body: 3 * 2 ** 20 }],
-  ['slots', { slots: 0 }],
-  ['slots', { slots: NaN }],
-  ['slots.permits', { slots: { permits: -1 } }],
-  ['slots.reserved', { slots: { permits: 2, reserved: NaN } }],
+  ['slots', { slots: 1 }],
+  ['loop', { loop: 0 }],
+  ['thread', { thread: NaN }],
+  ['thread.permits', { thread: { permits: -1 } }],
+  ['thread.reserved', { thread: { permits: 2, reserved: NaN } }],
+  ['resources.api', { resources: { api: {} } }],
   ['resources.gpu', { resources: { gpu: 0 } }],
 ]
 
@@ -42,7 +44,7 @@ test('limits that make sense: none, no limit, stop at once', () => {
   for (const limits of [
     {},
     { queue: Infinity, prepare: Infinity, item: 0.5, request: 1, drain: Infinity },
-    { drain: 0, body: 2 * 2 ** 20, slots: { permits: 2, reserved: 0 }, resources: { gpu: 1 } },
+    { drain: 0, body: 2 * 2 ** 20, loop: { permits: 2, reserved: 0 }, resources: { gpu: 1 } },
     { queue: undefined },
     { connections: Infinity, connectionsPerAddress: Infinity, head: 1, bodies: 1, backlog: 1 },
   ]) {

@@ -40,7 +40,7 @@ class ServerDriver implements AttemptsDriver {
       jobs,
       port: 0,
       store: `sqlite:${path.join(folder, 'serve.db')}`,
-      limits: { slots: permits },
+      limits: { loop: permits, thread: permits },
       kernel: { clock, random: seededRandom(1) },
     })
     return new ServerDriver(clock, jobs, server, folder)

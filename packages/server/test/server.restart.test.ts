@@ -26,7 +26,7 @@ class Place implements Disposable {
   start(jobs: readonly unknown[], limits: ServerLimits = {}): Promise<Server> {
     const { store } = this
     const onLog = (line: ServerLog): void => void this.logs.push(line)
-    return startServer({ jobs, store, port: 0, threads: 2, limits: { slots: 2, ...limits }, onLog })
+    return startServer({ jobs, store, port: 0, threads: 2, limits: { loop: 2, ...limits }, onLog })
   }
 
   [Symbol.dispose](): void {
@@ -85,7 +85,7 @@ test('W5 what was acknowledged and cut off by a drain is done after the next sta
     assert.deepEqual(await server.drain({ deadline: 0 }), { isClean: false })
   }
   const gate = new Gate<number>('work')
-  await using server = await place.start([gate.job], { prepareCapacity: 3, slots: 1 })
+  await using server = await place.start([gate.job], { prepareCapacity: 3, loop: 1 })
   // Known at once, also what has no seat yet.
   for (const handle of handles) {
     const { status, body } = await call(server, `/results/${handle}/0`)
@@ -114,7 +114,7 @@ test('W2 a drain while not everything has a seat again: who waits is told, and t
   await before.drain({ deadline: 0 })
 
   const second = new Gate<number>('work')
-  const between = await place.start([second.job], { prepareCapacity: 2, slots: 1 })
+  const between = await place.start([second.job], { prepareCapacity: 2, loop: 1 })
   await second.started()
   const waits = begin(between, `/results/${String(body['handle'])}/0?wait=600000`)
   // It waits: a request that came after it has been answered.
@@ -139,7 +139,7 @@ test('W5 a drain that leaves acknowledged work without a seat is not clean, thou
   await before.drain({ deadline: 0 })
 
   const second = new Gate<number>('work')
-  const between = await place.start([second.job], { prepareCapacity: 2, slots: 1 })
+  const between = await place.start([second.job], { prepareCapacity: 2, loop: 1 })
   await second.started()
   const drained = told(between.drain({ deadline: Infinity }))
   await until(() => {

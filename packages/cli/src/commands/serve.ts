@@ -37,7 +37,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--threads <n>',
-        'threads for jobs (default: as many as the machine runs at a time, at least 2)',
+        'thread jobs at a time (default: as many as the machine runs, at least 2); one more thread is kept for priority 0',
       ).argParser(parseWhole(1, 1_024)),
     )
     .addOption(

@@ -17,8 +17,8 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     { skip },
     async () => {
       await using stage = await Stage.open()
-      // One of two slots is kept for priority 0: one runs, the other is queued.
-      using served = await Served.start(stage, '--threads', '2')
+      // One runs, the other is queued: the second permit is for priority 0.
+      using served = await Served.start(stage, '--threads', '1')
       const first = served.post(waiting, 'a')
       await stage.started('a')
       const second = served.post(waiting, 'b')

@@ -42,7 +42,6 @@ import {
   type WaitingRoom,
 } from '../attempts/runner.ts'
 import { HeddleError, reasonError } from '../errors.ts'
-import type { Needs } from '../graph/job.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
 import {
   checkCount,
@@ -56,22 +55,18 @@ import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { checkPriority } from '../kernel/rank.ts'
 import { noOutcomes, outcomeOf, type Outcome, type OutcomeCounts } from '../registry/outcomes.ts'
-import { Pools, type Holding, type PoolOptions, type PoolStats } from './pools.ts'
 import {
   AdmissionQueue,
   type AdmissionOptions,
   type AdmissionStats,
   type Admitted,
+  type FillOptions,
   type Seat,
   type Reservation,
   type ReserveOptions,
 } from './queue.ts'
 
-export interface DispatcherOptions extends AdmissionOptions {
-  /** How much may run at a time, and how much of that is kept for priority 0. */
-  readonly slots: number | PoolOptions
-  /** Other permits that work may need, by name: scarce ones first. */
-  readonly resources?: Readonly<Record<string, number | PoolOptions>> | undefined
+export interface DispatcherOptions extends Omit<AdmissionOptions, 'onRoom'> {
   /** Names the running stage in timeouts. `run` when absent. */
   readonly stage?: string | undefined
   /** Milliseconds from submit to start. No limit when absent. */
@@ -84,13 +79,11 @@ export interface DispatcherOptions extends AdmissionOptions {
   readonly grace?: number | undefined
 }
 
-export interface SubmitOptions extends ReserveOptions, WaitOptions {
+export interface SubmitOptions extends ReserveOptions, FillOptions, WaitOptions {
   /** Named in errors. The dispatcher's name when absent. */
   readonly name?: string | undefined
   /** A seat taken earlier with {@link Dispatcher.reserve}: its priority and tenant count. */
   readonly reservation?: Seat | undefined
-  /** Permits it takes while it runs. One `slot` when absent. */
-  readonly needs?: Needs | undefined
   /** Instead of the dispatcher's. */
   readonly queueTimeout?: number | undefined
   /** Instead of the dispatcher's. */
@@ -126,8 +119,6 @@ export interface AdmittedTask<R> {
 
 export interface DispatcherStats {
   readonly queue: AdmissionStats
-  /** Permits by kind. */
-  readonly pools: Readonly<Record<string, PoolStats>>
   /** Work whose caller was told, but which has not settled. */
   readonly stopping: number
   readonly submitted: number
@@ -172,6 +163,7 @@ class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower
   previous: AbortFollower | undefined
   next: AbortFollower | undefined
   readonly work: Work<unknown>
+  readonly wants: FillOptions
   readonly submittedAt: number
   readonly limits: TaskOptions
   readonly done: Promise<unknown>
@@ -183,16 +175,22 @@ class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower
   wasStopped = false
   /** Set before anybody sees the task. */
   entry!: Admitted<TaskNode>
-  holding: Holding | undefined
   /** What its next timeout will say. */
   limit = Infinity
   resolve!: (value: unknown) => void
   reject!: (error: unknown) => void
   readonly #core: Core
 
-  constructor(core: Core, work: Work<unknown>, submittedAt: number, limits: TaskOptions) {
+  constructor(
+    core: Core,
+    work: Work<unknown>,
+    wants: FillOptions,
+    submittedAt: number,
+    limits: TaskOptions,
+  ) {
     this.#core = core
     this.work = work
+    this.wants = wants
     this.submittedAt = submittedAt
     this.limits = limits
     this.done = new Promise((resolve, reject) => {
@@ -242,7 +240,8 @@ const optionNames = {
   tenants: 1,
   retryAfter: 1,
   aging: 1,
-  slots: 1,
+  permits: 1,
+  concurrency: 1,
   resources: 1,
   stage: 1,
   queueTimeout: 1,
@@ -252,10 +251,10 @@ const optionNames = {
 } satisfies OptionNames<DispatcherOptions>
 
 /**
- * Runs admitted work within slots and resources.
+ * Runs admitted work within the permits of the process and its own limits.
  *
  * @example
- * const inference = new Dispatcher({ name: 'inference', slots: { permits: 2, reserved: 1 }, timeout: 60_000 })
+ * const inference = new Dispatcher({ name: 'inference', concurrency: 2, timeout: 60_000 })
  * using reservation = inference.reserve({ priority: 0, tenant: 'ada' })   // before the body is read
  * const input = await Promise.resolve([3, 4])
  * const sum = await inference.run(() => input[0] + input[1], { reservation, signal })
@@ -267,7 +266,6 @@ export class Dispatcher {
   readonly queueTimeout: number
   readonly #kernel: Kernel
   readonly #queue: AdmissionQueue<TaskNode>
-  readonly #pools: Pools
   readonly #stage: string
   readonly #timeout: number
   readonly #runner: AttemptRunner<TaskNode, Attempt<TaskNode>>
@@ -286,8 +284,6 @@ export class Dispatcher {
     this.#kernel = options.kernel ?? systemKernel
     // The rest is for the queue.
     const {
-      slots,
-      resources = {},
       stage,
       queueTimeout,
       timeout,
@@ -295,8 +291,11 @@ export class Dispatcher {
       grace = attemptDefaults.abortGrace,
       ...admission
     } = options
-    this.#queue = new AdmissionQueue({ ...admission, name: this.name })
-    this.#pools = new Pools(slots, resources)
+    this.#queue = new AdmissionQueue({
+      ...admission,
+      name: this.name,
+      onRoom: () => this.#runner.pumpSoon(),
+    })
     this.#stage = checkName('stage', stage ?? 'run')
     this.queueTimeout = checkDuration('queueTimeout', queueTimeout ?? Infinity)
     this.#timeout = checkDuration('timeout', timeout ?? Infinity)
@@ -311,7 +310,7 @@ export class Dispatcher {
       stop: (task, error) => this.#stop(task, error),
       stateOf: (task) => this.#stateOf(task),
       move: (task, priority) => {
-        this.#pools.check(task.name, task.entry.needs, checkPriority(priority))
+        this.#queue.check(task.wants, checkPriority(priority))
         const moved = task.entry.move(priority)
         // The new priority may have a reserved permit.
         if (moved) this.#runner.pump()
@@ -417,7 +416,6 @@ export class Dispatcher {
   stats(): DispatcherStats {
     return {
       queue: this.#queue.stats(),
-      pools: this.#pools.stats(),
       stopping: this.#stopping,
       submitted: this.#submitted,
       outcomes: { ...this.#counts },
@@ -460,12 +458,13 @@ export class Dispatcher {
   }
 
   #submit(work: Work<unknown>, options: SubmitOptions): TaskNode {
-    const { signal, needs } = options
+    const { signal, needs, place } = options
+    const wants = { needs, place }
     const name = options.name ?? this.name
     // What could never start must not take a seat; a seat that was brought is given back by its owner.
     const priority = options.reservation?.priority ?? checkPriority(options.priority)
-    if (needs !== undefined) this.#pools.check(name, needs, priority)
-    const task = new TaskNode(this.#core, work, this.#kernel.clock.now(), {
+    this.#queue.check(wants, priority)
+    const task = new TaskNode(this.#core, work, wants, this.#kernel.clock.now(), {
       name,
       retries: checkCount('retries', options.retries ?? 0, 0, true),
       timeout: checkDuration('timeout', options.timeout ?? this.#timeout),
@@ -475,7 +474,7 @@ export class Dispatcher {
       onReport: options.onReport,
       wrapFailure: options.wrapFailure,
     })
-    this.#admit(task, this.#seatFor(options), needs)
+    this.#admit(task, this.#seatFor(options))
     if (signal?.aborted) task.onAbort(signal.reason)
     else if (task.limits.deadline === 0) this.#onLate(task, 0)
     else {
@@ -489,8 +488,8 @@ export class Dispatcher {
     return task
   }
 
-  #admit(task: TaskNode, seat: Reservation<TaskNode>, needs: Needs | undefined): void {
-    task.entry = this.#counted(() => seat.fill(task, { needs }))
+  #admit(task: TaskNode, seat: Reservation<TaskNode>): void {
+    task.entry = this.#counted(() => seat.fill(task, task.wants))
     this.#submitted++
     this.#tasks.add(task)
   }
@@ -507,34 +506,20 @@ export class Dispatcher {
 
   #room(): WaitingRoom<TaskNode> {
     const queue = this.#queue
-    const pools = this.#pools
-    const take = (isMeant: (task: TaskNode) => boolean): TaskNode | undefined => {
-      pools.beginRound()
-      const taken = queue.take(({ item, needs, priority }) => {
-        if (!isMeant(item)) return false
-        item.holding = pools.tryTake(needs, priority)
-        return item.holding !== undefined
-      })
-      return taken?.item
-    }
-    const giveBack = (task: TaskNode): void => {
-      pools.giveBack(task.holding!)
-      task.holding = undefined
-      task.entry.park()
-    }
+    const giveBack = (task: TaskNode): void => task.entry.park()
     return {
       get size() {
         return queue.size
       },
       get mayStart() {
-        return queue.size > 0
+        return queue.mayStart
       },
       enqueue: (task) => task.entry.requeue(),
       enqueueFirst: (task) => task.entry.requeue({ keepsPlace: true }),
       remove: (task) => task.entry.leaveQueue(),
       pick: () => {
         for (;;) {
-          const task = take(() => true)
+          const task = queue.take()?.item
           if (!task?.limits.signal?.aborted || task.outcome !== undefined) return task
           // Its abort is being reported right now, and an earlier listener made room for it.
           giveBack(task)
@@ -542,7 +527,7 @@ export class Dispatcher {
           this.#free(task)
         }
       },
-      tryPick: (task) => take((other) => other === task) !== undefined,
+      tryPick: (task) => queue.takeThis(task.entry),
       giveBack,
     }
   }

@@ -15,7 +15,7 @@
  *  I2  A seat is given back exactly once, whichever way its holder ends.
  *  I3  Who is refused is told so, with a time, and counted; nothing that was admitted is dropped.
  *  I4  admitted = reserved + queued + running + parked + released + removed + finished.
- *  I5  The order is that of `fair-order.ts`: FIFO inside a priority, aging, fair between tenants.
+ *  I5  The order is that of `tenant-line.ts`: FIFO inside a priority, aging, fair between tenants.
  *  I6  Refusing is O(1) and takes nothing.
  *  I7  Memory is one object per seat in use and per tenant that has one.
  *
@@ -26,6 +26,10 @@
  * `using` gives it back.
  */
 
+import { processCapacity, type Capacity } from '../capacity/capacity.ts'
+import type { Lane } from '../capacity/lane.ts'
+import { Lanes, type PlacePermits } from '../capacity/lanes.ts'
+import type { Concurrency, Resources } from '../capacity/resources.ts'
 import { HeddleError, withoutStack } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import { checkCount, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
@@ -40,7 +44,7 @@ import {
   type PriorityOptions,
 } from '../kernel/rank.ts'
 import { DrainRate, RetryAfter, type RetryAfterOptions } from './drain-rate.ts'
-import { FairOrder, Tenant, type Orderable } from './fair-order.ts'
+import { Tenant, TenantLine, weigh, type TenantEntry } from './tenant-line.ts'
 import { sixLevels, threeLevels, type Load, type LoadLevels } from './load-levels.ts'
 
 /** Limits between those who share a queue. */
@@ -62,6 +66,14 @@ export interface AdmissionOptions extends AgingOptions {
   /** Where the door closes. {@link threeLevels} when absent: above 75 %. */
   readonly levels?: LoadLevels | undefined
   readonly tenants?: TenantOptions | undefined
+  /** The permits of the process that its work takes. Those of this process when absent. */
+  readonly permits?: Capacity | undefined
+  /** How much of its work may run at a time, besides. No limit when absent. */
+  readonly concurrency?: Concurrency | undefined
+  /** What its work may need besides what the process has, by name. */
+  readonly resources?: Resources | undefined
+  /** Called when work that waited may be taken now: take() should be called soon. */
+  readonly onRoom?: (() => void) | undefined
   readonly retryAfter?: RetryAfterOptions | undefined
 }
 
@@ -71,8 +83,10 @@ export interface ReserveOptions extends PriorityOptions {
 }
 
 export interface FillOptions {
-  /** Permits it will take while it runs. One `slot` when absent. */
+  /** What it takes while it runs, besides one permit of its place. */
   readonly needs?: Needs | undefined
+  /** Which permits of the process it takes. One of the loop when absent. */
+  readonly place?: PlacePermits | undefined
 }
 
 export interface AdmissionStats {
@@ -131,7 +145,6 @@ export interface Reservation<T> extends Seat {
 export interface Admitted<T> extends Disposable {
   readonly item: T
   readonly tenant: string
-  readonly needs: Needs
   readonly priority: number
   readonly state: 'queued' | 'running' | 'parked' | 'finished' | 'removed'
   /** When it was queued, on the clock's monotonic scale. */
@@ -150,40 +163,38 @@ export interface Admitted<T> extends Disposable {
   finish(): void
 }
 
-const defaultNeeds: Needs = { slot: 1 }
-
-class Entry<T> implements Admitted<T>, Orderable<Entry<T>> {
+class Entry<T> implements Admitted<T>, TenantEntry<Entry<T>> {
   list: object | undefined
   previous: Entry<T> | undefined
   next: Entry<T> | undefined
-  line: Orderable<Entry<T>>['line']
-  rank = 0
+  held: readonly number[] | undefined
+  readyOrder = 0
+  /** What is admitted is not part of a graph. */
+  readonly depth = 0
   startedAt = 0
   state: Admitted<T>['state'] = 'queued'
   readonly item: T
   readonly owner: Tenant<Entry<T>>
-  readonly needs: Needs
+  lane: Lane<Entry<T>>
   since: number
-  order: number
-  priority: number
   readonly #core: Core<T>
 
   constructor(
     core: Core<T>,
     item: T,
     owner: Tenant<Entry<T>>,
-    priority: number,
-    needs: Needs,
+    lane: Lane<Entry<T>>,
     since: number,
-    order: number,
   ) {
     this.#core = core
     this.item = item
     this.owner = owner
-    this.priority = priority
-    this.needs = needs
+    this.lane = lane
     this.since = since
-    this.order = order
+  }
+
+  get priority(): number {
+    return this.lane.priority
   }
 
   get tenant(): string {
@@ -221,7 +232,7 @@ class Entry<T> implements Admitted<T>, Orderable<Entry<T>> {
 
 /** What entries and reservations may ask of their queue. */
 interface Core<T> {
-  fill(seat: SeatNode<T>, item: T, needs: Needs): Entry<T>
+  fill(seat: SeatNode<T>, item: T, options: FillOptions): Entry<T>
   release(seat: SeatNode<T>): void
   remove(entry: Entry<T>): boolean
   move(entry: Entry<T>, priority: number): boolean
@@ -248,7 +259,7 @@ class SeatNode<T> implements Reservation<T> {
   }
 
   fill(item: T, options: FillOptions = {}): Entry<T> {
-    return this.core.fill(this, item, options.needs ?? defaultNeeds)
+    return this.core.fill(this, item, options)
   }
 
   release(): void {
@@ -266,6 +277,10 @@ const optionNames = {
   capacity: 1,
   levels: 1,
   tenants: 1,
+  permits: 1,
+  concurrency: 1,
+  resources: 1,
+  onRoom: 1,
   retryAfter: 1,
   aging: 1,
 } satisfies OptionNames<AdmissionOptions>
@@ -293,7 +308,7 @@ export class AdmissionQueue<T> {
   readonly #tenantCapacity: number
   readonly #weight: (tenant: string) => number
   readonly #tenants = new Map<string, Tenant<Entry<T>>>()
-  readonly #order: FairOrder<Entry<T>>
+  readonly #lanes: Lanes<Entry<T>>
   readonly #rate: DrainRate
   readonly #retryAfter: RetryAfter
   readonly #room: WaiterList<SeatNode<T>>
@@ -316,7 +331,6 @@ export class AdmissionQueue<T> {
   #released = 0
   #removed = 0
   #finished = 0
-  #arrivals = 0
   #draining = false
   #sealed = false
   #drainRetryAfter: number | undefined
@@ -332,16 +346,24 @@ export class AdmissionQueue<T> {
     this.#levels = options.levels ?? threeLevels
     this.#tenantCapacity = checkCount('tenants.capacity', tenants.capacity ?? Infinity, 1, true)
     this.#weight = tenants.weight ?? (() => 1)
-    this.#order = new FairOrder(
-      checkAging(options.aging),
-      checkCount('tenants.running', tenants.running ?? Infinity, 1, true),
-    )
+    const maxRunning = checkCount('tenants.running', tenants.running ?? Infinity, 1, true)
+    this.#lanes = new Lanes<Entry<T>>({
+      capacity: options.permits ?? processCapacity(),
+      clock: this.#kernel.clock,
+      concurrency: options.concurrency ?? Infinity,
+      resources: options.resources ?? {},
+      aging: checkAging(options.aging),
+      sinceOf: ({ since }) => since,
+      onRoom: () => options.onRoom?.(),
+      newLine: () => new TenantLine(maxRunning),
+      sweep: true,
+    })
     this.#rate = new DrainRate(this.#kernel.clock)
     this.#retryAfter = new RetryAfter(options.retryAfter ?? {}, this.#kernel.random)
     this.#room = new WaiterList(this.#kernel.clock)
     this.#empty = new WaiterList(this.#kernel.clock)
     this.#core = {
-      fill: (seat, item, needs) => this.#fill(seat, item, needs),
+      fill: (seat, item, how) => this.#fill(seat, item, how),
       release: (seat) => this.#release(seat),
       remove: (entry) => this.#remove(entry),
       move: (entry, priority) => this.#move(entry, priority),
@@ -355,6 +377,11 @@ export class AdmissionQueue<T> {
   /** How many entries are queued. */
   get size(): number {
     return this.#queued
+  }
+
+  /** Whether it is worth calling {@link take}: false only when nothing could start. */
+  get mayStart(): boolean {
+    return this.#lanes.mayStart
   }
 
   /** Seats in use: reserved, queued, running and parked. */
@@ -422,17 +449,28 @@ export class AdmissionQueue<T> {
   }
 
   /**
-   * Takes the next entry for which `accept` says yes; it is offered the candidates best first. The
-   * entry then runs until its `finish()`.
+   * Takes the next entry that lacks nothing, with its permits. The entry then runs until its `finish()`, or
+   * until its `park()`.
    */
-  take(accept: (entry: Admitted<T>) => boolean = () => true): Admitted<T> | undefined {
-    if (this.#queued === 0) return undefined
-    for (const entry of this.#order.candidates()) {
-      if (!accept(entry)) continue
-      this.#start(entry)
-      return entry
-    }
-    return undefined
+  take(): Admitted<T> | undefined {
+    const entry = this.#lanes.pick()
+    if (entry !== undefined) this.#start(entry)
+    return entry
+  }
+
+  /** Takes this entry, with its permits, if they are free, before others that wait. */
+  takeThis(entry: Admitted<T>): boolean {
+    if (!(entry instanceof Entry) || !this.#lanes.tryPick(entry as Entry<T>)) return false
+    this.#start(entry as Entry<T>)
+    return true
+  }
+
+  /**
+   * Whether work with these needs could ever start.
+   * @throws `HDL_BAD_OPTION` for what does not exist, `HDL_WOULD_DEADLOCK` for more than there will ever be.
+   */
+  check({ needs, place }: FillOptions, priority: number): void {
+    this.#lanes.check(needs, priority, place)
   }
 
   /** The load by seats in use. */
@@ -569,17 +607,17 @@ export class AdmissionQueue<T> {
     })
   }
 
-  #fill(seat: SeatNode<T>, item: T, needs: Needs): Entry<T> {
+  #fill(seat: SeatNode<T>, item: T, { needs, place }: FillOptions): Entry<T> {
     if (!seat.held) throw new HeddleError('HDL_NOT_HELD', { what: `The seat in ${this.name}` })
     if (this.#sealed) throw this.#refuse('draining', seat.tenant)
-    seat.held = false
-    const since = this.#kernel.clock.now()
     const { owner, priority } = seat
-    const entry = new Entry(this.#core, item, owner, priority, needs, since, this.#arrivals++)
+    const lane = this.#lanes.laneFor(needs, priority, place)
+    seat.held = false
+    const entry = new Entry(this.#core, item, owner, lane, this.#kernel.clock.now())
     this.#reserved--
     this.#queued++
     this.#queuedByPriority[priority]!++
-    this.#order.add(entry, priority)
+    this.#lanes.enqueue(entry)
     return entry
   }
 
@@ -593,7 +631,7 @@ export class AdmissionQueue<T> {
   #remove(entry: Entry<T>): boolean {
     if (entry.state !== 'queued') return false
     entry.state = 'removed'
-    this.#order.remove(entry)
+    this.#lanes.remove(entry)
     this.#queued--
     this.#queuedByPriority[entry.priority]!--
     this.#removed++
@@ -603,20 +641,27 @@ export class AdmissionQueue<T> {
 
   #move(entry: Entry<T>, priority: number): boolean {
     if (entry.state !== 'queued') return false
+    if (entry.priority === priority) return true
+    const { needs, at } = entry.lane
+    const lane = this.#lanes.laneFor(needs, priority, at)
     this.#queuedByPriority[entry.priority]!--
     this.#queuedByPriority[priority]!++
-    this.#order.move(entry, priority)
+    this.#lanes.remove(entry)
+    entry.lane = lane
+    // Sorted in by its arrival: it keeps the time it has waited.
+    this.#lanes.enqueueFirst(entry)
     return true
   }
 
   #start(entry: Entry<T>): void {
     entry.state = 'running'
-    this.#order.take(entry)
     this.#queued--
     this.#queuedByPriority[entry.priority]!--
     this.#running++
     entry.owner.running++
-    this.#order.weigh(entry.owner)
+    const { line } = entry.lane
+    if (line instanceof TenantLine) line.serve(entry.owner)
+    weigh(entry.owner, this.#lanes)
     entry.startedAt = this.#kernel.clock.now()
     this.#wait.record(entry.startedAt - entry.since)
     this.#rate.started()
@@ -624,6 +669,7 @@ export class AdmissionQueue<T> {
 
   #park(entry: Entry<T>): void {
     if (entry.state !== 'running') return
+    this.#lanes.giveBack(entry)
     this.#stopRunning(entry)
     this.#parked++
     entry.state = 'parked'
@@ -632,7 +678,7 @@ export class AdmissionQueue<T> {
   #stopRunning({ owner, startedAt }: Entry<T>): void {
     this.#running--
     owner.running--
-    this.#order.weigh(owner)
+    weigh(owner, this.#lanes)
     this.#run.record(this.#kernel.clock.now() - startedAt)
     this.#rate.stopped()
   }
@@ -643,19 +689,15 @@ export class AdmissionQueue<T> {
     this.#parked--
     this.#queued++
     this.#queuedByPriority[entry.priority]!++
-    if (!keepsPlace) {
-      entry.since = this.#kernel.clock.now()
-      entry.order = this.#arrivals++
-    }
-    this.#order.add(entry, entry.priority)
-    // Sorts it in.
-    if (keepsPlace) this.#order.move(entry, entry.priority)
+    if (!keepsPlace) entry.since = this.#kernel.clock.now()
+    if (keepsPlace) this.#lanes.enqueueFirst(entry)
+    else this.#lanes.enqueue(entry)
   }
 
   #leaveQueue(entry: Entry<T>): void {
     if (entry.state !== 'queued') return
     entry.state = 'parked'
-    this.#order.remove(entry)
+    this.#lanes.remove(entry)
     this.#queued--
     this.#queuedByPriority[entry.priority]!--
     this.#parked++

@@ -74,7 +74,7 @@ import { Patience } from './patience.ts'
 import type { CacheTier, ParentVersion } from './tier.ts'
 import { memoryTier } from './tiers/memory.ts'
 import { CacheTransaction, type Draft } from './transaction.ts'
-import { TurnTime } from './turn-time.ts'
+import { TurnTime } from '../kernel/turn-time.ts'
 import { WriteBehind } from './write-behind.ts'
 
 /** Members of a family that leave memory in the same step as their parent; the rest follows in slices. */

@@ -27,7 +27,8 @@ export function ranksBefore<T extends Entry<T>>(
   if (a.priority === b.priority) return headBefore(a, b)
   const left = rankOf(a.priority, sinceOf(a.line.first!), aging)
   const right = rankOf(b.priority, sinceOf(b.line.first!), aging)
-  return left < right || (left === right && a.priority < b.priority)
+  if (left !== right) return left < right
+  return a.line.first!.readyOrder < b.line.first!.readyOrder
 }
 
 /**

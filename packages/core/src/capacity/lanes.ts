@@ -163,6 +163,14 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     return this.#laneFor(needs, checkPriority(priority), at)
   }
 
+  /**
+   * Whether something with these needs could ever start.
+   * @throws as {@link laneFor}.
+   */
+  check(needs: Needs | undefined, priority: number, at: PlacePermits | undefined): void {
+    this.#sweep(this.#laneFor(needs, checkPriority(priority), at))
+  }
+
   enqueue(entry: T): void {
     entry.readyOrder = this.#order++
     this.#enqueue(entry, false)
@@ -508,7 +516,12 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   }
 
   #leave(lane: Lane<T>): void {
-    if (--lane.members > 0 || !this.#sweeps || lane === this.#default) return
+    lane.members--
+    this.#sweep(lane)
+  }
+
+  #sweep(lane: Lane<T>): void {
+    if (lane.members > 0 || !this.#sweeps || lane === this.#default) return
     this.#lanes.delete(lane.key)
     for (const { view } of lane.claims) {
       if (--view.lanes > 0 || view.key === undefined) continue

@@ -13,8 +13,3 @@ export function afterReactions(callback: () => void): void {
 
 // queueMicrotask() makes an AsyncResource for each call, which costs twice as much.
 const reacted = Promise.resolve()
-
-/** How often the event loop has gone round. Two equal answers: nobody else has had a turn between. */
-export function loopTurns(): number {
-  return performance.nodeTiming.uvMetricsInfo.loopCount
-}

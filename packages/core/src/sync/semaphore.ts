@@ -1,5 +1,5 @@
 /**
- * Permits, in two pools: general ones, and reserved ones for priority 0.
+ * Permits, in two pools: general ones, and on top of them reserved ones for priority 0.
  *
  *   priority 0      ──▶ general ones first, the rest out of the reserved ones
  *   priority 1 to 9 ──▶ general ones only
@@ -22,6 +22,7 @@
 import { HeddleError, cancelled } from '../errors.ts'
 import { checkCount, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { Permits } from '../kernel/permits.ts'
 import { WaiterList, type WaitOptions, type Waiter } from '../kernel/waiters.ts'
 import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 import { Permit } from './permit.ts'
@@ -39,9 +40,9 @@ import {
 } from '../kernel/rank.ts'
 
 export interface SemaphoreOptions extends SyncOptions, AgingOptions {
-  /** How many permits there are, reserved ones included. */
+  /** How many permits every priority may take. */
   readonly permits: number
-  /** How many of them are kept for priority 0. None when absent; at least one must remain general. */
+  /** How many there are on top of them, for priority 0 alone. None when absent. */
   readonly reserved?: number | undefined
 }
 
@@ -81,7 +82,7 @@ const optionNames = {
  * A number of permits, taken by weight and given back.
  *
  * @example
- * const gpu = new Semaphore({ permits: 4, reserved: 1 })
+ * const gpu = new Semaphore({ permits: 3, reserved: 1 })
  * {
  *   using permit = await gpu.acquire({ weight: 2, signal, deadline: 5000 })
  *   await infer()
@@ -93,11 +94,8 @@ export class Semaphore {
   readonly #clock: Clock
   readonly #maxWaiters: number
   readonly #aging: number
-  readonly #permits: number
-  readonly #reserved: number
+  readonly #permits: Permits
   readonly #lines: (WaiterList<Permit> | undefined)[] = Array.from({ length: priorityCount })
-  #freeGeneral: number
-  #freeReserved: number
   #order = 0
 
   constructor(options: SemaphoreOptions) {
@@ -106,17 +104,10 @@ export class Semaphore {
     this.#clock = kernel.clock
     this.#maxWaiters = maxWaiters
     this.#aging = checkAging(options.aging)
-    this.#permits = checkCount('permits', options.permits)
-    this.#reserved = checkCount('reserved', options.reserved ?? 0, 0)
-    this.#freeReserved = this.#reserved
-    this.#freeGeneral = this.#permits - this.#reserved
-    if (this.#freeGeneral < 1) {
-      throw new HeddleError('HDL_BAD_OPTION', {
-        option: 'reserved',
-        value: this.#reserved,
-        expected: `less than \`permits\`, which is ${this.#permits}`,
-      })
-    }
+    this.#permits = new Permits(
+      checkCount('permits', options.permits),
+      checkCount('reserved', options.reserved ?? 0, 0),
+    )
   }
 
   /**
@@ -153,10 +144,10 @@ export class Semaphore {
 
   stats(): SemaphoreStats {
     return {
-      permits: this.#permits,
-      reserved: this.#reserved,
-      available: this.#freeGeneral,
-      availableReserved: this.#freeReserved,
+      permits: this.#permits.capacity,
+      reserved: this.#permits.reserved,
+      available: this.#permits.free,
+      availableReserved: this.#permits.freeReserved,
       waiting: this.#waiting(),
       waitingUrgent: this.#lines[urgentPriority]?.size ?? 0,
     }
@@ -165,8 +156,9 @@ export class Semaphore {
   #check(options: TryAcquireOptions): { weight: number; priority: number } {
     const weight = checkCount('weight', options.weight ?? 1)
     const priority = checkPriority(options.priority)
-    const capacity = this.#permits - (priority === urgentPriority ? 0 : this.#reserved)
-    if (weight > capacity) {
+    const urgent = priority === urgentPriority
+    if (!this.#permits.canEverHave(weight, urgent)) {
+      const capacity = this.#permits.capacity + (urgent ? this.#permits.reserved : 0)
       throw new HeddleError('HDL_WOULD_DEADLOCK', { what: this.#what, needed: weight, capacity })
     }
     return { weight, priority }
@@ -188,18 +180,14 @@ export class Semaphore {
   }
 
   #take(weight: number, priority: number): Permit | undefined {
-    const fromGeneral = Math.min(weight, this.#freeGeneral)
-    const fromReserved = weight - fromGeneral
-    if (fromReserved > (priority === urgentPriority ? this.#freeReserved : 0)) return undefined
-    this.#freeGeneral -= fromGeneral
-    this.#freeReserved -= fromReserved
-    return new Permit(this.#giveBack, weight, fromReserved)
+    const urgent = priority === urgentPriority
+    if (!this.#permits.hasRoom(weight, urgent)) return undefined
+    return new Permit(this.#giveBack, weight, this.#permits.take(weight, urgent))
   }
 
   #takeReserved(weight: number): Permit | undefined {
-    if (weight > this.#freeReserved) return undefined
-    this.#freeReserved -= weight
-    return new Permit(this.#giveBack, weight, weight)
+    if (!this.#permits.hasReservedRoom(weight)) return undefined
+    return new Permit(this.#giveBack, weight, this.#permits.take(weight, true, true))
   }
 
   /** Serves everybody who can be served now. */
@@ -219,8 +207,7 @@ export class Semaphore {
   }
 
   #putBack(permit: Permit): void {
-    this.#freeReserved += permit.reserved
-    this.#freeGeneral += permit.weight - permit.reserved
+    this.#permits.giveBack(permit.weight, permit.reserved)
   }
 
   readonly #giveBack = (permit: Permit): void => {

@@ -52,7 +52,8 @@ import { Deadlines } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { Permits } from '../kernel/permits.ts'
-import { afterReactions, loopTurns } from '../kernel/turn.ts'
+import { afterReactions } from '../kernel/turn.ts'
+import { TurnBudget } from '../kernel/turn-budget.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { clause, decodeError, type ErrorWire } from './error-wire.ts'
 import { parkedInThread } from './inside.ts'
@@ -165,7 +166,11 @@ const mostReturns = 3
 /** Milliseconds a thread has to end. JavaScript ends within a few; native code may never. */
 const endLimit = 2000
 
-/** Milliseconds of a turn of the event loop that the pool uses before it lets timers and sockets go on. */
+/**
+ * Milliseconds of a turn of the event loop that the pool uses before timers and sockets have theirs. Node delivers
+ * up to 1000 messages before it looks at them, and each message leads to new tasks that lead to new messages: a pool
+ * that always sends at once holds up everything else for 200 ms.
+ */
 const turnBudget = 2
 
 /** What a caller is told to wait before anything was measured, in milliseconds. */
@@ -217,13 +222,11 @@ export class ThreadPool implements AsyncDisposable {
   readonly #roomWaiters: WaiterList<void>
   readonly #idleWaiters: WaiterList<void>
   readonly #host: ThreadHost
+  readonly #turn: TurnBudget
   #unsettled = 0
   #threadsStarted = 0
   #isFlushPlanned = false
   #nextFlushed = 0
-  /** The turn of the event loop that was seen last, and when. */
-  #turn = -1
-  #turnSince = -Infinity
   #closing: PromiseWithResolvers<void> | undefined
   #runs = 0
   #meanRun = 0
@@ -258,6 +261,7 @@ export class ThreadPool implements AsyncDisposable {
     this.#resourceLimits = options.resourceLimits
     this.#clock = clock
     this.#deadlines = new Deadlines(clock, (task) => this.#onDue(task))
+    this.#turn = new TurnBudget(clock, (wasSpent) => wasSpent && this.#flush(), turnBudget)
     this.#roomWaiters = new WaiterList(clock)
     this.#idleWaiters = new WaiterList(clock)
     this.#host = {
@@ -532,41 +536,25 @@ export class ThreadPool implements AsyncDisposable {
 
   #flush(): void {
     const now = this.#clock.now()
-    if (now - this.#turnSince > turnBudget && this.#isSameTurn(now)) {
-      this.#clock.afterIo(() => this.#flush())
-      return
-    }
+    // It stays planned: the end of the turn flushes.
+    if (this.#turn.isOver(now)) return
     this.#isFlushPlanned = false
     this.#takeBackLate(now)
     this.#dispatch()
     this.#feedIdle()
-    this.#flushThreads(now)
+    this.#flushThreads()
   }
 
-  #flushThreads(startedAt: number): void {
+  #flushThreads(): void {
     for (let left = this.#threads.length; left > 0; left--) {
       this.#nextFlushed = (this.#nextFlushed + 1) % this.#threads.length
       this.#threads[this.#nextFlushed]!.flush()
       // Copying large inputs takes its time: the other threads are served first in the next turn.
-      if (left > 1 && this.#clock.now() - startedAt > turnBudget) {
+      if (left > 1 && this.#turn.isOver(this.#clock.now())) {
         this.#isFlushPlanned = true
-        this.#clock.afterIo(() => this.#flush())
         return
       }
     }
-  }
-
-  /**
-   * Node delivers up to 1000 messages before it looks at timers and sockets, and each message leads
-   * to new tasks that lead to new messages: a pool that always sends at once holds up everybody
-   * else for 200 ms.
-   */
-  #isSameTurn(now: number): boolean {
-    const turn = loopTurns()
-    if (turn === this.#turn) return true
-    this.#turn = turn
-    this.#turnSince = now
-    return false
   }
 
   /** The job in front runs much longer than expected: what is behind it need not wait for it. */

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Dispatcher, type AdmittedTask } from '../../src/admission/dispatcher.ts'
+import { Capacity } from '../../src/capacity/capacity.ts'
 import { isError } from '../../src/errors.ts'
+import type { Needs } from '../../src/graph/job.ts'
 import { outcomes, type Outcome } from '../../src/registry/outcomes.ts'
 import { gate, listenersOf, testKernel, turn } from '../sync/support.ts'
 
@@ -16,7 +18,7 @@ const step = fc.oneof(
       do: fc.constant('submit' as const),
       priority: fc.integer({ min: 0, max: 3 }),
       tenant: fc.constantFrom('a', 'b'),
-      needs: fc.constantFrom({ slot: 1 }, { slot: 1, gpu: 1 }, { gpu: 1 }, {}),
+      needs: fc.constantFrom<Needs>({}, { gpu: 1 }, { gpu: 1, loop: 0 }, { loop: 0 }),
       queueTimeout: limit,
       timeout: limit,
       deadline: limit,
@@ -53,11 +55,11 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const kernel = testKernel()
+      const permits = new Capacity({ loop: { permits: 2, reserved: 1 }, resources: { gpu: 1 } })
       const dispatcher = new Dispatcher({
         kernel,
         capacity,
-        slots: { permits: 3, reserved: 1 },
-        resources: { gpu: 1 },
+        permits,
         grace,
       })
       const all: Modelled[] = []
@@ -81,7 +83,7 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
             const client = new AbortController()
             const done = gate<number>()
             const modelled = {
-              needsNothing: Object.keys(needs).length === 0,
+              needsNothing: needs['loop'] === 0 && needs['gpu'] === undefined,
               client,
               submittedAt: now,
               queueTimeout: next.queueTimeout ?? Infinity,
@@ -157,10 +159,11 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
             }
         }
         await turn()
-        const { pools, queue, stopping } = dispatcher.stats()
+        const { queue, stopping } = dispatcher.stats()
+        const { thread: _thread, ...pools } = permits.stats()
         assert.ok(queue.queued + queue.running + queue.reserved <= capacity)
         for (const pool of Object.values(pools)) {
-          assert.ok(pool.available >= 0 && pool.availableReserved >= 0)
+          assert.ok(pool.used <= pool.permits && pool.usedReserved <= pool.reserved)
         }
         const holding = all.filter(
           ({ task }) => task.state === 'running' || task.state === 'stopping',
@@ -172,7 +175,7 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
           if (each.needsNothing) assert.notEqual(each.task.state, 'queued', 'I5')
         }
         const idle = Object.values(pools).every(
-          ({ permits, available, availableReserved }) => available + availableReserved === permits,
+          ({ used, usedReserved }) => used + usedReserved === 0,
         )
         if (idle) assert.equal(queue.queued, 0, 'I5')
       }
@@ -191,8 +194,8 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
         'I2',
       )
       assert.deepEqual([stats.submitted, stats.outcomes.rejected], [all.length + refused, refused])
-      const { slot, gpu } = stats.pools
-      assert.deepEqual([slot!.available, slot!.availableReserved, gpu!.available], [2, 1, 1], 'I3')
+      const { loop, gpu } = permits.stats()
+      assert.deepEqual([loop!.used, loop!.usedReserved, gpu!.used], [0, 0, 0], 'I3')
       assert.deepEqual(
         [stats.queue.queued, stats.queue.running, stats.queue.tenants, kernel.clock.pending],
         [0, 0, 0, 0],
@@ -200,7 +203,7 @@ test('I1 I2 I3 I5: any sequence gives every task one outcome, the first, and lea
       for (const { client } of all) assert.equal(listenersOf(client.signal), 0)
       for (const { done } of all) done.resolve(0)
       await turn()
-      assert.equal(dispatcher.stats().pools['slot']!.available, 2, 'I3: not a second time')
+      assert.equal(permits.stats()['loop']!.used, 0, 'I3: not a second time')
     }),
     { numRuns: 150 },
   )

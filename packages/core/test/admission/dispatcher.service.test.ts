@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Dispatcher, type AdmittedTask } from '../../src/admission/dispatcher.ts'
 import type { Seat } from '../../src/admission/queue.ts'
+import { Capacity } from '../../src/capacity/capacity.ts'
 import type { RunnerContext } from '../../src/attempts/attempt.ts'
 import { Registry } from '../../src/registry/registry.ts'
 import { Slots } from '../../src/registry/slots.ts'
@@ -29,8 +30,8 @@ class Service {
   readonly #jobs = new Map<string, AdmittedTask<string>>()
 
   constructor(capacity = 8) {
-    const slots = { permits: 2, reserved: 1 }
-    this.dispatcher = new Dispatcher({ kernel: this.kernel, capacity, slots, timeout: 1000 })
+    const permits = new Capacity({ loop: { permits: 1, reserved: 1 } })
+    this.dispatcher = new Dispatcher({ kernel: this.kernel, capacity, permits, timeout: 1000 })
   }
 
   async ask({ content, slot = content, priority = 1, client }: Ask): Promise<string> {

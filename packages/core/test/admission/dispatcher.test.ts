@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Dispatcher, type DispatcherOptions } from '../../src/admission/dispatcher.ts'
 import type { RunnerContext } from '../../src/attempts/attempt.ts'
+import { Capacity } from '../../src/capacity/capacity.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
+import type { PermitOptions } from '../../src/kernel/permits.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { Flights } from '../../src/registry/flights.ts'
 import { outcomes } from '../../src/registry/outcomes.ts'
@@ -29,9 +31,18 @@ function bench() {
   return { started, contexts, gates, work, finish }
 }
 
+interface Options extends DispatcherOptions {
+  /** Permits of the loop, in a capacity of its own. */
+  readonly slots?: number | PermitOptions
+}
+
 /** On a clock that stands still, so that no slice is over by chance. */
-const dispatcherOf = (options: DispatcherOptions): Dispatcher =>
-  new Dispatcher({ kernel: testKernel(), ...options })
+const dispatcherOf = ({ slots, ...options }: Options): Dispatcher =>
+  new Dispatcher({
+    kernel: testKernel(),
+    ...(slots !== undefined && { permits: new Capacity({ loop: slots }) }),
+    ...options,
+  })
 
 const sum = (counts: Readonly<Record<string, number>>): number =>
   outcomes.reduce((total, outcome) => total + counts[outcome]!, 0)
@@ -64,7 +75,7 @@ test('work that throws, at once or late, fails only itself', async () => {
 })
 
 test('S36 a reserved slot: priority 0 starts at once while background fills all others', async () => {
-  const dispatcher = dispatcherOf({ slots: { permits: 2, reserved: 1 } })
+  const dispatcher = dispatcherOf({ slots: { permits: 1, reserved: 1 } })
   const { started, work, finish } = bench()
   const background = Array.from({ length: 10 }, (_, i) => dispatcher.run(work(`b${i}`)))
   assert.deepEqual(started, ['b0'])
@@ -79,7 +90,7 @@ test('S36 a reserved slot: priority 0 starts at once while background fills all 
 
 test('S36 a reserved slot serves priority 0 also when older background has aged past it', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: { permits: 2, reserved: 1 }, aging: 10 })
+  const dispatcher = dispatcherOf({ kernel, slots: { permits: 1, reserved: 1 }, aging: 10 })
   const { started, work } = bench()
   for (const name of ['b0', 'b1']) dispatcher.submit(work(name))
   await kernel.clock.advance(10_000)
@@ -90,7 +101,7 @@ test('S36 a reserved slot serves priority 0 also when older background has aged 
 test('S38 I1: work that waits for a scarce resource holds no slot', async () => {
   const dispatcher = dispatcherOf({ slots: 2, resources: { gpu: 1 } })
   const { started, work, finish } = bench()
-  const needs = { gpu: 1, slot: 1 }
+  const needs = { gpu: 1 }
   for (const name of ['r1', 'r2']) dispatcher.submit(work(name), { needs })
   dispatcher.submit(work('other'))
   assert.deepEqual(started, ['r1', 'other'])
@@ -98,22 +109,21 @@ test('S38 I1: work that waits for a scarce resource holds no slot', async () => 
   assert.deepEqual(started, ['r1', 'other'])
   await finish('r1')
   assert.deepEqual(started, ['r1', 'other', 'r2'])
-  assert.equal(dispatcher.stats().pools['gpu']!.available, 0)
 })
 
 test('I5: heavy work that gives up lets those behind it start at once', async () => {
   const dispatcher = dispatcherOf({ slots: 3 })
   const { started, work } = bench()
-  dispatcher.submit(work('light'), { needs: { slot: 1 } })
-  const heavy = dispatcher.submit(work('heavy'), { needs: { slot: 3 } })
-  dispatcher.submit(work('behind'), { needs: { slot: 1 } })
+  dispatcher.submit(work('light'), { needs: { loop: 1 } })
+  const heavy = dispatcher.submit(work('heavy'), { needs: { loop: 3 } })
+  dispatcher.submit(work('behind'), { needs: { loop: 1 } })
   assert.deepEqual(started, ['light'], 'nobody overtakes it on what it waits for')
   heavy.cancel()
   assert.deepEqual(started, ['light', 'behind'])
 })
 
 test('S39 S44 the same content asked for again: one task, moved to the better priority', async () => {
-  const dispatcher = dispatcherOf({ slots: { permits: 2, reserved: 1 }, capacity: 8 })
+  const dispatcher = dispatcherOf({ slots: { permits: 1, reserved: 1 }, capacity: 8 })
   const flights = new Flights<string, string>()
   const { started, work, finish } = bench()
   dispatcher.submit(work('busy'))
@@ -218,7 +228,7 @@ test('S62 the client leaves while its work runs: told at once, the slot comes ba
 
 test('S81 I4: the limit of the queue names its stage, and the work is removed', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, queueTimeout: 200 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, queueTimeout: 200 })
   const { started, work, finish } = bench()
   dispatcher.submit(work('busy'))
   const result = watch(dispatcher.run(work('w'), { name: 'Plot "h"' }))
@@ -233,7 +243,7 @@ test('S81 I4: the limit of the queue names its stage, and the work is removed', 
 
 test('S82 I4: the limit of the run names the stage, aborts the work, and frees its slot when it settles', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, stage: 'inference', timeout: 300 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, stage: 'inference', timeout: 300 })
   const { contexts, gates, work, started, finish } = bench()
   const result = watch(dispatcher.run(work('slow')))
   const { signal } = contexts.get('slow')!
@@ -252,7 +262,7 @@ test('S82 I4: the limit of the run names the stage, aborts the work, and frees i
 
 test('S84 S88 a deadline runs from submit to the end and names the stage it struck in', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, queueTimeout: 400, timeout: 1000 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, queueTimeout: 400, timeout: 1000 })
   const { work, finish } = bench()
   dispatcher.submit(work('busy'))
   const queued = watch(dispatcher.run(work('q'), { deadline: 100 }))
@@ -276,7 +286,7 @@ test('S84 S88 a deadline runs from submit to the end and names the stage it stru
 
 test('I3: work that ignores its signal gives back its slot after the grace, and only once', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, grace: 50 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, grace: 50 })
   const { gates, work, started, finish } = bench()
   const task = dispatcher.submit(work('deaf'))
   dispatcher.submit(work('next'))
@@ -294,7 +304,7 @@ test('I3: work that ignores its signal gives back its slot after the grace, and 
   await finish('next')
   await finish('last')
   assert.equal(kernel.clock.pending, 0)
-  assert.deepEqual(dispatcher.stats().pools['slot']!.available, 1)
+  assert.equal(dispatcher.stats().queue.running, 0)
 })
 
 test('S72 S15 a task cancelled with a Heddle error passes it on, and is counted by it', async () => {
@@ -337,7 +347,8 @@ test('work may submit, cancel and end other work while it starts', async () => {
 })
 
 test('S10 work whose abort is being told does not start, although a listener makes room for it', async () => {
-  const dispatcher = dispatcherOf({ slots: { permits: 2, reserved: 1 } })
+  const permits = new Capacity({ loop: { permits: 1, reserved: 1 } })
+  const dispatcher = dispatcherOf({ permits })
   const { work, started, finish } = bench()
   const controller = new AbortController()
   controller.signal.addEventListener('abort', () => waiting.move(0))
@@ -347,7 +358,7 @@ test('S10 work whose abort is being told does not start, although a listener mak
   await turn()
   assert.deepEqual(started, ['busy'])
   assert.equal(waiting.outcome, 'cancelled')
-  assert.equal(dispatcher.stats().pools['slot']!.availableReserved, 1)
+  assert.equal(permits.stats()['loop']!.usedReserved, 0)
   await finish('busy')
 })
 
@@ -369,7 +380,7 @@ test('S91 drain lets everything admitted end, refuses the new, and can be resume
 
 test('S92 S95 at the deadline of a drain everybody is told, and work has its grace to stop', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, capacity: 200, grace: 500 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, capacity: 200, grace: 500 })
   const { work, started, contexts } = bench()
   const tasks = Array.from({ length: 101 }, (_, i) => dispatcher.submit(work(`w${i}`)))
   const held = dispatcher.reserve()
@@ -434,7 +445,7 @@ test('I7: a queue of tiny work lets timers and sockets have their turn', async (
     }
   }
   const clock = new TickingClock()
-  const dispatcher = new Dispatcher({
+  const dispatcher = dispatcherOf({
     kernel: { ...testKernel(), clock },
     slots: 2,
     capacity: 100,
@@ -453,7 +464,7 @@ test('I7: a queue of tiny work lets timers and sockets have their turn', async (
 test('S89 tasks with one-hour limits that end at once leave no timer', async () => {
   const kernel = testKernel()
   const timeout = 3_600_000
-  const dispatcher = new Dispatcher({ kernel, slots: 100, capacity: 50_000, timeout })
+  const dispatcher = dispatcherOf({ kernel, slots: 100, capacity: 50_000, timeout })
   const all = Array.from({ length: 20_000 }, (_, i) => dispatcher.run(() => i))
   assert.equal(kernel.clock.pending, 0, 'what ends in its first turn never sees a timer')
   assert.equal((await Promise.all(all)).length, 20_000)
@@ -462,22 +473,22 @@ test('S89 tasks with one-hour limits that end at once leave no timer', async () 
 })
 
 test('what could never start is told at once and takes no seat', () => {
-  const dispatcher = new Dispatcher({
+  const dispatcher = dispatcherOf({
     kernel: testKernel(),
-    slots: { permits: 3, reserved: 1 },
+    slots: { permits: 2, reserved: 1 },
     resources: { gpu: 1 },
   })
   const work = (): never => assert.fail('started')
   assert.throws(
-    () => dispatcher.submit(work, { needs: { slot: 3 } }),
+    () => dispatcher.submit(work, { needs: { loop: 3 } }),
     withCode('HDL_WOULD_DEADLOCK'),
   )
   assert.throws(() => dispatcher.submit(work, { needs: { cpu: 1 } }), withCode('HDL_BAD_OPTION'))
   assert.throws(() => dispatcher.submit(work, { priority: 12 }), withCode('HDL_BAD_OPTION'))
   assert.throws(() => dispatcher.submit(work, { deadline: -1 }), withCode('HDL_BAD_OPTION'))
   assert.equal(dispatcher.stats().queue.admitted, 0)
-  const blocker = dispatcher.submit(() => gate().promise, { priority: 0, needs: { slot: 3 } })
-  const urgent = dispatcher.submit(work, { priority: 0, needs: { slot: 3 } })
+  const blocker = dispatcher.submit(() => gate().promise, { priority: 0, needs: { loop: 3 } })
+  const urgent = dispatcher.submit(work, { priority: 0, needs: { loop: 3 } })
   assert.throws(() => urgent.move(1), withCode('HDL_WOULD_DEADLOCK'))
   assert.equal(urgent.priority, 0)
   urgent.cancel()
@@ -498,7 +509,7 @@ test('options are checked', () => {
 
 test('I1 a task in back-off keeps its seat and holds no permit; cancelled there, it never runs again', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, capacity: 8 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, capacity: 8 })
   const reports: string[] = []
   const { gates, work, started, finish } = bench()
   const flaky = dispatcher.submit(work('flaky'), {
@@ -535,7 +546,7 @@ test('I1 a task in back-off keeps its seat and holds no permit; cancelled there,
 
 test('S82 a timeout that is tried again is not an outcome; the last one is, at once', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, timeout: 100, retryBaseDelay: 0 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, timeout: 100, retryBaseDelay: 0 })
   const { gates, work, started } = bench()
   const result = watch(dispatcher.run(work('slow'), { retries: 1 }))
   await kernel.clock.advance(100)
@@ -553,7 +564,7 @@ test('S82 a timeout that is tried again is not an outcome; the last one is, at o
 
 test('what a job throws is wrapped for the caller, what the runner makes is not', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1, timeout: 100 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1, timeout: 100 })
   const wrapFailure = (thrown: unknown): Error => new Error('the job failed', { cause: thrown })
   const { gates, work } = bench()
   const thrown = watch(dispatcher.run(work('a'), { wrapFailure }))
@@ -571,7 +582,7 @@ test('what a job throws is wrapped for the caller, what the runner makes is not'
 
 test('A9 a suspended task frees its permit and continues where it was in the queue', async () => {
   const kernel = testKernel()
-  const dispatcher = new Dispatcher({ kernel, slots: 1 })
+  const dispatcher = dispatcherOf({ kernel, slots: 1 })
   const { contexts, work, started, finish } = bench()
   const first = dispatcher.submit(work('first'))
   dispatcher.submit(work('second'))
@@ -587,5 +598,5 @@ test('A9 a suspended task frees its permit and continues where it was in the que
   await finish('third')
   assert.equal(await first.done, 'first')
   const { running, parked } = dispatcher.stats().queue
-  assert.deepEqual([running, parked, dispatcher.stats().pools['slot']!.available], [0, 0, 1])
+  assert.deepEqual([running, parked], [0, 0])
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sixLevels } from '../../src/admission/load-levels.ts'
+import { Capacity } from '../../src/capacity/capacity.ts'
 import { AdmissionQueue, type Admitted, type Reservation } from '../../src/admission/queue.ts'
 import { isError } from '../../src/errors.ts'
 import { codeOf, listenersOf, testKernel, turn, watch, withCode } from '../sync/support.ts'
@@ -290,21 +291,33 @@ test('tenants: weights must be positive', () => {
   assert.equal(queue.used, 0)
 })
 
-test('take() offers the candidates best first and takes what is accepted', () => {
-  const queue = new AdmissionQueue<string>()
+test('take() passes over what lacks something, and gives permits back with finish() and park()', () => {
+  const permits = new Capacity({ resources: { gpu: 1 } })
+  const queue = new AdmissionQueue<string>({ permits })
   queue.reserve().fill('gpu', { needs: { gpu: 1 } })
   queue.reserve().fill('second gpu', { needs: { gpu: 1 } })
   queue.reserve().fill('plain')
-  const offered: string[] = []
-  const taken = queue.take((entry) => {
-    offered.push(entry.item)
-    return entry.needs['gpu'] === undefined
-  })
-  assert.deepEqual([offered, taken?.item], [['gpu', 'plain'], 'plain'])
-  assert.equal(
-    queue.take(() => false),
-    undefined,
-  )
+  const first = queue.take()
+  assert.deepEqual([first?.item, queue.take()?.item, queue.take()], ['gpu', 'plain', undefined])
+  assert.equal(queue.mayStart, false)
+  first!.park()
+  assert.equal(queue.mayStart, true)
+  const second = queue.take()
+  assert.equal(second?.item, 'second gpu')
+  first!.requeue()
+  assert.equal(queue.take(), undefined)
+  second.finish()
+  assert.equal(queue.take(), first)
+  first!.finish()
+  assert.equal(permits.stats()['gpu']!.used, 0)
+})
+
+test('what could never start is refused before it has a seat', () => {
+  const queue = new AdmissionQueue<string>({ permits: new Capacity({ resources: { gpu: 1 } }) })
+  assert.throws(() => queue.check({ needs: { gpu: 2 } }, 1), withCode('HDL_WOULD_DEADLOCK'))
+  const seat = queue.reserve()
+  assert.throws(() => seat.fill('x', { needs: { gpuu: 1 } }), /did you mean gpu/)
+  assert.ok(seat.held)
 })
 
 test('drain closes the door; what was admitted goes on, what was reserved too until it is sealed', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { afterReactions, loopTurns } from '../../src/kernel/turn.ts'
+import { afterReactions } from '../../src/kernel/turn.ts'
 
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -28,13 +28,4 @@ test('afterReactions() planned from a callback of the machine comes after the re
     })
   })
   assert.deepEqual(order, ['reaction', 'after'])
-})
-
-test('loopTurns() is the same within a turn and grows from turn to turn', async () => {
-  const first = loopTurns()
-  await Promise.resolve()
-  assert.equal(loopTurns(), first)
-  await immediate()
-  await immediate()
-  assert.ok(loopTurns() > first)
 })

@@ -87,7 +87,7 @@ const primitives: Record<string, (kernel: TestKernel) => Blocked> = {
     }
   },
   Semaphore: (kernel) => {
-    const semaphore = new Semaphore({ permits: 10, reserved: 2, kernel })
+    const semaphore = new Semaphore({ permits: 8, reserved: 2, kernel })
     const holder = semaphore.tryAcquire({ weight: 10, priority: 0 })
     return {
       wait: (options, index) =>

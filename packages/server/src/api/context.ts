@@ -1,4 +1,4 @@
-import type { Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
+import type { Capacity, Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
 import type { Arrivals } from '../lifecycle/arrivals.ts'
 import type { Connections } from '../lifecycle/connections.ts'
 import type { Drain } from '../lifecycle/drain.ts'
@@ -10,6 +10,7 @@ import type { JobService } from '../service/service.ts'
 export interface ApiContext {
   readonly jobs: JobTable
   readonly service: JobService
+  readonly capacity: Capacity
   /** Threads of jobs, and of what the server itself must not do on the loop. */
   readonly pool: ThreadPool
   readonly chores: ThreadPool

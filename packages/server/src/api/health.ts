@@ -70,15 +70,25 @@ function stagesOf({ prepare, items }: ServiceStats): [string, DispatcherStats][]
   ]
 }
 
-function* notReady({ service, drain, loop, clock, storeWatch }: ApiContext): Generator<string> {
+function* notReady({
+  service,
+  capacity,
+  drain,
+  loop,
+  clock,
+  storeWatch,
+}: ApiContext): Generator<string> {
   const stats = service.stats()
   const { load } = stats
   // A closed door refuses everybody, however empty the queues are.
   if (drain.state !== 'accepting') yield 'draining'
   else if (load.refusing) yield `the queues are ${load.level}`
-  for (const [stage, { stopping, pools }] of stagesOf(stats)) {
-    if (stopping >= pools['slot']!.permits)
-      yield `work that was told to stop has all slots of ${stage}`
+  const stopping = stats.prepare.stopping + stats.items.stopping
+  for (const place of ['thread', 'loop'] as const) {
+    const permits = capacity.stats()[place]
+    if (permits === undefined || permits.used < permits.permits) continue
+    if (stopping >= permits.permits)
+      yield `jobs that were stopped still hold all permits of ${place}`
   }
   if (storeWatch.look()) yield 'the store cannot be written'
   const gap = loop.stats().recent.at(-1)

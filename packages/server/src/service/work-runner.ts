@@ -253,15 +253,12 @@ export class WorkRunner {
     }
   }
 
-  #stageOptions(
-    job: Job,
-    input: unknown,
-    { priority, signal }: Work,
-    name: string,
-  ): SubmitOptions {
+  #stageOptions(job: Job, input: unknown, { priority, signal }: Work, name: string): SubmitOptions {
     const { retries } = job
     const needs = typeof job.needs === 'function' ? job.needs(input) : job.needs
-    return { name, priority, signal, needs, retries, wrapFailure: jobFailure }
+    // A place that is missing fails the attempt.
+    const place = this.#options.places[job.place]?.permitsOf?.(job)
+    return { name, priority, signal, needs, place, retries, wrapFailure: jobFailure }
   }
 
   /** The limit is for those who wait: what was promised keeps its place in the queue (W4). */

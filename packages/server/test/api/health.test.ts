@@ -52,7 +52,7 @@ test('work that was told to stop and still runs: named; not ready only when it h
   const gate = new Gate('work')
   const clock = new VirtualClock()
   const kernel = { clock, random: seededRandom(1) }
-  const limits = { slots: 2 }
+  const limits = { loop: 2 }
   const server = await startServer({ jobs: [gate.job], port: 0, threads: 1, limits, kernel })
   const told = async (): Promise<unknown[]> => {
     const { status, body } = await call(server, '/readyz')
@@ -80,7 +80,7 @@ test('work that was told to stop and still runs: named; not ready only when it h
   const one = 'told to stop and still running in the first stage: 1'
   assert.deepEqual(await told(), [200, [], [one], '1', '0'])
   await leave(2)
-  const all = 'work that was told to stop has all slots of the first stage'
+  const all = 'jobs that were stopped still hold all permits of loop'
   const two = 'told to stop and still running in the first stage: 2'
   assert.deepEqual(await told(), [503, [all], [all, two], '2', '0'])
   // One stops late; the other never does, and its slot is given away after its grace.

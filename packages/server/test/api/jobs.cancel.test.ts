@@ -32,7 +32,7 @@ test('S56 S70 cancelled while it runs: 499 for who waits, the second cancel says
 
 test('S70 cancelled while it is queued: it never starts', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { slots: 1 } })
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { loop: 1 } })
   await submit(server, 'work', 'running').reply
   const waits = compute(server, 'work', 'queued', id('waits'))
   await waiting(server, 1)
@@ -110,7 +110,7 @@ test('S72 S76 the newest of a slot wins: the older is told, its work stops and w
 
 test('S71 S72 a hundred of one slot: the last one is served, all others are superseded', async () => {
   const gate = new Gate('work')
-  const limits = { prepareCapacity: 200, slots: 1 }
+  const limits = { prepareCapacity: 200, loop: 1 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
   await submit(server, 'work', 'running').reply
   const all = []
@@ -157,7 +157,7 @@ test('W4 acknowledged in a slot: a newer one of the slot ends it', async () => {
 
 test('S80 a hundred ends of all kinds: their sum is what was submitted', async () => {
   const gate = new Gate<number>('work')
-  const limits = { prepareCapacity: 200, slots: 100 }
+  const limits = { prepareCapacity: 200, loop: 100 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
   const calls = Array.from({ length: 100 }, (_, number) => {
     const slot = number % 5 === 4 ? `slot=${(number - 4) / 10 >= 5 ? 'a' : 'b'}` : ''
@@ -189,7 +189,7 @@ test('S80 a hundred ends of all kinds: their sum is what was submitted', async (
 
 test('the id of a request says nothing about those of others: a stranger cannot cancel them', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { slots: 2 } })
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { loop: 2 } })
   const victim = (await submit(server, 'work', 'mine').reply).body['request'] as string
   const known = (await submit(server, 'work', 'other').reply).body['request'] as string
   assert.match(victim, /^[A-Za-z0-9_-]{22}$/)

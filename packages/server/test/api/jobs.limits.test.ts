@@ -33,7 +33,7 @@ async function timed(jobs: readonly unknown[], limits: ServerLimits): Promise<Ti
 
 test('S81 not started in time: 503 with stage "queue", and it never starts', async () => {
   const gate = new Gate('work')
-  await using timing = await timed([gate.job], { slots: 1, queue: 200 })
+  await using timing = await timed([gate.job], { loop: 1, queue: 200 })
   const { server, clock } = timing
   await submit(server, 'work', 'running').reply
   await gate.started()
@@ -77,7 +77,7 @@ test('S83 one result of the second stage is too slow: 504 with its name, the oth
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 3 })
-  await using timing = await timed([two], { item: 300, slots: 3 })
+  await using timing = await timed([two], { item: 300, loop: 3 })
   const { server, clock } = timing
   const all = [0, -1, -2].map((index) => compute(server, 'two', 'csv', { query: `index=${index}` }))
   await waiting(server, 3)
@@ -126,7 +126,7 @@ test('S84 S85 the limit of the request: 504, the job is told, nothing is stored;
 
 test('S88 X-Deadline-Ms: the smaller limit counts, and says where the request was', async () => {
   const gate = new Gate('work')
-  await using timing = await timed([gate.job], { request: 10_000, slots: 1 })
+  await using timing = await timed([gate.job], { request: 10_000, loop: 1 })
   const { server, clock } = timing
   await submit(server, 'work', 'running').reply
   await gate.started()

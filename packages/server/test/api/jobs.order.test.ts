@@ -7,7 +7,7 @@ import { compute, quiet, submit } from '../support/http.ts'
 import { until } from '../support/until.ts'
 import { doubles, spins } from './fixtures/thread-jobs.ts'
 
-const oneSlot = { slots: 1 }
+const oneSlot = { loop: 1 }
 
 /** Ends one after the other; returns the inputs in the order in which they ran. */
 async function runAll(gate: Gate, count: number): Promise<unknown[]> {
@@ -51,7 +51,7 @@ test('S39 W9 queued at 1 and asked for with 0: it moves, and is computed once', 
 
 test('S36 ten in the background: priority 0 starts at once on the reserved slot', async () => {
   const gate = new Gate('work')
-  const limits = { slots: { permits: 2, reserved: 1 } }
+  const limits = { loop: { permits: 1, reserved: 1 } }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
   for (let input = 0; input < 10; input++) await submit(server, 'work', input).reply
   await gate.started()

@@ -119,7 +119,7 @@ test('W3 every way to be refused after the seat was taken gives it back', async 
 
 test('S45 a refusal reads no body and takes no thread', async () => {
   const gate = new Gate('work')
-  const limits = { prepareCapacity: 1, slots: 1 }
+  const limits = { prepareCapacity: 1, loop: 1 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
   assert.equal(await fill(server), 1)
   using wire = new Wire(server)
@@ -141,7 +141,7 @@ test('S45 a refusal reads no body and takes no thread', async () => {
 
 test('S47 levels: the seed values by default', async () => {
   const gate = new Gate('work')
-  const limits = { prepareCapacity: 10, slots: 10 }
+  const limits = { prepareCapacity: 10, loop: 10 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
   const expected: [used: number, level: string, label: string, status: string][] = [
     [0, 'loaded', 'idle', 'ok'],

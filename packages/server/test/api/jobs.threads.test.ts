@@ -39,7 +39,7 @@ test('S56 cancelled in its thread: the job sees it, its result is discarded, the
     jobs,
     port: 0,
     threads: 1,
-    limits: { slots: 1 },
+    limits: { thread: 1 },
     onLog: ({ text }) => {
       if (text.endsWith('spinning')) resolve()
     },

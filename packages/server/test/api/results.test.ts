@@ -60,7 +60,7 @@ test('what nobody has submitted is unknown, whatever it looks like', async () =>
 
 test('each result is told when it is there, and later found', async () => {
   const { load, plot, two } = twoStages(3)
-  await using server = await startServer({ jobs: [two], port: 0, limits: { slots: 3 } })
+  await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 3 } })
   const { body } = await submit(server, 'two', 'csv').reply
   assert.deepEqual([body['total'], body['index'], body['state']], [3, 0, 'pending'])
   const { handle } = body
@@ -86,7 +86,7 @@ test('each result is told when it is there, and later found', async () => {
 
 test('W8 one result fails: who waits for it is told, others are served, later GETs tell it, a new submit tries again', async () => {
   const { load, plot, two } = twoStages(3)
-  await using server = await startServer({ jobs: [two], port: 0, limits: { slots: 3 } })
+  await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 3 } })
   const all = [0, -1, -2].map((index) => compute(server, 'two', 'csv', { query: `index=${index}` }))
   await waiting(server, 3)
   ;(await load.started()).finish('rows')
@@ -200,7 +200,7 @@ for (const action of ['delete', 'flush']) {
       : 'who waits gets the result all the same, and nothing stale is stored'
     test(`S16 ${action} between the stages: ${title}`, async () => {
       const { load, plot, two } = twoStages(2)
-      await using server = await startServer({ jobs: [two], port: 0, limits: { slots: 1 } })
+      await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 1 } })
       const all = [0, -1].map((index) => compute(server, 'two', 'csv', { query: `index=${index}` }))
       await waiting(server, 2)
       ;(await load.started()).finish('rows')
@@ -228,7 +228,7 @@ for (const action of ['delete', 'flush']) {
 
 test('results that are missing are made again from what is stored, only those that are asked for', async () => {
   const { load, plot, two } = twoStages(4)
-  await using server = await startServer({ jobs: [two], port: 0, limits: { slots: 4 } })
+  await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 4 } })
   const headers = { 'x-request-id': 'mine' }
   const { handle } = (await submit(server, 'two', 'csv', { headers }).reply).body
   ;(await load.started()).finish('rows')

@@ -13,7 +13,7 @@ import { Gate } from '../support/gates.ts'
 import { until } from '../support/until.ts'
 
 const serve = (jobs: readonly unknown[]): Promise<Server> =>
-  startServer({ jobs, port: 0, threads: 1, limits: { slots: 1 } })
+  startServer({ jobs, port: 0, threads: 1, limits: { loop: 1 } })
 
 test('S61 120 uploads in pieces, 20 at once, while the client is watched: no byte is lost', async () => {
   const digest = job({ name: 'digest' }, (text: string) => hash('sha256', text))
@@ -127,7 +127,7 @@ test('S62 two requests on one connection, one behind the other: when the client 
 
 test('S67 two requests on one connection, then a closed half: both are answered, in their order', async () => {
   const gate = new Gate<number>('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { slots: 2 } })
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { loop: 2 } })
   using wire = new Wire(server)
   await wire.send(`${head('/jobs/work?wait=60000', 1)}1${head('/jobs/work?wait=60000', 1)}2`)
   wire.socket.end()
@@ -144,7 +144,7 @@ test('S67 two requests on one connection, then a closed half: both are answered,
 
 test('S62 the second of two requests on one connection: its client leaves when the first was answered', async () => {
   const gate = new Gate<number>('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { slots: 2 } })
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits: { loop: 2 } })
   using wire = new Wire(server)
   await wire.send(`${head('/jobs/work?wait=60000', 1)}1${head('/jobs/work?wait=60000', 1)}2`)
   await gate.started(2)

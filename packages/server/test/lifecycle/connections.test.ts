@@ -36,7 +36,7 @@ test('C1 C2 idle connections keep nobody out: the one that is idle for the longe
 
 test('C2 a connection with a request is never closed for a new one: the new one is refused', async () => {
   const gate = new Gate('work')
-  const limits = { connections: 2, slots: 2 }
+  const limits = { connections: 2, loop: 2 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
   const both = [compute(server, 'work', 1), compute(server, 'work', 2)]
   await gate.started(2)

@@ -21,7 +21,7 @@ async function open(options: Partial<ServerOptions> = {}): Promise<Place> {
   const clock = new VirtualClock()
   const gate = new Gate<number>('work')
   const kernel = { clock, random: seededRandom(1) }
-  const limits = { slots: 4, prepareCapacity: 200, drain: 10_000, ...options.limits }
+  const limits = { loop: 4, prepareCapacity: 200, drain: 10_000, ...options.limits }
   const server = await startServer({
     jobs: [gate.job],
     port: 0,

@@ -24,7 +24,7 @@ test('S103 what operators see: depths, outcomes, times, refusals', async () => {
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 2 })
-  const limits = { prepareCapacity: 4, slots: 1 }
+  const limits = { prepareCapacity: 4, loop: 1 }
   await using server = await startServer({ jobs: [two], port: 0, limits })
   const first = compute(server, 'two', 1)
   await load.started()

@@ -10,7 +10,7 @@ test('while the second stage is full no work with two stages is taken; what was 
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 2 })
-  const bench = await Bench.open([two], { itemCapacity: 4, capacity: 400, slots: 400 })
+  const bench = await Bench.open([two], { itemCapacity: 4, capacity: 400, loop: 400 })
   const handles: string[] = []
   const refusals: unknown[] = []
   for (let n = 0; n < 100; n++) {
@@ -39,7 +39,7 @@ test('what was admitted is done however many wait for the second stage', async (
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 1 })
-  const bench = await Bench.open([two], { itemCapacity: 4, capacity: 400, slots: 400 })
+  const bench = await Bench.open([two], { itemCapacity: 4, capacity: 400, loop: 400 })
   const asked = Array.from({ length: 50 }, (_, n) => told(bench.acknowledge('two', n)))
   await bench.clock.settle()
   load.finishAll()

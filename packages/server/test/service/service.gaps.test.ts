@@ -121,7 +121,7 @@ test('W1 W7 abandoned work that ends late tells nobody: its successor has waiter
 
 test('W9 a priority that is asked for while the store is looked at counts when the work is queued', async () => {
   const gate = new Gate<string>('one')
-  const bench = await Bench.open([gate.job], { slots: 1 })
+  const bench = await Bench.open([gate.job], { loop: 1 })
   const all = [told(bench.compute('one', 'first'))]
   await bench.clock.settle()
   const { promise: slow, resolve: go } = Promise.withResolvers<void>()
@@ -149,7 +149,7 @@ test('W9 a priority that is asked for while the store is looked at counts when t
 
 test('W9 a priority that is asked for while results are queued moves them', async () => {
   const { prepare, item, served } = twoStages(2)
-  const bench = await Bench.open([served], { slots: 1 })
+  const bench = await Bench.open([served], { loop: 1 })
   const first = told(bench.compute('two', 'a'))
   await bench.clock.settle()
   const second = told(bench.compute('two', 'b'))
@@ -193,7 +193,7 @@ test('polling holds nothing: a thousand polls leave no request, and the cancel o
 
 test('a poll is not the last to leave: work that it has started, or that serves nobody now, goes on', async () => {
   const { prepare, item, served } = twoStages(3)
-  const bench = await Bench.open([served], { slots: 4 })
+  const bench = await Bench.open([served], { loop: 4 })
   const asked = told(bench.compute('two', 'a'))
   await bench.clock.settle()
   prepare.finishAll(() => 'prepared')
@@ -250,7 +250,7 @@ async function preparedOnly(
 
 test('results that are asked for one after the other are made at a time', async () => {
   const { prepare, item, served } = twoStages(4)
-  const bench = await Bench.open([served], { slots: 4 })
+  const bench = await Bench.open([served], { loop: 4 })
   const handle = await preparedOnly(bench, prepare, item)
   const first = told(bench.result(handle, { index: -2 }))
   await bench.clock.settle()
@@ -273,7 +273,7 @@ test('results that are asked for one after the other are made at a time', async 
 
 test('a submit joins work that only makes what was asked for: all results are made, and the ledger has the input', async () => {
   const { prepare, item, served } = twoStages(3)
-  const bench = await Bench.open([served], { slots: 4 })
+  const bench = await Bench.open([served], { loop: 4 })
   const handle = await preparedOnly(bench, prepare, item)
   const asked = told(bench.result(handle, { index: -1 }))
   await bench.clock.settle()
@@ -314,7 +314,7 @@ test('S16 what a result is made from is deleted between two looks: gone, not com
 
 test('S44 a result that two ask for is made once, also when there is no seat for the others yet', async () => {
   const { prepare, item, served } = twoStages(4)
-  const bench = await Bench.open([served], { slots: 1, itemCapacity: 1 })
+  const bench = await Bench.open([served], { loop: 1, itemCapacity: 1 })
   const all = [told(bench.compute('two', 'a')), told(bench.compute('two', 'a', { index: -3 }))]
   all.push(told(bench.compute('two', 'a', { index: -3 })))
   await bench.clock.settle()

@@ -193,7 +193,7 @@ function killedWith(
 test('W5 restored: what cannot be gone on with is told, and does not hold up the others', async () => {
   const { load, plot, list } = jobs((input) => (input === 'bad' ? 'no longer taken.' : undefined))
   const ledger = killedWith(['a', 'bad', 'c', 'd', 'd'])
-  const bench = await Bench.open(list, { ledger, slots: 10, itemCapacity: 32 })
+  const bench = await Bench.open(list, { ledger, loop: 10, itemCapacity: 32 })
   assert.equal(await bench.service.recall(), 5)
   const restored = bench.service.restore(new AbortController().signal)
   await bench.clock.settle()
@@ -219,7 +219,7 @@ test('work that was there when the server crashed comes last and alone; after fi
   const inputs = ['twice', 'often', 'unwritable', 'once']
   const crashes = [2, 5, 0, 1]
   const ledger = killedWith(inputs, (number) => ({ crashes: crashes[number]! }))
-  const bench = await Bench.open(list, { ledger, slots: 10, itemCapacity: 32 })
+  const bench = await Bench.open(list, { ledger, loop: 10, itemCapacity: 32 })
   await bench.service.recall()
   const restored = bench.service.restore(new AbortController().signal)
   const started = (): unknown[] => load.starts.map(({ input }) => input)
@@ -277,7 +277,7 @@ test('a first stage of another number of results is made again', async () => {
   const plot = new Gate<ItemInput<unknown>>('plot')
   let total = 2
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: () => total })
-  const bench = await Bench.open([two], { slots: 10 })
+  const bench = await Bench.open([two], { loop: 10 })
   const finish = async (): Promise<void> => {
     await bench.clock.settle()
     load.finishAll()
@@ -319,7 +319,7 @@ test('W5 a total that throws for an old input, or a job that is gone, does not k
 test('W5 asked for before it has a seat: pending, then served; after its end found', async () => {
   const { load, plot, list } = jobs()
   const ledger = killedWith(['a', 'b'])
-  const bench = await Bench.open(list, { ledger, capacity: 1, slots: 1 })
+  const bench = await Bench.open(list, { ledger, capacity: 1, loop: 1 })
   await bench.service.recall()
   const restored = told(bench.service.restore(new AbortController().signal))
   await bench.clock.settle()

@@ -335,7 +335,7 @@ async function begin(seed: number, isSlow: boolean): Promise<Life> {
   const { gates, list } = served()
   const random = seededRandom(seed)
   const bench = await Bench.open(list, {
-    slots: { permits: 2, reserved: 1 },
+    loop: { permits: 1, reserved: 1 },
     capacity: 8,
     itemCapacity: 4,
     queue: 60,

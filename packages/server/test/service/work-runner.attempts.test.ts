@@ -31,7 +31,7 @@ function flaky(failures: number, options: { timeout?: number } = {}) {
 
 test('a job in back-off holds no slot: a quick job beside it starts at once', async () => {
   const quick = job({ name: 'quick' }, () => 'done')
-  const bench = await Bench.open([flaky(1), quick], { slots: 1 })
+  const bench = await Bench.open([flaky(1), quick], { loop: 1 })
   const slow = told(bench.compute('flaky', 1))
   await bench.clock.settle()
   const answer = await bench.compute('quick', 1)
@@ -100,7 +100,7 @@ test('W4 cancelled while queued, running or in back-off: the row says which', as
   for (const [when, state] of Object.entries(cases)) {
     const gate = new Gate<string>('one')
     const served = serveJob({ name: 'one', prepare: { ...gate.job, retries: 1 } })
-    const bench = await Bench.open([served, new Gate('busy').job], { slots: 1 })
+    const bench = await Bench.open([served, new Gate('busy').job], { loop: 1 })
     if (when === 'queued') await bench.acknowledge('busy', 'b', { request: 'busy' })
     await bench.acknowledge('one', 'a', { request: 'mine' })
     await bench.clock.settle()
@@ -130,7 +130,7 @@ test('attempts of results of the second stage are lines in the log of their node
   })
   const load = job({ name: 'load' }, () => 'data')
   const bench = await Bench.open([serveJob({ name: 'two', prepare: load, item: plot, total: 2 })], {
-    slots: 1,
+    loop: 1,
   })
   await bench.acknowledge('two', 1)
   await bench.clock.advance(60_000)

@@ -10,7 +10,7 @@ import { told } from '../support/told.ts'
 /** One slot, which is busy, and a limit for those who are queued. */
 async function busy() {
   const gate = new Gate<string>('one')
-  const bench = await Bench.open([gate.job], { slots: 1, queue: 1_000 })
+  const bench = await Bench.open([gate.job], { loop: 1, queue: 1_000 })
   await bench.acknowledge('one', 'first')
   await bench.clock.settle()
   assert.equal(gate.starts.length, 1)
@@ -99,7 +99,7 @@ test('promised, and then cancelled: the limit ends it for who still waits', asyn
 test('a job may have a limit of its own', async () => {
   const gate = new Gate('one')
   const own = serveJob({ name: 'own', prepare: gate.job, limits: { queue: 50 } })
-  const bench = await Bench.open([own], { slots: 1, queue: 1_000 })
+  const bench = await Bench.open([own], { loop: 1, queue: 1_000 })
   const first = told(bench.compute('own', 'first'))
   await bench.clock.settle()
   const second = told(bench.compute('own', 'second'))

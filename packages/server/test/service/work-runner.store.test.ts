@@ -134,7 +134,7 @@ test('W8 too large for the store: found out while it is written, a failed job al
 
 test('W5 deleted while results are made, and promised: the first stage is stored again, once', async () => {
   const { load, plot, two } = twoStages(3)
-  const bench = await Bench.open([two], { slots: 3 })
+  const bench = await Bench.open([two], { loop: 3 })
   const { handle } = await bench.acknowledge('two', 'a')
   await bench.clock.settle()
   load.finishAll(() => 'rows')

@@ -157,7 +157,7 @@ test('W9 a higher priority moves everything that waits for it; a lower one nothi
 })
 
 test('W9 what is started after the work was raised is moved at once', async () => {
-  const dispatcher = new Dispatcher({ slots: 1 })
+  const dispatcher = new Dispatcher({ concurrency: 1 })
   const { promise: busy, resolve: free } = Promise.withResolvers<void>()
   void dispatcher.run(() => busy)
   const whole = work(1)

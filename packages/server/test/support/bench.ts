@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { VirtualClock } from '@heddle/core/testing'
 import {
+  Capacity,
   Dispatcher,
   loopPlace,
   openCache,
@@ -10,7 +11,7 @@ import {
   type Journal,
   type Kernel,
   type ParentVersion,
-  type PoolOptions,
+  type PermitOptions,
 } from '@heddle/core/lowlevel'
 import { handleOf } from '../../src/service/handle.ts'
 import { jobTable } from '../../src/service/job-table.ts'
@@ -21,7 +22,8 @@ import type { ServedJob } from '../../src/service/served-job.ts'
 import type { Answer, Caller } from '../../src/service/waiting.ts'
 
 export interface BenchOptions {
-  readonly slots?: number | PoolOptions
+  /** Permits of the loop, for both stages. */
+  readonly loop?: number | PermitOptions
   readonly capacity?: number
   readonly itemCapacity?: number
   readonly queue?: number
@@ -97,7 +99,7 @@ export class Bench {
     options: BenchOptions,
   ) {
     const kernel = { clock, random: seededRandom(options.seed ?? 1) }
-    const { slots = 2 } = options
+    const permits = new Capacity({ loop: options.loop ?? 2, kernel })
     this.clock = clock
     this.store = store
     this.journal = journal
@@ -108,7 +110,7 @@ export class Bench {
       capacity: options.capacity ?? 32,
       queueTimeout: options.queue,
       timeout: options.prepare,
-      slots,
+      permits,
       kernel,
     })
     this.items = new Dispatcher({
@@ -116,7 +118,7 @@ export class Bench {
       stage: 'item',
       capacity: options.itemCapacity ?? 32,
       timeout: options.item,
-      slots,
+      permits,
       kernel,
     })
     this.service = new JobService({

@@ -1,64 +1,73 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FairOrder, Tenant, type Orderable } from '../../src/admission/fair-order.ts'
+import { Tenant, TenantLine, weigh, type TenantEntry } from '../../src/admission/tenant-line.ts'
+import { Capacity } from '../../src/capacity/capacity.ts'
+import type { Lane } from '../../src/capacity/lane.ts'
+import { Lanes } from '../../src/capacity/lanes.ts'
 import type { Needs } from '../../src/graph/job.ts'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 
-class Entry implements Orderable<Entry> {
+class Work implements TenantEntry<Work> {
   list: object | undefined
-  previous: Entry | undefined
-  next: Entry | undefined
-  line: Orderable<Entry>['line']
-  priority = 0
-  rank = 0
-  readonly owner: Tenant<Entry>
-  readonly needs: Needs
+  previous: Work | undefined
+  next: Work | undefined
+  held: readonly number[] | undefined
+  readyOrder = 0
+  readonly depth = 0
+  lane: Lane<Work>
+  readonly owner: Tenant<Work>
   readonly since: number
-  readonly order: number
+  readonly #number: number
 
-  constructor(owner: Tenant<Entry>, order: number, since: number, needs: Needs) {
+  constructor(owner: Tenant<Work>, lane: Lane<Work>, number: number, since: number) {
     this.owner = owner
-    this.order = order
+    this.lane = lane
     this.since = since
-    this.needs = needs
+    this.#number = number
   }
 
   get name(): string {
-    return `${this.owner.name}${this.order}`
+    return `${this.owner.name}${this.#number}`
   }
 }
 
 function setUp(options: { aging?: number; maxRunning?: number } = {}) {
-  const order = new FairOrder<Entry>(options.aging ?? 1000, options.maxRunning ?? Infinity)
+  const lanes = new Lanes<Work>({
+    capacity: new Capacity({ resources: { gpu: 100 } }),
+    clock: new VirtualClock(),
+    concurrency: Infinity,
+    resources: {},
+    aging: options.aging ?? 1000,
+    sinceOf: ({ since }) => since,
+    onRoom: () => undefined,
+    newLine: () => new TenantLine(options.maxRunning ?? Infinity),
+    sweep: true,
+  })
   let arrivals = 0
-  const add = (
-    owner: Tenant<Entry>,
-    priority = 1,
-    since = 0,
-    needs: Needs = { slot: 1 },
-  ): Entry => {
-    const entry = new Entry(owner, arrivals++, since, needs)
-    order.add(entry, priority)
-    return entry
+  const add = (owner: Tenant<Work>, priority = 1, since = 0, needs: Needs = {}): Work => {
+    const work = new Work(owner, lanes.laneFor(needs, priority), arrivals++, since)
+    lanes.enqueue(work)
+    return work
   }
   /** Starts the best one; it runs until `end`. */
   const start = (): string | undefined => {
-    const [best] = order.candidates()
-    if (best === undefined) return undefined
-    order.take(best)
-    best.owner.running++
-    order.weigh(best.owner)
-    return best.name
+    const work = lanes.pick()
+    if (work === undefined) return undefined
+    work.owner.running++
+    ;(work.lane.line as TenantLine<Work>).serve(work.owner)
+    weigh(work.owner, lanes)
+    return work.name
   }
-  const end = (owner: Tenant<Entry>): void => {
+  const end = (owner: Tenant<Work>): void => {
     owner.running--
-    order.weigh(owner)
+    weigh(owner, lanes)
   }
-  return { order, add, start, end }
+  return { lanes, add, start, end }
 }
 
-const tenant = (name: string, weight = 1): Tenant<Entry> => new Tenant(name, weight)
+const tenant = (name: string, weight = 1): Tenant<Work> => new Tenant(name, weight)
 
-test('F1 S33: FIFO inside a priority, also at the same instant and with payloads nobody can compare', () => {
+test('F1 S33: FIFO inside a priority, also at the same instant', () => {
   const { add, start } = setUp()
   const a = tenant('a')
   for (let i = 0; i < 1000; i++) add(a)
@@ -100,7 +109,7 @@ test('F2: shares follow the weights', () => {
   assert.equal(started.filter((name) => name?.startsWith('h')).length, 15)
 })
 
-test('F2: long work counts as long as it runs, so slots are shared, not starts', () => {
+test('F2: long work counts as long as it runs, so permits are shared, not starts', () => {
   const { add, start, end } = setUp()
   const long = tenant('l')
   const short = tenant('s')
@@ -108,7 +117,7 @@ test('F2: long work counts as long as it runs, so slots are shared, not starts',
     add(long)
     add(short)
   }
-  // Four slots; what the short tenant starts ends at once, what the long one starts stays.
+  // Four run; what the short tenant starts ends at once, what the long one starts stays.
   for (let i = 0; i < 4; i++) start()
   assert.deepEqual([long.running, short.running], [2, 2])
   for (let i = 0; i < 10; i++) {
@@ -117,32 +126,29 @@ test('F2: long work counts as long as it runs, so slots are shared, not starts',
   }
 })
 
-test('F3 S34: a candidate is overtaken only by what arrives less than priority × aging after it', () => {
+test('F3 S34: the first of a lane is overtaken only by what arrives less than priority × aging after it', () => {
   for (const [arrival, first] of [
     [299, 'p1'],
     [300, 'p0'],
     [301, 'p0'],
   ] as const) {
-    const { add, order } = setUp({ aging: 100 })
+    const { add, start } = setUp({ aging: 100 })
     const p = tenant('p')
     add(p, 3, 0)
     add(p, 0, arrival)
-    assert.equal(order.candidates()[0]!.name, first, `arrival ${arrival}`)
+    assert.equal(start(), first, `arrival ${arrival}`)
   }
 })
 
 test('F3: without aging a smaller priority is always first', () => {
-  const { add, order } = setUp({ aging: Infinity })
+  const { add, start } = setUp({ aging: Infinity })
   const p = tenant('p')
   add(p, 3, 0)
   add(p, 0, 1e9)
-  assert.deepEqual(
-    order.candidates().map(({ name }) => name),
-    ['p1', 'p0'],
-  )
+  assert.deepEqual([start(), start()], ['p1', 'p0'])
 })
 
-test('F4: a tenant at its running limit is no candidate, and is one again when something ends', () => {
+test('F4: a tenant at its running limit is passed over, and is next again when something ends', () => {
   const { add, start, end } = setUp({ maxRunning: 1 })
   const a = tenant('a', 100)
   const b = tenant('b', 1)
@@ -156,37 +162,25 @@ test('F4: a tenant at its running limit is no candidate, and is one again when s
   assert.equal(start(), 'a1')
 })
 
-test('S38: candidates of other needs come along, each group with its best', () => {
-  const { add, order } = setUp()
+test('S39: what is resumed or moved is sorted in by its arrival', () => {
+  const { add, lanes, start } = setUp()
   const p = tenant('p')
-  add(p, 1, 0, { gpu: 1, slot: 1 })
-  add(p, 1, 0, { slot: 1, gpu: 1 })
-  add(p, 1, 0)
-  assert.deepEqual(
-    order.candidates().map(({ name }) => name),
-    ['p0', 'p2'],
-    'needs are equal in any order',
-  )
-})
-
-test('S39: a moved entry changes its lane, and the old lane goes when it was the last', () => {
-  const { add, order, start } = setUp()
-  const p = tenant('p')
-  const background = add(p, 5, 0)
-  add(p, 1, 0)
-  order.move(background, 0)
-  assert.equal(order.candidates().length, 2)
+  const background = add(p, 5)
+  add(p, 1)
+  const other = add(p, 1)
+  lanes.remove(background)
+  background.lane = lanes.laneFor({}, 1)
+  lanes.enqueueFirst(background)
+  lanes.remove(other)
   assert.deepEqual([start(), start(), start()], ['p0', 'p1', undefined])
 })
 
 test('F5: nothing is left when the last entry has gone', () => {
-  const { add, order, start } = setUp()
+  const { add, lanes, start } = setUp()
   const tenants = ['a', 'b'].map((name) => tenant(name))
-  for (let i = 0; i < 40; i++) add(tenants[i % 2]!, i % 10, i, i % 3 === 0 ? {} : { slot: 1 })
-  const removed = add(tenants[0]!)
-  order.remove(removed)
-  assert.equal(order.footprint, 2 + 4)
+  for (let i = 0; i < 40; i++) add(tenants[i % 2]!, i % 10, i, i % 3 === 0 ? { gpu: 1 } : {})
+  lanes.remove(add(tenants[0]!))
   while (start() !== undefined) continue
-  assert.equal(order.footprint, 0)
-  assert.ok(tenants.every(({ lanes }) => lanes.size === 0))
+  assert.equal(lanes.size, 0)
+  assert.ok(tenants.every(({ queues }) => queues.size === 0))
 })

@@ -1,4 +1,4 @@
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from './clock.ts'
 
 /**
  * The time, read once in a turn of the loop: reading the clock costs three times as much as a hit.
