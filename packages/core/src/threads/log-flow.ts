@@ -38,7 +38,7 @@ export type LogWords = Int32Array<SharedArrayBuffer>
 /** Lines, two fields each: ticket, text. */
 export type LogLines = (Ticket | string)[]
 
-export function createLogWords(): LogWords {
+function createLogWords(): LogWords {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }
 

@@ -449,7 +449,7 @@ async function isGone(kept: Promise<void>): Promise<boolean> {
 }
 
 /** Writes to the ledger if the work is in it; in the order of the calls. */
-export function note(work: Work, write: (entry: LedgerEntry) => void): void {
+function note(work: Work, write: (entry: LedgerEntry) => void): void {
   // Whoever waits for the acknowledgement is told when it fails.
   work.ledger?.then(write).catch((error: HeddleError) => void error)
 }
