@@ -313,7 +313,8 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
       }
       if (attempt.isAbandoned) return
       now = this.#clock.now()
-      this.#end(attempt, threw, outcome, now)
+      if (attempt.isSpecial) this.#endSpecial(attempt, threw, outcome, now)
+      else this.#end(attempt, threw, outcome, now)
       if (host.hasPreparing) this.pump()
     }
     this.pump()
@@ -323,28 +324,33 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
 
   #end(attempt: A, threw: boolean, outcome: unknown, now: number): void {
     const { entry } = attempt
-    const { isSpecial } = attempt
     this.#leave(attempt)
-    if (isSpecial && attempt.cancelled) this.#endAborted(attempt, now)
+    this.#room.giveBack(entry)
+    if (threw) this.#failOrRetry(entry, outcome, now, true)
+    else this.#host.onSucceeded(entry, outcome, now)
+  }
+
+  /** A5: it was aborted, or is suspended. */
+  #endSpecial(attempt: A, threw: boolean, outcome: unknown, now: number): void {
+    const { entry } = attempt
+    this.#leaveSpecial(attempt)
+    if (attempt.isTimedOut) this.#failOrRetry(entry, attempt.reason, now, false)
+    else if (attempt.cancelled) this.#host.onCancelled(entry, attempt.reason, now)
     else if (threw) this.#failOrRetry(entry, outcome, now, true)
     else this.#host.onSucceeded(entry, outcome, now)
   }
 
-  /** A5. */
-  #endAborted(attempt: A, now: number): void {
-    const { entry, reason } = attempt
-    if (attempt.isTimedOut) this.#failOrRetry(entry, reason, now, false)
-    else this.#host.onCancelled(entry, reason, now)
-  }
-
-  /** A3: the only way in which an attempt leaves the list. */
   #leave(attempt: A): void {
-    const { entry } = attempt
     this.#running.remove(attempt)
     if (attempt.heapIndex >= 0) this.#timeouts.delete(attempt)
-    entry.current = undefined
-    if (attempt.isSpecial && attempt.suspension !== undefined) this.#endSuspension(attempt)
-    else this.#room.giveBack(entry)
+    attempt.entry.current = undefined
+  }
+
+  /** A3: an attempt that is suspended holds nothing. */
+  #leaveSpecial(attempt: A): void {
+    this.#leave(attempt)
+    if (attempt.suspension === undefined) this.#room.giveBack(attempt.entry)
+    else this.#endSuspension(attempt)
   }
 
   #failOrRetry(entry: T, error: unknown, now: number, isThrown: boolean): void {
@@ -406,7 +412,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     const now = this.#clock.now()
     attempt.markAbandoned()
     this.#abandoned++
-    this.#leave(attempt)
+    this.#leaveSpecial(attempt)
     const error = new HeddleError(
       'HDL_UNRESPONSIVE',
       { what: `"${entry.name}"`, grace: this.#abortGrace },

@@ -36,7 +36,8 @@ import { Claim, View, type ViewHost } from './view.ts'
  *      waiting for something scarce never keeps others from running (S38), and heavy entries are not starved
  *      by light ones.
  *  I3  Among lanes that can start, the rank of kernel/rank.ts decides.
- *  I4  A lane that has entries stands at its gate, or at one view that it lacks.
+ *  I4  A lane that has entries stands at its gate, or at one view that it lacks. The sole lane of a run whose
+ *      nodes take nothing but `concurrency` need not stand anywhere: there is no other to compare it with.
  *
  * Known limit: an entry that needs two contended resources may wait long, because only the one it lacks is
  * held back for it. Holding back all it needs would leave permits idle.
@@ -111,6 +112,8 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   readonly #waiting = new Set<View<T>>()
   readonly #withdrawn = new Set<View<T>>()
   readonly #default: Lane<T>
+  /** The default lane, as long as it is the only one and takes nothing but `concurrency`: most runs have no other. */
+  #sole: Lane<T> | undefined
   #order = 0
   #size = 0
   /** Nothing has changed since pick() found nothing to start. */
@@ -137,6 +140,10 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
       this.#kinds.set(name, readResource(name, resource, this.clock))
     }
     this.#default = this.#laneFor(undefined, checkPriority(undefined), undefined)
+    const { gate, claims } = this.#default
+    const takesOnlyTotal =
+      claims.length === 1 && gate.own === undefined && gate.shared === undefined
+    if (takesOnlyTotal && !this.#sweeps) this.#sole = this.#default
   }
 
   /** How many entries wait. */
@@ -173,7 +180,11 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
 
   enqueue(entry: T): void {
     entry.readyOrder = this.#order++
-    this.#enqueue(entry, false)
+    if (this.#sole === undefined) return this.#enqueue(entry, false)
+    this.#sole.members++
+    this.#size++
+    this.#quiet = false
+    this.#sole.line.push(entry)
   }
 
   /** Puts an entry that is resumed before those of its rank that became ready after it. */
@@ -210,6 +221,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   /** Takes the entry that starts next, with its permits, or nothing when none can start. */
   pick(): T | undefined {
     if (this.#size === 0) return undefined
+    if (this.#sole !== undefined) return this.#pickSole(this.#sole)
     if (this.#isWithdrawn) this.#rejoin()
     let entry: T | undefined
     this.#picking = true
@@ -223,6 +235,19 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
       this.#quiet = true
       if (this.#waiting.size > 0) for (const view of this.#waiting) view.answer()
     }
+    return entry
+  }
+
+  #pickSole(lane: Lane<T>): T | undefined {
+    const total = this.#total
+    if (total !== undefined && total.capacity - total.used < lane.total) {
+      this.#quiet = true
+      return undefined
+    }
+    const entry = lane.line.first!
+    lane.line.remove(entry)
+    this.#size--
+    if (total !== undefined) total.used += lane.total
     return entry
   }
 
@@ -250,9 +275,13 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   /** The permits of a picked entry come back. */
   giveBack(entry: T): void {
     const { lane, held } = entry
-    entry.held = undefined
     this.#quiet = false
     if (this.#total !== undefined) this.#total.used -= lane.total
+    if (lane === this.#sole) {
+      lane.members--
+      return
+    }
+    entry.held = undefined
     const { claims } = lane
     for (let index = 0; index < claims.length; index++) {
       const claim = claims[index]!
@@ -476,12 +505,20 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     this.#park(lane, lacking)
   }
 
+  /** There is another lane: from now on the default one stands where it belongs. */
+  #endSole(): void {
+    const lane = this.#sole
+    if (lane === undefined) return
+    this.#sole = undefined
+    if (lane.line.first !== undefined) this.unpark(lane)
+  }
+
   // ── Where lanes wait ──────────────────────────────────────────────────────────────────────────
 
   /** The first entry of a lane may be another one now. */
   #onHead(lane: Lane<T>, before: T | undefined): void {
     const head = lane.line.first
-    if (head === before) return
+    if (head === before || lane === this.#sole) return
     const { waitsAt } = lane
     if (waitsAt === undefined) {
       if (head === undefined) return
@@ -610,6 +647,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     const lane = new Lane<T>({ key, priority, claims, gate, total, needs, at, line, isPlain })
     for (const { view } of claims) view.lanes++
     this.#lanes.set(key, lane)
+    this.#endSole()
     return lane
   }
 
