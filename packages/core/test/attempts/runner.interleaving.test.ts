@@ -15,12 +15,12 @@ const happenings = {
   settle: (entry: Entry) => entry.gates[0]!.resolve(1),
   abort: (entry: Entry, kit: Kit) => void kit.runner.abort(entry.attempts[0]!, new Error('stop')),
   suspend: (entry: Entry) => void entry.attempts[0]!.suspend(),
-  resume: (entry: Entry) => entry.attempts[0]!.resume().catch(() => undefined),
+  resume: (entry: Entry) => void entry.attempts[0]!.resume().catch(() => undefined),
   shield: (entry: Entry) => void entry.attempts[0]!.shield(),
   close: (_: Entry, kit: Kit) => {
     kit.isOpen = false
   },
-} satisfies Record<string, (entry: Entry, kit: Kit) => unknown>
+} satisfies Record<string, (entry: Entry, kit: Kit) => void>
 
 type Happening = keyof typeof happenings
 
