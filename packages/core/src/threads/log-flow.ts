@@ -1,5 +1,5 @@
 /**
- * The lines of `ctx.log()` on their way from a thread to the loop.
+ * The lines of `ctx.log()`, and what `ctx.progress()` reports, on their way from a thread to the loop.
  *
  * The thread posts lines; the loop hands them out and says, in the next turn, how much it has read.
  * Both count in weights: one for each line and one more for every 256 characters.
@@ -35,15 +35,23 @@ const readWord = 0
 
 export type LogWords = Int32Array<SharedArrayBuffer>
 
-/** Lines, two fields each: ticket, text. */
-export type LogLines = (Ticket | string)[]
+/** Lines, three fields each: ticket, fraction (undefined for a line of a log), text. */
+export type LogLines = (number | string | undefined)[]
+const lineFields = 3
+
+/** Takes one line of a log, or one report of progress when there is a fraction. */
+export type OnLine = (
+  ticket: Ticket,
+  fraction: number | undefined,
+  text: string | undefined,
+) => void
 
 function createLogWords(): LogWords {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }
 
-function weightOf(text: string): number {
-  return 1 + (text.length >>> 8)
+function weightOf(text: string | undefined): number {
+  return text === undefined ? 1 : 1 + (text.length >>> 8)
 }
 
 /** The thread's side. */
@@ -76,7 +84,14 @@ export class LogWriter {
 
   /** What is not text is shown as text: a job may be plain JavaScript. */
   write(ticket: Ticket, line: unknown): void {
-    const text = String(line)
+    this.#enter(ticket, undefined, String(line))
+  }
+
+  report(ticket: Ticket, fraction: number, text: string | undefined): void {
+    this.#enter(ticket, fraction, text)
+  }
+
+  #enter(ticket: Ticket, fraction: number | undefined, text: string | undefined): void {
     const unread = this.#unread()
     if (this.#isStalled) {
       if (unread >= logWindow) {
@@ -88,7 +103,7 @@ export class LogWriter {
       this.#isStalled = false
       this.#noteDropped()
     }
-    this.#add(ticket, text)
+    this.#add(ticket, fraction, text)
     if (unread < prompt) this.flush()
     else if (this.#weight < batch) this.#planFlush()
     else {
@@ -108,15 +123,16 @@ export class LogWriter {
     this.#post(lines)
   }
 
-  #add(ticket: Ticket, text: string): void {
-    this.#lines.push(ticket, text)
+  #add(ticket: Ticket, fraction: number | undefined, text: string | undefined): void {
+    this.#lines.push(ticket, fraction, text)
     this.#weight += weightOf(text)
   }
 
   #noteDropped(): void {
     if (this.#dropped === 0) return
     const count = this.#dropped === 1 ? 'A line was' : `${this.#dropped} lines were`
-    this.#add(this.#droppedBy, `${count} dropped here: the event loop did not read them.`)
+    const text = `${count} dropped here: the event loop did not read them.`
+    this.#add(this.#droppedBy, undefined, text)
     this.#dropped = 0
   }
 
@@ -155,12 +171,12 @@ export class LogReader {
   }
 
   /** Calls `onLine` with each line. The thread hears of it in the next turn, so that this one ends (G2). */
-  read(lines: LogLines, onLine: (ticket: Ticket, text: string) => void): void {
+  read(lines: LogLines, onLine: OnLine): void {
     if (this.#read === 0) this.#clock.afterIo(() => this.#acknowledge())
-    for (let at = 0; at < lines.length; at += 2) {
-      const text = lines[at + 1] as string
+    for (let at = 0; at < lines.length; at += lineFields) {
+      const text = lines[at + 2] as string | undefined
       this.#read += weightOf(text)
-      onLine(lines[at] as Ticket, text)
+      onLine(lines[at] as Ticket, lines[at + 1] as number | undefined, text)
     }
   }
 

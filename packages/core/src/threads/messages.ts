@@ -38,15 +38,8 @@ export type ResultMessage = readonly [Ticket, Outcome, number, unknown]
 /** To the loop, besides results. */
 export type Notice =
   | { readonly type: 'ready' }
-  /** Lines of `ctx.log()`, in order. */
+  /** Lines of `ctx.log()` and reports of `ctx.progress()`, in order. */
   | { readonly type: 'log'; readonly lines: LogLines }
-  /** How far a job has come. */
-  | {
-      readonly type: 'progress'
-      readonly ticket: Ticket
-      readonly fraction: number
-      readonly text: string | undefined
-    }
   /** Whether something that was written to stdout or stderr has not arrived yet. */
   | { readonly type: 'writing'; readonly isWriting: boolean }
   /** An error nobody caught. The thread ends, at once or after the job that runs. */

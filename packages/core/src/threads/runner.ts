@@ -65,8 +65,7 @@ export class Runner {
       words: data.words,
       readMail: () => this.#drain(),
       log: (ticket, text) => this.#log.write(ticket, text),
-      progress: (ticket, fraction, text) =>
-        this.#notify({ type: 'progress', ticket, fraction, text }),
+      progress: (ticket, fraction, text) => this.#log.report(ticket, fraction, text),
     }
     this.#clock = clock
     this.#loader = new Loader(clock, data.loadLimit)

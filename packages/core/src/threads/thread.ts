@@ -398,16 +398,13 @@ export class Thread {
         if (this.state === 'starting') this.state = 'ready'
         break
       case 'log':
-        this.#log.read(notice.lines, (ticket, text) => {
+        this.#log.read(notice.lines, (ticket, fraction, text) => {
           const task = this.#bySlot[slotOf(ticket)]
-          if (task?.ticket === ticket) task.say(text)
+          if (task?.ticket !== ticket) return
+          if (fraction === undefined) task.say(text ?? '')
+          else task.reportProgress(fraction, text)
         })
         break
-      case 'progress': {
-        const task = this.#bySlot[slotOf(notice.ticket)]
-        if (task?.ticket === notice.ticket) task.reportProgress(notice.fraction, notice.text)
-        break
-      }
       case 'writing':
         this.#isWriting = notice.isWriting
         break

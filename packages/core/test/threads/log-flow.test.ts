@@ -21,7 +21,9 @@ function connect(onPost?: (posted: LogLines[]) => void) {
   const read: string[] = []
   const readAll = (): void => {
     for (const lines of posted.splice(0)) {
-      reader.read(lines, (ticket, text) => void read.push(`${ticket} ${text}`))
+      reader.read(lines, (ticket, fraction, text) => {
+        read.push(`${ticket} ${fraction === undefined ? '' : `${fraction} `}${text}`)
+      })
     }
   }
   return { clock, writer, posted, read, readAll }
@@ -41,10 +43,20 @@ test('G1: lines arrive in order; while the loop keeps up each is posted at once'
   )
 })
 
+test('G1: progress keeps its place among the lines', async () => {
+  const { clock, writer, read, readAll } = connect()
+  for (let line = 0; line < 40; line++) writer.write(1, 'line')
+  writer.report(1, 0.5, 'half')
+  writer.write(1, 'after')
+  await clock.advance(0)
+  readAll()
+  assert.deepEqual(read.slice(-3), ['1 line', '1 0.5 half', '1 after'])
+})
+
 test('G2: a loop that has not finished its turn is sent no more than the window and two batches', () => {
   const { writer, posted, readAll } = connect()
   for (let line = 0; line < 10_000; line++) writer.write(1, 'line')
-  const lines = posted.flat().length / 2
+  const lines = posted.flat().length / 3
   assert.ok(lines >= logWindow && lines <= logWindow + 128, `${lines} lines`)
   assert.ok(posted.length < 64, 'in batches')
   readAll()
@@ -55,7 +67,7 @@ test('G2: a loop that has not finished its turn is sent no more than the window 
 test('G2: long lines weigh more', () => {
   const { writer, posted } = connect()
   for (let line = 0; line < 1000; line++) writer.write(1, 'x'.repeat(25_600))
-  assert.ok(posted.flat().length / 2 < 20)
+  assert.ok(posted.flat().length / 3 < 20)
 })
 
 test('G3: what a stuck loop does not read is dropped, and a line says how much', async () => {
@@ -79,9 +91,9 @@ test('G3: what a stuck loop does not read is dropped, and a line says how much',
 test('lines that wait for company are posted when the thread is in its event loop', async () => {
   const { clock, writer, posted } = connect()
   for (let line = 0; line < 40; line++) writer.write(1, 'line')
-  assert.ok(posted.flat().length / 2 < 40)
+  assert.ok(posted.flat().length / 3 < 40)
   await clock.advance(0)
-  assert.equal(posted.flat().length / 2, 40)
+  assert.equal(posted.flat().length / 3, 40)
 })
 
 test('G1: all lines of a job that writes very many arrive before its result', async () => {
