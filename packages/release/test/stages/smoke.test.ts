@@ -14,6 +14,7 @@ test('a private registry gets the token of the workspace; its settings do not le
   await using registry = await startVerdaccio()
   using repo = new Monorepo({ packages: {} })
   repo.write('packages/a/package.json', { name: '@smoke/a', version: '1.0.0' })
+  repo.commit('add a')
   await using registries = await openRegistries({ folder: repo.root, npm: registry.url, env: {} })
   const plan = await planFromManifests(await readWorkspace(repo.root))
   await publishRelease(plan, { registryOf: registries.registryOf, smoke: false })
