@@ -1,0 +1,101 @@
+import type { Entrant, Figures, Row, Suite } from '../../harness/row.ts'
+
+/** An entrant that works out its figures itself. */
+function entrant(role: Entrant['role'], play: (size: number) => Promise<Figures>): Entrant {
+  return {
+    role,
+    load: async () => ({
+      prepare: (size) => async () => {
+        const figures = await play(size)
+        return () => figures
+      },
+    }),
+  }
+}
+
+const ours = () => import('../../ours/capacity.ts')
+
+function keysRow(keys: number): Row {
+  return {
+    name: `${keys.toLocaleString('en')} keys`,
+    measure: 'latency',
+    unit: 'us/node',
+    size: 20_000,
+    quickSize: 500,
+    warmUps: 1,
+    warmUpSize: 2_000,
+    rounds: 3,
+    children: 3,
+    note: 'empty nodes, one at a time for each key, 64 at once; the description is not timed',
+    entrants: {
+      heddle: entrant('ours', async (size) => {
+        const { runWithKeys } = await ours()
+        return { value: ((await runWithKeys(size, keys)) * 1_000) / size, also: {} }
+      }),
+    },
+  }
+}
+
+const pipeline: Row = {
+  name: 'pipeline',
+  measure: 'latency',
+  unit: '% of the run until the first row is stored',
+  size: 200,
+  quickSize: 10,
+  warmUps: 1,
+  warmUpSize: 4,
+  rounds: 1,
+  children: 3,
+  also: [
+    { name: 'first store', measure: 'latency', unit: 'ms' },
+    { name: 'total', measure: 'latency', unit: 'ms' },
+  ],
+  note: '200 × (fetch 20 ms on the loop → parse 10 ms in a thread → store 2 ms), { loop: 16, thread: 2 }',
+  entrants: {
+    heddle: entrant('ours', async (size) => {
+      const { runPipeline } = await ours()
+      const { firstStoreMs, totalMs } = await runPipeline(size)
+      return {
+        value: (100 * firstStoreMs) / totalMs,
+        also: { 'first store': firstStoreMs, total: totalMs },
+      }
+    }),
+  },
+}
+
+const server: Row = {
+  name: 'eight waits of 500 ms on a server',
+  measure: 'latency',
+  unit: 'ms',
+  size: 1,
+  quickSize: 1,
+  warmUps: 1,
+  warmUpSize: 1,
+  rounds: 1,
+  children: 3,
+  also: [
+    { name: 'two thread jobs of 300 ms', measure: 'latency', unit: 'ms' },
+    { name: 'priority 0 beside three of 500 ms', measure: 'latency', unit: 'ms' },
+  ],
+  note: 'over HTTP, with two threads and no other limits given',
+  entrants: {
+    heddle: entrant('ours', async () => {
+      const { serve } = await ours()
+      const { waitsMs, pairMs, urgentMs } = await serve()
+      return {
+        value: waitsMs,
+        also: {
+          'two thread jobs of 300 ms': pairMs,
+          'priority 0 beside three of 500 ms': urgentMs,
+        },
+      }
+    }),
+  },
+}
+
+export const suite: Suite = {
+  name: 'capacity',
+  summary:
+    'what permits cost with many keys, whether a pipeline drains, what a server runs at once',
+  rows: [keysRow(10), keysRow(1_000), keysRow(10_000), pipeline, server],
+}
