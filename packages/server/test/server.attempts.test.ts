@@ -49,8 +49,7 @@ class ServerDriver implements AttemptsDriver {
   async start(): Promise<StartedJob[]> {
     const started: StartedJob[] = []
     for (const { name } of this.#jobs) {
-      const { status, body } = await submit(this.#server, name, null).reply
-      assert.equal(status, 202)
+      const body = await this.#acknowledged(name)
       const handle = body['handle'] as string
       const request = body['request'] as string
       let isCancelled = false
@@ -66,6 +65,18 @@ class ServerDriver implements AttemptsDriver {
       })
     }
     return started
+  }
+
+  /**
+   * Submits until the server acknowledges. A job in a thread takes real time: when it fails before its
+   * acknowledgement is on the disk, the submit is answered with the failure, and the journal has no rows.
+   */
+  async #acknowledged(name: string): Promise<Record<string, unknown>> {
+    for (;;) {
+      const { status, body } = await submit(this.#server, name, null).reply
+      if (status === 202) return body
+      assert.equal(body.error!.code, 'job_failed')
+    }
   }
 
   async #ended(handle: string): Promise<JobEnd> {
