@@ -20,10 +20,10 @@ export async function installPeers(
 ): Promise<string | undefined> {
   const folder = peersFolder(suite)
   const lockFile = path.join(folder, 'package-lock.json')
-  // Holds the mark of the lock file that was installed. `npm ci` removes it before it begins.
+  // Holds the mark of the lock file that was installed.
   const markFile = path.join(folder, 'node_modules', '.installed')
   // What has to be done by hand when the suite may not or cannot do it.
-  const byHand = `npm ci --ignore-scripts in bench/suites/${suite}/peers`
+  const byHand = `npm install --no-save --ignore-scripts in bench/suites/${suite}/peers`
   const lock = createHash('sha256')
     .update(await readFile(lockFile))
     .digest('hex')
@@ -32,7 +32,9 @@ export async function installPeers(
   if (options.offline) return `the peers are not installed: ${byHand}`
   options.onProgress('installing the peers of this suite; only the first time')
   try {
-    await npm(folder, ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
+    // `npm ci` refuses a lock file that lacks an optional package of another platform; this one keeps to it.
+    const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+    await npm(folder, ['install', '--no-save', '--ignore-scripts', ...quiet])
     await writeFile(markFile, lock)
     return undefined
   } catch (error) {

@@ -1,4 +1,4 @@
-import { findProgram, type ServerProgram } from './find.ts'
+import { findProgram, type ServerProgram } from '@heddle/test-servers'
 import { installPackages, obstacle } from './install.ts'
 
 /** Debian's packages. */

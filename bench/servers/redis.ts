@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
-import { findProgram } from './find.ts'
-import { freePort } from './free-port.ts'
-import { serverIdentity } from './identity.ts'
-import type { Keeper } from './keep.ts'
-import { portsTried } from './ports-tried.ts'
+import {
+  findProgram,
+  freePort,
+  portsTried,
+  serverIdentity,
+  type Keeper,
+} from '@heddle/test-servers'
 
 /** When Redis has its log of commands written to the disk. It is always given to the system at once. */
 export type AppendFsync = 'everysec' | 'always'

@@ -6,7 +6,7 @@
  * Exit code 0: all are there; 1: some are not, and what to do about it.
  */
 import { parseArgs } from 'node:util'
-import { findProgram } from './find.ts'
+import { findProgram } from '@heddle/test-servers'
 import { provideServers, serverNames } from './provide.ts'
 
 const { values } = parseArgs({ options: { install: { type: 'boolean', default: false } } })

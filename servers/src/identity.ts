@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 
 /**
- * Who is to run a server when the bench runs as root: PostgreSQL refuses to run as root, and no server
- * should. Nobody else may be taken when the bench is not root.
+ * The user that runs a server when this process runs as root: PostgreSQL refuses to run as root, and no
+ * server should. Undefined when this process is not root: it cannot start programs as another user.
  */
 export function serverIdentity(...users: string[]): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined

@@ -1,10 +1,10 @@
 /**
- * The program that starts servers, and stops them however the bench ends.
+ * The program that starts servers, and stops them however its parent ends: a bench or a test run.
  *
  *     starting ──folder──▶ serving ──(disconnect, signal)──▶ stopping ──▶ gone
  *
- *  K1  When the bench is gone, for whatever reason, so are the servers and the folder: the channel to the
- *      bench closes with its process, also when that was killed. The bench needs no handler of its own.
+ *  K1  When the parent is gone, for whatever reason, so are the servers and the folder: the channel to the
+ *      parent closes with its process, also when that was killed. The parent needs no handler of its own.
  *  K2  Only processes that were started here are stopped, by their handle, never by name.
  *  K3  A server that does not end when asked is killed after a while.
  *
@@ -15,6 +15,7 @@ import { once } from 'node:events'
 import { chown, chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { isOpenToAll } from './open-to-all.ts'
 import type { Command, FromKeeper, ServerPlan, ToKeeper } from './messages.ts'
 import { waitLine } from './wait-line.ts'
 
@@ -25,8 +26,9 @@ const stopLimit = 10_000
 const running = new Map<ChildProcess, ServerPlan>()
 let isStopping = false
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-bench-'))
 // Servers run as users of their own and have to get through to their folders.
+const parent = process.getuid?.() === 0 && !isOpenToAll(os.tmpdir()) ? '/tmp' : os.tmpdir()
+const folder = await mkdtemp(path.join(parent, 'heddle-servers-'))
 await chmod(folder, 0o711)
 
 process.on('message', ({ id, start: plan }: ToKeeper) => {
@@ -42,7 +44,7 @@ if (process.connected) tell({ folder })
 else await stop()
 
 function tell(message: FromKeeper): void {
-  // The bench may be gone: then nobody needs to know, and K1 does the rest.
+  // The parent may be gone: then the answer is not needed, and K1 does the rest.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
 
@@ -60,7 +62,7 @@ async function start(plan: ServerPlan): Promise<void> {
 }
 
 function launch({ file, args }: Command, plan: ServerPlan): ChildProcess {
-  if (isStopping) throw new Error('the bench has ended')
+  if (isStopping) throw new Error('whoever started the servers has ended')
   const child = spawn(file, args, {
     cwd: path.join(folder, plan.folder),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,14 +6,14 @@ import type { FromKeeper, ServerPlan, ToKeeper } from './messages.ts'
 const program = fileURLToPath(new URL('keeper.ts', import.meta.url))
 
 /**
- * A folder and servers that end with the bench: see keeper.ts.
+ * A folder and servers that end with this process: see keeper.ts.
  *
  * @example
  * await using keeper = await openKeeper()
  * await keeper.start(plan) // ready, or rejected with what it said
  */
 export interface Keeper extends AsyncDisposable {
-  /** For the files of the bench. Removed at the end. */
+  /** For the files of this process. Removed at the end. */
   readonly folder: string
   /** Resolves when the server is ready. Rejects with what it said when it does not become so. */
   start(plan: ServerPlan): Promise<void>

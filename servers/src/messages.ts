@@ -1,4 +1,4 @@
-/** What the bench and the keeper of its servers say to each other. */
+/** What a process and the keeper of its servers say to each other. */
 
 export interface Command {
   readonly file: string
@@ -11,7 +11,7 @@ export interface ServerPlan {
   readonly folder: string
   /** Written into the folder. */
   readonly files: Readonly<Record<string, string>>
-  /** Who owns the folder and runs the programs; whoever runs the bench when absent. */
+  /** Who owns the folder and runs the programs; the user of this process when absent. */
   readonly owner?: { readonly uid: number; readonly gid: number }
   /** Run one after the other before the server. */
   readonly before: readonly Command[]

@@ -1,0 +1,8 @@
+export { findProgram, postgresPrograms, type ServerProgram } from './find.ts'
+export { freePort } from './free-port.ts'
+export { serverIdentity } from './identity.ts'
+export { openKeeper, type Keeper } from './keep.ts'
+export { portsTried } from './ports-tried.ts'
+export { startPostgres, type StartPostgresOptions } from './postgres.ts'
+export { openDatabase, provideTestPostgres, type TestDatabase } from './test-postgres.ts'
+export { waitLine } from './wait-line.ts'
