@@ -6,6 +6,8 @@
  * test keeps table, page and types together.
  */
 
+import { inspect } from 'node:util'
+
 interface ErrorEntry<P> {
   /** What happened, with the values that matter. */
   readonly message: (p: P) => string
@@ -20,28 +22,40 @@ function entry<P>(retryable: boolean, message: (p: P) => string, help: string): 
 }
 
 /** Who asked for a cancellation. */
-export type CancelSource =
-  | 'user'
-  | 'deadline'
-  | 'disconnect'
-  | 'dependency-failed'
-  | 'sibling-failed'
-  | 'superseded'
-  | 'drain'
-  | 'shutdown'
-  | 'takeover'
+export type CancelSource = (typeof cancelSources)[number]
+
+export const cancelSources = [
+  'user',
+  'deadline',
+  'disconnect',
+  'dependency-failed',
+  'sibling-failed',
+  'superseded',
+  'drain',
+  'shutdown',
+  'takeover',
+] as const
 
 const quote = (name: string): string => `"${name}"`
-const show = (value: unknown): string =>
-  typeof value === 'string' ? quote(value) : describe(value)
+const show = (value: unknown): string => {
+  if (typeof value === 'string') return quote(value)
+  try {
+    return typeof value === 'object' && value !== null ? kindOf(value) : describe(value)
+  } catch {
+    // A proxy or a getter that throws.
+    return `[${typeof value}]`
+  }
+}
+/** The end of a sentence that was made elsewhere. */
+const end = (sentence: string): string => (/[.?!]$/.test(sentence) ? sentence : `${sentence}.`)
 const didYouMean = (suggestion: string | undefined): string =>
   suggestion === undefined ? '' : ` Did you mean ${quote(suggestion)}?`
 
 /** The whole way of a long cycle is in the details; a message must fit on a screen. */
 const shortPath = (path: readonly string[]): string =>
-  path.length <= 12
-    ? path.join(' → ')
-    : [...path.slice(0, 6), `… ${path.length - 10} more …`, ...path.slice(-4)].join(' → ')
+  path.length > 12
+    ? [...path.slice(0, 6), `… ${path.length - 10} more …`, ...path.slice(-4)].join(' → ')
+    : path.join(' → ')
 
 /** One stays in its sentence; several get a line each. */
 function list<T>(items: readonly T[], said: (item: T) => string): string {
@@ -53,7 +67,7 @@ export const errorTable = {
   HDL_BAD_OPTION: entry(
     false,
     (p: { option: string; value: unknown; expected: string }) =>
-      `Option ${quote(p.option)} is ${show(p.value)}, expected ${p.expected}.`,
+      `Option ${quote(p.option)} is ${show(p.value)}, expected ${end(p.expected)}`,
     'Correct the option where the object is created.',
   ),
   HDL_UNKNOWN_OPTION: entry(
@@ -62,6 +76,12 @@ export const errorTable = {
       `There is no option ${quote(p.option)}.${didYouMean(p.suggestion)}`,
     'Correct its name or leave it out; as it is, it would have no effect.',
   ),
+  HDL_NODE_TOO_OLD: entry(
+    false,
+    (p: { version: string; least: string }) =>
+      `Heddle needs Node ${p.least} or newer; this is Node ${p.version}.`,
+    'Install a newer Node, or add one to the project with `npm install --save-dev node@24`.',
+  ),
   HDL_CYCLE: entry(
     false,
     (p: { path: readonly string[] }) => `The graph has a cycle: ${shortPath(p.path)}.`,
@@ -69,9 +89,17 @@ export const errorTable = {
   ),
   HDL_UNKNOWN_DEPENDENCY: entry(
     false,
-    (p: { node: string; dependency: string; suggestion?: string | undefined }) =>
-      `${quote(p.node)} depends on ${quote(p.dependency)}, which is not in the graph.${didYouMean(p.suggestion)}`,
-    'Add the dependency first, or correct its name.',
+    (p: {
+      node: string
+      dependency: string
+      suggestion?: string | undefined
+      /** The reference was made by another graph, which may well have a node of that name. */
+      isForeign?: boolean | undefined
+    }) =>
+      p.isForeign === true
+        ? `${quote(p.node)} depends on a reference to ${quote(p.dependency)} that belongs to another graph.`
+        : `${quote(p.node)} depends on ${quote(p.dependency)}, which is not in the graph.${didYouMean(p.suggestion)}`,
+    'Add the dependency to the same graph first, or correct its name.',
   ),
   HDL_DUPLICATE_NODE: entry(
     false,
@@ -80,8 +108,15 @@ export const errorTable = {
   ),
   HDL_UNKNOWN_NODE: entry(
     false,
-    (p: { node: string; suggestion?: string | undefined }) =>
-      `There is no node ${quote(p.node)}.${didYouMean(p.suggestion)}`,
+    (p: {
+      node: string
+      suggestion?: string | undefined
+      /** The reference was made by another graph, which may well have a node of that name. */
+      isForeign?: boolean | undefined
+    }) =>
+      p.isForeign === true
+        ? `The reference to ${quote(p.node)} belongs to another graph.`
+        : `There is no node ${quote(p.node)}.${didYouMean(p.suggestion)}`,
     'Use a name that was added, or the reference that add() returned.',
   ),
   HDL_NOT_A_DEPENDENCY: entry(
@@ -122,7 +157,12 @@ export const errorTable = {
   ),
   HDL_RETRY_AFTER: entry(
     true,
-    (p: { retryAfter: number }) => `The job asked to be tried again in ${p.retryAfter} ms.`,
+    (p: {
+      retryAfter: number
+      /** Why, as the job said it. */
+      reason?: string | undefined
+    }) =>
+      `${p.reason === undefined ? 'The job asked' : `${withoutStop(p.reason)}: the job asked`} to be tried again in ${p.retryAfter} ms.`,
     'Raise `retries` if the job should be tried more often.',
   ),
   HDL_UNRESPONSIVE: entry(
@@ -168,8 +208,22 @@ export const errorTable = {
   ),
   HDL_WOULD_DEADLOCK: entry(
     false,
-    (p: { what: string; needed: number; capacity: number }) =>
-      `${p.what} needs ${p.needed} permits but there are only ${p.capacity}: it could never start.`,
+    ({
+      what,
+      node,
+      needed,
+      resource,
+      capacity,
+    }: {
+      what: string
+      /** The node that asks for them, where it is known. */
+      node?: string | undefined
+      needed: number
+      /** What there is too little of, where it has a name. */
+      resource?: string | undefined
+      capacity: number
+    }) =>
+      `${node === undefined ? what : quote(node)} needs ${needed} permits${resource === undefined ? '' : ` of ${quote(resource)}`} but there are only ${capacity}: it could never start.`,
     'Raise the capacity or ask for fewer permits.',
   ),
   HDL_SCOPE_FAILED: entry(
@@ -262,6 +316,12 @@ export const errorTable = {
       `The request has ${p.type === undefined ? 'no content type' : `the content type ${quote(p.type)}`}; only JSON is taken.`,
     'Send `Content-Type: application/json`, also with an empty body: so no web page can send it unasked.',
   ),
+  HDL_BODY_ENCODED: entry(
+    false,
+    (p: { coding: string }) =>
+      `The body of the request has the content encoding ${quote(p.coding)}; only a plain body is taken.`,
+    'Send the body uncompressed, without `Content-Encoding`. To save bytes on the way, decompress in a proxy in front of the server.',
+  ),
   HDL_FORBIDDEN_HOST: entry(
     false,
     (p: { host: string; own: string }) =>
@@ -339,13 +399,21 @@ export const errorTable = {
     false,
     (p: { run: string; nodes: number }) =>
       `Run ${p.run} has finished: all of its ${p.nodes} nodes have succeeded.`,
-    'There is nothing to resume. Start a new run.',
+    'There is nothing to resume. Start a new run for the changed graph.',
   ),
   HDL_UNKNOWN_RUN: entry(
     false,
-    (p: { run: string; address: string; suggestion?: string | undefined }) =>
-      `There is no ${p.run === 'unfinished' ? 'unfinished run' : `run ${quote(p.run)}`} in ${p.address}.${didYouMean(p.suggestion)}`,
-    'List the runs with `heddle runs`.',
+    (p: {
+      run: string
+      title?: string | undefined
+      address: string
+      suggestion?: string | undefined
+    }) => {
+      const title = p.title === undefined ? '' : ` of ${quote(p.title)}`
+      const which = p.run === 'unfinished' ? `run${title} with work left` : `run ${quote(p.run)}`
+      return `There is no ${which} in ${p.address}.${didYouMean(p.suggestion)}`
+    },
+    'List the runs with `heddle runs`, and name one by its id.',
   ),
   HDL_AMBIGUOUS_RUN: entry(
     false,
@@ -357,6 +425,17 @@ export const errorTable = {
     false,
     (p: { run: string; address: string }) => `Run ${p.run} is already in ${p.address}.`,
     'Make a new id with newRunId(), or resume that run.',
+  ),
+  HDL_RUN_LOST: entry(
+    false,
+    (p: { run: string; epoch: number }) =>
+      `Run ${p.run} was taken over by another process after epoch ${p.epoch}: nothing was recorded by this one since then.`,
+    'The other process continues the run. A run is taken over when its process was silent for longer than its lease, or when the folder `.writers` beside a journal file was deleted.',
+  ),
+  HDL_KEY_TAKEN: entry(
+    false,
+    (p: { key: string; run: string }) => `The key ${quote(p.key)} belongs to run ${p.run}.`,
+    'Wait for that run, resume it, or choose another key.',
   ),
   HDL_JOURNAL_NEWER: entry(
     false,
@@ -425,6 +504,12 @@ export const errorTable = {
     (p: { store: string; action: string; cause: string }) =>
       `${p.store} could not ${p.action}: ${p.cause}.`,
     'Check disk space and permissions; nothing that was acknowledged is lost.',
+  ),
+  HDL_NO_DRIVER: entry(
+    false,
+    (p: { database: string; driver: string }) =>
+      `${p.database} is reached with the package ${quote(p.driver)}, which is not installed.`,
+    'Install it beside your program: `npm install pg`.',
   ),
   HDL_OWNERSHIP_LOST: entry(
     true,
@@ -673,11 +758,23 @@ export const errorTable = {
       `Nothing was built or published, because a check failed: ${list(p.problems, ({ check, problem, todo }) => `${check}: ${problem}. ${todo}`)}`,
     'Correct what is named, then run the release again.',
   ),
+  HDL_RELEASE_LEASED: entry(
+    true,
+    (p: { remote: string; holder: string }) =>
+      `Another clone releases at this moment: ${p.holder}. Its lease is the ref refs/heddle/release of ${p.remote}.`,
+    'Wait for that release to end, then run this one again: it finishes what is left. A lease that is not renewed is taken after 90 s.',
+  ),
+  HDL_LEASE_LOST: entry(
+    false,
+    (p: { remote: string }) =>
+      `The lease on ${p.remote} was lost: another clone has taken it, or it could not be renewed in time.`,
+    'Run the release again: it reads what the registry holds and finishes the rest.',
+  ),
   HDL_NOT_INSTALLABLE: entry(
     false,
     (p: { package: string; version: string; registry: string; problem: string }) =>
-      `${p.package}@${p.version} cannot be installed from ${p.registry}: ${p.problem}.`,
-    'It is published. Look at it with `npm view`, and publish a repaired version.',
+      `${p.package}@${p.version} from ${p.registry} does not work for its users: ${p.problem}.`,
+    'It is published. Repair it and publish a new version. Packages that only browsers can import belong into `smoke.installOnly` of heddle.release.json.',
   ),
   HDL_ARTIFACT_CHANGED: entry(
     false,
@@ -797,12 +894,66 @@ function isTimeout(cause: unknown): boolean {
   return isError(cause, 'HDL_TIMEOUT') || (cause instanceof Error && cause.name === 'TimeoutError')
 }
 
-/** The message of whatever was thrown. */
+/** The message of whatever was thrown, in one line unless the message has more. */
 export function describe(thrown: unknown): string {
   try {
-    return String(thrown instanceof Error ? thrown.message || thrown.name : thrown)
+    const said: unknown =
+      thrown instanceof Error ? thrown.message || describeAll(thrown) || thrown.name : thrown
+    return typeof said === 'string' ? said : inspectBriefly(said)
   } catch {
-    // An object without a prototype, or a toString(), a getter or a proxy that throws.
+    // A getter or a proxy that throws.
     return `[${typeof thrown}]`
   }
+}
+
+/** Errors that stand for several: their own message is often empty, as when no address of a host answers. */
+function describeAll(error: Error): string | undefined {
+  const errors = (error as { errors?: unknown }).errors
+  if (!Array.isArray(errors) || errors.length === 0) return undefined
+  const first = errors.slice(0, mostDescribed).map((each) => withoutStop(describeInside(each)))
+  const more = errors.length - first.length
+  return `${first.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+}
+
+const mostDescribed = 4
+
+/** One of several: not what it stands for itself, which may be a circle. */
+function describeInside(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message || thrown.name : describe(thrown)
+}
+
+const longestInspected = 1_000
+
+function inspectBriefly(value: unknown): string {
+  const text = inspect(value, {
+    depth: 2,
+    breakLength: Infinity,
+    maxArrayLength: 20,
+    maxStringLength: 200,
+  })
+  return text.length > longestInspected ? `${text.slice(0, longestInspected)}…` : text
+}
+
+/** A sentence as a part of another one. */
+function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, '')
+}
+
+const mostKeys = 5
+
+/** What was given where something else was expected. Without its values: an object of options may hold secrets. */
+function kindOf(value: object): string {
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty list' : `a list of ${value.length}`
+  const type: unknown = Object.getPrototypeOf(value)?.constructor?.name
+  if (type === 'Reference') return 'a reference'
+  if (typeof type === 'string' && type !== 'Object' && type !== '') {
+    return `${/^[aeiou]/i.test(type) ? 'an' : 'a'} ${type}`
+  }
+  const { run, place } = value as { run?: unknown; place?: unknown }
+  if (typeof run === 'function' && typeof place === 'string') return 'a job'
+  const keys = Object.keys(value)
+  if (keys.length === 0) return 'an empty object'
+  const more = keys.length > mostKeys ? ' …' : ''
+  return `an object with ${keys.slice(0, mostKeys).join(', ')}${more}`
 }

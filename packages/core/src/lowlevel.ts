@@ -1,8 +1,22 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it throws on a Node that is too old
+import './kernel/node-version.ts'
 export { cancelled, describe, readField } from './errors.ts'
+export {
+  checkCount,
+  checkDuration,
+  checkTimeout,
+  checkFunction,
+  checkOptions,
+  checkText,
+  checkWord,
+  type OptionNames,
+} from './kernel/check.ts'
 export { CleanupStack } from './kernel/cleanup.ts'
 export type { Clock, Timer } from './kernel/clock.ts'
 export { seededRandom, type Random } from './kernel/random.ts'
-export { systemKernel, type Kernel } from './kernel/kernel.ts'
+export { kernelOf, systemKernel, type Kernel } from './kernel/kernel.ts'
+export { Life, type ServiceState, type StopOptions } from './kernel/service.ts'
+export { waitFor } from './kernel/wait-for.ts'
 export { suggest } from './kernel/suggest.ts'
 export type { WaitOptions } from './kernel/waiters.ts'
 
@@ -92,20 +106,30 @@ export type {
   HistoryEntry,
   Journal,
   JournaledState,
+  JournalRetry,
+  JournalTrouble,
   LogLine,
   NodeHeader,
   NodeSnapshot,
+  PruneOptions,
+  PruneReport,
   RunHeader,
   RunHolder,
   RunSnapshot,
   RunSummary,
+  CommitGuard,
   RunWriter,
   Transition,
 } from './journal/journal.ts'
 export { openJournal } from './journal/open.ts'
 export { newRunId } from './journal/run-id.ts'
 
+// store/: PostgreSQL under journals and stores.
+export { withoutPasswords } from './store/postgres/address.ts'
+export { examinePostgres, type PostgresReport } from './store/postgres/examine.ts'
+
 // run/: how two graphs differ, which runs can be gone on with.
+export { PresentItems } from './codec/present.ts'
 export { compareGraphs, describeDifference, type GraphDifference } from './run/compare.ts'
 export { toErrorRecord } from './run/error-record.ts'
 export { hasWorkLeft } from './run/resume.ts'

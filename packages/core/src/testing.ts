@@ -1,13 +1,15 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it throws on a Node that is too old
+import './kernel/node-version.ts'
 export { VirtualClock } from './kernel/virtual-clock.ts'
 
 // watch/: fails a test that blocks the event loop.
 export { expectLoopFree, measureLoopGap, type LoopFreeOptions } from './watch/loop-free.ts'
 
 // cache/: the checks that every tier passes.
-export { cacheTierCases, type TierCase, type TierFactory } from './cache/tier-cases.ts'
+export { cacheTierCases, type TierCase, type TierFactory } from './testing/cache-tier-cases.ts'
 
 // journal/: what every implementation of a journal must pass.
-export { journalConformance, type ConformanceStore } from './journal/conformance.ts'
+export { journalConformance, type ConformanceStore } from './testing/journal-conformance.ts'
 
 // run/: recorded runs as tests.
 export {
@@ -18,6 +20,9 @@ export {
   type Replay,
   type ReplayOptions,
 } from './run/replay.ts'
+
+// testing/: what every part with a life must pass.
+export { serviceConformance, type ServiceDriver } from './testing/service-conformance.ts'
 
 // testing/: a job behaves the same everywhere.
 export { attemptsConformance } from './testing/attempts-conformance.ts'

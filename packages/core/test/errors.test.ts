@@ -122,7 +122,11 @@ test('describe() finds words for whatever was thrown', () => {
   assert.equal(describe('text'), 'text')
   assert.equal(describe(undefined), 'undefined')
   assert.equal(describe(Symbol('s')), 'Symbol(s)')
-  assert.equal(describe(Object.create(null)), '[object]')
+  assert.equal(describe({ code: 5, at: [1] }), '{ code: 5, at: [ 1 ] }')
+  assert.equal(describe(Object.create(null)), '[Object: null prototype] {}')
+  assert.ok(
+    describe({ text: 'x'.repeat(10_000), more: Array(1_000).fill('y'.repeat(100)) }).length < 1_100,
+  )
   const throws = (): never => {
     throw new Error('not today')
   }
@@ -149,4 +153,42 @@ test('a field whose getter throws is read as undefined', () => {
   })
   assert.equal(readField(error, 'code'), undefined)
   assert.equal(readField(error, 'message'), 'x')
+})
+
+test('describe() lists the errors of an error without a message of its own', () => {
+  const refused = ['::1', '127.0.0.1'].map((host) => new Error(`connect ECONNREFUSED ${host}.`))
+  assert.equal(describe(new AggregateError(refused, 'no mirror')), 'no mirror')
+  assert.equal(
+    describe(new AggregateError(refused)),
+    'connect ECONNREFUSED ::1; connect ECONNREFUSED 127.0.0.1',
+  )
+  const many = Array.from({ length: 9 }, (_, index) => new Error(`e${index}`))
+  assert.equal(describe(new AggregateError(many)), 'e0; e1; e2; e3; and 5 more')
+  const circle = new AggregateError([])
+  circle.errors.push(circle)
+  assert.equal(describe(circle), 'AggregateError')
+})
+
+test('a refused value is named by its kind, without what it holds', () => {
+  const said = (value: unknown): string =>
+    new HeddleError('HDL_BAD_OPTION', { option: 'graph', value, expected: 'a graph' }).message
+  const is = (what: string): string => `Option "graph" is ${what}, expected a graph.`
+  assert.equal(said({ name: 'x', place: 'loop', run: () => 1 }), is('a job'))
+  assert.equal(said({ user: 'me', password: 'secret' }), is('an object with user, password'))
+  assert.equal(said({}), is('an empty object'))
+  assert.equal(said([1, 2]), is('a list of 2'))
+  assert.equal(said(new AbortController()), is('an AbortController'))
+  assert.equal(said(Promise.resolve()), is('a Promise'))
+  assert.equal(said(null), is('null'))
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  assert.equal(said(proxy), is('[object]'))
+})
+
+test('an expectation that ends with a question does not end twice', () => {
+  const details = { option: 'needs.dbb', value: 1, expected: 'a name; did you mean db?' }
+  assert.equal(
+    new HeddleError('HDL_BAD_OPTION', details).message,
+    'Option "needs.dbb" is 1, expected a name; did you mean db?',
+  )
 })

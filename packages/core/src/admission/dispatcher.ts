@@ -48,6 +48,7 @@ import {
   checkDuration,
   checkName,
   checkOptions,
+  checkTimeout,
   type OptionNames,
 } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
@@ -298,7 +299,7 @@ export class Dispatcher {
     })
     this.#stage = checkName('stage', stage ?? 'run')
     this.queueTimeout = checkDuration('queueTimeout', queueTimeout ?? Infinity)
-    this.#timeout = checkDuration('timeout', timeout ?? Infinity)
+    this.#timeout = checkTimeout('timeout', timeout ?? Infinity)
     this.#runner = new AttemptRunner(this.#room(), this.#host(), {
       kernel: this.#kernel,
       abortGrace: checkDuration('grace', grace),
@@ -467,7 +468,7 @@ export class Dispatcher {
     const task = new TaskNode(this.#core, work, wants, this.#kernel.clock.now(), {
       name,
       retries: checkCount('retries', options.retries ?? 0, 0, true),
-      timeout: checkDuration('timeout', options.timeout ?? this.#timeout),
+      timeout: checkTimeout('timeout', options.timeout ?? this.#timeout),
       queueTimeout: checkDuration('queueTimeout', options.queueTimeout ?? this.queueTimeout),
       deadline: checkDuration('deadline', options.deadline ?? Infinity),
       signal,

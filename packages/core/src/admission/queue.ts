@@ -28,7 +28,8 @@
 
 import { processCapacity, type Capacity } from '../capacity/capacity.ts'
 import type { Lane } from '../capacity/lane.ts'
-import { Lanes, type PlacePermits } from '../capacity/lanes.ts'
+import type { PlacePermits } from '../capacity/lane-table.ts'
+import { Lanes } from '../capacity/lanes.ts'
 import type { Concurrency, Resources } from '../capacity/resources.ts'
 import { HeddleError, withoutStack } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
@@ -167,7 +168,6 @@ class Entry<T> implements Admitted<T>, TenantEntry<Entry<T>> {
   list: object | undefined
   previous: Entry<T> | undefined
   next: Entry<T> | undefined
-  held: readonly number[] | undefined
   readyOrder = 0
   /** What is admitted is not part of a graph. */
   readonly depth = 0

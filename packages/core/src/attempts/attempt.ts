@@ -1,6 +1,7 @@
 import type { JobContext } from '../graph/job.ts'
 import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
+import { toText } from '../kernel/to-text.ts'
 
 /** How often an entry is tried, and how long one attempt may take. */
 export interface AttemptLimits {
@@ -25,11 +26,8 @@ export interface Attemptable {
  * Not for jobs: a job must not be able to make itself unstoppable.
  */
 export interface RunnerContext extends JobContext {
-  /**
-   * From here on neither a timeout nor a cancel ends the attempt, only its own promise does: for the
-   * moment in which the outcome of finished work is recorded. False when it has been aborted already.
-   */
-  shield(): boolean
+  /** Milliseconds it has to settle once its signal has aborted. Then it is abandoned. */
+  readonly grace: number
   /** The work waits for something that is not its own, such as a thread: its timeout stops. */
   queued(): void
   /** The work runs now: its timeout starts. */
@@ -49,6 +47,8 @@ export interface RunnerContext extends JobContext {
 
 /** What attempts ask of their runner. */
 export interface AttemptControl {
+  /** Milliseconds an aborted attempt has to settle before it is abandoned. */
+  readonly abortGrace: number
   log(attempt: Attempt<Attemptable>, text: string): void
   progress(attempt: Attempt<Attemptable>, fraction: number, text: string | undefined): void
   stopTimeout(attempt: Attempt<Attemptable>): void
@@ -88,6 +88,19 @@ const timedByHand = 32
 /** It holds no permits for now. */
 const suspended = 64
 
+let setShielded: (attempt: Attempt<Attemptable>) => boolean
+
+/**
+ * From here on neither a timeout nor a cancel ends the attempt, only its own promise does: for the moment in
+ * which the outcome of finished work is recorded. False when it has been aborted already.
+ *
+ * A function and not a method: jobs get the attempt as their context, and must not be able to make themselves
+ * unstoppable.
+ */
+export function shield(context: RunnerContext): boolean {
+  return setShielded(context as Attempt<Attemptable>)
+}
+
 /** Bits with which an attempt does not end as its promise says. */
 const special = aborted | abandoned | suspended
 
@@ -112,7 +125,15 @@ export class Attempt<out T extends Attemptable>
   next: Attempt<Attemptable> | undefined
   // In the deadlines, once it has outlived the turn in which it began.
   heapIndex = -1
-  dueAt = 0
+  dueAt: number | undefined
+
+  static {
+    setShielded = (attempt) => {
+      if (attempt.cancelled) return false
+      attempt.#flags |= shielded
+      return true
+    }
+  }
 
   constructor(entry: T, control: AttemptControl) {
     this.entry = entry
@@ -178,18 +199,17 @@ export class Attempt<out T extends Attemptable>
 
   // Both can be taken out of the context (`{ log }`), like functions. Getters, because two closures per
   // attempt would cost more than the rest of it.
-  get log(): (text: string) => void {
-    return (text) => this.control.log(this, text)
+  get log(): (text: unknown) => void {
+    return (text) => this.control.log(this, toText(text))
   }
 
   get progress(): (fraction: number, text?: string) => void {
-    return (fraction, text) => this.control.progress(this, fraction, text)
+    return (fraction, text) =>
+      this.control.progress(this, fraction, text === undefined ? undefined : toText(text))
   }
 
-  shield(): boolean {
-    if (this.cancelled) return false
-    this.#flags |= shielded
-    return true
+  get grace(): number {
+    return this.control.abortGrace
   }
 
   queued(): void {

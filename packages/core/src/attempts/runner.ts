@@ -155,7 +155,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   readonly #kernel: Kernel
   readonly #clock: Clock
   readonly #retryBaseDelay: number
-  readonly #abortGrace: number
+  readonly abortGrace: number
   readonly #room: WaitingRoom<T>
   readonly #host: AttemptHost<T, A>
   readonly #turn: TurnBudget
@@ -174,7 +174,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     this.#kernel = options.kernel
     this.#clock = options.kernel.clock
     this.#retryBaseDelay = options.retryBaseDelay
-    this.#abortGrace = options.abortGrace
+    this.abortGrace = options.abortGrace
     this.#room = room
     this.#host = host
     this.#turn = new TurnBudget(this.#clock, (wasSpent) => this.#endTurn(wasSpent))
@@ -332,6 +332,8 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
 
   /** A5: it was aborted, or is suspended. */
   #endSpecial(attempt: A, threw: boolean, outcome: unknown, now: number): void {
+    // A6: a place that gives up when the grace is over may do so before the runner's own timer.
+    if (attempt.cancelled && now > attempt.dueAt!) return this.#abandon(attempt)
     const { entry } = attempt
     this.#leaveSpecial(attempt)
     if (attempt.isTimedOut) this.#failOrRetry(entry, attempt.reason, now, false)
@@ -389,7 +391,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   abort(attempt: A, reason: unknown): boolean {
     if (attempt.cancelled || attempt.isShielded || attempt.list === undefined) return false
     // Before abort(): its listeners are user code and may end the attempt on the spot.
-    this.#timeouts.set(attempt, this.#clock.now() + this.#abortGrace)
+    this.#timeouts.set(attempt, this.#clock.now() + this.abortGrace)
     attempt.markTimedByHand()
     attempt.abort(reason)
     this.#rejectResuming(attempt, reason)
@@ -415,7 +417,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     this.#leaveSpecial(attempt)
     const error = new HeddleError(
       'HDL_UNRESPONSIVE',
-      { what: `"${entry.name}"`, grace: this.#abortGrace },
+      { what: `"${entry.name}"`, grace: this.abortGrace },
       { cause: reason },
     )
     if (attempt.isTimedOut) this.#host.onFailed(entry, error, now, false)
@@ -464,7 +466,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     const now = this.#clock.now()
     const { timeout } = attempt.entry.limits
     // Not armed yet: it began in this turn.
-    const timeLeft = attempt.heapIndex >= 0 ? attempt.dueAt - now : timeout
+    const timeLeft = attempt.heapIndex >= 0 ? attempt.dueAt! - now : timeout
     this.stopTimeout(attempt)
     attempt.suspension = { timeLeft, waiter: undefined }
     this.#suspended++

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
-import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { kernelOf, type Kernel } from '../kernel/kernel.ts'
 import { Permits, makePermits, type PermitOptions } from '../kernel/permits.ts'
 import type { PlaceName } from '../graph/job.ts'
-import { placeNames, readResource, type Resources } from './resources.ts'
+import { placeNames, readResources, type Resources } from './resources.ts'
 import { KeyedResource, SharedResource } from './shared-resource.ts'
 
 /*
@@ -70,7 +70,7 @@ export class Capacity {
 
   constructor(options: CapacityOptions = {}) {
     checkOptions(options, optionNames)
-    const { clock } = options.kernel ?? systemKernel
+    const { clock } = kernelOf(options)
     const aging = checkDuration('aging', options.aging ?? 30_000)
     for (const place of placeNames) {
       const permits = options[place] ?? (place === 'thread' ? availableParallelism() : Infinity)
@@ -81,8 +81,7 @@ export class Capacity {
         this.#places.set(place, new SharedResource(place, meter, { clock, aging, unit }))
       }
     }
-    for (const [name, resource] of Object.entries(options.resources ?? {})) {
-      const kind = readResource(name, resource, clock)
+    for (const [name, kind] of readResources(options.resources ?? {}, clock)) {
       this.#resources.set(
         name,
         kind.isKeyed

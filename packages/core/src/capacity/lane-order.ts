@@ -11,24 +11,35 @@ export interface Ranking<T> {
 }
 
 /** Inside a priority: deeper first, then first come. */
-function headBefore<T extends Entry<T>>(a: Lane<T>, b: Lane<T>): boolean {
-  const left = a.line.first!
-  const right = b.line.first!
-  if (left.depth !== right.depth) return left.depth > right.depth
-  return left.readyOrder < right.readyOrder
+function entryBefore<T extends Entry<T>>(a: T, b: T): boolean {
+  return a.depth === b.depth ? a.readyOrder < b.readyOrder : a.depth > b.depth
 }
 
-/** The order of `kernel/rank.ts` between the heads of two lanes. */
+function headBefore<T extends Entry<T>>(a: Lane<T>, b: Lane<T>): boolean {
+  return entryBefore(a.line.first!, b.line.first!)
+}
+
+/** The order of `kernel/rank.ts` between two entries. */
+export function entryRanksBefore<T extends Entry<T>>(
+  a: T,
+  b: T,
+  { aging, sinceOf }: Ranking<T>,
+): boolean {
+  const { priority } = a.lane
+  const other = b.lane.priority
+  if (priority === other) return entryBefore(a, b)
+  const left = rankOf(priority, sinceOf(a), aging)
+  const right = rankOf(other, sinceOf(b), aging)
+  return left === right ? a.readyOrder < b.readyOrder : left < right
+}
+
+/** The same between the heads of two lanes. */
 export function ranksBefore<T extends Entry<T>>(
   a: Lane<T>,
   b: Lane<T>,
-  { aging, sinceOf }: Ranking<T>,
+  ranking: Ranking<T>,
 ): boolean {
-  if (a.priority === b.priority) return headBefore(a, b)
-  const left = rankOf(a.priority, sinceOf(a.line.first!), aging)
-  const right = rankOf(b.priority, sinceOf(b.line.first!), aging)
-  if (left !== right) return left < right
-  return a.line.first!.readyOrder < b.line.first!.readyOrder
+  return entryRanksBefore(a.line.first!, b.line.first!, ranking)
 }
 
 /**

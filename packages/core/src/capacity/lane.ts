@@ -2,7 +2,7 @@ import type { Needs } from '../graph/job.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
 import type { Claim, View } from './view.ts'
-import type { PlacePermits } from './lanes.ts'
+import type { PlacePermits } from './lane-table.ts'
 
 /** What can wait in a lane. The fields belong to {@link Lanes} while it waits or holds permits. */
 export interface Entry<T extends Entry<T>> extends ListItem<T> {
@@ -11,8 +11,6 @@ export interface Entry<T extends Entry<T>> extends ListItem<T> {
   readyOrder: number
   /** Longest path from a root of its graph: what is deeper goes first, so that a pipeline drains. */
   readonly depth: number
-  /** What it took, where that differs from entry to entry of its lane. */
-  held: readonly number[] | undefined
 }
 
 /** The entries of one lane, the next one first. */

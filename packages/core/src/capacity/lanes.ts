@@ -1,17 +1,14 @@
-import { HeddleError } from '../errors.ts'
-import type { Needs, PlaceName } from '../graph/job.ts'
-import { checkCount } from '../kernel/check.ts'
+import type { Needs } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { Permits } from '../kernel/permits.ts'
-import { checkPriority, urgentPriority } from '../kernel/rank.ts'
-import { suggest } from '../kernel/suggest.ts'
+import type { Permits } from '../kernel/permits.ts'
+import { checkPriority } from '../kernel/rank.ts'
 import type { Capacity } from './capacity.ts'
-import { DepthLine, Lane, type Entry, type Line } from './lane.ts'
-import { ranksBefore, type Ranking } from './lane-order.ts'
-import { placeNames, readResource, type Concurrency, type Resources } from './resources.ts'
-import type { ResourceKind } from './resources.ts'
-import { SharedResource } from './shared-resource.ts'
-import { Claim, View, type ViewHost } from './view.ts'
+import { DepthLine, type Entry, type Lane, type Line } from './lane.ts'
+import { entryRanksBefore, ranksBefore, type Ranking } from './lane-order.ts'
+import { LaneTable, type PlacePermits } from './lane-table.ts'
+import type { Concurrency, Resources } from './resources.ts'
+import { shortageOf, type Shortage } from './shortage.ts'
+import type { Claim, View, ViewHost } from './view.ts'
 
 /*
  * What of one run waits to start, and which of it is next.
@@ -43,17 +40,6 @@ import { Claim, View, type ViewHost } from './view.ts'
  * held back for it. Holding back all it needs would leave permits idle.
  */
 
-/** Which permits of the process a place takes: other ones than the process's own for a pool of one's own. */
-export interface PlacePermits {
-  readonly place: PlaceName
-  /** `none`: it is not limited by the process. Undefined: those of the capacity, if it has a limit. */
-  readonly shared?: SharedResource | 'none' | undefined
-  /** Which part of a permit of `shared` one attempt takes now, in its units. One permit when absent. */
-  readonly share?: (() => number) | undefined
-  /** Tells shares apart: lanes are shared by attempts of equal ones. */
-  readonly shareKey?: string | undefined
-}
-
 export interface LanesOptions<T> {
   readonly capacity: Capacity
   readonly clock: Clock
@@ -71,43 +57,20 @@ export interface LanesOptions<T> {
   readonly sweep?: boolean
 }
 
-/** Why an entry does not start. */
-export type Shortage =
-  | {
-      readonly kind: 'permits'
-      readonly resource: string
-      readonly key: string | undefined
-      /** How many it wants. */
-      readonly count: number
-      readonly capacity: number
-      readonly used: number
-      /** Whether it is the limit of the process, and not of the run, that is reached. */
-      readonly isShared: boolean
-    }
-  | { readonly kind: 'rate'; readonly resource: string; readonly ms: number }
-
 /** How many lanes one pick() parks: with a million keys the rest is done after I/O had its turn (law 2). */
 const parkedAtOnce = 1_000
-
-const unlimited = new Permits(Infinity)
 
 export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   readonly clock: Clock
   readonly ranking: Ranking<T>
-  readonly #capacity: Capacity
   readonly #onRoom: () => void
-  readonly #newLine: () => Line<T>
   readonly #sweeps: boolean
-  /** `concurrency` as one number for all places. */
+  readonly #table: LaneTable<T>
+  // The table's own: they are looked at for each start.
   readonly #total: Permits | undefined
-  readonly #places = new Map<PlaceName, Permits>()
-  readonly #unlimited = new Map<PlaceName, Permits>()
-  readonly #kinds = new Map<string, ResourceKind>()
-  readonly #gates: View<T>[] = []
-  readonly #gateOf = new Map<string, Map<SharedResource | undefined, View<T>>>()
-  readonly #views = new Map<string, View<T>>()
-  readonly #keyedViews = new Map<string, Map<string, View<T>>>()
-  readonly #lanes = new Map<string, Lane<T>>()
+  readonly #gates: readonly View<T>[]
+  /** What an entry took, where that differs from entry to entry of its lane. */
+  readonly #held = new Map<T, readonly number[]>()
   /** Views that wait for something of the process. */
   readonly #waiting = new Set<View<T>>()
   readonly #withdrawn = new Set<View<T>>()
@@ -124,21 +87,14 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   #isWithdrawn = false
 
   constructor(options: LanesOptions<T>) {
-    this.#capacity = options.capacity
     this.clock = options.clock
     this.ranking = { aging: options.aging, sinceOf: options.sinceOf }
     this.#onRoom = options.onRoom
-    this.#newLine = options.newLine ?? (() => new DepthLine<T>())
     this.#sweeps = options.sweep ?? false
-    const { concurrency } = options
-    if (typeof concurrency !== 'object') {
-      this.#total = new Permits(checkCount('concurrency', concurrency, 1, true))
-    } else {
-      this.#setPlaces(concurrency)
-    }
-    for (const [name, resource] of Object.entries(options.resources)) {
-      this.#kinds.set(name, readResource(name, resource, this.clock))
-    }
+    const { capacity, concurrency, resources, newLine = () => new DepthLine<T>() } = options
+    this.#table = new LaneTable(this, { capacity, concurrency, resources, newLine })
+    this.#total = this.#table.total
+    this.#gates = this.#table.gates
     this.#default = this.#laneFor(undefined, checkPriority(undefined), undefined)
     const { gate, claims } = this.#default
     const takesOnlyTotal =
@@ -157,8 +113,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   }
 
   get concurrency(): Concurrency {
-    if (this.#total !== undefined) return this.#total.capacity
-    return Object.fromEntries([...this.#places].map(([place, { capacity }]) => [place, capacity]))
+    return this.#table.concurrency
   }
 
   /**
@@ -194,7 +149,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
 
   #enqueue(entry: T, isFirst: boolean): void {
     let { lane } = entry
-    if (this.#sweeps && this.#lanes.get(lane.key) !== lane) {
+    if (this.#sweeps && !this.#table.has(lane)) {
       lane = entry.lane = this.#laneFor(lane.needs, lane.priority, lane.at)
     }
     lane.members++
@@ -274,14 +229,14 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
 
   /** The permits of a picked entry come back. */
   giveBack(entry: T): void {
-    const { lane, held } = entry
+    const { lane } = entry
     this.#quiet = false
     if (this.#total !== undefined) this.#total.used -= lane.total
     if (lane === this.#sole) {
       lane.members--
       return
     }
-    entry.held = undefined
+    const held = lane.isPlain ? undefined : this.#takeHeld(entry)
     const { claims } = lane
     for (let index = 0; index < claims.length; index++) {
       const claim = claims[index]!
@@ -295,28 +250,18 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
    * @throws `HDL_BAD_OPTION`; `HDL_WOULD_DEADLOCK` when an entry needs more.
    */
   resize(name: string, permits: number): void {
-    const meter = this.#resizable(name)
-    checkCount(name === 'concurrency' ? name : `resources.${name}`, permits, 1, true)
-    for (const lane of this.#lanes.values()) {
-      const count =
-        meter === this.#total
-          ? lane.total
-          : (lane.claims.find(({ view }) => view.own === meter)?.count ?? 0)
-      if (count > permits) throw wouldDeadlock(name, count, permits)
-    }
-    meter.capacity = permits
+    this.#table.resize(name, permits)
     this.#quiet = false
-    this.#views.get(name)?.offer()
   }
 
   /** Of entries that wait, how many go before this one; looks at 10,000 at most. */
   countBefore(entry: T): number {
     let before = 0
     let looked = 0
-    for (const lane of this.#lanes.values()) {
+    for (const lane of this.#table.values()) {
       for (const other of lane.line) {
         if (++looked > 10_000) return before
-        if (other !== entry && this.#goesBefore(other, entry)) before++
+        if (other !== entry && entryRanksBefore(other, entry, this.ranking)) before++
       }
     }
     return before
@@ -324,46 +269,12 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
 
   /** What a lane takes of the permits of this run: without rates, and without what the process has. */
   permitsOf(lane: Lane<T>): { permits: Permits; name: string; count: number }[] {
-    const found: { permits: Permits; name: string; count: number }[] = []
-    // Limits of places that the run does not have may be asked for: what if it had them?
-    if (lane.total > 0) {
-      found.push({ permits: this.#total ?? unlimited, name: 'concurrency', count: lane.total })
-    }
-    for (const { view, count } of lane.claims) {
-      if (view.own === undefined && isPlace(view.name)) {
-        found.push({ permits: this.#unlimitedPlace(view.name), name: view.name, count })
-      } else if (view.own instanceof Permits) {
-        found.push({ permits: view.own, name: view.name, count })
-      }
-    }
-    return found
+    return this.#table.permitsOf(lane)
   }
 
   /** What keeps an entry from starting; undefined when it is only its turn. */
   shortageOf({ lane }: T): Shortage | undefined {
-    const total = this.#total
-    if (total !== undefined && lane.total > 0 && !total.hasRoom(lane.total, false)) {
-      const { capacity, used } = total
-      return {
-        kind: 'permits',
-        resource: 'concurrency',
-        key: undefined,
-        count: lane.total,
-        capacity,
-        used,
-        isShared: false,
-      }
-    }
-    const parked = lane.waitsAt
-    const claims =
-      parked === undefined || parked === lane.gate
-        ? lane.claims
-        : [lane.claimOn(parked), ...lane.claims]
-    for (const claim of claims) {
-      const shortage = shortageAt(lane, claim)
-      if (shortage !== undefined) return shortage
-    }
-    return undefined
+    return shortageOf(lane, this.#total)
   }
 
   /** The run starts nothing for a while: it does not keep others waiting for what it will not take. */
@@ -494,7 +405,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
       const claim = claims[index]!
       claim.view.take(lane, claim, held)
     }
-    entry.held = held
+    if (held !== undefined) this.#held.set(entry, held)
   }
 
   /** After a start: at its gate, or where it lacks something now, so that the gate's line stays short. */
@@ -503,6 +414,18 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     if (lacking === undefined) return
     lane.gate.drop(lane)
     this.#park(lane, lacking)
+  }
+
+  #laneFor(needs: Needs | undefined, priority: number, at: PlacePermits | undefined): Lane<T> {
+    const lane = this.#table.laneFor(needs, priority, at)
+    if (lane !== this.#sole) this.#endSole()
+    return lane
+  }
+
+  #takeHeld(entry: T): readonly number[] | undefined {
+    const held = this.#held.get(entry)
+    this.#held.delete(entry)
+    return held
   }
 
   /** There is another lane: from now on the default one stands where it belongs. */
@@ -559,257 +482,6 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
 
   #sweep(lane: Lane<T>): void {
     if (lane.members > 0 || !this.#sweeps || lane === this.#default) return
-    this.#lanes.delete(lane.key)
-    for (const { view } of lane.claims) {
-      if (--view.lanes > 0 || view.key === undefined) continue
-      this.#keyedViews.get(view.name)?.delete(view.key)
-    }
-  }
-
-  #goesBefore(a: T, b: T): boolean {
-    if (a.lane.priority === b.lane.priority) {
-      return a.depth === b.depth ? a.readyOrder < b.readyOrder : a.depth > b.depth
-    }
-    const { aging, sinceOf } = this.ranking
-    return sinceOf(a) + a.lane.priority * aging < sinceOf(b) + b.lane.priority * aging
-  }
-
-  // ── What can be needed ────────────────────────────────────────────────────────────────────────
-
-  #setPlaces(concurrency: Exclude<Concurrency, number>): void {
-    for (const [place, permits] of Object.entries(concurrency)) {
-      if (!isPlace(place)) {
-        throw new HeddleError('HDL_BAD_OPTION', {
-          option: `concurrency.${place}`,
-          value: permits,
-          expected: 'only `loop`, `thread` and `fleet`',
-        })
-      }
-      if (permits === undefined) continue
-      this.#places.set(place, new Permits(checkCount(`concurrency.${place}`, permits, 1, true)))
-    }
-  }
-
-  #laneFor(needs: Needs | undefined, priority: number, at: PlacePermits | undefined): Lane<T> {
-    const place = at?.place ?? 'loop'
-    const wanted = Object.entries(needs ?? {})
-    if (wanted.length > 1) wanted.sort(([a], [b]) => (a < b ? -1 : 1))
-    let key = `${priority} ${place} ${idOf(at?.shared)} ${at?.shareKey ?? ''}`
-    for (const [name, value] of wanted) key += `\n${JSON.stringify(name)} ${JSON.stringify(value)}`
-    const known = this.#lanes.get(key)
-    if (known !== undefined) return known
-    return this.#makeLane(key, wanted, { needs, priority, at, place })
-  }
-
-  #makeLane(
-    key: string,
-    wanted: readonly (readonly [name: string, value: number | string])[],
-    options: {
-      readonly needs: Needs | undefined
-      readonly priority: number
-      readonly at: PlacePermits | undefined
-      readonly place: PlaceName
-    },
-  ): Lane<T> {
-    const { needs, priority, at, place } = options
-    const urgent = priority === urgentPriority
-    let own = 1
-    let total = 0
-    const beyond: Claim<T>[] = []
-    for (const [name, value] of wanted) {
-      if (name === place) own = checkCount(`needs.${name}`, value as number, 0)
-      else if (isPlace(name)) {
-        const count = checkCount(`needs.${name}`, value as number, 0)
-        total += count
-        if (count > 0) beyond.push(new Claim(this.#viewOfPlace(name), count, undefined))
-      } else {
-        const claim = this.#claim(name, value)
-        if (claim !== undefined) beyond.push(claim)
-      }
-    }
-    total += own
-    const given = at?.shared ?? this.#capacity.place(place)
-    const shared = given === 'none' ? undefined : given
-    const gate = own === 0 ? this.#gate('', undefined) : this.#gate(place, shared)
-    const share = own === 0 ? undefined : at?.share
-    const claims = [new Claim(gate, own, share), ...beyond]
-    for (const { view, count } of claims) refuseImpossible(view, count, urgent)
-    if (this.#total !== undefined && total > this.#total.capacity) {
-      throw wouldDeadlock('concurrency', total, this.#total.capacity)
-    }
-    const isPlain =
-      share === undefined &&
-      !(
-        urgent &&
-        claims.some(({ view }) => hasReserved(view.own) || hasReserved(view.shared?.meter))
-      )
-    const line = this.#newLine()
-    const lane = new Lane<T>({ key, priority, claims, gate, total, needs, at, line, isPlain })
-    for (const { view } of claims) view.lanes++
-    this.#lanes.set(key, lane)
-    this.#endSole()
-    return lane
-  }
-
-  #gate(place: PlaceName | '', shared: SharedResource | undefined): View<T> {
-    let gates = this.#gateOf.get(place)
-    if (gates === undefined) this.#gateOf.set(place, (gates = new Map()))
-    let gate = gates.get(shared)
-    if (gate === undefined) {
-      const own = place === '' ? undefined : this.#places.get(place)
-      gate = new View<T>(this, { name: place, own, shared, isGate: true })
-      gates.set(shared, gate)
-      this.#gates.push(gate)
-    }
-    return gate
-  }
-
-  #viewOfPlace(place: PlaceName): View<T> {
-    return this.#view(place, () => ({
-      own: this.#places.get(place),
-      shared: this.#capacity.place(place),
-    }))
-  }
-
-  #view(name: string, make: () => Pick<View<T>, 'own' | 'shared'>): View<T> {
-    let view = this.#views.get(name)
-    if (view === undefined) {
-      view = new View<T>(this, { name, ...make() })
-      this.#views.set(name, view)
-    }
-    return view
-  }
-
-  #claim(name: string, value: number | string): Claim<T> | undefined {
-    const kind = this.#kinds.get(name)
-    const shared = this.#capacity.resource(name)
-    if (kind === undefined && shared === undefined) throw this.#unknown(name, value)
-    const isKeyed = kind === undefined ? !(shared instanceof SharedResource) : kind.isKeyed
-    if (isKeyed) return new Claim(this.#keyedView(name, value, kind, shared), 1, undefined)
-    const count = checkCount(`needs.${name}`, value as number, 0)
-    if (count === 0) return undefined
-    const view = this.#view(name, () => ({
-      own: kind?.isKeyed === false ? kind.meter : undefined,
-      shared: shared instanceof SharedResource ? shared : undefined,
-    }))
-    return new Claim(view, count, undefined)
-  }
-
-  #keyedView(
-    name: string,
-    key: number | string,
-    kind: ResourceKind | undefined,
-    shared: ReturnType<Capacity['resource']>,
-  ): View<T> {
-    if (typeof key !== 'string' || key === '') {
-      throw new HeddleError('HDL_BAD_OPTION', {
-        option: `needs.${name}`,
-        value: key,
-        expected: `a key, because \`resources.${name}\` is a limit for each key: { ${name}: 'acme' }`,
-      })
-    }
-    let views = this.#keyedViews.get(name)
-    if (views === undefined) this.#keyedViews.set(name, (views = new Map()))
-    let view = views.get(key)
-    if (view === undefined) {
-      const own = kind?.isKeyed ? new Permits(kind.each) : undefined
-      const keyed = shared instanceof SharedResource ? undefined : shared
-      view = new View<T>(this, { name, key, own, shared: keyed })
-      views.set(key, view)
-    }
-    return view
-  }
-
-  #unlimitedPlace(name: PlaceName): Permits {
-    let permits = this.#unlimited.get(name)
-    if (permits === undefined) this.#unlimited.set(name, (permits = new Permits(Infinity)))
-    return permits
-  }
-
-  #resizable(name: string): Permits {
-    if (name === 'concurrency' && this.#total !== undefined) return this.#total
-    if (isPlace(name)) {
-      const permits = this.#places.get(name)
-      if (permits !== undefined) return permits
-    }
-    const kind = this.#kinds.get(name)
-    if (kind === undefined) throw this.#unknown(name, name)
-    if (kind.isKeyed || !(kind.meter instanceof Permits)) {
-      throw new HeddleError('HDL_BAD_OPTION', {
-        option: name,
-        value: name,
-        expected:
-          'a resource with a number of permits: rates and limits for each key stay as they are',
-      })
-    }
-    return kind.meter
-  }
-
-  #unknown(name: string, value: unknown): HeddleError {
-    const names = [...this.#kinds.keys(), ...this.#capacity.resourceNames]
-    const meant = suggest(name, [...placeNames, ...names])
-    const hint =
-      name === 'slot'
-        ? '`slot` is gone: every attempt takes one permit of its place; write `loop`, `thread` or `fleet`, and { loop: 0 } for a job that only waits'
-        : `a place (${placeNames.join(', ')}) or a name in \`resources\`${names.length === 0 ? ', which has none' : ` (${names.join(', ')})`}${meant === undefined ? '' : `; did you mean ${meant}?`}`
-    return new HeddleError('HDL_BAD_OPTION', { option: `needs.${name}`, value, expected: hint })
-  }
-}
-
-function isPlace(name: string): name is PlaceName {
-  return (placeNames as readonly string[]).includes(name)
-}
-
-function idOf(shared: PlacePermits['shared']): string | number {
-  return shared instanceof SharedResource ? shared.id : (shared ?? '')
-}
-
-function hasReserved(meter: unknown): boolean {
-  return meter instanceof Permits && meter.reserved > 0
-}
-
-function refuseImpossible<T extends Entry<T>>(view: View<T>, count: number, urgent: boolean): void {
-  const { own, shared } = view
-  if (own !== undefined && !own.canEverHave(count, urgent)) {
-    throw wouldDeadlock(view.name, count, limitOf(own, urgent))
-  }
-  if (shared !== undefined && !shared.meter.canEverHave(count * shared.unit, urgent)) {
-    throw wouldDeadlock(view.name, count, limitOf(shared.meter, urgent) / shared.unit)
-  }
-}
-
-function limitOf(meter: unknown, urgent: boolean): number {
-  if (meter instanceof Permits) return meter.capacity + (urgent ? meter.reserved : 0)
-  return (meter as { readonly limit: number }).limit
-}
-
-function wouldDeadlock(resource: string, needed: number, capacity: number): HeddleError {
-  const what = `A node that needs "${resource}"`
-  return new HeddleError('HDL_WOULD_DEADLOCK', { what, needed, capacity })
-}
-
-function shortageAt<T extends Entry<T>>(lane: Lane<T>, claim: Claim<T>): Shortage | undefined {
-  const { view, count } = claim
-  const { own, shared, name, key } = view
-  const urgent = lane.priority === urgentPriority
-  const isHeldBack = view.aheadOf(lane) !== undefined && !view.isGate
-  if (own !== undefined && (isHeldBack || !own.hasRoom(count, urgent))) {
-    if (own.isTimed) return { kind: 'rate', resource: name, ms: own.opensIn(count) }
-    const { capacity, used } = own as Permits
-    return { kind: 'permits', resource: name, key, count, capacity, used, isShared: false }
-  }
-  if (shared === undefined || count === 0) return undefined
-  if (!isHeldBack && shared.meter.hasRoom(claim.sharedCount, urgent)) return undefined
-  const { meter, unit } = shared
-  if (meter.isTimed) return { kind: 'rate', resource: name, ms: meter.opensIn(count) }
-  const { capacity, used } = meter as Permits
-  return {
-    kind: 'permits',
-    resource: name,
-    key,
-    count,
-    capacity: capacity / unit,
-    used: Math.ceil(used / unit),
-    isShared: true,
+    this.#table.delete(lane)
   }
 }

@@ -1,4 +1,5 @@
-import { checkCount, checkDuration } from '../kernel/check.ts'
+import { HeddleError } from '../errors.ts'
+import { checkCount, checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { soon, type Clock } from '../kernel/clock.ts'
 import type { Meter } from '../kernel/permits.ts'
 
@@ -109,9 +110,19 @@ export class Rate implements Meter {
   }
 }
 
-/** @throws `HDL_BAD_OPTION`. */
-export function makeRate(option: string, { limit, per }: RateOptions, clock: Clock): Rate {
+const optionNames = { limit: 1, per: 1 } satisfies OptionNames<RateOptions>
+
+/** @throws `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION`. */
+export function makeRate(option: string, options: RateOptions, clock: Clock): Rate {
+  checkOptions(options, optionNames, option)
+  const { limit, per } = options
   checkCount(`${option}.limit`, limit)
-  checkDuration(`${option}.per`, per)
+  if (checkDuration(`${option}.per`, per) === Infinity) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: `${option}.per`,
+      value: per,
+      expected: `a finite number of milliseconds: after the first ${limit} starts there would never be another`,
+    })
+  }
   return new Rate({ limit, per }, clock)
 }

@@ -1,6 +1,6 @@
 /** What a run or a process may have, as it is written in options. */
 import { HeddleError } from '../errors.ts'
-import { checkCount } from '../kernel/check.ts'
+import { checkCount, checkOptions, checkRecord, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { makePermits, type Meter, type PermitOptions } from '../kernel/permits.ts'
 import { makeRate, type RateOptions } from './rate.ts'
@@ -22,13 +22,30 @@ export type Concurrency =
 
 export const placeNames = ['loop', 'thread', 'fleet'] as const
 
+const eachNames = { each: 1 } satisfies OptionNames<EachOptions>
+
+export const concurrencyNames = { loop: 1, thread: 1, fleet: 1 } satisfies OptionNames<
+  Exclude<Concurrency, number>
+>
+
 /** How the meters of one resource are made: one, or one for each key. */
 export type ResourceKind =
   | { readonly isKeyed: false; readonly meter: Meter }
   | { readonly isKeyed: true; readonly each: number }
 
+/** The resources of a run or a process, by name. */
+export function readResources(
+  resources: Resources,
+  clock: Clock,
+): readonly (readonly [name: string, kind: ResourceKind])[] {
+  const expected = 'an object: { db: 4, api: { limit: 20, per: 1000 }, tenant: { each: 2 } }'
+  return Object.entries(checkRecord('resources', resources, expected)).map(
+    ([name, options]) => [name, readResource(name, options, clock)] as const,
+  )
+}
+
 /** @throws `HDL_BAD_OPTION` that says what can be written. */
-export function readResource(name: string, options: ResourceOptions, clock: Clock): ResourceKind {
+function readResource(name: string, options: ResourceOptions, clock: Clock): ResourceKind {
   const option = `resources.${name}`
   if (name === 'slot' || (placeNames as readonly string[]).includes(name)) {
     throw new HeddleError('HDL_BAD_OPTION', {
@@ -40,6 +57,7 @@ export function readResource(name: string, options: ResourceOptions, clock: Cloc
   if (typeof options === 'number') return { isKeyed: false, meter: makePermits(option, options) }
   if (typeof options === 'object' && options !== null) {
     if ('each' in options) {
+      checkOptions(options, eachNames, option)
       return { isKeyed: true, each: checkCount(`${option}.each`, options.each) }
     }
     if ('limit' in options) return { isKeyed: false, meter: makeRate(option, options, clock) }

@@ -165,7 +165,9 @@ export class Decoder {
       case Tag.true:
         return true
       case Tag.hole:
-        return this.#hole(frame)
+        return this.#holes(frame, 1)
+      case Tag.holes:
+        return this.#holes(frame, this.#varint())
       case Tag.int: {
         const zigzag = this.#varint()
         return (zigzag >>> 1) ^ -(zigzag & 1)
@@ -208,7 +210,8 @@ export class Decoder {
         return this.#push(new Frame(Tag.object, {}, count, shape))
       }
       case Tag.array:
-        return this.#push(new Frame(tag, [], this.#checkLeft(count)))
+        // Not checked: holes take no bytes, and nothing of this size is made.
+        return this.#push(new Frame(tag, [], count))
       case Tag.dictionary:
         return this.#push(new Frame(tag, {}, this.#checkLeft(count)))
       case Tag.pieces:
@@ -218,7 +221,7 @@ export class Decoder {
       case Tag.set:
         return this.#push(new Frame(tag, new Set(), this.#checkLeft(count)))
       default:
-        throw this.#damaged(`there is no tag ${tag}`)
+        throw this.#damaged(`there is no tag ${tag}: it may be of a newer version of Heddle`)
     }
   }
 
@@ -227,10 +230,11 @@ export class Decoder {
     return opened
   }
 
-  #hole(frame: Frame | undefined): typeof opened {
+  #holes(frame: Frame | undefined, count: number): typeof opened {
     if (frame?.tag !== Tag.array) throw this.#damaged('a hole is not in an array')
-    frame.index++
-    ;(frame.target as unknown[]).length = frame.index
+    frame.index += count
+    if (frame.index > frame.length) throw this.#damaged('there are more holes than places')
+    if (frame.index === frame.length) endWithHole(frame.target as unknown[], frame.length)
     return opened
   }
 
@@ -326,6 +330,12 @@ export class Decoder {
       cause: `at byte ${this.#at} ${problem}`,
     })
   }
+}
+
+/** Not by its length: V8 would make room for all of the places. */
+function endWithHole(items: unknown[], length: number): void {
+  items[length - 1] = undefined
+  Reflect.deleteProperty(items, length - 1)
 }
 
 type BinaryKind = (typeof binaryKinds)[number]

@@ -11,15 +11,20 @@ import { Encoder } from './encoder.ts'
  */
 export const stepBudget = 256 * 1024
 
-/** The rest of a value that its first step did not complete, in slices that let the loop breathe. */
+/**
+ * The rest of a value that its first step did not complete, in slices that let the loop breathe. `check` is called
+ * before each: what it throws ends the pieces.
+ */
 export async function* encodeSliced(
   encoder: Encoder,
   clock: Clock,
+  check?: () => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   const slices = new Slices(clock, 1)
   for (;;) {
     // First of all: the step that showed how large the value is belongs to the caller's tick.
     await slices.next()
+    check?.()
     let done = false
     do done = encoder.step(stepBudget)
     while (!done && !slices.due)
@@ -43,15 +48,18 @@ export async function* encodeUnchanged(
   value: unknown,
   encoder: Encoder,
   clock: Clock,
+  check?: () => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   let sum = 0
-  for await (const piece of encodeSliced(encoder, clock)) {
+  for await (const piece of encodeSliced(encoder, clock, check)) {
     // Now: the caller may give the memory away.
     sum = crc32(piece, sum)
     yield piece
   }
   const again = new Encoder(what, value, Infinity)
-  if (sum === (await sumOf(again, clock)) && again.bytes === encoder.bytes) return
+  const sumAgain = await sumOf(again, clock, check)
+  check?.()
+  if (sum === sumAgain && again.bytes === encoder.bytes) return
   throw new HeddleError('HDL_NOT_CLONEABLE', {
     what: `The value of "${what}"`,
     action: 'be stored',
@@ -60,10 +68,14 @@ export async function* encodeUnchanged(
 }
 
 /** The checksum of a value; undefined when it cannot be read. */
-async function sumOf(encoder: Encoder, clock: Clock): Promise<number | undefined> {
+async function sumOf(
+  encoder: Encoder,
+  clock: Clock,
+  check?: () => void,
+): Promise<number | undefined> {
   let sum = 0
   try {
-    for await (const piece of encodeSliced(encoder, clock)) sum = crc32(piece, sum)
+    for await (const piece of encodeSliced(encoder, clock, check)) sum = crc32(piece, sum)
     return sum
   } catch {
     return undefined

@@ -8,6 +8,7 @@
  *   ascii      length, bytes                      utf8, utf16    byte length, bytes
  *   pieces     count, that many strings           bigint         sign byte, hexadecimal as ascii
  *   array      length, values                     set            size, values
+ *   hole       one place of an array without a value; holes: their number, two or more places
  *   map        size, key and value in turn        binary         kind, byte length, padding to 8, bytes
  *   shape      number of keys, keys, values: an object whose list of keys gets the next number
  *   object     number of a list of keys seen before, values
@@ -18,8 +19,8 @@
  * There is no tag for code, and none for an object with a prototype, so reading a cache folder that
  * somebody else has written can produce wrong data but never behaviour.
  *
- * The number of the format is part of the name of a cache directory: change `formatVersion` with
- * anything below.
+ * The number of the format is part of the name of a cache directory: change `formatVersion` when a tag gets another
+ * meaning. A new tag leaves it as it is: a reader that does not know the tag refuses the value (docs/decisions/0180).
  */
 export const formatVersion = 1
 
@@ -44,6 +45,8 @@ export const Tag = {
   map: 17,
   set: 18,
   binary: 19,
+  /** Since 0180. */
+  holes: 20,
 } as const
 
 /** Tags from here on carry a small whole number. */

@@ -112,7 +112,11 @@ async function readHolder(file: string): Promise<string> {
   return describeHolder({ pid, hostname, user, startedAt, command })
 }
 
-function takeLock(file: string): DatabaseSync {
+/**
+ * Takes a lock without describing its holder: it is held until the database is closed. Throws what SQLite says
+ * when another has it.
+ */
+export function takeLock(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
     // heddle-ignore B110 -- 0.1 to 0.2 ms, once per run, without waiting: docs/decisions/0033

@@ -1,11 +1,16 @@
 import { HeddleError } from '../errors.ts'
 import {
+  checkCount,
   checkFunction,
   checkName,
   checkOptions,
+  checkRecord,
+  checkText,
+  checkTimeout,
   checkWord,
   type OptionNames,
 } from '../kernel/check.ts'
+import { checkPriority } from '../kernel/rank.ts'
 import { describeConflict, locateDefinition, type Definition } from './definition.ts'
 
 /** Where a job runs: on the event loop, in a thread of this process, or on another machine. */
@@ -24,8 +29,11 @@ export interface JobContext {
    * it is read from shared memory.
    */
   readonly cancelled: boolean
-  /** Says something about this attempt: shown by `heddle run`, kept in the journal. */
-  readonly log: (text: string) => void
+  /**
+   * Says something about this attempt: shown by `heddle run`, kept in the journal. A string is logged as it is,
+   * anything else as `util.inspect()` shows it.
+   */
+  readonly log: (text: unknown) => void
   /** Says how far this attempt has come: from 0 to 1, and in words. */
   readonly progress: (fraction: number, text?: string) => void
 }
@@ -41,7 +49,7 @@ export interface JobOptions<I = unknown> {
   readonly module?: string
   /** How often a failed attempt is tried again. The run's own value when absent. */
   readonly retries?: number
-  /** Milliseconds an attempt may take. The run's own value when absent. */
+  /** Milliseconds an attempt may take, more than 0; `Infinity` for no limit. The run's own value when absent. */
   readonly timeout?: number
   /** What it takes while it runs besides one permit of its place: see {@link Needs}. */
   readonly needs?: NeedsOf<I>
@@ -62,7 +70,7 @@ const optionNames = {
 /**
  * What an attempt takes besides one permit of its place, by name: a number of permits, or of starts of a rate
  * (`{ db: 1, api: 1 }`), or a key where the limit is one for each key (`{ tenant: 'acme' }`). Its own place among
- * them says how many permits of that it takes: `{ loop: 0 }` for a job that only waits.
+ * them says how many permits of that it takes: `{ loop: 0 }` for a job that only waits. 0 of anything else is none of it.
  */
 export type Needs = Readonly<Record<string, number | string>>
 
@@ -71,6 +79,18 @@ export type Needs = Readonly<Record<string, number | string>>
  * that what waits holds none; it is made once more for the attempt.
  */
 export type NeedsOf<I> = Needs | ((input: I) => Needs)
+
+/** What a job and a node of it can both say about its attempts. */
+export type OwnLimits = Pick<JobOptions, 'retries' | 'timeout' | 'needs' | 'priority'>
+
+/** @throws `HDL_BAD_OPTION`. Whether the run has what is needed is seen when the run starts. */
+export function checkOwnLimits({ retries, timeout, needs, priority }: OwnLimits): void {
+  if (retries !== undefined) checkCount('retries', retries, 0, true)
+  if (timeout !== undefined) checkTimeout('timeout', timeout)
+  if (priority !== undefined) checkPriority(priority)
+  if (needs === undefined || typeof needs === 'function') return
+  checkRecord('needs', needs, 'an object, { db: 1 }, or a function that makes it from the input')
+}
 
 /** A named, typed unit of work. Made by {@link job}. */
 export interface Job<I = unknown, O = unknown> extends JobOptions<I> {
@@ -96,7 +116,9 @@ const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefi
  * Defines a job.
  *
  * A job with `place: 'thread'` is defined at the top level of its module and names that module, so
- * that a thread can import it. Moving a job to another place is changing one word.
+ * that a thread can import it. So the whole module is evaluated once more in each thread that runs one of its jobs:
+ * its top level should define things and not do them. `run()` and `startRun()` there do nothing in a thread.
+ * Moving a job to another place is changing one word.
  *
  * @throws `HDL_THREAD_MODULE` when a job that leaves the loop does not say where it is defined;
  *   `HDL_DUPLICATE_JOB` when its module has a job of that name already, and one of the two leaves
@@ -108,6 +130,8 @@ export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O>): Job<I
   checkOptions(options, optionNames)
   checkName('name', options.name)
   checkFunction('run', run)
+  checkOwnLimits(options as OwnLimits)
+  if (options.module !== undefined) checkText('module', options.module)
   const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])
   if (place !== 'loop' && options.module === undefined) {
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })

@@ -26,6 +26,7 @@ export function checkHolder(holder: RunHolder): void {
 /** Without the nodes: there may be a million of them. */
 export function checkHeader(header: RunHeader): void {
   checkName('id', header.id)
+  if (header.key !== undefined) checkName('key', header.key)
   checkText('title', header.title)
   checkNumber('startedAt', header.startedAt)
   checkHolder(header)

@@ -7,6 +7,8 @@ export const longestText = 64 * 1024
 
 /** Causes deeper than this are cut off: a cycle of causes would not end. */
 const deepestCause = 16
+/** Errors that an error stands for: more are cut off. */
+const mostErrors = 8
 
 /** Errors are made by everybody: their fields need not be what their types say. */
 function cutEnd(field: unknown): string {
@@ -17,13 +19,17 @@ function cutEnd(field: unknown): string {
 
 /** The record as it is stored: only the fields that it is meant to have, none of them very long. */
 export function cutRecord(record: ErrorRecord, depth = 0): ErrorRecord {
-  const { name, message, code, stack, cause } = record
+  const { name, message, code, stack, cause, errors } = record
   return {
     name: cutEnd(name),
     message: cutEnd(message),
     ...(code !== undefined && { code: cutEnd(code) }),
     ...(stack !== undefined && { stack: cutEnd(stack) }),
     ...(cause !== undefined && depth < deepestCause && { cause: cutRecord(cause, depth + 1) }),
+    ...(errors !== undefined &&
+      depth < deepestCause && {
+        errors: errors.slice(0, mostErrors).map((each) => cutRecord(each, deepestCause)),
+      }),
   }
 }
 

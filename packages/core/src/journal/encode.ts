@@ -3,6 +3,7 @@ import { oneByte } from '../codec/one-byte.ts'
 import { decodeSliced, encodeUnchanged, stepBudget } from '../codec/sliced.ts'
 import { HeddleError, describe, isError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { CommitGuard } from './journal.ts'
 
 /** Bytes of a value, in pieces. */
 export type Pieces = AsyncIterable<Uint8Array<ArrayBuffer>> | readonly Uint8Array<ArrayBuffer>[]
@@ -20,27 +21,68 @@ const small: (Encoding | undefined)[] = []
  * Encodes a small value at once; begins with a large one (J7). Either way the bytes are those of a value that
  * existed: when a large one is changed before its last piece, the pieces end with an error.
  *
- * @throws `HDL_NOT_CLONEABLE`; the pieces throw it too.
+ * A guard is asked at the end, which is the last moment at which the commit can be dropped.
+ *
+ * @throws `HDL_NOT_CLONEABLE`, `HDL_CANCELLED`; the pieces throw them too.
  */
 export function encodeValue(
   node: string,
   value: unknown,
   inlineLimit: number,
   clock: Clock,
+  guard?: CommitGuard,
 ): Encoding {
-  if (value === undefined) return nothing
-  const byte = oneByte(value)
-  if (byte !== undefined) return (small[byte] ??= { body: Uint8Array.of(byte) })
+  const byte = value === undefined ? undefined : oneByte(value)
+  if (value === undefined || byte !== undefined) {
+    closeGuard(node, guard)
+    return byte === undefined ? nothing : (small[byte] ??= { body: Uint8Array.of(byte) })
+  }
   const encoder = new Encoder(node, value, Infinity)
-  if (!encoder.step(stepBudget)) return { pieces: encodeUnchanged(node, value, encoder, clock) }
+  if (!encoder.step(stepBudget)) {
+    if (guard === undefined) return { pieces: encodeUnchanged(node, value, encoder, clock) }
+    return { pieces: encodeGuarded(node, value, encoder, clock, guard) }
+  }
+  closeGuard(node, guard)
   const whole = encoder.takeWhole()
   if (whole === undefined) return { pieces: encoder.take() }
   return whole.length <= inlineLimit ? { body: whole } : { pieces: [whole] }
 }
 
+async function* encodeGuarded(
+  node: string,
+  value: unknown,
+  encoder: Encoder,
+  clock: Clock,
+  guard: CommitGuard,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  yield* encodeUnchanged(node, value, encoder, clock, () => {
+    if (guard.cancelled) throw dropped(node)
+  })
+  closeGuard(node, guard)
+}
+
+/** From here on the commit is not dropped. */
+function closeGuard(node: string, guard: CommitGuard | undefined): void {
+  if (guard?.close() === false) throw dropped(node)
+}
+
+function dropped(node: string): HeddleError<'HDL_CANCELLED'> {
+  const reason = 'its attempt was aborted before its result was encoded'
+  return new HeddleError('HDL_CANCELLED', {
+    what: `The commit of "${node}"`,
+    source: 'user',
+    reason,
+  })
+}
+
 /** The bytes of a value that may be of any size. */
-export function encodePieces(what: string, value: unknown, clock: Clock): Pieces {
-  const encoding = encodeValue(what, value, Infinity, clock)
+export function encodePieces(
+  what: string,
+  value: unknown,
+  clock: Clock,
+  guard?: CommitGuard,
+): Pieces {
+  const encoding = encodeValue(what, value, Infinity, clock, guard)
   return 'body' in encoding ? [encoding.body] : encoding.pieces
 }
 
@@ -66,6 +108,11 @@ export async function decodeValue(
     const cause = `it is damaged (${error.details.cause})`
     throw unreadable(node, store, cause, error)
   }
+}
+
+/** Whether an error ends one commit only: nothing is wrong with the store. */
+export function isOfValue(error: unknown): boolean {
+  return isError(error, 'HDL_NOT_CLONEABLE') || isError(error, 'HDL_CANCELLED')
 }
 
 export function unreadable(

@@ -1,3 +1,4 @@
+import type { HeddleError } from '../errors.ts'
 import type { PlaceName } from '../graph/job.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { RunState } from '../scheduler/events.ts'
@@ -5,24 +6,33 @@ import type { NodeState } from '../scheduler/node.ts'
 
 /*
  * The durable record of runs: every transition of every node is a row, in the order in which it happened.
+ * Several processes may write to one journal at the same time, each its own runs.
  *
  * A run in the journal:
  *
  *     openRun ──▶ running ──▶ finished | cancelled        written by setState
  *                 ▲  │               │
- *                 │  └─ writer gone ─┼─▶ interrupted      nobody writes this: it is what a reader sees
- *                 │                  │        │           when a run has not ended and nobody holds it
+ *                 │  └─ writer gone ─┼─▶ interrupted      never written: it is what a reader sees of a run
+ *                 │                  │        │           that has not ended and that no process holds
  *                 └──── resumeRun ───┴────────┘           unless everything in it has succeeded
  *
  * Invariants, quoted by the conformance suite, which every implementation runs:
  *  J1  The rows of a run are readable in the order in which they were handed in.
- *  J2  Durability is a prefix: if a row survives a crash, so do all rows of the journal before it.
+ *  J2  Durability is a prefix of each run: if a row survives a crash, so do all rows of its run before it.
  *  J3  commit() resolves only when its row is durable, as the journal's durability says.
- *  J4  A row is never changed or removed, and no run id is used twice.
- *  J5  At most one process writes. A second one is refused with the holder's name; readers are not.
- *  J6  A failed write is told to everyone who waits for it, and all writes after it fail too: a gap in
- *      the middle of the history cannot be.
+ *  J4  A row is never changed. It is removed only together with its whole run; no run id is used twice.
+ *  J5  At most one writer for each run, proven alive by what the system or the database frees when it dies. A
+ *      second one is refused with the holder's name; readers never are. A writer that has lost its run to
+ *      another is refused in the transaction that writes.
+ *  J6  A failed write is tried again for a while, and nothing behind it is acknowledged meanwhile. When it has not
+ *      succeeded by then, everyone who waits gets its error, and all later writes fail too: there is never a gap in
+ *      the history of a run.
  *  J7  The loop never waits for the disk and never encodes a large value in one go.
+ *  J8  A key belongs to one run of the journal, until that run is removed: of two that start a key at the same
+ *      moment one opens the run, the other is refused with its id.
+ *  J9  Any process may send a message to a run. The process that writes the run receives it within a second or so,
+ *      once: its removal is written together with the rows that it led to.
+ *  J10 The guard of a success is closed when the value is encoded, before its row is written. A commit that it drops writes no row.
  *
  * Readers see what is durable. A row that happened cannot be refused, so append() always takes it;
  * whoever adds rows without waiting for a commit waits for room from time to time (law 4). Log lines
@@ -54,6 +64,8 @@ export interface NodeHeader {
 export interface RunHeader {
   /** Unique in all journals: see newRunId(). */
   readonly id: string
+  /** A name that the caller has chosen for this piece of work: unique in its journal (J8). */
+  readonly key?: string
   /** For people: the file or the program that was run. */
   readonly title: string
   /** Milliseconds since 1970. */
@@ -77,6 +89,8 @@ export interface ErrorRecord {
   readonly code?: string
   readonly stack?: string
   readonly cause?: ErrorRecord
+  /** Of an error that stands for several, such as an AggregateError: the first of them. */
+  readonly errors?: readonly ErrorRecord[]
 }
 
 /** One step in the life of a node. */
@@ -100,7 +114,7 @@ export interface LogLine {
   readonly text: string
 }
 
-/** One row of the history. `position` grows by one per row of the whole journal and is never reused. */
+/** One row of the history. `position` grows along each run and is never reused in it. */
 export type HistoryEntry =
   | ({ readonly kind: 'node'; readonly position: number } & Transition)
   | ({ readonly kind: 'log'; readonly position: number } & LogLine)
@@ -125,6 +139,7 @@ export type JournaledState = RunState | 'interrupted'
 
 export interface RunSummary {
   readonly id: string
+  readonly key?: string
   readonly title: string
   readonly startedAt: number
   readonly endedAt?: number
@@ -156,6 +171,70 @@ export interface RunSnapshot extends RunSummary {
   readonly position: number
 }
 
+/** A message to the process that runs a run. */
+export interface RunMessage {
+  readonly kind: 'cancel'
+  /** Who sends it, for people. */
+  readonly by: string
+}
+
+/** A write has failed. */
+export interface JournalTrouble {
+  readonly error: HeddleError
+  /** It is not tried again: everyone who waits gets the error. Otherwise it is. */
+  readonly isFinal: boolean
+}
+
+/** What the owner of a run wants to know. */
+export interface WriterWatcher {
+  /** Called when writes begin to fail, when they are given up, and with undefined when they succeed again. */
+  onTrouble?(trouble: JournalTrouble | undefined): void
+  /** Rows that it adds before it returns are written together with the removal of the message. */
+  onMessage?(message: RunMessage): void
+}
+
+/** How long a failed write is tried again. */
+export interface JournalRetry {
+  /** Milliseconds from the first failure after which the journal fails. 0: it is not tried again. Default 30,000. */
+  readonly for?: number
+  /** Milliseconds between two tries. Default 500. */
+  readonly every?: number
+}
+
+/** Which runs to remove. A run goes when one of the bounds says so. */
+export interface PruneOptions {
+  /** Those that ended before this time, in milliseconds since 1970. */
+  readonly before?: number
+  /** All but so many, the newest ones. */
+  readonly keep?: number
+  /** The oldest ones, until all that are left take no more bytes than this. */
+  readonly maxBytes?: number
+  /** Whether also those that were interrupted may go; otherwise only those that have ended. */
+  readonly interrupted?: boolean
+  /** Only says what would go. */
+  readonly dryRun?: boolean
+  /** Ends it after the run at hand; what is removed stays removed. */
+  readonly signal?: AbortSignal
+}
+
+export interface PruneReport {
+  /** What was removed, or would be, newest first. */
+  readonly runs: readonly RunSummary[]
+  /** Bytes of their rows and results, about. */
+  readonly bytes: number
+}
+
+/** Says whether a success that is on its way to the journal is still wanted. */
+export interface CommitGuard {
+  /** Looked at between two slices of a large value. True: the commit is dropped. */
+  readonly cancelled: boolean
+  /**
+   * Called when the value is encoded, before anything can be read of the row: from here on the commit is not
+   * dropped. It answers true again when a failed write is tried again. False: the commit is dropped.
+   */
+  close(): boolean
+}
+
 /** Writes one run. Made by {@link Journal.openRun} and {@link Journal.resumeRun}. */
 export interface RunWriter extends AsyncDisposable {
   readonly runId: string
@@ -168,12 +247,14 @@ export interface RunWriter extends AsyncDisposable {
   /**
    * Adds a row, with the node's result where it succeeded, and waits until it is durable.
    *
-   * *Cancellation*: none: a row that was handed in is written. It fails when the journal fails (J6).
+   * *Cancellation*: by the guard of a success, until its value is encoded (J10). Then none: a row that was handed in is
+   * written. It fails when the journal fails (J6).
    * *Fairness*: rows become durable in order; those of one moment together.
    * @throws `HDL_NOT_CLONEABLE` for a value that is not plain data: no row is written, nothing else is
-   * harmed. `HDL_STORE_FAILED` when the journal fails.
+   * harmed. `HDL_CANCELLED` when the guard has dropped it: no row is written. `HDL_STORE_FAILED` when the journal
+   * fails.
    */
-  commit(transition: Transition, value?: unknown): Promise<void>
+  commit(transition: Transition, value?: unknown, guard?: CommitGuard): Promise<void>
   /** Adds a line of a node's log. False: there is no room, or the run has ended; it was not taken. */
   log(line: LogLine): boolean
   /** Nodes that were added after the start. */
@@ -194,6 +275,8 @@ export interface RunWriter extends AsyncDisposable {
    * *Fairness*: everybody who waits is woken at once.
    */
   waitRoom(options?: WaitOptions): Promise<void>
+  /** Reports failed writes and messages to this watcher from here on. There is one at a time. */
+  watch(watcher: WriterWatcher): void
 }
 
 /**
@@ -203,7 +286,7 @@ export interface RunWriter extends AsyncDisposable {
 export interface Journal extends AsyncDisposable {
   /** How to open it again: `sqlite:runs.db`, `memory`. */
   readonly address: string
-  /** @throws `HDL_RUN_EXISTS`. */
+  /** @throws `HDL_RUN_EXISTS`; `HDL_KEY_TAKEN` with the run that has the key. */
   openRun(header: RunHeader): Promise<RunWriter>
   /**
    * Goes on with a run that was interrupted, cancelled, or finished with failures.
@@ -214,6 +297,8 @@ export interface Journal extends AsyncDisposable {
   /** Newest first. At most 1,000 when there is no limit. */
   runs(options?: {
     readonly state?: JournaledState
+    /** Only the run that has this key. */
+    readonly key?: string
     readonly limit?: number
   }): Promise<readonly RunSummary[]>
   /**
@@ -234,6 +319,19 @@ export interface Journal extends AsyncDisposable {
    * @throws `HDL_UNKNOWN_RUN`.
    */
   results(id: string): AsyncIterable<readonly [node: string, value: unknown]>
+  /**
+   * Sends a message to the process that writes a run. Absent where that is not possible.
+   * @throws `HDL_UNKNOWN_RUN`; `HDL_RUN_ENDED`.
+   */
+  post?(id: string, message: RunMessage): Promise<void>
+  /**
+   * Removes runs that no process writes, with their results and large values. Their keys are free afterwards, their
+   * ids and positions are not used again. Absent where that is done by other means.
+   *
+   * *Cancellation*: by its signal, between two runs.
+   * @throws `HDL_BAD_OPTION` when there is no bound.
+   */
+  prune?(options: PruneOptions): Promise<PruneReport>
   /**
    * Writes what is pending and lets go of the store. Calling it again is harmless. Runs that have not
    * ended are interrupted.

@@ -3,31 +3,38 @@ import path from 'node:path'
 import { HeddleError } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
-import type { Durability, Journal } from './journal.ts'
+import { isPostgresAddress } from '../store/postgres/address.ts'
+import type { Durability, Journal, JournalRetry } from './journal.ts'
+import { retryOf } from './retry.ts'
 
 export interface OpenJournalOptions {
   /** Only reads: works while another process writes. A file that is not there is an error. */
   readonly readOnly?: boolean
   /** What an acknowledged row survives. `fsync` when absent. */
   readonly durability?: Durability
+  /** How long a failed write is tried again before the journal fails. */
+  readonly retry?: JournalRetry
   readonly kernel?: Kernel
 }
 
-const supported = 'memory, sqlite:FILE, or the path of a file that ends in .db or .sqlite'
+const supported =
+  'memory, sqlite:FILE, postgres://HOST/DATABASE, or the path of a file that ends in .db or .sqlite'
 
 const optionNames = {
   readOnly: 1,
   durability: 1,
+  retry: 1,
   kernel: 1,
 } satisfies OptionNames<OpenJournalOptions>
 
 /**
- * Opens a journal: `memory`, `sqlite:runs.db`, or a path such as `runs.db`.
+ * Opens a journal: `memory`, `sqlite:runs.db`, a path such as `runs.db`, or `postgres://host/database`.
  *
- * *Cancellation*: cannot be cancelled; it waits for the disk and for nobody else.
- * *Fairness*: none needed: of those who open it for writing one gets it, the others are refused.
+ * Several processes may write to one file, each its own runs.
  *
- * @throws `HDL_LOCKED` when another process writes to it; `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`,
+ * *Cancellation*: cannot be cancelled; it waits for the disk, and for a process that is opening the same file.
+ *
+ * @throws `HDL_LOCKED` when a process of an earlier version writes to it; `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`,
  * `HDL_STORE_FAILED` when the file cannot be used; `HDL_NO_JOURNAL` when one that is only read has no tables
  * yet; `HDL_BAD_OPTION` for an address of another kind.
  * @example
@@ -39,19 +46,25 @@ export async function openJournal(
   options: OpenJournalOptions = {},
 ): Promise<Journal> {
   checkOptions(options, optionNames)
-  const { readOnly = false, durability = 'fsync', kernel = systemKernel } = options
+  const { readOnly = false, durability = 'fsync', retry = {}, kernel = systemKernel } = options
   if (durability !== 'fsync' && durability !== 'process') {
     const expected = "'fsync' or 'process'"
     throw new HeddleError('HDL_BAD_OPTION', { option: 'durability', value: durability, expected })
   }
+  const limits = retryOf(retry)
   if (address === 'memory' && !readOnly) {
     const { MemoryJournal } = await import('./memory/memory-journal.ts')
     return new MemoryJournal(kernel)
   }
+  if (isPostgresAddress(address)) {
+    const retryFor = retry.for === undefined ? undefined : limits.for
+    const { openPostgresJournal } = await import('./postgres/postgres-journal.ts')
+    return openPostgresJournal(address, { durability, kernel, readOnly, retryFor })
+  }
   const file = await behindLink(fileOf(address))
   // Loaded only here: a program that needs no file should not pay for SQLite.
   const { openSqliteJournal } = await import('./sqlite/sqlite-journal.ts')
-  return openSqliteJournal(file, { durability, kernel, readOnly })
+  return openSqliteJournal(file, { durability, kernel, readOnly, retry: limits })
 }
 
 /** Two names of one file must not get two locks. */

@@ -4,6 +4,7 @@ import type { JournaledState, RunHolder, RunSummary } from './journal.ts'
 
 export interface RunsOptions {
   readonly state?: JournaledState
+  readonly key?: string
   readonly limit?: number
 }
 
@@ -17,6 +18,11 @@ export function runLimit({ limit = defaultRunLimit }: RunsOptions): number {
 /** Whether there is nothing left to do. */
 export function allSucceeded(counts: RunSummary['counts']): boolean {
   return Object.entries(counts).every(([state, count]) => state === 'succeeded' || count === 0)
+}
+
+/** The error for a key that another run has. */
+export function keyTaken(key: string, run: string): HeddleError {
+  return new HeddleError('HDL_KEY_TAKEN', { key, run })
 }
 
 /** The error for a run that somebody is writing. */

@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { getCallSites, type CallSiteObject } from 'node:util'
+// Not by name: Node 20 has no such export, and would say so instead of node-version.ts.
+import * as util from 'node:util'
+import type { CallSiteObject } from 'node:util'
 
 /** A position for people: `/app/main.ts:3:7`. */
 export function formatPosition(site: CallSiteObject): string {
@@ -10,5 +12,5 @@ export function formatPosition(site: CallSiteObject): string {
 
 /** The calls that led here, innermost first, without this function. */
 export function currentCallSites(limit: number): CallSiteObject[] {
-  return getCallSites(limit + 1).slice(1)
+  return util.getCallSites(limit + 1).slice(1)
 }

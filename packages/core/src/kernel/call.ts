@@ -4,3 +4,8 @@ export function callAsync<T>(run: () => T | PromiseLike<T>): Promise<T> {
     resolve(run())
   })
 }
+
+/** Whether it is awaited where a promise is allowed. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
+}

@@ -24,10 +24,62 @@ export function checkDuration(option: string, value: number): number {
   return value
 }
 
+/**
+ * Milliseconds that one attempt may take; Infinity means no limit. 0 is refused: it would leave no time at all, and
+ * other libraries mean "no limit" by it.
+ */
+export function checkTimeout(option: string, value: number): number {
+  if (typeof value !== 'number' || !(value > 0)) {
+    refuse(option, value, 'a number of milliseconds above 0, or Infinity for no limit')
+  }
+  return value
+}
+
 /** A name people can read in logs. */
 export function checkName(option: string, value: string): string {
   if (typeof value !== 'string' || value === '') refuse(option, value, 'a non-empty string')
   return value
+}
+
+/** Text, which may be empty. */
+export function checkText(option: string, value: string): string {
+  if (typeof value !== 'string') refuse(option, value, 'a string')
+  return value
+}
+
+/** True or false. */
+export function checkFlag(option: string, value: boolean): boolean {
+  if (typeof value !== 'boolean') refuse(option, value, 'true or false')
+  return value
+}
+
+/** An object whose keys are names that the caller chose. */
+export function checkRecord<R extends object>(option: string, value: R, expected: string): R {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    refuse(option, value, expected)
+  }
+  return value
+}
+
+/**
+ * An object with these methods. Its class does not matter: a program may hold two copies of the package, and
+ * some of these interfaces are implemented by users.
+ */
+export function checkMethods<T extends object>(
+  option: string,
+  value: T,
+  methods: readonly (keyof T)[],
+  expected: string,
+): T {
+  checkRecord(option, value, expected)
+  for (const method of methods) {
+    if (typeof value[method] !== 'function') refuse(option, value, expected)
+  }
+  return value
+}
+
+export function checkSignal(option: string, signal: AbortSignal): AbortSignal {
+  return checkMethods(option, signal, ['addEventListener'], 'an AbortSignal')
 }
 
 /** A function. */
@@ -52,19 +104,43 @@ export type OptionNames<O> = Readonly<Record<keyof O, 1>>
  * An object with no other keys than these: a misspelt option would silently leave its default in force.
  *
  * Called for each node of a graph: the usual object has up to three keys, and nothing is allocated for it.
+ * `path` is where the object is in other options: `resources.db`.
  */
-export function checkOptions<O extends object>(options: O, known: OptionNames<O>): void {
+export function checkOptions<O extends object>(
+  options: O,
+  known: OptionNames<O>,
+  path?: string,
+): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    refuse('options', options, 'an object with options, or nothing')
+    refuse(path ?? 'options', options, 'an object with options, or nothing')
   }
   for (const option in options) {
-    if (known[option] !== 1) refuseOption(option, known)
+    if (known[option] !== 1) refuseOption(option, known, path)
   }
 }
 
-function refuseOption(option: string, known: object): never {
+/** What other libraries call our options. */
+const otherWords: ReadonlyMap<string, string> = new Map([
+  ['retry', 'retries'],
+  ['attempts', 'retries'],
+  ['maxRetries', 'retries'],
+  ['maxAttempts', 'retries'],
+  ['dependsOn', 'after'],
+  ['dependencies', 'after'],
+  ['deps', 'after'],
+  ['timeoutMs', 'timeout'],
+  ['maxConcurrency', 'concurrency'],
+  ['parallelism', 'concurrency'],
+  ['parallel', 'concurrency'],
+])
+
+function refuseOption(option: string, known: object, path: string | undefined): never {
+  const prefix = path === undefined ? '' : `${path}.`
+  const other = otherWords.get(option)
+  const suggestion =
+    other !== undefined && Object.hasOwn(known, other) ? other : suggest(option, Object.keys(known))
   throw new HeddleError('HDL_UNKNOWN_OPTION', {
-    option,
-    suggestion: suggest(option, Object.keys(known)),
+    option: prefix + option,
+    suggestion: suggestion && prefix + suggestion,
   })
 }

@@ -10,6 +10,8 @@
 /** A timer that has not fired yet. Cancelling twice, or after it fired, is harmless. */
 export interface Timer {
   cancel(): void
+  /** Lets the process end before it fires. Absent where time does not keep a process alive. */
+  unref?(): void
 }
 
 /** A source of time. Users may implement it; every method must be non-blocking. */
@@ -31,6 +33,7 @@ class SystemTimer implements Timer {
   #native: NodeJS.Timeout
   readonly #callback: () => void
   #remaining: number
+  #isBackground = false
 
   constructor(delay: number, callback: () => void) {
     this.#callback = callback
@@ -41,10 +44,17 @@ class SystemTimer implements Timer {
   #arm(): NodeJS.Timeout {
     const step = Math.min(this.#remaining, longestNativeDelay)
     this.#remaining -= step
-    return setTimeout(() => {
+    const native = setTimeout(() => {
       if (this.#remaining > 0) this.#native = this.#arm()
       else this.#callback()
     }, step)
+    if (this.#isBackground) native.unref()
+    return native
+  }
+
+  unref(): void {
+    this.#isBackground = true
+    this.#native.unref()
   }
 
   cancel(): void {

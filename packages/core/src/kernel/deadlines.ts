@@ -4,7 +4,8 @@ import { sliceBudget } from './slices.ts'
 
 /** Something that can fall due. The field is owned by {@link Deadlines}. */
 export interface Due extends HeapItem {
-  dueAt: number
+  /** Undefined until it is set, where most items never are: a number with a fraction is an object of its own. */
+  dueAt: number | undefined
 }
 
 /**
@@ -17,7 +18,7 @@ export interface Due extends HeapItem {
  * When very many fall due together they are told in slices, with a turn for everybody else between.
  */
 export class Deadlines<T extends Due> {
-  readonly #heap = new IndexedHeap<T>((a, b) => a.dueAt < b.dueAt)
+  readonly #heap = new IndexedHeap<T>((a, b) => a.dueAt! < b.dueAt!)
   readonly #clock: Clock
   readonly #onDue: (item: T) => void
   #timer: Timer | undefined
@@ -71,8 +72,9 @@ export class Deadlines<T extends Due> {
     let told = 0
     for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
       // Not due yet: native timers round to whole milliseconds and may fire a fraction early.
-      if (next.dueAt > now || this.#isSliceOver(++told, now)) {
-        if (next.dueAt < this.#armedFor) this.#arm(next.dueAt)
+      const dueAt = next.dueAt!
+      if (dueAt > now || this.#isSliceOver(++told, now)) {
+        if (dueAt < this.#armedFor) this.#arm(dueAt)
         return
       }
       this.#heap.remove(next)

@@ -1,58 +1,97 @@
-/** Names in one native map: its last growth takes the loop about 5 ms. More are spread over several. */
-export const mostInOne = 131_000
+/** Names up to here are in a native map: a table of numbers is not worth making for them. */
+export const mostInNative = 512
 
-/** A power of two. With a million names each of them holds 8,000 and grows within a millisecond. */
-const shardCount = 128
+/** Slots of a full table that are moved into the next one with each name that is added: about 10 µs. */
+export const movedAtOnce = 1024
 
-/** Names that are moved with each name that is added, while they are being spread. */
-const movedAtOnce = 16
+/** How many slots are looked at for one name. Half full, a table has one of a million names further away. */
+export const longestProbe = 64
+
+/** How many names may have one hash: more of them would all be compared. */
+const mostOfOneHash = 4
+
+const notFound = -1
+
+// Fields of a slot.
+const hash = 0
+/** Where the item stands in the order of addition, counted from 1; 0 in a free slot. */
+const place = 1
+const slotSize = 2
 
 /**
  * A growing map of named things, in the order in which they were added.
  *
- * A native map doubles its table and moves all entries at once: at half a million names that holds
- * the loop for 60 ms. Here the names are spread over many small maps, each of which grows on its own.
- *
  * ```
- *   one native map ──more than `mostInOne`──▶ spreading ──all moved──▶ spread
+ *   name ──hashOf──▶ slot { hash, place } ──▶ item in the order of addition
+ *                      │ taken by another name: the next slot, and so on
+ *                      ▼ too many are taken
+ *                    native map
  * ```
  *
- * Spreading moves a few names with each add(). Meanwhile a name is in its part, in the native map, or
- * in both.
+ * Slots are numbers, at most half of them taken. A native map holds references: the collector looks at all of
+ * them again and again, and a map that doubles its table moves all entries at once, which holds the loop for
+ * 60 ms at half a million names. Here a full table is kept and emptied into the next one, some slots with
+ * each name that is added (docs/decisions/0153).
  *
- * Known limit: the part is chosen by the length and four characters of the name, the last three
- * among them. Names that differ only elsewhere share one part, which then grows as a native map does.
+ *  N1  A name that was added is in the table, in the full one that is being emptied, or in the native map.
+ *  N2  For a name no more than `longestProbe` slots of a table are looked at, and no more than `mostOfOneHash`
+ *      names compared, whatever the names are. What does not fit is in the native map.
+ *  N3  No add() moves more than `movedAtOnce` slots.
  */
 export class NameMap<T extends { readonly name: string }> {
-  #whole: Map<string, T> | undefined = new Map()
-  #shards: Map<string, T>[] | undefined
-  #moved = 0
   readonly #inOrder: T[] = []
+  // A list of their own: names are compared without a look at the items, which are seldom in the processor's cache.
+  readonly #names: string[] = []
+  /** All names of a small map; later those for which the table has no slot, which is hardly ever. */
+  #native: Map<string, number> | undefined = new Map()
+  #slots: Int32Array | undefined
+  /** The table before, until all its slots are moved. */
+  #full: Int32Array | undefined
+  #moved = 0
+  // A name is looked for before it is added: its hash is computed once.
+  #lastName = ''
+  #lastHash = 0
 
   get size(): number {
     return this.#inOrder.length
   }
 
+  /** The item that was added as number `index`, counted from 0. */
+  at(index: number): T | undefined {
+    return this.#inOrder[index]
+  }
+
   get(name: string): T | undefined {
-    if (this.#shards === undefined) return this.#whole!.get(name)
-    return shardOf(this.#shards, name).get(name) ?? this.#whole?.get(name)
+    const index = this.indexOf(name)
+    return index === notFound ? undefined : this.#inOrder[index]
+  }
+
+  /** As which number an item was added; -1 when there is none of that name. */
+  indexOf(name: string): number {
+    const slots = this.#slots
+    if (slots === undefined) return this.#native!.get(name) ?? notFound
+    const wanted = hashOf(name)
+    this.#lastName = name
+    this.#lastHash = wanted
+    const found = this.#find(slots, name, wanted)
+    return found === notFound ? this.#findElsewhere(name, wanted) : found
   }
 
   has(name: string): boolean {
-    return this.get(name) !== undefined
+    return this.indexOf(name) !== notFound
   }
 
   /** The name must not be in the map. */
   add(item: T): void {
-    this.#inOrder.push(item)
-    if (this.#shards !== undefined) {
-      shardOf(this.#shards, item.name).set(item.name, item)
-      if (this.#whole !== undefined) this.#moveSome(this.#shards, this.#whole)
-      return
-    }
-    this.#whole!.set(item.name, item)
-    if (this.#inOrder.length < mostInOne) return
-    this.#shards = Array.from({ length: shardCount }, () => new Map<string, T>())
+    const { name } = item
+    const count = this.#inOrder.push(item)
+    this.#names.push(name)
+    const slots = this.#slots
+    if (slots === undefined) return this.#addNative(name, count)
+    const itsHash = name === this.#lastName ? this.#lastHash : hashOf(name)
+    if (2 * slotSize * count > slots.length) this.#grow(slots)
+    if (this.#full !== undefined) this.#moveSome(this.#full)
+    this.#put(this.#slots!, itsHash, count)
   }
 
   /** In the order of add(), with those that are added meanwhile. */
@@ -60,25 +99,100 @@ export class NameMap<T extends { readonly name: string }> {
     return this.#inOrder.values()
   }
 
-  *keys(): Generator<string, void, undefined> {
-    for (const { name } of this.#inOrder) yield name
+  keys(): ArrayIterator<string> {
+    return this.#names.values()
   }
 
-  #moveSome(shards: Map<string, T>[], whole: ReadonlyMap<string, T>): void {
-    for (let left = movedAtOnce; left > 0 && this.#moved < whole.size; left--) {
-      const item = this.#inOrder[this.#moved++]!
-      shardOf(shards, item.name).set(item.name, item)
+  #find(slots: Int32Array, name: string, wanted: number): number {
+    const mask = slots.length - 1
+    let slot = (wanted << 1) & mask
+    let compared = 0
+    for (let looked = 0; looked < longestProbe; looked++) {
+      const found = slots[slot + place]!
+      if (found === 0) return notFound
+      if (slots[slot + hash] === wanted) {
+        if (this.#names[found - 1] === name) return found - 1
+        if (++compared === mostOfOneHash) return notFound
+      }
+      slot = (slot + slotSize) & mask
     }
-    if (this.#moved === whole.size) this.#whole = undefined
+    return notFound
+  }
+
+  #findElsewhere(name: string, wanted: number): number {
+    const found = this.#full === undefined ? notFound : this.#find(this.#full, name, wanted)
+    return found === notFound ? (this.#native?.get(name) ?? notFound) : found
+  }
+
+  #put(slots: Int32Array, itsHash: number, itsPlace: number): void {
+    const mask = slots.length - 1
+    let slot = (itsHash << 1) & mask
+    let same = 0
+    for (let looked = 0; slots[slot + place] !== 0; looked++) {
+      if (slots[slot + hash] === itsHash) same++
+      if (looked === longestProbe - 1 || same === mostOfOneHash) return this.#putNative(itsPlace)
+      slot = (slot + slotSize) & mask
+    }
+    slots[slot + hash] = itsHash
+    slots[slot + place] = itsPlace
+  }
+
+  #putNative(itsPlace: number): void {
+    this.#native ??= new Map()
+    this.#native.set(this.#names[itsPlace - 1]!, itsPlace - 1)
+  }
+
+  #addNative(name: string, count: number): void {
+    this.#native!.set(name, count - 1)
+    if (count < mostInNative) return
+    const slots = new Int32Array(4 * slotSize * mostInNative)
+    this.#slots = slots
+    this.#native = undefined
+    this.#names.forEach((known, index) => this.#put(slots, hashOf(known), index + 1))
+  }
+
+  /** The table before is empty by now: one is emptied much faster than the next one is filled. */
+  #grow(slots: Int32Array): void {
+    this.#full = slots
+    this.#moved = 0
+    this.#slots = new Int32Array(slots.length * 2)
+  }
+
+  #moveSome(full: Int32Array): void {
+    const slots = this.#slots!
+    const end = Math.min(full.length, this.#moved + movedAtOnce * slotSize)
+    for (let slot = this.#moved; slot < end; slot += slotSize) {
+      const itsPlace = full[slot + place]!
+      if (itsPlace !== 0) this.#put(slots, full[slot + hash]!, itsPlace)
+    }
+    this.#moved = end
+    if (end === full.length) this.#full = undefined
   }
 }
 
-function shardOf<T>(shards: readonly Map<string, T>[], name: string): Map<string, T> {
+/** Of a longer name not every character counts. */
+const mostHashed = 24
+const lastHashed = 12
+const othersHashed = 8
+
+/**
+ * FNV-1a of all characters, or, of a long name, of the last ones and some before them: reading a character costs
+ * as much as looking into a slot. Names that differ only elsewhere are told apart by the native map.
+ */
+function hashOf(name: string): number {
   const { length } = name
-  let hash = length
-  hash = (hash * 31 + name.charCodeAt(length - 1)) | 0
-  hash = (hash * 31 + name.charCodeAt(length - 2)) | 0
-  hash = (hash * 31 + name.charCodeAt(length - 3)) | 0
-  hash = (hash * 31 + name.charCodeAt(length >> 1)) | 0
-  return shards[(hash ^ (hash >>> 7)) & (shardCount - 1)]!
+  let mixed = length
+  let index = 0
+  if (length > mostHashed) {
+    const rest = length - lastHashed
+    const step = (rest / othersHashed) | 0
+    for (index = rest - step * othersHashed; index < rest; index += step) {
+      mixed = Math.imul(mixed ^ name.charCodeAt(index), 0x01000193)
+    }
+    index = rest
+  }
+  for (; index < length; index++) mixed = Math.imul(mixed ^ name.charCodeAt(index), 0x01000193)
+  // Spreads what differs over all bits: slots are chosen by the last ones.
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
+  return mixed ^ (mixed >>> 13)
 }

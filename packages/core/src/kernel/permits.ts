@@ -1,4 +1,4 @@
-import { checkCount } from './check.ts'
+import { checkCount, checkOptions, type OptionNames } from './check.ts'
 
 /** How many permits there are. */
 export interface PermitOptions {
@@ -92,10 +92,13 @@ export class Permits implements Meter {
   }
 }
 
-/** @throws `HDL_BAD_OPTION`. */
+const optionNames = { permits: 1, reserved: 1 } satisfies OptionNames<PermitOptions>
+
+/** @throws `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION`. */
 export function makePermits(option: string, options: number | PermitOptions, unit = 1): Permits {
-  const { permits, reserved = 0 } = typeof options === 'number' ? { permits: options } : options
-  const name = typeof options === 'number' ? option : `${option}.permits`
+  if (typeof options === 'object') checkOptions(options, optionNames, option)
+  const { permits, reserved = 0 } = typeof options === 'object' ? options : { permits: options }
+  const name = typeof options === 'object' ? `${option}.permits` : option
   return new Permits(
     checkCount(name, permits, 1, true) * unit,
     checkCount(`${option}.reserved`, reserved, 0) * unit,

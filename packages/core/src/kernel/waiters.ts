@@ -1,5 +1,6 @@
 import { HeddleError, cancelled } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from './abort.ts'
+import { checkDuration, checkOptions, checkSignal, type OptionNames } from './check.ts'
 import type { Clock, Timer } from './clock.ts'
 import { LinkedList, type ListItem } from './linked-list.ts'
 
@@ -7,8 +8,20 @@ import { LinkedList, type ListItem } from './linked-list.ts'
 export interface WaitOptions {
   /** Ends the wait with `HDL_CANCELLED`. */
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds from the call after which the wait ends with `HDL_TIMEOUT`. No limit when absent. */
+  /**
+   * Milliseconds from the call after which the wait ends with `HDL_TIMEOUT`. 0 has passed already: only what need not
+   * wait succeeds. No limit when absent.
+   */
   readonly deadline?: number | undefined
+}
+
+const waitOptionNames = { signal: 1, deadline: 1 } satisfies OptionNames<WaitOptions>
+
+/** For calls that are made once for each run: the primitives of `sync/` are called too often for it. */
+export function checkWait(options: WaitOptions): void {
+  checkOptions(options, waitOptionNames)
+  if (options.signal !== undefined) checkSignal('signal', options.signal)
+  if (options.deadline !== undefined) checkDuration('deadline', options.deadline)
 }
 
 /** A bound for those who set none: a quarter of a gigabyte of callers that nobody wakes (law 4). */

@@ -1,8 +1,10 @@
-import type { PlacePermits } from '../capacity/lanes.ts'
+import type { PlacePermits } from '../capacity/lane-table.ts'
 import type { Job, JobContext } from '../graph/job.ts'
 
 /** What a place is given for one attempt of a node. */
 export interface PlaceContext extends JobContext {
+  /** Milliseconds the place has to settle once `signal` has aborted. Then the attempt ends without it. */
+  readonly grace: number
   /** The job waits for the place, not for itself: its timeout stops. */
   queued(): void
   /** The job runs now: its timeout starts. */
@@ -11,7 +13,7 @@ export interface PlaceContext extends JobContext {
 
 /**
  * Where jobs run. Users may implement it, for instance to send jobs to their own cluster; it must
- * settle soon after `context.signal` aborts.
+ * settle within `context.grace` after `context.signal` aborts.
  */
 export interface Place {
   run(job: Job, input: unknown, context: PlaceContext): unknown

@@ -1,5 +1,5 @@
 import { processCapacity } from '../capacity/capacity.ts'
-import type { PlacePermits } from '../capacity/lanes.ts'
+import type { PlacePermits } from '../capacity/lane-table.ts'
 import type { Job } from '../graph/job.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import type { Place, PlaceContext } from './place.ts'
@@ -43,14 +43,14 @@ function runIn(
   context: PlaceContext,
   key: string,
 ): Promise<unknown> {
-  const { name, attempt, signal } = context
+  const { name, attempt, signal, grace } = context
   const onLog = (text: string): void => context.log(text)
   const onProgress = (fraction: number, text?: string): void => context.progress(fraction, text)
   const onStart = (): void => context.started()
   context.queued()
   return pool.run(
     { module: job.module!, job: job.name, input },
-    { name, attempt, signal, key, onLog, onProgress, onStart },
+    { name, attempt, signal, grace, key, onLog, onProgress, onStart },
   )
 }
 

@@ -1,8 +1,25 @@
 import { describe, readField } from '../errors.ts'
 import type { ErrorRecord } from '../journal/journal.ts'
 
-/** Causes may be circular, and nobody reads the tenth. */
+/** The error that a record describes. Its class is gone; name, code, stack and causes are what they were. */
+export function fromErrorRecord(record: ErrorRecord): Error {
+  const { name, message, code, stack, cause, errors } = record
+  const options = cause === undefined ? undefined : { cause: fromErrorRecord(cause) }
+  const error = new Error(message, options)
+  // Not listed, as those of an error that was thrown.
+  const define = (key: string, value: unknown): void => {
+    Object.defineProperty(error, key, { value, configurable: true, writable: true })
+  }
+  define('name', name)
+  define('stack', stack ?? `${name}: ${message}`)
+  if (errors !== undefined) define('errors', errors.map(fromErrorRecord))
+  return code === undefined ? error : Object.assign(error, { code })
+}
+
+/** Causes may be circular, and the tenth is not read. */
 const deepestCause = 8
+/** An AggregateError may hold thousands. */
+const mostErrors = 8
 
 /**
  * An error as plain data, with its causes. It never throws, whatever was thrown: the row of a failure
@@ -13,11 +30,18 @@ export function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
   const code = readField(error, 'code')
   const stack = readField(error, 'stack')
   const cause = readField(error, 'cause')
+  const errors = readField(error, 'errors')
+  const isDeepest = depth >= deepestCause
   return {
     name: describe(readField(error, 'name')),
     message: describe(readField(error, 'message')),
     ...(typeof code === 'string' && { code }),
     ...(typeof stack === 'string' && { stack }),
-    ...(cause !== undefined && depth < deepestCause && { cause: toErrorRecord(cause, depth + 1) }),
+    ...(cause !== undefined && !isDeepest && { cause: toErrorRecord(cause, depth + 1) }),
+    // Those inside are the end: lists of lists would grow with each level.
+    ...(Array.isArray(errors) &&
+      !isDeepest && {
+        errors: errors.slice(0, mostErrors).map((each) => toErrorRecord(each, deepestCause)),
+      }),
   }
 }

@@ -1,5 +1,5 @@
 import { isError } from '../errors.ts'
-import type { RunWriter, Transition } from '../journal/journal.ts'
+import type { CommitGuard, RunWriter, Transition } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RunEvent } from '../scheduler/events.ts'
 import { toErrorRecord } from './error-record.ts'
@@ -21,11 +21,12 @@ export class Recorder {
     this.#clock = clock
   }
 
-  /** Makes the success of a node durable. It fails when the journal fails. */
-  succeeded(node: string, attempt: number, value: unknown): Promise<void> {
+  /** Makes the success of a node durable. It fails when the journal fails, and when the guard drops it. */
+  succeeded(node: string, attempt: number, value: unknown, guard?: CommitGuard): Promise<void> {
     return this.#writer.commit(
       { node, state: 'succeeded', attempt, at: this.#clock.wallTime() },
       value,
+      guard,
     )
   }
 

@@ -2,7 +2,8 @@
  * Going on with a run of the journal.
  *
  *   findRun ──▶ the journaled graph is compared with the graph ──▶ results that stand are read back
- *                                     └── differs, not allowed ──▶ HDL_GRAPH_CHANGED
+ *     │                               └── differs, not allowed ──▶ HDL_GRAPH_CHANGED
+ *     └── everything in it has succeeded ──▶ its recorded result, and nothing runs
  *
  * Invariants, quoted by the tests:
  *  R1  A node with a success in the journal is never run again by a resumed run, unless it, or something
@@ -39,16 +40,23 @@ export function hasWorkLeft({ state, counts }: Pick<RunSummary, 'state' | 'count
 }
 
 /**
- * The run to go on with: the given one, or the last with something left to do.
+ * The run to resume: the given one, or the last of this title that no process runs. When that one has succeeded there
+ * is nothing to do but to answer with its result: nothing older is resumed unless it is named.
  * @throws `HDL_UNKNOWN_RUN` when there is none.
  */
-export async function findRun(journal: Journal, which: string | true): Promise<RunSnapshot> {
+export async function findRun(
+  journal: Journal,
+  which: string | true,
+  title?: string,
+): Promise<RunSnapshot> {
   if (which !== true) return journal.snapshot(which)
-  const last = (await journal.runs()).find(hasWorkLeft)
-  if (last === undefined) {
-    throw new HeddleError('HDL_UNKNOWN_RUN', { run: 'unfinished', address: journal.address })
+  for (const run of await journal.runs()) {
+    // Results of another program must not become those of this one.
+    if (title !== undefined && run.title !== title) continue
+    if (hasWorkLeft(run) || run.state === 'finished') return journal.snapshot(run.id)
   }
-  return journal.snapshot(last.id)
+  const { address } = journal
+  throw new HeddleError('HDL_UNKNOWN_RUN', { run: 'unfinished', title, address })
 }
 
 /** What a resumed run starts from. */
@@ -60,10 +68,23 @@ export interface Continuation {
 }
 
 /**
+ * Makes sure that a recorded run is one of this graph.
+ *
+ * @throws `HDL_GRAPH_CHANGED` with every difference named.
+ */
+export async function checkSameGraph(
+  run: RunSnapshot,
+  headers: readonly NodeHeader[],
+  clock: Clock,
+): Promise<void> {
+  const differences = await compareGraphs(await byName(run.nodes, clock), headers, clock)
+  if (differences.length > 0) throw graphChanged(run.id, differences)
+}
+
+/**
  * Works out what of an earlier run stands.
  *
- * @throws `HDL_GRAPH_CHANGED` with every difference named, unless `allowChanges`; `HDL_RUN_FINISHED` when
- * there is nothing left to do.
+ * @throws `HDL_GRAPH_CHANGED` with every difference named, unless `allowChanges`.
  */
 export async function continueRun(
   journal: Journal,
@@ -72,9 +93,6 @@ export async function continueRun(
   options: { readonly allowChanges: boolean; readonly clock: Clock },
 ): Promise<Continuation> {
   const { clock } = options
-  if (run.state === 'finished' && run.nodes.every((node) => node.state === 'succeeded')) {
-    throw new HeddleError('HDL_RUN_FINISHED', { run: run.id, nodes: run.nodes.length })
-  }
   const before = await byName(run.nodes, clock)
   const differences = await compareGraphs(before, headers, clock)
   if (differences.length > 0 && !options.allowChanges) throw graphChanged(run.id, differences)

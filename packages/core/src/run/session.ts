@@ -1,24 +1,83 @@
+/**
+ * The connection of a run to its journal: which run of the journal it is, and what is to be done.
+ *
+ * A key (docs/guide/resume.md), at its start:
+ *
+ *   no run has it ──▶ a new run          running ──▶ waits for its end, then looks again
+ *   interrupted ──▶ resumed              succeeded ──▶ its recorded result
+ *   failed, cancelled ──▶ its recorded result; with `resume`, resumed
+ *
+ * Invariants, quoted by the tests:
+ *  S1  Callers with one key make one run, in however many processes they start, and all get its result.
+ *  S2  A caller that waits for a run of another process looks at it at least once a second, and takes it over when
+ *      that process is gone.
+ *  S3  A run of another graph under the key is never run, resumed or answered: `HDL_GRAPH_CHANGED`.
+ *  S4  While the journal cannot be written nothing new starts. The run continues when it can be written again, and ends
+ *      with the error when that takes too long.
+ */
 import { hostname } from 'node:os'
-import { HeddleError } from '../errors.ts'
+import { HeddleError, cancelled, isError } from '../errors.ts'
 import type { Graph } from '../graph/graph.ts'
-import type { Journal, RunWriter } from '../journal/journal.ts'
+import type {
+  Journal,
+  JournalRetry,
+  JournalTrouble,
+  NodeHeader,
+  RunHolder,
+  RunSnapshot,
+  RunSummary,
+  RunWriter,
+} from '../journal/journal.ts'
 import { CleanupStack } from '../kernel/cleanup.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { openJournal } from '../journal/open.ts'
 import { newRunId } from '../journal/run-id.ts'
+import { isEnd } from '../journal/states.ts'
+import type { RunResult } from '../scheduler/result.ts'
+import type { Scheduler } from '../scheduler/scheduler.ts'
+import { withoutPasswords } from '../store/postgres/address.ts'
 import { headersOf } from './compare.ts'
+import { useJournal } from './named-journal.ts'
 import { Recorder } from './recorder.ts'
-import { continueRun, findRun } from './resume.ts'
+import { recordedResult } from './recorded.ts'
+import { checkSameGraph, continueRun, findRun, hasWorkLeft } from './resume.ts'
+
+/** Milliseconds between two looks at a run of another process. */
+const lookTime = 500
 
 export interface JournalOptions {
-  /** Where the run is recorded: `sqlite:runs.db`, `memory`, or a journal that the caller opened and closes. */
+  /**
+   * Where the run is recorded: `sqlite:runs.db`, `postgres://host/database`, `memory`, or a journal that the caller opened
+   * and closes.
+   */
   readonly journal?: string | Journal
-  /** Goes on with a run of the journal: its id, or `true` for the last with something left to do. */
+  /**
+   * Your name for this piece of work, unique in its journal. When a run has it already: a running one is waited for,
+   * an interrupted one resumed, of one that has ended the recorded result is returned.
+   */
+  readonly key?: string
+  /**
+   * Resumes a run of the journal: its id, or `true` for the last of this title with something left to do. With `key`,
+   * `true` resumes also a run that failed or was cancelled.
+   */
   readonly resume?: string | boolean
   /** Resumes although the graph has changed. What stands unchanged is kept, the rest runs. */
   readonly allowChanges?: boolean
   /** What the run is called in lists. */
   readonly title?: string
+  /** How long a failed write is tried again before the run ends with its error. For a journal that is named. */
+  readonly journalRetry?: JournalRetry
+  /**
+   * Called when the journal cannot be written, which pauses the run, when that is final, and with undefined when it
+   * can be written again.
+   */
+  readonly onJournalTrouble?: (trouble: JournalTrouble | undefined) => void
+}
+
+export interface SessionOptions extends JournalOptions {
+  readonly limits: Readonly<Record<string, unknown>>
+  /** Ends the wait for a run of another process. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A run's connection to its journal. */
@@ -27,56 +86,238 @@ export interface Session {
   readonly recorder: Recorder
   /** Nodes that an earlier process finished, with their results. */
   readonly finished: ReadonlyMap<string, unknown>
+  /** From here on messages and failed writes steer the run. */
+  steer(scheduler: Pick<Scheduler, 'pause' | 'resume' | 'cancel' | 'state'>): void
   /** Makes everything durable and lets go of the journal. */
   close(): Promise<void>
 }
 
+/** A run that needs nothing done here. */
+export interface RecordedRun {
+  readonly runId: string
+  readonly recorded: RunResult
+}
+
 /**
- * Opens the journal, and in it a new run or the one to go on with.
+ * Opens the journal, and in it a new run or the one to resume; or reads the result of a run that has ended.
  *
  * When it fails nothing is left open, and the run in the journal is as it was.
+ *
+ * *Cancellation*: by `signal`, while it waits for a run of another process: that run is not touched.
  */
 export async function openSession(
   graph: Graph,
-  options: JournalOptions & { readonly limits: Readonly<Record<string, unknown>> },
+  options: SessionOptions,
   kernel: Kernel,
-): Promise<Session> {
-  const { journal: where, resume = false, allowChanges = false } = options
+): Promise<Session | RecordedRun> {
+  const { journal: where, resume = false, key, journalRetry } = options
   if (where === undefined) {
+    const [option, value] = key === undefined ? ['resume', resume] : ['key', key]
     const expected = 'absent, or with the journal that holds the run'
+    throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
+  }
+  if (typeof resume === 'string' && key !== undefined) {
+    const expected = 'true with a key, which names the run'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'resume', value: resume, expected })
   }
-  const { clock } = kernel
-  await using opened = new CleanupStack()
-  const journal =
-    typeof where === 'string' ? opened.use(await openJournal(where, { kernel })) : where
-  const by = { pid: process.pid, host: hostname(), command: process.argv.slice(1).join(' ') }
-  const nodes = await headersOf(graph, clock)
-
-  let writer: RunWriter
-  let finished: ReadonlyMap<string, unknown> = new Map()
-  if (resume === false) {
-    const { title = 'run', limits } = options
-    const startedAt = clock.wallTime()
-    const header = { id: newRunId(kernel), title, startedAt, ...by, options: limits, nodes }
-    writer = opened.use(await journal.openRun(header))
-  } else {
-    const run = await findRun(journal, resume)
-    const from = await continueRun(journal, run, nodes, { allowChanges, clock })
-    writer = opened.use(await journal.resumeRun(run.id, by))
-    from.announce(writer)
-    ;({ finished } = from)
+  if (journalRetry !== undefined && typeof where !== 'string') {
+    const expected = 'absent for a journal that is open: openJournal() takes it'
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'journalRetry',
+      value: journalRetry,
+      expected,
+    })
   }
+  const nodes = await headersOf(graph, kernel.clock)
+  try {
+    return await connect(where, nodes, options, kernel)
+  } catch (error) {
+    // The file of a journal that was kept open has gone meanwhile; nothing of this run was in it.
+    if (!isError(error, 'HDL_JOURNAL_GONE') || typeof where !== 'string') throw error
+    return connect(where, nodes, options, kernel)
+  }
+}
+
+async function connect(
+  where: string | Journal,
+  nodes: readonly NodeHeader[],
+  options: SessionOptions,
+  kernel: Kernel,
+): Promise<Session | RecordedRun> {
+  await using opened = new CleanupStack()
+  let journal: Journal
+  if (typeof where !== 'string') journal = where
+  else if (where === 'memory') journal = opened.use(await openJournal(where, { kernel }))
+  else journal = opened.use(await useJournal(where, kernel, options.journalRetry ?? {})).value
+  const connection = new Connection(journal, nodes, options, kernel)
+  const found = options.key === undefined ? await connection.once() : await connection.byKey()
+  if ('recorded' in found) return found
+  const { writer, finished } = found
+  opened.use(writer)
   const held = opened.move()
+  const recorder = new Recorder(writer, kernel.clock)
   return {
     runId: writer.runId,
-    recorder: new Recorder(writer, clock),
+    recorder,
     finished,
+    steer: (scheduler) => steer(writer, scheduler, options),
     close: async () => {
-      // In one turn: the end of the run, and that nobody holds it any more, become durable together.
+      // In one turn: the end of the run, and that no process holds it any more, become durable together.
       const outcomes = await Promise.allSettled([writer.flush(), held[Symbol.asyncDispose]()])
       const lost = outcomes.find((each) => each.status === 'rejected')
       if (lost !== undefined) throw lost.reason
     },
   }
+}
+
+/** A run that is to be written here. */
+interface OpenedRun {
+  readonly writer: RunWriter
+  readonly finished: ReadonlyMap<string, unknown>
+}
+
+class Connection {
+  readonly #journal: Journal
+  readonly #nodes: readonly NodeHeader[]
+  readonly #options: SessionOptions
+  readonly #kernel: Kernel
+  readonly #by: RunHolder
+
+  constructor(
+    journal: Journal,
+    nodes: readonly NodeHeader[],
+    options: SessionOptions,
+    kernel: Kernel,
+  ) {
+    this.#journal = journal
+    this.#nodes = nodes
+    this.#options = options
+    this.#kernel = kernel
+    const command = withoutPasswords(process.argv.slice(1).join(' '))
+    this.#by = { pid: process.pid, host: hostname(), command }
+  }
+
+  /** A new run, or the one that `resume` means. */
+  async once(): Promise<OpenedRun | RecordedRun> {
+    const { resume = false, title } = this.#options
+    if (resume === false) return this.#open()
+    const run = await findRun(this.#journal, resume, title)
+    return run.state === 'finished' && !hasWorkLeft(run) ? this.#answer(run) : this.#resume(run)
+  }
+
+  /** S1: looks again as often as another caller was quicker. */
+  async byKey(): Promise<OpenedRun | RecordedRun> {
+    for (;;) {
+      const found = await this.#findKey()
+      if (found === undefined) {
+        const opened = await this.#open().catch(unless('HDL_KEY_TAKEN'))
+        if (opened !== undefined) return opened
+      } else if (found.state !== 'interrupted' && !isEnd(found.state)) {
+        const run = await this.#journal.snapshot(found.id).catch(unless('HDL_UNKNOWN_RUN'))
+        if (run !== undefined) await checkSameGraph(run, this.#nodes, this.#kernel.clock)
+      } else {
+        const done = await this.#takeEnded(found)
+        if (done !== undefined) return done
+      }
+      await this.#pause()
+    }
+  }
+
+  /** Undefined when it has changed since it was found. */
+  async #takeEnded(found: RunSummary): Promise<OpenedRun | RecordedRun | undefined> {
+    const { resume = false } = this.#options
+    const run = await this.#journal.snapshot(found.id).catch(unless('HDL_UNKNOWN_RUN'))
+    if (run === undefined) return undefined
+    const isOpen = run.state === 'interrupted' || (resume !== false && hasWorkLeft(run))
+    if (!isOpen) return isEndState(run) ? this.#answer(run) : undefined
+    return this.#resume(run).catch(unless('HDL_LOCKED', 'HDL_RUN_ENDED'))
+  }
+
+  async #findKey(): Promise<RunSummary | undefined> {
+    const [found] = await this.#journal.runs({ key: this.#options.key!, limit: 1 })
+    return found
+  }
+
+  async #open(): Promise<OpenedRun> {
+    const { title = 'run', limits, key } = this.#options
+    const startedAt = this.#kernel.clock.wallTime()
+    const writer = await this.#journal.openRun({
+      id: newRunId(this.#kernel),
+      ...(key !== undefined && { key }),
+      title,
+      startedAt,
+      ...this.#by,
+      options: limits,
+      nodes: this.#nodes,
+    })
+    return { writer, finished: new Map() }
+  }
+
+  async #resume(run: RunSnapshot): Promise<OpenedRun> {
+    const { allowChanges = false } = this.#options
+    const { clock } = this.#kernel
+    const from = await continueRun(this.#journal, run, this.#nodes, { allowChanges, clock })
+    const writer = await this.#journal.resumeRun(run.id, this.#by)
+    from.announce(writer)
+    return { writer, finished: from.finished }
+  }
+
+  async #answer(run: RunSnapshot): Promise<RecordedRun> {
+    const { clock } = this.#kernel
+    await checkSameGraph(run, this.#nodes, clock).catch((error: unknown) => {
+      if (!isError(error, 'HDL_GRAPH_CHANGED') || this.#options.allowChanges !== true) throw error
+      throw new HeddleError('HDL_RUN_FINISHED', { run: run.id, nodes: run.nodes.length })
+    })
+    return { runId: run.id, recorded: await recordedResult(this.#journal, run, clock) }
+  }
+
+  /** S2. */
+  async #pause(): Promise<void> {
+    const { signal } = this.#options
+    const over = Promise.withResolvers<void>()
+    const timer = this.#kernel.clock.setTimer(lookTime, over.resolve)
+    signal?.addEventListener('abort', () => over.resolve(), { once: true })
+    if (signal?.aborted !== true) await over.promise
+    timer.cancel()
+    if (signal?.aborted === true) {
+      throw cancelled(`The wait for the run with the key "${this.#options.key}"`, signal.reason)
+    }
+  }
+}
+
+function isEndState({ state }: RunSnapshot): boolean {
+  return state !== 'interrupted' && isEnd(state)
+}
+
+/** Catches errors with these codes: another caller was quicker. */
+function unless(...codes: readonly string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (codes.includes((error as { code?: string }).code ?? '')) return undefined
+    throw error
+  }
+}
+
+/** S4, and cancels that other processes have sent. */
+function steer(
+  writer: RunWriter,
+  scheduler: Parameters<Session['steer']>[0],
+  { onJournalTrouble }: JournalOptions,
+): void {
+  let isPaused = false
+  writer.watch({
+    onTrouble: (trouble) => {
+      if (trouble === undefined) {
+        if (isPaused) scheduler.resume()
+        isPaused = false
+      } else if (trouble.isFinal) {
+        const reason = 'the journal cannot be written'
+        scheduler.cancel({ source: 'shutdown', reason, abort: true })
+      } else if (scheduler.state === 'running') {
+        isPaused = true
+        scheduler.pause()
+      }
+      onJournalTrouble?.(trouble)
+    },
+    onMessage: ({ by }) => scheduler.cancel({ source: 'user', by }),
+  })
 }

@@ -24,6 +24,10 @@ export class NodeControl implements AttemptControl {
     this.#find = find
   }
 
+  get abortGrace(): number {
+    return this.#attempts.abortGrace
+  }
+
   /** Looked for once per attempt: a node that collects 10,000 results asks 10,000 times. */
   dependenciesOf(attempt: NodeAttempt): ReadonlyMap<string, Node> {
     let found = this.#dependencies.get(attempt)

@@ -21,7 +21,7 @@ export interface Cycle {
 export async function findCycle(graph: Dependencies, slices: Slices): Promise<Cycle | undefined> {
   const left = new Set<Node>()
   const dependents = new Map<Node, Node[]>()
-  for (const node of graph.nodes) {
+  for (const node of graph.nodes.values()) {
     if (node.ended) continue
     left.add(node)
     for (const dependency of graph.of(node)) {
@@ -36,9 +36,7 @@ export async function findCycle(graph: Dependencies, slices: Slices): Promise<Cy
     (node) => graph.of(node),
     (node) => dependents.get(node) ?? [],
     slices,
-    (dependency, node) => {
-      if (node.depth <= dependency.depth) node.depth = dependency.depth + 1
-    },
+    (dependency, node) => graph.deepen(dependency, node),
   )
   if (left.size === 0) return undefined
   await peel(

@@ -1,3 +1,5 @@
+import type { NameMap } from '../kernel/name-map.ts'
+import { NumberTable } from '../kernel/number-table.ts'
 import type { Node } from './node.ts'
 
 /** The end of a list of edges. */
@@ -9,7 +11,11 @@ const firstOut = 1
 const lastOut = 2
 const firstIn = 3
 const lastIn = 4
-const nodeSize = 5
+/** Longest path from a root, as far as the edges are known. */
+const depth = 5
+/** 1 from the moment in which it has ended. */
+const ended = 6
+const nodeSize = 7
 
 // Fields of an edge's record.
 const from = 0
@@ -18,10 +24,12 @@ const nextOut = 2
 const nextIn = 3
 const edgeSize = 4
 
+const makeNumbers = (length: number): Int32Array<ArrayBuffer> => new Int32Array(length)
+
 /**
  * Who waits for whom.
  *
- * Records in columns of numbers instead of arrays on the nodes. An edge stands in two lists, that of
+ * Records in tables of numbers instead of arrays on the nodes. An edge stands in two lists, that of
  * its dependency (who is told) and that of its dependent (whom it waits for):
  *
  *     dependency ──firstOut──▶ edge ──nextOut──▶ edge ──▶ …
@@ -34,60 +42,94 @@ const edgeSize = 4
  * of the time of a large random graph is waiting for memory.
  */
 export class Dependencies {
-  readonly nodes: Node[] = []
-  #records = new Int32Array(64 * nodeSize)
-  #edges = new Int32Array(64 * edgeSize)
-  /** Where the next edge's record starts. An edge is named by the start of its record. */
-  #end = 0
+  /** In order of their index. */
+  readonly nodes: NameMap<Node>
+  readonly #records = new NumberTable(nodeSize, makeNumbers)
+  readonly #edges = new NumberTable(edgeSize, makeNumbers)
+  /** An edge is named by its number. */
+  #edgeCount = 0
 
-  /** Makes room for a node. Nodes are added in order of their index. */
-  add(node: Node): void {
-    const record = node.index * nodeSize
-    if (record === this.#records.length) this.#records = doubled(this.#records)
-    this.nodes.push(node)
-    this.#records[record + firstOut] = noEdge
-    this.#records[record + firstIn] = noEdge
+  constructor(nodes: NameMap<Node>) {
+    this.nodes = nodes
   }
 
-  /** `dependent` starts after `dependency`; it counts only while the dependency has not ended. */
-  connect(dependency: Node, dependent: Node): void {
-    const edge = this.#end
-    if (edge === this.#edges.length) this.#edges = doubled(this.#edges)
-    this.#end += edgeSize
-    const edges = this.#edges
-    const records = this.#records
-    edges[edge + from] = dependency.index
-    edges[edge + to] = dependent.index
-    edges[edge + nextOut] = noEdge
-    edges[edge + nextIn] = noEdge
+  /** Makes room for a node. Nodes are added in order of their index. */
+  add({ index }: Node): void {
+    this.#records.add(index)
+    const records = this.#records.piece(index)
+    const record = this.#records.offset(index)
+    records[record + firstOut] = noEdge
+    records[record + firstIn] = noEdge
+  }
 
-    const waiter = dependent.index * nodeSize
-    if (records[waiter + firstIn] === noEdge) records[waiter + firstIn] = edge
-    else edges[records[waiter + lastIn]! + nextIn] = edge
-    records[waiter + lastIn] = edge
-    if (dependency.ended) return
+  /**
+   * The node `dependent` starts after the node `dependency`, both by index; it counts only while the dependency
+   * has not ended. Touches no node: most of them are not in the processor's cache.
+   */
+  connect(dependency: number, dependent: number): void {
+    const edge = this.#edgeCount++
+    this.#edges.add(edge)
+    const edges = this.#edges.piece(edge)
+    const start = this.#edges.offset(edge)
+    edges[start + from] = dependency
+    edges[start + to] = dependent
+    edges[start + nextOut] = noEdge
+    edges[start + nextIn] = noEdge
 
-    records[waiter + remaining]!++
-    const source = dependency.index * nodeSize
-    if (records[source + firstOut] === noEdge) records[source + firstOut] = edge
-    else edges[records[source + lastOut]! + nextOut] = edge
-    records[source + lastOut] = edge
+    const waiters = this.#records.piece(dependent)
+    const waiter = this.#records.offset(dependent)
+    if (waiters[waiter + firstIn] === noEdge) waiters[waiter + firstIn] = edge
+    else this.#setEdge(waiters[waiter + lastIn]!, nextIn, edge)
+    waiters[waiter + lastIn] = edge
+
+    const sources = this.#records.piece(dependency)
+    const source = this.#records.offset(dependency)
+    if (sources[source + depth]! >= waiters[waiter + depth]!) {
+      waiters[waiter + depth] = sources[source + depth]! + 1
+    }
+    if (sources[source + ended] === 1) return
+    waiters[waiter + remaining]!++
+    if (sources[source + firstOut] === noEdge) sources[source + firstOut] = edge
+    else this.#setEdge(sources[source + lastOut]!, nextOut, edge)
+    sources[source + lastOut] = edge
+  }
+
+  /** Longest path from a root. Final when the node is ready. */
+  depth({ index }: Node): number {
+    return this.#records.piece(index)[this.#records.offset(index) + depth]!
+  }
+
+  /** `node` is at least one deeper than `dependency`. */
+  deepen(dependency: Node, node: Node): void {
+    const least = this.depth(dependency) + 1
+    const { index } = node
+    const records = this.#records.piece(index)
+    const field = this.#records.offset(index) + depth
+    if (records[field]! < least) records[field] = least
+  }
+
+  markEnded({ index }: Node): void {
+    this.#records.piece(index)[this.#records.offset(index) + ended] = 1
+  }
+
+  hasEnded(index: number): boolean {
+    return this.#records.piece(index)[this.#records.offset(index) + ended] === 1
   }
 
   /** One more thing to wait for that is not a node yet. */
-  expect(dependent: Node): void {
-    this.#records[dependent.index * nodeSize + remaining]!++
+  expect({ index }: Node): void {
+    this.#records.piece(index)[this.#records.offset(index) + remaining]!++
   }
 
   /** One thing less to wait for. True when it was the last. */
-  satisfy(dependent: Node): boolean {
-    return --this.#records[dependent.index * nodeSize + remaining]! === 0
+  satisfy({ index }: Node): boolean {
+    return this.#satisfy(index)
   }
 
   /** The same for the dependent at the end of an edge: gives it back when this was the last. */
   satisfyEdge(edge: number): Node | undefined {
-    const index = this.#edges[edge + to]!
-    return --this.#records[index * nodeSize + remaining]! === 0 ? this.nodes[index] : undefined
+    const index = this.#edge(edge, to)
+    return this.#satisfy(index) ? this.nodes.at(index) : undefined
   }
 
   isFree(node: Node): boolean {
@@ -95,39 +137,46 @@ export class Dependencies {
   }
 
   /** Takes away the list of those who wait for a node: nobody can be told twice. */
-  takeDependents(node: Node): number {
-    const record = node.index * nodeSize
-    const first = this.#records[record + firstOut]!
-    this.#records[record + firstOut] = noEdge
+  takeDependents({ index }: Node): number {
+    const records = this.#records.piece(index)
+    const record = this.#records.offset(index)
+    const first = records[record + firstOut]!
+    records[record + firstOut] = noEdge
     return first
   }
 
   dependent(edge: number): Node {
-    return this.nodes[this.#edges[edge + to]!]!
+    return this.nodes.at(this.#edge(edge, to))!
   }
 
   following(edge: number): number {
-    return this.#edges[edge + nextOut]!
+    return this.#edge(edge, nextOut)
   }
 
   /** How much a node still waits for. */
-  remaining(node: Node): number {
-    return this.#records[node.index * nodeSize + remaining]!
+  remaining({ index }: Node): number {
+    return this.#records.piece(index)[this.#records.offset(index) + remaining]!
   }
 
   /** What a node was told to wait for, in that order: the first `limit` of them. */
-  of(node: Node, limit = Infinity): Node[] {
+  of({ index }: Node, limit = Infinity): Node[] {
     const found: Node[] = []
-    let edge = this.#records[node.index * nodeSize + firstIn]!
-    for (; edge !== noEdge && found.length < limit; edge = this.#edges[edge + nextIn]!) {
-      found.push(this.nodes[this.#edges[edge + from]!]!)
+    let edge = this.#records.piece(index)[this.#records.offset(index) + firstIn]!
+    for (; edge !== noEdge && found.length < limit; edge = this.#edge(edge, nextIn)) {
+      found.push(this.nodes.at(this.#edge(edge, from))!)
     }
     return found
   }
-}
 
-function doubled(column: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(column.length * 2)
-  larger.set(column)
-  return larger
+  #satisfy(index: number): boolean {
+    return --this.#records.piece(index)[this.#records.offset(index) + remaining]! === 0
+  }
+
+  #edge(edge: number, field: number): number {
+    return this.#edges.piece(edge)[this.#edges.offset(edge) + field]!
+  }
+
+  #setEdge(edge: number, field: number, value: number): void {
+    this.#edges.piece(edge)[this.#edges.offset(edge) + field] = value
+  }
 }

@@ -1,4 +1,6 @@
-import type { Lanes, Shortage } from '../capacity/lanes.ts'
+import type { Lanes } from '../capacity/lanes.ts'
+import type { Shortage } from '../capacity/shortage.ts'
+import { urgentPriority } from '../kernel/rank.ts'
 import type { NodeAttempt } from './attempt.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { RunState } from './events.ts'
@@ -35,8 +37,15 @@ export type Explanation = {
       readonly key?: string
       readonly capacity: number
       readonly used: number
+      /** Permits that only priority 0 may take: on top of `capacity`, for a node of priority 0 among them. */
+      readonly reserved?: number
       /** Nodes of this run that hold some of it. */
       readonly holders: readonly string[]
+    }
+  | {
+      /** Its `needs` function has not answered yet. */
+      readonly why: 'needs'
+      readonly ms: number
     }
   | { readonly why: 'rate'; readonly resource: string; readonly ms: number }
   | { readonly why: 'turn'; readonly ahead: number }
@@ -50,6 +59,8 @@ interface View {
   readonly graph: Dependencies
   readonly timeline: Timeline
   readonly retryAt: number | undefined
+  /** Since when its `needs` function has not answered. */
+  readonly askedAt: number | undefined
 }
 
 /** Dependencies and holders named in the text; the rest is counted. */
@@ -68,7 +79,8 @@ export function explainNode(node: Node, view: View): Explanation {
   if (node.state === waiting) return { ...base, ...explainDependencies(node, view) }
   if (node.state === retrying) {
     const ms = Math.max(0, view.retryAt! - view.now)
-    const text = `attempt ${node.attempt} starts in ${seconds(ms)}`
+    // People count from 1.
+    const text = `attempt ${node.attempt + 1} starts in ${seconds(ms)}`
     return { ...base, why: 'back-off', ms, attempt: node.attempt, text }
   }
   if (node.state === suspended) {
@@ -133,10 +145,17 @@ function unfinished(node: Node, graph: Dependencies): Unfinished {
   return { open: Iterator.from(found).take(listed).toArray(), total: found.size }
 }
 
-function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'rate' | 'turn'> {
+function explainReady(
+  node: Node,
+  view: View,
+): Part<'run-state' | 'needs' | 'permits' | 'rate' | 'turn'> {
   if (view.state !== 'running') {
     const text = view.state === 'paused' ? 'the run is paused' : `the run is ${view.state}`
     return { why: 'run-state', run: view.state, text }
+  }
+  if (view.askedAt !== undefined) {
+    const ms = view.now - view.askedAt
+    return { why: 'needs', ms, text: `has waited for its needs function for ${seconds(ms)}` }
   }
   const shortage = view.lanes.shortageOf(node)
   if (shortage?.kind === 'rate') {
@@ -148,16 +167,17 @@ function explainReady(node: Node, view: View): Part<'run-state' | 'permits' | 'r
       text: `rate ${resource}: next in ${seconds(Math.ceil(ms))}`,
     }
   }
-  if (shortage !== undefined) return explainPermits(shortage, view)
+  if (shortage !== undefined) return explainPermits(node, shortage, view)
   const ahead = view.lanes.countBefore(node)
   return { why: 'turn', ahead, text: `is next, ${ahead} before it` }
 }
 
 function explainPermits(
+  { lane }: Node,
   shortage: Extract<Shortage, { kind: 'permits' }>,
   view: View,
 ): Part<'permits'> {
-  const { resource, key, count, capacity, used, isShared } = shortage
+  const { resource, key, count, capacity, used, reserved, isShared } = shortage
   const holders: string[] = []
   for (const { entry, suspension } of view.attempts) {
     if (suspension === undefined && holds(entry, shortage)) holders.push(entry.name)
@@ -168,15 +188,22 @@ function explainPermits(
     holders.length === 0 && isShared ? 'other runs' : shortList(first, holders.length) + others
   const what = key === undefined ? resource : `${resource} ${key}`
   const wanted = count > 1 ? `, needs ${count}` : ''
+  const kept = reserved === 0 ? '' : describeReserved(reserved, lane.priority === urgentPriority)
   return {
     why: 'permits',
     resource,
     ...(key !== undefined && { key }),
     capacity,
     used,
+    ...(reserved > 0 && { reserved }),
     holders,
-    text: `${what}: ${used} of ${capacity} in use by ${by}${wanted}`,
+    text: `${what}: ${used} of ${capacity} in use by ${by}${wanted}${kept}`,
   }
+}
+
+function describeReserved(reserved: number, urgent: boolean): string {
+  if (urgent) return `; ${reserved} of them reserved for priority 0`
+  return `; ${reserved} more ${reserved === 1 ? 'is' : 'are'} reserved for priority 0`
 }
 
 function holds(

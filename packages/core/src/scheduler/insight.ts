@@ -1,11 +1,10 @@
 import type { Lane } from '../capacity/lane.ts'
 import type { Lanes } from '../capacity/lanes.ts'
-import type { Concurrency } from '../capacity/resources.ts'
+import { concurrencyNames, type Concurrency } from '../capacity/resources.ts'
 import { HeddleError } from '../errors.ts'
-import { checkCount } from '../kernel/check.ts'
+import { checkCount, checkOptions, checkRecord, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
-import type { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Dependencies } from './dependencies.ts'
 import { failed, succeeded, type Node } from './node.ts'
@@ -33,6 +32,8 @@ export interface WhatIfOptions {
   readonly resources?: Readonly<Record<string, number>>
 }
 
+const whatIfOptionNames = { concurrency: 1, resources: 1 } satisfies OptionNames<WhatIfOptions>
+
 export interface Forecast {
   /** Milliseconds from the first start to the last end. */
   readonly duration: number
@@ -57,7 +58,6 @@ export interface Past {
   readonly graph: Dependencies
   readonly timeline: Timeline
   /** By name. */
-  readonly nodes: NameMap<Node>
 }
 
 const didNotRun = -1
@@ -67,21 +67,21 @@ interface RanInScheduler extends Ran {
 }
 
 /** The nodes of a scheduler that ran. A node becomes ready after its dependencies. */
-async function ranIn({ graph, timeline, nodes }: Past, slices: Slices): Promise<RanInScheduler> {
+async function ranIn({ graph, timeline }: Past, slices: Slices): Promise<RanInScheduler> {
   const hasRun = (node: Node): boolean =>
     (node.state === succeeded || node.state === failed) && timeline.hasStarted(node.index)
   let orders = 0
-  for (const node of graph.nodes) {
+  for (const node of graph.nodes.values()) {
     if (hasRun(node)) orders = Math.max(orders, node.readyOrder + 1)
     if (slices.due) await slices.next()
   }
   /** By the order of becoming ready, in which those are missing that were tried again or did not run. */
   const indexes = new Int32Array(orders).fill(didNotRun)
-  for (const node of graph.nodes) {
+  for (const node of graph.nodes.values()) {
     if (hasRun(node)) indexes[node.readyOrder] = node.index
     if (slices.due) await slices.next()
   }
-  const numbers = new Int32Array(graph.nodes.length).fill(didNotRun)
+  const numbers = new Int32Array(graph.nodes.size).fill(didNotRun)
   let count = 0
   for (const index of indexes) {
     if (index !== didNotRun) {
@@ -90,7 +90,7 @@ async function ranIn({ graph, timeline, nodes }: Past, slices: Slices): Promise<
     }
     if (slices.due) await slices.next()
   }
-  const nodeAt = (node: number): Node => graph.nodes[indexes[node]!]!
+  const nodeAt = (node: number): Node => graph.nodes.at(indexes[node]!)!
   const numberOf = (node: Node): number => numbers[node.index] ?? didNotRun
   return {
     count,
@@ -98,7 +98,7 @@ async function ranIn({ graph, timeline, nodes }: Past, slices: Slices): Promise<
     depthOf: (node) => nodeAt(node).depth,
     nameOf: (node) => nodeAt(node).name,
     find: (name) => {
-      const node = nodes.get(name)
+      const node = graph.nodes.get(name)
       const number = node === undefined ? didNotRun : numberOf(node)
       return number === didNotRun ? undefined : number
     },
@@ -223,6 +223,7 @@ export async function whatIf(
   limits: WhatIfOptions,
   clock: Clock,
 ): Promise<Forecast> {
+  checkWhatIf(limits)
   const permits = new Map<Limit, number>()
   const claiming = new Map<Lane<Node>, Claiming>()
   const known = new Map<object, Limit>()
@@ -246,7 +247,6 @@ export async function whatIf(
     }
     return found
   }
-  checkConcurrency(limits.concurrency)
   const slices = new Slices(clock)
   const ran = await ranIn(past, slices)
   return simulate(ran, (node) => laneOf(ran.nodeAt(node)), permits, slices)
@@ -256,8 +256,12 @@ function isPlaceLimit(name: string): boolean {
   return name === 'concurrency' || name === 'loop' || name === 'thread' || name === 'fleet'
 }
 
-function checkConcurrency(concurrency: Concurrency | undefined): void {
+function checkWhatIf(options: WhatIfOptions): void {
+  checkOptions(options, whatIfOptionNames)
+  const { concurrency, resources } = options
+  if (resources !== undefined) checkRecord('resources', resources, 'an object: { db: 4 }')
   if (concurrency === undefined) return
+  if (typeof concurrency === 'object') checkOptions(concurrency, concurrencyNames, 'concurrency')
   const limits = typeof concurrency === 'object' ? Object.values(concurrency) : [concurrency]
   for (const limit of limits) checkCount('concurrency', limit, 1, true)
 }
@@ -364,8 +368,9 @@ function refuseTooFew(
     const claim = nodes.size > 0 ? missing(lane) : undefined
     if (claim === undefined) continue
     throw new HeddleError('HDL_WOULD_DEADLOCK', {
-      what: `A node that needs "${claim.resource.name}"`,
+      what: 'A node',
       needed: claim.count,
+      resource: claim.resource.name,
       capacity: permits.get(claim.resource)!,
     })
   }

@@ -88,9 +88,8 @@ export class Node implements Attemptable, Entry<Node> {
   #trouble: Trouble | undefined
   /** Order of becoming ready: what FIFO across lanes goes by. */
   readyOrder = 0
-  /** Longest path from a root: known when it is added, unless it names what is added later. */
+  /** Longest path from a root, from the moment in which it is ready. */
   depth = 0
-  held: readonly number[] | undefined
   // Where it stands in its lane while it is ready.
   list: object | undefined
   previous: Node | undefined

@@ -2,27 +2,41 @@
 import type { AttemptLimits } from '../attempts/attempt.ts'
 import { AttemptRunner, attemptDefaults, type AttemptHost } from '../attempts/runner.ts'
 import { processCapacity, type Capacity } from '../capacity/capacity.ts'
-import { Lanes, type PlacePermits } from '../capacity/lanes.ts'
-import type { Concurrency, Resources } from '../capacity/resources.ts'
-import { HeddleError, cancelled as cancelledError, type CancelSource } from '../errors.ts'
+import type { Lane } from '../capacity/lane.ts'
+import type { PlacePermits } from '../capacity/lane-table.ts'
+import { Lanes } from '../capacity/lanes.ts'
+import { placeNames, type Concurrency, type Resources } from '../capacity/resources.ts'
+import {
+  HeddleError,
+  cancelSources,
+  cancelled as cancelledError,
+  isError,
+  type CancelSource,
+} from '../errors.ts'
 import type { Needs, PlaceName } from '../graph/job.ts'
 import {
   checkCount,
   checkDuration,
+  checkFlag,
+  checkFunction,
+  checkMethods,
   checkName,
   checkOptions,
+  checkText,
+  checkTimeout,
   checkWord,
   type OptionNames,
 } from '../kernel/check.ts'
 import { AbortCallback } from '../kernel/abort.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import { keepAlive } from '../kernel/keep-alive.ts'
-import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { kernelOf, type Kernel } from '../kernel/kernel.ts'
 import { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
-import type { WaitOptions } from '../kernel/waiters.ts'
+import { checkWait, type WaitOptions } from '../kernel/waiters.ts'
 import { parkedInThread } from '../threads/inside.ts'
+import { AskedNeeds } from './asked-needs.ts'
 import { NodeAttempt, NodeControl, type NodeContext } from './attempt.ts'
 import { findCycle } from './cycles.ts'
 import { Dependencies, noEdge } from './dependencies.ts'
@@ -96,7 +110,10 @@ export interface SchedulerOptions {
   readonly retries?: number
   /** Milliseconds: attempt n waits uniform(0, min(retryBaseDelay * 2^n, 60 s)). Default 1,000. */
   readonly retryBaseDelay?: number
-  /** Milliseconds one attempt may take, from its start; queueing and back-off do not count. Default 600,000. */
+  /**
+   * Milliseconds one attempt may take, from its start, more than 0; queueing and back-off do not count. Default 600,000.
+   * `Infinity` for no limit.
+   */
   readonly timeout?: number
   /**
    * What nodes may `need` besides their place, by name: a number of permits, a rate `{ limit, per }`, or a
@@ -145,7 +162,7 @@ export interface AddOptions {
   /**
    * What it takes while it runs, besides one permit of its place: `{ db: 1, tenant: 'acme' }`. Its own place
    * among them says how many of that: `{ loop: 0 }` for a node that only waits. A function is asked when the
-   * node becomes ready, before each attempt.
+   * node becomes ready, before each attempt; its promise is awaited for as long as an attempt may take.
    */
   readonly needs?: Needs | NeedsFunction
   /** Where it runs: which permits it takes. `loop` when absent. */
@@ -192,6 +209,30 @@ export interface CancelOptions {
   readonly abort?: boolean
 }
 
+const removeOptionNames = { dependents: 1 } satisfies OptionNames<RemoveOptions>
+
+const cancelOptionNames = {
+  reason: 1,
+  by: 1,
+  source: 1,
+  abort: 1,
+} satisfies OptionNames<CancelOptions>
+
+function checkCancel(options: CancelOptions): void {
+  checkOptions(options, cancelOptionNames)
+  const { reason, by, source, abort } = options
+  if (reason !== undefined) checkText('reason', reason)
+  if (by !== undefined) checkText('by', by)
+  if (source !== undefined) checkWord('source', source, cancelSources)
+  if (abort !== undefined) checkFlag('abort', abort)
+}
+
+/** Another copy of the package has another class: what counts is what it can do. */
+function checkCapacity(capacity: Capacity): Capacity {
+  const expected = 'the permits of a process: new Capacity()'
+  return checkMethods('capacity', capacity, ['place', 'resource', 'permitsOf'], expected)
+}
+
 export type NodeFunction = (name: string, context: NodeContext) => unknown
 
 export interface SchedulerStats {
@@ -230,6 +271,7 @@ export class Scheduler {
   readonly #lanes: Lanes<Node>
   /** Nodes that say what they need when they become ready. */
   readonly #needsOf = new Map<Node, NeedsFunction>()
+  readonly #askedNeeds: AskedNeeds
   /** What such a function threw, until the attempt that fails by it. */
   readonly #needsFailures = new Map<Node, unknown>()
   readonly #timeline = new Timeline()
@@ -237,7 +279,7 @@ export class Scheduler {
   readonly #result = new ResultBuilder()
   readonly #attempts: AttemptRunner<Node, NodeAttempt>
   readonly #nodeControl: NodeControl
-  readonly #graph = new Dependencies()
+  readonly #graph = new Dependencies(this.#nodes)
   readonly #waves: Wave[] = []
   /** Nodes that named a dependency before it was added. */
   readonly #forward = new Map<string, Node[]>()
@@ -259,18 +301,19 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions = {}) {
     checkOptions(options, optionNames)
-    const kernel = options.kernel ?? systemKernel
+    const kernel = kernelOf(options)
     this.#clock = kernel.clock
     this.#limits = {
       retries: checkCount('retries', options.retries ?? 0, 0, true),
-      timeout: checkDuration('timeout', options.timeout ?? attemptDefaults.timeout),
+      timeout: checkTimeout('timeout', options.timeout ?? attemptDefaults.timeout),
     }
     this.#cancelGrace = checkDuration('cancelGrace', options.cancelGrace ?? 30_000)
     this.#unknown = checkWord('unknown', options.unknown ?? 'error', ['error', 'ignore'])
-    this.#allowCycles = options.allowCycles ?? false
-    this.#open = options.keepOpen ?? false
+    this.#allowCycles = checkFlag('allowCycles', options.allowCycles ?? false)
+    this.#open = checkFlag('keepOpen', options.keepOpen ?? false)
     this.#lanes = new Lanes<Node>({
-      capacity: options.capacity ?? processCapacity(),
+      capacity:
+        options.capacity === undefined ? processCapacity() : checkCapacity(options.capacity),
       clock: this.#clock,
       concurrency: options.concurrency ?? 5,
       resources: options.resources ?? {},
@@ -278,13 +321,20 @@ export class Scheduler {
       sinceOf: (node) => this.#timeline.readyAt(node.index),
       onRoom: () => this.#pumpSoon(),
     })
-    this.#observers = new Observers(options.observer === undefined ? [] : [options.observer])
+    this.#observers = new Observers(
+      options.observer === undefined ? [] : [checkFunction('observer', options.observer)],
+    )
     const { retryBaseDelay, abortGrace } = attemptDefaults
     this.#attempts = new AttemptRunner(this.#lanes, new Scheduler.#Host(this), {
       kernel,
       retryBaseDelay: checkDuration('retryBaseDelay', options.retryBaseDelay ?? retryBaseDelay),
       abortGrace: checkDuration('abortGrace', options.abortGrace ?? abortGrace),
     })
+    this.#askedNeeds = new AskedNeeds(
+      this.#clock,
+      (node, needs) => this.#onNeeds(node, needs),
+      (node, error) => this.#onNeedsFailed(node, error),
+    )
     this.#nodeControl = new NodeControl(this.#attempts, this.#findDependencies)
   }
 
@@ -305,12 +355,13 @@ export class Scheduler {
         ? this.#limits
         : {
             retries: checkCount('retries', options.retries ?? this.#limits.retries, 0, true),
-            timeout: checkDuration('timeout', options.timeout ?? this.#limits.timeout),
+            timeout: checkTimeout('timeout', options.timeout ?? this.#limits.timeout),
           }
     const { needs } = options
     const isAsked = typeof needs === 'function'
-    const at = typeof options.place === 'string' ? placeOf(options.place) : options.place
-    const lane = this.#lanes.laneFor(isAsked ? undefined : needs, options.priority, at)
+    const at = options.place === undefined ? undefined : permitsAt(options.place)
+    const isDone = options.done !== undefined && checkFlag('done', options.done)
+    const lane = this.#laneFor(name, isAsked ? undefined : needs, options.priority, at)
     const after = checkAfter(name, options.after)
     if (this.#hasStarted && after.includes(name)) {
       throw new HeddleError('HDL_CYCLE', { path: [name, name] })
@@ -326,7 +377,7 @@ export class Scheduler {
     const blockedBy = after.length === 0 ? undefined : this.#link(node, after)
     if (this.#forward.size > 0) this.#resolveForward(node)
 
-    if (options.done === true) this.#markDone(node, options.value)
+    if (isDone) this.#markDone(node, options.value)
     else if (this.#cancelCause !== undefined && this.#state !== 'idle') this.#skip(node)
     else if (blockedBy !== undefined) this.#block(node, blockedBy)
     else if (this.#graph.isFree(node)) this.#becomeReady(node, this.#clock.now())
@@ -342,11 +393,13 @@ export class Scheduler {
    * false, for a node whose success is being recorded.
    */
   remove(name: string, options: RemoveOptions = {}): boolean {
+    checkOptions(options, removeOptionNames)
+    const how = checkWord('dependents', options.dependents ?? 'block', ['block', 'detach'])
     const node = this.#nodes.get(name)
     if (node === undefined || node.ended || node.removed) return false
     const attempt = node.current
     if (attempt?.isShielded) return false
-    const detach = options.dependents === 'detach'
+    const detach = how === 'detach'
     node.trouble.relays = detach && node.state === waiting
     const dependents = node.relays ? noEdge : this.#graph.takeDependents(node)
     if (attempt === undefined) this.#skip(node, removed(node))
@@ -385,10 +438,7 @@ export class Scheduler {
    * const result = await s.run(async (name) => name.length)
    * result.succeeded // => ['core', 'plugin']
    */
-  async run(
-    work: NodeFunction,
-    { signal, deadline = Infinity }: WaitOptions = {},
-  ): Promise<RunResult> {
+  async run(work: NodeFunction, options: WaitOptions = {}): Promise<RunResult> {
     // A thread that loads a program for one of its jobs must not run the program again.
     if (parkedInThread()) return new Promise(() => {})
     if (typeof work !== 'function') {
@@ -398,7 +448,8 @@ export class Scheduler {
         expected: 'a function that is called for each node',
       })
     }
-    checkDuration('deadline', deadline)
+    checkWait(options)
+    const { signal, deadline = Infinity } = options
     if (this.#hasStarted) throw new HeddleError('HDL_ALREADY_RUN', undefined)
     const settled = (this.#settled = Promise.withResolvers<RunResult>())
     this.#work = work
@@ -439,6 +490,7 @@ export class Scheduler {
    * running out aborts what still runs. A cancelled run is never `ok`.
    */
   cancel(options: CancelOptions = {}): void {
+    checkCancel(options)
     if (this.#state === 'finished' || this.#state === 'cancelled') return
     const again = this.#cancelCause !== undefined
     this.#cancelCause ??= new HeddleError('HDL_CANCELLED', {
@@ -477,7 +529,7 @@ export class Scheduler {
 
   /** Adds an observer. Dispose of what is returned to remove it. */
   observe(observer: Observer): Disposable {
-    return this.#observers.add(observer)
+    return this.#observers.add(checkFunction('observer', observer))
   }
 
   /** How a node stands, or undefined when there is none of that name. */
@@ -510,6 +562,7 @@ export class Scheduler {
       graph: this.#graph,
       timeline: this.#timeline,
       retryAt: this.#attempts.retryAt(node),
+      askedAt: this.#askedNeeds.askedAt(node),
     })
   }
 
@@ -533,7 +586,7 @@ export class Scheduler {
   }
 
   get #past(): Past {
-    return { graph: this.#graph, timeline: this.#timeline, nodes: this.#nodes }
+    return { graph: this.#graph, timeline: this.#timeline }
   }
 
   stats(): SchedulerStats {
@@ -541,7 +594,7 @@ export class Scheduler {
       state: this.state,
       nodes: this.#nodes.size,
       unfinished: this.#unfinished,
-      ready: this.#lanes.size,
+      ready: this.#lanes.size + this.#askedNeeds.size,
       running: this.#attempts.running,
       retrying: this.#attempts.retrying,
       suspended: this.#attempts.suspended,
@@ -559,16 +612,13 @@ export class Scheduler {
   #link(node: Node, names: readonly string[]): Node | undefined {
     let blockedBy: Node | undefined
     for (const name of names) {
-      const dependency = this.#nodes.get(name)
-      if (dependency === undefined || dependency === node) {
+      const dependency = this.#nodes.indexOf(name)
+      if (dependency < 0 || dependency === node.index) {
         if (!this.#hasStarted) this.#expect(name, node)
         continue
       }
-      this.#graph.connect(dependency, node)
-      if (dependency.depth >= node.depth) node.depth = dependency.depth + 1
-      if (dependency.ended && dependency.state !== succeeded) {
-        blockedBy ??= dependency.blockedBy ?? dependency
-      }
+      this.#graph.connect(dependency, node.index)
+      if (this.#graph.hasEnded(dependency)) blockedBy ??= obstacle(this.#nodes.at(dependency)!)
     }
     return blockedBy
   }
@@ -588,7 +638,7 @@ export class Scheduler {
     this.#forward.delete(added.name)
     for (const node of waitingFor) {
       this.#graph.satisfy(node)
-      this.#graph.connect(added, node)
+      this.#graph.connect(added.index, node.index)
     }
   }
 
@@ -630,6 +680,21 @@ export class Scheduler {
       if (node.state !== waiting) continue
       node.trouble.errors.push(error)
       this.#endFailed(node, error, this.#clock.now())
+    }
+  }
+
+  /** The lane of a node. That it could never start is said with its name. */
+  #laneFor(
+    node: string,
+    needs: Needs | undefined,
+    priority: number | undefined,
+    at: PlacePermits | undefined,
+  ): Lane<Node> {
+    try {
+      return this.#lanes.laneFor(needs, priority, at)
+    } catch (error) {
+      if (!isError(error, 'HDL_WOULD_DEADLOCK')) throw error
+      throw new HeddleError('HDL_WOULD_DEADLOCK', { ...error.details, node })
     }
   }
 
@@ -729,52 +794,38 @@ export class Scheduler {
   #becomeReady(node: Node, now: number): void {
     move(node, ready)
     this.#timeline.markReady(node.index, now)
+    node.depth = this.#graph.depth(node)
     const needs = this.#needsOf.size === 0 ? undefined : this.#needsOf.get(node)
     if (needs === undefined) this.#lanes.enqueue(node)
-    else this.#decideNeeds(node, needs)
+    else this.#askNeeds(node, needs)
     if (this.#observers.wanted) this.#emitNode(node, now)
   }
 
-  /**
-   * Asks a node what it needs. It waits nowhere until the answer is there; a function that throws, or that
-   * names what does not exist, fails its attempt.
-   */
-  #decideNeeds(node: Node, ask: NeedsFunction): void {
-    const { priority, at } = node.lane
-    const enqueue = (needs: Needs | undefined): void => {
-      node.lane = this.#lanes.laneFor(needs, priority, at)
-      this.#lanes.enqueue(node)
-    }
-    const refuse = (error: unknown): void => {
-      this.#needsFailures.set(node, error)
-      enqueue(undefined)
-    }
-    const onNeeds = (needs: Needs | undefined): void => {
-      // It may have been skipped meanwhile.
-      if (node.state !== ready) return
-      try {
-        enqueue(needs)
-      } catch (error) {
-        refuse(error)
-      }
-    }
-    try {
+  #askNeeds(node: Node, ask: NeedsFunction): void {
+    this.#askedNeeds.ask(node, () => {
       const dependencies = this.#findDependencies(node)
-      const needs = ask((name) => valueOf(dependencies, node, name))
-      if (!isThenable(needs)) return onNeeds(needs)
-      needs.then(
-        (answer) => {
-          onNeeds(answer)
-          this.#pump()
-        },
-        (error: unknown) => {
-          if (node.state === ready) refuse(error)
-          this.#pump()
-        },
-      )
+      return ask((name) => valueOf(dependencies, node, name))
+    })
+  }
+
+  #onNeeds(node: Node, needs: Needs | undefined): void {
+    const { priority, at } = node.lane
+    try {
+      node.lane = this.#laneFor(node.name, needs, priority, at)
     } catch (error) {
-      refuse(error)
+      return this.#onNeedsFailed(node, error)
     }
+    this.#lanes.enqueue(node)
+    this.#pumpSoon()
+  }
+
+  /** A function that throws, is late, or names what does not exist fails the attempt. */
+  #onNeedsFailed(node: Node, error: unknown): void {
+    const { priority, at } = node.lane
+    this.#needsFailures.set(node, error)
+    node.lane = this.#lanes.laneFor(undefined, priority, at)
+    this.#lanes.enqueue(node)
+    this.#pumpSoon()
   }
 
   #call(attempt: NodeAttempt): unknown {
@@ -823,9 +874,12 @@ export class Scheduler {
   #endAfter(deadline: number): Disposable | undefined {
     if (deadline === Infinity) return undefined
     const reason = `not finished after ${deadline} ms`
-    const timer = this.#clock.setTimer(deadline, () =>
-      this.cancel({ source: 'deadline', reason, abort: true }),
-    )
+    const onDeadline = (): void => this.cancel({ source: 'deadline', reason, abort: true })
+    if (deadline === 0) {
+      onDeadline()
+      return undefined
+    }
+    const timer = this.#clock.setTimer(deadline, onDeadline)
     return { [Symbol.dispose]: () => timer.cancel() }
   }
 
@@ -865,7 +919,11 @@ export class Scheduler {
   #skip(node: Node, reason: unknown = this.#cancelCause): void {
     const now = this.#clock.now()
     if (this.#attempts.withdrawBackoff(node)) return this.#endCancelled(node, reason, now)
-    if (node.state === ready) this.#lanes.remove(node)
+    if (node.state === ready) {
+      this.#lanes.remove(node)
+      this.#askedNeeds.withdraw(node)
+      this.#needsFailures.delete(node)
+    }
     move(node, skipped)
     this.#result.skipped.push(node.name)
     this.#ended(node, now)
@@ -884,6 +942,7 @@ export class Scheduler {
     more?: { readonly error?: unknown; readonly blockedBy?: string },
   ): void {
     this.#unfinished--
+    this.#graph.markEnded(node)
     this.#timeline.markEnded(node.index, now)
     if (node.errors.length > 0) this.#result.errors.set(node.name, node.errors)
     if (this.#observers.wanted) this.#emitNode(node, now, more)
@@ -895,6 +954,7 @@ export class Scheduler {
     if (this.#open && this.#cancelCause === undefined) return
     this.#graceTimer?.cancel()
     this.#attempts.close()
+    this.#askedNeeds.close()
     const state = this.#cancelCause === undefined ? 'finished' : 'cancelled'
     this.#setState(state)
     const now = this.#clock.now()
@@ -1055,12 +1115,17 @@ export class Scheduler {
   }
 }
 
-function placeOf(place: PlaceName): PlacePermits | undefined {
-  return place === 'loop' ? undefined : { place }
+/** What keeps the dependents of a node that has ended from ever running. */
+function obstacle(node: Node): Node | undefined {
+  return node.state === succeeded ? undefined : (node.blockedBy ?? node)
 }
 
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function'
+/** Undefined for the loop of this process. */
+function permitsAt(at: PlaceName | PlacePermits): PlacePermits | undefined {
+  const isName = typeof at !== 'object' || at === null
+  const place = checkWord('place', isName ? at : at.place, placeNames)
+  if (!isName) return at
+  return place === 'loop' ? undefined : { place }
 }
 
 /** @throws `HDL_NOT_A_DEPENDENCY`. */

@@ -1,56 +1,60 @@
+import { NumberTable } from '../kernel/number-table.ts'
+
 const unset = NaN
+
+// Fields of a record.
+const ready = 0
+const started = 1
+const ended = 2
 
 /**
  * When each node became ready, started and ended, by node index.
  *
- * Columns of doubles instead of fields on the node: a number field on an object is a separate heap
+ * A table of doubles instead of fields on the node: a number field on an object is a separate heap
  * allocation in V8, and a million nodes have three million of them.
  */
 export class Timeline {
-  #readyAt = new Float64Array(64).fill(unset)
-  #startedAt = new Float64Array(64).fill(unset)
-  #endedAt = new Float64Array(64).fill(unset)
+  readonly #times = new NumberTable(3, (length) => new Float64Array(length).fill(unset))
 
   /** Makes room for a node. */
   add(index: number): void {
-    if (index < this.#readyAt.length) return
-    this.#readyAt = grown(this.#readyAt)
-    this.#startedAt = grown(this.#startedAt)
-    this.#endedAt = grown(this.#endedAt)
+    this.#times.add(index)
   }
 
   markReady(index: number, at: number): void {
-    this.#readyAt[index] = at
+    this.#set(index, ready, at)
   }
 
   /** The first attempt's start, so that back-off counts as time the node took. */
   markStarted(index: number, at: number): void {
-    this.#startedAt[index] = at
+    this.#set(index, started, at)
   }
 
   markEnded(index: number, at: number): void {
-    this.#endedAt[index] = at
+    this.#set(index, ended, at)
   }
 
   hasStarted(index: number): boolean {
-    return !Number.isNaN(this.#startedAt[index]!)
+    return !Number.isNaN(this.startedAt(index))
   }
 
   readyAt(index: number): number {
-    return this.#readyAt[index]!
+    return this.#get(index, ready)
   }
 
   startedAt(index: number): number {
-    return this.#startedAt[index]!
+    return this.#get(index, started)
   }
 
   endedAt(index: number): number {
-    return this.#endedAt[index]!
+    return this.#get(index, ended)
   }
-}
 
-function grown(column: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(column.length * 2).fill(unset, column.length)
-  larger.set(column)
-  return larger
+  #get(index: number, field: number): number {
+    return this.#times.piece(index)[this.#times.offset(index) + field]!
+  }
+
+  #set(index: number, field: number, at: number): void {
+    this.#times.piece(index)[this.#times.offset(index) + field] = at
+  }
 }

@@ -19,7 +19,17 @@
  *  A6  A shard that is lost leaves nothing behind: its attempts are aborted with source `takeover`.
  */
 import { HeddleError, isError } from '../errors.ts'
-import { soon, type Clock } from '../kernel/clock.ts'
+import { AbortCallback } from '../kernel/abort.ts'
+import { soon } from '../kernel/clock.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import {
+  Life,
+  type RunningService,
+  type ServiceState,
+  type StopOptions,
+} from '../kernel/service.ts'
+import { WaiterList } from '../kernel/waiters.ts'
+import { openScope, type Scope } from '../sync/scope.ts'
 import type { Committer } from './committer.ts'
 import type { Grant } from './database.ts'
 import type { Effects } from './mailbox.ts'
@@ -53,6 +63,8 @@ export type JobRow =
 export interface JobReads {
   /** All jobs of these shards that have no outcome, in the order in which they were acknowledged: one query. */
   openJobs(shards: readonly number[]): Promise<readonly OpenJob[]>
+  /** What became of a job; undefined while it has no outcome. */
+  recordedOutcome(handle: string): Promise<string | undefined>
 }
 
 /** Runs the attempts of a job. */
@@ -66,8 +78,8 @@ export interface JobRunner {
 export interface AcknowledgedJobsOptions {
   readonly ownership: Pick<Ownership, 'trusts' | 'epochOf'>
   readonly committer: Pick<Committer<JobRow>, 'write'>
-  readonly database: JobReads
-  readonly clock: Clock
+  readonly database: Pick<JobReads, 'openJobs'>
+  readonly kernel: Kernel
   readonly runner: JobRunner
   /** How many shards there are. Default 256. */
   readonly shards?: number
@@ -99,7 +111,16 @@ interface ShardJobs {
   isLost: boolean
 }
 
-export class AcknowledgedJobs {
+export interface AcknowledgedJobsStats {
+  readonly state: ServiceState
+  readonly shards: number
+  /** Jobs without an outcome. */
+  readonly open: number
+  readonly running: number
+  readonly setAside: number
+}
+
+export class AcknowledgedJobs implements RunningService {
   readonly #options: AcknowledgedJobsOptions
   readonly #shards = new Map<number, ShardJobs>()
   /** Acquired in this turn, to be read. */
@@ -107,17 +128,62 @@ export class AcknowledgedJobs {
   /** Acknowledgements that are durable and wait until the server is sure again (A1). */
   readonly #unsure = new Set<() => void>()
 
+  /** The attempts, and the reads of what an earlier owner left. */
+  readonly #scope: Scope
+  /** Aborts when it is stopped: nothing is read any more. */
+  readonly #stopped = new AbortController()
+  readonly #life: Life
+
   constructor(options: AcknowledgedJobsOptions) {
     this.#options = options
+    const name = 'acknowledged jobs'
+    this.#scope = openScope({ name, kernel: options.kernel })
+    this.#life = new Life({
+      what: 'The role of acknowledged jobs',
+      clock: options.kernel.clock,
+      deadline: 5_000,
+      stop: (enough) => this.#end(enough),
+    })
+  }
+
+  /**
+   * Starts and acknowledges nothing any more, and waits for the attempts under way. At the deadline they are aborted
+   * with source `shutdown`: they stay open, and the next owner of their shard runs them again.
+   */
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  stats(): AcknowledgedJobsStats {
+    const shards = [...this.#shards.values()]
+    const entries = shards.flatMap((shard) => [...shard.entries.values()])
+    return {
+      state: this.#life.state,
+      shards: shards.length,
+      open: entries.length,
+      running: entries.filter(({ state }) => state === 'running').length,
+      setAside: shards.reduce((sum, { setAside }) => sum + setAside.size, 0),
+    }
+  }
+
+  async #end(enough: AbortSignal): Promise<void> {
+    this.#stopped.abort()
+    this.#wakeUnsure()
+    const cut = (): void => this.#scope.cancel('the server stops', { source: 'shutdown' })
+    if (enough.aborted) cut()
+    else enough.addEventListener('abort', cut, { once: true })
+    await this.#scope.join()
+    enough.removeEventListener('abort', cut)
   }
 
   /**
    * Makes a job durable, or attaches to the one that has its handle.
    *
    * *Cancellation*: none; the job exists once it was handed in.
-   * @throws `HDL_NOT_OWNER` before anything was written; `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`.
+   * @throws `HDL_NOT_OWNER` and `HDL_CLOSED` before anything was written; `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`.
    */
   async acknowledge(request: JobRequest): Promise<Acknowledgement> {
+    if (!this.#life.isRunning) throw this.#life.closed()
     const shard = this.#sureShard(this.#shardOf(request.handle))
     const { handle } = request
     if (shard.entries.has(handle) || shard.setAside.has(handle)) return 'attached'
@@ -144,7 +210,11 @@ export class AcknowledgedJobs {
     }
     this.#shards.set(grant.shard, shard)
     // Shards that are acquired together are read together.
-    if (this.#unread.push(shard) === 1) soon(() => void this.#recall(this.#unread.splice(0)))
+    if (this.#unread.push(shard) > 1) return
+    soon(() => {
+      const unread = this.#unread.splice(0)
+      if (this.#life.isRunning) void this.#scope.start(() => this.#recall(unread))
+    })
   }
 
   lost(grant: Grant): void {
@@ -221,6 +291,7 @@ export class AcknowledgedJobs {
       this.#startReady(shard)
     }
     while (!this.#options.ownership.trusts(shard.grant.shard) && !shard.isLost) {
+      if (!this.#life.isRunning) throw this.#life.closed()
       await new Promise<void>((wake) => this.#unsure.add(wake))
     }
     if (shard.isLost) throw new HeddleError('HDL_OWNERSHIP_LOST', shard.grant)
@@ -241,6 +312,7 @@ export class AcknowledgedJobs {
   async #recall(shards: readonly ShardJobs[]): Promise<void> {
     let left = shards
     while ((left = left.filter(({ isLost, isRead }) => !isLost && !isRead)).length > 0) {
+      if (!this.#life.isRunning) return
       try {
         const open = await this.#options.database.openJobs(left.map(({ grant }) => grant.shard))
         const byShard = Map.groupBy(open, ({ handle }) => this.#shardOf(handle))
@@ -252,10 +324,15 @@ export class AcknowledgedJobs {
         // The database is away: read again below.
       }
       if (left.every(({ isLost, isRead }) => isLost || isRead)) return
-      await new Promise<void>((again) => {
-        this.#options.clock.setTimer(readAgainAfter, again)
-      })
+      await this.#pause()
     }
+  }
+
+  /** Ends early when it is stopped. */
+  async #pause(): Promise<void> {
+    const waiting = new WaiterList<void>(this.#options.kernel.clock)
+    const options = { deadline: readAgainAfter, signal: this.#stopped.signal }
+    await waiting.wait('A pause', options).catch(() => undefined)
   }
 
   /** A5: writes down which jobs were running when their server died, before any of them runs again. */
@@ -281,18 +358,21 @@ export class AcknowledgedJobs {
 
   #startReady(shard: ShardJobs): void {
     const { ownership, runner } = this.#options
-    if (!ownership.trusts(shard.grant.shard)) return
+    if (!this.#life.isRunning || !ownership.trusts(shard.grant.shard)) return
     for (const entry of shard.entries.values()) {
       const { job, version } = entry.request
-      if (entry.state === 'queued' && runner.has(job, version)) void this.#run(shard, entry)
+      if (entry.state !== 'queued' || !runner.has(job, version)) continue
+      // The scope keeps it, and waits for it in stop().
+      void this.#scope.start(({ signal }) => this.#run(shard, entry, signal))
     }
   }
 
-  async #run(shard: ShardJobs, entry: Entry): Promise<void> {
+  async #run(shard: ShardJobs, entry: Entry, stopped: AbortSignal): Promise<void> {
     const { committer, runner } = this.#options
     const { request } = entry
     const { handle } = request
     const controller = new AbortController()
+    using _ = new AbortCallback(stopped, (reason) => controller.abort(reason))
     entry.state = 'running'
     entry.controller = controller
     // Not waited for: it only tells the next owner what was running here. A refusal ends the attempt through lost().
@@ -318,6 +398,8 @@ export class AcknowledgedJobs {
         return
       } catch (error) {
         if (shard.isLost || isError(error, 'HDL_OWNERSHIP_LOST')) throw error
+        // The committer was stopped: the next owner runs the job again.
+        if (isError(error, 'HDL_CLOSED')) throw error
       }
     }
   }

@@ -21,9 +21,16 @@
  */
 import { HeddleError, isError } from '../errors.ts'
 import { checkCount, checkDuration } from '../kernel/check.ts'
-import { soon, type Clock } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import {
+  Life,
+  type RunningService,
+  type ServiceState,
+  type StopOptions,
+} from '../kernel/service.ts'
 import { waitFor } from '../kernel/wait-for.ts'
+import { WaiterList } from '../kernel/waiters.ts'
 import type {
   Claim,
   CommitAnswer,
@@ -51,6 +58,7 @@ export interface CommitterOptions<R> {
 }
 
 export interface CommitterStats {
+  readonly state: ServiceState
   /** Rows handed in and not answered. */
   readonly pending: number
   readonly commits: number
@@ -75,7 +83,7 @@ interface Session {
 const firstPause = 20
 const longestPause = 1_000
 
-export class Committer<R> {
+export class Committer<R> implements RunningService {
   readonly #options: CommitterOptions<R>
   readonly #clock: Clock
   readonly #mostRows: number
@@ -87,7 +95,11 @@ export class Committer<R> {
   #unfenced: Session | undefined
   #sessions = 0
   #busy = false
-  #stopped = false
+  /** Sends groups until none is waiting. */
+  #work = Promise.resolve()
+  /** Aborts when the deadline of stop() has passed. */
+  readonly #cut = new AbortController()
+  readonly #life: Life
   #pending = 0
   #commits = 0
   #rows = 0
@@ -100,6 +112,12 @@ export class Committer<R> {
     this.#mostRows = checkCount('mostRows', options.mostRows ?? 256)
     this.#answerWithin = checkDuration('answerWithin', options.answerWithin ?? 5_000)
     this.#giveUpAfter = checkDuration('giveUpAfter', options.giveUpAfter ?? 60_000)
+    this.#life = new Life({
+      what: 'The committer',
+      clock: this.#clock,
+      deadline: this.#answerWithin,
+      stop: (enough) => this.#end(enough),
+    })
   }
 
   /**
@@ -116,24 +134,36 @@ export class Committer<R> {
     rows: readonly R[],
     claims: readonly Claim[] = [],
   ): Promise<Claim | undefined> {
-    if (this.#stopped) return Promise.reject(stopped())
+    if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
     return new Promise((resolve, reject) => {
       this.#pending += rows.length
       this.#waiting.push({ batch: { shard, epoch, claims, rows }, resolve, reject })
       if (this.#busy) return
       this.#busy = true
-      soon(() => void this.#drain())
+      this.#work = sent.then(() => this.#sendAll())
     })
   }
 
-  /** Fails the writes that are waiting, and all later ones. What is under way is still answered. Harmless twice. */
-  stop(): void {
-    this.#stopped = true
-    this.#fail(this.#waiting.splice(0), stopped())
+  /**
+   * Fails the writes that are waiting, and all later ones. A commit that is under way has until the deadline; whether
+   * it was written is unknown if it has no answer by then (`HDL_STORE_FAILED`).
+   */
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  async #end(enough: AbortSignal): Promise<void> {
+    this.#fail(this.#waiting.splice(0), this.#life.closed())
+    const cut = (): void => this.#cut.abort(enough.reason)
+    if (enough.aborted) cut()
+    else enough.addEventListener('abort', cut, { once: true })
+    await this.#work
+    enough.removeEventListener('abort', cut)
   }
 
   stats(): CommitterStats {
     return {
+      state: this.#life.state,
       pending: this.#pending,
       commits: this.#commits,
       rows: this.#rows,
@@ -142,7 +172,8 @@ export class Committer<R> {
     }
   }
 
-  async #drain(): Promise<void> {
+  /** Never rejects: what goes wrong is the answer of its writes. */
+  async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const group = this.#takeGroup()
       try {
@@ -218,7 +249,7 @@ export class Committer<R> {
       try {
         return await this.#ask(ask())
       } catch (error) {
-        if (this.#stopped || this.#clock.now() >= giveUpAt) throw error
+        if (!this.#life.isRunning || this.#clock.now() >= giveUpAt) throw error
         const longest = Math.min(firstPause * 2 ** failures, longestPause)
         await this.#pause(this.#options.kernel.random.next() * longest)
       }
@@ -226,11 +257,17 @@ export class Committer<R> {
   }
 
   #ask<T>(call: Promise<T>): Promise<T> {
-    return waitFor(call, 'A call to the database', this.#clock, { deadline: this.#answerWithin })
+    const { signal } = this.#cut
+    const deadline = this.#answerWithin
+    return waitFor(call, 'A call to the database', this.#clock, { deadline, signal })
   }
 
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => void this.#clock.setTimer(milliseconds, resolve))
+  async #pause(deadline: number): Promise<void> {
+    const { signal } = this.#cut
+    // Ends by its deadline, or by the one of stop().
+    await new WaiterList<void>(this.#clock)
+      .wait('A pause', { deadline, signal })
+      .catch(() => undefined)
   }
 
   #settle(group: readonly Write<R>[], answer: CommitAnswer): void {
@@ -264,9 +301,8 @@ export class Committer<R> {
   }
 }
 
-function stopped(): HeddleError {
-  return new HeddleError('HDL_CLOSED', { what: 'The committer' })
-}
+/** Settled: what waits for it happens when the code that runs now has finished. */
+const sent = Promise.resolve()
 
 function noAnswer(cause: unknown): HeddleError {
   return new HeddleError(

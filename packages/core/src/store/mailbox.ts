@@ -14,6 +14,8 @@
  */
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
+import { Life, type Service, type ServiceState, type StopOptions } from '../kernel/service.ts'
+import { waitFor } from '../kernel/wait-for.ts'
 import type { Committer } from './committer.ts'
 import type { Grant } from './database.ts'
 import type { Ownership } from './ownership.ts'
@@ -61,51 +63,82 @@ export interface Effects<R> {
   readonly written?: () => void
 }
 
-export class Mailbox<R> {
+export interface MailboxStats {
+  readonly state: ServiceState
+  /** Whether a read is under way. */
+  readonly reading: boolean
+  /** Messages whose effects are durable. */
+  readonly taken: number
+}
+
+export class Mailbox<R> implements Service {
   readonly #options: MailboxOptions<R>
   readonly #readEvery: number
   #timer: Timer | undefined
-  #reading = false
+  /** The read that is under way. */
+  #reading: Promise<void> | undefined
   #wakened = false
-  #state: 'idle' | 'started' | 'stopped' = 'idle'
+  #taken = 0
+  readonly #life: Life
 
   constructor(options: MailboxOptions<R>) {
     this.#options = options
     this.#readEvery = checkDuration('readEvery', options.readEvery ?? 1_000)
+    this.#life = new Life({
+      what: 'The mailbox',
+      clock: options.clock,
+      deadline: 5_000,
+      start: () => this.#readLater(),
+      stop: (enough) => this.#end(enough),
+    })
   }
 
-  start(): void {
-    if (this.#state !== 'idle') return
-    this.#state = 'started'
-    this.#readLater()
+  start(): Promise<void> {
+    return this.#life.start()
   }
 
-  /** A read that is under way ends by itself. Stopping twice is harmless. */
-  stop(): void {
-    this.#state = 'stopped'
+  /** Waits for the read that is under way. What it has not taken by the deadline stays posted, for the next owner. */
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  stats(): MailboxStats {
+    const { state } = this.#life
+    return { state, reading: this.#reading !== undefined, taken: this.#taken }
+  }
+
+  async #end(enough: AbortSignal): Promise<void> {
     this.#timer?.cancel()
+    if (this.#reading === undefined) return
+    const { clock } = this.#options
+    // It never fails, and what is cut off here ends by itself (M1).
+    await waitFor(this.#reading, 'The last read', clock, { signal: enough }).catch(() => undefined)
   }
 
   /** A hint that there is a message: reads now, or again as soon as the read under way is over. */
   wake(): void {
     this.#wakened = true
-    if (!this.#reading && this.#state === 'started') void this.#read()
+    if (this.#life.isRunning) this.#read()
   }
 
-  async #read(): Promise<void> {
-    this.#reading = true
+  /** M3. */
+  #read(): void {
+    this.#reading ??= this.#readAll()
+  }
+
+  async #readAll(): Promise<void> {
     this.#timer?.cancel()
     do {
       this.#wakened = false
       await this.#takeAll()
-    } while (this.#wakened && this.#state === 'started')
-    this.#reading = false
-    this.#readLater()
+    } while (this.#wakened && this.#life.isRunning)
+    this.#reading = undefined
+    if (this.#life.isRunning) this.#readLater()
   }
 
   #readLater(): void {
-    if (this.#state !== 'started' || this.#readEvery === Infinity) return
-    this.#timer = this.#options.clock.setTimer(this.#readEvery, () => void this.#read())
+    if (this.#readEvery === Infinity) return
+    this.#timer = this.#options.clock.setTimer(this.#readEvery, () => this.#read())
   }
 
   async #takeAll(): Promise<void> {
@@ -130,6 +163,7 @@ export class Mailbox<R> {
     const effects = deliver(message)
     if (effects === undefined) return
     await committer.write(grant, [...effects.rows, taken])
+    this.#taken++
     effects.written?.()
   }
 }

@@ -21,6 +21,7 @@
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { Life, type Service, type ServiceState, type StopOptions } from '../kernel/service.ts'
 import { waitFor } from '../kernel/wait-for.ts'
 import type { Database, Grant, Renewal, ServerId } from './database.ts'
 import { shardCount } from './shard-of.ts'
@@ -54,7 +55,16 @@ export interface OwnershipListener {
   mayRelease(shard: number): boolean
 }
 
-export class Ownership {
+export interface OwnershipStats {
+  readonly state: ServiceState
+  /** Shards that this server owns, as far as it knows. */
+  readonly shards: number
+  /** Whether it may act as their owner now (O1). */
+  readonly sure: boolean
+  readonly servers: number
+}
+
+export class Ownership implements Service {
   readonly #server: ServerId
   readonly #database: OwnershipOptions['database']
   readonly #clock: Clock
@@ -72,8 +82,11 @@ export class Ownership {
   #nextRenewal = -Infinity
   #servers = 1
   #timer: Timer | undefined
-  #calling = false
-  #state: 'idle' | 'started' | 'stopped' = 'idle'
+  /** Aborts when it is stopped; a new one for each start. */
+  #run = new AbortController()
+  /** The step that is under way, or the last one. */
+  #step = Promise.resolve()
+  readonly #life: Life
 
   constructor(options: OwnershipOptions) {
     this.#server = options.server
@@ -85,12 +98,17 @@ export class Ownership {
     this.#renewEvery = checkDuration('renewEvery', options.renewEvery ?? 2_000)
     this.#scanEvery = checkDuration('scanEvery', options.scanEvery ?? 1_000)
     this.#shards = options.shards ?? shardCount
+    this.#life = new Life({
+      what: 'The ownership of shards',
+      clock: this.#clock,
+      deadline: 5_000,
+      start: () => this.#begin(),
+      stop: (enough) => this.#end(enough),
+    })
   }
 
-  start(): void {
-    if (this.#state !== 'idle') return
-    this.#state = 'started'
-    void this.#tick()
+  start(): Promise<void> {
+    return this.#life.start()
   }
 
   /**
@@ -99,19 +117,26 @@ export class Ownership {
    * *Cancellation*: it ends at the deadline; what was not handed over is acquired by another server when
    * the lease runs out.
    */
-  async stop({ deadline = 5_000 }: { readonly deadline?: number } = {}): Promise<void> {
-    if (this.#state === 'stopped') return
-    this.#state = 'stopped'
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  #begin(): void {
+    this.#run = new AbortController()
+    this.#nextRenewal = -Infinity
+    this.#step = this.#tick(this.#run.signal)
+  }
+
+  async #end(enough: AbortSignal): Promise<void> {
+    this.#run.abort()
     this.#timer?.cancel()
     const grants = [...this.grants()]
     this.#trustedUntil = -Infinity
     for (const grant of grants) this.#lose(grant.shard)
-    if (grants.length === 0) return
-    const released = this.#database.release(this.#server, grants)
+    const released = grants.length === 0 ? undefined : this.#database.release(this.#server, grants)
+    const ended = Promise.all([released, this.#step])
     // The lease runs out by itself: a release that fails only makes the hand-over slower.
-    await waitFor(released, 'The hand-over of shards', this.#clock, { deadline }).catch(
-      () => undefined,
-    )
+    await waitFor(ended, 'The hand-over of shards', this.#clock, { signal: enough }).catch(ignore)
   }
 
   /** Whether this server may act as the owner of a shard now (O1). */
@@ -134,38 +159,36 @@ export class Ownership {
     if (this.#held.get(shard) === epoch) this.#lose(shard)
   }
 
-  stats(): { readonly shards: number; readonly sure: boolean; readonly servers: number } {
+  stats(): OwnershipStats {
+    const { state } = this.#life
     const sure = this.#clock.now() < this.#trustedUntil
-    return { shards: this.#held.size, sure, servers: this.#servers }
+    return { state, shards: this.#held.size, sure, servers: this.#servers }
   }
 
-  /** One step: renews when that is due, then gives away or takes shards (O4). */
-  async #tick(): Promise<void> {
-    if (this.#calling) return
-    this.#calling = true
+  /** One step: renews when that is due, then gives away or takes shards (O4). Never rejects. */
+  async #tick(stopped: AbortSignal): Promise<void> {
     try {
-      if (this.#clock.now() >= this.#nextRenewal) await this.#renew()
-      await this.#balance()
+      if (this.#clock.now() >= this.#nextRenewal) await this.#renew(stopped)
+      await this.#balance(stopped)
     } catch {
       // The database is away or slow: trust runs out by the clock, and the next step tries again.
-    } finally {
-      this.#calling = false
     }
-    if (this.#state === 'started') {
-      this.#timer = this.#clock.setTimer(this.#scanEvery, () => void this.#tick())
-    }
+    if (stopped.aborted) return
+    this.#timer = this.#clock.setTimer(this.#scanEvery, () => {
+      this.#step = this.#tick(stopped)
+    })
   }
 
-  async #renew(): Promise<void> {
+  async #renew(stopped: AbortSignal): Promise<void> {
     const sentAt = this.#clock.now()
-    const renewal = await this.#call(this.#database.renew(this.#server, this.#ttl))
-    if (this.#state === 'stopped') return
+    const renewal = await this.#call(this.#database.renew(this.#server, this.#ttl), stopped)
+    if (stopped.aborted) return
     this.#nextRenewal = sentAt + this.#renewEvery
     this.#servers = Math.max(1, renewal.servers)
     this.#trustedUntil = sentAt + this.#ttl - this.#margin
     this.#adopt(renewal)
     this.#listener.renewed()
-    await this.#releaseAgain(renewal)
+    await this.#releaseAgain(renewal, stopped)
   }
 
   /** Makes this server's view that of the database. */
@@ -183,24 +206,24 @@ export class Ownership {
     }
   }
 
-  async #releaseAgain({ held }: Renewal): Promise<void> {
+  async #releaseAgain({ held }: Renewal, stopped: AbortSignal): Promise<void> {
     const late = held.filter(({ shard, epoch }) => this.#released.get(shard) === epoch)
-    if (late.length > 0) await this.#call(this.#database.release(this.#server, late))
+    if (late.length > 0) await this.#call(this.#database.release(this.#server, late), stopped)
   }
 
-  async #balance(): Promise<void> {
-    if (this.#state !== 'started' || this.#clock.now() >= this.#trustedUntil) return
+  async #balance(stopped: AbortSignal): Promise<void> {
+    if (stopped.aborted || this.#clock.now() >= this.#trustedUntil) return
     const share = Math.ceil(this.#shards / this.#servers)
     const surplus = this.#held.size - share
-    if (surplus > 0) return this.#giveAway(surplus)
+    if (surplus > 0) return this.#giveAway(surplus, stopped)
     if (surplus === 0) return
-    const grants = await this.#call(this.#database.acquire(this.#server, -surplus))
+    const grants = await this.#call(this.#database.acquire(this.#server, -surplus), stopped)
     // O1: trust may have run out while the answer was on its way; the next renewal reports these shards again.
-    if (this.#state !== 'started' || this.#clock.now() >= this.#trustedUntil) return
+    if (stopped.aborted || this.#clock.now() >= this.#trustedUntil) return
     for (const grant of grants) this.#gain(grant)
   }
 
-  async #giveAway(surplus: number): Promise<void> {
+  async #giveAway(surplus: number, stopped: AbortSignal): Promise<void> {
     const grants: Grant[] = []
     for (const [shard, epoch] of this.#held) {
       if (grants.length === surplus) break
@@ -211,7 +234,7 @@ export class Ownership {
       this.#released.set(shard, epoch)
       this.#lose(shard)
     }
-    await this.#call(this.#database.release(this.#server, grants))
+    await this.#call(this.#database.release(this.#server, grants), stopped)
   }
 
   #gain(grant: Grant): void {
@@ -230,7 +253,10 @@ export class Ownership {
     this.#listener.lost({ shard, epoch })
   }
 
-  #call<T>(call: Promise<T>): Promise<T> {
-    return waitFor(call, 'A call to the database', this.#clock, { deadline: this.#renewEvery })
+  #call<T>(call: Promise<T>, signal: AbortSignal): Promise<T> {
+    const deadline = this.#renewEvery
+    return waitFor(call, 'A call to the database', this.#clock, { deadline, signal })
   }
 }
+
+const ignore = (): void => undefined

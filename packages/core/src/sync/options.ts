@@ -1,5 +1,5 @@
-import { checkCount, checkOptions, type OptionNames } from '../kernel/check.ts'
-import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { checkCount, checkOptions, checkText, type OptionNames } from '../kernel/check.ts'
+import { kernelOf, type Kernel } from '../kernel/kernel.ts'
 import { mostWaiters } from '../kernel/waiters.ts'
 
 /** Accepted by the constructor of every primitive. */
@@ -36,8 +36,8 @@ export function basics<O extends SyncOptions>(
 ): Basics {
   checkOptions(options, known)
   return {
-    what: options.name === undefined ? kind : `${kind} "${options.name}"`,
-    kernel: options.kernel ?? systemKernel,
+    what: options.name === undefined ? kind : `${kind} "${checkText('name', options.name)}"`,
+    kernel: kernelOf(options),
     maxWaiters: checkCount('maxWaiters', options.maxWaiters ?? mostWaiters, 0, true),
   }
 }

@@ -23,10 +23,25 @@
  *
  * Known limit: what an abandoned child does later is not reported.
  */
-import { HeddleError, cancelled, describe, isError, type CancelSource } from '../errors.ts'
+import {
+  HeddleError,
+  cancelSources,
+  cancelled,
+  describe,
+  isError,
+  type CancelSource,
+} from '../errors.ts'
 import { AbortCallback } from '../kernel/abort.ts'
 import { callAsync } from '../kernel/call.ts'
-import { checkDuration, type OptionNames } from '../kernel/check.ts'
+import {
+  checkDuration,
+  checkFunction,
+  checkOptions,
+  checkSignal,
+  checkText,
+  checkWord,
+  type OptionNames,
+} from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { basics, type SyncOptions } from './options.ts'
@@ -89,6 +104,20 @@ const optionNames = {
   grace: 1,
 } satisfies OptionNames<ScopeOptions>
 
+const taskOptionNames = { name: 1 } satisfies OptionNames<TaskOptions>
+const shieldOptionNames = { name: 1, deadline: 1 } satisfies OptionNames<ShieldOptions>
+const cancelOptionNames = { source: 1, by: 1 } satisfies OptionNames<CancelOptions>
+
+function checkTask<O extends TaskOptions>(
+  task: ScopeTask<unknown>,
+  options: O,
+  known: OptionNames<O>,
+): void {
+  checkFunction('task', task)
+  checkOptions(options, known)
+  if (options.name !== undefined) checkText('name', options.name)
+}
+
 /** Made by {@link openScope}. */
 export class Scope implements AsyncDisposable {
   readonly #what: string
@@ -116,6 +145,7 @@ export class Scope implements AsyncDisposable {
     this.#clock = kernel.clock
     this.#grace = checkDuration('grace', options.grace ?? defaultGrace)
     const { signal } = options
+    if (signal !== undefined) checkSignal('signal', signal)
     const deadline = checkDuration('deadline', options.deadline ?? Infinity)
     if (signal?.aborted) {
       this.#onOuterAbort(signal.reason)
@@ -141,9 +171,10 @@ export class Scope implements AsyncDisposable {
    * rejects with the cancellation.
    * *Fairness*: none needed, children do not wait for each other.
    *
-   * @throws `HDL_CLOSED` (as a rejection) when the scope has ended.
+   * @throws `HDL_CLOSED` (as a rejection) when the scope has ended; `HDL_BAD_OPTION` at once.
    */
   start<T>(task: ScopeTask<T>, options: TaskOptions = {}): Promise<T> {
+    checkTask(task, options, taskOptionNames)
     const { signal } = this
     if (this.#ended) return Promise.reject(new HeddleError('HDL_CLOSED', { what: this.#what }))
     if (signal.aborted) {
@@ -175,6 +206,7 @@ export class Scope implements AsyncDisposable {
    * })
    */
   shield<T>(task: ScopeTask<T>, options: ShieldOptions): Promise<T> {
+    checkTask(task, options, shieldOptionNames)
     if (this.#ended) return Promise.reject(new HeddleError('HDL_CLOSED', { what: this.#what }))
     const { deadline } = options
     if (!Number.isFinite(deadline) || deadline < 0) {
@@ -226,6 +258,9 @@ export class Scope implements AsyncDisposable {
 
   /** Asks all children to stop. The scope then ends quietly unless one of them fails. */
   cancel(reason: unknown = 'cancel() was called', options: CancelOptions = {}): void {
+    checkOptions(options, cancelOptionNames)
+    if (options.source !== undefined) checkWord('source', options.source, cancelSources)
+    if (options.by !== undefined) checkText('by', options.by)
     this.#abort(
       isError(reason, 'HDL_CANCELLED')
         ? reason

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { final, retryAfter } from '../attempts/retry.ts'
 import { job, type Job, type JobContext, type JobOptions } from '../graph/job.ts'
 import type { AttemptsDriver, OpenAttemptsDriver, StartedJob } from './attempts-driver.ts'
-import { threadJob } from './attempts-thread-job.ts'
+import {
+  finalThreadJob,
+  loggingThreadJob,
+  notText,
+  notTextRows,
+  threadJob,
+} from './attempts-thread-job.ts'
 
 export interface AttemptsCase {
   readonly title: string
@@ -61,10 +67,14 @@ async function advanceUntil(driver: AttemptsDriver, condition: () => boolean): P
 }
 
 /** Waits for rows that are on their way to the journal. */
-async function rowsOf(started: StartedJob, last: string): Promise<readonly string[]> {
+async function rowsOf(
+  started: StartedJob,
+  last: string | readonly string[],
+): Promise<readonly string[]> {
+  const ends = typeof last === 'string' ? [last] : last
   for (;;) {
     const rows = await started.rows()
-    if (rows.at(-1)?.startsWith(last)) return rows
+    if (ends.some((end) => rows.at(-1)?.startsWith(end))) return rows
   }
 }
 
@@ -388,6 +398,21 @@ export const attemptsCases: readonly AttemptsCase[] = [
     },
   },
   {
+    title: 'anything can be logged, on the loop and in a thread',
+    async run(open) {
+      const gate = new Gate({ name: 'talks' })
+      await using driver = await open({ jobs: [gate.job, loggingThreadJob], permits: 1 })
+      const [first, second] = await driver.start()
+      await until(driver, () => gate.attempts === 1)
+      for (const value of notText) gate.contexts[0]!.log(value)
+      gate.resolve(1)
+      await first!.ended()
+      const expected = ['ready 0', 'running 0', ...notTextRows, 'succeeded 0']
+      assert.deepEqual(await rowsOf(first!, 'succeeded'), expected)
+      assert.deepEqual(await rowsOf(second!, 'succeeded'), expected)
+    },
+  },
+  {
     title: 'a job in a thread is tried, logged and reported as one on the loop',
     async run(open) {
       await using driver = await open({ jobs: [threadJob], permits: 1 })
@@ -406,6 +431,19 @@ export const attemptsCases: readonly AttemptsCase[] = [
         'log 1 attempt 1',
         'succeeded 1',
       ])
+    },
+  },
+  {
+    title: 'a final error of a job in a thread is not tried again',
+    async run(open) {
+      await using driver = await open({ jobs: [finalThreadJob], permits: 1 })
+      const [started] = await driver.start()
+      // Also when it is tried again, against the rule, a row comes that ends the wait.
+      const rows = await rowsOf(started!, ['failed', 'retrying'])
+      assert.deepEqual(rows, ['ready 0', 'running 0', 'log 0 attempt 0', 'failed 0 (never)'])
+      const { state, message } = await started!.ended()
+      assert.equal(state, 'failed')
+      assert.match(message!, /never/)
     },
   },
 ]

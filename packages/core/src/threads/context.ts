@@ -1,4 +1,5 @@
 import type { JobContext } from '../graph/job.ts'
+import { toText } from '../kernel/to-text.ts'
 import { isCancelled, type Ticket } from './slots.ts'
 
 /** What a context needs of the thread it is in. */
@@ -45,12 +46,13 @@ export class ThreadContext implements JobContext {
   }
 
   /** A getter, so that `{ log }` can be taken out of the context. */
-  get log(): (text: string) => void {
-    return (text) => this.#host.log(this.ticket, text)
+  get log(): (text: unknown) => void {
+    return (text) => this.#host.log(this.ticket, toText(text))
   }
 
   get progress(): (fraction: number, text?: string) => void {
-    return (fraction, text) => this.#host.progress(this.ticket, fraction, text)
+    return (fraction, text) =>
+      this.#host.progress(this.ticket, fraction, text === undefined ? undefined : toText(text))
   }
 
   abort(reason: unknown): void {

@@ -1,3 +1,4 @@
+import { final, isFinal } from '../attempts/retry.ts'
 import { HeddleError, describe, errorTable, readField, type ErrorCode } from '../errors.ts'
 
 /**
@@ -20,6 +21,8 @@ export interface ErrorWire {
   readonly fields?: Readonly<Record<string, unknown>>
   readonly cause?: ErrorWire
   readonly errors?: readonly ErrorWire[]
+  /** The job must not be tried again: it threw final(). */
+  readonly final?: true
   /** Set for our own errors. */
   readonly heddle?: { readonly code: ErrorCode; readonly details: unknown }
 }
@@ -57,17 +60,14 @@ function baseOf(error: Error): string {
   return 'Error'
 }
 
-const text = (value: unknown): string => {
-  try {
-    return String(value)
-  } catch {
-    return 'a value that cannot be shown'
-  }
+export function encodeError(thrown: unknown, depth = 0): ErrorWire {
+  const wire = takeApart(thrown, depth)
+  return isFinal(thrown) ? { ...wire, final: true } : wire
 }
 
-export function encodeError(thrown: unknown, depth = 0): ErrorWire {
+function takeApart(thrown: unknown, depth: number): ErrorWire {
   if (!(thrown instanceof Error)) {
-    return cloneable(thrown) ? { value: thrown } : { value: text(thrown) }
+    return cloneable(thrown) ? { value: thrown } : { value: describe(thrown) }
   }
   const isOurs = thrown instanceof HeddleError
   const fields: Record<string, unknown> = {}
@@ -83,8 +83,8 @@ export function encodeError(thrown: unknown, depth = 0): ErrorWire {
   const errors = readField(thrown, 'errors')
   const stack = readField(thrown, 'stack')
   return {
-    message: text(readField(thrown, 'message')),
-    name: text(readField(thrown, 'name')),
+    message: describe(readField(thrown, 'message')),
+    name: describe(readField(thrown, 'name')),
     stack: typeof stack === 'string' ? stack : undefined,
     base: baseOf(thrown),
     fields,
@@ -114,6 +114,11 @@ function rebuildOurs(
 }
 
 export function decodeError(wire: ErrorWire): unknown {
+  const thrown = putTogether(wire)
+  return wire.final === true ? final(thrown) : thrown
+}
+
+function putTogether(wire: ErrorWire): unknown {
   if (wire.message === undefined) return wire.value
   const options = wire.cause === undefined ? {} : { cause: decodeError(wire.cause) }
   const errors = wire.errors?.map((each) => decodeError(each))

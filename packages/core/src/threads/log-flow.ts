@@ -82,9 +82,8 @@ export class LogWriter {
     this.#longestWait = wait
   }
 
-  /** What is not text is shown as text: a job may be plain JavaScript. */
-  write(ticket: Ticket, line: unknown): void {
-    this.#enter(ticket, undefined, String(line))
+  write(ticket: Ticket, line: string): void {
+    this.#enter(ticket, undefined, line)
   }
 
   report(ticket: Ticket, fraction: number, text: string | undefined): void {

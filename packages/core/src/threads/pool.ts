@@ -8,7 +8,7 @@
  *   run() ─▶ queued ─▶ sent ─▶ claimed by its thread ─▶ settled           │
  *             │          │──────────────────────────────────────────────▶─┘
  *             │          │         │
- *             └──────────┴─────────┴─▶ settled by cancel, deadline, crash or close
+ *             └──────────┴─────────┴─▶ settled by cancel, deadline, crash or stop()
  * ```
  *
  * Several tasks are sent to a thread while another one runs there, as long as they are known to be
@@ -52,6 +52,12 @@ import { Deadlines } from '../kernel/deadlines.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { Permits } from '../kernel/permits.ts'
+import {
+  Life,
+  type RunningService,
+  type ServiceState,
+  type StopOptions,
+} from '../kernel/service.ts'
 import { afterReactions } from '../kernel/turn.ts'
 import { TurnBudget } from '../kernel/turn-budget.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
@@ -77,6 +83,11 @@ export interface ThreadTask {
 export interface ThreadRunOptions {
   /** Stops the job: at once while it waits, else by `ctx.signal` and `ctx.cancelled`, then by ending its thread. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Milliseconds after which the caller stops waiting for a job whose signal has aborted. The job has half of
+   * them to stop by itself, its thread the other half to end. The pool's own limits when absent.
+   */
+  readonly grace?: number | undefined
   /** `ctx.name` in the job and its name in errors. The job's name when absent. */
   readonly name?: string | undefined
   /** `ctx.attempt`; 0 when absent. */
@@ -136,6 +147,7 @@ export interface ThreadJobStats {
 }
 
 export interface ThreadPoolStats {
+  readonly state: ServiceState
   readonly threads: readonly ThreadStats[]
   /** Tasks no thread has been sent yet. */
   readonly queued: number
@@ -145,7 +157,7 @@ export interface ThreadPoolStats {
   readonly meanRunTime: number
   readonly completed: number
   readonly failed: number
-  /** Stopped by signal, deadline or close(). */
+  /** Stopped by signal, deadline or stop(). */
   readonly cancelled: number
   /** Threads that ended by themselves. */
   readonly crashed: number
@@ -201,7 +213,7 @@ const optionNames = {
  * await using pool = new ThreadPool({ threads: 2 })
  * await pool.run({ module, job: 'square', input: 3 }) // => 9
  */
-export class ThreadPool implements AsyncDisposable {
+export class ThreadPool implements RunningService, AsyncDisposable {
   /** What its jobs take; undefined when they take those of the capacity it was made with. */
   readonly permits: SharedResource | undefined
   readonly #limit: number
@@ -227,7 +239,9 @@ export class ThreadPool implements AsyncDisposable {
   #threadsStarted = 0
   #isFlushPlanned = false
   #nextFlushed = 0
-  #closing: PromiseWithResolvers<void> | undefined
+  readonly #life: Life
+  /** Called when the last thread has ended. */
+  #onEmpty: (() => void) | undefined
   #runs = 0
   #meanRun = 0
   #completed = 0
@@ -260,6 +274,12 @@ export class ThreadPool implements AsyncDisposable {
     this.#quarantine = new Quarantine(checkCount('crashLimit', options.crashLimit ?? 3))
     this.#resourceLimits = options.resourceLimits
     this.#clock = clock
+    this.#life = new Life({
+      what: 'The thread pool',
+      clock,
+      deadline: this.#grace,
+      stop: (enough) => this.#endAll(enough),
+    })
     this.#deadlines = new Deadlines(clock, (task) => this.#onDue(task))
     this.#turn = new TurnBudget(clock, (wasSpent) => wasSpent && this.#flush(), turnBudget)
     this.#roomWaiters = new WaiterList(clock)
@@ -308,6 +328,7 @@ export class ThreadPool implements AsyncDisposable {
       deadline,
       key = task.job,
       name,
+      grace,
       attempt = 0,
       transfer,
       onLog,
@@ -315,7 +336,8 @@ export class ThreadPool implements AsyncDisposable {
       onStart,
     } = options
     const what = `Job "${name ?? task.job}"`
-    if (this.#closing !== undefined) return Promise.reject(closed())
+    if (grace !== undefined) checkDuration('grace', grace)
+    if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
     if (signal?.aborted) return Promise.reject(reasonError(what, signal.reason))
     if (deadline !== undefined && !(checkDuration('deadline', deadline) > 0)) {
       return Promise.reject(new HeddleError('HDL_TIMEOUT', { what, limit: deadline }))
@@ -346,6 +368,7 @@ export class ThreadPool implements AsyncDisposable {
       admitted.onProgress = onProgress
       admitted.onStart = onStart
       if (transfer !== undefined && transfer.length > 0) admitted.transfer = transfer
+      admitted.grace = grace
       if (deadline !== undefined && deadline !== Infinity) {
         admitted.deadline = deadline
         this.#deadlines.set(admitted, this.#clock.now() + deadline)
@@ -369,7 +392,7 @@ export class ThreadPool implements AsyncDisposable {
 
   /** Whether run() would be accepted now: the signal to slow down when it is false. */
   get hasRoom(): boolean {
-    return this.#closing === undefined && this.#unsettled < this.#limit + this.#maxQueue
+    return this.#life.isRunning && this.#unsettled < this.#limit + this.#maxQueue
   }
 
   /**
@@ -383,7 +406,7 @@ export class ThreadPool implements AsyncDisposable {
    * calls run() without waiting may be faster.
    */
   waitRoom(options: WaitOptions = {}): Promise<void> {
-    if (this.#closing !== undefined) return Promise.reject(closed())
+    if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
     const isNext = this.hasRoom && this.#roomWaiters.size === 0
     return this.#roomWaiters.waitUnless(isNext, undefined, 'Room in the thread pool', options)
   }
@@ -396,7 +419,7 @@ export class ThreadPool implements AsyncDisposable {
    * *Fairness*: everybody who waits is woken at the same time.
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {
-    if (this.#closing !== undefined) return Promise.reject(closed())
+    if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
     const what = 'The thread pool to become idle'
     return this.#idleWaiters.waitUnless(this.#unsettled === 0, undefined, what, options)
   }
@@ -408,6 +431,7 @@ export class ThreadPool implements AsyncDisposable {
 
   stats(): ThreadPoolStats {
     return {
+      state: this.#life.state,
       threads: [...this.#threads, ...this.#ending].map((thread) => ({
         id: thread.id,
         state: thread.status,
@@ -446,28 +470,36 @@ export class ThreadPool implements AsyncDisposable {
    *
    * *Fairness*: everybody who waits for anything here is told.
    */
-  close(options: { readonly deadline?: number | undefined } = {}): Promise<void> {
-    if (this.#closing !== undefined) return this.#closing.promise
-    const deadline = checkDuration('deadline', options.deadline ?? this.#grace)
-    this.#closing = Promise.withResolvers<void>()
-    for (const thread of this.#threads) this.#takeBackAll(thread)
-    for (let task = this.#queue.first; task !== undefined; task = this.#queue.first) {
-      this.#stop(task, closed())
-    }
-    for (const task of this.#decoding) this.#stop(task, closed())
-    for (const thread of this.#threads.slice()) {
-      const { first } = thread.tasks
-      if (first !== undefined) this.#stopWithin(first, deadline)
-      if (thread.isIdle) this.#endThread(thread)
-    }
-    this.#roomWaiters.failAll(closed())
-    this.#idleWaiters.failAll(closed())
-    this.#finishClosing()
-    return this.#closing.promise
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    return this.stop()
+  }
+
+  async #endAll(enough: AbortSignal): Promise<void> {
+    const closed = this.#life.closed()
+    for (const thread of this.#threads) this.#takeBackAll(thread)
+    for (let task = this.#queue.first; task !== undefined; task = this.#queue.first) {
+      this.#stop(task, closed)
+    }
+    for (const task of this.#decoding) this.#stop(task, closed)
+    for (const thread of this.#threads.slice()) {
+      const { first } = thread.tasks
+      if (first !== undefined) this.#stopWithoutGrace(first, closed)
+      if (thread.isIdle) this.#endThread(thread)
+    }
+    this.#roomWaiters.failAll(closed)
+    this.#idleWaiters.failAll(closed)
+    const kill = (): void => this.#killAll()
+    if (enough.aborted) kill()
+    else enough.addEventListener('abort', kill, { once: true })
+    if (this.#threads.length + this.#ending.size > 0) {
+      await new Promise<void>((resolve) => (this.#onEmpty = resolve))
+    }
+    enough.removeEventListener('abort', kill)
+    this.#deadlines.close()
   }
 
   // ── Giving tasks to threads ────────────────────────────────────────────────────────────────
@@ -655,7 +687,7 @@ export class ThreadPool implements AsyncDisposable {
 
   #onMail(thread: Thread): void {
     if (thread.isRetiring && thread.state !== 'ending') this.#takeBackAll(thread)
-    if (this.#closing !== undefined && thread.isIdle) this.#endThread(thread)
+    if (this.#life.state === 'stopping' && thread.isIdle) this.#endThread(thread)
     this.#planFlush()
   }
 
@@ -674,7 +706,7 @@ export class ThreadPool implements AsyncDisposable {
     }
     for (const task of waiting.toReversed()) this.#onSurvivor(thread, task)
     if (poison !== undefined) this.#failQuarantined(poison)
-    this.#finishClosing()
+    this.#noteEmpty()
     this.#dispatch()
     this.#planFlush()
   }
@@ -743,17 +775,24 @@ export class ThreadPool implements AsyncDisposable {
     if (this.#decoding.delete(task)) return this.#settleStopped(task)
     if (thread?.revoke(task) ?? this.#queue.remove(task)) return this.#settleStopped(task)
     thread!.cancel(task, error)
-    this.#deadlines.set(task, this.#clock.now() + this.#grace)
+    this.#deadlines.set(task, this.#clock.now() + this.#stopLimitOf(task))
     this.#takeBackAll(thread!)
     this.#planFlush()
   }
 
-  /** For close(): the job has this long instead of the grace, or what is left of its grace. */
-  #stopWithin(task: Task, milliseconds: number): void {
-    const latest = task.isStopping ? task.dueAt : Infinity
-    this.#stop(task, closed())
-    if (task.isSettled || task.isKilling) return
-    this.#deadlines.set(task, Math.min(latest, this.#clock.now() + milliseconds))
+  /** For stop(): the job has until its deadline, or what is left of its own grace when it was being stopped before. */
+  #stopWithoutGrace(task: Task, error: HeddleError): void {
+    if (task.isStopping) return
+    this.#stop(task, error)
+    if (!task.isSettled) this.#deadlines.delete(task)
+  }
+
+  /** The deadline of stop() has passed. */
+  #killAll(): void {
+    for (const thread of this.#threads.slice()) {
+      const { first } = thread.tasks
+      if (first?.isStopping === true && !first.isKilling) this.#kill(first)
+    }
   }
 
   /** The grace is over. */
@@ -767,7 +806,7 @@ export class ThreadPool implements AsyncDisposable {
     task.isKilling = true
     this.#killed++
     this.#endThread(thread)
-    this.#deadlines.set(task, this.#clock.now() + endLimit)
+    this.#deadlines.set(task, this.#clock.now() + endLimitOf(task))
     this.#dispatch()
     this.#planFlush()
   }
@@ -780,9 +819,14 @@ export class ThreadPool implements AsyncDisposable {
     this.#ending.delete(thread)
     this.#cancelled++
     this.#settle(task)
-    const grace = this.#grace + endLimit
+    const grace = this.#stopLimitOf(task) + endLimitOf(task)
     task.reject(new HeddleError('HDL_UNRESPONSIVE', { what, grace }, { cause }))
-    this.#finishClosing()
+    this.#noteEmpty()
+  }
+
+  /** Milliseconds a job has to stop before its thread is ended. */
+  #stopLimitOf({ grace }: Task): number {
+    return grace === undefined ? this.#grace : grace / 2
   }
 
   #endThread(thread: Thread): void {
@@ -793,10 +837,8 @@ export class ThreadPool implements AsyncDisposable {
     thread.end()
   }
 
-  #finishClosing(): void {
-    if (this.#closing === undefined || this.#threads.length + this.#ending.size > 0) return
-    this.#deadlines.close()
-    this.#closing.resolve()
+  #noteEmpty(): void {
+    if (this.#threads.length + this.#ending.size === 0) this.#onEmpty?.()
   }
 
   // ── Settling ───────────────────────────────────────────────────────────────────────────────
@@ -844,13 +886,14 @@ export class ThreadPool implements AsyncDisposable {
   }
 }
 
+/** Milliseconds the thread of a job has to end that did not stop. */
+function endLimitOf({ grace }: Task): number {
+  return grace === undefined ? endLimit : grace / 2
+}
+
 /** Tasks of a job that are sent to one thread at a time. */
 function windowOf(record: JobRecord): number {
   return Math.max(1, Math.min(slotCount, Math.floor(loadBudget / loadOf(record))))
-}
-
-function closed(): HeddleError {
-  return new HeddleError('HDL_CLOSED', { what: 'The thread pool' })
 }
 
 function notCloneable(what: string, cause: string, error?: unknown): HeddleError {

@@ -37,6 +37,8 @@ export class Task implements ListItem<Task>, Due {
   streams: CarriedStreams | undefined
   /** What of the input would hold up the loop if it were cloned in one go. */
   readonly bulk: Bulk | undefined
+  /** Milliseconds from its abort to the end of its thread, where the caller has set a limit. */
+  grace: number | undefined
   /** Milliseconds from the call, for the error. */
   deadline: number | undefined
 

@@ -60,7 +60,7 @@ export class GapLog {
   readonly #interval: number
   readonly #threshold: number
   readonly #keep: number
-  readonly #delays = new Histogram()
+  #delays = new Histogram()
   readonly #recent: LoopGap[] = []
   #longest = 0
   #gaps = 0
@@ -107,7 +107,17 @@ export class GapLog {
     this.#longestStarved = Math.max(this.#longestStarved, milliseconds)
   }
 
-  /** Gaps that the machine caused and nobody is blamed for. */
+  /** Starts all figures anew. */
+  forget(): void {
+    this.#delays = new Histogram()
+    this.#recent.length = 0
+    this.#longest = 0
+    this.#gaps = 0
+    this.#starvedGaps = 0
+    this.#longestStarved = 0
+  }
+
+  /** Gaps that the machine caused and no code is blamed for. */
   get starved(): StarvedGaps {
     return { gaps: this.#starvedGaps, longest: this.#longestStarved }
   }
@@ -158,5 +168,5 @@ export function describeGap(gap: LoopGap): string {
   const where = gap.stack[0]
   if (gap.label === undefined && where === undefined) return 'no stack could be taken'
   const who = [gap.label, where].filter((part) => part !== undefined).join(' at ')
-  return gap.certain ? who : `${who} (seen right after native code ended)`
+  return gap.certain ? who : `${who} (seen late: it may be what ran next)`
 }

@@ -1,9 +1,7 @@
 /**
  * Event-loop blame.
  *
- *   stopped ──start()──▶ starting ──thread is up, or cannot be──▶ watching
- *      ▲                    │                                        │
- *      └───────stop()───────┴────────────────stop()──────────────────┘
+ * Its life is that of kernel/service.ts: it is starting until the thread is up, or cannot be.
  *
  * A beat on the loop changes a word in shared memory. A thread sleeps on that word; when the next
  * beat is overdue it interrupts the stuck code once and lets it note its own label and stack. The
@@ -30,7 +28,9 @@ import { startBeat, type Beat, type Pulse } from '../kernel/beat.ts'
 import type { HistogramSnapshot } from '../kernel/histogram.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { openProcessor, type Processor } from '../kernel/processor.ts'
-import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
+import { Life, type Service, type ServiceState, type StopOptions } from '../kernel/service.ts'
+import { waitFor } from '../kernel/wait-for.ts'
+import type { WaitOptions } from '../kernel/waiters.ts'
 import { countWatch, currentBlame } from './blame.ts'
 import { currentStack } from './frames.ts'
 import { GapLog, type Evidence, type LoopGap, type StarvedGaps } from './gap-log.ts'
@@ -56,10 +56,8 @@ export interface LoopWatchOptions {
   readonly kernel?: Kernel
 }
 
-export type LoopWatchState = 'stopped' | 'starting' | 'watching'
-
 export interface LoopWatchStats {
-  readonly state: LoopWatchState
+  readonly state: ServiceState
   readonly threshold: number
   readonly interval: number
   /** Why gaps come without a stack; undefined when they come with one. */
@@ -99,7 +97,7 @@ const optionNames = {
  * watch.onGap((gap) => console.warn(`${gap.ms.toFixed()} ms: ${gap.label} ${gap.stack[0]}`))
  * await watch.start()
  */
-export class LoopWatch implements AsyncDisposable {
+export class LoopWatch implements Service, AsyncDisposable {
   readonly #threshold: number
   readonly #interval: number
   /** Half-way to a reportable gap: looking only at the end would find short ones already over. */
@@ -110,12 +108,10 @@ export class LoopWatch implements AsyncDisposable {
   readonly #kernel: Kernel
   readonly #log: GapLog
   readonly #listeners = new Set<(gap: LoopGap) => void>()
-  readonly #starters: WaiterList<void>
-  #state: LoopWatchState = 'stopped'
+  readonly #life: Life
   #beat: Beat | undefined
   #watchdog: Watchdog | undefined
   #natives: Disposable | undefined
-  #ending: Promise<void> = Promise.resolve()
   #evidence: Evidence | undefined
   #blindness: string | undefined = 'the watch has not been started'
   #listenerErrors = 0
@@ -138,7 +134,14 @@ export class LoopWatch implements AsyncDisposable {
       interval: this.#interval,
       keep: checkCount('keep', options.keep ?? 50),
     })
-    this.#starters = new WaiterList(this.#kernel.clock)
+    this.#life = new Life({
+      what: 'The loop watch',
+      clock: this.#kernel.clock,
+      // Ending a thread takes milliseconds, and there is no work to wait for.
+      deadline: Infinity,
+      start: (signal) => this.#begin(signal),
+      stop: () => this.#end(),
+    })
   }
 
   /**
@@ -149,31 +152,28 @@ export class LoopWatch implements AsyncDisposable {
    * *Fairness*: all callers resolve together, in the order of their calls.
    */
   start(options: WaitOptions = {}): Promise<void> {
-    if (this.#state === 'watching') return Promise.resolve()
-    const started = this.#starters.wait('Starting the loop watch', options)
-    if (this.#state === 'stopped') this.#begin()
-    return started
+    return waitFor(this.#life.start(), 'Starting the loop watch', this.#kernel.clock, options)
   }
 
-  #begin(): void {
-    this.#state = 'starting'
+  async #begin(signal: AbortSignal): Promise<void> {
     this.#blindness = 'the watch is starting'
     this.#evidence = undefined
     countWatch(1)
+    const { promise: isUp, resolve } = Promise.withResolvers<void>()
     const watchdog = new Watchdog(
       this.#patience,
       (beat) => this.#look(beat),
       (blindness) => {
-        if (this.#watchdog !== watchdog) return
-        this.#blindness = blindness
-        this.#state = 'watching'
-        this.#starters.wakeAll()
+        if (this.#watchdog === watchdog) this.#blindness = blindness
+        resolve()
       },
     )
     this.#watchdog = watchdog
     if (this.#nativeCalls) this.#natives = watchNativeCalls((name) => this.#onNativeReturn(name))
     const onBeat = (pulse: Pulse): void => this.#onBeat(pulse)
     this.#beat = startBeat(this.#interval, onBeat, this.#openProcessor())
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    await isUp
   }
 
   /** I8: a native call has returned, and its caller is still on the stack. */
@@ -217,22 +217,27 @@ export class LoopWatch implements AsyncDisposable {
    * *Cancellation*: cannot be cancelled; ending a thread takes milliseconds.
    * *Fairness*: all callers resolve together.
    */
-  stop(): Promise<void> {
-    if (this.#state !== 'stopped') {
-      this.#beat?.flush()
-      this.#beat?.stop()
-      this.#beat = undefined
-      this.#natives?.[Symbol.dispose]()
-      this.#natives = undefined
-      this.#state = 'stopped'
-      this.#blindness = 'the watch was stopped'
-      countWatch(-1)
-      const watchdog = this.#watchdog
-      this.#watchdog = undefined
-      this.#ending = Promise.all([this.#ending, watchdog?.end()]).then(() => undefined)
-      this.#starters.wakeAll()
-    }
-    return this.#ending
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  async #end(): Promise<void> {
+    this.#beat?.flush()
+    this.#beat?.stop()
+    this.#beat = undefined
+    this.#natives?.[Symbol.dispose]()
+    this.#natives = undefined
+    this.#blindness = 'the watch was stopped'
+    countWatch(-1)
+    const watchdog = this.#watchdog
+    this.#watchdog = undefined
+    await watchdog?.end()
+  }
+
+  /** Forgets all gaps up to now: for a watch that was started before there was something to watch. */
+  forget(): void {
+    this.#beat?.flush()
+    this.#log.forget()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -252,7 +257,7 @@ export class LoopWatch implements AsyncDisposable {
 
   stats(): LoopWatchStats {
     return {
-      state: this.#state,
+      state: this.#life.state,
       threshold: this.#threshold,
       interval: this.#interval,
       blindness: this.#blindness,

@@ -11,7 +11,6 @@ class Work implements TenantEntry<Work> {
   list: object | undefined
   previous: Work | undefined
   next: Work | undefined
-  held: readonly number[] | undefined
   readyOrder = 0
   readonly depth = 0
   lane: Lane<Work>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { shield } from '../../src/attempts/attempt.ts'
 import { Entry, Kit } from './kit.ts'
 
 test('log and progress can be taken out of the context, like functions', async () => {
@@ -30,5 +31,5 @@ test('the signal is made on first use; the first reason stays', () => {
   attempt.abort('first')
   attempt.abort('second')
   assert.deepEqual([attempt.cancelled, attempt.reason, seen], [true, 'first', ['first']])
-  assert.equal(attempt.shield(), false)
+  assert.equal(shield(attempt), false)
 })

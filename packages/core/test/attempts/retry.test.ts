@@ -33,3 +33,29 @@ test('final errors and retryAfter', () => {
   assert.equal(requestedDelay(new Error('x')), undefined)
   assert.equal(requestedDelay({ retryAfter: 'soon' }), undefined)
 })
+
+test('final() takes anything: what is not an object becomes an error with that message', () => {
+  const text = final('no such version')
+  assert.ok(text instanceof Error)
+  assert.equal(text.message, 'no such version')
+  for (const thrown of ['text', 5, undefined, null, Symbol('s'), { code: 5 }, Object.freeze([])]) {
+    assert.equal(isRetryable(final(thrown)), false)
+  }
+  const thrown = { code: 5 }
+  assert.equal(final(thrown), thrown)
+})
+
+test('final() of another copy of the package counts as well', async () => {
+  const copy = '../../src/attempts/retry.ts?copy'
+  const other = (await import(copy)) as { final: typeof final }
+  assert.notEqual(other.final, final)
+  assert.equal(isRetryable(other.final(new Error('x'))), false)
+})
+
+test('retryAfter() says why, where a cause is given', () => {
+  assert.equal(retryAfter(250).message, 'The job asked to be tried again in 250 ms.')
+  assert.equal(
+    retryAfter(250, new Error('429 from api.')).message,
+    '429 from api: the job asked to be tried again in 250 ms.',
+  )
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { shield } from '../../src/attempts/attempt.ts'
 import { Entry, Kit } from './kit.ts'
 
 /** All orders of a list. */
@@ -16,7 +17,7 @@ const happenings = {
   abort: (entry: Entry, kit: Kit) => void kit.runner.abort(entry.attempts[0]!, new Error('stop')),
   suspend: (entry: Entry) => void entry.attempts[0]!.suspend(),
   resume: (entry: Entry) => void entry.attempts[0]!.resume().catch(() => undefined),
-  shield: (entry: Entry) => void entry.attempts[0]!.shield(),
+  shield: (entry: Entry) => void shield(entry.attempts[0]!),
   close: (_: Entry, kit: Kit) => {
     kit.isOpen = false
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import type { Attempt } from '../../src/attempts/attempt.ts'
+import { shield, type Attempt } from '../../src/attempts/attempt.ts'
 import { final, retryAfter } from '../../src/attempts/retry.ts'
 import { isError } from '../../src/errors.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
@@ -187,7 +187,7 @@ async function play(steps: readonly (typeof step extends fc.Arbitrary<infer S> ?
         if (current !== undefined) kit.runner.abort(current, new Error('stop'))
         break
       case 'shield':
-        if (current?.suspension === undefined) current?.shield()
+        if (current !== undefined && current.suspension === undefined) shield(current)
         break
       case 'withdraw':
         if (entry === undefined || current !== undefined || entry.end !== undefined) break

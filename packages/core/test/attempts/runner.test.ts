@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { shield } from '../../src/attempts/attempt.ts'
 import { final, retryAfter } from '../../src/attempts/retry.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
 import { Entry, Kit } from './kit.ts'
@@ -132,7 +133,7 @@ test('A7: a shielded attempt is ended by its own promise alone', async () => {
   const entry = kit.submit(new Entry('entry', { timeout: 10 }))
   await kit.clock.advance(1)
   const attempt = entry.current!
-  assert.equal(attempt.shield(), true)
+  assert.equal(shield(attempt), true)
   assert.equal(kit.runner.abort(attempt, new Error('stop')), false)
   await kit.clock.advance(1_000)
   await kit.resolve(entry)

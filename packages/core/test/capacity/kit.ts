@@ -1,7 +1,8 @@
 import type { ListItem } from '../../src/kernel/linked-list.ts'
 import { Capacity, type CapacityOptions } from '../../src/capacity/capacity.ts'
 import type { Entry, Lane } from '../../src/capacity/lane.ts'
-import { Lanes, type PlacePermits } from '../../src/capacity/lanes.ts'
+import type { PlacePermits } from '../../src/capacity/lane-table.ts'
+import { Lanes } from '../../src/capacity/lanes.ts'
 import type { Concurrency, Resources } from '../../src/capacity/resources.ts'
 import type { Needs } from '../../src/graph/job.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
@@ -13,7 +14,6 @@ export class Item implements Entry<Item>, ListItem<Item> {
   previous: Item | undefined
   next: Item | undefined
   readyOrder = 0
-  held: readonly number[] | undefined
   lane: Lane<Item>
   readonly name: string
   readonly depth: number

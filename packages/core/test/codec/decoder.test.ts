@@ -25,6 +25,10 @@ test('what ends too early, goes on too long or makes no sense is refused', () =>
     [Tag.binary, 10, 3, 0, 0, 0, 0, 0, 1, 2, 3],
     [Tag.shape, 1, Tag.null],
     [Tag.hole],
+    [Tag.holes, 2],
+    [Tag.array, 2, Tag.holes, 3],
+    [Tag.map, 1, Tag.holes, 2],
+    [Tag.array, 2, Tag.holes, 255, 255, 255, 255, 15],
     [Tag.dictionary, 1, 0x81],
   ]
   for (const each of bytes) assert.throws(() => decode(new Uint8Array(each)), damaged, String(each))

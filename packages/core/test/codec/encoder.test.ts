@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { Decoder } from '../../src/codec/decoder.ts'
 import { Encoder } from '../../src/codec/encoder.ts'
+import { smallInt, Tag } from '../../src/codec/tags.ts'
 import { decode, encode } from './support.ts'
 
 test('plain data comes back as it was', () => {
@@ -73,6 +74,67 @@ test('property: plain data comes back as it was, however it is cut into steps', 
   )
 })
 
+/** Compared by its items: assert would look at every hole. */
+function sameSparse(actual: unknown, expected: readonly unknown[]): void {
+  assert.ok(Array.isArray(actual))
+  assert.equal(actual.length, expected.length)
+  assert.deepEqual(Object.entries(actual), Object.entries(expected))
+}
+
+test('property: an array with holes comes back as it was, and takes bytes for its items only', () => {
+  const gap = fc.oneof(fc.nat(3), fc.nat(5_000), fc.nat(300_000), fc.nat(900_000_000))
+  const item = fc.record({ gap, value: fc.constantFrom(undefined, null, 0, 'text', [1], {}) })
+  const budget = fc.constantFrom(1, 1_000, 100_000, Infinity)
+  fc.assert(
+    fc.property(fc.array(item, { maxLength: 4 }), gap, budget, (items, trailing, step) => {
+      const value: unknown[] = []
+      let length = 0
+      for (const each of items) {
+        length += each.gap
+        value[length++] = each.value
+      }
+      // By an item that is deleted: to set the length would take memory for all of the places.
+      if (trailing > 0) {
+        value[length + trailing - 1] = 0
+        Reflect.deleteProperty(value, length + trailing - 1)
+      }
+      const bytes = encode(value, step)
+      assert.ok(bytes.length <= 6 + (items.length + 1) * 16, `${bytes.length} bytes`)
+      sameSparse(decode(bytes, step), value)
+      assert.deepEqual(bytes, encode(value), 'the bytes do not depend on the steps')
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('a large hole costs a few steps, and items behind it are found', () => {
+  const value: unknown[] = ['first']
+  value[4_000_000_000] = { last: true }
+  Object.assign(value, { other: 'not an item', '01': 'not an item either' })
+  const encoder = new Encoder('key', [value, 7], Infinity)
+  let steps = 1
+  while (!encoder.step(256 * 1024)) steps++
+  assert.ok(steps < 100, `${steps} steps`)
+  const [back, next] = decode(encode([value, 7])) as [unknown[], number]
+  assert.deepEqual([back.length, next, Object.keys(back)], [4_000_000_001, 7, ['0', '4000000000']])
+  assert.deepEqual(back[4_000_000_000], { last: true })
+})
+
+test('an item that is deleted while it is written is a hole', () => {
+  const value: unknown[] = []
+  value[500_000] = 1
+  value[900_000] = 2
+  const encoder = new Encoder('key', value, Infinity)
+  while (encoder.bytes < 8 && !encoder.step(1)) Reflect.deleteProperty(value, 900_000)
+  while (!encoder.step(1)) continue
+  assert.deepEqual(Object.keys(decode(encoder.takeWhole()!) as object), ['500000'])
+})
+
+test('values of before the tag for many holes are read', () => {
+  const old = Uint8Array.of(Tag.array, 4, Tag.hole, Tag.hole, smallInt + 5, Tag.hole)
+  sameSparse(decode(old), [, , 5, ,]) // oxlint-disable-line no-sparse-arrays -- holes are what is tested
+})
+
 test('views come back as what they show, without the rest of their memory', () => {
   const memory = new Uint8Array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   assert.deepEqual(decode(encode(memory.subarray(3, 6))), new Uint8Array([3, 4, 5]))
@@ -109,6 +171,9 @@ test('code, classes, shared memory and cycles are refused, with their place', ()
     [{ a: [1, { f: () => 1 }] }, /\.a\[1\]\.f is a function/],
     [[Symbol('s')], /\[0\] is a symbol/],
     [{ p: new Point() }, /\.p is an instance of Point/],
+    [{ list: new (class List extends Array<number> {})() }, /\.list is an instance of List/],
+    [new (class Table extends Map<string, number> {})(), /is an instance of Table/],
+    [new (class Names extends Set<string> {})(), /is an instance of Names/],
     [new Map([['k', /x/]]), /\.entry\(1\) is an instance of RegExp/],
     [new Error('no'), /instance of Error/],
     [Promise.resolve(), /instance of Promise/],

@@ -5,7 +5,7 @@ import { Doctests, markdownExamples, tsdocExamples } from './doctest.ts'
 const doctests = new Doctests()
 
 for (const example of [...tsdocExamples(), ...markdownExamples()]) {
-  test(example.where, { timeout: 30_000 }, () => doctests.run(example))
+  test(example.where, () => doctests.run(example))
 }
 
 test('the runner tells a wrong value, a missing name and a missing throw', async () => {

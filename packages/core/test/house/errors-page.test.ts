@@ -21,6 +21,12 @@ test('the page says what the table says: else run `npm run format`', () => {
   assert.equal(status, 0, stderr)
 })
 
+test('each message on the page names its values: nothing is left of how the page is made', () => {
+  for (const [line] of page.matchAll(/^> .*$/gm)) {
+    assert.doesNotMatch(line, /NaN|undefined|=>|\[object|…\s*…/, line)
+  }
+})
+
 test('every code that is mentioned anywhere exists', () => {
   const texts = files(
     'packages/*/src/**/*.ts',

@@ -21,9 +21,12 @@ test('every public name is in exactly one tier', () => {
   assert.ok(home.size > 0)
 })
 
-test('entry files only re-export, by name', () => {
+test('entry files check the version of Node first; besides that they only re-export, by name', () => {
   for (const tier of tiers) {
-    const rest = codeOf(`packages/core/src/${tier}.ts`)
+    const code = codeOf(`packages/core/src/${tier}.ts`)
+    assert.match(read(`packages/core/src/${tier}.ts`), /^import '\.\/kernel\/node-version\.ts'$/m)
+    const rest = code
+      .replace(/^import +$/m, '')
       .replace(/^export (type )?\{[^}]*\} from +$/gm, '')
       .trim()
     assert.equal(rest, '', `${tier}.ts contains more than \`export { … } from '…'\``)
@@ -60,6 +63,7 @@ test('package.json has an entry for each tier, with the source first', () => {
 const implemented = new Set([
   'CacheTier',
   'CacheTransaction',
+  'CommitGuard',
   'TierEntry',
   'TierMeta',
   'TierStats',

@@ -3,6 +3,7 @@ import { existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { openJournal } from '../../src/journal/open.ts'
+import { header, step } from '../../src/testing/journal/case.ts'
 import { newFolder } from './sqlite/store-folder.ts'
 
 test('memory, sqlite:FILE and paths of database files are opened, and say how to open them again', async () => {
@@ -21,10 +22,10 @@ test('memory, sqlite:FILE and paths of database files are opened, and say how to
 })
 
 test('other addresses are refused with those there are', async () => {
-  for (const address of ['postgres://host/db', 'postgres://host/x.db', 'redis', '', 'sqlite:']) {
+  for (const address of ['redis', 'redis://host/x.db', 'mysql://host/db', '', 'sqlite:']) {
     await assert.rejects(openJournal(address), {
       code: 'HDL_BAD_OPTION',
-      message: /expected memory, sqlite:FILE, or the path/,
+      message: /expected memory, sqlite:FILE, postgres:\/\/HOST\/DATABASE, or the path/,
     })
   }
   await assert.rejects(openJournal('memory', { readOnly: true }), { code: 'HDL_BAD_OPTION' })
@@ -42,12 +43,16 @@ test('S81 a file that is not there cannot be read, and is not made', async () =>
   assert.equal(existsSync(file), false)
 })
 
-test('a link to a journal is that journal: the second opening is refused', async () => {
+test('a link to a journal is that journal: they share what writes to it', async () => {
   await using folder = await newFolder()
   const file = path.join(folder.path, 'runs.db')
   const link = path.join(folder.path, 'link.db')
   await using first = await openJournal(file)
   symlinkSync(file, link)
-  await assert.rejects(openJournal(link), { code: 'HDL_LOCKED' })
-  assert.equal(first.stats().failed, false)
+  await using second = await openJournal(link)
+  await (await first.openRun(header('r'))).commit(step('a', 'ready'))
+  await assert.rejects(second.openRun(header('r')), { code: 'HDL_RUN_EXISTS' })
+  assert.equal(second.stats().rows, first.stats().rows)
+  await first.close()
+  await (await second.openRun(header('s'))).commit(step('a', 'ready'))
 })

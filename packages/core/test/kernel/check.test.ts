@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkCount, checkDuration, checkName, checkOptions } from '../../src/kernel/check.ts'
+import {
+  checkCount,
+  checkDuration,
+  checkName,
+  checkOptions,
+  checkTimeout,
+} from '../../src/kernel/check.ts'
 
 const refuses = (action: () => unknown, message: string): void => {
   assert.throws(action, { code: 'HDL_BAD_OPTION', message, retryable: false })
@@ -45,13 +51,24 @@ test('checkDuration() takes anything from 0 to Infinity', () => {
   )
 })
 
+test('checkTimeout() takes anything above 0, and Infinity', () => {
+  for (const value of [0.5, 600_000, Infinity]) assert.equal(checkTimeout('timeout', value), value)
+  const expected = 'a number of milliseconds above 0, or Infinity for no limit'
+  for (const value of [0, -1, Number.NaN, null]) {
+    refuses(
+      () => checkTimeout('timeout', value as number),
+      `Option "timeout" is ${value}, expected ${expected}.`,
+    )
+  }
+})
+
 test('checkName() takes non-empty strings and shows what it got', () => {
   assert.equal(checkName('name', 'parse'), 'parse')
   refuses(() => checkName('name', ''), 'Option "name" is "", expected a non-empty string.')
   refuses(() => checkName('name', 7 as never), 'Option "name" is 7, expected a non-empty string.')
   refuses(
     () => checkName('name', Object.create(null) as never),
-    'Option "name" is [object], expected a non-empty string.',
+    'Option "name" is an empty object, expected a non-empty string.',
   )
 })
 
@@ -68,4 +85,22 @@ test('checkOptions() takes known names only, and suggests one', () => {
     'Option "options" is null, expected an object with options, or nothing.',
   )
   assert.throws(() => checkOptions<object>({ toString: 1 }, known), { code: 'HDL_UNKNOWN_OPTION' })
+})
+
+test('checkOptions() knows what other libraries call an option', () => {
+  const known = { retries: 1, after: 1 } as const
+  const suggestionFor = (option: string): unknown => {
+    try {
+      checkOptions<object>({ [option]: 1 }, known)
+    } catch (error) {
+      return (error as { details: { suggestion?: string } }).details.suggestion
+    }
+    return assert.fail('it was accepted')
+  }
+  assert.deepEqual(['retry', 'dependsOn', 'retires'].map(suggestionFor), [
+    'retries',
+    'after',
+    'retries',
+  ])
+  assert.equal(suggestionFor('parallelism'), undefined, 'there is no such option here')
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Graph, run, startRun, type RunEvent } from '@heddle/core'
+import { Graph, isError, run, startRun, type RunEvent } from '@heddle/core'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { threadPlace } from '../../src/places/thread.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
-import { exits, says, square, waitsForFlag } from '../run/fixtures/jobs.ts'
+import { exits, says, square, stubborn, waitsForFlag } from '../run/fixtures/jobs.ts'
 
 test('a run with more slots than the pool has room waits instead of being refused', async () => {
   await using pool = new ThreadPool({ threads: 1, maxQueue: 1 })
@@ -71,4 +71,32 @@ test('the timeout of a thread job starts when the job does, not while it waits f
   Atomics.store(flags[1]!, 0, 1)
   Atomics.notify(flags[1]!, 0)
   assert.equal((await result).ok, true)
+})
+
+test('one grace: half of it for the job, half for its thread, and then the attempt ends', async () => {
+  for (const abortGrace of [200, 10_000]) {
+    const clock = new VirtualClock()
+    const kernel = { clock, random: seededRandom(1) }
+    await using pool = new ThreadPool({ threads: 1, kernel })
+    const g = new Graph()
+    const started = new Int32Array(new SharedArrayBuffer(4))
+    g.add('stubborn', stubborn, { input: started, timeout: 500 })
+    const places = { thread: threadPlace(pool) }
+    const { result } = await startRun(g, { kernel, abortGrace, places })
+    await Atomics.waitAsync(started, 0, 0).value
+    await clock.settle()
+    try {
+      await clock.advance(500)
+      await clock.advance(abortGrace / 2 - 1)
+      assert.equal(pool.stats().killed, 0, `the job has half of ${abortGrace} ms`)
+      await clock.advance(1)
+      assert.equal(pool.stats().killed, 1)
+      const { failed } = await result
+      assert.ok(isError(failed.get('stubborn'), 'HDL_TIMEOUT'), String(failed.get('stubborn')))
+      assert.equal(clock.pending, 0)
+    } finally {
+      // Without it a failed assertion would wait for the thread for ever.
+      await clock.advance(60_000)
+    }
+  }
 })

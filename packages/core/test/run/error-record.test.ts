@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { toErrorRecord } from '../../src/run/error-record.ts'
+import { fromErrorRecord, toErrorRecord } from '../../src/run/error-record.ts'
 
 test('errors become plain data: names, codes, causes; other values are described', () => {
   const record = toErrorRecord(
@@ -38,4 +38,25 @@ test('an error whose own fields misbehave is recorded all the same', () => {
   assert.equal(typeof record.message, 'string')
   assert.equal(typeof record.name, 'string')
   assert.ok(record.stack === undefined || typeof record.stack === 'string')
+})
+
+test('an AggregateError keeps the first of its errors, whole, and those inside of them not', () => {
+  const inner = new AggregateError([new Error('deep')], 'inner')
+  const many = Array.from({ length: 20 }, (_, i) => new Error(`part ${i}`))
+  const record = toErrorRecord(new AggregateError([inner, 'text', ...many], 'several'))
+  assert.equal(record.errors?.length, 8)
+  assert.deepEqual(
+    record.errors.slice(0, 3).map(({ name, message }) => [name, message]),
+    [
+      ['AggregateError', 'inner'],
+      ['string', 'text'],
+      ['Error', 'part 0'],
+    ],
+  )
+  assert.equal(record.errors[0]!.errors, undefined)
+  const back = fromErrorRecord(record) as AggregateError
+  assert.deepEqual(
+    back.errors.slice(0, 2).map((error: Error) => error.message),
+    ['inner', 'text'],
+  )
 })

@@ -4,7 +4,13 @@ import os from 'node:os'
 import path from 'node:path'
 import type { TestContext } from 'node:test'
 import { Graph, job, type NodeRef } from '@heddle/core'
-import { openJournal, type HistoryEntry, type Journal, type RunHeader } from '@heddle/core/lowlevel'
+import {
+  openJournal,
+  type HistoryEntry,
+  type Journal,
+  type Kernel,
+  type RunHeader,
+} from '@heddle/core/lowlevel'
 
 /** A new folder that is removed after the test. */
 export function temporaryFolder(t: TestContext): string {
@@ -14,16 +20,19 @@ export function temporaryFolder(t: TestContext): string {
 }
 
 /** A way to get an empty journal that is closed after the test. */
-export type OpenEmpty = (t: TestContext) => Promise<Journal>
+export type OpenEmpty = (t: TestContext, kernel?: Kernel) => Promise<Journal>
 
 /** The journals that a run must work with alike. */
 export const journals: Readonly<Record<string, OpenEmpty>> = {
-  memory: (t) => opened(t, 'memory'),
-  sqlite: (t) => opened(t, `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`),
+  memory: (t, kernel) => opened(t, 'memory', kernel),
+  sqlite: (t, kernel) => opened(t, `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`, kernel),
 }
 
-async function opened(t: TestContext, address: string): Promise<Journal> {
-  const journal = await openJournal(address, { durability: 'process' })
+async function opened(t: TestContext, address: string, kernel?: Kernel): Promise<Journal> {
+  const journal = await openJournal(address, {
+    durability: 'process',
+    ...(kernel !== undefined && { kernel }),
+  })
   t.after(() => journal.close().catch(() => undefined))
   return journal
 }

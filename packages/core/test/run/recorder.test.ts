@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Graph, HeddleError, isError, job, retryAfter, run, startRun } from '@heddle/core'
-import type { Journal, RunWriter } from '@heddle/core/lowlevel'
+import { systemKernel, type Journal, type Kernel, type RunWriter } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { CountedGraph, historyOf, journals, steps } from './kit.ts'
@@ -224,7 +224,8 @@ async function heldJournal(t: Parameters<(typeof journals)[string]>[0]): Promise
   journal.openRun = async (header): Promise<RunWriter> => {
     const writer = await openRun(header)
     const commit = writer.commit.bind(writer)
-    writer.commit = async (transition, value) => {
+    writer.commit = async (transition, value, guard) => {
+      assert.equal(guard?.close(), true)
       if (held.fail === undefined) await new Promise<void>((done) => held.commits.push(done))
       if (held.fail !== undefined) throw held.fail
       return commit(transition, value)
@@ -291,6 +292,82 @@ for (const [what, interrupt] of [
     assert.deepEqual(steps(history), ['a ready', 'a running', 'a succeeded'])
     assert.equal(kernel.clock.pending, 0)
   })
+}
+
+/** The kernel of a journal that reads a large value in two slices, each when the test says so. */
+class SlicedByHand {
+  #slices: (() => void)[] = []
+  #wake = Promise.withResolvers<void>()
+  #isFree = false
+  readonly kernel: Kernel = {
+    ...systemKernel,
+    clock: {
+      ...systemKernel.clock,
+      now: () => 0,
+      afterIo: (slice) => {
+        if (this.#isFree) return systemKernel.clock.afterIo(slice)
+        this.#slices.push(slice)
+        this.#wake.resolve()
+      },
+    },
+  }
+
+  /** Waits until a slice is next. */
+  async waiting(): Promise<void> {
+    while (this.#slices.length === 0) {
+      await this.#wake.promise
+      this.#wake = Promise.withResolvers()
+    }
+  }
+
+  goOn(): void {
+    for (const slice of this.#slices.splice(0)) slice()
+  }
+
+  /** From here on slices run by themselves. */
+  free(): void {
+    this.#isFree = true
+    this.goOn()
+  }
+}
+
+for (const [kind, openEmpty] of Object.entries(journals)) {
+  for (const [what, interrupt, state] of [
+    ['its timeout', (clock: VirtualClock) => clock.advance(1_000), 'failed'],
+    ['a cancel that aborts', async (_: VirtualClock, cancel: () => void) => cancel(), 'cancelled'],
+  ] as const) {
+    for (const slices of [0, 1]) {
+      const when = ['before the second slice', 'before the second reading'][slices]
+      test(`${kind}, J10: ${what} ends an attempt whose result is being encoded, ${when}`, async (t) => {
+        const byHand = new SlicedByHand()
+        const journal = await openEmpty(t, byHand.kernel)
+        const kernel = virtualKernel()
+        const graph = new Graph()
+        const rows = Array.from({ length: 20_000 }, (_, id) => ({ id }))
+        graph.add(
+          'a',
+          job({ name: 'large' }, () => rows),
+        )
+        const { scheduler, result } = await startRun(graph, { journal, kernel, timeout: 1_000 })
+        await kernel.clock.settle()
+        for (let slice = 0; slice < slices; slice++) {
+          await byHand.waiting()
+          byHand.goOn()
+        }
+        await byHand.waiting()
+        await interrupt(kernel.clock, () => scheduler.cancel({ abort: true }))
+        byHand.free()
+        const ended = await result
+        assert.deepEqual(ended.succeeded, [])
+        assert.equal(isError(ended.failed.get('a'), 'HDL_TIMEOUT'), state === 'failed')
+        const history = await historyOf(journal, ended.run!)
+        assert.deepEqual(steps(history), ['a ready', 'a running', `a ${state}`])
+        await assert.rejects(journal.valueOf(ended.run!, 'a'), { code: 'HDL_NO_RESULT' })
+        assert.equal(journal.stats().failed, false)
+        assert.equal(kernel.clock.pending, 0)
+      })
+    }
+  }
 }
 
 test('a journal that fails ends the run: nothing false is acknowledged', async (t) => {

@@ -36,22 +36,23 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
       const counts = successes(await historyOf(crashed, id))
       assert.deepEqual(Object.fromEntries(counts), { a: 1, b: 1, c: 1, d: 1 }, 'R2')
       assert.equal((await crashed.snapshot(id)).state, 'finished')
-      await assert.rejects(
-        run(again.graph, { journal: crashed, resume: true }),
-        (error) => isError(error, 'HDL_UNKNOWN_RUN'),
-        'there is nothing left to resume',
-      )
+      const calls = again.calls.length
+      const recorded = await run(again.graph, { journal: crashed, resume: true })
+      assert.deepEqual([recorded.ok, recorded.run], [true, id], 'there is nothing left to resume')
+      assert.equal(again.calls.length, calls)
     }
   })
 
-  test(`${kind}: a run that has finished is refused`, async (t) => {
+  test(`${kind}: a run that has succeeded is answered with its recorded result`, async (t) => {
     const journal = await openEmpty(t)
     const { graph, calls } = new CountedGraph().add(diamond)
     const { run: id } = await run(graph, { journal })
     const before = await historyOf(journal, id!)
-    await assert.rejects(run(graph, { journal, resume: id! }), (error) =>
-      isError(error, 'HDL_RUN_FINISHED'),
-    )
+    for (const resume of [id!, true]) {
+      const result = await run(graph, { journal, resume })
+      assert.deepEqual([result.ok, result.run], [true, id])
+      assert.equal(result.valueOf('d'), await journal.valueOf(id!, 'd'))
+    }
     assert.equal(calls.length, 4)
     assert.deepEqual(await historyOf(journal, id!), before, 'nothing was written')
   })
@@ -276,6 +277,39 @@ test('resume without a journal is refused instead of running everything', async 
   await assert.rejects(run(graph, { resume: true }), (error) => isError(error, 'HDL_BAD_OPTION'))
   assert.deepEqual(calls, [])
   assert.equal((await run(graph, { resume: false })).ok, true)
+})
+
+test('resume: true takes a run of its own title, and none that is older than a success', async (t) => {
+  const journal = await journals['memory']!(t)
+  const fails = { current: true }
+  const graphOf = (ran: string[]): Graph => {
+    const graph = new Graph()
+    const first = graph.add(
+      'build',
+      job({ name: 'build' }, () => void ran.push('build')),
+    )
+    const deploy = job({ name: 'deploy' }, (): void => {
+      ran.push('deploy')
+      if (fails.current) throw new Error('not yet')
+    })
+    graph.add('deploy', deploy, { after: [first] })
+    return graph
+  }
+  const ran: string[] = []
+  const staging = await run(graphOf(ran), { journal, title: 'staging' })
+  fails.current = false
+  await assert.rejects(
+    run(graphOf(ran), { journal, title: 'prod', resume: true }),
+    (error) => isError(error, 'HDL_UNKNOWN_RUN') && error.message.includes('of "prod"'),
+  )
+  assert.deepEqual(ran, ['build', 'deploy'], 'nothing ran for prod')
+  await run(graphOf(ran), { journal, title: 'staging' })
+  const newer = await run(graphOf(ran), { journal, title: 'staging', resume: true })
+  assert.notEqual(newer.run, staging.run, 'a newer run has succeeded')
+  assert.deepEqual([newer.ok, ran.length], [true, 4])
+  const resumed = await run(graphOf(ran), { journal, resume: staging.run! })
+  assert.equal(resumed.ok, true, 'by its id it is resumed all the same')
+  assert.deepEqual(resumed.reused, ['build'])
 })
 
 test('a run that is not there is told, by name and by "the last"', async (t) => {

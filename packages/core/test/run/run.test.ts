@@ -138,3 +138,62 @@ test('a program and its thread jobs in one file: the program runs once', async (
   const { stdout } = await runCommand(process.execPath, ['--conditions=heddle-source', file])
   assert.equal(stdout, 'callback in thread 0\neffect in thread 0\n8\n')
 })
+
+test('what a node needs is added to what its job needs, name by name; 0 drops one', async () => {
+  const most = async (needs: object, ofJob: object): Promise<number> => {
+    let running = 0
+    let highest = 0
+    const gate = Promise.withResolvers<void>()
+    const held = job({ name: 'held', needs: ofJob as never }, async () => {
+      highest = Math.max(highest, ++running)
+      await gate.promise
+      running--
+    })
+    const g = new Graph()
+    for (let n = 0; n < 4; n++) g.add(`n${n}`, held, { needs: needs as never })
+    const resources = { db: 1, api: 2, tenant: { each: 1 } }
+    const started = await startRun(g, { concurrency: 10, resources })
+    setImmediate(() => gate.resolve())
+    await started.result
+    return highest
+  }
+  assert.equal(await most({ api: 1 }, { db: 1 }), 1, 'both count')
+  assert.equal(await most({ api: 1, db: 0 }, { db: 1 }), 2)
+  assert.equal(await most({ api: 1 }, () => ({ db: 1 })), 1)
+  assert.equal(await most(() => ({ api: 1, db: 0 }), { db: 1 }), 2)
+  assert.equal(await most({ tenant: 0, api: 1 }, { tenant: 'acme' }), 2)
+  assert.equal(await most({}, { tenant: 'acme' }), 1)
+})
+
+test('of() takes references of its own graph only', async () => {
+  const two = job({ name: 'two' }, () => 2)
+  const same = job({ name: 'same' }, (n: number) => n)
+  const foreign = new Graph().add('a', two)
+  const outcome = async (wrong: unknown): Promise<unknown> => {
+    const g = new Graph()
+    const a = g.add('a', two)
+    g.add('b', same, { after: [a], input: (of) => of(wrong as typeof a) })
+    const result = await run(g)
+    assert.throws(() => result.of(wrong as typeof a), {
+      code: (result.failed.get('b') as HeddleError).code,
+    })
+    return result.failed.get('b')
+  }
+  const other = await outcome(foreign)
+  assert.ok(isError(other, 'HDL_UNKNOWN_NODE') && /belongs to another graph/.test(other.message))
+  const text = await outcome('a')
+  assert.ok(isError(text, 'HDL_BAD_OPTION'))
+  assert.equal(text.message, 'Option "of" is "a", expected a reference that add() returned.')
+})
+
+test('run() of something else than a graph, or with a controller for a signal, says what it was given', async () => {
+  const two = job({ name: 'two' }, () => 2)
+  await assert.rejects(run(two as never), {
+    code: 'HDL_BAD_OPTION',
+    message: 'Option "graph" is a job, expected a graph: new Graph().',
+  })
+  await assert.rejects(run(new Graph(), { signal: new AbortController() as never }), {
+    code: 'HDL_BAD_OPTION',
+    message: 'Option "signal" is an AbortController, expected an AbortSignal.',
+  })
+})

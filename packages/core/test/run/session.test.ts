@@ -5,7 +5,7 @@ import test from 'node:test'
 import { Graph, isError, job, run } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
 import { systemKernel } from '../../src/kernel/kernel.ts'
-import { openSession } from '../../src/run/session.ts'
+import { openSession, type Session, type SessionOptions } from '../../src/run/session.ts'
 import { CountedGraph, journals, temporaryFolder } from './kit.ts'
 
 test('a journal that was given by its address is opened and let go again', async (t) => {
@@ -50,7 +50,7 @@ test('a wrong limit of a node leaves the journal unlocked, and nothing of the ru
   graph.add(
     'a',
     job({ name: 'a' }, () => 1),
-    { retries: -1 },
+    { needs: { unknown: 1 } },
   )
   for (let i = 0; i < 2; i++) {
     await assert.rejects(run(graph, { journal: address }), (error) =>
@@ -69,14 +69,23 @@ test('a session that could not be opened leaves nothing open', async (t) => {
   const { graph } = new CountedGraph().add({ a: [] })
   const limits = {}
   await assert.rejects(openSession(graph, { journal: address, resume: true, limits }, systemKernel))
-  const session = await openSession(graph, { journal: address, limits }, systemKernel)
-  await assert.rejects(openSession(graph, { journal: address, limits }, systemKernel), (error) => {
+  const open = async (more: Partial<SessionOptions> = {}): Promise<Session> => {
+    const session = await openSession(graph, { journal: address, limits, ...more }, systemKernel)
+    assert.ok('close' in session)
+    return session
+  }
+  const session = await open()
+  const beside = await open()
+  assert.notEqual(beside.runId, session.runId)
+  const resume = session.runId
+  await assert.rejects(open({ resume }), (error) => {
     assert.ok(isError(error, 'HDL_LOCKED'))
     assert.match(error.message, new RegExp(`pid ${process.pid} `))
     return true
   })
   await session.close()
-  await (await openSession(graph, { journal: address, limits }, systemKernel)).close()
+  await beside.close()
+  await (await open({ resume })).close()
 })
 
 test('a program without a journal does not load SQLite', (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { isError } from '@heddle/core'
-import type { RunnerContext } from '../../src/attempts/attempt.ts'
+import { shield, type RunnerContext } from '../../src/attempts/attempt.ts'
 import { NodeAttempt, NodeControl, type NodeContext } from '../../src/scheduler/attempt.ts'
 import { Node } from '../../src/scheduler/node.ts'
 import { Bench, lanesOfNodes } from './kit.ts'
@@ -11,7 +11,7 @@ test('a shielded attempt is ended by its own promise alone: not by its timeout',
   const result = bench.scheduler.run(bench.work)
   await bench.clock.settle()
   const context = bench.contexts.get('a') as NodeContext & RunnerContext
-  assert.equal(context.shield(), true)
+  assert.equal(shield(context), true)
   await bench.clock.advance(10_000)
   assert.deepEqual([context.cancelled, context.signal.aborted], [false, false])
   await bench.finish('a', 7)
@@ -27,7 +27,7 @@ test('a shielded attempt ignores cancel() and remove()', async () => {
     bench.scheduler.concurrency = 1
     const result = bench.scheduler.run(bench.work)
     await bench.clock.settle()
-    ;(bench.contexts.get('a') as NodeContext & RunnerContext).shield()
+    shield(bench.contexts.get('a') as NodeContext & RunnerContext)
     if (act === 'cancel') {
       bench.scheduler.cancel()
       bench.scheduler.cancel()
@@ -49,7 +49,7 @@ test('a shielded attempt that fails has failed', async () => {
   const bench = new Bench().add({ a: [] })
   const result = bench.scheduler.run(bench.work)
   await bench.clock.settle()
-  ;(bench.contexts.get('a') as NodeContext & RunnerContext).shield()
+  shield(bench.contexts.get('a') as NodeContext & RunnerContext)
   bench.scheduler.cancel({ abort: true })
   await bench.fail('a')
   assert.equal((await result).stateOf('a'), 'failed')
@@ -61,10 +61,28 @@ test('an attempt that was aborted already cannot be shielded', async () => {
   await bench.clock.settle()
   await bench.clock.advance(1_000)
   const context = bench.contexts.get('a') as NodeContext & RunnerContext
-  assert.equal(context.shield(), false)
+  assert.equal(shield(context), false)
   await bench.finish('a')
   const ended = await result
   assert.ok(isError(ended.failed.get('a'), 'HDL_TIMEOUT'))
+})
+
+test('the context that user code gets has no way to shield the attempt', async () => {
+  const bench = new Bench().add({ a: [] })
+  const result = bench.scheduler.run(bench.work)
+  await bench.clock.settle()
+  const context: object = bench.contexts.get('a')!
+  const reachable: string[] = []
+  for (let next: object | null = context; next !== null; next = Object.getPrototypeOf(next)) {
+    reachable.push(...Reflect.ownKeys(next).map(String))
+    reachable.push(...Reflect.ownKeys(next.constructor).map(String))
+  }
+  assert.deepEqual(
+    reachable.filter((key) => /shield/i.test(key)),
+    ['isShielded'],
+  )
+  await bench.finish('a')
+  await result
 })
 
 test('a node that collects many results looks for its dependencies once', () => {
@@ -75,6 +93,7 @@ test('a node that collects many results looks for its dependencies once', () => 
   for (const node of known) node.value = node.index
   let asked = 0
   const control = {
+    abortGrace: 1,
     log: () => undefined,
     progress: () => undefined,
     stopTimeout: () => undefined,

@@ -34,7 +34,7 @@ test('explain names the exact blocker at every stage', async () => {
 
   await b.fail('core')
   b.scheduler.resume()
-  assert.deepEqual(b.scheduler.explain('core').text, 'attempt 1 starts in 1.0 s')
+  assert.deepEqual(b.scheduler.explain('core').text, 'attempt 2 starts in 1.0 s')
 
   await b.clock.advance(1_000)
   await b.finish('hold')
@@ -67,6 +67,21 @@ test('explain looks at the first thousands of dependencies, and counts all', asy
     'waits for "n1" (running 0 ms), "n2" (ready), "n3" (ready) and 4996 more',
     'waits for 2000 others',
   ])
+})
+
+test('explain counts what is before a node by strict priority when aging is Infinity', async () => {
+  const b = new Bench({ concurrency: 1, aging: Infinity })
+  b.scheduler.add('a', { priority: 0 })
+  b.scheduler.add('low', { priority: 3 })
+  b.scheduler.add('urgent', { priority: 0 })
+  b.scheduler.add('b')
+  const ahead: unknown[] = []
+  await b.scheduler.run((name) => {
+    if (name !== 'a') return
+    b.scheduler.resize('concurrency', 2)
+    for (const node of ['urgent', 'b', 'low']) ahead.push(b.scheduler.explain(node).text)
+  })
+  assert.deepEqual(ahead, ['is next, 0 before it', 'is next, 1 before it', 'is next, 2 before it'])
 })
 
 test('explain counts what is before a node, over all priorities', async () => {
@@ -137,4 +152,24 @@ test('explain names other runs that hold what the process has', async () => {
   await one.finish('a')
   await two.finish('b')
   await Promise.all(runs)
+})
+
+test('explain names permits that are reserved for priority 0', async () => {
+  const b = new Bench({ concurrency: 9, resources: { gpu: { permits: 1, reserved: 1 } } })
+  for (const name of ['a', 'b']) b.scheduler.add(name, { needs: { gpu: 1 } })
+  for (const name of ['u', 'v']) b.scheduler.add(name, { needs: { gpu: 1 }, priority: 0 })
+  const run = b.scheduler.run(b.work)
+  await b.clock.settle()
+  assert.deepEqual(b.started, ['u', 'v'])
+  const ordinary = b.scheduler.explain('a')
+  assert.equal(ordinary.text, 'gpu: 1 of 1 in use by "u", "v"; 1 more is reserved for priority 0')
+  assert.ok(ordinary.why === 'permits' && ordinary.reserved === 1)
+  b.scheduler.add('w', { needs: { gpu: 1 }, priority: 0 })
+  assert.equal(
+    b.scheduler.explain('w').text,
+    'gpu: 2 of 2 in use by "u", "v"; 1 of them reserved for priority 0',
+  )
+  b.scheduler.cancel({ abort: true })
+  for (const name of ['u', 'v']) await b.finish(name)
+  await run
 })

@@ -60,8 +60,7 @@ test('what if: limits that no run could have are refused, not answered', async (
   }
   await assert.rejects(scheduler.whatIf({ resources: { upload: 2 } }), {
     code: 'HDL_WOULD_DEADLOCK',
-    message:
-      'A node that needs "upload" needs 3 permits but there are only 2: it could never start.',
+    message: 'A node needs 3 permits of "upload" but there are only 2: it could never start.',
   })
 })
 

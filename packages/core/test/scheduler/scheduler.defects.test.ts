@@ -234,3 +234,52 @@ test('log and resultOf can be taken out of the context', async () => {
   assert.equal(r.ok, true)
   assert.deepEqual(lines, ['a gave 1'])
 })
+
+test('what could never start is named, with what it lacks', async () => {
+  const s = new Scheduler({ resources: { db: 1 } })
+  assert.throws(
+    () => s.add('load', { needs: { db: 3 } }),
+    (error) =>
+      isError(error, 'HDL_WOULD_DEADLOCK') &&
+      error.details.node === 'load' &&
+      error.details.resource === 'db' &&
+      error.message ===
+        '"load" needs 3 permits of "db" but there are only 1: it could never start.',
+  )
+  s.add('asked', { needs: () => ({ db: 5 }) })
+  const { failed } = await s.run(() => 1)
+  const error = failed.get('asked')
+  assert.ok(isError(error, 'HDL_WOULD_DEADLOCK') && error.details.node === 'asked')
+})
+
+test('a resize that is refused names what it was called with', () => {
+  const s = new Scheduler({ resources: { db: 1, api: { limit: 1, per: 3 } } })
+  assert.throws(() => s.resize('dbb', 3), {
+    message:
+      'Option "resource" is "dbb", expected a place (loop, thread, fleet) or a name in `resources` (db, api); did you mean db?',
+  })
+  assert.throws(() => s.resize('api', 3), {
+    message:
+      'Option "resource" is "api", expected a resource with a number of permits: rates and limits for each key stay as they are.',
+  })
+})
+
+test('a timeout of 0 is refused, a deadline of 0 has passed already', async () => {
+  assert.throws(() => new Scheduler({ timeout: 0 }), { code: 'HDL_BAD_OPTION' })
+  const s = new Scheduler()
+  assert.throws(() => s.add('a', { timeout: 0 }), { code: 'HDL_BAD_OPTION' })
+  s.add('a')
+  const { calls, work } = recorder()
+  const { state, skipped } = await s.run(work, { deadline: 0 })
+  assert.deepEqual([state, skipped, calls], ['cancelled', ['a'], []])
+})
+
+test('a wrong way to cancel, to remove or to observe is refused', async () => {
+  const s = new Scheduler()
+  s.add('a')
+  assert.throws(() => s.cancel('because' as never), { code: 'HDL_BAD_OPTION' })
+  assert.throws(() => s.remove('a', { dependents: 'skip' as never }), { code: 'HDL_BAD_OPTION' })
+  assert.throws(() => s.observe(5 as never), { code: 'HDL_BAD_OPTION' })
+  assert.throws(() => new Scheduler({ observer: 5 as never }), { code: 'HDL_BAD_OPTION' })
+  assert.equal((await s.run(() => 1)).ok, true)
+})

@@ -7,6 +7,7 @@ import type { JobRow } from '../../src/store/acknowledged-jobs.ts'
 import { Committer } from '../../src/store/committer.ts'
 import type { Grant, ShardBatch } from '../../src/store/database.ts'
 import { MemoryDatabase } from '../../src/store/memory/memory-database.ts'
+import { serviceConformance } from '../../src/testing/service-conformance.ts'
 
 type Commit = (
   carryOut: () => Promise<readonly unknown[]>,
@@ -153,10 +154,32 @@ test('G5: stop() fails what is waiting and all later writes; what is under way i
   const underWay = committer.write(grant, [acknowledged('a')])
   await Promise.resolve()
   const waiting = committer.write(grant, [acknowledged('b')])
-  committer.stop()
-  committer.stop()
+  const stopped = Promise.all([committer.stop(), committer.stop()])
   await assert.rejects(waiting, { code: 'HDL_CLOSED' })
   await assert.rejects(committer.write(grant, [acknowledged('c')]), { code: 'HDL_CLOSED' })
   assert.equal(await underWay, undefined)
+  await stopped
   assert.equal(committer.stats().pending, 0)
+})
+
+serviceConformance('committer', async () => {
+  const { clock, committer, grant } = await setUp(() => new Promise(() => {}))
+  const occupy = async (): Promise<void> => {
+    committer.write(grant, [acknowledged('a')]).catch(() => undefined)
+    await clock.settle()
+  }
+  return { service: committer, occupy, held: () => clock.pending }
+})
+
+test('G5: a commit without an answer at the deadline of stop() fails', async () => {
+  const { clock, committer, grant } = await setUp(() => new Promise(() => {}))
+  const underWay = committer.write(grant, [acknowledged('a')])
+  const failed = assert.rejects(underWay, { code: 'HDL_STORE_FAILED' })
+  await clock.settle()
+  const stopped = committer.stop({ deadline: 300 })
+  await clock.advance(299)
+  assert.equal(committer.stats().pending, 1)
+  await clock.advance(1)
+  await Promise.all([failed, stopped])
+  assert.deepEqual([committer.stats().pending, clock.pending], [0, 0])
 })

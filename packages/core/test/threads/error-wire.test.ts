@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { final, isRetryable } from '../../src/attempts/retry.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
 import { clause, decodeError, encodeError } from '../../src/threads/error-wire.ts'
 
@@ -82,7 +83,10 @@ test('what is thrown need not be an error', () => {
   assert.equal(travel('text'), 'text')
   assert.equal(travel(undefined), undefined)
   assert.deepEqual(travel({ status: 5 }), { status: 5 })
-  assert.match(String(travel(() => 'f')), /=>/)
+  assert.equal(
+    travel(() => 'f'),
+    '[Function (anonymous)]',
+  )
   assert.equal(
     travel(Object.create(null, { toString: { value: null } }) && Symbol('s')),
     'Symbol(s)',
@@ -116,4 +120,15 @@ test('an error whose fields throw when they are read costs only those fields', (
   const arrived = decodeError(encodeError(hostile)) as Error
   assert.ok(arrived instanceof TypeError)
   assert.equal(arrived.message, 'fine')
+})
+
+test('what final() has marked stays final, also when it is not an error', () => {
+  const late = new HeddleError('HDL_TIMEOUT', { what: 'It', limit: 5 })
+  for (const thrown of [new Error('x'), late, { code: 5 }]) {
+    assert.equal(isRetryable(travel(thrown)), true)
+    assert.equal(isRetryable(travel(final(thrown))), false)
+  }
+  const refused = travel(final({ socket: () => 0 }))
+  assert.ok(refused instanceof Error, 'what cannot be sent is described')
+  assert.equal(isRetryable(refused), false)
 })

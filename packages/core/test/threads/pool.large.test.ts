@@ -56,7 +56,7 @@ test('P1: a task is stopped while its large result is being read', async () => {
       const echoed = run('echo', value, { signal: controller.signal })
       return { echoed, end: () => controller.abort() }
     },
-    HDL_CLOSED: () => ({ echoed: run('echo', value), end: () => void pool.close() }),
+    HDL_CLOSED: () => ({ echoed: run('echo', value), end: () => void pool.stop() }),
   }
   for (const [code, start] of Object.entries(ends)) {
     const { echoed, end } = start()

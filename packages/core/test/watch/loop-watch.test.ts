@@ -7,6 +7,7 @@ import { setTimeout as wait, setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isError } from '../../src/errors.ts'
 import { isWatching, runBlamed } from '../../src/watch/blame.ts'
+import { serviceConformance } from '../../src/testing/service-conformance.ts'
 import type { LoopGap } from '../../src/watch/gap-log.ts'
 import { LoopWatch, type LoopWatchOptions } from '../../src/watch/loop-watch.ts'
 import { beatOf, busyLoop, longestBlock, looks, seen, undisturbed } from './blocking.ts'
@@ -77,7 +78,7 @@ test('S60 a synchronous block of 300 ms is reported with label, function and sou
   assert.ok(gap.stack.every((frame) => !frame.includes('node:internal')))
   assert.ok(stats.longest >= gap.ms)
   assert.deepEqual(stats.recent.at(-1), gap)
-  assert.equal(stats.state, 'watching')
+  assert.equal(stats.state, 'running')
 })
 
 test('I2: JavaScript is looked at while it is stuck', async () => {
@@ -168,6 +169,8 @@ test('no gap is reported while the loop idles', async () => {
   assert.deepEqual(watch.stats().recent, [])
 })
 
+serviceConformance('loop watch', () => ({ service: new LoopWatch(), held: () => looks.size }))
+
 test('a watch that was not started, and one that was stopped, say so; it can be started again', async () => {
   const watch = new LoopWatch({ threshold: 100 })
   assert.equal(watch.stats().state, 'stopped')
@@ -217,7 +220,7 @@ test('waiting for the start can be cancelled', async () => {
   controller.abort(new Error('no longer needed'))
   await assert.rejects(started, (error) => isError(error, 'HDL_CANCELLED'))
   await watch.start()
-  assert.equal(watch.stats().state, 'watching')
+  assert.equal(watch.stats().state, 'running')
 })
 
 test('a listener that throws changes nothing for the others; each registration ends alone', async () => {
@@ -269,7 +272,7 @@ test('wrong options are refused where they are made', () => {
 
 test('I4: a program with a running watch ends by itself, without any output of its own', async () => {
   const { code, out, err } = await child('idle.ts')
-  assert.deepEqual({ code, out, err }, { code: 0, out: 'watching\n', err: '' })
+  assert.deepEqual({ code, out, err }, { code: 0, out: 'running\n', err: '' })
 })
 
 test('I4: process.exit() ends a program with a running watch', async () => {

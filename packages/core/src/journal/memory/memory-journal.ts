@@ -14,13 +14,17 @@ import type {
   HistoryEntry,
   Journal,
   JournalStats,
+  PruneOptions,
+  PruneReport,
   RunHeader,
   RunHolder,
+  RunMessage,
   RunSnapshot,
   RunSummary,
   RunWriter,
 } from '../journal.ts'
-import { allSucceeded, heldError, runLimit, type RunsOptions } from '../summary.ts'
+import { checkPrune, checkWanted, PruneChoice } from '../prune.ts'
+import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import { MemoryRun, type StoredValue } from './memory-run.ts'
 import { MemoryRunWriter } from './memory-writer.ts'
 
@@ -47,6 +51,8 @@ export class MemoryJournal implements Journal {
     if (this.#runs.has(header.id)) {
       throw new HeddleError('HDL_RUN_EXISTS', { run: header.id, address: this.address })
     }
+    const holder = this.#byKey(header.key)
+    if (holder !== undefined) throw keyTaken(header.key!, holder.header.id)
     const run = new MemoryRun(header, options)
     this.#runs.set(header.id, run)
     const writer = this.#writerOf(run)
@@ -73,7 +79,9 @@ export class MemoryJournal implements Journal {
   async runs(options: RunsOptions = {}): Promise<readonly RunSummary[]> {
     const found: RunSummary[] = []
     const limit = runLimit(options)
+    const { key } = options
     for (const run of [...this.#runs.values()].reverse()) {
+      if (key !== undefined && run.header.key !== key) continue
       if (found.length >= limit) break
       const summary = run.summary()
       if (options.state === undefined || options.state === summary.state) found.push(summary)
@@ -133,6 +141,30 @@ export class MemoryJournal implements Journal {
     }
   }
 
+  async post(id: string, message: RunMessage): Promise<void> {
+    this.#checkOpen()
+    const run = this.#find(id)
+    if (run.hasEnded) throw new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })
+    run.writer?.receive(message)
+  }
+
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    this.#checkOpen()
+    checkPrune(options)
+    const choice = new PruneChoice(options)
+    const runs: RunSummary[] = []
+    let bytes = 0
+    for (const run of [...this.#runs.values()].reverse()) {
+      checkWanted(options.signal)
+      const sized = { summary: run.summary(), bytes: run.bytes }
+      if (!choice.goes(sized)) continue
+      runs.push(sized.summary)
+      bytes += sized.bytes
+      if (options.dryRun !== true) this.#runs.delete(sized.summary.id)
+    }
+    return { runs, bytes }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     for (const { writer } of this.#runs.values()) await writer?.[Symbol.asyncDispose]()
@@ -170,6 +202,11 @@ export class MemoryJournal implements Journal {
       if (slices.due) await slices.next()
     }
     return decodeValue(body, what, this.address, clock)
+  }
+
+  #byKey(key: string | undefined): MemoryRun | undefined {
+    if (key === undefined) return undefined
+    return [...this.#runs.values()].find(({ header }) => header.key === key)
   }
 
   #find(id: string): MemoryRun {

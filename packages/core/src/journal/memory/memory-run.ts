@@ -1,15 +1,19 @@
 import { CountFold } from '../fold.ts'
-import type { HistoryEntry, RunHeader, RunHolder, RunSummary } from '../journal.ts'
+import type { HistoryEntry, RunHeader, RunHolder, RunMessage, RunSummary } from '../journal.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { isEnd } from '../states.ts'
 
 /** A value, as pieces of its encoded form. */
 export type StoredValue = readonly Uint8Array<ArrayBuffer>[]
 
+/** What a row takes, about. */
+const rowBytes = 100
+
 /** Who writes a run. */
 interface OpenWriter extends AsyncDisposable {
   /** Rows that wait for a large value before them. */
   readonly held: number
+  receive(message: RunMessage): void
 }
 
 /** A row without its place. */
@@ -21,7 +25,7 @@ export type Unplaced = HistoryEntry extends infer E
 
 /** The rows of one run, and what follows from them. */
 export class MemoryRun {
-  readonly header: Pick<RunHeader, 'id' | 'title' | 'startedAt'>
+  readonly header: Pick<RunHeader, 'id' | 'key' | 'title' | 'startedAt'>
   readonly options: StoredValue
   readonly entries: HistoryEntry[] = []
   readonly #values = new Map<number, StoredValue>()
@@ -34,10 +38,21 @@ export class MemoryRun {
   writer: OpenWriter | undefined
 
   constructor(header: RunHeader, options: StoredValue) {
-    const { id, title, startedAt, pid, host, command } = header
-    this.header = { id, title, startedAt }
+    const { id, key, title, startedAt, pid, host, command } = header
+    this.header = { id, ...(key !== undefined && { key }), title, startedAt }
     this.holder = { pid, host, command }
     this.options = options
+  }
+
+  get hasEnded(): boolean {
+    return isEnd(this.#state)
+  }
+
+  /** What it takes in memory, about. */
+  get bytes(): number {
+    let bytes = rowBytes * this.entries.length
+    for (const pieces of this.#values.values()) for (const piece of pieces) bytes += piece.length
+    return bytes
   }
 
   /** The last row. */

@@ -4,7 +4,16 @@ import type { WaitOptions } from '../../kernel/waiters.ts'
 import { checkNode, checkRow, checkTime } from '../checks.ts'
 import { cutRecord, cutText } from '../cut.ts'
 import { collectPieces, encodeValue } from '../encode.ts'
-import type { LogLine, NodeHeader, RunHolder, RunWriter, Transition } from '../journal.ts'
+import type {
+  CommitGuard,
+  LogLine,
+  NodeHeader,
+  RunHolder,
+  RunMessage,
+  RunWriter,
+  Transition,
+  WriterWatcher,
+} from '../journal.ts'
 import { RowOrder } from '../row-order.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { checkNodeState, checkRunState, isEnd } from '../states.ts'
@@ -22,6 +31,7 @@ export class MemoryRunWriter implements RunWriter {
   readonly #clock: Clock
   readonly #host: MemoryHost
   readonly #order = new RowOrder()
+  #watcher: WriterWatcher | undefined
   #ended = false
   #closed = false
 
@@ -49,7 +59,7 @@ export class MemoryRunWriter implements RunWriter {
     this.#put(entryOf(transition))
   }
 
-  commit(transition: Transition, value?: unknown): Promise<void> {
+  commit(transition: Transition, value?: unknown, guard?: CommitGuard): Promise<void> {
     try {
       this.#check('commit()')
       const entry = entryOf(transition)
@@ -57,7 +67,7 @@ export class MemoryRunWriter implements RunWriter {
         this.#put(entry)
         return this.flush()
       }
-      const encoding = encodeValue(transition.node, value, Infinity, this.#clock)
+      const encoding = encodeValue(transition.node, value, Infinity, this.#clock, guard)
       if ('body' in encoding) {
         this.#put(entry, [encoding.body])
         return this.flush()
@@ -105,6 +115,14 @@ export class MemoryRunWriter implements RunWriter {
 
   waitRoom(options: WaitOptions = {}): Promise<void> {
     return waitFor(Promise.resolve(), `Run ${this.runId}`, this.#clock, options)
+  }
+
+  watch(watcher: WriterWatcher): void {
+    this.#watcher = watcher
+  }
+
+  receive(message: RunMessage): void {
+    this.#watcher?.onMessage?.(message)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

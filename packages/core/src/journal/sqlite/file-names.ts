@@ -8,9 +8,14 @@ export function valuesFolder(file: string): string {
 /** Ends the name of a large value that is being written. */
 export const draftSuffix = '.draft'
 
-/** The lock of whoever writes. */
+/** The lock of the process that opens the journal for writing; before version 3 of the one that writes. */
 export function lockName(file: string): string {
   return `${file}.lock`
+}
+
+/** The locks that prove writers alive: one for each session. */
+export function writersFolder(file: string): string {
+  return `${file}.writers`
 }
 
 /** What was saved of a damaged file. */

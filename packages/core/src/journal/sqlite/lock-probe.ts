@@ -2,10 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { lockName } from './file-names.ts'
+import { isProcessAlive } from './session-lock.ts'
 import { isBusy } from './sqlite-error.ts'
 
 /**
- * Whether somebody has a journal open for writing.
+ * Whether a process has a journal of version 1 or 2 open for writing: there the lock was one for the whole file.
  *
  * The lock is tried only when the description beside it says that somebody took it: then a try can get
  * it, for a moment, only after a holder was killed.
@@ -26,13 +27,11 @@ export function isHeld(file: string): boolean {
   }
 }
 
-/** For readers that may not lock the file. A process with the number of a killed one is taken for it. */
 function isHolderAlive(description: string): boolean {
   try {
     const { pid } = JSON.parse(readFileSync(description, 'utf8')) as { pid: number }
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return isProcessAlive(pid)
+  } catch {
+    return false
   }
 }

@@ -1,4 +1,5 @@
 /** What the loop and the threads of a journal exchange: see sqlite/messages.ts for what is around it. */
+import type { ErrorWire } from '../../threads/error-wire.ts'
 import type {
   Durability,
   HistoryEntry,
@@ -17,15 +18,8 @@ export const cellsPerRow = 7
 
 /** A change of a run's own record. It is part of the batch that holds the row it comes with. */
 export type RunChange =
-  | {
-      readonly type: 'open'
-      readonly run: number
-      readonly id: string
-      readonly title: string
-      readonly startedAt: number
-      readonly holder: RunHolder
-      readonly options: Uint8Array
-    }
+  /** From here on readers see it. */
+  | { readonly type: 'open'; readonly run: number }
   | { readonly type: 'resume'; readonly run: number; readonly holder: RunHolder }
   | {
       readonly type: 'state'
@@ -33,8 +27,10 @@ export type RunChange =
       readonly state: number
       readonly endedAt: number | null
     }
-  /** Nobody writes it any more. */
+  /** No process writes it any more. */
   | { readonly type: 'leave'; readonly run: number }
+  /** A message was carried out; what it led to is in the same batch. */
+  | { readonly type: 'taken'; readonly run: number; readonly mail: number }
 
 /**
  * Rows that were handed in at about the same time.
@@ -43,8 +39,6 @@ export type RunChange =
  */
 export interface BatchWire {
   readonly batch: number
-  /** Position of the first row. */
-  readonly first: number
   readonly rows: readonly Cell[]
   /** In pairs: the number of a row in this batch, and the length of its result or the name of its file. */
   readonly results: readonly (number | string)[]
@@ -55,24 +49,101 @@ export interface BatchWire {
   readonly changes: readonly RunChange[]
 }
 
+/** Takes a run for this session: a new one, which readers do not see yet, or one that no process holds. */
+export type ClaimWire =
+  | {
+      readonly claim: 'new'
+      readonly id: string
+      readonly key: string | undefined
+      readonly title: string
+      readonly startedAt: number
+      readonly holder: RunHolder
+      readonly options: Uint8Array
+    }
+  | { readonly claim: 'held'; readonly id: string }
+
+export type ClaimAnswer =
+  | { readonly run: number }
+  | { readonly refused: 'exists' | 'unknown' }
+  /** Another run has the key. */
+  | { readonly refused: 'key'; readonly by: string }
+  | { readonly refused: 'held'; readonly holder: RunHolder }
+
+/** A message to the process that runs a run. */
+export interface PostWire {
+  readonly post: 'cancel'
+  readonly to: string
+  readonly sender: string
+}
+
+/** Whether it was posted. */
+export type PostAnswer = 'posted' | 'unknown' | 'ended'
+
+/** What goes into a transaction of the writing thread. */
+export type WriterChange = BatchWire | ClaimWire | PostWire | PruneWire
+
+/** The number of the commit that a batch was part of, with the runs that another process has taken, if any. */
+export type BatchAnswer = number | { readonly commit: number; readonly lost: readonly number[] }
+
+export type WriterAnswer = BatchAnswer | ClaimAnswer | PostAnswer | PruneAnswer
+
+/** It could not be written, and is kept in the thread, to be tried again. */
+export interface Stalled {
+  readonly stalled: ErrorWire
+}
+
+/** A step of removing runs. Each is a transaction of a few milliseconds. */
+export type PruneWire =
+  /** Removes some rows of a run; the first step hides it, the last removes its record. */
+  | { readonly prune: 'rows'; readonly run: number }
+  /** Gives free pages back to the file system. */
+  | { readonly prune: 'pages' }
+
+/** Whether there is more of it to do. */
+export interface PruneAnswer {
+  readonly more: boolean
+}
+
+export interface MailWire {
+  readonly mail: number
+  readonly run: number
+  readonly kind: string
+  readonly sender: string
+}
+
 export interface WriterData {
   readonly file: string
   readonly durability: Durability
   readonly pid: number
+  /** The name of the lock that proves the session alive. */
+  readonly lock: string
   /** Milliseconds since 1970: the thread has no clock of its own. */
   readonly openedAt: number
 }
 
-/** Finds a run by its id. */
-export interface WriterQuestion {
-  readonly run: string
+export type WriterQuestion =
+  /** Finds a run by its id. */
+  | { readonly type: 'find'; readonly run: string }
+  /** Tries to write again what could not be written. */
+  | { readonly type: 'retry' }
+  /** Nothing is written any more. */
+  | { readonly type: 'give up'; readonly error: ErrorWire }
+  /** Messages for the runs of this session. */
+  | { readonly type: 'mail' }
+  /** Removes large values that no row names. Answers with their bytes. */
+  | { readonly type: 'sweep' }
+
+export interface WriterAnswers {
+  readonly find: FoundRun | undefined
+  /** The answers to what was kept, in order. */
+  readonly retry: { readonly answers: readonly WriterAnswer[] } | Stalled
+  readonly 'give up': undefined
+  readonly mail: readonly MailWire[]
+  readonly sweep: number
 }
 
 export interface Opened {
   readonly session: number
-  /** The last position and the last run that were ever used. */
-  readonly position: number
-  readonly run: number
 }
 
 export interface FoundRun {
@@ -83,7 +154,7 @@ export interface FoundRun {
 export interface ReaderData {
   readonly file: string
   readonly address: string
-  /** The session of the writer in this process, if there is one: then nobody else can write. */
+  /** The session of the writer in this process, if there is one. */
   readonly session: number | undefined
 }
 
@@ -91,6 +162,7 @@ export type ReaderQuestion =
   | {
       readonly type: 'runs'
       readonly state: JournaledState | undefined
+      readonly key: string | undefined
       readonly limit: number
     }
   | { readonly type: 'counts'; readonly run: string }
@@ -99,6 +171,8 @@ export type ReaderQuestion =
   | { readonly type: 'history'; readonly run: string; readonly from: number }
   | { readonly type: 'value'; readonly run: string; readonly node: string }
   | { readonly type: 'results'; readonly run: string; readonly from: number }
+  /** Runs and what they take, newest first, from before this one. */
+  | { readonly type: 'sizes'; readonly before: number }
 
 /** A snapshot without its nodes, which follow page by page. */
 export interface SnapshotHead {
@@ -127,4 +201,13 @@ export interface ReaderAnswers {
   readonly value: StoredResult
   /** Empty when there are no more. */
   readonly results: readonly NodeResult[]
+  /** Empty when there are no more. */
+  readonly sizes: readonly RunSize[]
+}
+
+/** Without a summary: what is left of a run that was being opened or removed when its process was killed. */
+export interface RunSize {
+  readonly run: number
+  readonly summary: RunSummary | undefined
+  readonly bytes: number
 }

@@ -3,7 +3,7 @@
  * Opening a file: what it must be before anything is read from it or written to it.
  *
  *   no file, or one without tables ──▶ made    (for writing)
- *   a database of ours, older ──▶ migrated     (for writing)
+ *   a database of ours, older ──▶ migrated     (for writing; for reading it is used as it is)
  *   … of this version ──▶ opened
  *   … newer ──▶ HDL_JOURNAL_NEWER
  *   … damaged, or not a database ──▶ HDL_JOURNAL_DAMAGED, with what can be read of it
@@ -39,7 +39,9 @@ export function openForWriting(file: string, durability: Durability): DatabaseSy
     checkLength(file)
     const database = new DatabaseSync(file, { timeout: busyTimeout })
     try {
-      if (!isEmpty(database)) checkContent(database, file)
+      // Pages can be given back to the file system only in a file that was made so.
+      if (isEmpty(database)) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
+      else checkContent(database, file)
       const synchronous = durability === 'fsync' ? 'FULL' : 'NORMAL'
       // The two about fullfsync are for macOS, where fsync alone leaves data in the cache of the disk.
       database.exec(`
@@ -74,11 +76,6 @@ export function openForReading(file: string, checked: boolean): DatabaseSync {
       if (checked) return database
       if (isEmpty(database)) throw new HeddleError('HDL_NO_JOURNAL', { path: file })
       checkContent(database, file)
-      const version = versionOf(database)
-      if (version < schemaVersion) {
-        const cause = `it has the older schema version ${version}: open it for writing once, which migrates it`
-        throw new HeddleError('HDL_STORE_FAILED', { store: file, action: 'be read', cause })
-      }
       return database
     } catch (error) {
       database.close()
@@ -141,7 +138,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
 
-function versionOf(database: DatabaseSync): number {
+export function versionOf(database: DatabaseSync): number {
   return pragma(database, 'user_version') as number
 }
 

@@ -4,13 +4,15 @@
  *   add() ──▶ gathering ──(end of the turn, or full)──▶ sealed ──(room in the thread)──▶ sent ──▶ durable
  *                 └───────────────┴──────── fail() ────────────────────┴──▶ failed
  *
- *  O1  Positions are given in the order of add(), without gaps, and batches are sent in that order.
+ *  O1  Batches hold their rows in the order of add(), and are sent in that order.
  *  O2  A batch's waiters are told once: when it is durable, or when the journal has failed.
  *  O3  After a failure nothing is sent any more.
  *  O4  No more than `threadRows` rows and `threadText` characters are in the thread at a time.
  *  O5  What is sent in one turn of the loop is bounded, however much is waiting.
  *
  * All who wait for rows of one batch share one promise: a commit costs no object of its own.
+ *
+ * Positions are given where the rows are written: other processes write to the same file.
  *
  * Rows that nobody waits for stay a little longer: what follows them in this turn of the loop goes with
  * them, and not after a commit of theirs.
@@ -40,7 +42,6 @@ const roomText = 32 * 2 ** 20
 
 class Batch {
   readonly number: number
-  readonly first: number
   readonly rows: Cell[] = []
   readonly results: (number | string)[] = []
   readonly bodies: Uint8Array<ArrayBuffer>[] = []
@@ -50,9 +51,8 @@ class Batch {
   size = 0
   #waiting: PromiseWithResolvers<void> | undefined
 
-  constructor(number: number, first: number) {
+  constructor(number: number) {
     this.number = number
-    this.first = first
   }
 
   get count(): number {
@@ -82,9 +82,9 @@ class Batch {
   }
 
   wire(): BatchWire {
-    const { number, first, rows, results, changes, hasFiles } = this
+    const { number, rows, results, changes, hasFiles } = this
     const bodies = this.bodies.length === 0 ? undefined : joinBytes(this.bodies)
-    return { batch: number, first, rows, results, changes, hasFiles, bodies }
+    return { batch: number, rows, results, changes, hasFiles, bodies }
   }
 }
 
@@ -97,7 +97,7 @@ export interface OutboxHost {
 export class Outbox {
   readonly #host: OutboxHost
   readonly #room: WaiterList<void>
-  #gathering: Batch
+  #gathering = new Batch(1)
   /** Sealed ones, oldest first. */
   readonly #sealed: Batch[] = []
   /** Those in the thread, oldest first. */
@@ -114,11 +114,9 @@ export class Outbox {
   #failure: HeddleError | undefined
   #isTold = false
 
-  /** `position` is the last one that was ever used. */
-  constructor(host: OutboxHost, position: number) {
+  constructor(host: OutboxHost) {
     this.#host = host
     this.#room = new WaiterList(host.clock)
-    this.#gathering = new Batch(1, position + 1)
   }
 
   get pending(): number {
@@ -194,7 +192,7 @@ export class Outbox {
   #seal(): void {
     const full = this.#gathering
     this.#sealed.push(full)
-    this.#gathering = new Batch(full.number + 1, full.first + full.count)
+    this.#gathering = new Batch(full.number + 1)
   }
 
   /** Ends when everything so far is durable. */
@@ -253,7 +251,7 @@ export class Outbox {
     this.#room.failAll(error)
     this.#sent.length = 0
     this.#sealed.length = 0
-    this.#gathering = new Batch(0, 0)
+    this.#gathering = new Batch(0)
     this.#pendingRows = 0
     this.#pendingSize = 0
   }

@@ -36,7 +36,7 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
     const reader = this.#reader!
     switch (question.type) {
       case 'runs':
-        return reader.runs(question.state, question.limit)
+        return reader.runs(question)
       case 'counts':
         return reader.counts(question.run)
       case 'snapshot':
@@ -49,6 +49,8 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
         return reader.value(question.run, question.node)
       case 'results':
         return reader.results(question.run, question.from)
+      case 'sizes':
+        return reader.sizes(question.before)
     }
   }
 

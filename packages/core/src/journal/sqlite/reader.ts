@@ -1,19 +1,32 @@
+/* oxlint-disable node/no-sync -- runs in a thread of the journal, where waiting is what it is for */
 /**
  * The read side of the database.
  *
  * Rows never change, so a long answer is put together from short reads up to a position that is fixed
  * at its start: no read keeps the log from being moved into the database, and answers take turns.
  */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { HeddleError } from '../../errors.ts'
 import { CountFold, RunFold, type Counts } from '../fold.ts'
 import type { HistoryEntry, JournaledState, NodeSnapshot, RunSummary } from '../journal.ts'
 import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import { valuesFolder } from './file-names.ts'
 import { isHeld } from './lock-probe.ts'
-import type { NodeResult, ReaderData, SnapshotHead, StoredResult } from './messages.ts'
+import type {
+  NodeResult,
+  ReaderData,
+  ReaderQuestion,
+  RunSize,
+  SnapshotHead,
+  StoredResult,
+} from './messages.ts'
 import { entryOf, historyColumns, nodesOf, returnArrays, type HistoryRow } from './rows.ts'
 import { Remembered } from './remembered.ts'
-import { Kind } from './schema.ts'
+import { versionOf } from './open-database.ts'
+import { Kind, versionWithKeys, versionWithWriters } from './schema.ts'
+import { isSessionAlive, type SessionRow } from './session-lock.ts'
 
 /** Rows of a history that travel together: about 1 ms on the loop. */
 const historyPage = 512
@@ -26,15 +39,27 @@ const resultsBytes = 512 * 1024
 /** Nodes of a snapshot that travel together. */
 const nodesPage = 512
 
+/** Runs whose sizes travel together. */
+const sizesPage = 200
+
+/** What a row takes besides its text, about. */
+const rowBytes = 40
+
 /** Rows that are taken in between two looks at other questions: 1 to 2 ms. */
 const foldPage = 1000
 
 /** Runs of which it is remembered how many nodes are in which state, and where their results are. */
 const rememberedRuns = 8
 
+type RunsQuestion = ReaderQuestion & { readonly type: 'runs' }
+
 interface RunRow {
   readonly run: number
   readonly id: string
+  /** Absent in a file of version 1. */
+  readonly key?: string | null
+  /** Absent before version 3. */
+  readonly visible?: number
   readonly title: string
   readonly started_at: number
   readonly ended_at: number | null
@@ -60,6 +85,9 @@ export class JournalReader {
   readonly #database: DatabaseSync
   readonly #data: ReaderData
   readonly #pause: () => Promise<void>
+  readonly #version: number
+  /** Which runs are listed, as SQL. */
+  readonly #visible: string
   readonly #counts = new Remembered(rememberedRuns, () => new CountFold())
   /** Positions of the last success, by node. */
   readonly #successes = new Remembered(rememberedRuns, () => new Map<string, number>())
@@ -71,16 +99,21 @@ export class JournalReader {
     this.#database = database
     this.#data = data
     this.#pause = pause
+    this.#version = versionOf(database)
+    this.#visible = this.#version < versionWithWriters ? '' : 'AND visible = 1'
   }
 
-  async runs(state: JournaledState | undefined, limit: number): Promise<RunSummary[]> {
+  async runs({ state, key, limit }: RunsQuestion): Promise<RunSummary[]> {
     const found: RunSummary[] = []
-    const live = this.#liveSession()
+    if (key !== undefined && this.#version < versionWithKeys) return found
+    const live = this.#liveSessions()
     let before = Number.MAX_SAFE_INTEGER
     while (found.length < limit) {
       const page = this.#all<RunRow>(
-        'SELECT * FROM run WHERE run < ? ORDER BY run DESC LIMIT 100',
+        `SELECT * FROM run WHERE run < ? ${this.#visible} ${key === undefined ? '' : 'AND key = ?'}
+        ORDER BY run DESC LIMIT 100`,
         before,
+        ...(key === undefined ? [] : [key]),
       )
       if (page.length === 0) break
       for (const row of page) {
@@ -105,7 +138,7 @@ export class JournalReader {
     await this.#fold({ run: row.run, from: 0, upTo: end }, (each) =>
       fold.add(entryOf(each), each[1] === Kind.success),
     )
-    const then = { ...summaryOf(row, this.#liveSession(), fold.counts()), ...fold.by }
+    const then = { ...summaryOf(row, this.#liveSessions(), fold.counts()), ...fold.by }
     const { endedAt: _endedAt, ...rest } = then
     const head = {
       ...rest,
@@ -190,18 +223,68 @@ export class JournalReader {
   }
 
   #find(id: string): RunRow {
-    const [row] = this.#all<RunRow>('SELECT * FROM run WHERE id = ?', id)
+    const [row] = this.#all<RunRow>(`SELECT * FROM run WHERE id = ? ${this.#visible}`, id)
     if (row !== undefined) return row
     throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.#data.address })
   }
 
-  /** The session that can be writing now. */
-  #liveSession(): number | undefined {
-    if (this.#data.session !== undefined) return this.#data.session
+  async sizes(before: number): Promise<RunSize[]> {
+    const live = this.#liveSessions()
+    const rows = this.#all<RunRow>(
+      `SELECT * FROM run WHERE run < ? ORDER BY run DESC LIMIT ${sizesPage}`,
+      before,
+    )
+    const sizes: RunSize[] = []
+    for (const row of rows) {
+      const isLeft = row.visible === 0 && !isLive(row, live)
+      if (row.visible === 0 && !isLeft) continue
+      const summary = isLeft ? undefined : summaryOf(row, live, await this.#countsOf(row))
+      sizes.push({ run: row.run, summary, bytes: this.#bytesOf(row) })
+      await this.#pause()
+    }
+    // A page of which nothing is listed is not the last one.
+    return sizes.length === 0 && rows.length > 0 ? this.sizes(rows.at(-1)!.run) : sizes
+  }
+
+  /** What a run takes in the file and beside it, about. */
+  #bytesOf({ run, options }: RunRow): number {
+    const [rows] = this.#all<{ bytes: number }>(
+      `SELECT ${rowBytes} * count(*) + coalesce(sum(length(node)), 0)
+        + coalesce(sum(length(detail)), 0) AS bytes FROM history WHERE run = ?`,
+      run,
+    )
+    let bytes = rows!.bytes + options.length
+    const values = this.#database.prepare(
+      `SELECT CASE typeof(value) WHEN 'text' THEN value ELSE length(value) END AS size
+      FROM history JOIN result USING (position) WHERE run = ? AND kind = ${Kind.success}`,
+    )
+    for (const { size } of values.iterate(run) as Iterable<{ size: number | string }>) {
+      bytes += typeof size === 'number' ? size : this.#fileBytes(size)
+    }
+    return bytes
+  }
+
+  #fileBytes(name: string): number {
+    const path = join(valuesFolder(this.#data.file), name)
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  /** The sessions that can be writing now. */
+  #liveSessions(): ReadonlySet<number> {
+    const { file } = this.#data
+    if (this.#version < versionWithWriters) return this.#liveOfEarlierVersion()
+    const open = this.#all<SessionRow & { readonly session: number }>(
+      'SELECT session, pid, lock FROM session WHERE closed_at IS NULL',
+    )
+    const live = open.filter((each) => isSessionAlive(file, each))
+    return new Set(live.map(({ session }) => session))
+  }
+
+  #liveOfEarlierVersion(): ReadonlySet<number> {
     const [last] = this.#all<{ session: number; closed_at: number | null }>(
       'SELECT session, closed_at FROM session ORDER BY session DESC LIMIT 1',
     )
-    return last?.closed_at === null && isHeld(this.#data.file) ? last.session : undefined
+    return new Set(last?.closed_at === null && isHeld(this.#data.file) ? [last.session] : [])
   }
 
   async #countsOf(row: RunRow): Promise<Counts> {
@@ -254,16 +337,20 @@ export class JournalReader {
   }
 }
 
-function stateOf(row: RunRow, live: number | undefined): JournaledState {
-  const state = runStateOf(row.state)
-  const isLive = row.session !== null && row.session === live
-  return isEnd(state) || isLive ? state : 'interrupted'
+function isLive({ session }: RunRow, live: ReadonlySet<number>): boolean {
+  return session !== null && live.has(session)
 }
 
-function summaryOf(row: RunRow, live: number | undefined, counts: Counts): RunSummary {
+function stateOf(row: RunRow, live: ReadonlySet<number>): JournaledState {
+  const state = runStateOf(row.state)
+  return isEnd(state) || isLive(row, live) ? state : 'interrupted'
+}
+
+function summaryOf(row: RunRow, live: ReadonlySet<number>, counts: Counts): RunSummary {
   const { id, title, pid, host, command } = row
   return {
     id,
+    ...(typeof row.key === 'string' && { key: row.key }),
     title,
     startedAt: row.started_at,
     ...(row.ended_at !== null && { endedAt: row.ended_at }),

@@ -26,7 +26,14 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { applicationId, Kind, migrations, schemaVersion } from './schema.ts'
+import {
+  applicationId,
+  Kind,
+  migrations,
+  recount,
+  schemaVersion,
+  versionWithWriters,
+} from './schema.ts'
 import { migrate } from './migrate.ts'
 import { savedName, valuesFolder } from './file-names.ts'
 import { holderOf, returnArrays } from './rows.ts'
@@ -100,6 +107,7 @@ function copyReadable(from: string, to: string): void {
     copyTable(source, target, 'result', 'position')
     for (const run of runsOf(source)) copyTable(source, target, 'history', 'position', run)
     makeUpRuns(source, target)
+    if (version.user_version >= versionWithWriters) target.exec(recount)
     target.exec('COMMIT')
   } finally {
     source.close()

@@ -4,7 +4,9 @@
  *   run      one for each run: what its header says, and how it stands (worked out from history)
  *   history  every row of every run: clustered by run, in order of position. Never changed
  *   result   what nodes returned, by the position of the row that it came with
- *   session  one for each process that had the journal open for writing
+ *   session  one for each process that had the journal open for writing; alive while its lock is held
+ *   counter  one row: up to where positions and runs were used, and what the last vacuum has left
+ *   mail     messages to the process that runs a run
  *
  * Names, not numbers, stand for nodes: rows are readable with any SQLite tool, and neither side keeps
  * a table of a million names in memory. States are numbers: see states.ts.
@@ -24,6 +26,28 @@ export interface Migration {
   readonly title: string
   readonly sql: string
 }
+
+/**
+ * Sets the counter from what the tables hold, by one look for each run: the rows are clustered by run. For files of
+ * earlier versions, and for those that were saved from a damaged one, where each table may know of later numbers.
+ */
+export const recount = `
+  WITH RECURSIVE used (run) AS (
+    SELECT max(run) FROM history
+    UNION ALL
+    SELECT (SELECT max(run) FROM history WHERE run < used.run) FROM used WHERE run IS NOT NULL
+  )
+  UPDATE counter SET
+    position = max(
+      position,
+      coalesce((SELECT max((SELECT max(position) FROM history WHERE run = used.run)) FROM used), 0),
+      coalesce((SELECT max(position) FROM result), 0)
+    ),
+    run = max(
+      run,
+      coalesce((SELECT max(run) FROM history), 0),
+      coalesce((SELECT max(run) FROM run), 0)
+    );`
 
 export const migrations: readonly Migration[] = [
   {
@@ -71,7 +95,46 @@ export const migrations: readonly Migration[] = [
       CREATE INDEX result_file ON result (value) WHERE typeof(value) = 'text';
     `,
   },
+  {
+    title: 'keys of runs',
+    sql: `
+      ALTER TABLE run ADD COLUMN key TEXT;
+      CREATE UNIQUE INDEX run_key ON run (key) WHERE key IS NOT NULL;
+    `,
+  },
+  {
+    title: 'several writers, mail, pruning',
+    sql: `
+      ALTER TABLE session ADD COLUMN lock TEXT; -- the name of the lock that proves it alive
+
+      ALTER TABLE run ADD COLUMN visible INTEGER NOT NULL DEFAULT 1; -- 0: being opened, or being removed
+      CREATE INDEX run_session ON run (session) WHERE session IS NOT NULL;
+
+      CREATE TABLE counter (
+        counter INTEGER PRIMARY KEY CHECK (counter = 1),
+        position INTEGER NOT NULL, -- no run without a session has a later row
+        run INTEGER NOT NULL,
+        vacuums INTEGER NOT NULL,
+        pages INTEGER NOT NULL -- what the last vacuum has left
+      ) STRICT;
+      INSERT INTO counter VALUES (1, 0, 0, 0, 0);
+
+      CREATE TABLE mail (
+        mail INTEGER PRIMARY KEY AUTOINCREMENT,
+        run INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        sender TEXT NOT NULL,
+        posted_at REAL NOT NULL
+      ) STRICT;
+      CREATE INDEX mail_run ON mail (run);
+      ${recount}
+    `,
+  },
 ]
+
+/** The first versions in which runs have keys, and in which several write. Readers take older files as they are. */
+export const versionWithKeys = 2
+export const versionWithWriters = 3
 
 /** The version of a file that has seen all migrations. */
 export const schemaVersion: number = migrations.length

@@ -2,201 +2,170 @@
  * The journal in a file: a thread that writes, a thread that reads, and files for large values.
  *
  *   <file>          the database        <file>-wal, <file>-shm   its log, while it is open
- *   <file>.values/  large values        <file>.lock, .lock.json  who writes
+ *   <file>.values/  large values        <file>.writers/          a lock for each process that writes
+ *                                       <file>.lock, .lock.json  held while the file is opened for writing
  *
  *   loop ──rows, per turn──▶ writing thread ──one transaction per group──▶ <file>-wal ──▶ <file>
  *     ◀──"durable up to"──        reading thread ◀── pages of rows ──┘
  *
- * The reading thread starts with the first question. Neither keeps the process alive unless something
- * is under way.
+ * The writing thread is shared by all journals of the process on this file (write-side.ts). The reading thread
+ * starts with the first question. Neither keeps the process alive unless something is under way.
  */
-import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
+import type { Lease } from '../../sync/shared.ts'
 import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
 import { collectPieces, decodeValue, encodePieces, unreadable } from '../encode.ts'
 import type {
   Durability,
   HistoryEntry,
   Journal,
+  JournalRetry,
   JournalStats,
   NodeSnapshot,
+  PruneOptions,
+  PruneReport,
   RunHeader,
   RunHolder,
+  RunMessage,
   RunSnapshot,
   RunSummary,
   RunWriter,
 } from '../journal.ts'
+import { checkPrune, checkWanted, PruneChoice, type SizedRun } from '../prune.ts'
 import { runStateOf } from '../states.ts'
-import { allSucceeded, heldError, runLimit, type RunsOptions } from '../summary.ts'
-import { lockName } from './file-names.ts'
+import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import type {
-  BatchWire,
-  FoundRun,
-  Opened,
+  ClaimAnswer,
+  ClaimWire,
+  PostAnswer,
+  PruneAnswer,
+  PruneWire,
   ReaderAnswers,
   ReaderData,
   ReaderQuestion,
   RunChange,
   StoredResult,
-  WriterData,
-  WriterQuestion,
 } from './messages.ts'
-import { Outbox } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
 import { SqliteRunWriter, type WriterHost } from './sqlite-writer.ts'
-import { storeError } from './sqlite-error.ts'
 import { ValueFiles } from './value-files.ts'
+import { useWriteSide, type WriteSide } from './write-side.ts'
 
 export interface SqliteJournalOptions {
   readonly durability: Durability
   readonly kernel: Kernel
   readonly readOnly: boolean
+  readonly retry: Required<JournalRetry>
 }
 
 /** Sources start sources, built files start built files. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-const writerEntry = new URL(`./writer-thread.${extension}`, import.meta.url)
 const readerEntry = new URL(`./reader-thread.${extension}`, import.meta.url)
-
-/** What only a journal that may be written has. */
-interface WriteSide {
-  readonly lock: HeldLock
-  readonly link: HostLink
-  readonly outbox: Outbox
-  readonly session: number
-  lastRun: number
-}
 
 export async function openSqliteJournal(
   file: string,
   options: SqliteJournalOptions,
 ): Promise<Journal> {
-  const writeSide = options.readOnly ? undefined : await openWriteSide(file, options)
-  const journal = new SqliteJournal(file, options, writeSide)
+  const lease = options.readOnly ? undefined : await useWriteSide({ file, ...options })
+  const journal = new SqliteJournal(file, options, lease)
   // A writer's file has been looked at; a reader's may be damaged, newer, or not there.
-  if (writeSide === undefined) await journal.check()
+  if (lease === undefined) await journal.check()
   return journal
-}
-
-async function openWriteSide(
-  file: string,
-  { durability, kernel }: SqliteJournalOptions,
-): Promise<WriteSide> {
-  const { clock } = kernel
-  const command = process.argv.slice(1).join(' ') || 'node'
-  const lock = await holdLock(lockName(file), { command, kernel })
-  const data: WriterData = { file, durability, pid: process.pid, openedAt: clock.wallTime() }
-  let outbox: Outbox | undefined
-  const link = new HostLink({
-    entry: writerEntry,
-    name: 'heddle-journal',
-    data,
-    store: file,
-    what: `The journal ${file}`,
-    clock,
-    onEnd: (error) => outbox?.fail(error),
-  })
-  try {
-    const { session, position, run } = (await link.open()) as Opened
-    const opened = (outbox = new Outbox({ clock, send: (batch) => void send(batch) }, position))
-    const send = async (batch: BatchWire): Promise<void> => {
-      try {
-        opened.onDurable(batch.batch, (await link.change(batch, batch.bodies)) as number)
-      } catch (error) {
-        opened.fail(storeError(file, 'be written', error))
-      }
-    }
-    return { lock, link, outbox: opened, session, lastRun: run }
-  } catch (error) {
-    await link.kill()
-    await lock.release()
-    throw error
-  }
 }
 
 class SqliteJournal implements Journal {
   readonly address: string
   readonly #file: string
   readonly #kernel: Kernel
-  readonly #writeSide: WriteSide | undefined
+  /** Its share of the write side, unless it only reads. */
+  readonly #lease: Lease<string, WriteSide> | undefined
+  readonly #outbox: Outbox | undefined
+  readonly #session: number | undefined
   readonly #values: ValueFiles
   readonly #writers = new Map<string, SqliteRunWriter>()
-  /** Runs that are being opened or resumed. */
-  readonly #opening = new Set<string>()
   #reader: Promise<HostLink> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(file: string, options: SqliteJournalOptions, writeSide: WriteSide | undefined) {
+  constructor(
+    file: string,
+    options: SqliteJournalOptions,
+    lease: Lease<string, WriteSide> | undefined,
+  ) {
     this.address = `sqlite:${file}`
     this.#file = file
     this.#kernel = options.kernel
-    this.#writeSide = writeSide
+    this.#lease = lease
+    this.#outbox = lease?.value.outbox
+    this.#session = lease?.value.session
     this.#values = new ValueFiles(file, options)
   }
 
   async openRun(header: RunHeader): Promise<RunWriter> {
     const side = this.#writable()
     checkHeader(header)
-    const { id, title, startedAt } = header
-    if (this.#opening.has(id)) throw this.#exists(id)
-    this.#opening.add(id)
-    try {
-      const { clock } = this.#kernel
-      const options = encodePieces('options', header.options, clock)
-      // The answer is on its way while the nodes are looked at.
-      const [found, pieces] = await Promise.all([
-        find(side, id),
-        collectPieces(options),
-        checkNodes(header.nodes, clock),
-      ])
-      if (found !== undefined) throw this.#exists(id)
-      this.#writable()
-      const run = ++side.lastRun
-      const writer = this.#writerOf(id, run, side)
-      // A run becomes visible with its last row here: before that it has no record.
-      if (header.nodes.length > 0) writer.announce(header.nodes, startedAt)
-      const holder = holderOf(header)
-      await this.#begin(writer, holder, startedAt, {
-        type: 'open',
-        run,
-        id,
-        title,
-        startedAt,
-        holder,
-        options: joinBytes(pieces),
-      })
-      return writer
-    } finally {
-      this.#opening.delete(id)
-    }
+    const { id, key, title, startedAt } = header
+    const { clock } = this.#kernel
+    const pieces = await collectPieces(encodePieces('options', header.options, clock))
+    await checkNodes(header.nodes, clock)
+    this.#writable()
+    const holder = holderOf(header)
+    const options = joinBytes(pieces)
+    const run = await this.#claim(side, {
+      claim: 'new',
+      id,
+      key,
+      title,
+      startedAt,
+      holder,
+      options,
+    })
+    const writer = this.#writerOf(id, run, side)
+    // A run becomes visible with its last row here.
+    if (header.nodes.length > 0) writer.announce(header.nodes, startedAt)
+    await this.#begin(writer, holder, startedAt, { type: 'open', run })
+    return writer
   }
 
   async resumeRun(id: string, by: RunHolder): Promise<RunWriter> {
     const side = this.#writable()
     checkHolder(by)
     const holder = holderOf(by)
-    if (this.#opening.has(id) || this.#writers.has(id)) throw heldError(id, holder)
-    this.#opening.add(id)
-    try {
-      const found = await find(side, id)
-      if (found === undefined) {
-        throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
+    const found = await side.ask({ type: 'find', run: id })
+    if (found === undefined) throw this.#unknown(id)
+    if (runStateOf(found.state) === 'finished') {
+      const counts = await this.#ask({ type: 'counts', run: id })
+      if (allSucceeded(counts)) {
+        throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
       }
-      if (runStateOf(found.state) === 'finished') {
-        const counts = await this.#ask({ type: 'counts', run: id })
-        if (allSucceeded(counts)) {
-          throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
-        }
-      }
-      this.#writable()
-      const writer = this.#writerOf(id, found.run, side)
-      const change: RunChange = { type: 'resume', run: found.run, holder }
-      await this.#begin(writer, holder, this.#kernel.clock.wallTime(), change)
-      return writer
-    } finally {
-      this.#opening.delete(id)
+    }
+    this.#writable()
+    const run = await this.#claim(side, { claim: 'held', id })
+    const writer = this.#writerOf(id, run, side)
+    await this.#begin(writer, holder, this.#kernel.clock.wallTime(), {
+      type: 'resume',
+      run,
+      holder,
+    })
+    return writer
+  }
+
+  /** Takes a run for this process. Gives its number. */
+  async #claim(side: WriteSide, claim: ClaimWire): Promise<number> {
+    const answer = (await side.change(claim)) as ClaimAnswer
+    if ('run' in answer) return answer.run
+    const { id } = claim
+    switch (answer.refused) {
+      case 'exists':
+        throw new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
+      case 'unknown':
+        throw this.#unknown(id)
+      case 'key':
+        throw keyTaken((claim as { key: string }).key, answer.by)
+      case 'held':
+        throw heldError(id, answer.holder)
     }
   }
 
@@ -209,13 +178,14 @@ class SqliteJournal implements Journal {
     try {
       await writer.begin(holder, at, change)
     } catch (error) {
-      this.#writers.delete(writer.runId)
+      await writer[Symbol.asyncDispose]().catch(() => undefined)
       throw error
     }
   }
 
   async runs(options: RunsOptions = {}): Promise<readonly RunSummary[]> {
-    return this.#ask({ type: 'runs', state: options.state, limit: runLimit(options) })
+    const { state, key } = options
+    return this.#ask({ type: 'runs', state, key, limit: runLimit(options) })
   }
 
   async snapshot(id: string, options: { readonly upTo?: number } = {}): Promise<RunSnapshot> {
@@ -270,11 +240,60 @@ class SqliteJournal implements Journal {
   }
 
   stats(): JournalStats {
-    const outbox = this.#writeSide?.outbox
+    const outbox = this.#outbox
     let pending = outbox?.pending ?? 0
     for (const writer of this.#writers.values()) pending += writer.held
     const { rows, commits } = outbox?.counts ?? { rows: 0, commits: 0 }
     return { pending, rows, commits, failed: outbox?.failure !== undefined }
+  }
+
+  async post(id: string, { kind, by }: RunMessage): Promise<void> {
+    const side = this.#writable()
+    const answer = (await side.change({ post: kind, to: id, sender: by })) as PostAnswer
+    if (answer === 'unknown') throw this.#unknown(id)
+    if (answer === 'ended') {
+      throw new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })
+    }
+    side.wake()
+  }
+
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    checkPrune(options)
+    const side = this.#writable()
+    const { signal, dryRun = false } = options
+    const choice = new PruneChoice(options)
+    const chosen: (SizedRun & { readonly run: number })[] = []
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      checkWanted(signal)
+      const page = await this.#ask({ type: 'sizes', before })
+      if (page.length === 0) break
+      for (const each of page) {
+        if (each.summary === undefined ? !dryRun : choice.goes(each as SizedRun)) {
+          chosen.push(each as SizedRun & { run: number })
+        }
+      }
+      before = page.at(-1)!.run
+    }
+    const report = {
+      runs: chosen.flatMap(({ summary }) => summary ?? []),
+      bytes: chosen.reduce((sum, { bytes }) => sum + bytes, 0),
+    }
+    if (dryRun) return report
+    // Oldest first: a run that was stopped in between has lost its oldest ones.
+    for (const { run } of chosen.toReversed()) {
+      checkWanted(signal)
+      await this.#repeat(side, { prune: 'rows', run })
+    }
+    await this.#repeat(side, { prune: 'pages' })
+    await side.ask({ type: 'sweep' })
+    return report
+  }
+
+  async #repeat(side: WriteSide, step: PruneWire): Promise<void> {
+    for (;;) {
+      const { more } = (await side.change(step)) as PruneAnswer
+      if (!more) return
+    }
   }
 
   close(): Promise<void> {
@@ -287,17 +306,13 @@ class SqliteJournal implements Journal {
   }
 
   async #close(): Promise<void> {
-    const side = this.#writeSide
     const writers = [...this.#writers.values()]
     const left = await Promise.allSettled(writers.map((writer) => writer[Symbol.asyncDispose]()))
     // First those who read: the last to close the database moves the log into it. A thread that failed has
     // told so to who asked it; what it leaves is made up for at the next opening.
     const reader = await this.#reader?.catch(() => undefined)
     await reader?.stop().catch(() => undefined)
-    if (side === undefined) return
-    const at = this.#kernel.clock.wallTime()
-    await side.link.stop(at).catch(() => undefined)
-    await side.lock.release()
+    await this.#lease?.[Symbol.asyncDispose]().catch(() => undefined)
     const lost = left.find((each) => each.status === 'rejected')
     if (lost !== undefined) throw lost.reason
   }
@@ -319,7 +334,7 @@ class SqliteJournal implements Journal {
   }
 
   async #startReader(): Promise<HostLink> {
-    const session = this.#writeSide?.session
+    const session = this.#session
     const data: ReaderData = { file: this.#file, address: this.address, session }
     const link = new HostLink({
       entry: readerEntry,
@@ -343,9 +358,8 @@ class SqliteJournal implements Journal {
 
   #writerOf(id: string, run: number, side: WriteSide): SqliteRunWriter {
     const host: WriterHost = {
-      file: this.#file,
       clock: this.#kernel.clock,
-      outbox: side.outbox,
+      side,
       values: this.#values,
       onClosed: () => this.#writers.delete(id),
     }
@@ -356,7 +370,7 @@ class SqliteJournal implements Journal {
 
   #writable(): WriteSide {
     if (this.#closing !== undefined) throw this.#closed()
-    if (this.#writeSide !== undefined) return this.#writeSide
+    if (this.#lease !== undefined) return this.#lease.value
     const expected = 'false for a journal that is to be written'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'readOnly', value: true, expected })
   }
@@ -365,16 +379,11 @@ class SqliteJournal implements Journal {
     return new HeddleError('HDL_CLOSED', { what: `The journal ${this.address}` })
   }
 
-  #exists(id: string): HeddleError {
-    return new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
+  #unknown(id: string): HeddleError {
+    return new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
   }
 }
 
 function holderOf({ pid, host, command }: RunHolder): RunHolder {
   return { pid, host, command }
-}
-
-async function find({ link }: WriteSide, run: string): Promise<FoundRun | undefined> {
-  const question: WriterQuestion = { run }
-  return (await link.ask(question)) as FoundRun | undefined
 }

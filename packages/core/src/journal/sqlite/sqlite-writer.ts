@@ -5,33 +5,40 @@ import type { WaitOptions } from '../../kernel/waiters.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { checkNode, checkRow, checkTime } from '../checks.ts'
 import { cutText } from '../cut.ts'
-import { encodeValue } from '../encode.ts'
-import type { LogLine, NodeHeader, RunHolder, RunWriter, Transition } from '../journal.ts'
+import { encodePieces, encodeValue, type Pieces } from '../encode.ts'
+import type {
+  CommitGuard,
+  JournalTrouble,
+  LogLine,
+  NodeHeader,
+  RunHolder,
+  RunMessage,
+  RunWriter,
+  Transition,
+  WriterWatcher,
+} from '../journal.ts'
 import { RowOrder } from '../row-order.ts'
 import { checkNodeState, checkRunState, isEnd } from '../states.ts'
 import type { RunChange } from './messages.ts'
 import type { Outbox } from './outbox.ts'
 import { holderDetail, nodeDetail, nodesDetail } from './rows.ts'
 import { Kind } from './schema.ts'
-import { storeError } from './sqlite-error.ts'
+import type { SideWriter, WriteSide } from './write-side.ts'
 import { inlineLimit, type StoredValue, type ValueFiles } from './value-files.ts'
 
 /** Nodes in one row of the history: about 0.1 ms to encode. */
 const nodesPerRow = 256
 
-const none: StoredValue = { body: new Uint8Array(0) }
-
 /** What a writer needs of its journal. */
 export interface WriterHost {
-  readonly file: string
   readonly clock: Clock
-  readonly outbox: Outbox
-  readonly values: ValueFiles
+  readonly side: Pick<WriteSide, 'outbox' | 'session' | 'persist' | 'addWriter' | 'removeWriter'>
+  readonly values: Pick<ValueFiles, 'store'>
   /** The writer is done with its run. */
   onClosed(writer: SqliteRunWriter): void
 }
 
-export class SqliteRunWriter implements RunWriter {
+export class SqliteRunWriter implements RunWriter, SideWriter {
   readonly runId: string
   readonly #run: number
   readonly #host: WriterHost
@@ -39,6 +46,9 @@ export class SqliteRunWriter implements RunWriter {
   readonly #order = new RowOrder()
   /** Log lines that were refused, by node, until there is room to say so. */
   readonly #refused = new Map<string, { attempt: number; lines: number }>()
+  #watcher: WriterWatcher | undefined
+  /** Set when another process has taken the run. */
+  #lost: HeddleError | undefined
   #ended = false
   #closing: Promise<void> | undefined
 
@@ -46,7 +56,29 @@ export class SqliteRunWriter implements RunWriter {
     this.runId = runId
     this.#run = run
     this.#host = host
-    this.#outbox = host.outbox
+    this.#outbox = host.side.outbox
+    host.side.addWriter(run, this)
+  }
+
+  watch(watcher: WriterWatcher): void {
+    this.#watcher = watcher
+  }
+
+  onTrouble(trouble: JournalTrouble | undefined): void {
+    this.#watcher?.onTrouble?.(trouble)
+  }
+
+  onMessage(message: RunMessage): void {
+    this.#watcher?.onMessage?.(message)
+  }
+
+  onLost(): void {
+    if (this.#lost !== undefined) return
+    this.#lost = new HeddleError('HDL_RUN_LOST', {
+      run: this.runId,
+      epoch: this.#host.side.session,
+    })
+    this.onTrouble({ error: this.#lost, isFinal: true })
   }
 
   /** Rows that wait for a large value before them. */
@@ -69,7 +101,7 @@ export class SqliteRunWriter implements RunWriter {
     this.#addNode(transition, Kind.node)
   }
 
-  commit(transition: Transition, value?: unknown): Promise<void> {
+  commit(transition: Transition, value?: unknown, guard?: CommitGuard): Promise<void> {
     try {
       this.#check('commit()')
       if (transition.state !== 'succeeded') {
@@ -77,19 +109,22 @@ export class SqliteRunWriter implements RunWriter {
         return this.flush()
       }
       const { clock, values } = this.#host
-      if (value === undefined) {
-        this.#addNode(transition, Kind.success, none)
-        return this.flush()
-      }
-      const encoding = encodeValue(transition.node, value, inlineLimit, clock)
+      const encoding = encodeValue(transition.node, value, inlineLimit, clock, guard)
       if ('body' in encoding) {
         this.#addNode(transition, Kind.success, encoding)
         return this.flush()
       }
       const emit = this.#nodeRow(transition, Kind.success)
-      return this.#order.hold(this.#guarded(values.store(encoding.pieces)), (stored) => {
+      let first: Pieces | undefined = encoding.pieces
+      const storing = this.#host.side.persist(async () => {
+        // When it is tried again it is encoded again: it belongs to the journal until its commit is over.
+        const pieces = first ?? encodePieces(transition.node, value, clock, guard)
+        first = undefined
+        return values.store(pieces)
+      })
+      return this.#order.hold(storing, (stored) => {
         emit(stored)
-        return this.#outbox.durable()
+        return this.#durable()
       })
     } catch (error) {
       return Promise.reject(error)
@@ -144,7 +179,10 @@ export class SqliteRunWriter implements RunWriter {
   }
 
   flush(options: WaitOptions = {}): Promise<void> {
-    const wait = (): Promise<void> => this.#outbox.waitDurable(`Run ${this.runId}`, options)
+    const wait = async (): Promise<void> => {
+      await this.#outbox.waitDurable(`Run ${this.runId}`, options)
+      if (this.#lost !== undefined) throw this.#lost
+    }
     return this.#order.isHolding ? this.#order.hold(Promise.resolve(), wait) : wait()
   }
 
@@ -161,13 +199,20 @@ export class SqliteRunWriter implements RunWriter {
     try {
       if (!this.#ended) this.#confess(this.#host.clock.wallTime())
       this.#order.push(() => this.#outbox.change({ type: 'leave', run: this.#run }))
-      const isKnown = this.#outbox.isFailureTold
+      const isKnown = this.#outbox.isFailureTold || this.#lost !== undefined
       await this.flush().catch((error) => {
         if (!isKnown) throw error
       })
     } finally {
+      this.#host.side.removeWriter(this.#run)
       this.#host.onClosed(this)
     }
+  }
+
+  /** As flush(), for rows that are on their way already. */
+  async #durable(): Promise<void> {
+    await this.#outbox.durable()
+    if (this.#lost !== undefined) throw this.#lost
   }
 
   #check(action: string): void {
@@ -224,17 +269,5 @@ export class SqliteRunWriter implements RunWriter {
       if (slices.due) await slices.next()
     }
     return details
-  }
-
-  /** A value that could not be stored would leave a gap behind it: the journal fails with it (J6). */
-  async #guarded(storing: Promise<StoredValue>): Promise<StoredValue> {
-    try {
-      return await storing
-    } catch (error) {
-      if (!(error instanceof HeddleError) || error.code !== 'HDL_NOT_CLONEABLE') {
-        this.#outbox.fail(storeError(this.#host.file, 'be written', error))
-      }
-      throw error
-    }
   }
 }

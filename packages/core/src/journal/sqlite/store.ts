@@ -1,8 +1,15 @@
 /**
  * The write side of the database: one transaction for each group of batches.
  *
- *  D1  A group is durable as a whole or not at all.
- *  D2  The first failure is the last write: the group is rolled back, and nothing is written after it.
+ *  D1  A group is durable as a whole or not at all. What failed may be written again: nothing of it is there.
+ *  D2  Positions and the numbers of runs are given in the transaction that writes them, behind the last that any
+ *      process has used. They grow in the file and are never used again, also after rows were removed.
+ *  D3  A run is written by the session that its record names (its epoch: each start has another number). When
+ *      another process has written since the last commit, that is looked at again in the transaction; rows of
+ *      a run that was taken are left out, and the answer says so.
+ *
+ * Whether another process has written is what `PRAGMA data_version` tells, for 1 µs: a process that is alone looks
+ * nothing up.
  *
  * Why several rows in one statement: a call into SQLite costs as much as the row it inserts. 32 rows a
  * statement are 1.6 times as fast as one, and `json_each` is three times slower (docs/decisions/0091).
@@ -11,17 +18,32 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { CountFold } from '../fold.ts'
 import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import { joinBytes } from '../../sqlite/own-bytes.ts'
+import type { RunHolder } from '../journal.ts'
 import { LogSpace } from './log-space.ts'
 import {
   cellsPerRow,
+  type BatchAnswer,
   type BatchWire,
+  type Cell,
+  type ClaimAnswer,
+  type ClaimWire,
   type FoundRun,
+  type MailWire,
   type Opened,
+  type PostAnswer,
+  type PostWire,
+  type PruneAnswer,
+  type PruneWire,
   type RunChange,
+  type WriterAnswer,
+  type WriterChange,
 } from './messages.ts'
 import { keptLog } from './open-database.ts'
-import { nodesOf } from './rows.ts'
+import { nodesOf, returnArrays } from './rows.ts'
 import { Kind } from './schema.ts'
+import { isSessionAlive, removeSessionLock, type SessionRow } from './session-lock.ts'
+import { isBusy } from './sqlite-error.ts'
 
 /** Statements that insert so many rows each, the largest first. */
 const statementRows = [32, 8, 3, 1] as const
@@ -71,25 +93,36 @@ const countAhead = 1000
 /** Pages in the write-ahead log from which on it is moved into the database. */
 const checkpointPages = 1000
 
-/**
- * The last position and the last run that were ever used, by one look for each run: the rows are
- * clustered by run. In a file that was saved from a damaged one each table may know of later ones.
- */
-const lastUsed = `
-  WITH RECURSIVE used (run) AS (
-    SELECT max(run) FROM history
-    UNION ALL
-    SELECT (SELECT max(run) FROM history WHERE run < used.run) FROM used WHERE run IS NOT NULL
-  )
-  SELECT
-    max(
-      coalesce((SELECT max((SELECT max(position) FROM history WHERE run = used.run)) FROM used), 0),
-      coalesce((SELECT max(position) FROM result), 0)
-    ) AS position,
-    max(
-      coalesce((SELECT max(run) FROM history), 0),
-      coalesce((SELECT max(run) FROM run), 0)
-    ) AS run`
+/** Rows that are removed in one transaction, and pages that are given back: a few milliseconds. */
+const pruneRows = 1000
+const vacuumPages = 500
+
+/** What `PRAGMA auto_vacuum` says of files whose pages can be given back. */
+const incrementalVacuum = 2
+
+/** How long to wait for another process that writes, and between two tries, in milliseconds. */
+const busyLimit = 30_000
+const busyStep = 0.5
+
+const sleeping = new Int32Array(new SharedArrayBuffer(4))
+
+const noRuns: readonly number[] = []
+
+/** Who opens the journal. */
+export interface SessionStart {
+  readonly file: string
+  readonly pid: number
+  readonly at: number
+  /** The name of the lock that proves the session alive. */
+  readonly lock: string
+}
+
+/** Who writes a run, and whether readers see it. */
+interface RunRecord {
+  readonly run: number
+  readonly visible: number
+  readonly session: number | null
+}
 
 /** A run whose nodes are being counted. */
 interface Counting {
@@ -98,66 +131,341 @@ interface Counting {
   position: number
 }
 
+/** What a transaction changes of what is remembered, once it is committed. */
+interface Remembered {
+  position: number
+  lastRun: number
+  readonly taken: number[]
+  readonly left: number[]
+  isCounterDue: boolean
+}
+
 export class JournalStore {
   readonly #database: DatabaseSync
+  readonly #file: string
   readonly #session: number
   readonly #begin: StatementSync
   readonly #commit: StatementSync
+  readonly #dataVersion: StatementSync
   readonly #history: Insert
   readonly #result: Insert
   readonly #statements = new Map<string, StatementSync>()
   readonly #counting: Counting[] = []
+  /** The runs that this session writes, and those that were taken from it. */
+  readonly #held = new Set<number>()
+  readonly #lost = new Set<number>()
+  /** What `data_version` was when the last two were true; undefined when they have to be read. */
+  #seenVersion: number | undefined
+  #position = 0
+  #lastRun = 0
+  #mailVersion: number | undefined
+  #hasFoundDead = false
+  #seenVacuums: number
   /** Whether there are ended runs that are neither counted nor remembered. */
   #hasUncounted = false
   #logSpace: LogSpace | undefined
   /** Pages that were written since the last checkpoint, about. */
   #logPages = 0
 
-  /** The database is open and has its tables. */
-  constructor(database: DatabaseSync, by: { readonly pid: number; readonly at: number }) {
+  /** The database is open and has its tables; the session's lock is held. */
+  constructor(database: DatabaseSync, by: SessionStart) {
     this.#database = database
+    this.#file = by.file
+    // Waits are ours: SQLite sleeps up to 100 ms between two tries.
+    database.exec('PRAGMA busy_timeout = 0')
     const prepare = (sql: string): StatementSync => database.prepare(sql)
     this.#begin = prepare('BEGIN IMMEDIATE')
     this.#commit = prepare('COMMIT')
+    this.#dataVersion = returnArrays(prepare('PRAGMA data_version'))
     const names = ['run', 'position', 'kind', 'node', 'state', 'attempt', 'at', 'detail']
     this.#history = new Insert(database, 'history', names)
     this.#result = new Insert(database, 'result', ['position', 'value'])
-    const opened = prepare('INSERT INTO session (pid, started_at) VALUES (?, ?)').run(by.pid, by.at)
-    this.#session = Number(opened.lastInsertRowid)
+    this.#session = this.#transaction(() => {
+      this.#closeDeadSessions(by.at)
+      const sql = 'INSERT INTO session (pid, started_at, lock) VALUES (?, ?, ?)'
+      return Number(prepare(sql).run(by.pid, by.at, by.lock).lastInsertRowid)
+    })
+    this.#seenVacuums = prepare('SELECT vacuums FROM counter').get()!['vacuums'] as number
     this.#findUncounted()
   }
 
   opened(): Opened {
-    const { position, run } = this.#database.prepare(lastUsed).get()!
-    return { session: this.#session, position: position as number, run: run as number }
+    return { session: this.#session }
   }
 
   find(id: string): FoundRun | undefined {
-    const found = this.#prepared('SELECT run, state FROM run WHERE id = ?').get(id)
-    return found && { run: found['run'] as number, state: found['state'] as number }
+    const found = this.#prepared('SELECT run, state FROM run WHERE id = ? AND visible = 1').get(id)
+    return found && ({ ...found } as unknown as FoundRun)
   }
 
-  /** Makes a group durable. When it throws, nothing of the group is there. */
-  write(group: readonly BatchWire[]): void {
-    this.#begin.run()
+  /** Makes a group durable. When it throws, nothing of the group is there. Answers come without commit numbers. */
+  write(group: readonly WriterChange[], now: number): (WriterAnswer | undefined)[] {
+    let rows = 0
+    const answers = this.#transaction((changed) =>
+      group.map((change) => {
+        if (!('batch' in change)) return this.#carryOut(change, changed, now)
+        rows += change.rows.length / cellsPerRow
+        return this.#writeBatch(change, changed)
+      }),
+    )
+    this.#logPages += 3 + rows / 16
+    return answers
+  }
+
+  /** Waits for other processes that write, up to a bound. */
+  #transaction<T>(work: (changed: Remembered) => T): T {
+    this.#waitForTurn()
     try {
-      for (const batch of group) {
-        this.#insert(batch)
-        this.#insertResults(batch)
-        for (const change of batch.changes) this.#apply(change)
-      }
+      this.#catchUp()
+      const { position, lastRun } = { position: this.#position, lastRun: this.#lastRun }
+      const changed: Remembered = { position, lastRun, taken: [], left: [], isCounterDue: false }
+      const result = work(changed)
+      if (changed.isCounterDue) this.#storeCounter(changed)
       this.#commit.run()
+      this.#position = changed.position
+      this.#lastRun = changed.lastRun
+      for (const run of changed.taken) this.#held.add(run)
+      for (const run of changed.left) this.#held.delete(run)
+      return result
     } catch (error) {
       // Some failures have rolled back already.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      this.#seenVersion = undefined
       throw error
     }
-    let rows = 0
-    for (const batch of group) rows += batch.rows.length / cellsPerRow
-    this.#logPages += 3 + rows / 16
   }
 
-  #insert({ rows, first }: BatchWire): void {
+  #waitForTurn(): void {
+    for (let waited = 0; ; waited += busyStep) {
+      try {
+        this.#begin.run()
+        return
+      } catch (error) {
+        if (!isBusy(error) || waited >= busyLimit) throw error
+      }
+      Atomics.wait(sleeping, 0, 0, busyStep)
+    }
+  }
+
+  /** D2, D3: what other processes have done since the last commit of this one. In a transaction. */
+  #catchUp(): void {
+    const [version] = this.#dataVersion.get() as unknown as [number]
+    if (version === this.#seenVersion) return
+    this.#seenVersion = version
+    const { position, run } = this.#prepared(
+      `SELECT
+        max(position, coalesce((
+          SELECT max((SELECT max(position) FROM history WHERE history.run = run.run))
+          FROM run WHERE session IS NOT NULL
+        ), 0)) AS position,
+        max(run, coalesce((SELECT max(run) FROM run), 0)) AS run
+      FROM counter`,
+    ).get() as { position: number; run: number }
+    this.#position = Math.max(this.#position, position)
+    this.#lastRun = Math.max(this.#lastRun, run)
+    if (this.#held.size === 0) return
+    const owned = this.#prepared('SELECT run FROM run WHERE session = ?').all(this.#session)
+    const still = new Set(owned.map((row) => row['run'] as number))
+    for (const held of this.#held) {
+      if (still.has(held)) continue
+      this.#held.delete(held)
+      this.#lost.add(held)
+    }
+  }
+
+  #storeCounter({ position, lastRun }: Remembered): void {
+    const sql = 'UPDATE counter SET position = max(position, ?), run = max(run, ?)'
+    this.#run(sql, [position, lastRun])
+  }
+
+  /** Undefined when everything of it was written. */
+  #writeBatch(whole: BatchWire, changed: Remembered): BatchAnswer | undefined {
+    const lost = this.#lost.size === 0 ? noRuns : this.#lostIn(whole)
+    const batch = lost.length === 0 ? whole : withoutRuns(whole, new Set(lost))
+    const first = changed.position + 1
+    this.#insert(batch, first)
+    this.#insertResults(batch, first)
+    changed.position += batch.rows.length / cellsPerRow
+    for (const change of batch.changes) this.#apply(change, changed)
+    return lost.length === 0 ? undefined : { commit: 0, lost }
+  }
+
+  #lostIn({ rows, changes }: BatchWire): number[] {
+    const runs = new Set(changes.map(({ run }) => run))
+    for (let cell = 0; cell < rows.length; cell += cellsPerRow) runs.add(rows[cell] as number)
+    return [...runs].filter((run) => this.#lost.has(run))
+  }
+
+  #carryOut(
+    change: ClaimWire | PostWire | PruneWire,
+    changed: Remembered,
+    now: number,
+  ): ClaimAnswer | PostAnswer | PruneAnswer {
+    if ('post' in change) return this.#post(change, now)
+    if ('prune' in change) {
+      return change.prune === 'rows' ? this.#pruneRows(change.run, changed) : this.#prunePages()
+    }
+    changed.isCounterDue = true
+    return change.claim === 'new' ? this.#claimNew(change, changed) : this.#claim(change, changed)
+  }
+
+  #claimNew(change: ClaimWire & { readonly claim: 'new' }, changed: Remembered): ClaimAnswer {
+    const { id, key = null, title, startedAt, options } = change
+    if (this.#prepared('SELECT 1 FROM run WHERE id = ?').get(id)) return { refused: 'exists' }
+    const other = this.#prepared('SELECT run, id, visible, session FROM run WHERE key = ?').get(key)
+    if (other !== undefined) {
+      const { run, visible, session } = other as unknown as RunRecord
+      const isLeft = visible === 0 && !this.#isLive(run, session, changed)
+      if (!isLeft) return { refused: 'key', by: other['id'] as string }
+      // It was killed before its run could be seen.
+      this.#run('UPDATE run SET key = NULL WHERE run = ?', [run])
+    }
+    const run = ++changed.lastRun
+    const { pid, host, command } = change.holder
+    this.#run(
+      `INSERT INTO run
+        (run, id, key, title, started_at, state, pid, host, command, options, session, visible)
+      VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 0)`,
+      [run, id, key, title, startedAt, pid, host, command, options, this.#session],
+    )
+    changed.taken.push(run)
+    return { run }
+  }
+
+  #claim({ id }: ClaimWire & { readonly claim: 'held' }, changed: Remembered): ClaimAnswer {
+    const found = this.#prepared(
+      'SELECT run, session, visible, pid, host, command FROM run WHERE id = ? AND visible = 1',
+    ).get(id) as (RunRecord & RunHolder) | undefined
+    if (found === undefined) return { refused: 'unknown' }
+    const { run, session, pid, host, command } = found
+    if (this.#isLive(run, session, changed)) {
+      return { refused: 'held', holder: { pid, host, command } }
+    }
+    this.#run('UPDATE run SET session = ? WHERE run = ?', [this.#session, run])
+    // A cancel was meant for the process that ran it then.
+    this.#run("DELETE FROM mail WHERE run = ? AND kind = 'cancel'", [run])
+    this.#lost.delete(run)
+    changed.taken.push(run)
+    return { run }
+  }
+
+  /** Whether a living process writes a run. */
+  #isLive(run: number, session: number | null, { taken, left }: Remembered): boolean {
+    if (session === null) return false
+    if (session === this.#session) {
+      return (this.#held.has(run) && !left.includes(run)) || taken.includes(run)
+    }
+    const found = this.#prepared('SELECT pid, lock, closed_at FROM session WHERE session = ?').get(
+      session,
+    ) as (SessionRow & { closed_at: number | null }) | undefined
+    return found?.closed_at === null && isSessionAlive(this.#file, found)
+  }
+
+  /** Sessions of processes that were killed. Runs that nobody has seen yet give their keys back. */
+  #closeDeadSessions(at: number): void {
+    const open = this.#database
+      .prepare('SELECT session, pid, lock FROM session WHERE closed_at IS NULL')
+      .all() as unknown as (SessionRow & { session: number })[]
+    for (const each of open) {
+      if (isSessionAlive(this.#file, each)) continue
+      removeSessionLock(this.#file, each)
+      this.#hasFoundDead = true
+      this.#run('UPDATE session SET closed_at = ? WHERE session = ?', [at, each.session])
+      this.#run('UPDATE run SET key = NULL WHERE visible = 0 AND session = ?', [each.session])
+    }
+  }
+
+  #post({ post, to, sender }: PostWire, now: number): PostAnswer {
+    const found = this.find(to)
+    if (found === undefined) return 'unknown'
+    if (isEnd(runStateOf(found.state))) return 'ended'
+    const sql = 'INSERT INTO mail (run, kind, sender, posted_at) VALUES (?, ?, ?, ?)'
+    this.#run(sql, [found.run, post, sender, now])
+    // Its own mail is not another process's write.
+    this.#mailVersion = undefined
+    return 'posted'
+  }
+
+  /** Messages for the runs that this session writes, oldest first. */
+  mail(): MailWire[] {
+    const [version] = this.#dataVersion.get() as unknown as [number]
+    if (version === this.#mailVersion) return []
+    const found = this.#prepared(
+      `SELECT mail, run, kind, sender FROM mail
+      WHERE run IN (SELECT run FROM run WHERE session = ?) ORDER BY mail`,
+    ).all(this.#session)
+    this.#mailVersion = version
+    return found.map((row) => ({ ...row }) as unknown as MailWire)
+  }
+
+  /** Whether another process has the journal open for writing. */
+  get hasOthers(): boolean {
+    const open = this.#prepared(
+      'SELECT pid, lock FROM session WHERE closed_at IS NULL AND session <> ?',
+    ).all(this.#session)
+    return open.some((each) => isSessionAlive(this.#file, each as unknown as SessionRow))
+  }
+
+  /** Whether a process that wrote to the journal was killed, as far as its opening has found. */
+  get hasFoundDead(): boolean {
+    return this.#hasFoundDead
+  }
+
+  /** Whether this session writes a run. */
+  get holdsRuns(): boolean {
+    return this.#held.size > 0
+  }
+
+  /** Removes some rows of a run. One that a living process writes stays. */
+  #pruneRows(run: number, changed: Remembered): PruneAnswer {
+    const found = this.#prepared('SELECT run, visible, session FROM run WHERE run = ?').get(run)
+    if (found === undefined) return { more: false }
+    const { visible, session } = found as unknown as RunRecord
+    if (this.#isLive(run, session, changed)) return { more: false }
+    if (visible === 1 || session !== null) {
+      // From here on readers do not see it, and its key is free.
+      this.#run('UPDATE run SET visible = 0, key = NULL, session = NULL WHERE run = ?', [run])
+      changed.isCounterDue = true
+    }
+    const { last } = this.#prepared(
+      `SELECT max(position) AS last FROM
+        (SELECT position FROM history WHERE run = ? ORDER BY position LIMIT ${pruneRows})`,
+    ).get(run) as { last: number | null }
+    if (last === null) {
+      this.#run('DELETE FROM mail WHERE run = ?', [run])
+      this.#run('DELETE FROM run WHERE run = ?', [run])
+      return { more: false }
+    }
+    this.#run(
+      `DELETE FROM result WHERE position IN
+        (SELECT position FROM history WHERE run = ? AND position <= ? AND kind = ${Kind.success})`,
+      [run, last],
+    )
+    this.#run('DELETE FROM history WHERE run = ? AND position <= ?', [run, last])
+    return { more: true }
+  }
+
+  /** Files that were made before version 3 keep their pages, for later rows. */
+  #prunePages(): PruneAnswer {
+    const { auto_vacuum: mode } = this.#database.prepare('PRAGMA auto_vacuum').get()!
+    if (mode !== incrementalVacuum) return { more: false }
+    this.#database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`)
+    const { page_count: pages } = this.#database.prepare('PRAGMA page_count').get()!
+    this.#run('UPDATE counter SET vacuums = vacuums + 1, pages = ?', [pages!])
+    const { freelist_count: free } = this.#database.prepare('PRAGMA freelist_count').get()!
+    return { more: (free as number) > 0 }
+  }
+
+  /** Whether a vacuum of any process can have made the file so short, since this was asked last. */
+  canBeSoShort(size: number): boolean {
+    const { vacuums, pages } = this.#prepared('SELECT vacuums, pages FROM counter').get()!
+    if (vacuums === this.#seenVacuums) return false
+    this.#seenVacuums = vacuums as number
+    const { page_size: pageSize } = this.#database.prepare('PRAGMA page_size').get()!
+    return size >= (pages as number) * (pageSize as number)
+  }
+
+  #insert({ rows }: BatchWire, first: number): void {
     this.#history.run(rows.length / cellsPerRow, (values, to, row) => {
       const from = row * cellsPerRow
       values[to] = rows[from]!
@@ -166,7 +474,7 @@ export class JournalStore {
     })
   }
 
-  #insertResults({ first, results, bodies }: BatchWire): void {
+  #insertResults({ results, bodies }: BatchWire, first: number): void {
     let at = 0
     this.#result.run(results.length / 2, (values, to, row) => {
       const value = results[2 * row + 1]!
@@ -176,25 +484,18 @@ export class JournalStore {
     })
   }
 
-  #apply(change: RunChange): void {
+  #apply(change: RunChange, changed: Remembered): void {
     const { run } = change
     switch (change.type) {
-      case 'open': {
-        const { id, title, startedAt, options } = change
-        const { pid, host, command } = change.holder
-        this.#run(
-          `INSERT INTO run (run, id, title, started_at, state, pid, host, command, options, session)
-          VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
-          [run, id, title, startedAt, pid, host, command, options, this.#session],
-        )
+      case 'open':
+        this.#run('UPDATE run SET visible = 1 WHERE run = ?', [run])
         return
-      }
       case 'resume': {
         const { pid, host, command } = change.holder
         this.#run(
           `UPDATE run SET state = 1, ended_at = NULL, counts = NULL,
-            pid = ?, host = ?, command = ?, session = ? WHERE run = ?`,
-          [pid, host, command, this.#session, run],
+            pid = ?, host = ?, command = ? WHERE run = ?`,
+          [pid, host, command, run],
         )
         return
       }
@@ -208,6 +509,11 @@ export class JournalStore {
         return
       case 'leave':
         this.#run('UPDATE run SET session = NULL WHERE run = ?', [run])
+        changed.left.push(run)
+        changed.isCounterDue = true
+        return
+      case 'taken':
+        this.#run('DELETE FROM mail WHERE mail = ?', [change.mail])
     }
   }
 
@@ -262,14 +568,19 @@ export class JournalStore {
     }
   }
 
+  /** Whether the log is long enough to be moved into the database. */
+  get isLogLong(): boolean {
+    return this.#logPages >= checkpointPages
+  }
+
   /** Whether there is something that is better done while nobody waits. */
   get hasIdleWork(): boolean {
-    return this.#logPages >= checkpointPages || this.#counting.length > 0
+    return this.isLogLong || this.#counting.length > 0
   }
 
   /** Does some of it: a few milliseconds. */
   workIdly(): void {
-    if (this.#logPages >= checkpointPages) this.checkpoint()
+    if (this.isLogLong) this.checkpoint()
     else this.#countSome()
   }
 
@@ -297,12 +608,15 @@ export class JournalStore {
       }
     }
     if (rows.length < countPage) {
-      this.#counting.shift()
       // Unless it was resumed meanwhile.
-      this.#run('UPDATE run SET counts = ? WHERE run = ? AND ended_at IS NOT NULL', [
-        JSON.stringify(counting.fold.counts()),
-        counting.run,
-      ])
+      const store = (): void =>
+        this.#run('UPDATE run SET counts = ? WHERE run = ? AND ended_at IS NOT NULL', [
+          JSON.stringify(counting.fold.counts()),
+          counting.run,
+        ])
+      if (this.#database.isTransaction) store()
+      else this.#transaction(store)
+      this.#counting.shift()
       if (this.#hasUncounted && this.#counting.length === 0) this.#findUncounted()
     }
   }
@@ -312,15 +626,40 @@ export class JournalStore {
     try {
       if (!clean) return
       // In one commit: each count would wait for the medium.
-      this.#begin.run()
-      // Of very long runs the counts can be made up for by whoever opens the journal next.
-      for (let page = 0; page < 200 && this.#counting.length > 0; page++) this.#countSome()
-      this.#run('UPDATE session SET closed_at = ? WHERE session = ?', [at, this.#session])
-      this.#commit.run()
-      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      this.#transaction((changed) => {
+        changed.isCounterDue = true
+        // Of very long runs the counts can be made up for by whoever opens the journal next.
+        for (let page = 0; page < 200 && this.#counting.length > 0; page++) this.#countSome()
+        this.#run('UPDATE session SET closed_at = ? WHERE session = ?', [at, this.#session])
+      })
+      this.checkpoint()
     } finally {
       this.#logSpace?.close()
       this.#database.close()
     }
   }
+}
+
+/** A batch without the rows, results and changes of some runs. */
+function withoutRuns(batch: BatchWire, runs: ReadonlySet<number>): BatchWire {
+  const rows: Cell[] = []
+  const results: (number | string)[] = []
+  const bodies: Uint8Array<ArrayBuffer>[] = []
+  let result = 0
+  let at = 0
+  for (let row = 0; row * cellsPerRow < batch.rows.length; row++) {
+    const cells = batch.rows.slice(row * cellsPerRow, (row + 1) * cellsPerRow)
+    const isKept = !runs.has(cells[0] as number)
+    if (batch.results[result] === row) {
+      const value = batch.results[result + 1]!
+      result += 2
+      const bytes = typeof value === 'string' ? 0 : value
+      if (isKept) results.push(rows.length / cellsPerRow, value)
+      if (isKept && bytes > 0) bodies.push(batch.bodies!.subarray(at, at + bytes))
+      at += bytes
+    }
+    if (isKept) rows.push(...cells)
+  }
+  const changes = batch.changes.filter(({ run }) => !runs.has(run))
+  return { ...batch, rows, results, changes, bodies: joinBytes(bodies) }
 }

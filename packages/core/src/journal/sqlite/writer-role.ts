@@ -1,40 +1,62 @@
 /**
- * The write side of a journal's file, in the thread that hosts it: one change is one batch of rows.
+ * The write side of a journal's file, in the thread that hosts it: a change is a batch of rows, a claim to a run, a
+ * message, or a step of removing a run.
+ *
+ *   writing ──a write failed──▶ keeping ──retry succeeded──▶ writing
+ *      └──the file is gone or damaged─┴──given up──▶ failed
+ *
+ *  R1  What could not be written is kept here, in order, and so is everything that comes after it. It is written
+ *      together when the loop says so (write-side.ts): no gap, and nothing travels twice.
+ *  R2  A file that was deleted, replaced, emptied or damaged is never written again.
  *
  * The log is moved into the database, and the nodes of runs that have ended are counted, when nothing has come
  * for a while; the log also when it has grown to four times the size for that: after an acknowledgement, never
  * before it.
  *
- * That the files are still the ones that were opened is checked before a change of a run is acknowledged (its
- * end above all), and otherwise ten times a second.
+ * That the files are still the ones that were opened, and as long as they were, is checked before a change of a
+ * run is acknowledged (its end above all), before the log is moved into the database, and otherwise ten times a
+ * second.
  */
+import type { DatabaseSync } from 'node:sqlite'
 import { HeddleError } from '../../errors.ts'
 import { FileGuard, goneWhileWritten } from '../../sqlite/file-guard.ts'
 import type { HostedFile, Role } from '../../sqlite/host-server.ts'
+import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { valuesFolder } from './file-names.ts'
 import {
   cellsPerRow,
-  type BatchWire,
-  type FoundRun,
   type Opened,
+  type Stalled,
+  type WriterAnswer,
+  type WriterAnswers,
+  type WriterChange,
   type WriterData,
   type WriterQuestion,
 } from './messages.ts'
 import { openForWriting } from './open-database.ts'
 import { removeOrphans } from './orphans.ts'
-import { storeError } from './sqlite-error.ts'
+import { SessionLock } from './session-lock.ts'
+import { isDamage, storeError } from './sqlite-error.ts'
 import { JournalStore } from './store.ts'
 
 /** Milliseconds between two looks at the files. */
 const lookTime = 100
 
-export class JournalWriterRole implements HostedFile, Role<WriterQuestion, BatchWire> {
+/** Large values that were written before so many milliseconds have got their rows, if they ever get them. */
+const orphanAge = 3_600_000
+
+export class JournalWriterRole implements HostedFile, Role<WriterQuestion, WriterChange> {
   readonly roles = [this]
   readonly #data: WriterData
   readonly #guard = new FileGuard()
+  #database: DatabaseSync | undefined
   #store: JournalStore | undefined
-  /** D2: the first failure is the last write. */
+  #lock: SessionLock | undefined
+  /** R2: why nothing is written any more. */
   #failure: HeddleError | undefined
+  /** R1: what could not be written, in order, and why. */
+  #kept: WriterChange[] = []
+  #trouble: HeddleError | undefined
   #guardsValues = false
   #lookedAt = 0
   #commits = 0
@@ -44,20 +66,24 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Batch
   }
 
   open(): Opened {
-    const { file, durability, pid, openedAt } = this.#data
+    const { file, durability, pid, openedAt, lock } = this.#data
     const database = openForWriting(file, durability)
     try {
-      removeOrphans(database, file)
-      const store = new JournalStore(database, { pid, at: openedAt })
+      this.#lock = new SessionLock(file, lock)
+      const store = new JournalStore(database, { file, pid, at: openedAt, lock })
+      if (store.hasFoundDead && !store.hasOthers) removeOrphans(database, file)
       // Otherwise nothing waits for the length of the log.
       if (durability === 'fsync') attempt(() => store.reserveLog())
+      this.#database = database
       this.#store = store
-      this.#guard.add(file, 'the file')
+      const mayBe = (size: number): boolean => store.canBeSoShort(size)
+      this.#guard.add(file, 'the file', { is: 'database', mayBe })
       // Where SQLite has its log: the name that was given may be that of a link.
-      this.#guard.add(`${database.location()}-wal`, 'its write-ahead log')
+      this.#guard.add(`${database.location()}-wal`, 'its write-ahead log', { is: 'log' })
       return store.opened()
     } catch (error) {
       database.close()
+      this.#lock?.release()
       throw storeError(file, 'be opened', error)
     }
   }
@@ -67,64 +93,149 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Batch
     this.#store = undefined
     // The rows are durable: what fails here is made up for at the next opening.
     attempt(() => store?.close(at as number, this.#failure === undefined))
+    // After the file: while it is closed the session is alive.
+    attempt(() => this.#lock?.release())
   }
 
   toError(error: unknown): HeddleError {
     return storeError(this.#data.file, 'be read', error)
   }
 
-  answer(question: WriterQuestion): FoundRun | undefined {
-    return this.#store!.find(question.run)
+  answer(question: WriterQuestion, now: number): WriterAnswers[WriterQuestion['type']] {
+    const store = this.#store!
+    switch (question.type) {
+      case 'find':
+        return store.find(question.run)
+      case 'mail':
+        return store.mail()
+      case 'sweep': {
+        const isAlone = !store.hasOthers && !store.holdsRuns
+        return removeOrphans(
+          this.#database!,
+          this.#data.file,
+          isAlone ? undefined : now - orphanAge,
+        )
+      }
+      case 'retry':
+        return this.#retry(now)
+      case 'give up':
+        this.#fail(decodeError(question.error) as HeddleError)
+        return undefined
+    }
   }
 
-  seesChanges(): boolean {
-    return true
+  seesChanges({ type }: WriterQuestion): boolean {
+    return type !== 'retry'
   }
 
-  /** Answers with the number of the commit: batches of one commit became durable together. */
-  commit(batches: readonly BatchWire[], now: number): number[] {
+  /** Answers a batch with the number of its commit: batches of one commit became durable together. */
+  commit(changes: readonly WriterChange[], now: number): (WriterAnswer | Stalled)[] {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#trouble !== undefined) return this.#keep(changes, this.#trouble)
+    try {
+      return this.#write(changes, now)
+    } catch (error) {
+      return this.#keep(changes, this.#judge(error))
+    }
+  }
+
+  #keep(changes: readonly WriterChange[], trouble: HeddleError): Stalled[] {
+    this.#trouble = trouble
+    this.#kept.push(...changes)
+    const stalled: Stalled = { stalled: encodeError(trouble) }
+    return changes.map(() => stalled)
+  }
+
+  #retry(now: number): WriterAnswers['retry'] {
     if (this.#failure !== undefined) throw this.#failure
     try {
-      this.#store!.write(batches)
-      this.#checkFiles(batches, now)
+      const answers = this.#write(this.#kept, now)
+      this.#kept = []
+      this.#trouble = undefined
+      return { answers }
     } catch (error) {
-      this.#failure = storeError(this.#data.file, 'be written', error)
-      throw this.#failure
+      this.#trouble = this.#judge(error)
+      return { stalled: encodeError(this.#trouble) }
     }
-    const commit = ++this.#commits
-    return batches.map(() => commit)
   }
 
-  weightOf(batch: BatchWire): number {
-    return batch.rows.length / cellsPerRow
+  #write(changes: readonly WriterChange[], now: number): WriterAnswer[] {
+    const answers = this.#store!.write(changes, now)
+    this.#checkFiles(changes, now)
+    const commit = ++this.#commits
+    return answers.map((answer) => {
+      if (answer === undefined) return commit
+      return typeof answer === 'object' && 'lost' in answer ? { ...answer, commit } : answer
+    })
+  }
+
+  /** Nothing is written any more. Its runs are interrupted: another process may take them. */
+  #fail(failure: HeddleError): void {
+    this.#failure ??= failure
+    this.#kept = []
+    attempt(() => this.#lock?.release())
+    this.#lock = undefined
+  }
+
+  /** Throws what can never succeed; gives what may. */
+  #judge(error: unknown): HeddleError {
+    const failure = storeError(this.#data.file, 'be written', error)
+    if (failure.code === 'HDL_STORE_FAILED' && !isDamage(error)) return failure
+    this.#fail(failure)
+    throw failure
+  }
+
+  weightOf(change: WriterChange): number {
+    return 'batch' in change ? change.rows.length / cellsPerRow : 1
   }
 
   afterCommit(): void {
-    if (this.#failure === undefined) attempt(() => this.#store?.keepUp())
+    if (this.#failure !== undefined || this.#trouble !== undefined) return
+    if (this.#mayCheckpoint()) attempt(() => this.#store?.keepUp())
   }
 
   get hasIdleWork(): boolean {
-    return this.#failure === undefined && this.#store?.hasIdleWork === true
+    const isWriting = this.#failure === undefined && this.#trouble === undefined
+    return isWriting && this.#store?.hasIdleWork === true
   }
 
   workIdly(): boolean {
-    return attempt(() => this.#store?.workIdly())
+    return this.#mayCheckpoint() && attempt(() => this.#store?.workIdly())
+  }
+
+  /**
+   * Whether the log may be moved into the database. In a database that another program has emptied it would
+   * fill the hole, and the length would say nothing any more.
+   */
+  #mayCheckpoint(): boolean {
+    if (this.#store?.isLogLong !== true) return true
+    try {
+      this.#checkGuard()
+      return true
+    } catch (error) {
+      this.#fail(storeError(this.#data.file, 'be written', error))
+      return false
+    }
   }
 
   /** After the commit and before it is acknowledged: what was committed to a deleted file is lost. */
-  #checkFiles(batches: readonly BatchWire[], now: number): void {
-    const isImportant = batches.some(({ changes }) => changes.length > 0)
-    const hasNewFiles = !this.#guardsValues && batches.some(({ hasFiles }) => hasFiles)
+  #checkFiles(changes: readonly WriterChange[], now: number): void {
+    const isImportant = changes.some((each) => !('batch' in each) || each.changes.length > 0)
+    const hasNewFiles =
+      !this.#guardsValues && changes.some((each) => 'batch' in each && each.hasFiles)
     // The time of day can be set back.
     if (!isImportant && !hasNewFiles && Math.abs(now - this.#lookedAt) < lookTime) return
     this.#lookedAt = now
     const { file } = this.#data
     const values = 'the folder of its large values'
-    this.#guardsValues ||= this.#guard.add(valuesFolder(file), values)
+    this.#guardsValues ||= this.#guard.add(valuesFolder(file), values, { is: 'folder' })
     const isMissing = hasNewFiles && !this.#guardsValues
-    const problem = isMissing ? goneWhileWritten(values) : this.#guard.findProblem()
+    this.#checkGuard(isMissing ? goneWhileWritten(values) : undefined)
+  }
+
+  #checkGuard(problem: string | undefined = this.#guard.findProblem()): void {
     if (problem === undefined) return
-    throw new HeddleError('HDL_JOURNAL_GONE', { path: file, problem })
+    throw new HeddleError('HDL_JOURNAL_GONE', { path: this.#data.file, problem })
   }
 }
 

@@ -1,9 +1,8 @@
 import { HeddleError } from '../../errors.ts'
-import type { JobReads, JobRow, OpenJob } from '../acknowledged-jobs.ts'
+import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
   Claim,
   CommitAnswer,
-  Database,
   FenceAnswer,
   Grant,
   Refusal,
@@ -12,11 +11,9 @@ import type {
   SessionId,
   ShardBatch,
 } from '../database.ts'
-import type { Mail, MailRow, Message } from '../mailbox.ts'
+import type { Message } from '../mailbox.ts'
+import type { StoreDatabase, StoreRow } from '../roles.ts'
 import { shardOf } from '../shard-of.ts'
-
-/** The rows of all roles. */
-type StoreRow = JobRow | MailRow
 
 interface Shard {
   owner: ServerId | undefined
@@ -35,7 +32,7 @@ type Job = { -readonly [K in keyof OpenJob]: OpenJob[K] }
  * A database that lives as long as the process, for tests and for programs that need no second life.
  * Every call is carried out in one step.
  */
-export class MemoryDatabase implements Database<StoreRow>, JobReads, Mail {
+export class MemoryDatabase implements StoreDatabase {
   readonly #now: () => number
   readonly #shards: Shard[]
   /** When the lease of a server runs out. */
@@ -52,7 +49,8 @@ export class MemoryDatabase implements Database<StoreRow>, JobReads, Mail {
   }
 
   async openSession(_server: ServerId, session: SessionId): Promise<void> {
-    this.#sessions.set(session, { fenced: false, last: 0, answer: [] })
+    // D4: a late copy of this call must not open a session that was fenced meanwhile.
+    if (!this.#sessions.has(session)) this.#sessions.set(session, newSession())
   }
 
   async renew(server: ServerId, ttl: number): Promise<Renewal> {
@@ -99,9 +97,9 @@ export class MemoryDatabase implements Database<StoreRow>, JobReads, Mail {
   }
 
   async fence(id: SessionId): Promise<FenceAnswer> {
-    const session = this.#sessions.get(id)
-    if (session === undefined) return { last: 0, answer: [] }
+    const session = this.#sessions.get(id) ?? newSession()
     session.fenced = true
+    this.#sessions.set(id, session)
     return { last: session.last, answer: session.answer }
   }
 
@@ -122,7 +120,11 @@ export class MemoryDatabase implements Database<StoreRow>, JobReads, Mail {
     return [...this.#messages.values()].filter(({ shard }) => shards.includes(shard))
   }
 
-  /** The recorded outcome of a job; undefined while it has none. */
+  async recordedOutcome(handle: string): Promise<string | undefined> {
+    return this.outcomeOf(handle)
+  }
+
+  /** As recordedOutcome(), at once. */
   outcomeOf(handle: string): string | undefined {
     return this.#outcomes.get(handle)
   }
@@ -158,7 +160,8 @@ export class MemoryDatabase implements Database<StoreRow>, JobReads, Mail {
         if (job !== undefined) job.started = true
         return
       case 'job-interrupted':
-        if (job === undefined) return
+        // D5: what interrupted the attempt is counted once.
+        if (job?.started !== true) return
         job.started = false
         job.interruptions++
         job.setAside = row.setAside
@@ -185,4 +188,8 @@ export class MemoryDatabase implements Database<StoreRow>, JobReads, Mail {
     }
     return held
   }
+}
+
+function newSession(): Session {
+  return { fenced: false, last: 0, answer: [] }
 }

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +16,7 @@ import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import { openCache, type Cache } from '../../../src/cache/cache.ts'
 import type { HeddleError } from '../../../src/errors.ts'
-import { cacheTierCases } from '../../../src/cache/tier-cases.ts'
+import { cacheTierCases } from '../../../src/testing/cache-tier-cases.ts'
 import type { CacheTier } from '../../../src/cache/tier.ts'
 import { diskTier, type DiskTierOptions } from '../../../src/cache/tiers/disk.ts'
 import { homes, temporaryFolder } from './support.ts'
@@ -349,5 +350,48 @@ test('2: bytes from the pool of Node are written like others', async () => {
   const body = Buffer.concat([Buffer.alloc(20_000, 'x')])
   await tier.write('key', { version: 1, createdAt: 0, ttl: Infinity, body })
   assert.deepEqual((await tier.read('key'))!.body, new Uint8Array(20_000).fill(120))
+  await tier.close()
+})
+
+test('7: a cache whose folder was deleted, or whose database was emptied, acknowledges nothing', async () => {
+  for (const [harm, problem] of [
+    [(home: string) => rmSync(home, { recursive: true }), /its folder was deleted or moved/],
+    [(home: string) => truncateSync(join(home, 'cache.db')), /its database was emptied/],
+    [(home: string) => truncateSync(join(home, 'cache.db-wal')), /log was (emptied|cut short)/],
+    [
+      (home: string) => rmSync(join(home, 'files'), { recursive: true }),
+      /large values was deleted/,
+    ],
+  ] as const) {
+    using folder = temporaryFolder()
+    const tier = diskTier({ directory: folder.path, durability: 'process' })
+    await tier.open()
+    const entry = { version: 1, createdAt: 0, ttl: Infinity }
+    const write = (key: string): Promise<boolean> =>
+      tier.write(key, { ...entry, body: new Uint8Array([1]) })
+    await write('before')
+    harm(homes(folder.path)[0]!)
+    await assert.rejects(write('after'), { code: 'HDL_STORE_FAILED', message: problem })
+    await assert.rejects(tier.delete('before', 2), { code: 'HDL_STORE_FAILED' })
+    await tier.close()
+  }
+})
+
+test('7: a database that gets shorter because its pages were given back is not taken for a damaged one', async () => {
+  using folder = temporaryFolder()
+  const tier = diskTier({ directory: folder.path, durability: 'process' })
+  await tier.open()
+  const entry = { createdAt: 0, ttl: Infinity }
+  const file = join(homes(folder.path)[0]!, 'cache.db')
+  for (let i = 0; i < 200; i++) {
+    await tier.write(`key ${i}`, { ...entry, version: i, body: new Uint8Array(100_000).fill(i) })
+  }
+  const longest = statSync(file).size
+  await tier.clear()
+  for (let i = 0; i < 400 && statSync(file).size >= longest; i++) {
+    await tier.write('small', { ...entry, version: 300 + i, body: new Uint8Array(100_000) })
+  }
+  assert.ok(statSync(file).size < longest)
+  await tier.write('last', { ...entry, version: 999, body: new Uint8Array(1) })
   await tier.close()
 })

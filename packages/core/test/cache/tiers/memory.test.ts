@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cacheTierCases } from '../../../src/cache/tier-cases.ts'
+import { cacheTierCases } from '../../../src/testing/cache-tier-cases.ts'
 import { memoryTier } from '../../../src/cache/tiers/memory.ts'
 
 const open = async (options: { maxBytes: number }) => {

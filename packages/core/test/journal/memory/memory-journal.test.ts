@@ -1,4 +1,4 @@
-import { journalConformance } from '../../../src/journal/conformance.ts'
+import { journalConformance } from '../../../src/testing/journal-conformance.ts'
 import { openJournal } from '../../../src/journal/open.ts'
 
 journalConformance('memory', async () => {

@@ -1,7 +1,7 @@
 /** Making journals, and damaging them. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
-import { header } from '../../../src/journal/conformance/case.ts'
+import { header } from '../../../src/testing/journal/case.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
 import { openJournal } from '../../../src/journal/open.ts'
 

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { header, someone, step, story, withCode } from '../../../src/journal/conformance/case.ts'
+import { header, someone, step, story, withCode } from '../../../src/testing/journal/case.ts'
 import { openJournal } from '../../../src/journal/open.ts'
 import { mountSmall, type Mounted } from './mounted.ts'
 
@@ -28,7 +28,7 @@ for (const [what, size] of [
     await writeFile(ballast, Buffer.alloc(1024 * 1024))
     let acknowledged = 0
     {
-      await using journal = await openJournal(file)
+      await using journal = await openJournal(file, { retry: { for: 0 } })
       const writer = await journal.openRun(header('r', []))
       const fill = async (): Promise<void> => {
         for (;;) {
@@ -58,6 +58,31 @@ for (const [what, size] of [
     await writer.commit(step('a', 'succeeded'), 'there is room again')
   })
 }
+
+test('J6: a disk that was full for a while holds the run up, and nothing is lost or left out', async (t) => {
+  using disk = mounted(t, 6 * 1024)
+  if (disk === undefined) return
+  const file = path.join(disk.path, 'runs.db')
+  const ballast = path.join(disk.path, 'ballast')
+  await writeFile(ballast, Buffer.alloc(3 * 1024 * 1024))
+  await using journal = await openJournal(file, { retry: { for: 60_000, every: 5 } })
+  const writer = await journal.openRun(header('r', []))
+  const full = Promise.withResolvers<void>()
+  writer.watch({ onTrouble: (trouble) => trouble && full.resolve() })
+  const value = (attempt: number): string => `${attempt} `.padEnd(20_000 * (1 + (attempt % 9)), 'x')
+  const commits = Array.from({ length: 30 }, (_, attempt) =>
+    writer.commit(step(`n${attempt}`, 'succeeded', { attempt }), value(attempt)),
+  )
+  await full.promise
+  await rm(ballast)
+  await Promise.all(commits)
+  const rows = await story(journal, 'r')
+  assert.deepEqual(
+    rows.slice(1),
+    Array.from({ length: 30 }, (_, i) => `n${i} succeeded`),
+  )
+  for (let i = 0; i < 30; i++) assert.equal(await journal.valueOf('r', `n${i}`), value(i))
+})
 
 test('a journal on a read-only medium can be read, and says why it cannot be written', async (t) => {
   using disk = mounted(t, 6 * 1024)

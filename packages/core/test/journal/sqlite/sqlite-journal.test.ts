@@ -1,4 +1,4 @@
-import { journalConformance } from '../../../src/journal/conformance.ts'
+import { journalConformance } from '../../../src/testing/journal-conformance.ts'
 import { newStore } from './store-folder.ts'
 
 journalConformance('sqlite', () => newStore('fsync'))

@@ -12,18 +12,20 @@ const turn = (): Promise<void> => new Promise((done) => setImmediate(done))
 /** A writer without a thread. */
 class Rig {
   readonly sent: BatchWire[] = []
-  readonly outbox = new Outbox(
-    {
-      clock: systemKernel.clock,
-      send: (batch) => this.sent.push(batch),
-    },
-    0,
-  )
+  readonly outbox = new Outbox({
+    clock: systemKernel.clock,
+    send: (batch) => this.sent.push(batch),
+  })
   closed = 0
   readonly writer = new SqliteRunWriter('r', 1, {
-    file: 'nowhere.db',
     clock: systemKernel.clock,
-    outbox: this.outbox,
+    side: {
+      outbox: this.outbox,
+      session: 1,
+      persist: (work) => work(),
+      addWriter: () => undefined,
+      removeWriter: () => undefined,
+    },
     values: new ValueFiles('nowhere.db', { durability: 'process', kernel: systemKernel }),
     onClosed: () => this.closed++,
   })

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { ConformanceStore } from '../../../src/journal/conformance.ts'
+import type { ConformanceStore } from '../../../src/testing/journal-conformance.ts'
 import type { Durability } from '../../../src/journal/journal.ts'
 import { openJournal } from '../../../src/journal/open.ts'
 
@@ -31,7 +31,11 @@ export async function newStore(durability: Durability = 'process'): Promise<Test
     folder: folder.path,
     file,
     isLasting: true,
-    open: (options) => openJournal(`sqlite:${file}`, { durability, ...options }),
+    isShared: true,
+    open: (options) => {
+      const retry = { for: 0, ...options?.retry }
+      return openJournal(`sqlite:${file}`, { durability, ...options, retry })
+    },
     breakWrites: () =>
       change(`CREATE TRIGGER broken BEFORE INSERT ON history
         BEGIN SELECT RAISE(ABORT, 'broken by a test'); END`),

@@ -157,7 +157,7 @@ export class SimulatedServer {
           ? { trusts: (shard) => this.ownership.epochOf(shard) !== undefined, epochOf: () => 0 }
           : this.ownership,
       committer: this.committer,
-      clock: this.process,
+      kernel,
       shards,
       database: { openJobs: (given) => link.call(() => database.openJobs(given)) },
       runner: {
@@ -173,8 +173,8 @@ export class SimulatedServer {
       readEvery: plant === 'correctness depends on a wake' ? Infinity : 1_000,
       deliver: ({ to }) => this.jobs.cancel(to),
     })
-    this.ownership.start()
-    this.mailbox.start()
+    void this.ownership.start()
+    void this.mailbox.start()
   }
 
   async #commit(

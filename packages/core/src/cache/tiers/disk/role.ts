@@ -1,8 +1,10 @@
 /** The disk tier of a cache, in the thread that hosts its file. */
 import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { HeddleError, describe } from '../../../errors.ts'
 import type { HeldLock } from '../../../files/exclusive-lock.ts'
 import { FileWriter, readFile } from '../../../files/large-values.ts'
+import { FileGuard } from '../../../sqlite/file-guard.ts'
 import type { HostedFile, Receiver, Role } from '../../../sqlite/host-server.ts'
 import type { TierEntry, TierMeta, TierStats } from '../../tier.ts'
 import { openHome } from './home.ts'
@@ -16,6 +18,7 @@ export class DiskRole implements HostedFile, Role<DiskQuestion, RoleChange, Wire
   readonly roles = [this]
   readonly #data: DiskThreadData
   #store: DiskStore | undefined
+  #guard = new FileGuard()
   #lock: HeldLock | undefined
   #path = ''
 
@@ -32,6 +35,7 @@ export class DiskRole implements HostedFile, Role<DiskQuestion, RoleChange, Wire
     emptyDirectory(join(path, 'staging'))
     this.#store = new DiskStore(database, join(path, 'files'), maxBytes)
     this.#store.sweep()
+    this.#guardFiles(database, this.#store)
     return this.#store.lastVersion
   }
 
@@ -71,7 +75,10 @@ export class DiskRole implements HostedFile, Role<DiskQuestion, RoleChange, Wire
   commit(changes: readonly RoleChange[], now: number): (boolean | Error)[] {
     const store = this.#opened
     const ready = changes.map(readyToStore)
+    // Before it as well: a commit may move pages into a database that was emptied, and so hide the hole.
+    this.#checkFiles()
     const outcomes = store.commit(ready, now)
+    this.#checkFiles()
     for (const change of ready) {
       if (change.type === 'write' && change.file !== null) store.unpin(change.file)
     }
@@ -103,6 +110,23 @@ export class DiskRole implements HostedFile, Role<DiskQuestion, RoleChange, Wire
         return { type: 'write', meta, bytes: writer.bytes, body: null, file }
       },
     }
+  }
+
+  #guardFiles(database: DatabaseSync, store: DiskStore): void {
+    const file = database.location()!
+    this.#guard = new FileGuard()
+    this.#guard.add(this.#path, 'its folder', { is: 'folder' })
+    this.#guard.add(join(this.#path, 'files'), 'the folder of its large values', { is: 'folder' })
+    const mayBe = (): boolean => store.hasShrunk
+    this.#guard.add(file, 'its database', { is: 'database', mayBe })
+    this.#guard.add(`${file}-wal`, 'its write-ahead log', { is: 'log' })
+  }
+
+  /** What is committed to a deleted or emptied file is lost: it is not acknowledged. */
+  #checkFiles(): void {
+    const cause = this.#guard.findProblem()
+    if (cause === undefined) return
+    throw new HeddleError('HDL_STORE_FAILED', { store: this.#path, action: 'be written', cause })
   }
 
   get #opened(): DiskStore {

@@ -86,6 +86,7 @@ export class DiskStore {
   #lastVersion: number
   /** Whether there may be entries with a parent: many caches never have one. */
   #hasDerived: boolean
+  #hasShrunk = false
   #evicted: Record<EvictionReason, number> = { bytes: 0, expired: 0, damaged: 0 }
 
   constructor(database: DatabaseSync, files: string, maxBytes: number) {
@@ -104,6 +105,11 @@ export class DiskStore {
     const { value } = this.#statements.lastVersion.get() as { value: number }
     this.#lastVersion = value
     this.#hasDerived = this.#statements.anyDerived.get() !== undefined
+  }
+
+  /** Whether pages were given back to the file system: the database may be shorter than it was. */
+  get hasShrunk(): boolean {
+    return this.#hasShrunk
   }
 
   get lastVersion(): number {
@@ -310,6 +316,7 @@ export class DiskStore {
     const { page_count: pages } = this.#statements.pageCount.get() as { page_count: number }
     const { freelist_count: free } = this.#statements.freeCount.get() as { freelist_count: number }
     if (free < vacuumPages || free < pages * maxFreeShare) return
+    this.#hasShrunk = true
     this.#database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`)
   }
 }

@@ -1,11 +1,11 @@
 import { describe, test } from 'node:test'
-import { unmetNeed, type ConformanceCase, type ConformanceStore } from './conformance/case.ts'
-import { failureCases } from './conformance/failures.ts'
-import { orderCases } from './conformance/order.ts'
-import { runCases } from './conformance/runs.ts'
-import { valueCases } from './conformance/values.ts'
+import { unmetNeed, type ConformanceCase, type ConformanceStore } from './journal/case.ts'
+import { failureCases } from './journal/failures.ts'
+import { orderCases } from './journal/order.ts'
+import { runCases } from './journal/runs.ts'
+import { valueCases } from './journal/values.ts'
 
-export type { ConformanceStore } from './conformance/case.ts'
+export type { ConformanceStore } from './journal/case.ts'
 
 /** What every journal must do, as functions that throw when it does not. */
 export const conformanceCases: readonly ConformanceCase[] = [

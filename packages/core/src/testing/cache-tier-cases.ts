@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { HeddleError } from '../errors.ts'
-import type { CacheTier, ParentVersion, TierWrite } from './tier.ts'
+import type { CacheTier, ParentVersion, TierWrite } from '../cache/tier.ts'
 
 /** One check of a tier. */
 export interface TierCase {

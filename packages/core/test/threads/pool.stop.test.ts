@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { serviceConformance } from '../../src/testing/service-conformance.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import {
   cancelsSeen,
@@ -12,7 +13,18 @@ import {
 
 const closed = { code: 'HDL_CLOSED' }
 
-test('close() tells everybody: what runs, what waits, and who waits for room or for the end', async () => {
+serviceConformance('thread pool', () => {
+  const kernel = createKernel()
+  const { pool, run } = createPool({ threads: 1, kernel })
+  const occupy = async (): Promise<void> => {
+    const flags = createFlags()
+    run('stubborn', { flags }).catch(() => undefined)
+    await waitStarted(flags)
+  }
+  return { service: pool, occupy, held: () => kernel.clock.pending }
+})
+
+test('stop() tells everybody: what runs, what waits, and who waits for room or for the end', async () => {
   const { pool, run } = createPool({ threads: 1, maxQueue: 2 })
   const flags = createFlags()
   const running = run('untilCancelled', { flags })
@@ -20,7 +32,7 @@ test('close() tells everybody: what runs, what waits, and who waits for room or 
   await waitStarted(flags)
   const waits = [pool.waitRoom(), pool.waitIdle()]
   const all = [running, ...waiting, ...waits].map((each) => assert.rejects(each, closed))
-  await pool.close()
+  await pool.stop()
   await Promise.all(all)
   assert.equal(cancelsSeen(flags), 1, 'the job was asked to stop and did')
   const { threads, queued, inFlight, killed } = pool.stats()
@@ -30,20 +42,20 @@ test('close() tells everybody: what runs, what waits, and who waits for room or 
   )
 })
 
-test('afterwards nothing is accepted; closing twice is harmless', async () => {
+test('afterwards nothing is accepted; stopping twice is harmless', async () => {
   const { pool, run } = createPool({ threads: 1 })
   await run('plus', 1)
-  assert.equal(pool.close(), pool.close())
-  await pool.close()
+  assert.equal(pool.stop(), pool.stop())
+  await pool.stop()
   assert.equal(pool.hasRoom, false)
   await assert.rejects(run('plus', 1), closed)
   await assert.rejects(pool.waitRoom(), closed)
   await assert.rejects(pool.waitIdle(), closed)
 })
 
-test('an unused pool closes at once', async () => {
+test('an unused pool stops at once', async () => {
   await using pool = new ThreadPool()
-  await pool.close()
+  await pool.stop()
 })
 
 test('a job that does not stop has until the deadline, then its thread is ended', async () => {
@@ -53,7 +65,7 @@ test('a job that does not stop has until the deadline, then its thread is ended'
   const stubborn = assert.rejects(run('stubborn', { flags: stuck }), closed)
   const polite = assert.rejects(run('untilCancelled', { flags: soft }), closed)
   await Promise.all([waitStarted(stuck), waitStarted(soft)])
-  const closing = pool.close({ deadline: 100 })
+  const closing = pool.stop({ deadline: 100 })
   await polite
   await kernel.clock.advance(99)
   assert.equal(pool.stats().killed, 0)
@@ -73,7 +85,7 @@ test('a job that was already being stopped gets no second grace', async () => {
   await waitStarted(flags)
   controller.abort()
   await kernel.clock.advance(40)
-  const closing = pool.close({ deadline: 1000 })
+  const closing = pool.stop({ deadline: 1000 })
   await kernel.clock.advance(10)
   await Promise.all([closing, told])
 })
@@ -82,22 +94,22 @@ test('closing while threads are starting ends them too', async () => {
   const { pool, run } = createPool({ threads: 2 })
   const work = [run('plus', 1), run('plus', 2), run('plus', 3)]
   const told = Promise.all(work.map((each) => assert.rejects(each, closed)))
-  await pool.close()
+  await pool.stop()
   await told
   assert.deepEqual(pool.stats().threads, [])
 })
 
-test('a crash while closing tells the job that the pool is closed', async () => {
+test('a crash while it stops tells the job that the pool is closed', async () => {
   const { pool, run } = createPool({ threads: 1 })
   const flags = createFlags()
   const work = run('exitWhenCancelled', { flags })
   const told = assert.rejects(work, closed)
   await waitStarted(flags)
-  await pool.close()
+  await pool.stop()
   await told
 })
 
-test('await using closes at the end of the block', async () => {
+test('await using stops it at the end of the block', async () => {
   let kept: ThreadPool
   {
     await using pool = new ThreadPool({ threads: 1 })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeState } from '../../scheduler/node.ts'
 import { seededRandom } from '../../kernel/random.ts'
-import type { HistoryEntry, Journal, RunHeader } from '../journal.ts'
-import { storedNodeStates } from '../states.ts'
+import type { HistoryEntry, Journal, RunHeader } from '../../journal/journal.ts'
+import { storedNodeStates } from '../../journal/states.ts'
 import {
   all,
   header,
@@ -173,6 +173,60 @@ export const runCases: readonly ConformanceCase[] = [
       assert.deepEqual(await ids({ state: 'paused' }), [])
       assert.deepEqual(await ids({ limit: 0 }), [])
       await assert.rejects(journal.runs({ limit: -1 }), withCode('HDL_BAD_OPTION'))
+    },
+  },
+  {
+    title: 'pruning removes runs that have ended, by number, age and size, and frees their keys',
+    needs: ['prune'],
+    async run(store) {
+      await using journal = await store.open()
+      const large = 'x'.repeat(100_000)
+      const write = async (id: string, end: 'finished' | 'cancelled' | undefined, at: number) => {
+        await using writer = await journal.openRun({ ...header(id), key: `key of ${id}` })
+        await writer.commit(step('a', 'succeeded'), large)
+        if (end !== undefined) writer.setState(end, at)
+      }
+      await write('old', 'finished', 1000)
+      await write('left', undefined, 0)
+      await write('middle', 'cancelled', 2000)
+      await write('new', 'finished', 3000)
+      const running = await openRun(journal, 'running')
+      const ids = (runs: readonly { readonly id: string }[]): string[] => runs.map(({ id }) => id)
+      const everything = ['running', 'new', 'middle', 'left', 'old']
+      assert.deepEqual(ids(await journal.runs()), everything)
+      for (const [options, expected] of [
+        [{ keep: 3 }, ['old']],
+        [{ keep: 3, interrupted: true }, ['left', 'old']],
+        [{ before: 2500 }, ['middle', 'old']],
+        [{ before: 2500, interrupted: true }, ['middle', 'left', 'old']],
+        [{ maxBytes: 150_000 }, ['middle', 'old']],
+        [{ keep: 0 }, ['new', 'middle', 'old']],
+        [{ keep: 4, before: 2500 }, ['middle', 'old']],
+        [{ keep: 100 }, []],
+      ] as const) {
+        const report = await journal.prune!({ ...options, dryRun: true })
+        assert.deepEqual(ids(report.runs), expected, JSON.stringify(options))
+        assert.equal(report.bytes > 100_000 * expected.length, expected.length > 0)
+      }
+      assert.deepEqual(ids(await journal.runs()), everything)
+      await assert.rejects(
+        journal.openRun({ ...header('x'), key: 'key of old' }),
+        withCode('HDL_KEY_TAKEN'),
+      )
+      assert.deepEqual(ids((await journal.prune!({ before: 2500 })).runs), ['middle', 'old'])
+      assert.deepEqual(ids(await journal.runs()), ['running', 'new', 'left'])
+      await assert.rejects(journal.snapshot('old'), withCode('HDL_UNKNOWN_RUN'))
+      assert.equal(await journal.valueOf('new', 'a'), large)
+      assert.equal(await journal.valueOf('left', 'a'), large)
+      const again = await journal.openRun({ ...header('again'), key: 'key of old' })
+      await again.commit(step('a', 'succeeded'), 1)
+      await running.commit(step('a', 'succeeded'), 2)
+      assert.equal(await journal.valueOf('again', 'a'), 1)
+      assert.equal(await journal.valueOf('running', 'a'), 2)
+      await assert.rejects(journal.prune!({}), withCode('HDL_BAD_OPTION'))
+      await assert.rejects(journal.prune!({ keep: -1 }), withCode('HDL_BAD_OPTION'))
+      const signal = AbortSignal.abort(new Error('no time'))
+      await assert.rejects(journal.prune!({ keep: 0, signal }), withCode('HDL_CANCELLED'))
     },
   },
   {

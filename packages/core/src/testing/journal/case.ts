@@ -1,11 +1,26 @@
-import type { Journal, NodeHeader, RunHeader, RunWriter, Transition } from '../journal.ts'
+import type {
+  Journal,
+  JournalRetry,
+  NodeHeader,
+  RunHeader,
+  RunWriter,
+  Transition,
+} from '../../journal/journal.ts'
 
 /** A store that a journal keeps its runs in. A test makes one, opens it as often as it likes, and drops it. */
 export interface ConformanceStore extends AsyncDisposable {
   /** Opens the store. Each call opens the same one. */
-  open(options?: { readonly readOnly?: boolean }): Promise<Journal>
+  open(options?: {
+    readonly readOnly?: boolean
+    /** A failed write is not tried again when absent. */
+    readonly retry?: JournalRetry
+  }): Promise<Journal>
   /** Whether runs are there after the journal was closed and opened again. */
   readonly isLasting: boolean
+  /** Whether several journals may write to it at the same time. */
+  readonly isShared?: boolean
+  /** What it cannot do: receive messages, remove runs, try a write again that `breakWrites` made fail. */
+  readonly lacks?: readonly ('post' | 'prune' | 'retry')[]
   /** Makes every write fail from now on. Absent where nothing can. */
   breakWrites?(): Promise<void>
   /** Makes writes possible again. */
@@ -13,7 +28,7 @@ export interface ConformanceStore extends AsyncDisposable {
 }
 
 /** What a case needs of the store. */
-export type Need = 'lasting' | 'breakable'
+export type Need = 'lasting' | 'shared' | 'breakable' | 'post' | 'prune' | 'retry'
 
 export interface ConformanceCase {
   /** Quotes the invariant: `J3: …`. */
@@ -25,6 +40,11 @@ export interface ConformanceCase {
 /** Why the case cannot be played on this store; undefined when it can. */
 export function unmetNeed(each: ConformanceCase, store: ConformanceStore): string | undefined {
   if (each.needs?.includes('lasting') && !store.isLasting) return 'the store does not last'
+  if (each.needs?.includes('shared') && store.isShared !== true) {
+    return 'only one journal can write to the store'
+  }
+  const lacking = store.lacks?.find((what) => each.needs?.includes(what))
+  if (lacking !== undefined) return `the store has no ${lacking}`
   if (each.needs?.includes('breakable') && store.breakWrites === undefined) {
     return 'writes to the store cannot fail'
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { conformanceCases } from '../../src/journal/conformance.ts'
-import { unmetNeed } from '../../src/journal/conformance/case.ts'
+import { conformanceCases } from '../../src/testing/journal-conformance.ts'
+import { unmetNeed } from '../../src/testing/journal/case.ts'
 import type { Journal, RunWriter } from '../../src/journal/journal.ts'
 import { openJournal } from '../../src/journal/open.ts'
 
@@ -45,20 +45,25 @@ const wrong: Readonly<Record<string, (journal: Journal) => Journal>> = {
     }))
   },
   'forgets results': (journal) =>
-    withWriters(journal, (writer) => ({ commit: (row) => writer.commit(row) })),
+    withWriters(journal, (writer) => ({
+      commit: (row, _, guard) => writer.commit(row, undefined, guard),
+    })),
+  'ignores the guard of a commit': (journal) =>
+    withWriters(journal, (writer) => ({ commit: (row, value) => writer.commit(row, value) })),
   'takes any result': (journal) =>
     withWriters(journal, (writer) => ({
-      commit: (row, value) => writer.commit(row, typeof value === 'function' ? undefined : value),
+      commit: (row, value, guard) =>
+        writer.commit(row, typeof value === 'function' ? undefined : value, guard),
     })),
   'encodes in one go': (journal) =>
     withWriters(journal, (writer) => ({
-      commit: (row, value) => {
+      commit: (row, value, guard) => {
         try {
           JSON.stringify(value)
         } catch {
           // It has numbers that JSON has not.
         }
-        return writer.commit(row, value)
+        return writer.commit(row, value, guard)
       },
     })),
   'drops logs': (journal) => withWriters(journal, () => ({ log: () => true })),

@@ -108,6 +108,35 @@ export const valueCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: 'J10: the guard of a success is closed before it is written, and can drop it',
+    async run(store) {
+      await using journal = await store.open()
+      const writer = await openRun(journal, 'r', 'a', 'b', 'c', 'd')
+      const large = Array.from({ length: 100_000 }, (_, index) => ({ index }))
+      for (const value of [undefined, 7, 'x'.repeat(200_000), large]) {
+        let closed = 0
+        const accepting = { cancelled: false, close: () => ++closed > 0 }
+        await writer.commit(step('a', 'succeeded'), value, accepting)
+        assert.equal(closed, 1, 'the guard was not closed once')
+        const refusing = { cancelled: false, close: () => false }
+        const dropped = writer.commit(step('b', 'succeeded'), value, refusing)
+        await assert.rejects(dropped, withCode('HDL_CANCELLED'))
+      }
+      const cancelled = { cancelled: true, close: () => assert.fail('closed after the abort') }
+      const dropped = writer.commit(step('c', 'succeeded'), large, cancelled)
+      writer.append(step('d', 'failed'))
+      await assert.rejects(dropped, withCode('HDL_CANCELLED'))
+      await writer.flush()
+      const rows = await story(journal, 'r', 2)
+      assert.equal(rows.length, 5, 'a commit that was dropped has a row')
+      for (const node of ['b', 'c']) {
+        await assert.rejects(journal.valueOf('r', node), withCode('HDL_NO_RESULT'))
+      }
+      assert.equal(journal.stats().failed, false)
+      assert.equal(journal.stats().pending, 0)
+    },
+  },
+  {
     title: 'only a success has a result, and only the last one counts',
     async run(store) {
       await using journal = await store.open()

@@ -1,0 +1,485 @@
+/**
+ * The journal on PostgreSQL. Several processes write to it, each its own runs (C13): a run is held by a lease of its
+ * process, and every statement that writes carries the epoch of the run.
+ *
+ *     openRun ──▶ reserved ──first rows──▶ held ──leave, or the lease runs out──▶ free ──resumeRun, epoch + 1──▶ held
+ *
+ *   loop ── rows of a turn ──▶ GroupRecorder ── one statement at a time ──▶ history, result, run
+ *     └─── large results, in slices ──▶ chunk
+ *
+ * store/postgres/journal-schema.ts has the tables.
+ */
+import { hostname } from 'node:os'
+import { HeddleError } from '../../errors.ts'
+import { startBeat, type Beat } from '../../kernel/beat.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { joinBytes } from '../../sqlite/own-bytes.ts'
+import { readAddress, type PostgresAddress } from '../../store/postgres/address.ts'
+import { Link } from '../../store/postgres/link.ts'
+import { migrate, readVersion } from '../../store/postgres/migrate.ts'
+import { toStored } from '../../store/postgres/text.ts'
+import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
+import { collectPieces, decodeValue, encodePieces, isOfValue } from '../encode.ts'
+import { CountFold } from '../fold.ts'
+import type {
+  Durability,
+  HistoryEntry,
+  Journal,
+  JournalStats,
+  PruneOptions,
+  PruneReport,
+  RunHeader,
+  RunHolder,
+  RunMessage,
+  RunSnapshot,
+  RunSummary,
+  RunWriter,
+} from '../journal.ts'
+import { checkPrune, checkWanted, PruneChoice, type SizedRun } from '../prune.ts'
+import { checkRunState, runStateOf } from '../states.ts'
+import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import type { RunChange } from '../sqlite/messages.ts'
+import { Outbox } from '../sqlite/outbox.ts'
+import { SqliteRunWriter } from '../sqlite/sqlite-writer.ts'
+import { ChunkWriter, incomplete } from './chunks.ts'
+import { RunLease } from './lease.ts'
+import { callPatiently } from './patient-call.ts'
+import { PostgresReader, type RunPlace, type RunRecord, type StoredResult } from './reader.ts'
+import { GroupRecorder } from './recorder.ts'
+import type { Lane } from './row-group.ts'
+
+export interface PostgresJournalOptions {
+  readonly durability: Durability
+  readonly kernel: Kernel
+  readonly readOnly: boolean
+  /** Milliseconds for which a write is sent again before the journal fails. Default 60,000. */
+  readonly retryFor?: number | undefined
+}
+
+/** Milliseconds between two looks for messages of other processes. */
+const readMailEvery = 1_000
+
+/** Milliseconds between two looks at a lease that is running out. */
+const lookAgainAfter = 250
+
+/** What `open_run_1` and `resume_run_1` answer. */
+type Granted = Omit<Lane, 'id' | 'counts'>
+type OpenAnswer = Granted | { readonly exists: true } | { readonly taken: string }
+type ResumeAnswer = Granted | ({ readonly held: number } & RunHolder) | { readonly changed: true }
+
+interface Writing {
+  readonly lane: Lane
+  readonly outbox: Outbox
+  readonly writer: SqliteRunWriter
+}
+
+export async function openPostgresJournal(
+  address: string,
+  options: PostgresJournalOptions,
+): Promise<Journal> {
+  const read = readAddress(address)
+  const journal = new PostgresJournal(read, options)
+  try {
+    await journal.prepare()
+    return journal
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
+}
+
+class PostgresJournal implements Journal {
+  readonly address: string
+  readonly #address: PostgresAddress
+  readonly #options: PostgresJournalOptions
+  readonly #retryFor: number
+  readonly #writeLink: Link
+  readonly #readLink: Link
+  readonly #leaseLink: Link
+  readonly #lease: RunLease
+  readonly #reader: PostgresReader
+  readonly #recorder: GroupRecorder
+  readonly #chunks: ChunkWriter
+  /** Runs that are written, by id. */
+  readonly #writing = new Map<string, Writing>()
+  /** Of runs that are not written any more. */
+  readonly #done = { rows: 0, commits: 0 }
+  #mailBeat: Beat | undefined
+  #isReadingMail = false
+  /** Messages that were delivered, and whose removal may be under way. */
+  readonly #delivered = new Set<number>()
+  #failure: HeddleError | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(address: PostgresAddress, options: PostgresJournalOptions) {
+    const { kernel, durability, retryFor = 60_000 } = options
+    const { clock } = kernel
+    const { schema } = address
+    this.address = address.shown
+    this.#address = address
+    this.#options = options
+    this.#retryFor = retryFor
+    this.#writeLink = new Link({ address, clock, name: 'heddle journal', answerWithin: 10_000 })
+    this.#readLink = new Link({
+      address,
+      clock,
+      name: 'heddle journal reader',
+      answerWithin: 30_000,
+    })
+    this.#leaseLink = new Link({ address, clock, name: 'heddle journal lease' })
+    this.#lease = new RunLease(this.#leaseLink, schema)
+    this.#reader = new PostgresReader(this.#readLink, address)
+    this.#chunks = new ChunkWriter(this.#readLink, schema, kernel, retryFor)
+    this.#recorder = new GroupRecorder({
+      link: this.#writeLink,
+      schema,
+      clock,
+      retryFor,
+      isDurable: durability === 'fsync',
+      onTrouble: (error) => {
+        const trouble = error && { error, isFinal: false }
+        for (const { writer } of this.#writing.values()) writer.onTrouble(trouble)
+      },
+      onDurable: ({ id }, batch) => this.#writing.get(id)?.outbox.onDurable(batch),
+      onLost: ({ id, epoch }) => {
+        const lost = new HeddleError('HDL_RUN_LOST', { run: id, epoch })
+        const writing = this.#writing.get(id)
+        writing?.outbox.fail(lost)
+        writing?.writer.onTrouble({ error: lost, isFinal: true })
+      },
+      onFailed: (error) => {
+        this.#failure = error
+        for (const { outbox, writer } of this.#writing.values()) {
+          outbox.fail(error)
+          writer.onTrouble({ error, isFinal: true })
+        }
+      },
+    })
+  }
+
+  /** Makes or migrates the tables. A reader leaves them as they are. */
+  async prepare(): Promise<void> {
+    if (!this.#options.readOnly) return migrate(this.#readLink, this.#address)
+    if ((await readVersion(this.#readLink, this.#address)) === undefined) {
+      throw new HeddleError('HDL_NO_JOURNAL', { path: this.address })
+    }
+  }
+
+  async openRun(header: RunHeader): Promise<RunWriter> {
+    this.#checkWritable()
+    checkHeader(header)
+    const { clock } = this.#options.kernel
+    const [options] = await Promise.all([
+      collectPieces(encodePieces('options', header.options, clock)),
+      checkNodes(header.nodes, clock),
+    ])
+    this.#checkWritable()
+    await this.#lease.hold()
+    const { id, key, title, startedAt } = header
+    const holder = holderOf(header)
+    const answer = await this.#call<OpenAnswer>('open_run_1', [
+      toStored(id),
+      key === undefined ? null : toStored(key),
+      toStored(title),
+      startedAt,
+      checkRunState('running'),
+      holder.pid,
+      toStored(holder.host),
+      toStored(holder.command),
+      joinBytes(options),
+      this.#lease.holder,
+    ])
+    if ('exists' in answer) {
+      throw new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
+    }
+    if ('taken' in answer) throw keyTaken(key!, answer.taken)
+    const { writer } = this.#write(id, answer, new CountFold())
+    if (header.nodes.length > 0) writer.announce(header.nodes, startedAt)
+    const change: RunChange = { type: 'open', run: answer.run }
+    return this.#begin(writer, answer, holder, startedAt, change)
+  }
+
+  async resumeRun(id: string, by: RunHolder): Promise<RunWriter> {
+    this.#checkOpen()
+    this.#checkMayWrite()
+    checkHolder(by)
+    for (;;) {
+      const record = await this.#reader.find(id)
+      this.#checkWritable()
+      const counts = await this.#reader.countFold(record)
+      if (runStateOf(record.state) === 'finished' && allSucceeded(counts.counts())) {
+        throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
+      }
+      await this.#lease.hold()
+      const parameters = [toStored(id), this.#lease.holder, record.epoch]
+      const answer = await this.#call<ResumeAnswer>('resume_run_1', parameters)
+      if ('changed' in answer) continue
+      if ('held' in answer) {
+        if (!isDead(answer)) throw heldError(id, answer)
+        await this.#pause(Math.min(answer.held, lookAgainAfter))
+        continue
+      }
+      const holder = holderOf(by)
+      const { writer } = this.#write(id, answer, counts)
+      const at = this.#options.kernel.clock.wallTime()
+      const change: RunChange = { type: 'resume', run: answer.run, holder }
+      return this.#begin(writer, answer, holder, at, change)
+    }
+  }
+
+  async runs(options: RunsOptions = {}): Promise<readonly RunSummary[]> {
+    const limit = runLimit(options)
+    this.#checkOpen()
+    return this.#reader.runs(options.state, options.key, limit)
+  }
+
+  async snapshot(id: string, options: { readonly upTo?: number } = {}): Promise<RunSnapshot> {
+    this.#checkOpen()
+    const { upTo = Number.MAX_SAFE_INTEGER } = options
+    const { storedOptions, ...snapshot } = await this.#reader.snapshot(id, upTo)
+    const { clock } = this.#options.kernel
+    const decoded = await decodeValue(storedOptions, 'options', this.address, clock)
+    return { ...snapshot, options: (decoded ?? {}) as RunSnapshot['options'] }
+  }
+
+  async *history(
+    id: string,
+    options: { readonly from?: number } = {},
+  ): AsyncGenerator<HistoryEntry, void, undefined> {
+    this.#checkOpen()
+    yield* this.#reader.history(id, options.from ?? 0)
+  }
+
+  async valueOf(id: string, node: string): Promise<unknown> {
+    this.#checkOpen()
+    const [place, stored] = await this.#reader.result(id, node)
+    return this.#decode(place, node, stored)
+  }
+
+  async *results(id: string): AsyncGenerator<readonly [string, unknown], void, undefined> {
+    this.#checkOpen()
+    for await (const [place, node, stored] of this.#reader.results(id)) {
+      yield [node, await this.#decode(place, node, stored)]
+    }
+  }
+
+  async post(id: string, { kind, by }: RunMessage): Promise<void> {
+    this.#checkWritable()
+    const ends = [checkRunState('finished'), checkRunState('cancelled')]
+    const parameters = [toStored(id), kind, toStored(by), ends]
+    const answer = await this.#call<'posted' | 'unknown' | 'ended'>('post_run_1', parameters)
+    if (answer === 'unknown') {
+      throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
+    }
+    if (answer === 'ended') {
+      throw new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })
+    }
+    await this.#readMail()
+  }
+
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    checkPrune(options)
+    this.#checkWritable()
+    const { signal, dryRun = false } = options
+    const choice = new PruneChoice(options)
+    const chosen: (RunRecord & SizedRun)[] = []
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      checkWanted(signal)
+      const page = await this.#reader.sizes(before)
+      if (page.length === 0) break
+      chosen.push(...page.filter((each) => choice.goes(each)))
+      before = page.at(-1)!.run
+    }
+    const removed: (RunRecord & SizedRun)[] = []
+    // Oldest first: a prune that was stopped in between has removed the oldest ones.
+    for (const each of chosen.toReversed()) {
+      checkWanted(signal)
+      const isGone = dryRun || (await this.#call<boolean>('prune_run_1', [each.run, each.epoch]))
+      if (isGone) removed.unshift(each)
+    }
+    return {
+      runs: removed.map(({ summary }) => summary),
+      bytes: removed.reduce((sum, { bytes }) => sum + bytes, 0),
+    }
+  }
+
+  stats(): JournalStats {
+    let { rows, commits } = this.#done
+    let pending = 0
+    for (const { outbox, writer } of this.#writing.values()) {
+      pending += outbox.pending + writer.held
+      rows += outbox.counts.rows
+      commits += outbox.counts.commits
+    }
+    return { pending, rows, commits, failed: this.#failure !== undefined }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    const writers = [...this.#writing.values()].map(({ writer }) => writer)
+    const left = await Promise.allSettled(writers.map((writer) => writer[Symbol.asyncDispose]()))
+    await this.#lease.release()
+    await Promise.all([this.#writeLink.close(), this.#readLink.close(), this.#leaseLink.close()])
+    const lost = left.find((each) => each.status === 'rejected')
+    if (lost !== undefined) throw lost.reason
+  }
+
+  #write(id: string, granted: Granted, counts: CountFold): Writing {
+    const { clock } = this.#options.kernel
+    const { run, epoch, period, position } = granted
+    const lane: Lane = { id, run, epoch, period, position, counts }
+    const send = (batch: Parameters<GroupRecorder['push']>[1]): void => {
+      this.#recorder.push(lane, batch)
+    }
+    const outbox = new Outbox({ clock, send })
+    const writer = new SqliteRunWriter(id, run, {
+      clock,
+      side: {
+        outbox,
+        session: epoch,
+        // Chunks are sent again by whoever writes them.
+        persist: (work) => storeOrFail(outbox, work),
+        addWriter: () => undefined,
+        removeWriter: () => undefined,
+      },
+      values: { store: (pieces) => this.#chunks.store(lane, pieces) },
+      onClosed: () => this.#forget(id),
+    })
+    const writing = { lane, outbox, writer }
+    this.#writing.set(id, writing)
+    // Not a timer of the clock: looking for messages must not keep a process alive.
+    this.#mailBeat ??= startBeat(readMailEvery, () => void this.#readMail())
+    return writing
+  }
+
+  #forget(id: string): void {
+    const { rows = 0, commits = 0 } = this.#writing.get(id)?.outbox.counts ?? {}
+    this.#writing.delete(id)
+    if (this.#writing.size === 0) this.#stopMail()
+    this.#done.rows += rows
+    this.#done.commits += commits
+  }
+
+  /** J9: the rows that a message leads to, and its removal, are written by one statement. */
+  async #readMail(): Promise<void> {
+    if (this.#isReadingMail || this.#writing.size === 0) return
+    this.#isReadingMail = true
+    const byRun = new Map([...this.#writing.values()].map((each) => [each.lane.run, each]))
+    try {
+      for (const { id, run, message } of await this.#reader.messages([...byRun.keys()])) {
+        const { writer, outbox } = byRun.get(run)!
+        if (this.#delivered.has(id) || !this.#writing.has(writer.runId)) continue
+        this.#delivered.add(id)
+        writer.onMessage(message)
+        outbox.change({ type: 'taken', run, mail: id })
+      }
+    } catch {
+      // The database is away: the next look finds them.
+    } finally {
+      this.#isReadingMail = false
+    }
+  }
+
+  #stopMail(): void {
+    this.#mailBeat?.stop()
+    this.#mailBeat = undefined
+  }
+
+  async #begin(
+    writer: SqliteRunWriter,
+    { run, epoch }: Granted,
+    holder: RunHolder,
+    at: number,
+    change: RunChange,
+  ): Promise<RunWriter> {
+    try {
+      await writer.begin(holder, at, change)
+      return writer
+    } catch (error) {
+      this.#forget(writer.runId)
+      // Best effort: without it the run is free when the lease has run out.
+      await this.#call('leave_run_1', [run, epoch]).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #decode(place: RunPlace, node: string, stored: StoredResult): Promise<unknown> {
+    const { clock } = this.#options.kernel
+    if ('body' in stored) return decodeValue(stored.body, node, this.address, clock)
+    const pieces: Uint8Array<ArrayBuffer>[] = []
+    for await (const chunk of this.#reader.chunks(place, stored.name)) {
+      pieces.push(Uint8Array.from(chunk))
+    }
+    if (pieces.length === 0) throw incomplete(this.address, node)
+    return decodeValue(joinBytes(pieces), node, this.address, clock)
+  }
+
+  /** Calls a function of the schema that may be called twice, or that refuses the second time. */
+  async #call<T>(name: string, parameters: readonly unknown[]): Promise<T> {
+    const { kernel } = this.#options
+    const places = parameters.map((_, index) => `$${index + 1}`).join(', ')
+    const [row] = await callPatiently<[T]>(
+      this.#readLink,
+      { clock: kernel.clock, retryFor: this.#retryFor },
+      'be written',
+      `SELECT ${this.#address.schema}.${name}(${places})`,
+      parameters,
+    )
+    return row![0]
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    const { clock } = this.#options.kernel
+    return new Promise((resolve) => void clock.setTimer(milliseconds, resolve))
+  }
+
+  #checkOpen(): void {
+    if (this.#closing === undefined) return
+    throw new HeddleError('HDL_CLOSED', { what: `The journal ${this.address}` })
+  }
+
+  #checkMayWrite(): void {
+    if (!this.#options.readOnly) return
+    const expected = 'false for a journal that is to be written'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'readOnly', value: true, expected })
+  }
+
+  #checkWritable(): void {
+    this.#checkOpen()
+    this.#checkMayWrite()
+    if (this.#failure !== undefined) throw this.#failure
+  }
+}
+
+/** A value that could not be stored would leave a gap behind it: the run fails with it (J6). */
+async function storeOrFail<T>(outbox: Outbox, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isOfValue(error)) outbox.fail(error as HeddleError)
+    throw error
+  }
+}
+
+function holderOf({ pid, host, command }: RunHolder): RunHolder {
+  return { pid, host, command }
+}
+
+/** Whether the holder was a process of this machine that is gone: its lease is worth waiting for. */
+function isDead({ pid, host }: RunHolder): boolean {
+  if (host !== hostname()) return false
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as { code?: unknown }).code === 'ESRCH'
+  }
+}

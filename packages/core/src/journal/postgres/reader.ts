@@ -1,0 +1,401 @@
+/**
+ * The read side. Rows never change, so a long answer is put together from short reads up to a position that is fixed at
+ * its start: no read keeps a transaction open.
+ */
+import { HeddleError } from '../../errors.ts'
+import type { PostgresAddress } from '../../store/postgres/address.ts'
+import type { Link } from '../../store/postgres/link.ts'
+import { fromStored, toStored } from '../../store/postgres/text.ts'
+import { CountFold, RunFold, type Counts } from '../fold.ts'
+import type {
+  HistoryEntry,
+  JournaledState,
+  RunMessage,
+  RunSnapshot,
+  RunSummary,
+} from '../journal.ts'
+import type { SizedRun } from '../prune.ts'
+import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import { Remembered } from '../sqlite/remembered.ts'
+import { entryOf, nodesOf, type HistoryRow } from '../sqlite/rows.ts'
+import { Kind } from '../sqlite/schema.ts'
+
+/** Rows that are read and taken in together: about 1 ms on the loop. */
+const historyPage = 512
+
+const resultsPage = 64
+
+/** Chunks of 256 KiB. */
+const chunksPage = 8
+
+const runsPage = 100
+
+/** Runs of which it is remembered how many nodes are in which state. */
+const rememberedRuns = 8
+
+/** Where the rows of a run are. */
+export interface RunPlace {
+  readonly run: number
+  readonly period: number
+}
+
+/** A run as its own row has it. */
+export interface RunRecord extends RunPlace {
+  readonly id: string
+  readonly key: string | null
+  readonly title: string
+  readonly startedAt: number
+  readonly endedAt: number | null
+  readonly state: number
+  readonly pid: number
+  readonly host: string
+  readonly command: string
+  readonly counts: string | null
+  readonly epoch: number
+  readonly isHeld: boolean
+}
+
+/** A message that was posted and not taken. */
+export interface PostedMessage {
+  readonly id: number
+  readonly run: number
+  readonly message: RunMessage
+}
+
+export type StoredResult = { readonly body: Uint8Array<ArrayBuffer> } | { readonly name: string }
+
+type RunColumns = [
+  string,
+  number,
+  string,
+  string | null,
+  string,
+  number,
+  number | null,
+  number,
+  number,
+  string,
+  string,
+  string | null,
+  string,
+  boolean,
+]
+
+const runColumns = `r.run, r.period, r.id, r.key, r.title, r.started_at, r.ended_at, r.state, r.pid, r.host, r.command,
+  r.counts, r.epoch`
+
+type RowColumns = [
+  string,
+  number,
+  string | null,
+  number | null,
+  string | null,
+  number,
+  string | null,
+]
+
+const rowColumns = 'position, kind, node, state, attempt, at, detail'
+
+export class PostgresReader {
+  readonly #link: Link
+  readonly #schema: string
+  readonly #address: string
+  readonly #counts = new Remembered(rememberedRuns, () => new CountFold())
+
+  constructor(link: Link, { schema, shown }: PostgresAddress) {
+    this.#link = link
+    this.#schema = schema
+    this.#address = shown
+  }
+
+  async runs(
+    state: JournaledState | undefined,
+    key: string | undefined,
+    limit: number,
+  ): Promise<RunSummary[]> {
+    const found: RunSummary[] = []
+    let before = Number.MAX_SAFE_INTEGER
+    while (found.length < limit) {
+      const page = await this.#runRecords(
+        'r.run < $1 AND ($2::text IS NULL OR r.key = $2) ORDER BY r.run DESC LIMIT $3',
+        [before, key === undefined ? null : toStored(key), runsPage],
+      )
+      for (const record of page) {
+        before = record.run
+        if (found.length >= limit) break
+        if (state !== undefined && journaledState(record) !== state) continue
+        found.push(summaryOf(record, await this.counts(record)))
+      }
+      if (page.length < runsPage) break
+    }
+    return found
+  }
+
+  /** @throws `HDL_UNKNOWN_RUN`. */
+  async find(id: string): Promise<RunRecord> {
+    const [record] = await this.#runRecords('r.id = $1', [toStored(id)])
+    if (record !== undefined) return record
+    throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.#address })
+  }
+
+  async snapshot(
+    id: string,
+    upTo: number,
+  ): Promise<Omit<RunSnapshot, 'options'> & { readonly storedOptions: Uint8Array<ArrayBuffer> }> {
+    const record = await this.find(id)
+    const last = await this.#lastPosition(record)
+    const end = Math.min(upTo, last)
+    const fold = new RunFold()
+    await this.#fold(record, 0, end, (row) => fold.add(entryOf(row), row[1] === Kind.success))
+    const { endedAt: _endedAt, ...summary } = {
+      ...summaryOf(record, fold.counts()),
+      ...fold.by,
+    }
+    return {
+      ...summary,
+      ...(fold.endedAt !== undefined && { endedAt: fold.endedAt }),
+      state: end === last ? summary.state : fold.state,
+      position: fold.position,
+      nodes: fold.nodes(),
+      storedOptions: await this.#options(record),
+    }
+  }
+
+  /** Runs before this one, newest first, with the bytes of their rows and results: a page. */
+  async sizes(before: number): Promise<(RunRecord & SizedRun)[]> {
+    const page = await this.#runRecords('r.run < $1 ORDER BY r.run DESC LIMIT $2', [
+      before,
+      runsPage,
+    ])
+    const sizes = await this.#call<[string, string]>(
+      `SELECT r.run,
+          (SELECT coalesce(sum(64 + coalesce(octet_length(detail), 0)), 0) FROM @.history h
+            WHERE h.run = r.run AND h.period = r.period)
+          + (SELECT coalesce(sum(32 + coalesce(octet_length(body), 0)), 0) FROM @.result v
+            WHERE v.run = r.run AND v.period = r.period)
+          + (SELECT coalesce(sum(octet_length(body)), 0) FROM @.chunk c
+            WHERE c.run = r.run AND c.period = r.period)
+        FROM @.run r WHERE r.run = ANY ($1)`,
+      [page.map(({ run }) => run)],
+    )
+    const bytes = new Map(sizes.map(([run, size]) => [Number(run), Number(size)]))
+    const sized: (RunRecord & SizedRun)[] = []
+    for (const record of page) {
+      const summary = summaryOf(record, await this.counts(record))
+      sized.push({ ...record, summary, bytes: bytes.get(record.run) ?? 0 })
+    }
+    return sized
+  }
+
+  /** Messages to these runs, oldest first. */
+  async messages(runs: readonly number[]): Promise<PostedMessage[]> {
+    const rows = await this.#call<[string, string, RunMessage['kind'], string]>(
+      'SELECT id, run, kind, sender FROM @.run_message WHERE run = ANY ($1) ORDER BY id',
+      [runs],
+    )
+    return rows.map(([id, run, kind, sender]) => ({
+      id: Number(id),
+      run: Number(run),
+      message: { kind, by: fromStored(sender) },
+    }))
+  }
+
+  async *history(id: string, after: number): AsyncGenerator<HistoryEntry, void, undefined> {
+    const record = await this.find(id)
+    let from = after
+    for (;;) {
+      const page = await this.#rows(record, from, Number.MAX_SAFE_INTEGER)
+      for (const row of page) yield entryOf(row)
+      if (page.length < historyPage) return
+      from = page.at(-1)![0]
+    }
+  }
+
+  /** How many nodes are in which state: as recorded at the end of the run, or worked out from its rows. */
+  async counts(record: RunRecord): Promise<Counts> {
+    if (record.counts !== null) return JSON.parse(record.counts) as Counts
+    const counts = this.#counts.of(record.run)
+    await this.#countInto(counts.value, record, (work) => counts.catchUp(work))
+    return counts.value.counts()
+  }
+
+  /** A fold of all rows, for a writer that continues it. */
+  async countFold(record: RunRecord): Promise<CountFold> {
+    const fold = new CountFold()
+    await this.#countInto(fold, record, async (work) => void (await work(0)))
+    return fold
+  }
+
+  /** @throws `HDL_NO_RESULT`, `HDL_UNKNOWN_RUN`. */
+  async result(id: string, node: string): Promise<[RunPlace, StoredResult]> {
+    const record = await this.find(id)
+    const name = toStored(node)
+    const [found] = await this.#call<[Uint8Array | null, string | null]>(
+      `SELECT v.body, v.name FROM @.history h JOIN @.result v USING (run, position, period)
+        WHERE h.run = $1 AND h.period = $2 AND h.kind = ${Kind.success} AND h.node = $3
+        ORDER BY h.position DESC LIMIT 1`,
+      [record.run, record.period, name],
+    )
+    if (found !== undefined) return [record, resultOf(found[0], found[1])]
+    const [last] = await this.#call<[number]>(
+      `SELECT state FROM @.history WHERE run = $1 AND period = $2 AND kind <= ${Kind.success} AND node = $3
+        ORDER BY position DESC LIMIT 1`,
+      [record.run, record.period, name],
+    )
+    const state = last === undefined ? 'it has not been run' : nodeStateOf(last[0])
+    throw new HeddleError('HDL_NO_RESULT', { node, state })
+  }
+
+  /** Results in the order of the successes, a page at a time. */
+  async *results(
+    id: string,
+  ): AsyncGenerator<readonly [RunPlace, string, StoredResult], void, undefined> {
+    const record = await this.find(id)
+    for (let from = 0; ;) {
+      const page = await this.#call<[string, string, Uint8Array | null, string | null]>(
+        `SELECT h.position, h.node, v.body, v.name
+          FROM @.history h JOIN @.result v USING (run, position, period)
+          WHERE h.run = $1 AND h.period = $2 AND h.position > $3 AND h.kind = ${Kind.success}
+          ORDER BY h.position LIMIT $4`,
+        [record.run, record.period, from, resultsPage],
+      )
+      for (const [, node, body, name] of page) {
+        yield [record, fromStored(node), resultOf(body, name)]
+      }
+      if (page.length < resultsPage) return
+      from = Number(page.at(-1)![0])
+    }
+  }
+
+  /** The bytes of a large result, in pieces. */
+  async *chunks(
+    { run, period }: RunPlace,
+    name: string,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let from = 0; ;) {
+      const page = await this.#call<[Uint8Array]>(
+        `SELECT body FROM @.chunk WHERE run = $1 AND period = $2 AND name = $3 AND number >= $4
+          ORDER BY number LIMIT $5`,
+        [run, period, name, from, chunksPage],
+      )
+      for (const [body] of page) yield body
+      if (page.length < chunksPage) return
+      from += chunksPage
+    }
+  }
+
+  async #runRecords(condition: string, parameters: readonly unknown[]): Promise<RunRecord[]> {
+    const rows = await this.#call<RunColumns>(
+      `SELECT ${runColumns}, h.until IS NOT NULL AND h.until > clock_timestamp()
+        FROM @.run r LEFT JOIN @.holder h ON h.id = r.holder WHERE r.opened AND ${condition}`,
+      parameters,
+    )
+    return rows.map((row) => ({
+      run: Number(row[0]),
+      period: row[1],
+      id: fromStored(row[2]),
+      key: row[3] === null ? null : fromStored(row[3]),
+      title: fromStored(row[4]),
+      startedAt: row[5],
+      endedAt: row[6],
+      state: row[7],
+      pid: row[8],
+      host: fromStored(row[9]),
+      command: fromStored(row[10]),
+      counts: row[11],
+      epoch: Number(row[12]),
+      isHeld: row[13],
+    }))
+  }
+
+  async #countInto(
+    fold: CountFold,
+    record: RunRecord,
+    catchUp: (work: (from: number) => Promise<number>) => Promise<void>,
+  ): Promise<void> {
+    const upTo = await this.#lastPosition(record)
+    await catchUp(async (from) => {
+      await this.#fold(record, from, upTo, ([, kind, node, state, , , detail]) => {
+        if (kind === Kind.nodes) fold.addNodes(nodesOf(detail!))
+        if (kind === Kind.node || kind === Kind.success) fold.add(node!, nodeStateOf(state))
+      })
+      return upTo
+    })
+  }
+
+  async #lastPosition({ run, period }: RunPlace): Promise<number> {
+    const [row] = await this.#call<[string | null]>(
+      'SELECT max(position) FROM @.history WHERE run = $1 AND period = $2',
+      [run, period],
+    )
+    return Number(row?.[0] ?? 0)
+  }
+
+  async #fold(
+    place: RunPlace,
+    after: number,
+    upTo: number,
+    take: (row: HistoryRow) => void,
+  ): Promise<void> {
+    let from = after
+    while (from < upTo) {
+      const page = await this.#rows(place, from, upTo)
+      for (const row of page) take(row)
+      if (page.length < historyPage) return
+      from = page.at(-1)![0]
+    }
+  }
+
+  async #rows({ run, period }: RunPlace, from: number, upTo: number): Promise<HistoryRow[]> {
+    const rows = await this.#call<RowColumns>(
+      `SELECT ${rowColumns} FROM @.history
+        WHERE run = $1 AND period = $2 AND position > $3 AND position <= $4 ORDER BY position LIMIT $5`,
+      [run, period, from, upTo, historyPage],
+    )
+    return rows.map(([position, kind, node, state, attempt, at, detail]) => [
+      Number(position),
+      kind,
+      node === null ? null : fromStored(node),
+      state,
+      attempt === null ? null : Number(attempt),
+      at,
+      detail === null ? null : fromStored(detail),
+    ])
+  }
+
+  async #options({ run }: RunPlace): Promise<Uint8Array<ArrayBuffer>> {
+    const statement = 'SELECT options FROM @.run WHERE run = $1'
+    const [row] = await this.#call<[Uint8Array]>(statement, [run])
+    return Uint8Array.from(row?.[0] ?? [])
+  }
+
+  #call<Row extends unknown[]>(statement: string, parameters: readonly unknown[]): Promise<Row[]> {
+    const text = statement.replaceAll('@.', `${this.#schema}.`)
+    return this.#link.call<Row>('be read', text, parameters)
+  }
+}
+
+function resultOf(body: Uint8Array | null, name: string | null): StoredResult {
+  return name === null ? { body: Uint8Array.from(body ?? []) } : { name }
+}
+
+function journaledState({ state, isHeld }: RunRecord): JournaledState {
+  const current = runStateOf(state)
+  return isEnd(current) || isHeld ? current : 'interrupted'
+}
+
+function summaryOf(record: RunRecord, counts: Counts): RunSummary {
+  const { id, key, title, startedAt, endedAt, pid, host, command } = record
+  return {
+    id,
+    ...(key !== null && { key }),
+    title,
+    startedAt,
+    ...(endedAt !== null && { endedAt }),
+    state: journaledState(record),
+    pid,
+    host,
+    command,
+    counts,
+  }
+}

@@ -1,0 +1,157 @@
+/** Rows of several runs as the parameters of `record_1`: columns, not rows. */
+import { toStored } from '../../store/postgres/text.ts'
+import type { CountFold } from '../fold.ts'
+import type { RunHolder } from '../journal.ts'
+import { checkRunState, nodeStateOf } from '../states.ts'
+import { cellsPerRow, type BatchWire, type Cell, type RunChange } from '../sqlite/messages.ts'
+import { nodesOf } from '../sqlite/rows.ts'
+import { Kind } from '../sqlite/schema.ts'
+
+const runningCode = checkRunState('running')
+
+/** A run that this process writes. */
+export interface Lane {
+  readonly id: string
+  readonly run: number
+  readonly epoch: number
+  readonly period: number
+  /** The last one that was used. */
+  position: number
+  readonly counts: CountFold
+}
+
+/** What a run says of itself from some row on. */
+interface Standing {
+  state: number
+  endedAt: number | null
+  counts: string | null
+  holder: RunHolder | undefined
+}
+
+/** One statement's rows. */
+export class RowGroup {
+  readonly #lanes: Lane[] = []
+  readonly #indexes = new Map<Lane, number>()
+  readonly #history: unknown[][] = [[], [], [], [], [], [], [], []]
+  readonly #results: unknown[][] = [[], [], [], []]
+  readonly #standings = new Map<Lane, Standing>()
+  readonly #leaving: number[] = []
+  readonly #taken: unknown[][] = [[], []]
+
+  get rows(): number {
+    return this.#history[0]!.length
+  }
+
+  /** The lane that a refused number stands for. */
+  laneAt(number: number): Lane | undefined {
+    return this.#lanes[number - 1]
+  }
+
+  /** Adds rows of a batch, from row `from` to before row `to`. What the batch changes of its run comes with its last row. */
+  add(lane: Lane, batch: BatchWire, from: number, to: number): void {
+    const index = this.#indexOf(lane)
+    const first = lane.position + 1
+    for (let row = from; row < to; row++) this.#addRow(index, lane, batch.rows, row * cellsPerRow)
+    this.#addResults(index, batch, from, to, first)
+    if (to * cellsPerRow < batch.rows.length) return
+    for (const change of batch.changes) this.#change(index, lane, change)
+  }
+
+  parameters(isDurable: boolean): unknown[] {
+    const standings: unknown[][] = [[], [], [], [], [], [], [], []]
+    for (const [lane, { state, endedAt, counts, holder }] of this.#standings) {
+      pushTo(standings, this.#indexOf(lane), lane.position, state, endedAt, counts)
+      standings[5]!.push(holder?.pid ?? null)
+      standings[6]!.push(holder === undefined ? null : toStored(holder.host))
+      standings[7]!.push(holder === undefined ? null : toStored(holder.command))
+    }
+    return [
+      isDurable,
+      this.#lanes.map(({ run }) => run),
+      this.#lanes.map(({ epoch }) => epoch),
+      this.#lanes.map(({ period }) => period),
+      ...this.#history,
+      ...this.#results,
+      ...standings,
+      this.#leaving,
+      ...this.#taken,
+    ]
+  }
+
+  #indexOf(lane: Lane): number {
+    let index = this.#indexes.get(lane)
+    if (index === undefined) {
+      index = this.#lanes.push(lane)
+      this.#indexes.set(lane, index)
+    }
+    return index
+  }
+
+  #addRow(index: number, lane: Lane, cells: readonly Cell[], at: number): void {
+    const kind = cells[at + 1] as number
+    const node = cells[at + 2] as string | null
+    const state = cells[at + 3] as number | null
+    const detail = cells[at + 6] as string | null
+    if (kind === Kind.nodes) lane.counts.addNodes(nodesOf(detail!))
+    if (kind === Kind.node || kind === Kind.success) lane.counts.add(node!, nodeStateOf(state))
+    pushTo(
+      this.#history,
+      index,
+      ++lane.position,
+      kind,
+      node === null ? null : toStored(node),
+      state,
+      cells[at + 4],
+      cells[at + 5],
+      detail === null ? null : toStored(detail),
+    )
+  }
+
+  #addResults(index: number, batch: BatchWire, from: number, to: number, first: number): void {
+    const { results, bodies } = batch
+    let start = 0
+    for (let pair = 0; pair < results.length; pair += 2) {
+      const row = results[pair] as number
+      const stored = results[pair + 1]!
+      const isHere = row >= from && row < to
+      const position = first + row - from
+      if (typeof stored === 'string') {
+        if (isHere) pushTo(this.#results, index, position, null, stored)
+        continue
+      }
+      const body = bodies?.subarray(start, start + stored) ?? new Uint8Array(0)
+      start += stored
+      if (isHere) pushTo(this.#results, index, position, body, null)
+    }
+  }
+
+  #change(index: number, lane: Lane, change: RunChange): void {
+    switch (change.type) {
+      case 'open':
+        // Who runs it is in its record already.
+        this.#stand(lane, runningCode, null, undefined)
+        return
+      case 'resume':
+        this.#stand(lane, runningCode, null, change.holder)
+        return
+      case 'state':
+        this.#stand(lane, change.state, change.endedAt, undefined)
+        return
+      case 'leave':
+        this.#leaving.push(index)
+        return
+      case 'taken':
+        pushTo(this.#taken, index, change.mail)
+    }
+  }
+
+  #stand(lane: Lane, state: number, endedAt: number | null, holder: RunHolder | undefined): void {
+    const counts = endedAt === null ? null : JSON.stringify(lane.counts.counts())
+    const before = this.#standings.get(lane)?.holder
+    this.#standings.set(lane, { state, endedAt, counts, holder: holder ?? before })
+  }
+}
+
+function pushTo(columns: unknown[][], ...cells: readonly unknown[]): void {
+  for (const [index, cell] of cells.entries()) columns[index]!.push(cell)
+}

@@ -1,0 +1,61 @@
+/** Which runs go when a journal is pruned. The same for all journals. */
+import { HeddleError, cancelled } from '../errors.ts'
+import { checkCount, checkOptions, type OptionNames } from '../kernel/check.ts'
+import type { PruneOptions, RunSummary } from './journal.ts'
+
+/** A run and what it takes. */
+export interface SizedRun {
+  readonly summary: RunSummary
+  readonly bytes: number
+}
+
+const optionNames = {
+  before: 1,
+  keep: 1,
+  maxBytes: 1,
+  interrupted: 1,
+  dryRun: 1,
+  signal: 1,
+} satisfies OptionNames<PruneOptions>
+
+/** Throws for options that no journal takes. */
+export function checkPrune(options: PruneOptions): void {
+  checkOptions(options, optionNames)
+  const { before, keep, maxBytes } = options
+  if (keep !== undefined) checkCount('keep', keep, 0)
+  if (maxBytes !== undefined) checkCount('maxBytes', maxBytes, 0)
+  if (before !== undefined && !Number.isFinite(before)) {
+    const expected = 'milliseconds since 1970'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'before', value: before, expected })
+  }
+  if (before === undefined && keep === undefined && maxBytes === undefined) {
+    const expected = 'with a bound: before, keep or maxBytes'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'prune', value: options, expected })
+  }
+}
+
+/** Says of each run, from the newest to the oldest, whether it goes. */
+export class PruneChoice {
+  readonly #options: PruneOptions
+  #seen = 0
+  #bytes = 0
+
+  constructor(options: PruneOptions) {
+    this.#options = options
+  }
+
+  goes({ summary, bytes }: SizedRun): boolean {
+    const { before = -Infinity, keep = Infinity, maxBytes = Infinity, interrupted } = this.#options
+    const { state, startedAt, endedAt = startedAt } = summary
+    const isBeyond = ++this.#seen > keep || this.#bytes + bytes > maxBytes || endedAt < before
+    const isOver = state === 'finished' || state === 'cancelled'
+    const goes = isBeyond && (isOver || (state === 'interrupted' && interrupted === true))
+    if (!goes) this.#bytes += bytes
+    return goes
+  }
+}
+
+/** Ends a prune whose caller does not want the rest. */
+export function checkWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw cancelled('The prune', signal.reason)
+}

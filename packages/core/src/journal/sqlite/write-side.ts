@@ -1,0 +1,398 @@
+/**
+ * The write side of a journal's file in this process: one thread, one outbox, one session, shared by all journals
+ * that are open on the file.
+ *
+ *   writing ──a write failed──▶ stalled ──tried again, and succeeded──▶ writing
+ *                                 └──tried for too long, or it cannot succeed──▶ failed
+ *
+ *  W1  While it is stalled nothing is acknowledged. What is handed in stays in order (writer-role.ts, R1).
+ *  W2  Writers hear of trouble once when it begins, once when it is over, and once when it is final.
+ *  W3  A writer whose run was taken by another process gets `HDL_RUN_LOST`, and writes nothing more; the others go on.
+ *  W4  Messages are delivered once, in order, at most `mailTime` after they were posted. Neither their reading nor an
+ *      open file keeps the process alive.
+ */
+import { type HeddleError } from '../../errors.ts'
+import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
+import type { Clock, Timer } from '../../kernel/clock.ts'
+import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
+import { HostLink } from '../../sqlite/host-link.ts'
+import { withoutPasswords } from '../../store/postgres/address.ts'
+import { Shared, type Lease } from '../../sync/shared.ts'
+import { decodeError, encodeError } from '../../threads/error-wire.ts'
+import { isOfValue } from '../encode.ts'
+import type { Durability, JournalRetry, JournalTrouble, RunMessage } from '../journal.ts'
+import { lockName } from './file-names.ts'
+import type {
+  BatchAnswer,
+  BatchWire,
+  Opened,
+  Stalled,
+  WriterAnswer,
+  WriterAnswers,
+  WriterChange,
+  WriterData,
+  WriterQuestion,
+} from './messages.ts'
+import { Outbox } from './outbox.ts'
+import { storeError } from './sqlite-error.ts'
+
+/** Sources start sources, built files start built files. */
+const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+const writerEntry = new URL(`./writer-thread.${extension}`, import.meta.url)
+
+/** Milliseconds between two looks for messages. */
+const mailTime = 900
+
+/** How long to wait for another process that is opening the file, and between two tries. */
+const openingLimit = 10_000
+const openingStep = 20
+
+/** What a write side does to the writer of a run. */
+export interface SideWriter {
+  onTrouble(trouble: JournalTrouble | undefined): void
+  onMessage(message: RunMessage): void
+  /** The run was taken by another process. */
+  onLost(): void
+}
+
+export interface WriteSideOptions {
+  readonly file: string
+  readonly durability: Durability
+  readonly kernel: Kernel
+  readonly retry: Required<JournalRetry>
+}
+
+export class WriteSide {
+  readonly outbox: Outbox
+  readonly #file: string
+  readonly #clock: Clock
+  readonly #retry: Required<JournalRetry>
+  readonly #link: HostLink
+  readonly #writers = new Map<number, SideWriter>()
+  /** What is stalled: the causes, each with the error of its last try. */
+  readonly #troubles = new Map<object, HeddleError>()
+  /** Changes that the thread keeps, in the order in which it keeps them. */
+  #stalled: PromiseWithResolvers<WriterAnswer>[] = []
+  #stalledSince = 0
+  /** Messages that were delivered and are not removed yet. */
+  readonly #delivered = new Set<number>()
+  #mailTimer: Timer | undefined
+  #isReadingMail = false
+  #session = 0
+
+  private constructor(options: WriteSideOptions) {
+    const { file, durability, kernel, retry } = options
+    this.#file = file
+    this.#clock = kernel.clock
+    this.#retry = retry
+    this.outbox = new Outbox({ clock: kernel.clock, send: (batch) => this.#send(batch) })
+    const openedAt = kernel.clock.wallTime()
+    const lock = nextLockName(openedAt)
+    const data: WriterData = { file, durability, pid: process.pid, openedAt, lock }
+    this.#link = new HostLink({
+      entry: writerEntry,
+      name: 'heddle-journal',
+      data,
+      store: file,
+      what: `The journal ${file}`,
+      clock: kernel.clock,
+      onEnd: (error) => this.fail(error),
+    })
+  }
+
+  static async open(options: WriteSideOptions): Promise<WriteSide> {
+    const opening = await lockForOpening(options)
+    try {
+      const side = new WriteSide(options)
+      try {
+        const { session } = (await side.#link.open()) as Opened
+        side.#session = session
+        return side
+      } catch (error) {
+        await side.#link.kill()
+        throw error
+      }
+    } finally {
+      await opening.release()
+    }
+  }
+
+  get session(): number {
+    return this.#session
+  }
+
+  /** From here on the writer hears what happens to its run. */
+  addWriter(run: number, writer: SideWriter): void {
+    this.#writers.set(run, writer)
+    this.#readMailLater()
+  }
+
+  removeWriter(run: number): void {
+    this.#writers.delete(run)
+    if (this.#writers.size > 0) return
+    this.#mailTimer?.cancel()
+    this.#mailTimer = undefined
+  }
+
+  async ask<Q extends WriterQuestion>(question: Q): Promise<WriterAnswers[Q['type']]> {
+    return (await this.#link.ask(question)) as WriterAnswers[Q['type']]
+  }
+
+  /** Resolves when the change is durable, also one that is tried again first. */
+  async change(change: WriterChange, bytes?: Uint8Array<ArrayBuffer>): Promise<WriterAnswer> {
+    const { failure } = this.outbox
+    if (failure !== undefined) throw failure
+    let answer: WriterAnswer | Stalled
+    try {
+      answer = (await this.#link.change(change, bytes)) as WriterAnswer | Stalled
+    } catch (error) {
+      const refused = storeError(this.#file, 'be written', error)
+      this.fail(refused)
+      throw refused
+    }
+    return isStalled(answer) ? this.#waitForRetry(answer) : answer
+  }
+
+  /**
+   * Does something that may fail for a while, such as writing a file: again and again, as long as it may (W1).
+   *
+   * *Cancellation*: none; it ends when the limit of trying is reached.
+   */
+  async persist<T>(work: () => Promise<T>): Promise<T> {
+    const cause = {}
+    const since = this.#clock.now()
+    for (;;) {
+      try {
+        const done = await work()
+        this.#clearTrouble(cause)
+        return done
+      } catch (error) {
+        const failure = error as HeddleError
+        if (isOfValue(failure)) throw error
+        const isOver = this.#clock.now() - since >= this.#retry.for
+        if (failure.code !== 'HDL_STORE_FAILED' || isOver) {
+          this.fail(storeError(this.#file, 'be written', error))
+          throw error
+        }
+        this.#addTrouble(cause, failure)
+      }
+      await new Promise<void>((resume) => this.#clock.setTimer(this.#retry.every, resume))
+      if (this.outbox.failure !== undefined) throw this.outbox.failure
+    }
+  }
+
+  /** A message may have been posted to a run of this process. */
+  wake(): void {
+    void this.#readMail()
+  }
+
+  /** Nothing is written any more. The first failure stays. */
+  fail(error: HeddleError): void {
+    if (this.outbox.failure !== undefined) return
+    this.outbox.fail(error)
+    const stalled = this.#stalled
+    this.#stalled = []
+    for (const { reject } of stalled) reject(error)
+    for (const writer of this.#writers.values()) writer.onTrouble({ error, isFinal: true })
+  }
+
+  async stop(): Promise<void> {
+    this.#mailTimer?.cancel()
+    await this.#link.stop(this.#clock.wallTime())
+  }
+
+  #send(batch: BatchWire): void {
+    this.change(batch, batch.bodies).then(
+      (answer) => this.#onDurable(batch.batch, answer as BatchAnswer),
+      // Everyone who waits for it has been told.
+      () => undefined,
+    )
+  }
+
+  #onDurable(batch: number, answer: BatchAnswer): void {
+    if (typeof answer === 'number') {
+      this.outbox.onDurable(batch, answer)
+      return
+    }
+    // Before the promise of the batch is settled, so that whoever waits for it sees it.
+    for (const run of answer.lost) this.#writers.get(run)?.onLost()
+    this.outbox.onDurable(batch, answer.commit)
+  }
+
+  #waitForRetry({ stalled }: Stalled): Promise<WriterAnswer> {
+    const later = Promise.withResolvers<WriterAnswer>()
+    this.#stalled.push(later)
+    if (this.#stalled.length === 1) {
+      this.#stalledSince = this.#clock.now()
+      this.#retryLater(decodeError(stalled) as HeddleError)
+    }
+    return later.promise
+  }
+
+  #retryLater(error: HeddleError): void {
+    if (this.#clock.now() - this.#stalledSince >= this.#retry.for) {
+      this.#giveUp(error)
+      return
+    }
+    this.#addTrouble(this, error)
+    this.#clock.setTimer(this.#retry.every, () => void this.#tryAgain())
+  }
+
+  async #tryAgain(): Promise<void> {
+    if (this.outbox.failure !== undefined) return
+    try {
+      const answer = await this.ask({ type: 'retry' })
+      if (isStalled(answer)) {
+        this.#retryLater(decodeError(answer.stalled) as HeddleError)
+        return
+      }
+      const done = this.#stalled.splice(0, answer.answers.length)
+      for (const [index, { resolve }] of done.entries()) resolve(answer.answers[index]!)
+      this.#clearTrouble(this)
+    } catch (error) {
+      this.#giveUp(storeError(this.#file, 'be written', error))
+    }
+  }
+
+  #giveUp(error: HeddleError): void {
+    this.fail(error)
+    void this.#discardKept(error)
+  }
+
+  /** What the thread could not write is not waited for any more. */
+  async #discardKept(failure: HeddleError): Promise<void> {
+    try {
+      await this.ask({ type: 'give up', error: encodeError(failure) })
+    } catch {
+      // The thread has ended, and what it kept with it.
+    }
+  }
+
+  #addTrouble(cause: object, error: HeddleError): void {
+    const isFirst = this.#troubles.size === 0
+    this.#troubles.set(cause, error)
+    if (!isFirst) return
+    for (const writer of this.#writers.values()) writer.onTrouble({ error, isFinal: false })
+  }
+
+  #clearTrouble(cause: object): void {
+    if (!this.#troubles.delete(cause) || this.#troubles.size > 0) return
+    for (const writer of this.#writers.values()) writer.onTrouble(undefined)
+  }
+
+  #readMailLater(): void {
+    if (this.#mailTimer !== undefined || this.#writers.size === 0) return
+    this.#mailTimer = this.#clock.setTimer(mailTime, () => {
+      this.#mailTimer = undefined
+      void this.#readMail()
+    })
+    this.#mailTimer.unref?.()
+  }
+
+  /** Once its removal is durable it cannot be read again. */
+  async #forgetMail(mail: number): Promise<void> {
+    await this.outbox.durable().catch(() => undefined)
+    this.#delivered.delete(mail)
+  }
+
+  async #readMail(): Promise<void> {
+    if (this.#isReadingMail || this.outbox.failure !== undefined) return
+    this.#isReadingMail = true
+    try {
+      for (const { mail, run, kind, sender } of await this.ask({ type: 'mail' })) {
+        const writer = this.#writers.get(run)
+        if (writer === undefined || this.#delivered.has(mail)) continue
+        this.#delivered.add(mail)
+        // One that a later version has sent is removed unread.
+        if (kind === 'cancel') writer.onMessage({ kind, by: sender })
+        this.outbox.change({ type: 'taken', run, mail })
+        void this.#forgetMail(mail)
+      }
+    } catch {
+      // The thread has ended: whoever waits for a row hears of it.
+    } finally {
+      this.#isReadingMail = false
+      this.#readMailLater()
+    }
+  }
+}
+
+function isStalled(answer: unknown): answer is Stalled {
+  return typeof answer === 'object' && answer !== null && 'stalled' in answer
+}
+
+let lastLock = 0
+
+/** A name that no other session has had: of this process, of an earlier one with its number, or on another machine. */
+function nextLockName(now: number): string {
+  const chance = Math.floor(systemKernel.random.next() * 36 ** 4).toString(36)
+  return `${process.pid}-${now.toString(36)}-${(++lastLock).toString(36)}-${chance}`
+}
+
+/** One process at a time opens a file: it makes tables, migrates, and looks for what killed ones have left. */
+async function lockForOpening({ file, kernel }: WriteSideOptions): Promise<HeldLock> {
+  const command = withoutPasswords(process.argv.slice(1).join(' ')) || 'node'
+  const { clock } = kernel
+  for (let waited = 0; ; waited += openingStep) {
+    try {
+      return await holdLock(lockName(file), { command, kernel })
+    } catch (error) {
+      if ((error as HeddleError).code !== 'HDL_LOCKED' || waited >= openingLimit) throw error
+    }
+    await new Promise<void>((resume) => clock.setTimer(openingStep, resume))
+  }
+}
+
+/** By kernel: two clocks cannot time one file. */
+const sides = new WeakMap<Kernel, Shared<string, WriteSide>>()
+/** By file, how many write sides of it have failed: a failed one is not given to new users. */
+const failures = new Map<string, number>()
+
+function sidesOf(kernel: Kernel): Shared<string, WriteSide> {
+  let shared = sides.get(kernel)
+  if (shared === undefined) {
+    shared = new Shared<string, WriteSide>({
+      open: (key) => WriteSide.open({ ...optionsOf(key), kernel }),
+      close: (side) => side.stop(),
+      closeDeadline: Infinity,
+      // The rows are durable: what fails at the end is made up for at the next opening.
+      onCloseError: () => undefined,
+      kernel,
+    })
+    sides.set(kernel, shared)
+  }
+  return shared
+}
+
+function keyOf({ file, durability, retry }: WriteSideOptions, failed: number): string {
+  return [failed, durability, retry.for, retry.every, file].join('\n')
+}
+
+function optionsOf(key: string): Omit<WriteSideOptions, 'kernel'> {
+  const [, durability, limit, every, ...file] = key.split('\n')
+  const retry = { for: Number(limit), every: Number(every) }
+  return { file: file.join('\n'), durability: durability as Durability, retry }
+}
+
+/**
+ * The write side of a file, shared with everyone in this process who uses it in the same way.
+ *
+ * *Cancellation*: none; it waits for the disk, and up to 10 s for a process that is opening the file.
+ * @throws `HDL_LOCKED` when a process of an earlier version writes to it; what makes the file unusable.
+ */
+export async function useWriteSide(options: WriteSideOptions): Promise<Lease<string, WriteSide>> {
+  const shared = sidesOf(options.kernel)
+  for (;;) {
+    const failed = failures.get(options.file) ?? 0
+    const lease = await shared.use(keyOf(options, failed))
+    if (lease.value.outbox.failure === undefined) return lease
+    countFailure(options.file, failed)
+    lease.release()
+  }
+}
+
+/** Of all who have found the same one failed, the first counts it. */
+function countFailure(file: string, known: number): void {
+  const counted = failures.get(file) ?? 0
+  if (counted === known) failures.set(file, counted + 1)
+}

@@ -1,0 +1,96 @@
+/**
+ * Journals that runs name by their address: opened by the first run, shared by all that are under way, and kept open
+ * for a moment after the last one. To open a file takes 50 to 100 ms, with its threads.
+ *
+ * Neither a journal that is kept open nor its timer keeps the process alive; when nothing is left to do, the journals
+ * are closed before it ends.
+ */
+import type { Journal, JournalRetry } from '../journal/journal.ts'
+import { openJournal } from '../journal/open.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { Shared, type Lease } from '../sync/shared.ts'
+
+/** Milliseconds for which a journal is kept open after the last run. */
+const linger = 1_000
+
+/** By kernel: two clocks cannot time one journal. */
+let journals = new Map<Kernel, Shared<string, Journal>>()
+/** By address, how many journals of it have failed: a failed one is not given to new runs. */
+const failures = new Map<string, number>()
+
+/**
+ * A journal by its address.
+ *
+ * *Cancellation*: none; it waits for the store to open.
+ * @throws as openJournal().
+ */
+export async function useJournal(
+  address: string,
+  kernel: Kernel,
+  retry: JournalRetry,
+): Promise<Lease<string, Journal>> {
+  const limits = [String(retry.for ?? ''), String(retry.every ?? '')]
+  // The address may be a path from the current folder.
+  const place = JSON.stringify([address, ...limits, process.cwd()])
+  for (;;) {
+    const failed = failures.get(place) ?? 0
+    const lease = await journalsOf(kernel).use(`${failed} ${place}`)
+    if (!lease.value.stats().failed) return lease
+    countFailure(place, failed)
+    lease.release()
+  }
+}
+
+function journalsOf(kernel: Kernel): Shared<string, Journal> {
+  let shared = journals.get(kernel)
+  if (shared === undefined) {
+    shared = new Shared<string, Journal>({
+      open: (key) => openByKey(key, kernel),
+      close: (journal) => journal.close(),
+      linger,
+      // Whoever waited for a row that was lost has been told.
+      onCloseError: () => undefined,
+      kernel: { ...kernel, clock: inBackground(kernel.clock) },
+    })
+    if (journals.size === 0) process.once('beforeExit', closeAll)
+    journals.set(kernel, shared)
+  }
+  return shared
+}
+
+function openByKey(key: string, kernel: Kernel): Promise<Journal> {
+  const place = JSON.parse(key.slice(key.indexOf(' '))) as readonly [string, string, string]
+  const [address, limit, every] = place
+  const retry = {
+    ...(limit !== '' && { for: Number(limit) }),
+    ...(every !== '' && { every: Number(every) }),
+  }
+  return openJournal(address, { kernel, retry })
+}
+
+/** A clock whose timers let the process end. */
+function inBackground(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    wallTime: () => clock.wallTime(),
+    afterIo: (callback) => clock.afterIo(callback),
+    setTimer: (delay, callback) => {
+      const timer = clock.setTimer(delay, callback)
+      timer.unref?.()
+      return timer
+    },
+  }
+}
+
+function closeAll(): void {
+  const open = journals
+  journals = new Map()
+  for (const shared of open.values()) void shared.close()
+}
+
+/** Of all who have found the same one failed, the first counts it. */
+function countFailure(place: string, known: number): void {
+  const counted = failures.get(place) ?? 0
+  if (counted === known) failures.set(place, counted + 1)
+}

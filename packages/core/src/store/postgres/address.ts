@@ -1,0 +1,73 @@
+/** Addresses of PostgreSQL: `postgres://user:password@host:port/database?schema=heddle`, as `pg` reads them. */
+import { HeddleError } from '../../errors.ts'
+
+/** The schema that holds the tables when the address names none. */
+const defaultSchema = 'heddle'
+
+export interface PostgresAddress {
+  /** For the driver. It may hold a password: never print it. */
+  readonly connectionString: string
+  readonly schema: string
+  /** The address without its password, for messages and records. */
+  readonly shown: string
+}
+
+export function isPostgresAddress(address: string): boolean {
+  return /^postgres(ql)?:/.test(address)
+}
+
+/**
+ * Reads an address. Parts that are absent come from the environment (`PGHOST`, `PGUSER`, `PGPASSWORD` and others), as
+ * for every program that uses `pg`.
+ *
+ * @throws `HDL_BAD_OPTION`, without the address: it may hold a password.
+ */
+export function readAddress(address: string): PostgresAddress {
+  if (!isPostgresAddress(address)) throw notPostgres()
+  const url = parse(address)
+  const schema = url.searchParams.get('schema') ?? defaultSchema
+  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'schema',
+      value: schema,
+      expected: 'lower-case letters, digits and underscores, at most 48',
+    })
+  }
+  url.searchParams.delete('schema')
+  return { connectionString: url.href, schema, shown: shownOf(url, schema) }
+}
+
+function parse(address: string): URL {
+  try {
+    return new URL(address)
+  } catch {
+    // Without the cause: the error of the parser holds the whole address.
+    throw notPostgres()
+  }
+}
+
+function notPostgres(): HeddleError {
+  return new HeddleError('HDL_BAD_OPTION', {
+    option: 'address',
+    value: '(left out: it may hold a password)',
+    expected: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE, special characters escaped as in %40',
+  })
+}
+
+function shownOf({ username, host, pathname }: URL, schema: string): string {
+  const user = username === '' ? '' : `${username}@`
+  const query = schema === defaultSchema ? '' : `?schema=${schema}`
+  return `postgres://${user}${host}${pathname}${query}`
+}
+
+/**
+ * Text in which the passwords of PostgreSQL's addresses are left out, for logs and records.
+ *
+ * @example
+ * withoutPasswords('run a.ts --journal postgres://me:secret@host/db') // => 'run a.ts --journal postgres://me@host/db'
+ */
+export function withoutPasswords(text: string): string {
+  return text
+    .replace(/(\bpostgres(?:ql)?:\/\/[^\s/:@]*):[^\s/]*@/g, '$1@')
+    .replace(/(\bpostgres(?:ql)?:\/\/\S*?[?&](?:password|sslpassword)=)[^\s&]*/g, '$1…')
+}

@@ -1,0 +1,86 @@
+import { HeddleError } from '../../errors.ts'
+import type { PostgresAddress } from './address.ts'
+import { isRefused, type Link } from './link.ts'
+import { migrations, oldestVersion, schemaVersion } from './schema.ts'
+
+/** Codes of two processes that make the same tables at the same moment: one of them tries again. */
+const collisions = ['23505', '42P06', '42P07', '40P01', 'XX000']
+const mostAttempts = 5
+
+/** Undefined tables, or an undefined schema. */
+const absent = ['42P01', '3F000']
+
+interface Version {
+  readonly version: number
+  /** The oldest version of this code that works on the tables. */
+  readonly oldest: number
+}
+
+/** The version of the tables; undefined when there are none. */
+export async function readVersion(
+  link: Link,
+  { schema }: PostgresAddress,
+): Promise<Version | undefined> {
+  try {
+    const statement = `SELECT version, oldest FROM ${schema}.meta`
+    const [row] = await link.call<[number, number]>('be read', statement)
+    return row && { version: row[0], oldest: row[1] }
+  } catch (error) {
+    if (isRefused(error, ...absent)) return undefined
+    throw error
+  }
+}
+
+/**
+ * Makes the tables, or brings them up to date (C11: servers of the version before keep working on them).
+ *
+ * @throws `HDL_JOURNAL_NEWER` when the tables are of a version that this code cannot work on.
+ */
+export async function migrate(link: Link, address: PostgresAddress): Promise<void> {
+  const found = await readVersion(link, address)
+  checkVersion(address, found)
+  if (found !== undefined && found.version >= schemaVersion) return
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await link.call('make its tables', migrationOf(address.schema))
+      return
+    } catch (error) {
+      if (attempt === mostAttempts || !isRefused(error, ...collisions)) throw error
+    }
+  }
+}
+
+function checkVersion({ shown }: PostgresAddress, found: Version | undefined): void {
+  if (found === undefined || found.oldest <= schemaVersion) return
+  throw new HeddleError('HDL_JOURNAL_NEWER', {
+    path: shown,
+    found: found.version,
+    known: schemaVersion,
+  })
+}
+
+/** One statement, so one transaction: of two processes the second waits, and then finds everything done. */
+function migrationOf(schema: string): string {
+  const steps = migrations.map(({ sql }, index) => {
+    const body = sql.replaceAll('@.', `${schema}.`)
+    return `IF seen < ${index + 1} THEN EXECUTE $migration$${body}$migration$; END IF;`
+  })
+  return `DO $do$
+    DECLARE seen integer;
+    BEGIN
+      IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;
+      IF to_regclass('${schema}.meta') IS NULL THEN
+        CREATE TABLE ${schema}.meta (
+          only_row boolean PRIMARY KEY CHECK (only_row),
+          version integer NOT NULL,
+          oldest integer NOT NULL
+        );
+        INSERT INTO ${schema}.meta VALUES (true, 0, ${oldestVersion});
+      END IF;
+      LOCK TABLE ${schema}.meta IN EXCLUSIVE MODE;
+      SELECT version INTO seen FROM ${schema}.meta;
+      ${steps.join('\n')}
+      UPDATE ${schema}.meta
+        SET version = greatest(version, ${schemaVersion}), oldest = greatest(oldest, ${oldestVersion});
+    END $do$`
+}

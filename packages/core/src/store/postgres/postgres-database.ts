@@ -1,0 +1,254 @@
+/**
+ * A store on PostgreSQL 15 or newer. Every call is one statement (L1); schema.ts has what it does.
+ *
+ * Connections, each made when it is needed: one that writes batches, one for leases, so that a slow commit delays no
+ * renewal, one for what roles read and post, one for wakes.
+ */
+import { HeddleError } from '../../errors.ts'
+import { checkCount } from '../../kernel/check.ts'
+import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
+import type { OpenJob } from '../acknowledged-jobs.ts'
+import type {
+  Claim,
+  CommitAnswer,
+  FenceAnswer,
+  Grant,
+  Refusal,
+  Renewal,
+  ServerId,
+  SessionId,
+  ShardBatch,
+} from '../database.ts'
+import type { Message } from '../mailbox.ts'
+import type { StoreDatabase, StoreRow } from '../roles.ts'
+import { readAddress, type PostgresAddress } from './address.ts'
+import { commitParameters } from './commit-parameters.ts'
+import { isRefused, Link } from './link.ts'
+import { migrate } from './migrate.ts'
+import { fromStored, toStored } from './text.ts'
+import { Wakes } from './wakes.ts'
+
+/** Commits between two looks for rows that are not needed any more. */
+const sweepEvery = 1_000
+
+/** Another server has taken a name at this moment: the commit was rolled back, and is sent again. */
+const collisions = ['23505', '40P01']
+const mostAttempts = 10
+
+type PairWire = readonly [shard: number, epoch: number]
+type RefusalWire =
+  | readonly [batch: number, why: 'epoch']
+  | readonly [batch: number, why: 'taken', space: Claim['space'], name: string, holder: string]
+
+export interface PostgresDatabaseOptions {
+  readonly kernel?: Kernel
+  /** Milliseconds to wait for one answer. Default 5,000. */
+  readonly answerWithin?: number
+}
+
+/**
+ * Opens a store, and makes or migrates its tables.
+ *
+ * *Cancellation*: none; it ends when the database does not answer in time.
+ * @throws `HDL_STORE_FAILED`, `HDL_NO_DRIVER`, `HDL_JOURNAL_NEWER`, `HDL_BAD_OPTION`.
+ */
+export async function openPostgresDatabase(
+  address: string,
+  options: PostgresDatabaseOptions = {},
+): Promise<PostgresDatabase> {
+  const database = new PostgresDatabase(readAddress(address), options)
+  try {
+    await database.migrate()
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
+  readonly #address: PostgresAddress
+  readonly #writer: Link
+  readonly #leases: Link
+  readonly #reader: Link
+  readonly #wakes: Wakes
+
+  constructor(address: PostgresAddress, options: PostgresDatabaseOptions) {
+    const { kernel = systemKernel, answerWithin = 5_000 } = options
+    checkCount('answerWithin', answerWithin)
+    const { clock } = kernel
+    const shared = { address, clock, answerWithin }
+    this.#address = address
+    this.#writer = new Link({ ...shared, name: 'heddle writer' })
+    this.#leases = new Link({ ...shared, name: 'heddle leases' })
+    // What is open after a take-over may be a lot.
+    this.#reader = new Link({ ...shared, answerWithin: 6 * answerWithin, name: 'heddle reader' })
+    this.#wakes = new Wakes(address, clock)
+  }
+
+  async migrate(): Promise<void> {
+    await migrate(this.#reader, this.#address)
+  }
+
+  async openSession(_server: ServerId, session: SessionId): Promise<void> {
+    await this.#call(this.#writer, 'open_session_1', [session])
+  }
+
+  async renew(server: ServerId, ttl: number): Promise<Renewal> {
+    const answer = await this.#call<{ held: PairWire[]; servers: number }>(
+      this.#leases,
+      'renew_1',
+      [server, ttl],
+    )
+    return { held: answer.held.map(grantOf), servers: answer.servers }
+  }
+
+  async acquire(server: ServerId, most: number): Promise<readonly Grant[]> {
+    const pairs = await this.#call<PairWire[]>(this.#leases, 'acquire_1', [server, most])
+    return pairs.map(grantOf)
+  }
+
+  async release(server: ServerId, grants: readonly Grant[]): Promise<void> {
+    const shards = grants.map(({ shard }) => shard)
+    const epochs = grants.map(({ epoch }) => epoch)
+    await this.#call(this.#leases, 'release_1', [server, shards, epochs])
+  }
+
+  async commit(
+    session: SessionId,
+    number: number,
+    batches: readonly ShardBatch<StoreRow>[],
+  ): Promise<CommitAnswer> {
+    const parameters = commitParameters(session, number, batches)
+    const refusals = await this.#commit(parameters)
+    if (number % sweepEvery === 0) this.#sweep(session, number)
+    return answerOf(batches.length, refusals)
+  }
+
+  async #commit(parameters: readonly unknown[]): Promise<RefusalWire[] | null> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#call<RefusalWire[] | null>(this.#writer, 'commit_1', parameters)
+      } catch (error) {
+        if (attempt === mostAttempts || !isRefused(error, ...collisions)) throw error
+      }
+    }
+  }
+
+  /** D4. A commit that has no answer keeps the connection busy: the fence needs one of its own. */
+  async fence(session: SessionId): Promise<FenceAnswer> {
+    this.#writer.dropIfBusy()
+    const last = await this.#call<{
+      last: number
+      batches: number
+      refusals: RefusalWire[] | null
+    } | null>(this.#writer, 'fence_1', [session])
+    if (last === null) return { last: 0, answer: [] }
+    return { last: last.last, answer: answerOf(last.batches, last.refusals) }
+  }
+
+  async openJobs(shards: readonly number[]): Promise<readonly OpenJob[]> {
+    type Row = [string, string, string, Uint8Array, boolean, number, boolean]
+    const rows = await this.#reader.call<Row>(
+      'be read',
+      `SELECT handle, job, version, input, started, interruptions, set_aside
+        FROM ${this.#address.schema}.job WHERE shard = ANY ($1) ORDER BY number`,
+      [shards],
+    )
+    return rows.map(([handle, job, version, input, started, interruptions, setAside]) => ({
+      handle: fromStored(handle),
+      job: fromStored(job),
+      version: fromStored(version),
+      input,
+      started,
+      interruptions,
+      setAside,
+    }))
+  }
+
+  async recordedOutcome(handle: string): Promise<string | undefined> {
+    const [row] = await this.#reader.call<[string]>(
+      'be read',
+      `SELECT outcome FROM ${this.#address.schema}.outcome WHERE handle = $1`,
+      [toStored(handle)],
+    )
+    return row && fromStored(row[0])
+  }
+
+  async post({ id, shard, kind, to }: Message): Promise<void> {
+    await this.#reader.call(
+      'take a message',
+      `INSERT INTO ${this.#address.schema}.message (id, shard, kind, recipient)
+        VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
+      [toStored(id), shard, kind, toStored(to)],
+    )
+    this.#wakes.announce(shard)
+  }
+
+  async messages(shards: readonly number[]): Promise<readonly Message[]> {
+    const rows = await this.#reader.call<[string, number, Message['kind'], string]>(
+      'be read',
+      `SELECT id, shard, kind, recipient FROM ${this.#address.schema}.message
+        WHERE shard = ANY ($1) ORDER BY number`,
+      [shards],
+    )
+    return rows.map(([id, shard, kind, to]) => ({
+      id: fromStored(id),
+      shard,
+      kind,
+      to: fromStored(to),
+    }))
+  }
+
+  /** Calls back when another process has posted to a shard. A hint: see Wakes. */
+  listen(onWake: (shards: readonly number[]) => void): void {
+    this.#wakes.listen(onWake)
+  }
+
+  /** Ends what is under way first. Closing twice is harmless. */
+  async close(): Promise<void> {
+    await Promise.all([
+      this.#writer.close(),
+      this.#leases.close(),
+      this.#reader.close(),
+      this.#wakes.stop(),
+    ])
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #sweep(session: SessionId, number: number): void {
+    // What is left is removed the next time.
+    this.#call(this.#reader, 'sweep_1', [session, number]).catch(() => undefined)
+  }
+
+  /** Calls a function of the schema. */
+  async #call<T>(link: Link, name: string, parameters: readonly unknown[]): Promise<T> {
+    const places = parameters.map((_, index) => `$${index + 1}`).join(', ')
+    const statement = `SELECT ${this.#address.schema}.${name}(${places})`
+    const [row] = await link.call<[T]>(`carry out ${name}`, statement, parameters)
+    if (row !== undefined) return row[0]
+    throw new HeddleError('HDL_STORE_FAILED', {
+      store: this.#address.shown,
+      action: `carry out ${name}`,
+      cause: 'it returned nothing',
+    })
+  }
+}
+
+function grantOf([shard, epoch]: PairWire): Grant {
+  return { shard, epoch }
+}
+
+function answerOf(batches: number, refusals: readonly RefusalWire[] | null): CommitAnswer {
+  const answer = Array.from({ length: batches }, (): Refusal => undefined)
+  for (const [batch, why, space, name, holder] of refusals ?? []) {
+    answer[batch - 1] =
+      why === 'epoch'
+        ? { why }
+        : { why, by: { space: space, name: fromStored(name), holder: fromStored(holder) } }
+  }
+  return answer
+}

@@ -1,0 +1,9 @@
+import type { JobReads, JobRow } from './acknowledged-jobs.ts'
+import type { Database } from './database.ts'
+import type { Mail, MailRow } from './mailbox.ts'
+
+/** The rows of all roles. */
+export type StoreRow = JobRow | MailRow
+
+/** A database with what all roles read. */
+export type StoreDatabase = Database<StoreRow> & JobReads & Mail

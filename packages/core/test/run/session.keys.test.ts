@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import test, { type TestContext } from 'node:test'
+import { Graph, isError, job, run, startRun } from '@heddle/core'
+import type { Journal } from '@heddle/core/lowlevel'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
+import { seededRandom } from '../../src/kernel/random.ts'
+import { CountedGraph, historyOf, journals } from './kit.ts'
+
+const key = 'nightly'
+
+/** A graph of one job that ends when it is told to. */
+function gated(): { graph: Graph; started: Promise<void>; finish: (value: string) => void } {
+  const started = Promise.withResolvers<void>()
+  const result = Promise.withResolvers<string>()
+  const graph = new Graph()
+  const wait = job({ name: 'wait' }, () => {
+    started.resolve()
+    return result.promise
+  })
+  graph.add('a', wait)
+  return { graph, started: started.promise, finish: result.resolve }
+}
+
+for (const [kind, openEmpty] of Object.entries(journals)) {
+  test(`${kind}: a key whose run has succeeded gives the recorded result, and nothing runs`, async (t) => {
+    const journal = await openEmpty(t)
+    const first = new CountedGraph().add({ a: [], b: ['a'] })
+    const before = await run(first.graph, { journal, key })
+    const again = new CountedGraph().add({ a: [], b: ['a'] })
+    for (const resume of [false, true]) {
+      const started = await startRun(again.graph, { journal, key, resume })
+      assert.equal(started.isRecorded, true)
+      const result = await started.result
+      assert.deepEqual(
+        [result.ok, result.run, result.succeeded, result.valueOf('b')],
+        [true, before.run, ['a', 'b'], before.valueOf('b')],
+      )
+    }
+    assert.deepEqual(again.calls, [])
+    assert.equal((await journal.runs()).length, 1)
+  })
+
+  test(`${kind}: a key whose run has failed gives that failure; with resume the run continues`, async (t) => {
+    const journal = await openEmpty(t)
+    const nodes = { a: [], b: ['a'], c: ['b'] }
+    const first = new CountedGraph().add(nodes)
+    first.failing.add('b')
+    const before = await run(first.graph, { journal, key })
+    const again = new CountedGraph().add(nodes)
+    const recorded = await run(again.graph, { journal, key })
+    assert.deepEqual([recorded.ok, recorded.state, recorded.succeeded], [false, 'finished', ['a']])
+    assert.match((recorded.failed.get('b') as Error).message, /b broke/)
+    assert.deepEqual([...recorded.blocked], [['c', 'b']])
+    assert.throws(() => recorded.valueOf('c'), { code: 'HDL_NO_RESULT' })
+    assert.deepEqual(again.calls, [])
+    const resumed = await run(again.graph, { journal, key, resume: true })
+    assert.deepEqual([resumed.ok, resumed.run], [true, before.run])
+    assert.deepEqual(again.calls, ['b', 'c'])
+  })
+
+  test(`${kind}: a key whose run was interrupted resumes it`, async (t) => {
+    const journal = await openEmpty(t)
+    const first = new CountedGraph().add({ a: [], b: ['a'] })
+    first.failing.add('b')
+    const before = await run(first.graph, { journal, key })
+    // Left open, as by a process that was killed.
+    const by = { pid: 1, host: 'h', command: 'c' }
+    await (await journal.resumeRun(before.run!, by))[Symbol.asyncDispose]()
+    assert.equal((await journal.snapshot(before.run!)).state, 'interrupted')
+    const again = new CountedGraph().add({ a: [], b: ['a'] })
+    const result = await run(again.graph, { journal, key })
+    assert.deepEqual([result.ok, result.run, again.calls], [true, before.run, ['b']])
+  })
+
+  test(`${kind}: S1 callers at the same moment make one run, and all get its result`, async (t) => {
+    const journal = await openEmpty(t)
+    const graphs = Array.from({ length: 4 }, () => new CountedGraph().add({ a: [], b: ['a'] }))
+    const results = await Promise.all(graphs.map(({ graph }) => run(graph, { journal, key })))
+    assert.equal(new Set(results.map((result) => result.run)).size, 1)
+    assert.ok(results.every((result) => result.ok && result.valueOf('b') === 'call b(call a())'))
+    assert.equal(graphs.flatMap(({ calls }) => calls).length, 2)
+    assert.equal((await journal.runs()).length, 1)
+  })
+
+  test(`${kind}: S3 another graph under the key is refused, whatever the run does`, async (t) => {
+    const journal = await openEmpty(t)
+    const changed = new CountedGraph().add({ a: [], other: ['a'] })
+    const isChanged = (error: unknown): boolean => isError(error, 'HDL_GRAPH_CHANGED')
+    const { graph, started, finish } = gated()
+    const running = run(graph, { journal, key })
+    await started
+    await assert.rejects(run(changed.graph, { journal, key }), isChanged)
+    finish('done')
+    await running
+    await assert.rejects(run(changed.graph, { journal, key }), isChanged)
+    const allowed = run(changed.graph, { journal, key, allowChanges: true })
+    await assert.rejects(allowed, (error) => isError(error, 'HDL_RUN_FINISHED'))
+    assert.deepEqual(changed.calls, [])
+  })
+}
+
+async function memory(t: TestContext): Promise<Journal> {
+  return journals['memory']!(t)
+}
+
+test('S2: a caller that waits looks at least once a second, and can leave without touching the run', async (t) => {
+  const journal = await memory(t)
+  const { graph, started, finish } = gated()
+  const running = run(graph, { journal, key })
+  await started
+  const clock = new VirtualClock()
+  const kernel = { clock, random: seededRandom(1) }
+  const waiting = run(gated().graph, { journal, key, kernel })
+  const controller = new AbortController()
+  const leaving = run(gated().graph, { journal, key, kernel, signal: controller.signal })
+  while (clock.pending < 2) await new Promise((turn) => setImmediate(turn))
+  controller.abort(new Error('no time'))
+  await assert.rejects(leaving, (error) => isError(error, 'HDL_CANCELLED'))
+  finish('done')
+  const { run: id } = await running
+  await clock.advance(1000)
+  const result = await waiting
+  assert.deepEqual([result.run, result.valueOf('a')], [id, 'done'])
+  assert.equal(clock.pending, 0)
+})
+
+test('a key needs a journal, and no id of a run beside it', async (t) => {
+  const { graph } = new CountedGraph().add({ a: [] })
+  const isBad = (error: unknown): boolean => isError(error, 'HDL_BAD_OPTION')
+  await assert.rejects(run(graph, { key }), isBad)
+  const journal = await memory(t)
+  await assert.rejects(run(graph, { journal, key, resume: 'some-id' }), isBad)
+  await assert.rejects(run(graph, { journal, key: '' }), isBad)
+  await assert.rejects(run(graph, { journal, journalRetry: { for: 1 } }), isBad)
+})
+
+test('J9: a cancel that is posted to a run cancels it', async (t) => {
+  const journal = await journals['sqlite']!(t)
+  const graph = new Graph()
+  const started = Promise.withResolvers<void>()
+  const wait = job({ name: 'wait' }, (_: void, { signal }) => {
+    started.resolve()
+    return new Promise<void>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error))
+    })
+  })
+  graph.add('a', wait)
+  const begun = await startRun(graph, { journal, key, cancelGrace: 0, abortGrace: 0 })
+  await started.promise
+  await journal.post!(begun.id!, { kind: 'cancel', by: 'a test' })
+  const result = await begun.result
+  assert.equal(result.state, 'cancelled')
+  const states = (await historyOf(journal, begun.id!)).flatMap((row) =>
+    row.kind === 'run' ? [row.state] : [],
+  )
+  assert.deepEqual(states, ['running', 'running', 'draining', 'cancelled'])
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import {
+  isPostgresAddress,
+  readAddress,
+  withoutPasswords,
+} from '../../../src/store/postgres/address.ts'
+
+test('addresses of PostgreSQL begin with postgres: or postgresql:', () => {
+  assert.ok(isPostgresAddress('postgres://h/d'))
+  assert.ok(isPostgresAddress('postgresql://h/d'))
+  assert.ok(!isPostgresAddress('sqlite:postgres.db'))
+  assert.ok(!isPostgresAddress('postgres.db'))
+})
+
+test('the schema is taken out of the address, the rest is for the driver', () => {
+  const read = readAddress('postgres://u:secret@h:5433/d?sslmode=verify-full&schema=mine')
+  assert.equal(read.schema, 'mine')
+  assert.equal(read.connectionString, 'postgres://u:secret@h:5433/d?sslmode=verify-full')
+  assert.equal(read.shown, 'postgres://u@h:5433/d?schema=mine')
+  assert.equal(readAddress('postgres://h/d').schema, 'heddle')
+  assert.equal(readAddress('postgres://h/d').shown, 'postgres://h/d')
+})
+
+test('a schema is a plain name: it becomes part of statements', () => {
+  for (const schema of ['a"b', 'A', 'a b', 'a;b', '', '1a', 'x'.repeat(49)]) {
+    const address = `postgres://u:secret@h/d?schema=${encodeURIComponent(schema)}`
+    assert.throws(() => readAddress(address), { code: 'HDL_BAD_OPTION' }, schema)
+  }
+})
+
+test('an address that cannot be read is refused without its password', () => {
+  assert.throws(
+    () => readAddress('postgres://u:secret@h:port/d'),
+    (error: Error & { code?: string }) => {
+      assert.equal(error.code, 'HDL_BAD_OPTION')
+      assert.doesNotMatch(inspect(error), /secret/)
+      return true
+    },
+  )
+})
+
+test('passwords are left out of command lines', () => {
+  const cases = [
+    ['run a.ts --journal postgres://u:se:cr@et@h/d', 'run a.ts --journal postgres://u@h/d'],
+    ['--journal=postgresql://u:x@h:5/d?a=b --quiet', '--journal=postgresql://u@h:5/d?a=b --quiet'],
+    ['postgres://h/d?user=u&password=x&a=b', 'postgres://h/d?user=u&password=…&a=b'],
+    ['postgres://:x@h/d and https://u:kept@h', 'postgres://@h/d and https://u:kept@h'],
+    ['run a.ts', 'run a.ts'],
+  ] as const
+  for (const [command, expected] of cases) assert.equal(withoutPasswords(command), expected)
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { systemKernel } from '../../../src/kernel/kernel.ts'
+import { Committer } from '../../../src/store/committer.ts'
+import { readAddress } from '../../../src/store/postgres/address.ts'
+import { Link } from '../../../src/store/postgres/link.ts'
+import {
+  openPostgresDatabase,
+  PostgresDatabase,
+} from '../../../src/store/postgres/postgres-database.ts'
+import type { StoreDatabase, StoreRow } from '../../../src/store/roles.ts'
+import { shardCount, shardOf } from '../../../src/store/shard-of.ts'
+import { storeConformance } from '../../../src/testing/store-conformance.ts'
+
+let postgres: TestDatabase
+before(async () => {
+  postgres = await openDatabase()
+})
+after(() => postgres[Symbol.asyncDispose]())
+
+let stores = 0
+
+storeConformance('postgres', async () => {
+  const address = `${postgres.address}?schema=store_${++stores}`
+  const connected: AsyncDisposable[] = []
+  return {
+    async connect() {
+      const database = await openPostgresDatabase(address)
+      connected.push(database)
+      return database
+    },
+    async [Symbol.asyncDispose]() {
+      for (const database of connected) await database[Symbol.asyncDispose]()
+    },
+  }
+})
+
+/** Nothing is left on a connection from one call to the next: what pgbouncer in transaction mode asks for. */
+storeConformance('postgres, each call on a connection of its own', async () => {
+  const address = `${postgres.address}?schema=store_${++stores}`
+  await (await openPostgresDatabase(address)).close()
+  const once = async <T>(call: (database: StoreDatabase) => Promise<T>): Promise<T> => {
+    await using database = new PostgresDatabase(readAddress(address), {})
+    return await call(database)
+  }
+  const database: StoreDatabase = {
+    openSession: (...given) => once((each) => each.openSession(...given)),
+    renew: (...given) => once((each) => each.renew(...given)),
+    acquire: (...given) => once((each) => each.acquire(...given)),
+    release: (...given) => once((each) => each.release(...given)),
+    commit: (...given) => once((each) => each.commit(...given)),
+    fence: (...given) => once((each) => each.fence(...given)),
+    openJobs: (...given) => once((each) => each.openJobs(...given)),
+    recordedOutcome: (...given) => once((each) => each.recordedOutcome(...given)),
+    post: (...given) => once((each) => each.post(...given)),
+    messages: (...given) => once((each) => each.messages(...given)),
+  }
+  return { connect: async () => database, async [Symbol.asyncDispose]() {} }
+})
+
+test('C3, C4: connections that are cut lose nothing that was acknowledged and write nothing twice', async () => {
+  const address = `${postgres.address}?schema=cut`
+  await using database = await openPostgresDatabase(address)
+  const admin = new Link({ address: readAddress(address), clock: systemKernel.clock })
+  await database.renew('a', 600_000)
+  const grants = new Map(
+    (await database.acquire('a', shardCount)).map((grant) => [grant.shard, grant]),
+  )
+  const committer = new Committer<StoreRow>({
+    server: 'a',
+    database,
+    kernel: systemKernel,
+    onRefused: ({ shard }) => assert.fail(`shard ${shard} was refused`),
+  })
+  const cut = (): Promise<unknown> =>
+    admin.call(
+      'cut connections',
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'heddle writer' AND datname = current_database()`,
+    )
+  const names = Array.from({ length: 3_000 }, (_, index) => `job ${index}`)
+  const written: string[] = []
+  let cuts = 0
+  const writing = names.map(async (name) => {
+    const claim = { space: 'handle', name, holder: name } as const
+    const input = new Uint8Array()
+    const row = { kind: 'job-acknowledged', handle: name, job: 'j', version: '1', input } as const
+    const taken = await committer.write(grants.get(shardOf(name))!, [row], [claim])
+    assert.equal(taken, undefined, 'a write that was sent again finds itself')
+    written.push(name)
+    // About one commit in two is followed by a cut.
+    if (written.length % 500 === 1) {
+      cuts++
+      await cut()
+    }
+  })
+  await Promise.all(writing)
+  const open = await database.openJobs([...grants.keys()])
+  assert.deepEqual(open.map(({ handle }) => handle).toSorted(), names.toSorted())
+  assert.ok(cuts >= 5)
+  assert.equal(committer.stats().pending, 0)
+  await committer.stop()
+  await admin.close()
+})
+
+test('commits that are not needed any more are removed', async () => {
+  const address = `${postgres.address}?schema=swept`
+  await using database = await openPostgresDatabase(address)
+  const link = new Link({ address: readAddress(address), clock: systemKernel.clock })
+  await database.openSession('a', 'a/1')
+  for (let number = 1; number <= 1_000; number++) await database.commit('a/1', number, [])
+  // The sweep is under way on the connection for reading: this call comes after it.
+  await database.openJobs([])
+  const [row] = await link.call<[string]>('count', 'SELECT count(*) FROM swept.commit')
+  assert.equal(Number(row![0]), 1)
+  assert.deepEqual(await database.fence('a/1'), { last: 1_000, answer: [] })
+  await link.close()
+})
