@@ -1,6 +1,6 @@
 /** The limits of a server, and which values of them make sense. */
 import { HeddleError, isError, type Resources } from '@heddle/core'
-import { Capacity, type PermitOptions } from '@heddle/core/lowlevel'
+import { Capacity, checkOptions, type OptionNames, type PermitOptions } from '@heddle/core/lowlevel'
 
 export interface ServerLimits {
   /** Seats of the first stage: reserved, queued and running. 32 when absent. */
@@ -40,6 +40,11 @@ export interface ServerLimits {
   readonly backlog?: number | undefined
   /** Milliseconds of a drain. 10,000 when absent. */
   readonly drain?: number | undefined
+  /**
+   * Milliseconds for which the event loop may be blocked. A longer gap is logged, and the server is not ready for ten
+   * seconds after it. 50 when absent; with Infinity the loop is not watched.
+   */
+  readonly loopGap?: number | undefined
   /** Bytes of a body. 1 MiB when absent, at most 2 MiB: it is parsed on the loop. */
   readonly body?: number | undefined
   /** Bytes of results in memory. 64 MiB when absent. */
@@ -73,23 +78,36 @@ const rules: Readonly<Record<Exclude<keyof ServerLimits, 'thread' | 'loop' | 're
     connectionsPerAddress: countOrAny,
     backlog: count,
     drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
+    loopGap: countOrAny,
     body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
     cacheBytes: count,
   }
 
-/** @throws `HDL_BAD_OPTION` that names the limit. */
+const limitNames = {
+  thread: 1,
+  loop: 1,
+  resources: 1,
+  ...(Object.fromEntries(Object.keys(rules).map((name) => [name, 1])) as OptionNames<typeof rules>),
+} satisfies OptionNames<ServerLimits>
+
+/** @throws `HDL_BAD_OPTION` that names the limit; `HDL_UNKNOWN_OPTION` for a limit that does not exist. */
 export function checkLimits(limits: ServerLimits): void {
+  refuseSlots(limits)
+  checkOptions(limits, limitNames, 'limits')
   for (const [name, rule] of Object.entries(rules)) {
     check(`limits.${name}`, limits[name as keyof typeof rules], rule)
   }
-  if ('slots' in limits) {
-    throw new HeddleError('HDL_BAD_OPTION', {
-      option: 'limits.slots',
-      value: limits.slots,
-      expected: 'to be `limits.thread` and `limits.loop`: permits are counted for each place',
-    })
-  }
   checkPermits(limits)
+}
+
+/** Its name before there was a capacity. */
+function refuseSlots(limits: object): void {
+  if (typeof limits !== 'object' || limits === null || !('slots' in limits)) return
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'limits.slots',
+    value: limits.slots,
+    expected: 'to be `limits.thread` and `limits.loop`: permits are counted for each place',
+  })
 }
 
 /** The capacity itself knows best. */
@@ -97,6 +115,13 @@ function checkPermits({ thread, loop, resources }: ServerLimits): void {
   try {
     void new Capacity({ thread, loop, resources })
   } catch (error) {
+    if (isError(error, 'HDL_UNKNOWN_OPTION')) {
+      const { option, suggestion } = error.details
+      throw new HeddleError('HDL_UNKNOWN_OPTION', {
+        option: `limits.${option}`,
+        suggestion: suggestion && `limits.${suggestion}`,
+      })
+    }
     if (!isError(error, 'HDL_BAD_OPTION')) throw error
     const { option, value, expected } = error.details
     throw new HeddleError('HDL_BAD_OPTION', { option: `limits.${option}`, value, expected })

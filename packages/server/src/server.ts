@@ -12,14 +12,21 @@ import {
   Dispatcher,
   LoopWatch,
   ThreadPool,
+  checkCount,
+  checkFunction,
+  checkOptions,
+  checkText,
   diskTier,
+  holdLock,
+  kernelOf,
   loopPlace,
   openCache,
   openJournal,
-  systemKernel,
   threadPlace,
+  withoutPasswords,
   type Clock,
   type Kernel,
+  type OptionNames,
 } from '@heddle/core/lowlevel'
 import { makeApp } from './api/app.ts'
 import { isLoopback } from './api/browsers.ts'
@@ -31,7 +38,7 @@ import { OpenResponses } from './lifecycle/open-responses.ts'
 import { otherFolder } from './lifecycle/results-folder.ts'
 import { StoreWatch } from './lifecycle/store-watch.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
-import { jobTable } from './service/job-table.ts'
+import { checkNeeds, jobTable } from './service/job-table.ts'
 import { Ledger } from './service/ledger.ts'
 import { ResultStore, type Stored } from './service/result-store.ts'
 import { JobService, type ServiceStats } from './service/service.ts'
@@ -55,11 +62,49 @@ export interface ServerOptions {
    * connections are not limited by `limits.connectionsPerAddress`.
    */
   readonly trustedProxies?: readonly string[] | undefined
-  /** Told what no client hears of: a line each. */
+  /** Server-side events that no client sees (warnings, job logs), one line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
   /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
   readonly onDrain?: ((deadline: number) => void) | undefined
   readonly kernel?: Kernel | undefined
+}
+
+const optionNames = {
+  jobs: 1,
+  host: 1,
+  port: 1,
+  store: 1,
+  threads: 1,
+  limits: 1,
+  trustedProxies: 1,
+  onLog: 1,
+  onDrain: 1,
+  kernel: 1,
+} satisfies OptionNames<ServerOptions>
+
+/** What is checked here is checked before anything is opened. */
+function checkServerOptions(options: ServerOptions): void {
+  checkOptions(options, optionNames)
+  const { host, port = 0, store, threads, limits = {}, trustedProxies, onLog, onDrain } = options
+  if (host !== undefined) checkText('host', host)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    const expected = 'a whole number from 0 to 65535'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'port', value: port, expected })
+  }
+  if (store !== undefined) checkText('store', store)
+  if (threads !== undefined) checkCount('threads', threads)
+  checkLimits(limits)
+  if (trustedProxies !== undefined && !isListOfText(trustedProxies)) {
+    const expected = 'a list of addresses and networks'
+    const value = trustedProxies
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'trustedProxies', value, expected })
+  }
+  if (onLog !== undefined) checkFunction('onLog', onLog)
+  if (onDrain !== undefined) checkFunction('onDrain', onDrain)
+}
+
+function isListOfText(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
 export interface ServerLog {
@@ -107,15 +152,19 @@ const minute = 60_000
  * await using server = await startServer({ jobs: [square], port: 0 })
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { host = '127.0.0.1', port = 4500, kernel = systemKernel, limits = {} } = options
+  checkServerOptions(options)
+  const { host = '127.0.0.1', port = 4500, limits = {} } = options
+  const kernel = kernelOf(options)
   const jobs = jobTable(options.jobs)
-  checkLimits(limits)
   const bodyLimit = limits.body ?? 2 ** 20
   const log = (level: ServerLog['level'], text: string): void => options.onLog?.({ level, text })
   await using parts = new CleanupStack()
 
-  const { journal: address, cache: directory } = storeOf(options.store ?? 'memory')
-  const journal = parts.use(await openJournal(address, { kernel }))
+  const { journal: address, cache: directory, lock } = storeOf(options.store ?? 'memory')
+  // Runs may write to the same file; a second server would take over the acknowledged jobs of this one.
+  if (lock !== undefined) parts.use(await holdLock(lock, { command: commandLine(), kernel }))
+  // A client is answered with 503 at once, and may try again: the server does not try for it.
+  const journal = parts.use(await openJournal(address, { kernel, retry: { for: 0 } }))
   const storeWatch = new StoreWatch(journal, () =>
     log(
       'warning',
@@ -145,9 +194,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     aging: 1_000,
     kernel,
   })
+  checkNeeds(jobs, capacity)
   const pool = parts.use(new ThreadPool({ capacity, kernel }))
   const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
-  const loop = parts.use(new LoopWatch({ threshold: 50, kernel }))
+  const { loopGap = 50 } = limits
+  const isWatched = loopGap !== Infinity
+  const loop = parts.use(new LoopWatch({ ...(isWatched && { threshold: loopGap }), kernel }))
   loop.onGap(({ ms, label, stack }) =>
     log(
       'warning',
@@ -232,10 +284,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   })
   parts.defer(() => closeApp(app, servers, open, kernel.clock))
 
-  await loop.start()
+  if (isWatched) await loop.start()
   const restoring = new AbortController()
   const unfinished = await service.recall()
-  if (unfinished > 0) log('info', `${unfinished} acknowledged before the last stop: gone on with.`)
+  if (unfinished > 0) {
+    log('info', `Resuming ${unfinished} acknowledged requests from the last run.`)
+  }
   let isAnyLeft = false
   const restored = service.restore(restoring.signal).catch((error: unknown) => {
     isAnyLeft = true
@@ -244,7 +298,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   })
   parts.defer(async () => {
     restoring.abort()
-    await service.drain(0, restoring.signal)
+    await service.drain(restoring.signal)
     await restored
   })
   const [first, ...others] = host === 'localhost' ? await localAddresses() : [host]
@@ -358,16 +412,29 @@ async function closeServer(server: HttpServer): Promise<void> {
 }
 
 /** A journal, and beside it the folder of the results. */
-function storeOf(store: string): { readonly journal: string; readonly cache: string | undefined } {
-  if (store === 'memory') return { journal: store, cache: undefined }
+function commandLine(): string {
+  return process.argv.slice(1).join(' ') || 'node'
+}
+
+interface StorePlaces {
+  readonly journal: string
+  readonly cache: string | undefined
+  /** Held by the server that uses the store. */
+  readonly lock: string | undefined
+}
+
+function storeOf(store: string): StorePlaces {
+  if (store === 'memory') return { journal: store, cache: undefined, lock: undefined }
   const [, file] = /^sqlite:(.+)$/.exec(store) ?? []
   if (file === undefined) {
     throw new HeddleError('HDL_BAD_OPTION', {
       option: 'store',
-      value: store,
+      value: withoutPasswords(store),
       expected: 'memory or sqlite:FILE',
     })
   }
-  const { dir, name } = path.parse(path.resolve(file))
-  return { journal: store, cache: path.join(dir, `${name}.results`) }
+  const resolved = path.resolve(file)
+  const { dir, name } = path.parse(resolved)
+  const cache = path.join(dir, `${name}.results`)
+  return { journal: store, cache, lock: `${resolved}.server.lock` }
 }

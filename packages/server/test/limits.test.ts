@@ -12,7 +12,7 @@ const wrong: readonly [option: string, limits: object][] = [
         (value) => [name, { [name]: value }] as [string, object],
       ),
     ),
-  ...['connections', 'connectionsPerAddress'].flatMap((name) =>
+  ...['connections', 'connectionsPerAddress', 'loopGap'].flatMap((name) =>
     [NaN, -1, 0, 1.5, '7', null].map((value) => [name, { [name]: value }] as [string, object]),
   ),
   ...['queue', 'prepare', 'item', 'request'].flatMap((name) =>

@@ -5,37 +5,51 @@ import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { startServer } from '../src/server.ts'
 import { call } from './support/client.ts'
+import { until } from './support/until.ts'
 
-/** Holds up the loop for so long, whatever the machine does. */
-const block = job({ name: 'block' }, (milliseconds: number) => {
-  const until = performance.now() + milliseconds
-  while (performance.now() < until);
+/**
+ * Holds up the loop until the process has had a processor for so many milliseconds: the time in which the machine had
+ * none for it is not blamed on any code.
+ */
+const block = job({ name: 'block' }, ([milliseconds]: [milliseconds: number, again: number]) => {
+  const ran = (): number => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  }
+  const enough = ran() + milliseconds
+  while (ran() < enough);
   return 'done'
 })
 
 test('S60 a job that blocks the loop: not ready with the cause, a log line and a metric; ready again later', async () => {
   const clock = new VirtualClock()
-  const { promise: warned, resolve: warn } = Promise.withResolvers<string>()
+  const warnings: string[] = []
   await using server = await startServer({
     jobs: [block],
     port: 0,
     threads: 1,
+    // Longer than what a cold start takes, and half of what the job does.
+    limits: { loopGap: 200 },
     kernel: { clock, random: seededRandom(1) },
-    // A busy machine may hold up the loop too: that is another line.
-    onLog: ({ level, text }) => level === 'warning' && text.includes('"block-') && warn(text),
+    onLog: ({ level, text }) => level === 'warning' && warnings.push(text),
   })
   await clock.advance(11_000)
   const before = await call(server, '/readyz')
   assert.deepEqual([before.status, before.body['ready']], [200, true])
-  assert.equal((await call(server, '/jobs/block?wait=60000', { body: 400 })).body['result'], 'done')
-  assert.match(await warned, /^The event loop was blocked for \d+ ms by job "block-\w+"\.$/)
+  // The thread that looks at the loop can be late on a busy machine: then the gap has no name.
+  for (let tries = 1; !warnings.at(-1)?.includes('"block-'); tries++) {
+    const reply = await call(server, '/jobs/block?wait=60000', { body: [400, tries] })
+    assert.equal(reply.body['result'], 'done')
+    await until(() => warnings.length >= tries)
+  }
+  assert.match(warnings.at(-1)!, /^The event loop was blocked for \d+ ms by job "block-\w+"\.$/)
   const { status, body } = await call(server, '/readyz')
   assert.deepEqual([status, body['ready'], body['draining']], [503, false, false])
   assert.match(String(body['causes']), /the event loop was blocked for \d+ ms by job "block-/)
   // It is alive, and takes work all the same: readiness is advice.
   const health = await call(server, '/healthz')
   assert.ok((health.body['loop'] as { gaps: number }).gaps >= 1)
-  assert.equal((await call(server, '/jobs/block?wait=60000', { body: 0 })).status, 200)
+  assert.equal((await call(server, '/jobs/block?wait=60000', { body: [0, 0] })).status, 200)
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   assert.match(metrics, /^heddle_\w*gaps\w* [1-9]\d*$/m)
   await clock.advance(9_000)

@@ -1,6 +1,6 @@
 /** The HTTP server: routes, errors, limits. */
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isError } from '@heddle/core'
 import { runBlamed } from '@heddle/core/lowlevel'
 import type { Arrivals } from '../lifecycle/arrivals.ts'
@@ -13,7 +13,7 @@ import { healthRoutes } from './health.ts'
 import { toHttpError, type ErrorBody } from './http-error.ts'
 import { jobRoutes } from './jobs.ts'
 import { openApi } from './openapi.ts'
-import { newRequestId } from './read-request.ts'
+import { codingProblemOf, newRequestId, textOf } from './read-request.ts'
 import { resultRoutes } from './results.ts'
 
 export interface AppOptions {
@@ -56,8 +56,11 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
   })
   // Parsed where it is known how large it may be.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) =>
-    done(null, body),
+  // As bytes: Node's decoder replaces what is not UTF-8, and a job would compute with another input.
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_: FastifyRequest, body: Buffer) => textOf(body),
   )
   app.setErrorHandler((error, _, reply) => tell(error, reply))
   app.setNotFoundHandler((request, reply) =>
@@ -99,6 +102,7 @@ export function makeApp(context: ApiContext, options: AppOptions): FastifyInstan
     runBlamed(`${request.method} ${request.routeOptions.url ?? 'unknown route'}`, done),
   )
   refuseForeignPages(app, options.host)
+  app.addHook('onRequest', (request, _, done) => done(codingProblemOf(request)))
   jobRoutes(app, context)
   resultRoutes(app, context)
   adminRoutes(app, context)
@@ -119,6 +123,8 @@ function headersOf(
 ): Record<string, string> {
   const { retry_after_ms: retryAfter } = error
   return {
+    // RFC 9110, 15.5.16: says which codings are taken.
+    ...(status === 415 && { 'accept-encoding': 'identity' }),
     ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter / 1_000)) }),
     // Who keeps its connection would come back to a server that is about to end; who was refused before
     // its body was read would have to send it all the same.

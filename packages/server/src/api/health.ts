@@ -92,7 +92,10 @@ function* notReady({
   }
   if (storeWatch.look()) yield 'the store cannot be written'
   const gap = loop.stats().recent.at(-1)
-  if (gap !== undefined && clock.wallTime() - gap.startedAt - gap.ms < gapMemory) {
+  if (gap === undefined) return
+  // The machine may have made it longer than the code did.
+  const endedAt = gap.startedAt + gap.ms + (gap.starved ?? 0)
+  if (clock.wallTime() - endedAt < gapMemory) {
     yield `the event loop was blocked for ${Math.round(gap.ms)} ms by ${gap.label ?? 'unknown code'}`
   }
 }

@@ -30,6 +30,7 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_REQUEST_EXISTS: [409, 'request_exists'],
   HDL_GONE: [410, 'gone'],
   HDL_NOT_JSON: [415, 'unsupported_media_type'],
+  HDL_BODY_ENCODED: [415, 'unsupported_media_type'],
   HDL_CANCELLED: [499, 'cancelled'],
   HDL_SUPERSEDED: [499, 'superseded'],
   HDL_OVERLOADED: [503, 'overloaded'],

@@ -85,7 +85,10 @@ async function readWithin<T>(seat: Seat, read: () => Promise<T>): Promise<T> {
 /** 200 with the result, or 202 with where it will be. */
 export function sendAnswer(reply: FastifyReply, answer: Answer, request: string): unknown {
   const { handle, index, total, result, isDone } = answer
-  if (result !== undefined) return { handle, index, total, result: result.value, request }
+  // JSON has no undefined: a job that returns nothing has the result null.
+  if (result !== undefined) {
+    return { handle, index, total, result: result.value ?? null, request }
+  }
   void reply.code(202).header('location', `/results/${handle}/${index}`)
   return { handle, index, total, state: isDone ? 'done' : 'pending', request }
 }

@@ -1,4 +1,5 @@
-/** What a request says about itself: its id, how long it waits, how urgent it is. */
+/** What a request says about itself: its id, its body, how long it waits, how urgent it is. */
+import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { HeddleError } from '@heddle/core'
@@ -22,6 +23,27 @@ export function requestId(request: FastifyRequest): string {
   if (chosen === undefined) return request.id
   if (typeof chosen === 'string' && idPattern.test(chosen)) return chosen
   throw bad('X-Request-Id', 'at most 128 letters, digits and "_.:-"')
+}
+
+/** The error of a compressed body: how large it is would show only when it has been decompressed. */
+export function codingProblemOf(request: FastifyRequest): Error | undefined {
+  const { method, is404, headers } = request
+  const { 'content-encoding': coding = '' } = headers
+  // No route reads the body of those.
+  if (method === 'GET' || method === 'HEAD' || is404) return undefined
+  return /^(?:identity)?$/i.test(coding)
+    ? undefined
+    : new HeddleError('HDL_BODY_ENCODED', { coding })
+}
+
+/**
+ * The text of a body.
+ *
+ * @throws `HDL_BAD_INPUT` when it is not UTF-8.
+ */
+export function textOf(body: Buffer): string {
+  if (isUtf8(body)) return body.toString('utf8')
+  throw new HeddleError('HDL_BAD_INPUT', { what: 'The body', problem: 'it is not UTF-8.' })
 }
 
 /** Milliseconds until the request must be answered: the smaller of the client's limit and the server's. */

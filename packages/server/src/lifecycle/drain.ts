@@ -6,19 +6,16 @@
  * D1. It is begun once; whoever begins it again waits for the same end, and of all deadlines the earliest counts.
  * D2. The door is closed in the step in which it begins.
  * D3. Nothing is left behind: no timer, and no listener on the signals of those who began it.
+ *
+ * D1 and D3 are those of every part with a life: see `Life` in core.
  */
-import { HeddleError } from '@heddle/core'
-import type { Clock, Timer } from '@heddle/core/lowlevel'
+import { Life, type Clock, type ServiceState, type StopOptions } from '@heddle/core/lowlevel'
 import type { JobService } from '../service/service.ts'
 
 export type ServerState = 'accepting' | 'draining' | 'stopped'
 
-export interface DrainOptions {
-  /** Milliseconds for work that was admitted. The server's own when absent. */
-  readonly deadline?: number | undefined
-  /** Ends the waiting, as the deadline does. */
-  readonly signal?: AbortSignal | undefined
-}
+/** The deadline is for work that was admitted: that of the server when absent. */
+export type DrainOptions = StopOptions
 
 export interface Drained {
   /** Whether all work ended by itself: what was acknowledged before the start too. */
@@ -34,25 +31,37 @@ export interface DrainSettings {
   readonly onBegin?: ((deadline: number) => void) | undefined
 }
 
+const stateNames: Readonly<Record<ServiceState, ServerState>> = {
+  starting: 'accepting',
+  running: 'accepting',
+  stopping: 'draining',
+  stopped: 'stopped',
+}
+
 export class Drain {
   readonly #service: Pick<JobService, 'drain'>
   readonly #settings: DrainSettings
   readonly #ended = Promise.withResolvers<Drained>()
-  readonly #stop = new AbortController()
-  readonly #cleanup: (() => void)[] = []
-  #state: ServerState = 'accepting'
-  /** On the clock's scale. */
-  #dueAt = Infinity
-  #timer: Timer | undefined
+  readonly #life: Life
+  /** Of the caller that began it. */
+  #deadline: number
+  #drained: Drained = { isClean: true }
 
   constructor(service: Pick<JobService, 'drain'>, settings: DrainSettings) {
     this.#service = service
     this.#settings = settings
-    this.#cleanup.push(() => this.#timer?.cancel())
+    this.#deadline = settings.deadline
+    const { deadline, clock } = settings
+    this.#life = new Life({
+      what: 'The server',
+      clock,
+      deadline,
+      stop: (enough) => this.#drain(enough),
+    })
   }
 
   get state(): ServerState {
-    return this.#state
+    return stateNames[this.#life.state]
   }
 
   /** Resolves when it is over, whoever began it. */
@@ -66,40 +75,17 @@ export class Drain {
    *
    * *Cancellation*: the signal counts as the deadline.
    */
-  begin({ deadline = this.#settings.deadline, signal }: DrainOptions = {}): Promise<Drained> {
-    if (this.#state === 'stopped') return this.ended
-    this.#limit(deadline)
-    if (signal !== undefined) this.#follow(signal)
-    if (this.#state === 'accepting') void this.#drain(deadline)
+  begin(options: DrainOptions = {}): Promise<Drained> {
+    const { deadline = this.#settings.deadline } = options
+    if (this.#life.isRunning) this.#deadline = deadline
+    const stopped = this.#life.stop({ ...options, deadline })
+    stopped.then(() => this.#ended.resolve(this.#drained), this.#ended.reject)
     return this.ended
   }
 
-  async #drain(deadline: number): Promise<void> {
-    this.#state = 'draining'
-    // The deadline is kept here, where it can become an earlier one.
-    const drained = this.#service.drain(Infinity, this.#stop.signal)
-    this.#settings.onBegin?.(deadline)
-    const how = await drained
-    this.#state = 'stopped'
-    for (const undo of this.#cleanup.splice(0)) undo()
-    this.#ended.resolve(how)
-  }
-
-  #limit(deadline: number): void {
-    const { clock } = this.#settings
-    const dueAt = clock.now() + deadline
-    if (dueAt >= this.#dueAt) return
-    this.#dueAt = dueAt
-    this.#timer?.cancel()
-    this.#timer = clock.setTimer(deadline, () =>
-      this.#stop.abort(new HeddleError('HDL_DRAINING', { what: 'The server' })),
-    )
-  }
-
-  #follow(signal: AbortSignal): void {
-    const hurry = (): void => this.#limit(0)
-    if (signal.aborted) return hurry()
-    signal.addEventListener('abort', hurry, { once: true })
-    this.#cleanup.push(() => signal.removeEventListener('abort', hurry))
+  async #drain(enough: AbortSignal): Promise<void> {
+    const drained = this.#service.drain(enough)
+    this.#settings.onBegin?.(this.#deadline)
+    this.#drained = await drained
   }
 }

@@ -31,6 +31,19 @@ export function jobOfHandle(handle: string): string | undefined {
   return /^([A-Za-z0-9_-]{1,64})-[0-9a-f]{64}$/.exec(handle)?.[1]
 }
 
+/** Digits of the hash that tell the computations of one job apart for people. */
+const shownDigits = 8
+const allDigits = 64
+
+/**
+ * What logs, timeouts and blame call a computation, or one of its results: `forecast-67e915ab`, `forecast-67e915ab/-3`.
+ * The whole handle is in the answers to clients and in the journal.
+ */
+export function shownName(handle: string, index?: number): string {
+  const name = handle.slice(0, handle.length - allDigits + shownDigits)
+  return index === undefined ? name : itemName(name, index)
+}
+
 /** One result of a handle. */
 export function itemName(handle: string, index: number): string {
   return `${handle}/${index}`

@@ -1,6 +1,6 @@
 /** The jobs that a server serves, by the name in their address. */
-import { HeddleError, type Job } from '@heddle/core'
-import { suggest } from '@heddle/core/lowlevel'
+import { HeddleError, Scheduler, isError, type Job } from '@heddle/core'
+import { suggest, type Capacity } from '@heddle/core/lowlevel'
 import { serveJob, type ServedJob } from './served-job.ts'
 
 export type JobTable = ReadonlyMap<string, ServedJob>
@@ -13,6 +13,10 @@ export type JobTable = ReadonlyMap<string, ServedJob>
 export function jobTable(
   exported: Readonly<Record<string, unknown>> | readonly unknown[],
 ): JobTable {
+  if (typeof exported !== 'object' || exported === null) {
+    const expected = 'a list of jobs, or what a module exports'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'jobs', value: exported, expected })
+  }
   const values = Array.isArray(exported) ? exported : Object.values(exported).flat()
   const table = new Map<string, ServedJob>()
   // A module may export a job by name and in its default list.
@@ -40,6 +44,29 @@ export function jobTable(
     })
   }
   return table
+}
+
+/**
+ * Jobs that could never start are found before the server listens, not by its first client. Needs that depend on the
+ * input are checked with each request.
+ *
+ * @throws `HDL_BAD_OPTION`, `HDL_WOULD_DEADLOCK`, each with the name of the job.
+ */
+export function checkNeeds(table: JobTable, capacity: Capacity): void {
+  for (const { name, prepare, item } of table.values()) {
+    for (const job of item === undefined ? [prepare] : [prepare, item]) {
+      if (typeof job.needs !== 'object') continue
+      const scheduler = new Scheduler({ capacity, concurrency: Infinity })
+      try {
+        scheduler.add(name, { needs: job.needs, place: job.place })
+      } catch (error) {
+        if (!isError(error, 'HDL_BAD_OPTION')) throw error
+        const { option, value, expected } = error.details
+        const named = { option: `${option} of job ${job.name}`, value, expected }
+        throw new HeddleError('HDL_BAD_OPTION', named)
+      }
+    }
+  }
 }
 
 /** @throws `HDL_UNKNOWN_JOB`. */

@@ -1,4 +1,13 @@
 import { HeddleError, type Job } from '@heddle/core'
+import {
+  checkDuration,
+  checkTimeout,
+  checkFunction,
+  checkOptions,
+  checkText,
+  checkWord,
+  type OptionNames,
+} from '@heddle/core/lowlevel'
 
 /** What the second stage is given: what the first one made, and which result is asked for. */
 export interface ItemInput<P> {
@@ -48,20 +57,42 @@ export interface ServedJob {
   readonly isServed: true
 }
 
+const optionNames = {
+  name: 1,
+  prepare: 1,
+  item: 1,
+  total: 1,
+  check: 1,
+  version: 1,
+  whenAbandoned: 1,
+  limits: 1,
+} satisfies OptionNames<ServeJobOptions<unknown, unknown, unknown>>
+
+const limitNames = { queue: 1, prepare: 1, item: 1 } satisfies OptionNames<StageLimits>
+
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 const mostItems = 1_000_000
 
 /**
  * Says how a job is served.
  *
- * @throws `HDL_BAD_OPTION` for a name that is no part of an address.
+ * @throws `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION`.
  * @example
  * const square = job({ name: 'square' }, (n: number) => n * n)
  * serveJob({ name: 'square', prepare: square }).totalOf(3) // => 1
  */
 export function serveJob<I, P, R = P>(options: ServeJobOptions<I, P, R>): ServedJob {
+  checkOptions(options, optionNames)
   const { name, prepare, item, total = 1, check, version = '', whenAbandoned = 'cancel' } = options
-  if (!namePattern.test(name)) {
+  const { limits = {} } = options
+  checkJob('prepare', prepare as Job)
+  if (item !== undefined) checkJob('item', item as Job)
+  if (check !== undefined) checkFunction('check', check)
+  if (typeof total !== 'function') checkTotal(total)
+  checkText('version', version)
+  checkWord('whenAbandoned', whenAbandoned, ['cancel', 'keep'])
+  checkStageLimits(limits)
+  if (typeof name !== 'string' || !namePattern.test(name)) {
     const expected = 'at most 64 letters, digits, "_" and "-"'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'name', value: name, expected })
   }
@@ -75,10 +106,25 @@ export function serveJob<I, P, R = P>(options: ServeJobOptions<I, P, R>): Served
     item: item as Job | undefined,
     version,
     whenAbandoned,
-    limits: options.limits ?? {},
+    limits,
     totalOf: (input) => checkTotal(typeof total === 'number' ? total : total(input as I)),
     check: (input) => check?.(input),
     isServed: true,
+  }
+}
+
+function checkJob(option: string, job: Job): void {
+  if (typeof job === 'object' && job !== null && typeof job.run === 'function') return
+  const expected = 'a job: job({ name }, function)'
+  throw new HeddleError('HDL_BAD_OPTION', { option, value: job, expected })
+}
+
+function checkStageLimits(limits: StageLimits): void {
+  checkOptions(limits, limitNames, 'limits')
+  for (const [name, limit] of Object.entries(limits)) {
+    if (limit === undefined) continue
+    if (name === 'queue') checkDuration('limits.queue', limit)
+    else checkTimeout(`limits.${name}`, limit)
   }
 }
 

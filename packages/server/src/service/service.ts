@@ -6,10 +6,10 @@
  */
 import { HeddleError, isError } from '@heddle/core'
 import {
-  Event,
   Registry,
   Slots,
   highestLoad,
+  waitFor,
   type CacheStats,
   type DispatcherStats,
   type Kernel,
@@ -77,8 +77,6 @@ export interface ServiceStats {
   /** Results that could not be stored. */
   readonly unstored: number
 }
-
-const elapsed: unique symbol = Symbol('elapsed')
 
 /** Failures that are told to who asks for the result later. */
 const rememberedFailures = 1_000
@@ -245,7 +243,7 @@ export class JobService {
         } catch (error) {
           if (signal.aborted || isError(error, 'HDL_DRAINING')) throw error
           const { runId, work } = unfinished
-          const what = `Run ${runId} of ${work.handle} could not be gone on with`
+          const what = `Run ${runId} of ${work.handle} could not be resumed`
           this.#options.onProblem(what, error)
         }
         this.#backlog.take(unfinished.work.handle)
@@ -293,21 +291,29 @@ export class JobService {
    * Closes the door, waits for all work to end, and at the deadline ends the rest with `HDL_DRAINING`. What
    * was acknowledged stays in the ledger.
    *
-   * *Cancellation*: the signal counts as the deadline.
+   * *Cancellation*: `enough` is the deadline.
    */
-  async drain(deadline: number, signal: AbortSignal): Promise<{ readonly isClean: boolean }> {
+  async drain(enough: AbortSignal): Promise<{ readonly isClean: boolean }> {
+    const { clock } = this.#options.kernel
     const settled = this.#settled()
-    const enough = new AbortController()
-    const over = new Event({ kernel: this.#options.kernel })
-      .wait({ deadline, signal: AbortSignal.any([signal, enough.signal]) })
-      .catch(() => elapsed)
-    const first = await Promise.race([settled, over])
-    enough.abort()
+    let isClean = true
+    try {
+      await waitFor(settled, 'The end of admitted work', clock, { signal: enough })
+    } catch (error) {
+      if (!enough.aborted) throw error
+      isClean = this.#isIdle
+    }
     this.#isOver = true
-    if (first !== elapsed) return { isClean: true }
+    if (isClean) return { isClean }
     for (const work of this.#works.values()) work.abort(draining())
     await this.#ended()
-    return { isClean: false }
+    return { isClean }
+  }
+
+  /** Whether nothing that was admitted is left. */
+  get #isIdle(): boolean {
+    const { reserved, queued, running } = this.#options.prepare.stats().queue
+    return this.#works.size + reserved + queued + running === 0
   }
 
   /** Closes the door; resolves when everything admitted has ended. */

@@ -6,19 +6,26 @@
  *
  * Known limits: how large it is shows while it is written. An object that changes afterwards is not found out.
  */
-import { isDate } from 'node:util/types'
-import { describe, type Clock } from '@heddle/core/lowlevel'
+import { isAnyArrayBuffer, isDate } from 'node:util/types'
+import { describe, PresentItems, type Clock } from '@heddle/core/lowlevel'
 
 /** Levels of a result: JSON follows it with its stack. */
 const deepest = 1_000
+/** Levels of a path that is still read by people. */
+const deepestPath = 20
 
 /** Values that are looked at before everybody else has a turn: about a millisecond. */
 const sliceValues = 20_000
+
+/** Stands for a place of an array that has no item. */
+const hole: unique symbol = Symbol('hole')
 
 /** A container, and what of it is still to be looked at. */
 interface Level {
   readonly source: object
   readonly values: Iterator<unknown>
+  /** How many values have been looked at. */
+  looked?: number
 }
 
 /**
@@ -38,15 +45,17 @@ export async function findProblem(
   try {
     for (let seen = 1; levels.length > 0; seen++) {
       if (seen % sliceValues === 0) await new Promise<void>((done) => clock.afterIo(done))
-      const { source, values } = levels.at(-1)!
+      const level = levels.at(-1)!
+      const { source, values } = level
       const next = values.next()
+      level.looked = (level.looked ?? 0) + 1
       if (next.done === true) {
         open.delete(source)
         levels.pop()
         continue
       }
       const inside = look(next.value, isAnswered)
-      if (typeof inside === 'string') return inside
+      if (typeof inside === 'string') return pathOf(levels) + inside
       if (inside === undefined) continue
       if (open.has(inside.source)) return 'it contains itself'
       if (isAnswered && levels.length > deepest) {
@@ -62,18 +71,35 @@ export async function findProblem(
   }
 }
 
+/** Where in the result the walk is: `at rows[1].mean `. Nothing for the result itself, or when it is very deep. */
+function pathOf(levels: readonly Level[]): string {
+  if (levels.length === 1 || levels.length > deepestPath) return ''
+  const steps = levels.slice(1).map(({ source, looked = 1 }) => {
+    if (Array.isArray(source)) return `[${looked - 1}]`
+    return source instanceof Map || source instanceof Set
+      ? '(…)'
+      : `.${Object.keys(source)[looked - 1]}`
+  })
+  return `at ${steps.join('').replace(/^\./, '')} `
+}
+
 /** What is wrong with this value alone, or what is inside of it. */
 function look(value: unknown, isAnswered: boolean): string | Level | undefined {
   switch (typeof value) {
     case 'object':
-      return value === null ? undefined : lookInside(value)
+      return value === null ? undefined : lookInside(value, isAnswered)
     case 'bigint':
       return isAnswered ? 'it has a bigint, which JSON does not know' : undefined
     case 'function':
+      return 'it has a function'
     case 'symbol':
-      return `it has a ${typeof value}`
-    case 'string':
+      if (value !== hole) return 'it has a symbol'
+      return isAnswered ? 'it has a hole in an array, which JSON does not know' : undefined
     case 'number':
+      return isAnswered && !Number.isFinite(value)
+        ? `it has ${value}, which JSON does not know`
+        : undefined
+    case 'string':
     case 'boolean':
     case 'undefined':
     default:
@@ -81,12 +107,16 @@ function look(value: unknown, isAnswered: boolean): string | Level | undefined {
   }
 }
 
-function lookInside(source: object): string | Level | undefined {
-  if (Array.isArray(source)) return { source, values: source.values() }
+function lookInside(source: object, isAnswered: boolean): string | Level | undefined {
+  if (Array.isArray(source)) return lookAtItems(source)
   const prototype: unknown = Object.getPrototypeOf(source)
   // What has no prototype of its own has no class.
   if (prototype === null || Object.getPrototypeOf(prototype) === null) {
     return { source, values: valuesOf(source as Record<string, unknown>) }
+  }
+  // JSON.stringify() makes {} of them and says nothing.
+  if (isAnswered && (source instanceof Map || source instanceof Set || isAnyArrayBuffer(source))) {
+    return `it has an instance of ${source.constructor.name}, which JSON does not know`
   }
   if (source instanceof Map) return { source, values: keysAndValuesOf(source) }
   if (source instanceof Set) return { source, values: source.values() }
@@ -94,6 +124,26 @@ function lookInside(source: object): string | Level | undefined {
     return undefined
   const { name } = (prototype as { constructor: { name: string } }).constructor
   return `it has an instance of ${name || 'a class'}`
+}
+
+function lookAtItems(source: readonly unknown[]): Level {
+  const level: Level = { source, values: itemsOf(source, (index) => (level.looked = index)) }
+  return level
+}
+
+/** The items, and one hole for each run of them. */
+function* itemsOf(source: readonly unknown[], onSkip: (index: number) => void): Generator {
+  let present: PresentItems | undefined
+  for (let index = 0; index < source.length; index++) {
+    const item = source[index]
+    if (item !== undefined || index in source) yield item
+    else {
+      yield hole
+      present ??= new PresentItems(source)
+      index = present.find(index + 1, source.length, 1) - 1
+      onSkip(index + 1)
+    }
+  }
 }
 
 function* valuesOf(source: Record<string, unknown>): Generator {

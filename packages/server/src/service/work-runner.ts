@@ -19,7 +19,7 @@ import {
   type SubmitOptions,
   type Timer,
 } from '@heddle/core/lowlevel'
-import { itemName } from './handle.ts'
+import { itemName, shownName } from './handle.ts'
 import type { LedgerEntry, StageName } from './ledger.ts'
 import { asError, jobFailure, lostSource, unusableResult } from './problems.ts'
 import type { Prepared, ResultStore } from './result-store.ts'
@@ -136,7 +136,7 @@ export class WorkRunner {
       const task = this.#options.prepare.submit(
         (context) => this.#runAtPlace(job, submitted.input, context),
         {
-          ...this.#stageOptions(job, submitted.input, work, handle),
+          ...this.#stageOptions(job, submitted.input, work, shownName(handle)),
           reservation: seat,
           // Whether somebody was promised it shows when the time is over.
           queueTimeout: Infinity,
@@ -201,7 +201,7 @@ export class WorkRunner {
         return this.#record(work, 'prepare', 'retrying', { attempt, error, delay })
       }
       case 'log':
-        return this.#log(work, work.handle, 'prepare', attempt, report.text)
+        return this.#log(work, shownName(work.handle), 'prepare', attempt, report.text)
       case 'progress':
       // The outcome counts once it is stored.
       case 'ended':
@@ -264,7 +264,8 @@ export class WorkRunner {
   /** The limit is for those who wait: what was promised keeps its place in the queue (W4). */
   #onQueuedTooLong(work: Work, task: AdmittedTask<unknown>, limit: number): void {
     const { handle } = work
-    const error = new HeddleError('HDL_TIMEOUT', { what: handle, limit, stage: 'queue' })
+    const what = shownName(handle)
+    const error = new HeddleError('HDL_TIMEOUT', { what, limit, stage: 'queue' })
     if (work.holds.size === 0) return void task.cancel(error)
     for (const index of work.asked) this.#options.registry.notifyError(handle, index, error)
   }
@@ -326,10 +327,10 @@ export class WorkRunner {
       if (stored !== undefined) return this.#tell(work, index, stored.value)
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
       const task = items.submit((context) => this.#runAtPlace(job, input, context), {
-        ...this.#stageOptions(job, input, work, name),
+        ...this.#stageOptions(job, input, work, shownName(handle, index)),
         reservation: held,
         timeout: work.served.limits.item ?? job.timeout,
-        onReport: (report) => this.#onItemReport(work, name, index, report),
+        onReport: (report) => this.#onItemReport(work, shownName(handle, index), index, report),
       })
       const value = await work.follow(task)
       await this.#check(name, value, true)

@@ -20,6 +20,7 @@ const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_BAD_INPUT: [400, 'bad_request'],
   HDL_NO_SUCH_INDEX: [400, 'bad_request'],
   HDL_NOT_JSON: [415, 'unsupported_media_type'],
+  HDL_BODY_ENCODED: [415, 'unsupported_media_type'],
   HDL_FORBIDDEN_HOST: [403, 'forbidden_host'],
   HDL_FORBIDDEN_ORIGIN: [403, 'forbidden_origin'],
   HDL_UNKNOWN_JOB: [404, 'unknown_job'],

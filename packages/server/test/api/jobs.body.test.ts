@@ -69,6 +69,62 @@ test('not JSON: 400 with what is wrong; another type: 415', async () => {
   await quiet(server)
 })
 
+test('a body that is not UTF-8: 400, and no job runs', async () => {
+  await using server = await startServer({ jobs: [echo], port: 0 })
+  const wrong: [what: string, bytes: number[]][] = [
+    ['a byte that UTF-8 does not have', [0x22, 0xff, 0x22]],
+    ['half of a character', [0x22, 0xc3, 0x22]],
+    ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ['an overlong form', [0x22, 0xc0, 0xaf, 0x22]],
+  ]
+  for (const [what, bytes] of wrong) {
+    using wire = new Wire(server)
+    const head = `POST /jobs/echo?wait=1000 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
+    await wire.send(`${head}content-length: ${bytes.length}\r\n\r\n`)
+    wire.socket.write(Uint8Array.from(bytes))
+    await wire.has(/^HTTP\/1\.1 (?!400 )|"bad_request"/)
+    assert.match(wire.received, /^HTTP\/1\.1 400 [^]*"message":"The body: it is not UTF-8\."/, what)
+  }
+  // A character that comes in two chunks is sound.
+  using wire = new Wire(server)
+  await wire.send(
+    'POST /jobs/echo?wait=60000 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n' +
+      'transfer-encoding: chunked\r\n\r\n',
+  )
+  wire.socket.write(
+    Buffer.concat([Buffer.from('2\r\n"'), Uint8Array.of(0xc3), Buffer.from('\r\n')]),
+  )
+  wire.socket.write(
+    Buffer.concat([Buffer.from('2\r\n'), Uint8Array.of(0xa4), Buffer.from('"\r\n0\r\n\r\n')]),
+  )
+  await wire.has(/^HTTP\/1\.1 200 [^]*"input":"ä"/)
+  wire.socket.destroy()
+  await quiet(server)
+})
+
+test('a body that is compressed: 415 that names the codings that are taken', async () => {
+  await using server = await startServer({ jobs: [echo], port: 0 })
+  // The bytes are plain JSON: only the header says otherwise.
+  for (const coding of ['gzip', 'br', 'zstd', 'deflate', 'identity, gzip', 'nonsense']) {
+    const headers = { 'content-encoding': coding }
+    const { status, body, ...reply } = await submit(server, 'echo', 1, { headers }).reply
+    assert.deepEqual([status, body.error?.code], [415, 'unsupported_media_type'], coding)
+    assert.equal(reply.headers['accept-encoding'], 'identity')
+    assert.ok(body.error!.message.includes(`"${coding}"`), body.error!.message)
+  }
+  const bare = await begin(server, '/jobs/echo', {
+    method: 'POST',
+    headers: { 'content-encoding': 'gzip' },
+  }).reply
+  assert.equal(bare.status, 415, 'also without a body')
+  for (const coding of ['identity', 'Identity', '']) {
+    const headers = { 'content-encoding': coding }
+    const { status } = await compute(server, 'echo', 1, { headers }).reply
+    assert.equal(status, 200, coding)
+  }
+  await quiet(server)
+})
+
 test('nested deeper than a stack can follow: 400, on the loop and in the thread', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   for (const depth of [30_000, 200_000]) {

@@ -21,7 +21,9 @@ async function open(options: Partial<ServerOptions> = {}): Promise<Place> {
   const clock = new VirtualClock()
   const gate = new Gate<number>('work')
   const kernel = { clock, random: seededRandom(1) }
-  const limits = { loop: 4, prepareCapacity: 200, drain: 10_000, ...options.limits }
+  // The machine may hold up the loop: that would be another cause of not being ready.
+  const loopGap = Infinity
+  const limits = { loop: 4, prepareCapacity: 200, drain: 10_000, loopGap, ...options.limits }
   const server = await startServer({
     jobs: [gate.job],
     port: 0,

@@ -14,9 +14,10 @@ class Work {
 
   constructor() {
     const service = {
-      drain: (_: number, signal: AbortSignal): Promise<Drained> => {
+      drain: (enough: AbortSignal): Promise<Drained> => {
         this.calls++
-        signal.addEventListener('abort', () => this.#ended.resolve({ isClean: false }))
+        if (enough.aborted) this.#ended.resolve({ isClean: false })
+        enough.addEventListener('abort', () => this.#ended.resolve({ isClean: false }))
         return this.#ended.promise
       },
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { canonical, handleOf, itemName, jobOfHandle } from '../../src/service/handle.ts'
+import { canonical, handleOf, itemName, jobOfHandle, shownName } from '../../src/service/handle.ts'
 import { withCode } from '../support/told.ts'
 
 const owner = { name: 'job', version: '' }
@@ -132,6 +132,8 @@ test('a handle says its job, and nothing else is a handle', () => {
   const handle = handleOf({ name, version: '' }, 1)
   assert.equal(jobOfHandle(handle), name)
   assert.equal(itemName(handle, -3), `${handle}/-3`)
+  assert.match(shownName(handle), /^a-b_9--[0-9a-f]{8}$/)
+  assert.match(shownName(handle, -3), /^a-b_9--[0-9a-f]{8}\/-3$/)
   const not = [
     '',
     name,

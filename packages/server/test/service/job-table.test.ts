@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
-import { findJob, jobTable } from '../../src/service/job-table.ts'
+import { Capacity } from '@heddle/core/lowlevel'
+import { checkNeeds, findJob, jobTable } from '../../src/service/job-table.ts'
 import { serveJob } from '../../src/service/served-job.ts'
 import { withCode } from '../support/told.ts'
 
@@ -34,6 +35,18 @@ test('two of one name, or none at all, are refused', () => {
   for (const nothing of [[], {}, { a: 1 }, [undefined, 'x']]) {
     assert.throws(() => jobTable(nothing), /nothing that can be served/)
   }
+})
+
+test('a job that needs what the server does not have is refused with its name', () => {
+  const capacity = new Capacity({ resources: { db: 2 } })
+  const reads = job({ name: 'reads', needs: { db: 1 } }, () => 1)
+  checkNeeds(jobTable([square, reads]), capacity)
+  const misspelt = job({ name: 'misspelt', needs: { bd: 1 } }, () => 1)
+  assert.throws(() => checkNeeds(jobTable([misspelt]), capacity), /of job misspelt/)
+  const second = serveJob({ name: 'two', prepare: square, item: misspelt, total: 2 })
+  assert.throws(() => checkNeeds(jobTable([second]), capacity), /of job misspelt/)
+  const greedy = job({ name: 'greedy', needs: { db: 3 } }, () => 1)
+  assert.throws(() => checkNeeds(jobTable([greedy]), capacity), withCode('HDL_WOULD_DEADLOCK'))
 })
 
 test('a job whose name is no part of an address is refused when the server starts', () => {

@@ -428,7 +428,7 @@ test('a drain that ends by itself leaves no timer, and nothing is started when i
   const { prepare, item, served } = twoStages(2)
   const bench = await Bench.open([served])
   const { handle } = await bench.acknowledge('two', 'a')
-  const drained = bench.service.drain(10_000, new AbortController().signal)
+  const drained = bench.drain(10_000)
   await bench.clock.settle()
   prepare.finishAll(() => 'prepared')
   await bench.clock.settle()
@@ -583,7 +583,7 @@ test('when a drain is over, neither who was admitted before nor who asks for wha
   const bench = await Bench.open([served])
   const handle = await preparedOnly(bench, prepare, item)
   const admitted = bench.service.admit('two', 1)
-  const drained = told(bench.service.drain(0, new AbortController().signal))
+  const drained = told(bench.drain(0))
   await bench.clock.advance(1)
   assert.deepEqual(drained.value, { isClean: false }, 'a body was still to come')
   const caller = {

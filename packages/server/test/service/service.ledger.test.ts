@@ -131,7 +131,7 @@ for (const how of ['fails', 'is drained', 'is done']) {
     if (how === 'fails') gate.starts[0]!.fail(new Error('not today'))
     else if (how === 'is done') gate.starts[0]!.finish('result')
     else {
-      void bench.service.drain(0, new AbortController().signal)
+      void bench.drain(0)
       await bench.clock.advance(1)
       gate.finishAll()
     }

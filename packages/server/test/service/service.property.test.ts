@@ -399,7 +399,7 @@ test('W2 W5 W7 a drain in the middle: everybody is told, and what was acknowledg
         const { bench } = one
         await live(one, before)
         one.mayDrain()
-        const drained = told(bench.service.drain(deadline, new AbortController().signal))
+        const drained = told(bench.drain(deadline))
         await live(one, after)
         await one.end()
         assert.equal(drained.state, 'fulfilled')

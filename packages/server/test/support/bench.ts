@@ -169,6 +169,15 @@ export class Bench {
     return this.service.result(handle, asking.index ?? 0, this.#caller(asking))
   }
 
+  /** As the server does it: the deadline is on its clock. */
+  async drain(deadline: number): Promise<{ readonly isClean: boolean }> {
+    const enough = new AbortController()
+    const timer = this.clock.setTimer(deadline, () => enough.abort())
+    const drained = await this.service.drain(enough.signal)
+    timer.cancel()
+    return drained
+  }
+
   #submission(name: string, input: unknown, { priority = 1, force = false }: Asking) {
     const handle = this.handle(name, input)
     return { ...this.service.admit(name, priority), input, handle, priority, force }
