@@ -5,6 +5,7 @@
 import { Command, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
 import { holdLifeline } from './lifeline.ts'
+import { describeMissing, missingPackage } from './optional-package.ts'
 import { guardOutputs } from './output/lost-output.ts'
 import { readVersion } from './version.ts'
 
@@ -90,6 +91,12 @@ function split(
 
 /** An error that its command has not reported itself. */
 async function report(error: unknown): Promise<void> {
+  const missing = missingPackage(error)
+  if (missing !== undefined) {
+    process.stderr.write(`heddle: ${await describeMissing(missing)}\n`)
+    process.exitCode = exitCodes.usage
+    return
+  }
   const { remedyFor } = await import('./output/system-error.ts')
   const remedy = remedyFor(error)
   if (remedy === undefined) throw error

@@ -1,7 +1,7 @@
 /** What the options accept. The help needs no analyzer: a test compares these with its own lists. */
 import type { FailOn, Level } from '@heddle/analyze'
 
-export const formats = ['text', 'json', 'sarif', 'markdown', 'github'] as const
+export const formats = ['text', 'compact', 'json', 'sarif', 'markdown', 'github'] as const
 
 export type Format = (typeof formats)[number]
 
@@ -11,5 +11,5 @@ export const failOnChoices: readonly FailOn[] = ['new', 'any', 'never']
 
 /** Whether people read it: they get what matters, programs get everything. */
 export function isForPeople(format: Format): boolean {
-  return format === 'text' || format === 'markdown' || format === 'github'
+  return format !== 'json' && format !== 'sarif'
 }

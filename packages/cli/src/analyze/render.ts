@@ -1,6 +1,7 @@
 /** A report in the format that was asked for. */
 import { pathToFileURL } from 'node:url'
 import {
+  compactReport,
   githubReport,
   jsonReport,
   markdownReport,
@@ -49,6 +50,8 @@ export function render(report: Report, format: Format, options: RenderOptions): 
   switch (format) {
     case 'text':
       return painted(textReport(report, options.text), options.color)
+    case 'compact':
+      return `${compactReport(report).join('\n')}\n`
     case 'markdown':
       return markdownReport(report)
     case 'github':

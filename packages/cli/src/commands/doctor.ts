@@ -12,16 +12,18 @@ export function doctorCommand(): Command {
   return new Command('doctor')
     .description('Check whether this machine has what runs need, and say what they will look like.')
     .addOption(
-      new Option('-j, --journal <where>', 'also look into this journal: sqlite:FILE').argParser(
-        parseJournal,
-      ),
+      new Option(
+        '-j, --journal <where>',
+        'also look into this journal: sqlite:FILE or postgres://HOST/DATABASE',
+      ).argParser(parseJournal),
     )
     .option('--json', 'one JSON object: { ok, checks: [{ name, ok, found, help }] }')
     .addHelpText(
       'after',
       [
-        '\nExample:',
+        '\nExamples:',
         '  $ heddle doctor --journal sqlite:.heddle/runs.db',
+        '  $ heddle doctor --journal postgres://heddle@db.example/heddle',
         exitCodeHelp({ 0: 'everything is there', 1: 'something is missing', 2: '' }),
       ].join('\n'),
     )

@@ -15,6 +15,8 @@ export interface PlanFlags {
   readonly distTag?: string
   readonly tagFormat?: string
   readonly lockstep?: boolean
+  readonly snapshot?: string | true
+  readonly canary?: string | true
   readonly json?: boolean
   readonly color: boolean
 }
@@ -28,10 +30,12 @@ export interface PublishFlags extends PlanFlags {
   readonly gate: 'visible' | 'accepted'
   readonly staged?: boolean
   readonly pin: 'memory' | 'in-place'
-  readonly build: string | false
+  readonly build?: string | false
   readonly smoke: boolean
   readonly tag: boolean
   readonly push?: string | true
+  readonly lease?: string | boolean
+  readonly notes?: string | boolean
   readonly otp?: string
   readonly ignoreScripts?: boolean
   readonly allowDirty?: boolean
@@ -88,6 +92,8 @@ function withPlanFlags(command: Command): Command {
       '--dist-tag <tag>',
       'what installers ask for (default: latest, or the name of a prerelease)',
     )
+    .option('--snapshot [name]', 'versions of this commit, such as 0.0.0-pr-12-…; no tags')
+    .option('--canary [name]', 'versions of this commit, such as 1.3.1-canary.…; no tags')
     .option('--lockstep', 'with --from commits: all packages get the same version')
     .option('--tag-format <format>', 'how Git tags are called (default: {name}@{version})')
     .option('--json', 'one JSON object; with publish one per event, the last is the result')
@@ -178,12 +184,22 @@ function publishCommand(): Command {
         .choices(['memory', 'in-place'])
         .default('memory'),
     )
-    .option('--build <script>', 'the script that builds a package, where it has one', 'build')
+    .option(
+      '--build <script>',
+      'the script that builds a package, where it has one (default: build)',
+    )
     .option('--no-build', 'build nothing; scripts of npm such as prepack run all the same')
     .option('--ignore-scripts', 'run none of the scripts that npm runs by itself, such as prepack')
     .option('--no-smoke', 'do not install what was published')
     .option('--no-tag', 'make no Git tags')
     .option('--push [remote]', 'send the tags to a remote (origin)')
+    .option(
+      '--lease <remote>',
+      'the remote that keeps other clones from releasing (default: origin)',
+    )
+    .option('--no-lease', 'do not keep other clones from releasing at the same time')
+    .option('--notes <forge>', 'announce each release with its notes: github or gitlab')
+    .option('--no-notes', 'announce nothing')
     .option('--otp <code>', 'a one-time password')
     .option('--allow-dirty', 'publish what is in the work tree although it is not committed')
     .option('--allow-unpushed', 'publish a commit that no remote has')

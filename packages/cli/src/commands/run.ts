@@ -1,13 +1,18 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { CommandContext } from '../main.ts'
+import { graphFormats, type GraphFormat } from '../run/draw-graph.ts'
 import { defaultLimits, parseCount, parseDuration, parseJournal } from '../run/settings.ts'
 
 interface RunFlags {
-  readonly concurrency: number
-  readonly retries: number
-  readonly timeout: number
+  readonly concurrency?: number
+  readonly retries?: number
+  readonly timeout?: number
   readonly journal?: string
+  readonly only?: readonly string[]
+  readonly graph?: GraphFormat
+  readonly quiet?: boolean
+  readonly key?: string
   readonly resume?: string | true
   readonly allowChanges?: boolean
   readonly title?: string
@@ -25,38 +30,54 @@ export function runCommand({ rest }: CommandContext): Command {
     .usage('<file.ts> [options] [-- arguments of the module]')
     .argument('[file]', 'the module, from the current folder')
     .addOption(
-      new Option('-c, --concurrency <n>', 'how many jobs run at once')
-        .argParser(parseCount(1))
-        .default(defaultLimits.concurrency),
+      new Option(
+        '-c, --concurrency <n>',
+        `how many jobs run at once (default: ${defaultLimits.concurrency})`,
+      ).argParser(parseCount(1)),
     )
     .addOption(
       new Option(
         '-j, --journal <where>',
-        'sqlite:FILE or memory (default: sqlite:.heddle/runs.db)',
+        'sqlite:FILE, postgres://HOST/DATABASE or memory (default: sqlite:.heddle/runs.db)',
       ).argParser(parseJournal),
+    )
+    .option(
+      '--key <key>',
+      'a name for this piece of work: a run that has it is waited for, resumed, or answered with its recorded result',
     )
     .option('--resume [run]', 'go on with a run: its id, or the last one that has not ended')
     .option('--allow-changes', 'resume although the graph has changed; what changed runs again')
     .addOption(
-      new Option('-r, --retries <n>', 'how often a failed attempt is tried again')
-        .argParser(parseCount(0))
-        .default(defaultLimits.retries),
+      new Option(
+        '-r, --retries <n>',
+        `how often a failed attempt is tried again (default: ${defaultLimits.retries})`,
+      ).argParser(parseCount(0)),
     )
     .addOption(
-      new Option('-t, --timeout <ms>', 'how long one attempt may take; also 90s, 5min, Infinity')
-        .argParser(parseDuration)
-        .default(defaultLimits.timeout),
+      new Option(
+        '-t, --timeout <ms>',
+        `how long one attempt may take; also 90s, 5min, Infinity (default: ${defaultLimits.timeout})`,
+      ).argParser(parseDuration),
+    )
+    .option('--only <node...>', 'run these nodes and what they depend on')
+    .addOption(
+      new Option('--graph <format>', 'print the graph and run nothing').choices(graphFormats),
     )
     .option('--title <text>', 'what the run is called in lists (default: the file)')
     .option('--json', 'one JSON object per event and line; the last line is the result')
-    .option('--no-color', 'plain lines without colours or live view')
+    .option('-q, --quiet', 'print failures and the summary only')
+    .option('--no-color', 'no colours')
     .addHelpText(
       'after',
       [
         '\nExamples:',
         '  $ heddle run build.ts --concurrency 8 --retries 2',
         '  $ heddle run build.ts --resume',
+        '  $ heddle run report.ts --key nightly-2026-11-16',
+        '  $ heddle run build.ts --only test lint --quiet',
+        '  $ heddle run build.ts --graph mermaid',
         '  $ heddle run report.ts --json -- --month 2026-10 | tail -n 1',
+        '\nA module may also export `options`, as run() takes them; what is typed here counts more.',
         '\nWhile it runs: p pause, r resume, q cancel (again: abort), f filter, a all, w window, l log, ? help.',
         'SIGUSR1 pauses and SIGUSR2 resumes.',
         exitCodeHelp({
@@ -72,18 +93,26 @@ export function runCommand({ rest }: CommandContext): Command {
       const swallowed = file === undefined && typeof flags.resume === 'string'
       const named = swallowed ? flags.resume : file
       if (named === undefined) command.error("error: missing required argument 'file'")
+      const { only, graph } = flags
+      if (graph !== undefined) {
+        const { printGraph } = await import('../run/print-graph.ts')
+        return printGraph({ file: named, args: rest, only }, graph)
+      }
       const { executeRun } = await import('../run/execute.ts')
-      await executeRun({
+      return executeRun({
         file: named,
         args: rest,
+        only,
         title: flags.title,
         concurrency: flags.concurrency,
         retries: flags.retries,
         timeout: flags.timeout,
         journal: flags.journal,
+        key: flags.key,
         resume: swallowed ? true : flags.resume,
         allowChanges: flags.allowChanges ?? false,
         json: flags.json ?? false,
+        quiet: flags.quiet ?? false,
         color: flags.color,
       })
     })

@@ -3,6 +3,7 @@ import { exitCodeHelp } from '../exit-codes.ts'
 import { parseCount, parseJournal } from '../run/settings.ts'
 import { stateChoices, type StateChoice } from '../runs/outcome.ts'
 import { parsePoint, type Point } from '../runs/point.ts'
+import { parseAge, parseSize } from '../runs/bounds.ts'
 
 interface CommonFlags {
   readonly journal?: string
@@ -16,7 +17,7 @@ function withCommon(command: Command, json: string): Command {
     .addOption(
       new Option(
         '-j, --journal <where>',
-        'sqlite:FILE (default: sqlite:.heddle/runs.db)',
+        'sqlite:FILE or postgres://HOST/DATABASE (default: sqlite:.heddle/runs.db)',
       ).argParser(parseJournal),
     )
     .option('--json', json)
@@ -39,18 +40,20 @@ function help(examples: readonly string[], codes: Parameters<typeof exitCodeHelp
 const unreadable = 'there is no such run, or the journal cannot be read'
 const runArgument = 'its id, an unambiguous part of it, `last`, or `last~1` for the one before'
 
-/** `heddle runs [list | show | timeline | compare | export]` */
+/** `heddle runs [list | show | timeline | compare | export | cancel | prune]` */
 export function runsCommand(): Command {
   return new Command('runs')
     .description(
       'Look at recorded runs: list them, see what happened and when, compare two, turn one into a test.\n' +
-        'The journal is only read: this works while a run is being written, and after a crash.',
+        'This works while a run is being written, and after a crash. Only cancel and prune write to the journal.',
     )
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(showCommand())
     .addCommand(timelineCommand())
     .addCommand(compareCommand())
     .addCommand(exportCommand())
+    .addCommand(cancelCommand())
+    .addCommand(pruneCommand())
     .addHelpText(
       'after',
       help(
@@ -259,6 +262,75 @@ function compareCommand(): Command {
       const { showComparison } = await import('../runs/compare/compare.ts')
       const { failOnSlower, all = false } = flags
       await showComparison({ ...common(flags), a, b, failOnSlower, all })
+    })
+}
+
+function cancelCommand(): Command {
+  const command = new Command('cancel')
+    .summary('ask the process that runs a run to cancel it')
+    .description(
+      'Ask the process that runs a run to cancel it: what runs may finish, the rest is skipped.\n' +
+        'It reads the message within a second, on this machine.',
+    )
+    .argument('<run>', runArgument)
+  return withCommon(command, 'one JSON object: { ok, run, … }')
+    .addHelpText(
+      'after',
+      help(['heddle runs cancel last'], {
+        0: 'the process was asked',
+        1: 'the run is not running',
+        2: unreadable,
+      }),
+    )
+    .action(async (run: string, flags: CommonFlags) => {
+      const { cancelRun } = await import('../runs/cancel.ts')
+      await cancelRun({ ...common(flags), run })
+    })
+}
+
+interface PruneFlags extends CommonFlags {
+  readonly olderThan?: number
+  readonly keep?: number
+  readonly maxSize?: number
+  readonly interrupted?: boolean
+  readonly yes?: boolean
+}
+
+function pruneCommand(): Command {
+  const command = new Command('prune')
+    .summary('remove old runs, by age, number or size')
+    .description(
+      'Remove runs that have ended, with their results and large values. A run goes when one of the bounds\n' +
+        'says so. Without --yes nothing is removed: it only says what would be.',
+    )
+    .addOption(
+      new Option('--older-than <age>', 'runs that ended so long ago: 12h, 30d, 8w').argParser(
+        parseAge,
+      ),
+    )
+    .addOption(new Option('--keep <n>', 'all but the newest n').argParser(parseCount(0)))
+    .addOption(
+      new Option('--max-size <size>', 'the oldest, until the rest takes no more: 500MB').argParser(
+        parseSize,
+      ),
+    )
+    .option('--interrupted', 'also runs that were interrupted and could be resumed')
+    .option('--yes', 'remove them')
+  return withCommon(command, 'one JSON object: { ok, removed, bytes, runs }')
+    .addHelpText(
+      'after',
+      help(
+        ['heddle runs prune --older-than 30d', 'heddle runs prune --keep 100 --max-size 1GB --yes'],
+        {
+          0: 'the runs were removed, or listed',
+          2: 'no bound was given, or the journal cannot be written',
+        },
+      ),
+    )
+    .action(async (flags: PruneFlags) => {
+      const { pruneRuns } = await import('../runs/prune.ts')
+      const { olderThan, keep, maxSize, interrupted = false, yes = false } = flags
+      await pruneRuns({ ...common(flags), olderThan, keep, maxSize, interrupted, yes })
     })
 }
 

@@ -19,7 +19,7 @@ export function serveCommand(): Command {
   return new Command('serve')
     .description(
       'Serve the jobs that a module exports over HTTP: job(…) as they are, serveJob(…) with more to\n' +
-        'say. Work that was acknowledged is in the store, and is gone on with after a restart.',
+        'say. Work that was acknowledged is in the store, and is resumed after a restart.',
     )
     .option('--jobs <file>', 'the module, from the current folder', defaults.jobs)
     .addOption(

@@ -7,6 +7,7 @@ import {
   checkJournal,
   checkLoopWatch,
   checkNode,
+  checkPostgres,
   checkSqlite,
   checkTerminal,
   checkThreads,
@@ -36,7 +37,7 @@ export async function examine({ json, journal }: ExamineOptions): Promise<boolea
     await checkThreads(),
     await checkLoopWatch(),
     checkTerminal(surroundings, size),
-    ...(journal === undefined ? [] : [await checkJournal(journal)]),
+    ...(journal === undefined ? [] : await checkWhere(journal)),
   ]
   const ok = checks.every((check) => check.ok)
   const out = new Output(stdout)
@@ -49,6 +50,12 @@ export async function examine({ json, journal }: ExamineOptions): Promise<boolea
   for (const check of checks)
     for (const line of describe(check, marks)) out.line(paint(line, color))
   return ok
+}
+
+/** A database that has no journal yet is fine: `heddle run` makes its tables. */
+async function checkWhere(journal: string): Promise<Check[]> {
+  if (!/^postgres(ql)?:/.test(journal)) return [await checkJournal(journal)]
+  return checkPostgres(journal)
 }
 
 function describe(check: Check, [yes, no]: readonly [string, string]): Line[] {

@@ -9,13 +9,14 @@
  * have not started, the one with the longest chain is all that counts: it is the first in a list that is
  * ordered once.
  */
-import type { Graph, RunEvent } from '@heddle/core'
+import type { Concurrency, Graph, RunEvent } from '@heddle/core'
+import { slotsOf } from './concurrency.ts'
 
 export interface EstimateOptions {
   /** Milliseconds that nodes took in earlier runs, by name. */
   readonly durations?: ReadonlyMap<string, number>
   /** How many nodes run at once. */
-  readonly concurrency: number
+  readonly concurrency: Concurrency
 }
 
 interface Forecast {
@@ -31,7 +32,7 @@ const endStates = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancell
 
 export class Estimate {
   readonly #forecasts: Map<string, Forecast> | undefined
-  readonly #concurrency: number
+  readonly #slots: number
   /** Started and not ended. */
   readonly #underWay = new Set<Forecast>()
   /** All of them, the longest chain first; those before `#next` have started or ended. */
@@ -45,7 +46,7 @@ export class Estimate {
   #ended = 0
 
   constructor(graph: Graph, options: EstimateOptions) {
-    this.#concurrency = options.concurrency
+    this.#slots = slotsOf(options.concurrency)
     this.#left = graph.size
     this.#forecasts = forecast(graph, options.durations ?? new Map())
     this.#byTail = [...(this.#forecasts?.values() ?? [])].sort((a, b) => b.tail - a.tail)
@@ -85,7 +86,7 @@ export class Estimate {
       work -= done
       chain = Math.max(chain, tail - done)
     }
-    const slots = Math.max(1, Math.min(this.#concurrency, this.#left))
+    const slots = Math.max(1, Math.min(this.#slots, this.#left))
     return Math.max(0, chain, work / slots)
   }
 

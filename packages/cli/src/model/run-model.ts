@@ -7,13 +7,25 @@
  * Invariants, quoted by the tests:
  *  M1  The counts of all states add up to the number of nodes, after every event.
  *  M2  A node under way, or with an unhappy end, is in the list of its state and in no other.
- *  M3  Lists that are kept for looking back (recent, trouble, log) are bounded.
+ *  M3  The counts of a job are those of its nodes; a job with running nodes is in the list of running jobs.
+ *  M4  Lists that are kept for looking back (recent, trouble, log) are bounded.
  */
-import type { Graph, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
+import type { Graph, Job, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
 import { printable, printableLines } from '../view/text.ts'
 import { formatError } from '../view/format.ts'
 import { Backlog } from './backlog.ts'
 import { Ring } from './ring.ts'
+
+/** All nodes of one job. */
+export interface JobRow {
+  /** Printable. */
+  readonly name: string
+  readonly place: PlaceName
+  readonly counts: Counts
+  total: number
+  /** Those that run, in the order in which they started. */
+  readonly running: Set<NodeRow>
+}
 
 /** One node as it stands. Times are on the clock's monotonic scale. */
 export interface NodeRow {
@@ -22,6 +34,7 @@ export interface NodeRow {
   /** Its name, printable. */
   readonly name: string
   readonly place: PlaceName
+  readonly job: JobRow
   /** How often a failed attempt is tried again. */
   readonly retries: number
   state: NodeState
@@ -70,6 +83,23 @@ export type ListedState = (typeof listedStates)[number]
 const outcomesKept = 30
 const logKept = 200
 
+const noNodes: Readonly<Counts> = {
+  waiting: 0,
+  ready: 0,
+  running: 0,
+  retrying: 0,
+  suspended: 0,
+  succeeded: 0,
+  failed: 0,
+  blocked: 0,
+  skipped: 0,
+  cancelled: 0,
+}
+
+function newJobRow({ name, place }: Job): JobRow {
+  return { name: printable(name), place, counts: { ...noNodes }, total: 0, running: new Set() }
+}
+
 export class RunModel {
   readonly title: string
   readonly counts: Counts
@@ -84,6 +114,8 @@ export class RunModel {
   /** Grows with every change: equal numbers mean an equal picture, but for the time. */
   version = 0
   readonly #rows: NodeRow[] = []
+  readonly #runningJobs = new Set<JobRow>()
+  #reused = 0
   readonly #byName = new Map<string, NodeRow>()
   readonly #lists: ReadonlyMap<NodeState, Set<NodeRow>> = new Map(
     listedStates.map((state) => [state, new Set()]),
@@ -93,11 +125,17 @@ export class RunModel {
 
   constructor(graph: Graph, options: ModelOptions) {
     this.title = printable(options.title)
+    const jobs = new Map<Job, JobRow>()
     for (const { name, job, options: own } of graph.nodes()) {
+      let jobRow = jobs.get(job)
+      if (jobRow === undefined) jobs.set(job, (jobRow = newJobRow(job)))
+      jobRow.total++
+      jobRow.counts.waiting++
       const row: NodeRow = {
         key: name,
         name: printable(name),
         place: job.place,
+        job: jobRow,
         retries: own.retries ?? job.retries ?? options.retries,
         state: 'waiting',
         attempt: 0,
@@ -114,18 +152,7 @@ export class RunModel {
       this.#byName.set(name, row)
     }
     this.#waiting = new Backlog(({ state }) => state === 'waiting', this.#rows)
-    this.counts = {
-      waiting: this.#rows.length,
-      ready: 0,
-      running: 0,
-      retrying: 0,
-      suspended: 0,
-      succeeded: 0,
-      failed: 0,
-      blocked: 0,
-      skipped: 0,
-      cancelled: 0,
-    }
+    this.counts = { ...noNodes, waiting: this.#rows.length }
   }
 
   /** All nodes, in the order of the graph. */
@@ -141,6 +168,16 @@ export class RunModel {
   get ended(): number {
     const { succeeded, failed, blocked, skipped, cancelled } = this.counts
     return succeeded + failed + blocked + skipped + cancelled
+  }
+
+  /** Nodes that an earlier run has finished. */
+  get reused(): number {
+    return this.#reused
+  }
+
+  /** Jobs of which nodes run, in the order in which the first of these started. */
+  get runningJobs(): ReadonlySet<JobRow> {
+    return this.#runningJobs
   }
 
   /** Nodes of one state, in the order in which they came into it. */
@@ -203,6 +240,7 @@ export class RunModel {
     const { state, at } = event
     this.counts[row.state]--
     this.counts[state]++
+    this.#moveInJob(row, state)
     this.#lists.get(row.state)?.delete(row)
     this.#lists.get(state)?.add(row)
     row.state = state
@@ -232,8 +270,10 @@ export class RunModel {
       case 'succeeded':
         row.endedAt = at
         // A node that succeeds before the run has started was finished by an earlier run.
-        if (row.startedAt === undefined) row.reused = true
-        else this.recent.push(row)
+        if (row.startedAt === undefined) {
+          row.reused = true
+          this.#reused++
+        } else this.recent.push(row)
         break
       case 'failed':
       case 'cancelled':
@@ -244,6 +284,16 @@ export class RunModel {
         row.endedAt = at
         break
     }
+  }
+
+  #moveInJob(row: NodeRow, state: NodeState): void {
+    const { job } = row
+    job.counts[row.state]--
+    job.counts[state]++
+    if (state === 'running') {
+      job.running.add(row)
+      this.#runningJobs.add(job)
+    } else if (job.running.delete(row) && job.running.size === 0) this.#runningJobs.delete(job)
   }
 
   #countBlocked(cause: string | undefined): void {

@@ -9,15 +9,28 @@ export interface ErrorRecord {
   readonly code?: string
   /** What to do about it. */
   readonly help?: string
+  /** Messages of the errors that it stands for, such as those of an AggregateError: the first of them. */
+  readonly errors?: readonly string[]
 }
+
+const mostErrors = 8
 
 export function errorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error)) return { message: formatError(error) }
-  const { code, help = remedyFor(error) } = error as { code?: unknown; help?: unknown }
+  const {
+    code,
+    help = remedyFor(error),
+    errors,
+  } = error as {
+    code?: unknown
+    help?: unknown
+    errors?: unknown
+  }
   return {
     message: error.message,
     name: error.name,
     ...(typeof code === 'string' && { code }),
     ...(typeof help === 'string' && { help }),
+    ...(Array.isArray(errors) && { errors: errors.slice(0, mostErrors).map(formatError) }),
   }
 }

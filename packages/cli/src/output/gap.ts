@@ -12,7 +12,7 @@ export function describeGap(gap: LoopGap): string {
   const who = [gap.label, where === undefined ? undefined : shortenPaths(where)]
     .filter((part) => part !== undefined)
     .join(' at ')
-  return printable(gap.certain ? who : `${who} (seen right after native code ended)`)
+  return printable(gap.certain ? who : `${who} (seen late: it may be what ran next)`)
 }
 
 /** File URLs and absolute paths below the current folder become relative. */

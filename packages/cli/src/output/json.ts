@@ -2,7 +2,7 @@
  * One JSON object per event and line, for programs. The last line is the result, or
  * `{ "ok": false, "error": … }` when the run could not start or crashed. Times are milliseconds since 1970.
  */
-import type { GraphResult, Run, RunEvent } from '@heddle/core'
+import type { Concurrency, GraphResult, Run, RunEvent } from '@heddle/core'
 import type { LoopGap } from '@heddle/core/lowlevel'
 import { errorRecord, type ErrorRecord } from './error-record.ts'
 import { describeGap } from './gap.ts'
@@ -71,8 +71,8 @@ export class JsonReporter implements Reporter {
 }
 
 /** Infinity is not JSON. */
-function finite(n: number): number | null {
-  return Number.isFinite(n) ? n : null
+function finite(concurrency: Concurrency): Concurrency | null {
+  return concurrency === Infinity ? null : concurrency
 }
 
 function round(ms: number): number {

@@ -15,7 +15,7 @@ import { Screen, painted, type ScreenOutput } from '../terminal/screen.ts'
 import { frame } from '../view/frame.ts'
 import { paint, span, textOf } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
-import { colorfulLines, printable } from '../view/text.ts'
+import { colorfulLines, printable, printableLines } from '../view/text.ts'
 import { firstUi, pressKey, type UiState } from '../view/ui-state.ts'
 import type { GapNotice, WaitingNotice } from '../view/viewport.ts'
 import { describeGap } from './gap.ts'
@@ -30,8 +30,9 @@ const framePause = 80
 const restFactor = 10
 /** A process that was stopped in the middle of a frame must not rest for ten times that long. */
 const longestRest = 1_000
-/** Ages and countdowns are shown in seconds. */
-const tickPause = 1_000
+/** Ages of what runs are shown in tenths of a second; while nothing runs, times are in whole seconds. */
+const runningTick = 200
+const idleTick = 1_000
 /** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
 const explainPause = 400
 const explained = 4
@@ -51,6 +52,7 @@ export interface LiveOptions {
   readonly errors?: Pick<NodeJS.WriteStream, 'write'> | undefined
   /** Whether keys are heard. */
   readonly keys: boolean
+  readonly color: boolean
   readonly symbols: Symbols
   /** The view is gone; the run goes on without it. */
   readonly onFailure: (error: unknown) => void
@@ -63,6 +65,7 @@ export class LiveReporter implements Reporter {
   readonly #plan: RunPlan
   readonly #symbols: Symbols
   readonly #keys: boolean
+  readonly #color: boolean
   readonly #onFailure: (error: unknown) => void
   readonly #terminal: Terminal
   readonly #screen: Screen
@@ -87,14 +90,15 @@ export class LiveReporter implements Reporter {
     this.#plan = plan
     this.#symbols = options.symbols
     this.#keys = options.keys
+    this.#color = options.color
     this.#onFailure = options.onFailure
     this.#terminal = options.terminal
     this.#model = new RunModel(plan.graph, plan)
     this.#estimate = new Estimate(plan.graph, plan)
-    const out = capture(options.terminal, (text) => this.#print(colorfulLines(text)))
+    const out = capture(options.terminal, (text) => this.#print(this.#linesOf(text)))
     this.#captures = [out]
     if (options.errors !== undefined) {
-      this.#captures.push(capture(options.errors, (text) => this.#print(colorfulLines(text))))
+      this.#captures.push(capture(options.errors, (text) => this.#print(this.#linesOf(text))))
     }
     this.#screen = new Screen({
       get columns() {
@@ -106,7 +110,7 @@ export class LiveReporter implements Reporter {
       write: (text) => out.write(text),
     })
     options.terminal.on('resize', this.#request)
-    this.#tickTimer = plan.clock.setTimer(tickPause, this.#tick)
+    this.#tickTimer = plan.clock.setTimer(idleTick, this.#tick)
     // Now, and not with the first event: the first frame of a process takes ten times as long as the next.
     this.#draw()
   }
@@ -172,8 +176,13 @@ export class LiveReporter implements Reporter {
   }
 
   #logLines(name: string, text: string): string[] {
-    const prefix = paint([span(`${printable(name)}: `, 'dim')], true)
-    return colorfulLines(text).map((line) => prefix + line)
+    const prefix = paint([span(`${printable(name)}: `, 'dim')], this.#color)
+    return this.#linesOf(text).map((line) => prefix + line)
+  }
+
+  /** What jobs print keeps its own colours, where colours are wanted. */
+  #linesOf(text: string): string[] {
+    return this.#color ? colorfulLines(text) : printableLines(text)
   }
 
   #print(lines: readonly string[]): void {
@@ -195,7 +204,9 @@ export class LiveReporter implements Reporter {
   }
 
   readonly #tick = (): void => {
-    this.#tickTimer = this.#plan.clock.setTimer(tickPause, this.#tick)
+    const { running, retrying } = this.#model.counts
+    const pause = running + retrying > 0 ? runningTick : idleTick
+    this.#tickTimer = this.#plan.clock.setTimer(pause, this.#tick)
     this.#request()
   }
 
@@ -231,7 +242,7 @@ export class LiveReporter implements Reporter {
     const above = this.#pending
     this.#pending = []
     this.#screen.draw(
-      lines.map((line) => painted(paint(line, true), textOf(line))),
+      lines.map((line) => painted(paint(line, this.#color), textOf(line))),
       above,
     )
     const drawnAt = clock.now()

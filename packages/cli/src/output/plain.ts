@@ -6,6 +6,7 @@
  */
 import type { Run, RunEvent } from '@heddle/core'
 import type { LoopGap, Timer } from '@heddle/core/lowlevel'
+import { describeConcurrency } from '../model/concurrency.ts'
 import { Estimate } from '../model/estimate.ts'
 import { RunModel, type NodeRow } from '../model/run-model.ts'
 import {
@@ -104,8 +105,9 @@ export class PlainReporter implements Reporter {
     switch (event.type) {
       case 'start': {
         const { title, concurrency } = this.#plan
-        const limit = Number.isFinite(concurrency) ? `, at most ${concurrency} at a time` : ''
-        yield ['start', `${printable(title)}: ${plural(event.nodes, 'job')}${limit}`]
+        const limit = describeConcurrency(concurrency)
+        const jobs = `${printable(title)}: ${plural(event.nodes, 'job')}`
+        yield ['start', limit === undefined ? jobs : `${jobs}, ${limit}`]
         const reused = this.#model.counts.succeeded
         if (reused > 0) yield ['reused', `${plural(reused, 'job')} finished by an earlier run`]
         break

@@ -5,6 +5,7 @@
  * |---|---|---|
  * | live | region and summary | lines above the region |
  * | plain | a line per event, and the summary | between them, in order |
+ * | quiet | a line per failure, and the summary | between them, in order |
  * | json | one object per line, and nothing else | goes to standard errors, and so does the summary |
  */
 import type { Clock } from '@heddle/core/lowlevel'
@@ -17,6 +18,7 @@ import { JsonReporter } from './json.ts'
 import { LiveReporter } from './live.ts'
 import { Output, type OutputStream } from './output.ts'
 import { PlainReporter } from './plain.ts'
+import { QuietReporter } from './quiet.ts'
 import type { Reporter, RunPlan } from './reporter.ts'
 
 export class Printer {
@@ -50,12 +52,15 @@ export class Printer {
         return new JsonReporter(this.#out, plan)
       case 'plain':
         return new PlainReporter(this.#out, plan)
+      case 'quiet':
+        return new QuietReporter((line) => this.tell([line]), this.symbols)
       case 'live': {
         const { stdin, stdout, stderr } = process
         return new LiveReporter(plan, {
           terminal: stdout,
           errors: stderr.isTTY ? stderr : undefined,
           keys: stdin.isTTY,
+          color: this.#choice.color,
           symbols: this.symbols,
           onFailure: (error) =>
             this.#err.line(`heddle: the live view failed, the run goes on: ${formatError(error)}`),
@@ -101,7 +106,8 @@ export class Printer {
     switch (this.#choice.mode) {
       case 'live':
         return new Output(stdout)
-      case 'plain': {
+      case 'plain':
+      case 'quiet': {
         const out = new Output(stdout, this.#clock)
         // What jobs print comes after the lines that were written before it.
         beforeWrites(stdout, out.drain)

@@ -1,13 +1,11 @@
-import type { Run, RunEvent } from '@heddle/core'
-import type { LoopGap } from '@heddle/core/lowlevel'
-import type { Graph } from '@heddle/core'
-import type { Clock } from '@heddle/core/lowlevel'
+import type { Concurrency, Graph, Run, RunEvent } from '@heddle/core'
+import type { Clock, LoopGap } from '@heddle/core/lowlevel'
 
 /** What is known about a run before it starts. */
 export interface RunPlan {
   readonly graph: Graph
   readonly title: string
-  readonly concurrency: number
+  readonly concurrency: Concurrency
   readonly retries: number
   /** Milliseconds that nodes took in earlier runs, by name. */
   readonly durations: ReadonlyMap<string, number>

@@ -1,5 +1,5 @@
 /** What is left on the screen when a run is over. */
-import type { CriticalPath, GraphResult } from '@heddle/core'
+import { isError, type CriticalPath, type GraphResult } from '@heddle/core'
 import type { GapNotice } from '../view/viewport.ts'
 import { formatCount, formatDuration, formatError, plural } from '../view/format.ts'
 import { span, type Line, type Span, type Style } from '../view/line.ts'
@@ -29,6 +29,8 @@ const failuresShown = 20
 const blockedShown = 8
 const pathShown = 8
 const framesShown = 3
+/** Of the errors that one error stands for. */
+const partsShown = 5
 
 export function summaryLines(input: SummaryInput): Line[] {
   return [
@@ -98,6 +100,13 @@ export function failureLines(error: unknown, number: string, isLast: boolean): L
   ]
   if (!isLast || !(error instanceof Error)) return lines
   for (const frame of userFrames(error)) lines.push([span(`${indent}at ${frame}`, 'dim')])
+  const { errors } = error as { errors?: unknown }
+  if (Array.isArray(errors)) {
+    for (const one of errors.slice(0, partsShown)) {
+      const text = printableLines(formatError(one)).join(' ')
+      lines.push([span(`${indent}one of ${errors.length}: `, 'dim'), span(text)])
+    }
+  }
   for (let cause = error.cause, depth = 0; cause !== undefined && depth < 4; depth++) {
     lines.push([span(`${indent}caused by: `, 'dim'), span(printable(formatError(cause)))])
     cause = cause instanceof Error ? cause.cause : undefined
@@ -133,11 +142,23 @@ function blockedLines({ result, symbols }: SummaryInput): Line[] {
   return lines.length === 0 ? [] : [[], ...lines]
 }
 
-function stoppedLines({ result: { cancelled }, symbols }: SummaryInput): Line[] {
-  if (cancelled.length === 0) return []
+function stoppedLines({ result, symbols }: SummaryInput): Line[] {
+  const isAbandoned = (name: string): boolean =>
+    isError(result.errors.get(name)?.at(-1), 'HDL_UNRESPONSIVE')
+  const abandoned = result.cancelled.filter(isAbandoned)
+  const stopped = result.cancelled.filter((name) => !isAbandoned(name))
   const mark = span(`  ${symbols.states.cancelled} `, stateStyles.cancelled)
-  const count = span(`${plural(cancelled.length, 'job')} stopped: `)
-  return [[], [mark, count, span(shortList(cancelled), 'dim')]]
+  const lines: Line[] = []
+  if (stopped.length > 0) {
+    const count = span(`${plural(stopped.length, 'job')} stopped: `)
+    lines.push([mark, count, span(shortList(stopped), 'dim')])
+  }
+  if (abandoned.length > 0) {
+    const ignored = 'ignored the abort and may still be running'
+    const count = span(`${plural(abandoned.length, 'job')} ${ignored}: `, 'yellow')
+    lines.push([mark, count, span(shortList(abandoned), 'dim')])
+  }
+  return lines.length === 0 ? [] : [[], ...lines]
 }
 
 function shortList(list: readonly string[]): string {

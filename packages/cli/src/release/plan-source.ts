@@ -1,5 +1,6 @@
-/** From flags to a plan. */
+/** From flags and config to a plan. */
 import path from 'node:path'
+import { HeddleError } from '@heddle/core'
 import {
   openRegistries,
   planAsPrepared,
@@ -7,30 +8,54 @@ import {
   planFromCommits,
   planFromFile,
   planFromManifests,
+  planSnapshot,
   publishPlanFile,
-  readWorkspace,
   type OnRegistry,
+  type OtpPrompt,
   type PlanOptions,
   type Registries,
   type ReleasePlan,
+  type Workspace,
 } from '@heddle/release'
 import type { PlanFlags } from '../commands/release.ts'
+import { withConfig, type ReleaseSettings } from './settings.ts'
 
 /** With `onRegistry`, what is needed and not released with it must be there. */
 export async function readPlan(
-  flags: PlanFlags,
+  given: PlanFlags,
+  settings: ReleaseSettings,
   onRegistry?: OnRegistry,
   purpose: 'publish' | 'version' = 'publish',
 ): Promise<ReleasePlan> {
-  const workspace = await readWorkspace(process.cwd())
+  const { workspace, config, releaseTag } = settings
+  const flags = withConfig(given, config)
+  const { groups, order } = config
   const options: PlanOptions = {
     ...(flags.include !== undefined && { include: flags.include }),
     ...(flags.exclude !== undefined && { exclude: flags.exclude }),
     ...(onRegistry !== undefined && { onRegistry }),
     ...(flags.distTag !== undefined && { tag: flags.distTag }),
+    ...(releaseTag !== undefined && { releaseTag }),
+    ...(groups !== undefined && { groups }),
+    ...(order !== undefined && { order }),
   }
+  const plan = await planFrom(flags, workspace, options, purpose)
+  if (purpose === 'version') refuseSnapshot(flags)
+  return asSnapshot(plan, flags, settings)
+}
+
+function planFrom(
+  flags: PlanFlags,
+  workspace: Workspace,
+  options: PlanOptions,
+  purpose: 'publish' | 'version',
+): Promise<ReleasePlan> {
   const { from } = flags
-  if (from === undefined) return planAsPrepared(workspace, options)
+  if (from === undefined) {
+    return purpose === 'version'
+      ? planFromChangesets(workspace, options)
+      : planAsPrepared(workspace, options)
+  }
   switch (from) {
     case 'manifests':
       return planFromManifests(workspace, options)
@@ -49,10 +74,47 @@ export async function readPlan(
   }
 }
 
-export function registriesFor(root: string, flags: PlanFlags): Promise<Registries> {
+/** S3: versions of a snapshot are in no manifest. */
+function refuseSnapshot({ snapshot, canary }: PlanFlags): void {
+  const value = snapshot ?? canary
+  if (value === undefined) return
+  const option = snapshot === undefined ? 'canary' : 'snapshot'
+  const expected = 'nothing: such versions are only published'
+  throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
+}
+
+async function asSnapshot(
+  plan: ReleasePlan,
+  { snapshot, canary }: PlanFlags,
+  { repository }: ReleaseSettings,
+): Promise<ReleasePlan> {
+  const name = snapshot ?? canary
+  if (name === undefined) return plan
+  const kind = snapshot === undefined ? 'canary' : 'snapshot'
+  if (repository === undefined || (snapshot !== undefined && canary !== undefined)) {
+    const expected =
+      repository === undefined ? 'a repository with a commit' : 'one of --snapshot and --canary'
+    throw new HeddleError('HDL_BAD_OPTION', { option: kind, value: name, expected })
+  }
+  return planSnapshot(plan, {
+    kind,
+    ...(name !== true && { name }),
+    commit: repository.head,
+    committedAt: await repository.committedAt(),
+  })
+}
+
+export function registriesFor(
+  { workspace, config }: ReleaseSettings,
+  flags: PlanFlags,
+  prompt?: OtpPrompt,
+): Promise<Registries> {
+  const { registries } = config
   return openRegistries({
-    folder: root,
+    folder: workspace.root,
+    ...(prompt !== undefined && { prompt }),
     ...(flags.registry !== undefined && { npm: flags.registry }),
     ...(flags.pypi !== undefined && { pypi: flags.pypi }),
+    ...(registries !== undefined && { registries }),
   })
 }

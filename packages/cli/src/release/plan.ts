@@ -11,6 +11,7 @@ import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
+import { readSettings, type ReleaseSettings } from './settings.ts'
 
 export type PlanFormat = 'table' | 'json' | 'mermaid' | 'levels' | 'csv'
 
@@ -23,11 +24,14 @@ type Published = ReadonlyMap<string, boolean> | undefined
 
 export async function printPlan(flags: PrintPlanFlags): Promise<void> {
   await answering(flags, async ({ out, warn }) => {
-    const plan = await readPlan(flags)
+    const settings = await readSettings()
+    const plan = await readPlan(flags, settings)
     const format = flags.json === true ? 'json' : flags.format
     const isShown = format === 'json' || format === 'table'
     const published =
-      isShown && flags.offline !== true ? await askRegistries(plan, flags, warn) : undefined
+      isShown && flags.offline !== true
+        ? await askRegistries(plan, settings, flags, warn)
+        : undefined
     out.line(formatted(plan, format, published).trimEnd())
     return exitCodes.ok
   })
@@ -38,10 +42,11 @@ const patience = 10_000
 
 async function askRegistries(
   plan: ReleasePlan,
+  settings: ReleaseSettings,
   flags: PlanFlags,
   warn: (text: string) => void,
 ): Promise<Published> {
-  await using registries = await registriesFor(plan.workspace.root, flags)
+  await using registries = await registriesFor(settings, flags)
   const { registryOf } = registries
   const { published, silent } = await publishedVersions(plan, registryOf, { deadline: patience })
   for (const url of silent) warn(`${url} does not answer: what it has is not shown`)

@@ -6,9 +6,14 @@
  */
 import type { Graph, Run, RunEvent } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
+import { HeddleError } from '@heddle/core'
 import {
+  openForge,
   publishRelease,
-  readWorkspace,
+  type Forge,
+  type OnRegistry,
+  type ReleaseConfig,
+  type ReleaseOptions,
   type ReleasePlan,
   type ReleaseReport,
 } from '@heddle/release'
@@ -23,7 +28,9 @@ import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { answering, type Answer } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
 import { ProgressReporter } from './progress.ts'
+import { terminalPrompt } from './prompt.ts'
 import { reportLines } from './report-lines.ts'
+import { readSettings, withConfig, type ReleaseSettings } from './settings.ts'
 
 export async function publish(flags: PublishFlags): Promise<void> {
   await answering(flags, async (answer) => {
@@ -37,6 +44,31 @@ export async function publish(flags: PublishFlags): Promise<void> {
     }
     return report.ok ? exitCodes.ok : exitCodes.failed
   })
+}
+
+/** What flags and config both can say. */
+function configured(flags: PublishFlags, config: ReleaseConfig): Partial<ReleaseOptions> {
+  const { tagFormat } = withConfig(flags, config)
+  const notes = flags.notes ?? config.notes ?? false
+  // A forge announces tags that the remote has.
+  const push = flags.push ?? config.push ?? notes !== false
+  const remote = push === true ? 'origin' : push
+  const lease = flags.lease ?? config.lease
+  const build = flags.build ?? config.build
+  const branches = flags.branch ?? config.branches
+  const { smoke = true } = config
+  const installOnly = typeof smoke === 'object' ? smoke.installOnly : undefined
+  const isSnapshot = flags.snapshot !== undefined || flags.canary !== undefined
+  return {
+    smoke: flags.smoke && smoke !== false,
+    tag: flags.tag && !isSnapshot,
+    ...(installOnly !== undefined && { installOnly }),
+    ...(remote !== false && { push: remote }),
+    ...(lease !== undefined && lease !== true && { lease }),
+    ...(build !== undefined && { build }),
+    ...(branches !== undefined && { branches }),
+    ...(tagFormat !== undefined && { tagFormat }),
+  }
 }
 
 class PublishSession {
@@ -56,18 +88,25 @@ class PublishSession {
 
   async publish(): Promise<ReleaseReport> {
     const flags = this.#flags
-    const { root } = await readWorkspace(process.cwd())
-    await using registries = await registriesFor(root, flags)
+    const settings = await readSettings()
+    const { config } = settings
+    const streams = { input: process.stdin, output: process.stderr }
+    const prompt = terminalPrompt(streams, () => this.#reporter)
+    await using registries = await registriesFor(settings, flags, prompt)
     const { registryOf } = registries
-    const replan = (): Promise<ReleasePlan> =>
-      readPlan(flags, async (of, version, wait) => {
-        const found = await registryOf({ package: of }).read(of.name, version, wait)
-        return found !== undefined
-      })
+    const isOnRegistry: OnRegistry = async (of, version, wait) => {
+      const found = await registryOf({ package: of }).read(of.name, version, wait)
+      return found !== undefined
+    }
+    const replan = async (): Promise<ReleasePlan> =>
+      readPlan(flags, await readSettings(), isOnRegistry)
+    await using forge = await this.#openForge(settings)
     try {
-      return await publishRelease(await replan(), {
+      return await publishRelease(await readPlan(flags, settings, isOnRegistry), {
         registryOf,
         replan,
+        ...configured(flags, config),
+        ...(forge !== undefined && { forge }),
         dryRun: flags.dryRun ?? false,
         staged: flags.staged ?? false,
         gate: flags.gate,
@@ -75,17 +114,12 @@ class PublishSession {
         retries: flags.retries,
         timeout: flags.timeout,
         visibilityBudget: flags.visibility,
-        build: flags.build,
-        smoke: flags.smoke,
-        tag: flags.tag,
         pin: flags.pin,
-        ...(flags.push !== undefined && { push: flags.push === true ? 'origin' : flags.push }),
+        onNotice: (text) => this.#answer.warn(text),
         ...(flags.otp !== undefined && { otp: flags.otp }),
-        ...(flags.tagFormat !== undefined && { tagFormat: flags.tagFormat }),
         ignoreScripts: flags.ignoreScripts ?? false,
         allowDirty: flags.allowDirty ?? false,
         allowUnpushed: flags.allowUnpushed ?? false,
-        ...(flags.branch !== undefined && { branches: flags.branch }),
         onGraph: (graph) => this.#begin(graph),
         onStart: (run) => this.#attach(run),
         observer: (event: RunEvent) => this.#reporter?.observe(event),
@@ -94,6 +128,18 @@ class PublishSession {
       this.controls.unlisten()
       this.#reporter?.[Symbol.dispose]()
     }
+  }
+
+  /** Undefined when nothing is announced: a dry run, a snapshot, or nobody asked for it. */
+  async #openForge({ workspace, config }: ReleaseSettings): Promise<Forge | undefined> {
+    const { notes = config.notes, dryRun = false, snapshot, canary } = this.#flags
+    if (notes === undefined || notes === false || dryRun) return undefined
+    if (snapshot !== undefined || canary !== undefined) return undefined
+    if (notes === 'github' || notes === 'gitlab') {
+      return openForge({ kind: notes, root: workspace.root })
+    }
+    const expected = 'github or gitlab'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'notes', value: notes, expected })
   }
 
   #begin(graph: Graph): void {
@@ -114,12 +160,13 @@ class PublishSession {
   #makeReporter(plan: RunPlan): Reporter {
     const { choice, out, warn } = this.#answer
     if (choice.mode === 'json') return new JsonReporter(out, plan)
-    if (choice.mode === 'plain') return new ProgressReporter(out, plan.clock)
+    if (choice.mode === 'plain') return new ProgressReporter(out, plan)
     const { stdin, stdout, stderr } = process
     return new LiveReporter(plan, {
       terminal: stdout,
       errors: stderr.isTTY ? stderr : undefined,
       keys: stdin.isTTY,
+      color: choice.color,
       symbols: this.symbols,
       onFailure: (error) =>
         warn(`the live view failed, the release goes on: ${formatError(error)}`),

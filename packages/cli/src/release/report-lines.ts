@@ -5,6 +5,7 @@ import { formatDuration, plural } from '../view/format.ts'
 import { span, type Line, type Style } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
 import { printable, printableLines } from '../view/text.ts'
+import { stageTable } from './stage-table.ts'
 
 const outcomeWords: Readonly<Record<ReleaseOutcome, string>> = {
   published: 'published',
@@ -41,6 +42,7 @@ export function reportLines(report: ReleaseReport, symbols: Symbols): Line[] {
   return [
     [],
     ...report.packages.flatMap((each) => packageLines(each, report.isDryRun, width, symbols)),
+    ...stageTable(report.packages),
     ...report.restored.map((file): Line => [
       span(`${symbols.warning} `, 'yellow'),
       span(`restored, a killed release had left it pinned: ${printable(file)}`),

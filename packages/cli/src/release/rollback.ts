@@ -4,7 +4,6 @@ import {
   describeStep,
   planRollback,
   readReleases,
-  readWorkspace,
   releaseFolder,
   type RollbackOptions,
   type ReleaseFolder,
@@ -20,13 +19,15 @@ import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
 import { registriesFor } from './plan-source.ts'
+import { readSettings } from './settings.ts'
 
 /** Takes back what the journal says a release did: the id, or the only release there is. */
 export async function rollback(release: string | undefined, flags: RollbackFlags): Promise<void> {
   await answering(flags, async ({ tell, result }) => {
     const say = (text: string): void => tell([[span(printable(text))]])
-    const { root } = await readWorkspace(process.cwd())
-    await using registries = await registriesFor(root, flags)
+    const settings = await readSettings()
+    const { root } = settings.workspace
+    await using registries = await registriesFor(settings, flags)
     const options: RollbackOptions = {
       registryAt: registries.registryAt,
       ...(release !== undefined && { release }),

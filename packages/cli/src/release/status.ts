@@ -4,14 +4,17 @@ import { exitCodes } from '../exit-codes.ts'
 import { span } from '../view/line.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
+import { readSettings, withConfig } from './settings.ts'
 
 export async function printStatus(flags: PlanFlags): Promise<void> {
   await answering(flags, async ({ tell, result }) => {
-    const plan = await readPlan(flags)
-    await using registries = await registriesFor(plan.workspace.root, flags)
+    const settings = await readSettings()
+    const plan = await readPlan(flags, settings)
+    await using registries = await registriesFor(settings, flags)
+    const { tagFormat } = withConfig(flags, settings.config)
     const status = await releaseStatus(plan, {
       registryOf: (planned) => registries.registryOf(planned),
-      ...(flags.tagFormat !== undefined && { tagFormat: flags.tagFormat }),
+      ...(tagFormat !== undefined && { tagFormat }),
     })
     const ok = status.packages.every(({ isPublished }) => isPublished)
     const lines = status.packages.map((each) => lineOf(each, status))

@@ -1,9 +1,4 @@
-import {
-  planFromChangesets,
-  readWorkspace,
-  versionRelease,
-  type ReleasePlan,
-} from '@heddle/release'
+import { versionRelease } from '@heddle/release'
 import type { VersionFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plural } from '../view/format.ts'
@@ -11,14 +6,16 @@ import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
 import { readPlan } from './plan-source.ts'
+import { readSettings } from './settings.ts'
 
 /** `heddle release version` from the flags to the exit code. */
 export async function version(flags: VersionFlags): Promise<void> {
   await answering(flags, async ({ tell, result }) => {
     const say = (text: string): void => tell([[span(printable(text))]])
-    const { root } = await readWorkspace(process.cwd())
-    const report = await versionRelease(root, {
-      plan: () => planVersions(flags),
+    const { workspace } = await readSettings()
+    const report = await versionRelease(workspace.root, {
+      // Read when it is needed: an earlier call may have left files half written.
+      plan: async () => readPlan(flags, await readSettings(), undefined, 'version'),
       commit: flags.commit,
       changelog: flags.changelog,
       dryRun: flags.dryRun ?? false,
@@ -35,10 +32,4 @@ export async function version(flags: VersionFlags): Promise<void> {
     result({ ...report, isDryRun })
     return exitCodes.ok
   })
-}
-
-/** Changesets, unless another source is named. */
-async function planVersions(flags: VersionFlags): Promise<ReleasePlan> {
-  if (flags.from !== undefined) return readPlan(flags, undefined, 'version')
-  return planFromChangesets(await readWorkspace(process.cwd()), {})
 }

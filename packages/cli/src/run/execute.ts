@@ -16,7 +16,13 @@ import {
   type Run,
   type RunEvent,
 } from '@heddle/core'
-import { LoopWatch, systemKernel, type LoopGap } from '@heddle/core/lowlevel'
+import {
+  LoopWatch,
+  systemKernel,
+  type Journal,
+  type JournalTrouble,
+  type LoopGap,
+} from '@heddle/core/lowlevel'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { describeGap, shortenPaths } from '../output/gap.ts'
@@ -31,13 +37,14 @@ import { hintFor } from './hints.ts'
 import { earlierDurations } from './history.ts'
 import { openRunJournal } from './journal.ts'
 import { loadGraph } from './load-graph.ts'
-import { pickRun } from './pick-run.ts'
 import { resumeCommand } from './resume-command.ts'
-import { titleOf, type RunSettings } from './settings.ts'
+import { defaultLimits, titleOf, typedOf, type RunSettings } from './settings.ts'
 
 /** Milliseconds of a loop gap that is worth telling, and between two looks at the loop. */
 const gapThreshold = 50
 const gapInterval = 10
+/** Milliseconds that the watch of the loop has to start. */
+const watchLimit = 5_000
 /** Milliseconds that a reader has to take the last lines. */
 const flushLimit = 2_000
 
@@ -51,6 +58,22 @@ export async function executeRun(settings: RunSettings): Promise<void> {
   await session.execute()
 }
 
+/** Says so when another process is at it: until it has ended there is nothing else to see. */
+async function announceWait(journal: Journal, key: string, reporter: Reporter): Promise<void> {
+  const [found] = await journal.runs({ key, limit: 1 })
+  if (found === undefined || !['idle', 'running', 'paused', 'draining'].includes(found.state))
+    return
+  const { id, pid, host } = found
+  reporter.notice(`waiting for run ${id} with the key "${key}", which pid ${pid} on ${host} runs`)
+}
+
+function announceTrouble(trouble: JournalTrouble | undefined, reporter: Reporter): void {
+  if (trouble === undefined) reporter.notice('the journal can be written again: the run continues')
+  else if (!trouble.isFinal) {
+    reporter.notice(`paused until the journal can be written: ${trouble.error.message}`)
+  }
+}
+
 class RunSession {
   readonly #settings: RunSettings
   readonly #clock = systemKernel.clock
@@ -61,6 +84,7 @@ class RunSession {
   #reporter: Reporter | undefined
   #run: Run | undefined
   #worstGap: LoopGap | undefined
+  #title: string
   /** Where the run is recorded. */
   #journal: string | undefined
   /** Whether somebody wants the process to end without waiting for anything. */
@@ -68,6 +92,7 @@ class RunSession {
 
   constructor(settings: RunSettings) {
     this.#settings = settings
+    this.#title = settings.title ?? titleOf(settings.file)
     this.#printer = new Printer(settings, this.#clock)
     this.#controls = new Controls({
       clock: this.#clock,
@@ -94,17 +119,28 @@ class RunSession {
     await this.#conclude(result)
   }
 
-  get #title(): string {
-    return this.#settings.title ?? titleOf(this.#settings.file)
-  }
-
   async #runToEnd(): Promise<GraphResult> {
-    const { file, args, concurrency, retries, timeout, allowChanges } = this.#settings
-    const { resume } = this.#settings
-    const title = this.#title
-    const graph = await loadGraph(file, args)
+    const { file, args, only, allowChanges, resume } = this.#settings
+    const loaded = await loadGraph(file, args)
+    const graph = only === undefined ? loaded.graph : loaded.graph.only(only)
+    const {
+      title,
+      concurrency,
+      retries,
+      timeout,
+      journal: where,
+      journalRetry,
+      ...options
+    } = {
+      ...defaultLimits,
+      title: titleOf(file),
+      ...loaded.options,
+      ...typedOf(this.#settings),
+    }
+    this.#title = title
     this.#watch.onGap((gap) => this.#onGap(gap))
-    await using journal = await openRunJournal(this.#settings.journal)
+    const watching = this.#startWatch()
+    await using journal = await openRunJournal(where, journalRetry)
     this.#journal = shortenPaths(journal.address)
     const durations = await earlierDurations(journal, title)
     const reporter = (this.#reporter = this.#printer.reporterFor({
@@ -116,7 +152,11 @@ class RunSession {
       journal: this.#journal,
       clock: this.#clock,
     }))
+    // The first job may be the one that blocks the loop.
+    await watching
+    if (options.key !== undefined) await announceWait(journal, options.key, reporter)
     const run = await startRun(graph, {
+      ...options,
       concurrency,
       retries,
       timeout,
@@ -124,23 +164,36 @@ class RunSession {
       journal,
       allowChanges,
       ...(resume !== undefined && {
-        resume: resume === true ? await pickRun(journal, title) : resume,
+        resume,
       }),
+      onJournalTrouble: (trouble) => announceTrouble(trouble, reporter),
       observer: (event) => this.#observe(event, reporter),
     })
     this.#run = run
     reporter.started(run)
+    if (run.isRecorded) {
+      // There is nothing to watch and nothing to steer.
+      this.#phase = 'ended'
+      await this.#watch.stop()
+      reporter.notice(`run ${run.id} had ended before: this is its recorded result`)
+      return await run.result
+    }
     this.#controls.attach(run.scheduler, reporter)
     if (this.#printer.isLive) this.#controls.listen(process.stdin)
     // Awaited here: the journal is closed behind it.
     return await run.result
   }
 
+  /** A machine that is too busy to start a thread in time runs the graph all the same. */
+  async #startWatch(): Promise<void> {
+    await this.#watch.start({ deadline: watchLimit }).catch(() => undefined)
+  }
+
   #observe(event: RunEvent, reporter: Reporter): void {
     if (event.type === 'start') {
       this.#phase = 'running'
-      // From here on: while a large graph is being read nothing else waits for the loop.
-      void this.#watch.start()
+      // What held up the loop while a large graph was being read has kept nothing waiting.
+      this.#watch.forget()
     }
     if (event.type === 'complete') {
       void this.#watch.stop()
@@ -241,9 +294,10 @@ class RunSession {
 
   /** Nothing is left in this process that could go on. */
   readonly #onIdle = (): void => {
-    const never = 'it waits for something that never happens'
-    if (this.#phase === 'loading') void this.#abandon(this.#notLoaded(never))
-    if (this.#phase === 'running') void this.#abandon(`the run cannot go on: ${never}`)
+    const loading = 'its top level waits, and nothing is left on the event loop'
+    const running = 'deadlock: every job is waiting and nothing is left on the event loop'
+    if (this.#phase === 'loading') void this.#abandon(this.#notLoaded(loading))
+    if (this.#phase === 'running') void this.#abandon(running)
   }
 
   #notLoaded(cause: string): HeddleError {
@@ -267,7 +321,7 @@ class RunSession {
 
   /** What to type to go on with the run, if it can be gone on with. */
   #resumeCommand(): string | undefined {
-    if (this.#journal === undefined || this.#settings.journal === 'memory') return undefined
+    if (this.#journal === undefined || this.#journal === 'memory') return undefined
     return resumeCommand(this.#run?.id, this.#settings)
   }
 }

@@ -3,7 +3,7 @@ import { isError } from '@heddle/core'
 /** What to type about an error: its own help is for programs too, and knows no command line. */
 export function hintFor(error: unknown): string | undefined {
   if (isError(error, 'HDL_LOCKED')) {
-    return 'Two runs at once need two journals: --journal sqlite:OTHER.db or memory.'
+    return 'To wait for the process that runs it, start both with the same key: --key K.'
   }
   if (isError(error, 'HDL_GRAPH_CHANGED')) return 'To allow them: --resume --allow-changes.'
   if (isError(error, 'HDL_JOURNAL_DAMAGED') && error.details.saved !== undefined) {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { openJournal, type Journal } from '@heddle/core/lowlevel'
+import { openJournal, type Journal, type JournalRetry } from '@heddle/core/lowlevel'
 
 /** Where runs are recorded when nothing else is said: in the current folder, out of sight of git. */
 const defaultFolder = '.heddle'
@@ -27,7 +27,10 @@ export async function makeDefaultFolder(parent: string = process.cwd()): Promise
  * *Cancellation*: none; it waits for the disk and for nobody else.
  * @throws as openJournal().
  */
-export async function openRunJournal(address: string | undefined): Promise<Journal> {
+export async function openRunJournal(
+  address: string | undefined,
+  retry: JournalRetry = {},
+): Promise<Journal> {
   if (address === undefined) await makeDefaultFolder()
-  return openJournal(address ?? defaultJournal)
+  return openJournal(address ?? defaultJournal, { retry })
 }

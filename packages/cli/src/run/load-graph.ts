@@ -1,22 +1,76 @@
 /** Loads the graph that a module exports, with errors that say what to change and where. */
-import { Graph, HeddleError } from '@heddle/core'
+import { Graph, HeddleError, type RunOptions } from '@heddle/core'
 import { attempt, loadModule } from './load-module.ts'
 
+/** What a module exports for `heddle run`. */
+export interface GraphModule {
+  readonly graph: Graph
+  /** Its `options`: how it wants to be run where the command line does not say otherwise. */
+  readonly options: ModuleOptions
+}
+
+/** Everything but what belongs to the command: what it observes, and which run it resumes. */
+export type ModuleOptions = Omit<RunOptions, keyof typeof reserved | 'journal'> & {
+  readonly journal?: string
+}
+
+/** Options of run() that a module cannot set, and what to use instead. */
+const reserved = {
+  observer: 'to be left out: subscribe to the diagnostics channel "heddle:run"',
+  kernel: 'to be left out: heddle run uses the real clock',
+  signal: 'to be left out: a run is cancelled by keys and signals',
+  resume: 'to be left out: type --resume',
+  allowChanges: 'to be left out: type --allow-changes',
+} as const satisfies Partial<Record<keyof RunOptions, string>>
+
 /**
- * The graph of a module: its default export, or what that returns when called with `args`; both may be
- * promises.
+ * The graph of a module (its default export, or what that returns when called with `args`; both may be
+ * promises) and its options.
  *
  * *Cancellation*: none; an import cannot be stopped.
- * @throws `HDL_NO_MODULE`, `HDL_LOAD_FAILED`, `HDL_NOT_A_GRAPH`.
+ * @throws `HDL_NO_MODULE`, `HDL_LOAD_FAILED`, `HDL_NOT_A_GRAPH`, `HDL_BAD_OPTION`.
  */
-export async function loadGraph(file: string, args: readonly string[]): Promise<Graph> {
+export async function loadGraph(file: string, args: readonly string[]): Promise<GraphModule> {
   const loaded = await loadModule(file)
+  const options = checkModuleOptions(file, loaded['options'])
   const exported: unknown = await attempt(file, 'make its graph', () => loaded['default'])
-  if (typeof exported !== 'function') return checkGraph(file, exported, describeExports(loaded))
+  if (typeof exported !== 'function') {
+    return { graph: checkGraph(file, exported, describeExports(loaded)), options }
+  }
   const made: unknown = await attempt(file, 'make its graph', () =>
     (exported as (args: readonly string[]) => unknown)(args),
   )
-  return checkGraph(file, made, `the exported function returned ${describe(made)}`)
+  const found = `the exported function returned ${describe(made)}`
+  return { graph: checkGraph(file, made, found), options }
+}
+
+/**
+ * The `options` that a module exports. Names and values are checked by the run or the server itself, before anything
+ * starts.
+ * @throws `HDL_BAD_OPTION` for an option that belongs to the command.
+ */
+export function checkModuleOptions(file: string, options: unknown): ModuleOptions {
+  if (options === undefined) return {}
+  const option = `options of ${file}`
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    const expected = 'an object: export const options = { concurrency: 8 }'
+    throw new HeddleError('HDL_BAD_OPTION', { option, value: options, expected })
+  }
+  for (const [name, expected] of Object.entries(reserved)) {
+    if (!(name in options)) continue
+    const value = (options as Readonly<Record<string, unknown>>)[name]
+    throw new HeddleError('HDL_BAD_OPTION', { option: `${name} in the ${option}`, value, expected })
+  }
+  const { journal } = options as { readonly journal?: unknown }
+  if (journal !== undefined && typeof journal !== 'string') {
+    const expected = 'an address: sqlite:FILE, postgres://HOST/DATABASE, or memory'
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: `journal in the ${option}`,
+      value: journal,
+      expected,
+    })
+  }
+  return options
 }
 
 /**

@@ -1,5 +1,6 @@
+import { withoutPasswords } from '@heddle/core/lowlevel'
 import { defaultJournal } from './journal.ts'
-import { defaultLimits, type RunSettings } from './settings.ts'
+import type { RunSettings } from './settings.ts'
 
 const plainWord = /^[\w@%+=:,./-]+$/
 
@@ -14,16 +15,19 @@ export function resumeCommand(
   settings: RunSettings,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
-  const { file, args, journal = defaultJournal, title } = settings
+  const { file, args, journal = defaultJournal, title, only = [], key } = settings
   const words = ['heddle', 'run', file]
   // Started through npx, it is probably not on the path.
   if (env['npm_command'] === 'exec') words.unshift('npx')
   for (const name of ['concurrency', 'retries', 'timeout'] as const) {
-    if (settings[name] !== defaultLimits[name]) words.push(`--${name}`, String(settings[name]))
+    if (settings[name] !== undefined) words.push(`--${name}`, String(settings[name]))
   }
   if (title !== undefined) words.push('--title', title)
-  if (journal !== defaultJournal) words.push('--journal', journal)
-  words.push('--resume', ...(run === undefined ? [] : [run]))
+  // A terminal keeps what it shows: the password comes from PGPASSWORD or ~/.pgpass, or is typed again.
+  if (journal !== defaultJournal) words.push('--journal', withoutPasswords(journal))
+  if (only.length > 0) words.push('--only', ...only)
+  if (key !== undefined) words.push('--key', key, '--resume')
+  else words.push('--resume', ...(run === undefined ? [] : [run]))
   if (args.length > 0) words.push('--', ...args)
   return words.map(quote).join(' ')
 }

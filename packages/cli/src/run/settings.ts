@@ -1,27 +1,56 @@
 /** The options of `heddle run`, checked. */
 import path from 'node:path'
+import type { RunOptions } from '@heddle/core'
 import { InvalidArgumentError } from 'commander'
 
 export interface RunSettings {
   readonly file: string
   /** For the function that the module exports. */
   readonly args: readonly string[]
+  /** What was not typed is undefined: then the options of the module decide, and after them the defaults. */
   readonly title: string | undefined
-  readonly concurrency: number
-  readonly retries: number
+  readonly concurrency: number | undefined
+  readonly retries: number | undefined
   /** Milliseconds per attempt. */
-  readonly timeout: number
-  /** Undefined for the default. */
+  readonly timeout: number | undefined
   readonly journal: string | undefined
+  /** Nodes to run, with everything that they depend on; all when undefined. */
+  readonly only: readonly string[] | undefined
+  /** The name of this piece of work. */
+  readonly key: string | undefined
   /** An id, or true for the last run that has not ended. */
   readonly resume: string | true | undefined
   readonly allowChanges: boolean
   readonly json: boolean
+  readonly quiet: boolean
   readonly color: boolean
 }
 
-/** What holds when nothing is said: the values of the engine. */
+/** The limits of a run when neither the command line nor the module sets them: those of the engine. */
 export const defaultLimits = { concurrency: 5, retries: 0, timeout: 600_000 } as const
+
+/** Those of the options of run() that were typed. */
+export function typedOf({
+  title,
+  concurrency,
+  retries,
+  timeout,
+  journal,
+  key,
+}: RunSettings): Partial<
+  Pick<RunOptions, 'title' | 'concurrency' | 'retries' | 'timeout' | 'key'>
+> & {
+  readonly journal?: string
+} {
+  return {
+    ...(title !== undefined && { title }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(retries !== undefined && { retries }),
+    ...(timeout !== undefined && { timeout }),
+    ...(journal !== undefined && { journal }),
+    ...(key !== undefined && { key }),
+  }
+}
 
 /** A whole number of at least `least`, or Infinity. */
 export function parseCount(least: number): (text: string) => number {
@@ -46,8 +75,8 @@ export function parseDuration(text: string): number {
 }
 
 export function parseJournal(text: string): string {
-  if (text === 'memory' || /^sqlite:.+/.test(text)) return text
-  throw new InvalidArgumentError('Expected sqlite:FILE or memory.')
+  if (text === 'memory' || /^(sqlite|postgres|postgresql):.+/.test(text)) return text
+  throw new InvalidArgumentError('Expected sqlite:FILE, postgres://HOST/DATABASE or memory.')
 }
 
 /** What a run is called when nobody says: its file, the same one however it was typed. */

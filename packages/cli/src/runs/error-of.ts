@@ -7,5 +7,6 @@ export function toError(record: ErrorRecord): Error {
   // Without a stack of its own: that one would name this file.
   error.stack = record.stack ?? `${record.name}: ${record.message}`
   if (record.cause !== undefined) error.cause = toError(record.cause)
+  if (record.errors !== undefined) Object.assign(error, { errors: record.errors.map(toError) })
   return error
 }

@@ -2,8 +2,8 @@
 import type { Journal, RunSummary } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { formatAge, formatDuration } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
-import { printable, truncate } from '../view/text.ts'
+import { fit, span, textOf, type Line } from '../view/line.ts'
+import { printable, truncate, widthOf } from '../view/text.ts'
 import { look, type LookSettings, type Surface } from './look.ts'
 import { countsText, outcomeOf, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
 import { resumeHint } from './resume-hint.ts'
@@ -45,42 +45,99 @@ async function select(
   return finished.filter((run) => outcomeOf(run) === state).slice(0, limit)
 }
 
+/** Columns of a title: at most, and at least as long as there is one at all. */
 const longestTitle = 32
-/** In less columns the time of day is left out: the id has it too, in UTC. */
-const wideEnough = 110
+const shortestTitle = 8
 
-interface ListColumn extends Column {
-  cell(run: RunSummary, surface: Surface): Line
+interface Cells {
+  readonly run: RunSummary
+  readonly surface: Surface
+  readonly titleWidth: number
 }
 
-const columns: readonly ListColumn[] = [
-  { title: 'RUN', cell: ({ id }) => [span(id)] },
-  {
+interface ListColumn extends Column {
+  cell(cells: Cells): Line
+}
+
+const columns = {
+  id: { title: 'RUN', cell: ({ run }) => [span(run.id)] },
+  title: {
     title: 'TITLE',
-    cell: ({ title }, { symbols }) => {
-      return [span(truncate(printable(title), longestTitle, symbols.ellipsis), 'bold')]
-    },
+    cell: ({ run, surface: { symbols }, titleWidth }) => [
+      span(truncate(printable(run.title), titleWidth, symbols.ellipsis), 'bold'),
+    ],
   },
-  {
+  outcome: {
     title: 'STATE',
-    cell: (run, { symbols }) => {
+    cell: ({ run, surface: { symbols } }) => {
       const outcome = outcomeOf(run)
       return [span(`${outcomeSymbol(outcome, symbols)} ${outcome}`, outcomeStyles[outcome])]
     },
   },
-  { title: 'STARTED', cell: ({ startedAt }) => [span(formatDateTime(startedAt))] },
-  { title: '', cell: ({ startedAt }, { now }) => [span(formatAgo(now - startedAt), 'dim')] },
-  { title: 'TOOK', align: 'right', cell: (run, { now }) => [span(took(run, now))] },
-  { title: 'JOBS', cell: ({ counts }) => [span(countsText(counts))] },
+  startedAt: { title: 'STARTED', cell: ({ run }) => [span(formatDateTime(run.startedAt))] },
+  age: {
+    title: '',
+    cell: ({ run, surface: { now } }) => [span(formatAgo(now - run.startedAt), 'dim')],
+  },
+  took: {
+    title: 'TOOK',
+    align: 'right',
+    cell: ({ run, surface: { now } }) => [span(took(run, now))],
+  },
+  counts: { title: 'JOBS', cell: ({ run }) => [span(countsText(run.counts))] },
+} as const satisfies Record<string, ListColumn>
+
+type ColumnName = keyof typeof columns
+
+/**
+ * The layouts, from the widest to the narrowest. A narrow terminal goes without the time of day (the id has it too, in
+ * UTC), then without how long ago it was, then without how long it took; what happened is always there.
+ */
+const layouts: readonly (readonly ColumnName[])[] = [
+  ['id', 'title', 'outcome', 'startedAt', 'age', 'took', 'counts'],
+  ['id', 'title', 'outcome', 'age', 'took', 'counts'],
+  ['id', 'title', 'outcome', 'took', 'counts'],
+  ['id', 'title', 'outcome', 'counts'],
+  ['id', 'outcome', 'counts'],
+  ['id', 'outcome'],
 ]
 
-const timeOfDay = columns.findIndex(({ title }) => title === 'STARTED')
+const lastWithTitle = layouts.findLast((layout) => layout.includes('title'))
 
-function columnsFor({ columns: room = Infinity }: Surface): readonly ListColumn[] {
-  if (room >= wideEnough) return columns
-  return columns
-    .filter((_, i) => i !== timeOfDay)
-    .map((column, i) => (i === timeOfDay ? { ...column, title: 'STARTED' } : column))
+/** The first layout that fits. Before the title is left out it is cut. */
+function fittingTable(runs: readonly RunSummary[], surface: Surface): Line[] {
+  const room = surface.columns ?? Infinity
+  let lines: Line[] = []
+  for (const layout of layouts) {
+    lines = draw(runs, layout, surface, longestTitle)
+    const excess = widthOfLines(lines) - room
+    if (excess <= 0) return lines
+    if (layout !== lastWithTitle) continue
+    const titles = runs.map(({ title }) => widthOf(printable(title)))
+    const titleWidth = Math.min(longestTitle, Math.max(...titles)) - excess
+    if (titleWidth >= shortestTitle) return draw(runs, layout, surface, titleWidth)
+  }
+  return lines.map((line) => fit(line, room, surface.symbols.ellipsis))
+}
+
+function draw(
+  runs: readonly RunSummary[],
+  layout: readonly ColumnName[],
+  surface: Surface,
+  titleWidth: number,
+): Line[] {
+  const shown: ListColumn[] = layout.map((name) =>
+    // Without the time of day its title goes to the column beside it.
+    name === 'age' && !layout.includes('startedAt')
+      ? { ...columns.age, title: columns.startedAt.title }
+      : columns[name],
+  )
+  const rows = runs.map((run) => shown.map((column) => column.cell({ run, surface, titleWidth })))
+  return table(shown, rows, { symbols: surface.symbols, columns: undefined })
+}
+
+function widthOfLines(lines: readonly Line[]): number {
+  return Math.max(...lines.map((line) => widthOf(textOf(line))))
 }
 
 export function listLines(
@@ -92,12 +149,7 @@ export function listLines(
     const which = state === undefined ? '' : ` that is ${state}`
     return [[span(`There is no run${which} in ${surface.address}.`)]]
   }
-  const shown = columnsFor(surface)
-  const [head = [], ...rows] = table(
-    shown,
-    runs.map((run) => shown.map((column) => column.cell(run, surface))),
-    surface,
-  )
+  const [head = [], ...rows] = fittingTable(runs, surface)
   const lines: Line[] = [head]
   for (const [i, run] of runs.entries()) {
     lines.push(rows[i]!)

@@ -1,10 +1,10 @@
 /**
- * What every subcommand of `heddle runs` does around its own work: opens the journal without writing to it,
- * and turns what goes wrong into an exit code.
+ * What every subcommand of `heddle runs` does around its own work: opens the journal, most of them without writing to
+ * it, and turns what goes wrong into an exit code.
  *
  * A reader takes no lock. It works while a run is written, and on what a killed process has left.
  */
-import { access } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { openJournal, systemKernel, type Journal } from '@heddle/core/lowlevel'
@@ -57,6 +57,7 @@ export interface Look extends Surface {
 export async function look(
   settings: LookSettings,
   work: (look: Look) => Promise<ExitCode>,
+  access: 'read' | 'write' = 'read',
 ): Promise<void> {
   const { stdout, stderr } = process
   const surroundings = { env: process.env, platform: process.platform, isTerminal: stdout.isTTY }
@@ -65,7 +66,7 @@ export async function look(
   const columns = stdout.isTTY ? stdout.columns : undefined
   const out = new Output(stdout)
   try {
-    await using journal = await openForReading(settings.journal ?? defaultJournal)
+    await using journal = await openExisting(settings.journal ?? defaultJournal, access === 'read')
     process.exitCode = await work({
       journal,
       symbols,
@@ -88,12 +89,12 @@ export async function look(
   }
 }
 
-async function openForReading(address: string): Promise<Journal> {
+async function openExisting(address: string, readOnly: boolean): Promise<Journal> {
   const [, file] = /^sqlite:(.+)$/.exec(address) ?? []
   if (file !== undefined) {
-    await access(path.resolve(file)).catch((error: NodeJS.ErrnoException) => {
+    await stat(path.resolve(file)).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') throw new HeddleError('HDL_NO_JOURNAL', { path: file })
     })
   }
-  return openJournal(address, { readOnly: true })
+  return openJournal(address, { readOnly })
 }

@@ -16,6 +16,7 @@ import { startServer, type Server } from '@heddle/server'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { Printer } from '../output/printer.ts'
 import { makeDefaultFolder } from '../run/journal.ts'
+import { checkModuleOptions } from '../run/load-graph.ts'
 import { loadModule } from '../run/load-module.ts'
 import { Narrator } from './narrator.ts'
 import { defaults, type ServeSettings } from './settings.ts'
@@ -91,14 +92,17 @@ class ServeSession {
   async #start(): Promise<Server> {
     const { host, port, threads, drainDeadline } = this.#settings
     const jobs = await loadModule(this.#settings.jobs)
+    const { concurrency, resources } = checkModuleOptions(this.#settings.jobs, jobs['options'])
+    // A number over all places would let waiting on the loop hold up threads: a server limits each place.
+    const { loop, thread } = typeof concurrency === 'object' ? concurrency : {}
     if (this.#settings.store === undefined) await makeDefaultFolder()
     const server = await startServer({
       jobs,
       host,
       port,
-      threads,
+      threads: threads ?? thread,
       store: this.#store,
-      limits: { drain: drainDeadline },
+      limits: { drain: drainDeadline, loop, resources },
       onLog: (line) => this.#narrator.log(line),
       onDrain: (deadline) => this.#narrator.draining(this.#by, deadline, this.#server!.stats()),
     })
@@ -159,7 +163,9 @@ class ServeSession {
   /** Nothing is left in this process that could go on: a server that listens always could. */
   readonly #onIdle = (): void => {
     if (this.#isLoading)
-      void this.#abandon(this.#notLoaded('it waits for something that never happens'))
+      void this.#abandon(
+        this.#notLoaded('its top level waits, and nothing is left on the event loop'),
+      )
   }
 
   readonly #onCrash = (error: unknown): void => {

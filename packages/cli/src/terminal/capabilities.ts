@@ -1,6 +1,6 @@
 /** What the terminal can show, and so which of the views is used. */
 
-export type ViewMode = 'live' | 'plain' | 'json'
+export type ViewMode = 'live' | 'plain' | 'quiet' | 'json'
 
 export interface ViewChoice {
   readonly mode: ViewMode
@@ -18,7 +18,9 @@ export interface Surroundings {
 
 export interface ViewWishes {
   readonly json: boolean
-  /** False: no escape sequences at all. */
+  /** Failures and the summary only. */
+  readonly quiet?: boolean
+  /** False: the same view without colours. */
   readonly color: boolean
 }
 
@@ -27,13 +29,16 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
 
-function whyPlain({ env, isTerminal }: Surroundings, wishes: ViewWishes): string | undefined {
-  if (!isTerminal) return 'the output is no terminal'
-  if (!wishes.color) return '--no-color'
-  if (env['NO_COLOR'] !== undefined && env['NO_COLOR'] !== '') return 'NO_COLOR is set'
+function whyPlain({ env, isTerminal }: Surroundings): string | undefined {
+  if (!isTerminal) return 'the output is not a terminal'
   if (env['TERM'] === 'dumb') return 'TERM is dumb'
   if (isSet(env['CI'])) return 'CI is set'
   return undefined
+}
+
+/** NO_COLOR asks for no colours, not for another view: https://no-color.org. */
+function isColorful({ env }: Surroundings, wishes: ViewWishes): boolean {
+  return wishes.color && (env['NO_COLOR'] ?? '') === ''
 }
 
 /** A terminal shows Unicode unless something says that it does not: many containers say nothing at all. */
@@ -48,11 +53,8 @@ function hasUnicode({ env, platform }: Surroundings): boolean {
 export function chooseView(surroundings: Surroundings, wishes: ViewWishes): ViewChoice {
   const unicode = hasUnicode(surroundings)
   if (wishes.json) return { mode: 'json', reason: '--json', color: false, unicode }
-  const reason = whyPlain(surroundings, wishes)
-  return {
-    mode: reason === undefined ? 'live' : 'plain',
-    reason,
-    color: reason === undefined,
-    unicode,
-  }
+  const plain = whyPlain(surroundings)
+  const color = plain === undefined && isColorful(surroundings, wishes)
+  if (wishes.quiet === true) return { mode: 'quiet', reason: '--quiet', color, unicode }
+  return { mode: plain === undefined ? 'live' : 'plain', reason: plain, color, unicode }
 }

@@ -1,4 +1,5 @@
-/** Numbers as people read them. */
+/** Numbers and errors as people read them. */
+import { describe } from '@heddle/core/lowlevel'
 
 /** `340 ms`, `3.4 s`, `42 s`, `1 min 05 s`, `2 h 05 min`. */
 export function formatDuration(ms: number): string {
@@ -15,6 +16,16 @@ export function formatAge(ms: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`
   const minutes = Math.round(seconds / 60)
   return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`
+}
+
+/** As {@link formatAge}, with tenths of a second up to a minute: for what runs. */
+export function formatRunning(ms: number): string {
+  return ms < 59_950 ? `${Math.max(0, ms / 1_000).toFixed(1)} s` : formatAge(ms)
+}
+
+/** Things per second: `31/s`, `4.2/s`, `12,500/s`. */
+export function formatRate(perSecond: number): string {
+  return `${perSecond < 9.95 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond))}/s`
 }
 
 function twoDigits(n: number): string {
@@ -47,15 +58,7 @@ export function formatTime(wallTime: number): string {
 /** The message of an error in one line, with its class where that says more than `Error`. */
 export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return describe(error)
+  if (error.message === '') return describe(error)
   const { name, message } = error
-  if (message === '') return name
   return name === 'Error' || name === 'HeddleError' ? message : `${name}: ${message}`
-}
-
-function describe(thrown: unknown): string {
-  try {
-    return String(thrown)
-  } catch {
-    return `[${typeof thrown}]`
-  }
 }

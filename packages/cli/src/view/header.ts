@@ -1,7 +1,7 @@
 import type { NodeState, RunState } from '@heddle/core'
 import type { RunModel } from '../model/run-model.ts'
-import { formatAge, formatCount } from './format.ts'
-import { span, spread, type Line, type Span, type Style } from './line.ts'
+import { formatAge, formatCount, formatRate } from './format.ts'
+import { span, spread, textOf, type Line, type Span, type Style } from './line.ts'
 import { stateStyles } from './symbols.ts'
 import { widthOf } from './text.ts'
 import type { Viewport } from './viewport.ts'
@@ -22,9 +22,15 @@ export function titleLine(model: RunModel, viewport: Viewport): Line {
   return spread(left, timeSpans(model, viewport), viewport.columns)
 }
 
+/** Nodes that have to end before a rate says something. */
+const enoughForRate = 20
+
 function timeSpans(model: RunModel, { now, remaining }: Viewport): Line {
   if (model.startedAt === undefined) return []
-  const elapsed = span(formatAge((model.endedAt ?? now) - model.startedAt))
+  const ms = (model.endedAt ?? now) - model.startedAt
+  const ran = model.counts.succeeded - model.reused + model.counts.failed
+  const rate = ran < enoughForRate ? '' : `, ${formatRate((ran / Math.max(ms, 1)) * 1_000)}`
+  const elapsed = span(formatAge(ms) + rate)
   // While nothing starts, the time that is left does not get shorter: no number would be true.
   if (remaining === undefined || model.state !== 'running' || model.endedAt !== undefined) {
     return [elapsed]
@@ -32,30 +38,36 @@ function timeSpans(model: RunModel, { now, remaining }: Viewport): Line {
   return [elapsed, span(`, about ${formatAge(remaining)} left`, 'dim')]
 }
 
-/** How far the run is. */
+/**
+ * How far the run is: what an earlier run has finished, what this one has, what failed, what is skipped. Each part has
+ * a character of its own, because not every terminal has colours. Only what succeeded counts as done.
+ */
 export function barLine(model: RunModel, { columns, symbols }: Viewport): Line {
-  const { total, ended } = model
-  const share = total === 0 ? 1 : ended / total
-  const percent = `${Math.floor(share * 100)} %`.padStart(5)
-  const figures = `  ${formatCount(ended)}/${formatCount(total)} ${percent}`
+  const { total, counts, reused } = model
+  const done = counts.succeeded
+  const percent = `${total === 0 ? 100 : Math.floor((done / total) * 100)} %`.padStart(5)
+  const figures = `  ${formatCount(done)}/${formatCount(total)} ${percent}`
   const width = Math.max(0, columns - widthOf(figures))
-  const bad = total === 0 ? 0 : Math.ceil((width * unhappy(model)) / total)
-  const done = Math.max(0, Math.round(width * share) - bad)
-  const left = Math.max(0, width - done - bad)
-  const [full, empty] = symbols.bar
-  return [
-    span(full.repeat(done), 'green'),
-    span(full.repeat(bad), 'red'),
-    span(empty.repeat(left), 'dim'),
-    span(figures),
+  const { bar } = symbols
+  const parts: readonly (readonly [count: number, symbol: string, style: Style])[] = [
+    [reused, bar.reused, 'cyan'],
+    [done - reused, bar.done, 'green'],
+    [counts.failed + counts.blocked + counts.cancelled, bar.failed, 'red'],
+    [counts.skipped, bar.skipped, 'dim'],
   ]
+  const spans: Span[] = []
+  let left = width
+  for (const [count, symbol, style] of parts) {
+    if (count === 0) continue
+    // What there is a little of is shown too, as long as there is room.
+    const cells = Math.min(left, Math.max(1, Math.round((width * count) / total)))
+    spans.push(span(symbol.repeat(cells), style))
+    left -= cells
+  }
+  return [...spans, span((done === total ? bar.done : bar.left).repeat(left), 'dim'), span(figures)]
 }
 
-function unhappy({ counts }: RunModel): number {
-  return counts.failed + counts.blocked + counts.cancelled + counts.skipped
-}
-
-/** What a narrow terminal cuts off is what matters least. */
+/** What does not fit into a narrow terminal is what matters least. */
 const countOrder: readonly (readonly [NodeState, string])[] = [
   ['running', 'running'],
   ['suspended', 'suspended'],
@@ -69,14 +81,26 @@ const countOrder: readonly (readonly [NodeState, string])[] = [
   ['waiting', 'waiting'],
 ]
 
-/** How many nodes are in each state. */
-export function countsLine(model: RunModel, { symbols }: Viewport): Line {
-  const spans: Span[] = []
+/** How many nodes are in each state: whole counts only, as many as fit. */
+export function countsLine(model: RunModel, { columns, symbols }: Viewport): Line {
+  const counts: Span[] = []
   for (const [state, word] of countOrder) {
     const count = model.counts[state]
-    if (count === 0) continue
-    if (spans.length > 0) spans.push(span(` ${symbols.dot} `, 'dim'))
-    spans.push(span(`${formatCount(count)} ${word}`, stateStyles[state]))
+    if (count > 0) counts.push(span(`${formatCount(count)} ${word}`, stateStyles[state]))
+    if (state === 'succeeded' && model.reused > 0) {
+      counts.push(span(`${formatCount(model.reused)} reused`, 'cyan'))
+    }
+  }
+  const separator = span(` ${symbols.dot} `, 'dim')
+  const spans: Span[] = []
+  let room = columns
+  for (const [i, count] of counts.entries()) {
+    const piece = i === 0 ? [count] : [separator, count]
+    const width = widthOf(textOf(piece))
+    const rest = i === counts.length - 1 ? 0 : widthOf(` ${symbols.ellipsis}`)
+    if (width + rest > room) return [...spans, span(` ${symbols.ellipsis}`, 'dim')]
+    spans.push(...piece)
+    room -= width
   }
   return spans
 }

@@ -1,14 +1,20 @@
 /** Which nodes are shown, and one line for each. */
-import type { NodeRow, RunModel } from '../model/run-model.ts'
-import { formatAge, formatCount, formatDuration, plural } from './format.ts'
+import type { JobRow, NodeRow, RunModel } from '../model/run-model.ts'
+import { formatAge, formatCount, formatDuration, formatRunning, plural } from './format.ts'
 import { span, type Line, type Span } from './line.ts'
 import { stateStyles } from './symbols.ts'
 import { pad, truncate, widthOf } from './text.ts'
 import type { Filter, UiState } from './ui-state.ts'
 import type { Viewport } from './viewport.ts'
 
-/** A node and what is said about it; or a line that stands for nodes that are not shown. */
-type Entry = { readonly row: NodeRow; readonly why?: string } | { readonly more: string }
+/** A node and what is said about it; nodes of one job in one line; or a line for nodes that are not shown. */
+type Entry =
+  | { readonly row: NodeRow; readonly why?: string }
+  | { readonly group: JobRow; readonly row: NodeRow; readonly why?: string }
+  | { readonly more: string }
+
+/** So many nodes of one job in one state are one line: `fetch ×16`. */
+const groupFrom = 4
 
 /** Names are cut at this share of the width, so that there is room for what is said about them. */
 const nameShare = 0.45
@@ -19,7 +25,7 @@ export function nodeLines(model: RunModel, ui: UiState, viewport: Viewport, room
   if (room <= 0) return []
   const entries =
     ui.view === 'all' ? everyNode(model, ui, room) : windowOf(model, ui.filter, viewport, room)
-  const names = entries.map((entry) => ('row' in entry ? widthOf(entry.row.name) : 0))
+  const names = entries.map((entry) => ('row' in entry ? widthOf(nameOf(entry)) : 0))
   const limit = Math.max(1, Math.min(longestName, Math.floor(viewport.columns * nameShare)))
   const nameWidth = Math.min(limit, Math.max(0, ...names))
   return entries.map((entry) =>
@@ -27,25 +33,51 @@ export function nodeLines(model: RunModel, ui: UiState, viewport: Viewport, room
   )
 }
 
-function nodeLine(
-  { row, why }: { readonly row: NodeRow; readonly why?: string },
-  nameWidth: number,
-  viewport: Viewport,
-): Line {
+type NodeEntry = Exclude<Entry, { readonly more: string }>
+
+/** `fetch asia`, or `fetch ×16` for all nodes of a job that are in the state of this one. */
+function nameOf(entry: NodeEntry): string {
+  if (!('group' in entry)) return entry.row.name
+  const { name, counts } = entry.group
+  return `${name} ×${formatCount(counts[entry.row.state])}`
+}
+
+function nodeLine(entry: NodeEntry, nameWidth: number, viewport: Viewport): Line {
+  const { row, why } = entry
   const { symbols } = viewport
   const style = stateStyles[row.state]
-  const name = pad(truncate(row.name, nameWidth, symbols.ellipsis), nameWidth)
-  const details = why === undefined ? detailsOf(row, viewport) : [span(why, 'dim')]
+  const name = pad(truncate(nameOf(entry), nameWidth, symbols.ellipsis), nameWidth)
+  const details =
+    why !== undefined
+      ? [span(why, 'dim')]
+      : 'group' in entry
+        ? groupDetails(entry.group, row, viewport)
+        : detailsOf(row, viewport)
   return [span(`${symbols.states[row.state]} `, style), span(name), span('  '), ...details]
 }
 
 const placeWidth = 'thread'.length
+const ageWidth = '59.9 s'.length
+
+/** The oldest of the running nodes says how long: `longest 4.1 s · 97 of 200 done`. */
+function groupDetails(group: JobRow, oldest: NodeRow, { now, symbols }: Viewport): Span[] {
+  const { counts, total, place } = group
+  const failed = counts.failed === 0 ? '' : `, ${formatCount(counts.failed)} failed`
+  const done = `${formatCount(counts.succeeded)} of ${formatCount(total)} done${failed}`
+  const age = formatRunning(now - (oldest.startedAt ?? now)).padStart(ageWidth)
+  return [
+    span(`${place.padEnd(placeWidth)} `, 'dim'),
+    span(age),
+    span(`  ${done}`),
+    span(` ${symbols.dot} the longest: ${oldest.name}`, 'dim'),
+  ]
+}
 
 function detailsOf(row: NodeRow, { now, symbols }: Viewport): Span[] {
   const { dot } = symbols
   switch (row.state) {
     case 'running': {
-      const age = formatAge(now - (row.startedAt ?? now)).padStart(5)
+      const age = formatRunning(now - (row.startedAt ?? now)).padStart(ageWidth)
       const place = span(`${row.place.padEnd(placeWidth)} `, 'dim')
       const progress = row.progress === undefined ? [] : [span(`  ${row.progress}`)]
       if (row.attempt === 0) return [place, span(age), ...progress]
@@ -157,7 +189,8 @@ function windowOf(model: RunModel, filter: Filter, viewport: Viewport, room: num
     const selection = select(model, filter)
     return selection.size === 0 ? [{ more: nothing[filter] }] : cut(selection, room, filter)
   }
-  const active = select(model, 'active')
+  const active = activeEntries(model, room)
+  const upcoming = waitingEntries(viewport)
   const troubles = model.counts.failed + model.counts.cancelled
   let left = room
   const take = (wanted: number): number => {
@@ -168,15 +201,68 @@ function windowOf(model: RunModel, filter: Filter, viewport: Viewport, room: num
   // In order of importance; what is left over goes to what is under way.
   const troubleRoom = take(Math.min(troubles, troubleShown, Math.ceil(room / 3)))
   const activeRoom = take(Math.min(active.size, Math.max(Math.ceil(room / 2), room - 8)))
-  const waitingRoom = take(Math.min(viewport.waiting.length, waitingShown))
+  const waitingRoom = take(Math.min(upcoming.length, waitingShown))
   const recentRoom = take(Math.min(model.recent.size, recentShown))
   const moreActive = activeRoom + take(active.size - activeRoom)
   return [
     ...lastTroubles(model, troubles, troubleRoom),
     ...model.recent.last(recentRoom).map((row) => ({ row })),
-    ...cut(active, moreActive, 'running'),
-    ...viewport.waiting.slice(0, waitingRoom).map(({ row, text }) => ({ row, why: text })),
+    ...cutActive(active, moreActive),
+    ...upcoming.slice(0, waitingRoom),
   ]
+}
+
+interface ActiveEntries {
+  readonly entries: readonly Entry[]
+  /** How many lines all of it would take. */
+  readonly size: number
+}
+
+/** What is under way, at most a screen of it: jobs with many running nodes in one line each. */
+function activeEntries(model: RunModel, room: number): ActiveEntries {
+  const entries: Entry[] = []
+  let grouped = 0
+  let groups = 0
+  for (const job of model.runningJobs) {
+    const [oldest] = job.running
+    if (job.running.size >= groupFrom) {
+      grouped += job.running.size
+      groups++
+      if (entries.length < room) entries.push({ group: job, row: oldest! })
+    } else if (entries.length < room) for (const row of job.running) entries.push({ row })
+  }
+  for (const state of ['suspended', 'retrying'] as const) {
+    for (const row of model.in(state)) {
+      if (entries.length >= room) break
+      entries.push({ row })
+    }
+  }
+  const { running, suspended, retrying } = model.counts
+  return { entries, size: running - grouped + groups + suspended + retrying }
+}
+
+function cutActive({ entries, size }: ActiveEntries, room: number): readonly Entry[] {
+  if (size <= room) return entries
+  if (room === 0) return []
+  const shown = entries.slice(0, room - 1)
+  return [...shown, { more: `and ${formatCount(size - shown.length)} more running` }]
+}
+
+/** What comes next; of a job with many nodes in one state only the first. */
+function waitingEntries({ waiting }: Viewport): Entry[] {
+  const entries: Entry[] = []
+  const seen = new Set<string>()
+  for (const { row, text } of waiting) {
+    if (row.job.counts[row.state] < groupFrom) {
+      entries.push({ row, why: text })
+      continue
+    }
+    const group = `${row.state} ${row.job.name}`
+    if (seen.has(group)) continue
+    seen.add(group)
+    entries.push({ group: row.job, row, why: text })
+  }
+  return entries
 }
 
 /** The first rows, with a line for the others. */

@@ -4,7 +4,7 @@ import type { Style } from './line.ts'
 /** What stands for what. All but the arrow are one column wide. */
 export interface Symbols {
   readonly states: Readonly<Record<NodeState, string>>
-  readonly bar: readonly [done: string, left: string]
+  readonly bar: Readonly<Record<'reused' | 'done' | 'failed' | 'skipped' | 'left', string>>
   readonly ellipsis: string
   readonly warning: string
   readonly arrow: string
@@ -24,7 +24,7 @@ export const unicodeSymbols: Symbols = {
     skipped: '−',
     cancelled: '⊗',
   },
-  bar: ['━', '─'],
+  bar: { reused: '═', done: '━', failed: '╳', skipped: '╌', left: '─' },
   ellipsis: '…',
   warning: '!',
   arrow: '→',
@@ -45,7 +45,7 @@ export const asciiSymbols: Symbols = {
     skipped: '-',
     cancelled: 'c',
   },
-  bar: ['#', '-'],
+  bar: { reused: '=', done: '#', failed: 'x', skipped: '.', left: '-' },
   ellipsis: '~',
   warning: '!',
   arrow: '->',

@@ -97,12 +97,18 @@ export function rowsOf(text: string, columns: number): number {
   return rows
 }
 
-/** The text in at most `columns`, with an ellipsis where something is missing. */
+/**
+ * The text in at most `columns`, with an ellipsis where something is missing. It is cut between two words; only a
+ * first word that does not fit is cut itself.
+ */
 export function truncate(text: string, columns: number, ellipsis = '…'): string {
   if (widthOf(text) <= columns) return text
   const room = columns - widthOf(ellipsis)
   if (room < 0) return ''
-  return start(text, room) + ellipsis
+  const kept = start(text, room)
+  if (/\s$/.test(kept) || /^\s/.test(text.slice(kept.length))) return kept.trimEnd() + ellipsis
+  const [whole = ''] = /^.*\S(?=\s+\S*$)/s.exec(kept) ?? []
+  return (whole === '' ? kept : whole) + ellipsis
 }
 
 function start(text: string, columns: number): string {

@@ -158,7 +158,7 @@ test('2 and what to do for what cannot be answered', async () => {
   const cases: [args: string[], error: RegExp][] = [
     [
       ['show', 'nobody'],
-      /There is no run "nobody" in .*\n +List the runs with `heddle runs`\. \[HDL_UNKNOWN_RUN\]/,
+      /There is no run "nobody" in .*\n +List the runs with `heddle runs`, and name one by its id\. \[HDL_UNKNOWN_RUN\]/,
     ],
     [['show', `${ids[1]!.slice(0, -1)}_`], new RegExp(`Did you mean "${ids[1]}"\\?`)],
     [['show', ids[0]!.slice(0, 3)], /can mean several runs .*\n.* \[HDL_AMBIGUOUS_RUN\]/],

@@ -39,7 +39,7 @@ test('the terminal is described, with the reason for plain lines', () => {
   assert.equal(checkTerminal(terminal, [80, 24]).found, 'live view, 80 × 24, Unicode')
   assert.equal(
     checkTerminal({ ...terminal, isTerminal: false }, undefined).found,
-    'plain lines: the output is no terminal',
+    'plain lines: the output is not a terminal',
   )
 })
 

@@ -29,7 +29,9 @@ const commands = [
   'analyze',
   'doctor',
   ...['plan', 'version', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
-  ...['list', 'show', 'timeline', 'compare', 'export'].map((name) => `runs ${name}`),
+  ...['list', 'show', 'timeline', 'compare', 'export', 'cancel', 'prune'].map(
+    (name) => `runs ${name}`,
+  ),
 ]
 
 for (const command of commands) {

@@ -78,5 +78,5 @@ test('docs/guide/serve.md: every curl answers what is printed below it', { skip 
   assert.match(program.stdout, /stopped +work was cut off; what was acknowledged is done after/)
 
   using again = new Program(['serve', '--port', '0'], { cwd: folder })
-  await again.printed(/log +\d+ acknowledged before the last stop: gone on with\./)
+  await again.printed(/log +Resuming \d+ acknowledged requests from the last run\./)
 })

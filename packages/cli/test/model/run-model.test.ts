@@ -42,6 +42,16 @@ function check(model: RunModel): void {
       assert.deepEqual(new Set(model.in(state as ListedState)), new Set(rows), `M2 ${state}`)
     }
   }
+  const jobs = new Set(model.rows.map(({ job }) => job))
+  for (const job of jobs) {
+    const rows = model.rows.filter((row) => row.job === job)
+    assert.equal(job.total, rows.length, 'M3')
+    for (const state of states) {
+      assert.equal(job.counts[state], rows.filter((row) => row.state === state).length, 'M3')
+    }
+    assert.deepEqual(job.running, new Set(rows.filter(({ state }) => state === 'running')), 'M3')
+    assert.equal(model.runningJobs.has(job), job.running.size > 0, 'M3')
+  }
 }
 
 test('M1, M2: counts and lists agree with the scheduler after every event of real runs', async () => {
@@ -146,7 +156,7 @@ test('names, titles and messages become printable', () => {
   assert.deepEqual([...model.log], [{ at: 0, name: 'a', lines: ['x', 'y'] }])
 })
 
-test('M3: looking back is bounded', () => {
+test('M4: looking back is bounded', () => {
   const names = Array.from({ length: 100 }, (_, i) => `n${i}`)
   const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
   for (const [i, name] of names.entries()) {

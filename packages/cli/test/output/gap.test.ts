@@ -17,7 +17,7 @@ test('who blocked the loop, in one line, with files as seen from here', () => {
   const stack = ['now (/r/packages/core/src/kernel/clock.ts:57:26)', 'jobs.ts:8:3']
   assert.equal(describeGap({ ...gap, stack }), 'jobs.ts:8:3')
   assert.equal(describeGap({ ...gap, stack: stack.slice(0, 1) }), stack[0])
-  assert.match(describeGap({ ...gap, label: 'x', certain: false }), /^x \(seen right after/)
+  assert.match(describeGap({ ...gap, label: 'x', certain: false }), /^x \(seen late/)
   assert.equal(describeGap({ ...gap, label: 'x\u001b[2J' }), 'x')
 })
 

@@ -45,6 +45,7 @@ function open(specs: string[] = ['a', 'b:a']): {
     terminal,
     errors,
     keys: true,
+    color: true,
     symbols: unicodeSymbols,
     onFailure: (error) => assert.fail(String(error)),
   })
@@ -107,7 +108,7 @@ test('ages and countdowns go on by themselves', async () => {
   reporter.observe({ type: 'start', at: 0, nodes: 2 })
   reporter.observe(node('a', 'running'))
   await clock.advance(3_000)
-  assert.match(shown(), /● a {2}loop +3 s/)
+  assert.match(shown(), /● a {2}loop +3\.0 s/)
   reporter.observe(
     node('a', 'retrying', { at: 3_000, attempt: 1, delay: 5_000, error: new Error('no') }),
   )
@@ -260,6 +261,7 @@ test('a terminal that does not know its size gets the usual one', async () => {
   using _ = new LiveReporter(planOf(['a'], {}, clock), {
     terminal: unsized,
     keys: false,
+    color: true,
     symbols: unicodeSymbols,
     onFailure: (error) => assert.fail(String(error)),
   })
@@ -275,6 +277,7 @@ test('P12 a view that fails gives the terminal back and lets the run go on', asy
   const reporter = new LiveReporter(planOf(['a'], {}, clock), {
     terminal,
     keys: false,
+    color: true,
     symbols: new Proxy(unicodeSymbols, {
       get: () => {
         throw new Error('no symbols')

@@ -138,3 +138,45 @@ test('a long critical path shows its longest nodes, in order', () => {
   assert.match(lines[1]!, /2 succeeded, 1 of them by an earlier run in 5 ms/)
   assert.equal(lines.at(-1), '  run           r1 in memory')
 })
+
+test('an error that stands for several is listed with them, and thrown objects are shown', async () => {
+  const g = new Graph()
+  const parts = [new Error('refused'), { code: 5 }]
+  g.add(
+    'net',
+    job({ name: 'net' }, () => {
+      throw new AggregateError(parts, 'All promises were rejected')
+    }),
+  )
+  const thrown: unknown = { code: 7 }
+  g.add(
+    'odd',
+    job({ name: 'odd' }, () => {
+      throw thrown
+    }),
+  )
+  const { result } = await startRun(g)
+  const lines = summarize(await result)
+  assert.ok(lines.includes('      AggregateError: All promises were rejected'), lines.join('\n'))
+  assert.ok(lines.includes('      one of 2: refused'), lines.join('\n'))
+  assert.ok(lines.includes('      one of 2: { code: 5 }'), lines.join('\n'))
+  assert.ok(lines.includes('      { code: 7 }'), lines.join('\n'))
+})
+
+test('a job that ignored the abort is not listed as stopped', async () => {
+  const clock = new VirtualClock()
+  const g = new Graph()
+  g.add(
+    'deaf',
+    job({ name: 'deaf' }, () => new Promise(() => {})),
+  )
+  const { result, scheduler } = await startRun(g, { kernel: { clock, random: seededRandom(1) } })
+  await clock.advance(0)
+  scheduler.cancel({ abort: true })
+  const lines = summarize(await clock.runUntil(result))
+  assert.ok(
+    lines.includes('  ⊗ 1 job ignored the abort and may still be running: deaf'),
+    lines.join('\n'),
+  )
+  assert.ok(!lines.some((line) => line.includes('job stopped')), lines.join('\n'))
+})

@@ -52,9 +52,28 @@ export class FlowRepository implements Disposable {
   /** `heddle release …` with `--json`; publishing goes to the registry of this flow, without smoke test. */
   async release(command: string, ...more: readonly string[]): Promise<Released> {
     const where = command === 'version' ? [] : ['--registry', this.#registry]
-    const quick = command === 'publish' ? ['--no-smoke'] : []
+    return this.#run(command, where, more)
+  }
+
+  /** The same, to the registries that the workspace itself names. */
+  async releaseAsConfigured(command: string, ...more: readonly string[]): Promise<Released> {
+    return this.#run(command, [], more)
+  }
+
+  /** Whether publishing installs what was published. */
+  hasSmoke = false
+
+  /** For programs that are started after this. */
+  readonly env: Record<string, string> = {}
+
+  async #run(
+    command: string,
+    where: readonly string[],
+    more: readonly string[],
+  ): Promise<Released> {
+    const quick = command === 'publish' && !this.hasSmoke ? ['--no-smoke'] : []
     const args = ['release', command, ...where, ...quick, '--json', ...more]
-    const { code, stdout, stderr } = await runProgram(args, { cwd: this.root })
+    const { code, stdout, stderr } = await runProgram(args, { cwd: this.root, env: this.env })
     const last = stdout.trimEnd().split('\n').at(-1) ?? ''
     return { code, result: JSON.parse(last) as Released['result'], stdout, stderr }
   }

@@ -249,6 +249,8 @@ test('what an earlier call has done is not told as done again', async () => {
   const first = await runProgram(args, { cwd: ws.root })
   assert.match(first.stdout, /upload +@cli\/a: the registry took it/)
   assert.match(first.stdout, /tag +@cli\/a: tagged @cli\/a@1\.2\.1/)
+  assert.match(first.stdout, /done +1 of 2 packages: @cli\/a\n[^]*done +2 of 2 packages: @cli\/b\n/)
+  assert.match(first.stdout, /\n +(?:build +)?pack +upload .*\n@cli\/a +\d/)
   const again = await runProgram(args, { cwd: ws.root })
   assert.match(again.stdout, /visible +@cli\/a: the registry has it, published from this commit/)
   assert.doesNotMatch(again.stdout, /took it|tagged|upload 1/)

@@ -157,12 +157,15 @@ test('a resize is followed: never wider, never higher than the terminal', { skip
     framed(`${staged} --concurrency 40 -- ${names.map((name) => `'${name}'`).join(' ')}`),
     { columns: 100, rows: 40 },
   )
+  // In the window they are one line; the filter shows each.
+  await terminal.see(/● \w+ ×30 /)
+  terminal.type('f')
   await terminal.see(/number 20 /)
   assert.ok(terminal.emulator.screen.filter((line) => line !== '').length <= 30, 'at most 30 rows')
   // A frame that is drawn before the program hears of a new size may leave parts of itself behind, here as in
   // any terminal. The next one is whole, and known by the length of its second line.
   terminal.resize(40, 12)
-  await terminal.see(/^─{28} {2}0\/30[^]*and \d+ more running/m)
+  await terminal.see(/^─{28} {2}0\/30[^]*and \d+ more active/m)
   terminal.resize(120, 50)
   await terminal.see(/^─{108} {2}0\/30[^]*number 20 [^]*p pause/m)
   for (const name of names) await stage.finish(name)
@@ -215,18 +218,16 @@ test('SIGQUIT ends the process at once, with the terminal as it was', { skip }, 
   await leaves(terminal, 131)
 })
 
-for (const [name, env, flags] of [
-  ['CI', { CI: 'true' }, ''],
-  ['NO_COLOR', { NO_COLOR: '1' }, ''],
-  ['TERM=dumb', { TERM: 'dumb' }, ''],
-  ['--no-color', {}, '--no-color'],
+for (const [name, env] of [
+  ['CI', { CI: 'true' }],
+  ['TERM=dumb', { TERM: 'dumb' }],
 ] as const) {
   test(
     `${name}: plain lines also in a terminal, without escape sequences and keys`,
     { skip },
     async () => {
       await using stage = await Stage.open()
-      using terminal = open(stage, framed(`${staged} ${flags} -- a`), {
+      using terminal = open(stage, framed(`${staged} -- a`), {
         env: cleanEnv({ ...stage.env, ...env }),
       })
       await stage.finish('a')
@@ -235,6 +236,27 @@ for (const [name, env, flags] of [
       assert.ok(!terminal.raw.includes('\u001b'))
     },
   )
+}
+
+for (const [name, env, flags] of [
+  ['NO_COLOR', { NO_COLOR: '1' }, ''],
+  ['--no-color', {}, '--no-color'],
+] as const) {
+  test(`${name}: the live view and its keys, without colours`, { skip }, async () => {
+    await using stage = await Stage.open()
+    using terminal = open(stage, framed(`${staged} ${flags} -- a`), {
+      env: cleanEnv({ ...stage.env, ...env }),
+    })
+    await stage.started('a')
+    await terminal.see(/● a/)
+    terminal.type('p')
+    await terminal.see(/PAUSED/)
+    terminal.type('r')
+    await stage.finish('a')
+    await leaves(terminal, 0)
+    // oxlint-disable-next-line no-control-regex -- colours are what this test is about
+    assert.doesNotMatch(terminal.raw, /\u001b\[[\d;:]*m/)
+  })
 }
 
 test(

@@ -30,6 +30,9 @@ const expected: Readonly<Record<string, RegExp>> = {
     /journal .*runs\.db cannot be written any more: the file was deleted or moved/,
   'the file is replaced':
     /journal .*runs\.db cannot be written any more: the file was replaced by another one/,
+  'the file is emptied': /journal .*runs\.db cannot be written any more: the file was emptied/,
+  'the log is emptied':
+    /journal .*runs\.db cannot be written any more: its write-ahead log was (emptied|cut short)/,
   'everything is deleted': /journal .*runs\.db cannot be written any more: .* was deleted or moved/,
   'the log is deleted':
     /journal .*runs\.db cannot be written any more: its write-ahead log was deleted or moved/,

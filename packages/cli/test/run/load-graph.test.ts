@@ -28,7 +28,7 @@ async function failing(file: string, code: HeddleError['code']): Promise<string>
 }
 
 test('a default export that is a graph, or a function that returns one, also later', async () => {
-  const graph = await loadGraph(fixture('staged.ts'), ['a', 'b:a'])
+  const { graph } = await loadGraph(fixture('staged.ts'), ['a', 'b:a'])
   assert.ok(graph instanceof Graph)
   assert.deepEqual(
     [...graph.nodes()].map(({ name }) => name),
@@ -42,11 +42,26 @@ test('a default export that is a graph, or a function that returns one, also lat
   await loadGraph(later, ['--month', '10'])
   assert.deepEqual((globalThis as { seen?: unknown }).seen, ['--month', '10'])
   const plain = write('plain.cjs', `module.exports = ${other}`)
-  assert.equal((await loadGraph(plain, [])).size, 0)
+  assert.equal((await loadGraph(plain, [])).graph.size, 0)
   const promised = write('promised.ts', `export default Promise.resolve(${other})`)
-  assert.equal((await loadGraph(promised, [])).size, 0)
+  assert.equal((await loadGraph(promised, [])).graph.size, 0)
   const broken = write('broken.ts', `export default Promise.reject(new Error('no database'))`)
   assert.match(await failing(broken, 'HDL_LOAD_FAILED'), /could not make its graph: no database/)
+})
+
+test('the options of a module are handed on; those of the command are refused', async () => {
+  const graph = `export default { size: 0, nodes: () => [].values(), get: () => undefined }`
+  const own = write('own.ts', `${graph}\nexport const options = { concurrency: { thread: 2 } }`)
+  assert.deepEqual((await loadGraph(own, [])).options, { concurrency: { thread: 2 } })
+  const cases: [string, RegExp][] = [
+    ['5', /^Option "options of \w+\.ts" is 5, expected an object: export const options = /],
+    ['{ resume: true }', /"resume in the options of \w+\.ts" is true, expected .* type --resume/],
+    ['{ journal: {} }', /"journal in the options of \w+\.ts" .* expected an address/],
+  ]
+  for (const [i, [options, message]] of cases.entries()) {
+    const file = write(`options${i}.ts`, `${graph}\nexport const options = ${options}`)
+    assert.match(await failing(file, 'HDL_BAD_OPTION'), message)
+  }
 })
 
 test('a file that is missing, a folder, or no module', async () => {

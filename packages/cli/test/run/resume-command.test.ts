@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { quote, resumeCommand } from '../../src/run/resume-command.ts'
-import { defaultLimits, type RunSettings } from '../../src/run/settings.ts'
+import type { RunSettings } from '../../src/run/settings.ts'
 
 const settings: RunSettings = {
   file: 'build.ts',
   args: [],
   title: undefined,
-  ...defaultLimits,
+  concurrency: undefined,
+  retries: undefined,
+  timeout: undefined,
   journal: undefined,
+  only: undefined,
+  key: undefined,
   resume: undefined,
   allowChanges: false,
   json: false,
+  quiet: false,
   color: true,
 }
 
@@ -30,12 +35,13 @@ test('the command is what was typed, with the run', () => {
     timeout: 5,
     title: 'nightly',
     journal: 'sqlite:x.db',
+    only: ['unit test', 'lint'],
     args: ['--month', "it's"],
   }
   assert.equal(
     resumeCommand('r1', other, {}),
     `heddle run 'my build.ts' --concurrency Infinity --retries 2 --timeout 5 --title nightly` +
-      ` --journal sqlite:x.db --resume r1 -- --month 'it'\\''s'`,
+      ` --journal sqlite:x.db --only 'unit test' lint --resume r1 -- --month 'it'\\''s'`,
   )
 })
 

@@ -26,7 +26,8 @@ test('durations, with and without a unit', () => {
 test('journals', () => {
   assert.equal(parseJournal('memory'), 'memory')
   assert.equal(parseJournal('sqlite:a/b.db'), 'sqlite:a/b.db')
-  for (const text of ['runs.db', 'sqlite:', 'postgres://x', ''])
+  assert.equal(parseJournal('postgres://h/d'), 'postgres://h/d')
+  for (const text of ['runs.db', 'sqlite:', 'postgres:', 'mysql://x', ''])
     assert.throws(() => parseJournal(text), /sqlite:FILE/, text)
 })
 

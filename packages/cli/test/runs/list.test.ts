@@ -53,7 +53,7 @@ test('newest first, and an interrupted run comes with the command that goes on w
   )
 })
 
-test('a narrow terminal gets no time of day, and never half a command', () => {
+test('a narrow terminal goes without times; what happened is whole, and so is the command', () => {
   const narrow = listLines(
     runs,
     { state: undefined, more: false },
@@ -62,12 +62,28 @@ test('a narrow terminal gets no time of day, and never half a command', () => {
   assert.equal(
     text(narrow),
     picture`
-      RUN                     TITLE           STATE          STARTED     TOOK  JOBS
-      20261115-224812-zz7w1b  build.ts        * running      9 s ago    > 9 s  2 runn~
-      20261115-224501-k3f9q2  build.ts        + succeeded    3 min ago  3.4 s  8 done
-      20261115-224501-k3f9q2  nightly report  x failed       3 min ago   12 s  1 fail~
-      20261115-224501-k3f9q2  build.ts        ! interrupted  1 day ago      ?  3 runn~
+      RUN                     TITLE     STATE          JOBS
+      20261115-224812-zz7w1b  build.ts  * running      2 running, 6 waiting
+      20261115-224501-k3f9q2  build.ts  + succeeded    8 done
+      20261115-224501-k3f9q2  nightly~  x failed       1 failed, 2 blocked, 5 done
+      20261115-224501-k3f9q2  build.ts  ! interrupted  3 running, 5 done
                               go on with: heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
+    `,
+  )
+})
+
+test('40 columns: the id, and how the run ended', () => {
+  const lines = listLines(
+    runs.slice(0, 2),
+    { state: undefined, more: false },
+    { ...plainSurface, columns: 40 },
+  )
+  assert.equal(
+    text(lines),
+    picture`
+      RUN                     STATE
+      20261115-224812-zz7w1b  * running
+      20261115-224501-k3f9q2  + succeeded
     `,
   )
 })

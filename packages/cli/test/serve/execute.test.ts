@@ -29,6 +29,30 @@ test('--json: one object per line, the jobs answer, what they print goes to the 
   assert.ok(existsSync(path.join(stage.folder, '.heddle/.gitignore')))
 })
 
+test('resources come from the options of the module; without them the server does not start', async () => {
+  await using stage = await Stage.open()
+  const args = [
+    'serve',
+    '--jobs',
+    fixture('needing.ts'),
+    '--port',
+    '0',
+    '--store',
+    'memory',
+    '--json',
+  ]
+  using program = new Program(args, { cwd: stage.folder, env: stage.env })
+  const [, url] = await program.printed(/"type":"listening","url":"([^"]+)"/)
+  const { status, body } = await new Served(program, url!).post('/jobs/call?wait=60000', 1)
+  assert.deepEqual([status, body['result']], [200, 2])
+  program.process.kill('SIGTERM')
+  assert.equal(await program.ended(), 0)
+  const env = { ...stage.env, HEDDLE_TEST_RESOURCES: 'none' }
+  const refused = await runProgram(args, { cwd: stage.folder, env })
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /"needs\.api of job call"/)
+})
+
 test('for people: a line with the address and what is served', async () => {
   await using stage = await Stage.open()
   const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--store', 'memory']
@@ -83,7 +107,7 @@ test('S136 a second server on one store is refused, and told who has it', async 
   using second = serve(stage)
   assert.equal(await second.ended(), 2)
   const { pid } = first.program.process
-  assert.match(second.stderr, new RegExp(`serve\\.db\\.lock is held by .*\\b${pid}\\b`))
+  assert.match(second.stderr, new RegExp(`serve\\.db\\.server\\.lock is held by .*\\b${pid}\\b`))
   assert.match(second.stderr, /--store sqlite:OTHER\.db/)
   const last = second.objects.at(-1)!
   assert.deepEqual([last['ok'], last['type']], [false, 'stopped'])
@@ -125,7 +149,10 @@ test('a module that cannot be served, a store that cannot be opened, wrong words
   writeFileSync(path.join(folder, 'never.ts'), 'await new Promise(() => {})')
   const never = await run('--jobs', 'never.ts')
   assert.equal(never.code, 2)
-  assert.match(never.stderr, /never\.ts could not be loaded: it waits for something that never/)
+  assert.match(
+    never.stderr,
+    /never\.ts could not be loaded: its top level waits, and nothing is left on/,
+  )
   mkdirSync(path.join(folder, 'a.db'))
   const store = await run('--jobs', fixture('served.ts'), '--store', 'sqlite:a.db')
   assert.deepEqual([store.code, store.stderr === ''], [2, false])

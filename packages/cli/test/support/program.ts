@@ -21,6 +21,9 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
   return { ...env, TERM: 'xterm-256color', LANG: 'C.UTF-8', ...more }
 }
 
+/** A gap of the event loop, as `run` and `serve` report it, for people and as JSON. */
+const gapLine = / loop +stood still for |"type":"gap"|The event loop was blocked for /
+
 export interface ProgramOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
@@ -62,8 +65,12 @@ export class Program implements Disposable {
     })
   }
 
+  /** Without what the loop watch adds on a machine that is busy. */
   get lines(): string[] {
-    return this.stdout.trimEnd().split('\n')
+    return this.stdout
+      .trimEnd()
+      .split('\n')
+      .filter((line) => !gapLine.test(line))
   }
 
   get objects(): Record<string, unknown>[] {

@@ -21,18 +21,26 @@ const choose = (
 
 test('a terminal gets the live view; plain lines have a reason', () => {
   assert.equal(choose(), 'live')
-  assert.equal(choose({}, {}, false), 'plain: the output is no terminal')
+  assert.equal(choose({}, {}, false), 'plain: the output is not a terminal')
   assert.equal(choose({ CI: 'true' }), 'plain: CI is set')
   assert.equal(choose({ CI: 'false' }), 'live')
   assert.equal(choose({ CI: '0' }), 'live')
-  assert.equal(choose({ NO_COLOR: '1' }), 'plain: NO_COLOR is set')
-  assert.equal(choose({ NO_COLOR: '' }), 'live')
   assert.equal(choose({ TERM: 'dumb' }), 'plain: TERM is dumb')
-  assert.equal(choose({}, { color: false }), 'plain: --no-color')
+  assert.equal(choose({}, { quiet: true }), 'quiet: --quiet')
   assert.equal(choose({}, { json: true }), 'json: --json')
 })
 
-test('only the live view is coloured', () => {
+test('NO_COLOR and --no-color take the colours and leave the live view', () => {
+  const viewOf = (env: Record<string, string>, color: boolean): string => {
+    const choice = chooseView({ ...terminal, env }, { json: false, color })
+    return `${choice.mode} ${choice.color ? 'coloured' : 'plain'}`
+  }
+  assert.equal(viewOf({ NO_COLOR: '1' }, true), 'live plain')
+  assert.equal(viewOf({ NO_COLOR: '' }, true), 'live coloured')
+  assert.equal(viewOf({}, false), 'live plain')
+})
+
+test('only what goes to a terminal is coloured', () => {
   assert.equal(chooseView(terminal, { json: false, color: true }).color, true)
   assert.equal(
     chooseView({ ...terminal, isTerminal: false }, { json: false, color: true }).color,

@@ -46,5 +46,5 @@ test('an error is its message, with its class where that says something', () => 
   assert.equal(formatError(new HeddleError('HDL_CLOSED', { what: 'It' })), 'It is closed.')
   assert.equal(formatError(new Error('')), 'Error')
   assert.equal(formatError('text'), 'text')
-  assert.equal(formatError(Object.create(null)), '[object]')
+  assert.equal(formatError(Object.create(null)), '[Object: null prototype] {}')
 })

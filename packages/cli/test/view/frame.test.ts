@@ -83,15 +83,15 @@ test('a frame shows trouble, the past, the present and the future of the run', (
   })
   assert.deepEqual(lines, [
     'nightly.ts  running                  12 s, about 1 min 05 s left',
-    '━━━━━━━━━━━━━━━━━━━━━━━━━━━──────────────────────────  4/8  50 %',
-    '1 running · 1 retrying · 1 failed · 2 blocked · 1 done · 1 read…',
+    '━━━━━━━╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳──────────────────────────  1/8  12 %',
+    '1 running · 1 retrying · 1 failed · 2 blocked · 1 done …',
     '✗ lint    TypeError: 12 problems · blocks 2 jobs · 3.1 s',
     '✓ fetch   1.2 s',
-    '● build   loop    12 s',
+    '● build   loop   12.4 s',
     '↻ upload  attempt 2 of 3 in 3 s · connection reset',
     '◌ parse   ready; all 2 permits are in use',
     '○ test    waits for "build" (running 12.4 s)',
-    '! the event loop stood still for 212 ms: job "parse" at jobs.ts…',
+    '! the event loop stood still for 212 ms: job "parse" at…',
     'p pause  q cancel  f filter: all  a all  l log  ? help',
   ])
 })
@@ -99,7 +99,7 @@ test('a frame shows trouble, the past, the present and the future of the run', (
 test('f: only what is active, or only what failed, with what it blocks', () => {
   const rows = (filter: UiState['filter']): string[] => show(halfWay(), {}, { filter }).slice(3, -1)
   assert.deepEqual(rows('active'), [
-    '● build   loop    12 s',
+    '● build   loop   12.4 s',
     '↻ upload  attempt 2 of 3 in 3 s · connection reset',
   ])
   assert.deepEqual(rows('failed'), [
@@ -179,17 +179,49 @@ test('when there is more than fits, what is left out is counted', () => {
   }
   const lines = show(model, { rows: 15 })
   assert.ok(lines.includes('  17 more failed (f shows them)'), lines.join('\n'))
+  const active = show(model, { rows: 15 }, { filter: 'active' })
+  assert.ok(active.includes('  and 11 more active'), active.join('\n'))
+  assert.equal(active.length, 14)
+})
+
+test('many nodes of one job are one line: how many run, how far the job is, the oldest', () => {
+  const names = Array.from({ length: 200 }, (_, i) => `page ${i}`)
+  const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
+  model.apply({ type: 'start', at: 0, nodes: 200 })
+  for (const name of names) model.apply(node(name, 'ready', 0))
+  for (const name of names.slice(0, 113)) model.apply(node(name, 'running', 8_300))
+  for (const name of names.slice(0, 96)) model.apply(node(name, 'succeeded', 8_400))
+  model.apply(node('page 96', 'failed', 8_500, { error: new Error('no') }))
+  const waiting = model
+    .upcoming(4)
+    .map((row) => ({ row, text: 'ready; all 16 permits are in use' }))
+  const lines = show(model, { columns: 80, waiting })
+  assert.match(lines[0]!, /12 s, 7\.8\/s$/)
   assert.ok(
-    lines.some((line) => /^ {2}and \d+ more running$/.test(line)),
+    lines.includes('● nothing ×16  loop    4.1 s  96 of 200 done, 1 failed · the longest: page 97'),
     lines.join('\n'),
   )
-  assert.equal(lines.length, 14)
+  assert.ok(lines.includes('◌ nothing ×87  ready; all 16 permits are in use'), lines.join('\n'))
+})
+
+test('the bar tells reused, done, failed, skipped and left apart without colours', () => {
+  const names = Array.from({ length: 10 }, (_, i) => `n${i}`)
+  const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
+  for (const name of names.slice(0, 2)) model.apply(node(name, 'succeeded', 0))
+  model.apply({ type: 'start', at: 0, nodes: 10 })
+  for (const name of names.slice(2, 6)) model.apply(node(name, 'running', 0))
+  for (const name of names.slice(2, 5)) model.apply(node(name, 'succeeded', 0))
+  model.apply(node('n5', 'failed', 0, { error: new Error('no') }))
+  for (const name of names.slice(6, 8)) model.apply(node(name, 'skipped', 0))
+  const [, bar, counts] = show(model, { columns: 32 })
+  assert.equal(bar, '════━━━━━━╳╳╌╌╌╌────  5/10  50 %')
+  assert.equal(counts, '1 failed · 2 skipped · 5 done …')
 })
 
 test('a terminal of few rows keeps the bar and the counts', () => {
   assert.deepEqual(
     show(halfWay(), { rows: 3 }).map((line) => line.slice(-5)),
-    [' 50 %', 'read…'],
+    [' 12 %', 'one …'],
   )
   assert.deepEqual(show(halfWay(), { rows: 1 }), [])
 })

@@ -107,6 +107,14 @@ test('truncation never exceeds the columns and never cuts a character in two', (
   assert.equal(truncate('日本語', 5), '日本…')
   assert.equal(truncate('日本語', 4), '日…')
   assert.equal(truncate('ab', 0), '')
+  assert.equal(
+    truncate('run 20261116-012532-nqrv8z now', 18),
+    'run…',
+    'an id is whole or not there',
+  )
+  assert.equal(truncate('fetch page 17', 11), 'fetch page…')
+  assert.equal(truncate('fetch page 17', 10), 'fetch…')
+  assert.equal(truncate('fetch page 17', 6), 'fetch…')
   const text = fc.string({ unit: fc.oneof(fc.constantFrom('a', '日', '🎉', 'e\u0301', '🇩🇪', ' ')) })
   fc.assert(
     fc.property(text, fc.nat(30), (any, columns) => {

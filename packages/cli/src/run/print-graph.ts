@@ -1,0 +1,30 @@
+import { exitCodes } from '../exit-codes.ts'
+import { Output } from '../output/output.ts'
+import { errorLines } from '../output/report-error.ts'
+import { paint } from '../view/line.ts'
+import { drawGraph, type GraphFormat } from './draw-graph.ts'
+import { loadGraph } from './load-graph.ts'
+import type { RunSettings } from './settings.ts'
+
+/**
+ * `heddle run --graph`: prints the graph of a module and ends the process; nothing runs and nothing is recorded.
+ *
+ * *Cancellation*: none; an import cannot be stopped.
+ */
+export async function printGraph(
+  { file, args, only }: Pick<RunSettings, 'file' | 'args' | 'only'>,
+  format: GraphFormat,
+): Promise<void> {
+  const out = new Output(process.stdout)
+  const err = new Output(process.stderr)
+  try {
+    const { graph } = await loadGraph(file, args)
+    out.write(drawGraph(only === undefined ? graph : graph.only(only), format))
+  } catch (error) {
+    for (const line of errorLines(error)) err.line(paint(line, process.stderr.isTTY))
+    process.exitCode = exitCodes.usage
+  }
+  await Promise.all([out.flush(), err.flush()])
+  // A module that has opened something, such as a pool of connections, would keep the process alive.
+  process.exit()
+}

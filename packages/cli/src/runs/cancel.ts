@@ -1,0 +1,45 @@
+/** `heddle runs cancel`: asks the process that runs a run to cancel it. */
+import os from 'node:os'
+import { HeddleError } from '@heddle/core'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { span } from '../view/line.ts'
+import { findRun } from './find-run.ts'
+import { look, type LookSettings } from './look.ts'
+import { outcomeOf } from './outcome.ts'
+
+export interface CancelSettings extends LookSettings {
+  readonly run: string
+}
+
+/** *Cancellation*: none; it writes one message. */
+export function cancelRun(settings: CancelSettings): Promise<void> {
+  return look(
+    settings,
+    async (surface): Promise<ExitCode> => {
+      const { journal, json, address } = surface
+      if (journal.post === undefined) {
+        const expected = 'sqlite:FILE: only runs in such a journal can be cancelled from outside'
+        throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: address, expected })
+      }
+      const run = await findRun(journal, settings.run)
+      const { id, pid, host } = run
+      if (!['idle', 'running', 'paused', 'draining'].includes(run.state)) {
+        const text = `Run ${id} is not running: it is ${outcomeOf(run)}.`
+        if (json) surface.answer({ ok: false, run: id, state: run.state })
+        else surface.tell([[span(text)]])
+        return exitCodes.failed
+      }
+      await journal.post(id, {
+        kind: 'cancel',
+        by: `heddle runs cancel (pid ${process.pid} on ${os.hostname()})`,
+      })
+      if (json) surface.answer({ ok: true, run: id, pid, host })
+      else
+        surface.tell([
+          [span(`Asked pid ${pid} on ${host} to cancel run ${id}: it does so within a second.`)],
+        ])
+      return exitCodes.ok
+    },
+    'write',
+  )
+}

@@ -1,0 +1,76 @@
+/** `heddle runs prune`: removes old runs. Without `--yes` it only says which. */
+import { HeddleError } from '@heddle/core'
+import type { PruneOptions, PruneReport } from '@heddle/core/lowlevel'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { plural } from '../view/format.ts'
+import { span, type Line } from '../view/line.ts'
+import { listLines } from './list.ts'
+import { look, type LookSettings, type Surface } from './look.ts'
+import { outcomeOf } from './outcome.ts'
+
+export interface PruneSettings extends LookSettings {
+  /** Milliseconds. */
+  readonly olderThan: number | undefined
+  readonly keep: number | undefined
+  readonly maxSize: number | undefined
+  readonly interrupted: boolean
+  readonly yes: boolean
+}
+
+/** Runs that are listed before they are only counted. */
+const listedRuns = 20
+
+/** *Cancellation*: none; what is removed when the process ends stays removed. */
+export function pruneRuns(settings: PruneSettings): Promise<void> {
+  return look(
+    settings,
+    async (surface): Promise<ExitCode> => {
+      const { journal, now, json, address } = surface
+      if (journal.prune === undefined) {
+        const expected = 'sqlite:FILE: only such a journal can be pruned'
+        throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: address, expected })
+      }
+      const report = await journal.prune(optionsOf(settings, now))
+      if (json) {
+        const runs = report.runs.map((run) => ({ ...run, outcome: outcomeOf(run) }))
+        const { yes: removed } = settings
+        surface.answer({ ok: true, journal: address, removed, bytes: report.bytes, runs })
+      } else surface.tell(pruneLines(report, settings.yes, surface))
+      return exitCodes.ok
+    },
+    'write',
+  )
+}
+
+function optionsOf(settings: PruneSettings, now: number): PruneOptions {
+  const { olderThan, keep, maxSize, interrupted, yes } = settings
+  return {
+    ...(olderThan !== undefined && { before: now - olderThan }),
+    ...(keep !== undefined && { keep }),
+    ...(maxSize !== undefined && { maxBytes: maxSize }),
+    interrupted,
+    dryRun: !yes,
+  }
+}
+
+function pruneLines({ runs, bytes }: PruneReport, isDone: boolean, surface: Surface): Line[] {
+  if (runs.length === 0) return [[span(`There is no run to remove in ${surface.address}.`)]]
+  const what = `${plural(runs.length, 'run')}, about ${formatBytes(bytes)}`
+  if (isDone) return [[span(`Removed ${what}.`)]]
+  const more = runs.length > listedRuns
+  const listed = listLines(runs.slice(0, listedRuns), { state: undefined, more: false }, surface)
+  return [
+    ...listed,
+    ...(more ? [[span(`and ${runs.length - listedRuns} more`, 'dim')]] : []),
+    [span(`Would remove ${what}. Nothing was removed: add --yes to remove them.`)],
+  ]
+}
+
+/** `12 kB`, `3.4 MB`. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let unit = 0
+  let amount = bytes
+  for (; amount >= 1000 && unit < units.length - 1; unit++) amount /= 1000
+  return `${unit === 0 || amount >= 10 ? Math.round(amount) : amount.toFixed(1)} ${units[unit]}`
+}

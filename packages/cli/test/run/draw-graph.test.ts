@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Graph, job } from '@heddle/core'
+import { drawGraph } from '../../src/run/draw-graph.ts'
+import { graphOf } from '../support/graphs.ts'
+
+const crunch = job({ name: 'crunch', place: 'thread', module: import.meta.url }, () => 1)
+
+function sample(): Graph {
+  const graph = new Graph()
+  const list = graph.add(
+    'list',
+    job({ name: 'list pages' }, () => 1),
+  )
+  graph.add('say "#1" \\ <b>\n\u001b[31m', crunch, { after: [list] })
+  return graph
+}
+
+test('Mermaid: an id for each node, names escaped, thread jobs with double sides', () => {
+  assert.equal(
+    drawGraph(sample(), 'mermaid'),
+    `flowchart TD
+  n0["list"]
+  n1[["say #34;#35;1#34; \\ #60;b#62;\u240a"]]
+  n0 --> n1
+`,
+  )
+})
+
+test('DOT: quotes and backslashes of names are escaped', () => {
+  assert.equal(
+    drawGraph(sample(), 'dot'),
+    `digraph heddle {
+  rankdir=TB
+  node [shape=box]
+  n0 [label="list"]
+  n1 [label="say \\"#1\\" \\\\ <b>\u240a" peripheries=2]
+  n0 -> n1
+}
+`,
+  )
+})
+
+test('JSON: names exactly as they are, with job, place and dependencies', () => {
+  const { nodes } = JSON.parse(drawGraph(sample(), 'json')) as { nodes: object[] }
+  assert.deepEqual(nodes, [
+    { name: 'list', job: 'list pages', place: 'loop', after: [] },
+    { name: 'say "#1" \\ <b>\n\u001b[31m', job: 'crunch', place: 'thread', after: ['list'] },
+  ])
+})
+
+test('an empty graph is drawn too', () => {
+  assert.equal(drawGraph(graphOf(), 'mermaid'), 'flowchart TD\n')
+  assert.deepEqual(JSON.parse(drawGraph(graphOf(), 'json')), { nodes: [] })
+})
