@@ -12,6 +12,10 @@ export type {
   WorkspacePackage,
 } from './model.ts'
 
+// config/: what is the same for every release.
+export { branchTag } from './config/branch-tag.ts'
+export { defineRelease, readReleaseConfig, type ReleaseConfig } from './config/config.ts'
+
 // workspace/: what there is.
 export { readWorkspace, type ReadWorkspaceOptions } from './workspace/read-workspace.ts'
 
@@ -23,6 +27,7 @@ export { planFromChangesets } from './plan/from-changesets.ts'
 export { planFromCommits, type CommitPlanOptions } from './plan/from-commits.ts'
 export { planFromManifests } from './plan/from-manifests.ts'
 export { planFromFile } from './plan/publish-plan.ts'
+export { planSnapshot, type SnapshotOptions } from './plan/snapshot.ts'
 export { publishedVersions } from './plan/on-registry.ts'
 export { planCsv, planJson } from './plan/output/data.ts'
 export { planMermaid } from './plan/output/mermaid.ts'
@@ -35,13 +40,21 @@ export { packNpm, type PackNpmOptions } from './pack/npm.ts'
 export { packPython, type PackPythonOptions } from './pack/python.ts'
 export { pinInPlace, type PinnedManifests } from './pin/pin-in-place.ts'
 
+// git/: what the repository says.
+export { Repository } from './git/repository.ts'
+
 // registry/: where it goes.
 export { npmRegistry, type NpmRegistryOptions } from './registry/npm/npm-registry.ts'
 export { openRegistries, type Registries } from './registry/open-registries.ts'
+export type { OtpPrompt } from './registry/npm/one-time-passwords.ts'
 export { pypiRegistry, type PypiRegistryOptions } from './registry/pypi/pypi-registry.ts'
 export { publishOnce, type PublishOptions, type PublishResult } from './registry/reconcile.ts'
 export type { Registry, Standing, VersionOnRegistry } from './registry/registry.ts'
 export { waitVisible, type Visibility, type VisibleOptions } from './registry/visible.ts'
+
+// forge/: where it is announced.
+export type { ForgeRelease } from './forge/api.ts'
+export { openForge, type Forge } from './forge/forge.ts'
 
 // version/: versions in the repository.
 export {

@@ -76,6 +76,8 @@ export interface ReleasePlan {
   readonly source: 'manifests' | 'changesets' | 'publish-plan' | 'commits'
   /** All packages of the workspace, by name. */
   readonly packages: ReadonlyMap<string, PlannedPackage>
+  /** Versions that belong to one commit: see plan/snapshot.ts. */
+  readonly isSnapshot?: boolean
   /** What whoever releases should know, as sentences. */
   readonly warnings?: readonly string[]
 }

@@ -5,19 +5,19 @@ import type { Workspace } from '../model.ts'
 import { Patience } from '../registry/wait.ts'
 
 export class Repository {
-  readonly #root: string
+  readonly root: string
   /** The commit that is released. */
   readonly head: string
 
   private constructor(root: string, head: string) {
-    this.#root = root
+    this.root = root
     this.head = head
   }
 
   /** Undefined outside of a repository, and in one without a commit. */
   static async open(root: string, wait: WaitOptions = {}): Promise<Repository | undefined> {
     try {
-      const head = await git(root, ['rev-parse', '--verify', 'HEAD^{commit}'], wait)
+      const head = await runGit(root, ['rev-parse', '--verify', 'HEAD^{commit}'], wait)
       return new Repository(root, head.trim())
     } catch (error) {
       if (isError(error, 'HDL_COMMAND_FAILED')) return undefined
@@ -31,26 +31,32 @@ export class Repository {
     ...wait
   }: WaitOptions & { readonly untracked?: boolean } = {}): Promise<string[]> {
     const which = `--untracked-files=${untracked ? 'normal' : 'no'}`
-    const text = await git(this.#root, ['status', '--porcelain', which], wait)
+    const text = await runGit(this.root, ['status', '--porcelain', which], wait)
     return lines(text)
   }
 
   /** Those of these files, from the root of the workspace, that differ from the commit. */
   async changesOf(files: readonly string[], wait: WaitOptions = {}): Promise<string[]> {
-    const text = await git(this.#root, ['status', '--porcelain', '--', ...files], wait)
+    const text = await runGit(this.root, ['status', '--porcelain', '--', ...files], wait)
     return lines(text)
   }
 
   /** Commits these files as they are, the removed ones too, and returns the new commit. */
   async commit(files: readonly string[], message: string, wait: WaitOptions = {}): Promise<string> {
-    await git(this.#root, ['update-index', '--add', '--remove', '--', ...files], wait)
-    await git(this.#root, ['commit', '--quiet', '--message', message], wait)
-    return (await git(this.#root, ['rev-parse', '--verify', 'HEAD'], wait)).trim()
+    await runGit(this.root, ['update-index', '--add', '--remove', '--', ...files], wait)
+    await runGit(this.root, ['commit', '--quiet', '--message', message], wait)
+    return (await runGit(this.root, ['rev-parse', '--verify', 'HEAD'], wait)).trim()
+  }
+
+  /** When the released commit was made, in milliseconds since 1970. */
+  async committedAt(wait: WaitOptions = {}): Promise<number> {
+    const text = await runGit(this.root, ['log', '-1', '--format=%ct', this.head], wait)
+    return Number(text) * 1_000
   }
 
   /** The branch that is checked out; undefined for a commit alone. */
   async branch(wait: WaitOptions = {}): Promise<string | undefined> {
-    const name = (await git(this.#root, ['rev-parse', '--abbrev-ref', 'HEAD'], wait)).trim()
+    const name = (await runGit(this.root, ['rev-parse', '--abbrev-ref', 'HEAD'], wait)).trim()
     return name === 'HEAD' ? undefined : name
   }
 
@@ -59,21 +65,28 @@ export class Repository {
    * branches and tags. True where there are no remotes.
    */
   async isPushed(wait: WaitOptions = {}): Promise<boolean> {
-    const remotes = lines(await git(this.#root, ['remote'], wait))
+    const remotes = lines(await runGit(this.root, ['remote'], wait))
     if (remotes.length === 0) return true
     const contains = ['for-each-ref', '--count=1', `--contains=${this.head}`, 'refs/remotes']
-    if (lines(await git(this.#root, contains, wait)).length > 0) return true
+    if (lines(await runGit(this.root, contains, wait)).length > 0) return true
     for (const remote of remotes) {
-      const refs = await git(this.#root, ['ls-remote', '--heads', '--tags', remote], wait)
+      const refs = await runGit(this.root, ['ls-remote', '--heads', '--tags', remote], wait)
       if (refs.includes(this.head)) return true
     }
     return false
   }
 
+  /** The remote that clones share: `origin`, or the only one. */
+  async sharedRemote(wait: WaitOptions = {}): Promise<string | undefined> {
+    const remotes = lines(await runGit(this.root, ['remote'], wait))
+    if (remotes.includes('origin')) return 'origin'
+    return remotes.length === 1 ? remotes[0] : undefined
+  }
+
   /** Tags by name, with the commit each stands for. */
   async tags(wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
     const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'
-    const text = await git(this.#root, ['for-each-ref', format, 'refs/tags'], wait)
+    const text = await runGit(this.root, ['for-each-ref', format, 'refs/tags'], wait)
     const tags = new Map<string, string>()
     for (const line of text.split('\n')) {
       const [name, object, target] = line.split('\0')
@@ -94,7 +107,7 @@ export class Repository {
     // Without a message for those who have no name, as build machines: one needs somebody who made it.
     for (const args of [annotated, ['tag', ...target]]) {
       try {
-        await git(this.#root, args, wait)
+        await runGit(this.root, args, wait)
         return 'made'
       } catch (error) {
         if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
@@ -109,7 +122,7 @@ export class Repository {
   /** Sends tags to a remote, all in one request. */
   async push(remote: string, tags: readonly string[], wait: WaitOptions = {}): Promise<void> {
     const refs = tags.map((tag) => `refs/tags/${tag}`)
-    await git(this.#root, ['push', remote, ...refs], wait)
+    await runGit(this.root, ['push', remote, ...refs], wait)
   }
 }
 
@@ -124,12 +137,18 @@ const lockPause = 500
 /** More than any repository has to say here. */
 const longestAnswer = 64 * 2 ** 20
 
-async function git(root: string, args: readonly string[], wait: WaitOptions): Promise<string> {
+/** What Git says. Nothing is asked in the terminal: a remote that wants a password refuses. */
+export async function runGit(
+  root: string,
+  args: readonly string[],
+  wait: WaitOptions,
+): Promise<string> {
   const { signal, deadline } = wait
   for (let tries = 1; ; tries++) {
     try {
       const { stdout } = await runCommand('git', args, {
         cwd: root,
+        env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
         keep: longestAnswer,
         ...(signal !== undefined && { signal }),
         ...(deadline !== undefined && { deadline }),

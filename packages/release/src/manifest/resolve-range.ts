@@ -15,6 +15,8 @@
  * | a plain range for a package of the workspace | as written, or moved: see {@link movedRange} |
  * | anything else                  | as written                                 |
  *
+ * In a snapshot, each of these is exactly the planned version of a package that is released with it.
+ *
  * 1.2.3 stands for the planned version of that package. What is local and is none of these is an
  * error, and so is a range that leads to a private package, unless it is bundled or in devDependencies.
  */
@@ -75,12 +77,19 @@ export class RangeResolver {
   }
 
   #version(listed: ListedRange, target: PlannedPackage, spec: string): string {
+    if (this.#isExact(target)) return target.version
     if (spec === '' || spec === '*') return target.version
     if (spec === '^' || spec === '~') return `${spec}${target.version}`
     return this.#moved(listed, target, spec)
   }
 
+  /** S2: what a snapshot needs of itself. */
+  #isExact({ status }: PlannedPackage): boolean {
+    return this.#plan.isSnapshot === true && status === 'included'
+  }
+
   #moved(listed: ListedRange, target: PlannedPackage, range: string): string {
+    if (this.#isExact(target)) return target.version
     const moved = movedRange(range, target.package.version, target.version)
     if (moved !== undefined) return moved
     const versions = `${target.package.version} becomes ${target.version}, which it does not allow`

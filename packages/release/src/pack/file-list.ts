@@ -25,6 +25,8 @@ export interface FileListOptions {
   readonly workspaces: readonly string[]
   /** Whether a package without a licence gets the one of the root, as pnpm packs it. */
   readonly takesRootLicense?: boolean
+  /** Whether the changelog is packed whatever `files` says, as Yarn packs it. */
+  readonly takesChangelog?: boolean
 }
 
 /** A file of the package, or of a package that it bundles. */
@@ -73,6 +75,9 @@ function archivePath(
 /** As pnpm recognises them. */
 const license = /^licen[sc]e(?:\..*)?$/i
 
+/** As Yarn recognises them. */
+const changelog = /^changelog(?:\..*)?$/i
+
 /** Made for the thread; called by {@link filesToPack}. */
 const listFiles: Job<FileListOptions, ListedFile[]> = job(
   { name: 'list the files of a package', place: 'thread', module: import.meta.url },
@@ -100,6 +105,11 @@ const listFiles: Job<FileListOptions, ListedFile[]> = job(
     if (options.takesRootLicense === true && root.path !== prefix && !hasLicense) {
       for (const place of (await readdir(prefix)).filter((name) => license.test(name))) {
         files.set(place, { path: place, file: path.join(prefix, place), isExecutable: false })
+      }
+    }
+    if (options.takesChangelog === true) {
+      for (const place of (await readdir(root.path)).filter((name) => changelog.test(name))) {
+        files.set(place, { path: place, file: path.join(root.path, place), isExecutable: false })
       }
     }
     return [...files.values()].sort(byPath)

@@ -166,6 +166,7 @@ export async function packNpm(
       root,
       workspaces: Array.from(packages.values(), (other) => other.folder),
       takesRootLicense: tool === 'pnpm',
+      takesChangelog: tool === 'yarn',
     },
     limit.signal,
   ).catch(asLimited)

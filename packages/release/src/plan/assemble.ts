@@ -12,7 +12,7 @@ import type {
 } from '../model.ts'
 import { mapLimited } from '../workspace/limited.ts'
 import { neededDependencies, releaseOrder } from './release-order.ts'
-import { exclusions, type SelectionOptions } from './selection.ts'
+import { exclusions, matching, type SelectionOptions } from './selection.ts'
 import { prereleaseName } from './versions.ts'
 
 /** Asks whether a version can be installed by others. */
@@ -31,6 +31,12 @@ export interface PlanOptions extends SelectionOptions, WaitOptions {
   readonly onRegistry?: OnRegistry
   /** The dist-tag of all npm packages, whatever else says one. */
   readonly tag?: string
+  /** The dist-tag of npm packages whose version is no prerelease, unless a manifest says one. */
+  readonly releaseTag?: string
+  /** Lists of patterns: the packages of each get the same version when versions are made. */
+  readonly groups?: readonly (readonly string[])[]
+  /** By package: others that must be on the registry first, although no manifest says so. */
+  readonly order?: Readonly<Record<string, readonly string[]>>
 }
 
 /** What a planner found out about one package. */
@@ -68,7 +74,7 @@ export async function assemblePlan(
   const included = [...packages.values()].filter(
     ({ name }) => candidates.has(name) && !left.has(name),
   )
-  const { after, levels, loosePeers } = releaseOrder(included)
+  const { after, levels, loosePeers } = releaseOrder(included, configuredOrder(packages, options))
 
   const planned = new Map<string, PlannedPackage>()
   for (const [name, each] of packages) {
@@ -89,7 +95,7 @@ export async function assemblePlan(
       reason: status === 'private' ? privateReason(each) : (exclusion ?? decision.reason),
       after: after.get(name) ?? [],
       level: levels.get(name) ?? 0,
-      tag: options.tag ?? decision.tag ?? tagOf(each, version),
+      tag: options.tag ?? decision.tag ?? tagOf(each, version, options.releaseTag),
       ...(access === undefined ? {} : { access }),
       ...(decision.changes !== undefined && { changes: decision.changes }),
     })
@@ -120,11 +126,30 @@ function privateReason({ ecosystem, manifest }: WorkspacePackage): string {
   return 'not to be uploaded'
 }
 
-function tagOf({ ecosystem, manifest }: WorkspacePackage, version: string): string {
+/** @throws `HDL_BAD_OPTION` for a name that no package has. */
+function configuredOrder(
+  packages: Workspace['packages'],
+  { order = {} }: PlanOptions,
+): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  for (const [name, before] of Object.entries(order)) {
+    for (const dependent of matching('order', [name], packages)) {
+      const needed = matching('order', before, packages)
+      found.set(dependent, [...(found.get(dependent) ?? []), ...needed])
+    }
+  }
+  return found
+}
+
+function tagOf(
+  { ecosystem, manifest }: WorkspacePackage,
+  version: string,
+  releaseTag = 'latest',
+): string {
   const { publishConfig } = manifest
   const configured = isFields(publishConfig) ? publishConfig['tag'] : undefined
   if (typeof configured === 'string') return configured
-  return prereleaseName(ecosystem, version) ?? 'latest'
+  return prereleaseName(ecosystem, version) ?? releaseTag
 }
 
 function accessOf({ manifest }: WorkspacePackage): 'public' | 'restricted' | undefined {

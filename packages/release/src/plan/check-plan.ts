@@ -70,6 +70,8 @@ function npmFinding(
   const { name, group, range } = dependency
   const { version: current } = target.package
   const { version: planned } = target
+  // S2: whatever is written, it becomes exactly this version.
+  if (plan.isSnapshot === true && target.status === 'included') return undefined
   const allowed = internalRange(dependency, planned, plan.workspace)
   if (allowed === undefined || semver.satisfies(planned, allowed)) return undefined
   const where = `"${name}" in ${group} is "${range}"`

@@ -2,9 +2,10 @@ import { cancelled } from '@heddle/core/lowlevel'
 import type { PlannedChange, ReleasePlan, Workspace } from '../model.ts'
 import { Problems } from '../workspace/problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
-import { readConfig } from './changesets/config.ts'
+import { readConfig, type ChangesetsConfig } from './changesets/config.ts'
 import { readIntents, type Intent, type PreState } from './changesets/intents.ts'
 import { ChangesetReleases } from './changesets/releases.ts'
+import { matching } from './selection.ts'
 
 /**
  * The versions that `changeset version` would write, without writing them: from `.changeset/*.md`
@@ -25,7 +26,7 @@ export async function planFromChangesets(
   const { signal } = options
   if (signal?.aborted) throw cancelled('Reading the changesets', signal.reason)
   const problems = new Problems(workspace.root)
-  const config = await readConfig(workspace, problems)
+  const config = withGroups(await readConfig(workspace, problems), workspace, options)
   const { intents, pre } = await readIntents(workspace, problems, signal)
   const releases = new ChangesetReleases(workspace, config, pre)
   for (const intent of intents) refuseMixed(intent, workspace, releases, problems)
@@ -42,6 +43,16 @@ export async function planFromChangesets(
     decisions.set(name, { version, isReleased: true, reason, tag, access: config.access, changes })
   }
   return assemblePlan(workspace, 'changesets', decisions, options)
+}
+
+/** Groups of the release config are `fixed` groups. */
+function withGroups(
+  config: ChangesetsConfig,
+  { packages }: Workspace,
+  { groups = [] }: PlanOptions,
+): ChangesetsConfig {
+  const more = groups.map((patterns) => [...matching('groups', patterns, packages)])
+  return { ...config, fixed: [...config.fixed, ...more] }
 }
 
 /** What the intents of this release say about a package. A release after prereleases repeats theirs. */

@@ -26,6 +26,7 @@ import { History, historyEntry, type EffectiveChange } from './commits/history.t
 import { fileOwners } from './commits/owners.ts'
 import { ReleaseTags, type LastRelease } from './commits/releases-of.ts'
 import { neededDependencies } from './release-order.ts'
+import { matching } from './selection.ts'
 import {
   biggerBump,
   compareVersions,
@@ -108,10 +109,12 @@ async function halfReleased(
   if (options.mode === 'synchronised' || workspace.tool === 'single') return undefined
   if (tags.length === 0) return undefined
   const head = await git.resolve('HEAD')
-  const isOfPackage = (name: string): boolean =>
-    workspace.packages.has(name.slice(0, Math.max(0, name.lastIndexOf('@'))))
-  const here = new Set(
-    tags.filter(({ commit, name }) => commit === head && isOfPackage(name)).map(({ name }) => name),
+  const here = releasedNames(
+    workspace,
+    new ReleaseTags(
+      tags.filter(({ commit }) => commit === head),
+      options.tagFormat,
+    ),
   )
   if (here.size === 0) return undefined
   const before = tags.filter(({ commit }) => commit !== head)
@@ -124,6 +127,14 @@ async function halfReleased(
   return isHalf ? decided : undefined
 }
 
+/** `name@version` of what has a tag, however that is called. */
+function releasedNames({ packages }: Workspace, tags: ReleaseTags): Set<string> {
+  const names = [...packages.values()].flatMap((each) =>
+    tags.releasesOf(each).map(({ version }) => `${each.name}@${version}`),
+  )
+  return new Set(names)
+}
+
 async function decide(
   git: Git,
   found: readonly Tag[],
@@ -133,8 +144,10 @@ async function decide(
   const { prerelease, mode = 'independent', since } = options
   const isShared = mode === 'synchronised' || workspace.tool === 'single'
   const made = await git.versionCommits(versionTrailer)
-  const isTagged = new Set(found.map(({ name }) => name))
-  const pending = made.filter(({ name }) => !isTagged.has(name))
+  const tagged = new ReleaseTags(found, options.tagFormat)
+  const isTagged = releasedNames(workspace, tagged)
+  const shared = new Set(isShared ? tagged.sharedReleases().map(({ version }) => version) : [])
+  const pending = made.filter(({ name }) => !isTagged.has(name) && !shared.has(versionIn(name)))
   const tags = new ReleaseTags([...found, ...pending], options.tagFormat)
   const start = since === undefined ? undefined : await git.resolve(since)
   const drafts = new Map<string, Draft>()
@@ -146,17 +159,16 @@ async function decide(
   const changes = await changesSince(git, workspace, [...drafts.values()], start, options)
   for (const draft of drafts.values())
     count(draft, changes.get(draft.package.name) ?? [], start, options)
-  if (mode === 'synchronised') level(drafts)
-  else spread(workspace, drafts)
+  const groups = groupsOf(workspace, drafts, options)
+  settle(workspace, drafts, groups)
 
   const all = [...drafts.values()]
-  const shared = mode === 'synchronised' ? highest(all) : undefined
-  const areNew = shared !== undefined && all.every(isAsWritten)
   const decisions = new Map<string, Decision>()
   for (const draft of all) {
     const { package: each, last, bump, reason } = draft
-    const current = shared?.get(each.ecosystem) ?? last.current
-    const isNew = start === undefined && (shared === undefined ? isAsWritten(draft) : areNew)
+    const group = groups.find((members) => members.includes(draft)) ?? [draft]
+    const current = highest(group).get(each.ecosystem) ?? last.current
+    const isNew = start === undefined && group.every(isAsWritten)
     const isMade = bump === 'none' && isPending(each, pending)
     if (isMade && options.purpose !== 'version') {
       decisions.set(each.name, {
@@ -181,6 +193,11 @@ async function decide(
   return { decisions, told: all.flatMap(missingTag) }
 }
 
+/** Of `name@1.2.3`. */
+function versionIn(name: string): string {
+  return name.slice(name.lastIndexOf('@') + 1)
+}
+
 /** P6: the version of the manifest was made by a commit and has no tag yet. */
 function isPending({ name, version }: WorkspacePackage, pending: readonly Tag[]): boolean {
   return pending.some((each) => each.name === `${name}@${version}`)
@@ -188,11 +205,10 @@ function isPending({ name, version }: WorkspacePackage, pending: readonly Tag[])
 
 /** Somebody raised the version without a tag: it is not known what it holds. */
 function missingTag({ package: { name, ecosystem, version }, last: { base } }: Draft): string[] {
-  const tagged = base === undefined ? undefined : /(?:@|^v?)(\d[^@]*)$/.exec(base.name)?.[1]
-  if (tagged === undefined || compareVersions(ecosystem, version, tagged) <= 0) return []
+  if (base === undefined || compareVersions(ecosystem, version, base.version) <= 0) return []
   if (prereleaseName(ecosystem, version) !== undefined) return []
   return [
-    `${name} is at ${version}, which was not tagged; its changes are counted from ${base!.name}.`,
+    `${name} is at ${version}, which was not tagged; its changes are counted from ${base.tag.name}.`,
   ]
 }
 
@@ -225,7 +241,7 @@ async function changesSince(
   const isUncounted = (draft: Draft): boolean => start === undefined && isAsWritten(draft)
   const byBase = new Map<string | undefined, string[]>()
   for (const { package: each, last } of drafts.filter((draft) => !isUncounted(draft))) {
-    const base = last.base?.commit ?? (last.isFirst ? start : undefined)
+    const base = last.base?.tag.commit ?? (last.isFirst ? start : undefined)
     const list = byBase.get(base)
     if (list === undefined) byBase.set(base, [each.name])
     else list.push(each.name)
@@ -285,6 +301,30 @@ function count(
   draft.reason = `first release: no tag ${draft.package.name}@… in the history`
 }
 
+/** Packages that get the same version: all of them, or those of a configured group. */
+function groupsOf(
+  { packages }: Workspace,
+  drafts: ReadonlyMap<string, Draft>,
+  { mode, groups = [] }: CommitPlanOptions,
+): Draft[][] {
+  if (mode === 'synchronised') return [[...drafts.values()]]
+  return groups.map((patterns) =>
+    [...matching('groups', patterns, packages)].flatMap((name) => drafts.get(name) ?? []),
+  )
+}
+
+/** P4, and one change for each group. Changes only grow, so it ends. */
+function settle(
+  workspace: Workspace,
+  drafts: ReadonlyMap<string, Draft>,
+  groups: readonly (readonly Draft[])[],
+): void {
+  for (let hasGrown = true; hasGrown;) {
+    spread(workspace, drafts)
+    hasGrown = groups.map(level).includes(true)
+  }
+}
+
 /** P4 */
 function spread(workspace: Workspace, drafts: ReadonlyMap<string, Draft>): void {
   const dependents = new Map<string, string[]>()
@@ -310,16 +350,18 @@ function spread(workspace: Workspace, drafts: ReadonlyMap<string, Draft>): void 
   }
 }
 
-/** All get the biggest change of any. */
-function level(drafts: ReadonlyMap<string, Draft>): void {
-  const all = [...drafts.values()]
+/** All get the biggest change of any. Returns whether that has changed one of them. */
+function level(all: readonly Draft[]): boolean {
+  let hasGrown = false
   const bump = all.reduce<Bump>((biggest, draft) => biggerBump(biggest, draft.bump), 'none')
   const cause = all.find((draft) => draft.bump === bump)
   for (const draft of all) {
     if (draft.bump === 'none' && bump !== 'none')
       draft.reason = `together with ${cause!.package.name}`
+    hasGrown ||= draft.bump !== bump
     draft.bump = bump
   }
+  return hasGrown
 }
 
 /** The highest version of each ecosystem: all packages go on from there. */

@@ -8,6 +8,7 @@
  *  O2  A circle is an error that names its packages, before anything is done (scenarios 13 and 14).
  *  O3  A circle that only peerDependencies or extras of Python close is none: neither package installs
  *      the other by itself. Inside of such a circle they make no order, which is said as a warning.
+ *      The order that a config says is as firm as a dependency.
  *  O4  The order depends on names only, not on how the packages were found.
  *
  * All walks are loops: a chain of 100,000 packages is no deeper than one of 10 (P14).
@@ -47,10 +48,13 @@ export function neededDependencies({ dependencies }: WorkspacePackage): Internal
 }
 
 /** @throws `HDL_PACKAGE_CYCLE` */
-export function releaseOrder(packages: readonly WorkspacePackage[]): ReleaseOrder {
+export function releaseOrder(
+  packages: readonly WorkspacePackage[],
+  configured: Edges = new Map(),
+): ReleaseOrder {
   const names = new Set(packages.map(({ name }) => name).toSorted(compareText))
-  const firm = edgesOf(packages, names, (group) => !isOptional(group))
-  const all = edgesOf(packages, names, () => true)
+  const firm = edgesOf(packages, names, configured, (group) => !isOptional(group))
+  const all = edgesOf(packages, names, configured, () => true)
   refuseCycles(names, firm)
 
   const circles = components(names, all)
@@ -72,6 +76,7 @@ export function releaseOrder(packages: readonly WorkspacePackage[]): ReleaseOrde
 function edgesOf(
   packages: readonly WorkspacePackage[],
   names: ReadonlySet<string>,
+  configured: Edges,
   counts: (group: string) => boolean,
 ): Edges {
   const edges = new Map<string, string[]>()
@@ -79,7 +84,9 @@ function edgesOf(
     const needed = neededDependencies(each).filter(
       ({ name, group }) => names.has(name) && counts(group),
     )
-    edges.set(each.name, [...new Set(needed.map(({ name }) => name))].toSorted(compareText))
+    const before = (configured.get(each.name) ?? []).filter((name) => names.has(name))
+    const all = new Set([...needed.map(({ name }) => name), ...before])
+    edges.set(each.name, [...all].toSorted(compareText))
   }
   return edges
 }

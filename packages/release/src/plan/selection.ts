@@ -35,7 +35,8 @@ export function exclusions(
   return left
 }
 
-function matching(
+/** @throws `HDL_BAD_OPTION` for a pattern that matches no package. */
+export function matching(
   option: string,
   patterns: readonly string[],
   packages: ReadonlyMap<string, unknown>,

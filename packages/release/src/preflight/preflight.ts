@@ -133,8 +133,12 @@ async function checkProvenance(
   return problems
 }
 
-/** Build services check out a commit and name its branch in a variable. */
-async function branchOf(
+/**
+ * The branch that is released. Build services check out a commit and name its branch in a variable.
+ *
+ * *Cancellation*: leaves nothing behind.
+ */
+export async function branchOf(
   repository: Repository,
   env: Readonly<Record<string, string | undefined>>,
   wait: WaitOptions,

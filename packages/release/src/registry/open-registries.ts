@@ -5,6 +5,7 @@ import type { Ecosystem, PlannedPackage } from '../model.ts'
 import { HttpClient } from './http/client.ts'
 import { npmRegistry } from './npm/npm-registry.ts'
 import { readNpmConfig } from './npm/npmrc.ts'
+import type { OtpPrompt } from './npm/one-time-passwords.ts'
 import { pypiRegistry } from './pypi/pypi-registry.ts'
 import type { Registry } from './registry.ts'
 
@@ -15,6 +16,10 @@ export interface OpenRegistriesOptions {
   readonly npm?: string
   /** For all Python packages. */
   readonly pypi?: string
+  /** By scope (`@acme`), and as `npm` for all other npm packages, unless a manifest says another one. */
+  readonly registries?: Readonly<Record<string, string>>
+  /** How a person is asked for one-time passwords. */
+  readonly prompt?: OtpPrompt
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly kernel?: Kernel
 }
@@ -35,7 +40,8 @@ const publicPypi = 'https://pypi.org/'
 export async function openRegistries(options: OpenRegistriesOptions): Promise<Registries> {
   const { folder, kernel = systemKernel, env = process.env } = options
   const config = await readNpmConfig({ folder, env })
-  const http = new HttpClient({ kernel })
+  const transports = await config.transports(env)
+  const http = new HttpClient({ kernel, transportFor: transports })
   const open = new Map<string, Registry>()
   const at = (url: string, make: () => Registry): Registry => {
     let registry = open.get(url)
@@ -46,14 +52,27 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
     return registry
   }
   const registryAt = (url: string, ecosystem: Ecosystem): Registry => {
-    if (ecosystem === 'npm') return at(url, () => npmRegistry({ url, config, http, kernel, env }))
+    if (ecosystem === 'npm') {
+      const { prompt } = options
+      const asks = prompt === undefined ? {} : { prompt }
+      return at(url, () => npmRegistry({ url, config, http, kernel, env, ...asks }))
+    }
     const token = env['PYPI_TOKEN']
     return at(url, () => pypiRegistry({ url, http, env, ...(token !== undefined && { token }) }))
   }
   return {
     registryOf: ({ package: { name, ecosystem, manifest } }) => {
-      if (ecosystem === 'python') return registryAt(options.pypi ?? publicPypi, ecosystem)
-      const url = options.npm ?? ownRegistry(manifest) ?? config.registryFor(name)
+      const configured = options.registries ?? {}
+      if (ecosystem === 'python') {
+        return registryAt(options.pypi ?? configured['pypi'] ?? publicPypi, ecosystem)
+      }
+      const scope = /^(@[^/]+)\//.exec(name)?.[1] ?? ''
+      const url =
+        options.npm ??
+        ownRegistry(manifest) ??
+        configured[scope] ??
+        configured['npm'] ??
+        config.registryFor(name)
       return registryAt(url, ecosystem)
     },
     registryAt: (url, ecosystem) =>

@@ -11,6 +11,7 @@ import type { Standing } from '../registry/registry.ts'
 import { nodeName, stageNames, type StageName } from '../stages/stages.ts'
 import { tagOf, type Checked, type Release, type Uploaded } from '../stages/work.ts'
 import { packedOf } from './artifacts.ts'
+import type { StageTimes } from './stage-times.ts'
 
 /** Something that went wrong with a package. */
 export interface Problem {
@@ -34,6 +35,8 @@ export interface PackageReport {
   readonly tag?: string
   /** The package whose failure keeps this one from being released. */
   readonly blockedBy?: string
+  /** Milliseconds that each stage has run in this process. */
+  readonly stages: Readonly<Partial<Record<StageName, number>>>
   readonly problems: readonly Problem[]
 }
 
@@ -59,6 +62,7 @@ export interface Ended {
   readonly recovered: Recovery
   /** Why a manifest that was pinned in place could not be restored. */
   readonly unrestored: unknown
+  readonly times: StageTimes
   /** What the checks before the stages have found and did not refuse. */
   readonly warnings: readonly string[]
 }
@@ -79,7 +83,9 @@ export async function makeReport(release: Release, run: Ended): Promise<ReleaseR
     isCancelled: run.ended.state === 'cancelled',
     run: run.id,
     packages,
-    warnings: [...unrestoredWarning(run), ...run.warnings, ...(await warningsOf(release))],
+    warnings: [
+      ...new Set([...unrestoredWarning(run), ...run.warnings, ...(await warningsOf(release))]),
+    ],
     restored: run.recovered.restored,
     ms: 0,
   }
@@ -87,7 +93,7 @@ export async function makeReport(release: Release, run: Ended): Promise<ReleaseR
 
 async function reportOf(
   release: Release,
-  { ended, results }: Ended,
+  { ended, results, times }: Ended,
   planned: PlannedPackage,
 ): Promise<PackageReport> {
   const { name, ecosystem } = planned.package
@@ -121,6 +127,7 @@ async function reportOf(
     uploads: uploaded?.uploads ?? 0,
     ...(shownTag !== undefined && { tag: shownTag }),
     ...(blockedBy !== undefined && { blockedBy }),
+    stages: times.of(name),
     problems,
   }
 }

@@ -252,13 +252,22 @@ class Expansion {
     if (smoke) this.#smoke(name, pack, upload, verified)
     if (!tag || release.repository === undefined) return
     // Not after the smoke test: what is on the registry has a tag, whether it is any good or not.
-    this.graph.add(
+    const tagged = this.graph.add(
       nodeName(name, 'tag'),
       // null: the journal keeps plain data, and `undefined` is none.
       stageJob('tag', async ({ isOld, isOfThisCommit }: Checked, context) =>
         isOld && !isOfThisCommit ? null : ((await work.tag(release, name, context)) ?? null),
       ),
       { after: [check, verified], input: (of) => of(check) },
+    )
+    const { forge } = release.options
+    if (forge === undefined) return
+    this.graph.add(
+      nodeName(name, 'notes'),
+      stageJob('notes', async (made: string | null, context) => {
+        if (made !== null) await work.announce(release, forge, name, made, context)
+      }),
+      { after: [tagged], input: (of) => of(tagged) },
     )
   }
 

@@ -1,6 +1,7 @@
 import os from 'node:os'
 import type { Graph, Observer, Run } from '@heddle/core'
 import type { Kernel } from '@heddle/core/lowlevel'
+import type { Forge } from '../forge/forge.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import type { PreflightOptions } from '../preflight/preflight.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -36,14 +37,25 @@ export interface ReleaseOptions extends PreflightOptions {
   readonly build?: string | false
   /** Runs none of the scripts that npm runs by itself (`prepack`, `postpublish`, …). */
   readonly ignoreScripts?: boolean
-  /** Installs what was published into an empty project. Default true. */
+  /** Installs what was published into an empty project and imports its entry points. Default true. */
   readonly smoke?: boolean
+  /** Patterns of packages that the smoke test only installs, because Node cannot import them. */
+  readonly installOnly?: readonly string[]
   /** Makes a Git tag for each package. Default true, where there is a repository. */
   readonly tag?: boolean
   /** How Git tags are called. Default `{name}@{version}`, for a single package `v{version}`. */
   readonly tagFormat?: string
   /** Sends the tags to this remote. */
   readonly push?: string
+  /** Where the release of each package is announced with its notes. Needs `push`: a forge knows pushed tags. */
+  readonly forge?: Forge
+  /**
+   * The remote whose lease keeps other clones from releasing at the same time. False takes none. When absent:
+   * the remote that tags go to, else `origin`; a remote that takes no push from us gives a warning then.
+   */
+  readonly lease?: string | false
+  /** Milliseconds that a lease lives without a renewal. Default 90,000. */
+  readonly leaseTtl?: number
   /** `in-place` rewrites manifests in the work tree while packages are built. Default `memory`. */
   readonly pin?: 'memory' | 'in-place'
   /** A one-time password, where the account needs one. */
@@ -56,6 +68,8 @@ export interface ReleaseOptions extends PreflightOptions {
    */
   readonly replan?: () => Promise<ReleasePlan>
   readonly signal?: AbortSignal
+  /** Told what the release waits for before its stages start. */
+  readonly onNotice?: (text: string) => void
   readonly observer?: Observer
   /** Told before the first stage starts. */
   readonly onGraph?: (graph: Graph) => void

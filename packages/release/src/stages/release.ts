@@ -4,7 +4,8 @@
  *   lock ─▶ restore what a killed release left ─▶ look for a release to go on with ─▶ stages ─▶ report
  *
  * Invariants, quoted by the tests:
- *  L1  At most one release per repository is under way on a machine.
+ *  L1  At most one release per repository is under way on a machine; between clones that share a remote,
+ *      the lease of lock/lease.ts says whose turn it is.
  *  L2  Nothing is planned, built or uploaded from manifests that a killed release left pinned: they are
  *      restored first.
  *  L3  The same plan from the same commit goes on where the last release of it stopped, without being
@@ -27,6 +28,7 @@ import {
   type WaitOptions,
 } from '@heddle/core/lowlevel'
 import { checkTagFormat, Repository } from '../git/repository.ts'
+import { holdLease } from '../lock/lease.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
@@ -37,6 +39,7 @@ import { dirtyTree } from '../preflight/work-tree.ts'
 import { wantsProvenance } from '../registry/npm/sign-provenance.ts'
 import type { Registry } from '../registry/registry.ts'
 import { makeReport, type ReleaseReport } from '../report/report.ts'
+import { StageTimes } from '../report/stage-times.ts'
 import { finishVersions } from '../version/write-files.ts'
 import { readEarlier, type Earlier } from './earlier.ts'
 import { expand } from './expand.ts'
@@ -51,7 +54,7 @@ import type { Release } from './work.ts'
  * *Cancellation*: aborting `signal` ends the stages under way; what the registry had taken is in the
  * report, and calling it again finishes the release.
  * *Fairness*: a package is built, packed and uploaded as soon as what it needs is there.
- * @throws `HDL_LOCKED` when a release is under way; `HDL_PREFLIGHT`, `HDL_CHANGES_PENDING`,
+ * @throws `HDL_LOCKED` and `HDL_RELEASE_LEASED` when a release is under way; `HDL_PREFLIGHT`, `HDL_CHANGES_PENDING`,
  * `HDL_PLAN_INVALID` and `HDL_PLAN_STALE` before anything is done; `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`.
  */
 export async function publishRelease(
@@ -89,14 +92,16 @@ export async function publishRelease(
     isResumed: resume !== undefined,
     signed: signed.map((planned) => ({ planned, registry: registries.get(planned.package.name)! })),
   }
-  const { users, warnings } = await preflight(subject, options, wait)
+  const checked = await preflight(subject, options, wait)
+  await using lease = isDryRun ? undefined : await holdLease(repository, folder, options)
+  const { users } = checked
   const vanished = await findVanished(earlier, registries, wait)
   const isClean = (await dirtyTree(repository, wait)) === undefined
   const marks = await sourceMarks(repository, options)
   const packed = path.join(folder.packed, isDryRun ? 'dry-run' : title)
   const release: Release = {
     plan,
-    options,
+    options: withSignal(options, lease?.lost),
     kernel,
     repository,
     tags: (await repository?.tags(wait)) ?? new Map(),
@@ -113,10 +118,18 @@ export async function publishRelease(
   }
   const started = kernel.clock.now()
   const run = await runStages(release, folder, journal, title, resume)
+  const warnings = [...checked.warnings, ...(lease?.warnings() ?? [])]
   const report = await makeReport(release, { ...run, recovered, warnings })
   // What is not finished needs its archives again.
   if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })
   return { ...report, ms: Math.round(kernel.clock.now() - started) }
+}
+
+/** E5: a release without its lease ends as one that is cancelled. */
+function withSignal(options: ReleaseOptions, lost: AbortSignal | undefined): ReleaseOptions {
+  if (lost === undefined) return options
+  const { signal } = options
+  return { ...options, signal: signal === undefined ? lost : AbortSignal.any([signal, lost]) }
 }
 
 interface Stages {
@@ -126,6 +139,7 @@ interface Stages {
   readonly results: ReadonlyMap<string, unknown>
   /** Why a manifest that was pinned in place could not be restored. */
   readonly unrestored: unknown
+  readonly times: StageTimes
 }
 
 async function runToItsEnd(
@@ -147,6 +161,7 @@ async function runStages(
 ): Promise<Stages> {
   const { options, kernel } = release
   const pins = options.pin === 'in-place' ? await holdPins(release, folder.pins) : undefined
+  const times = new StageTimes()
   const runOptions: RunOptions = {
     concurrency: Infinity,
     resources: resourcesOf(options),
@@ -159,6 +174,7 @@ async function runStages(
     ...(resume !== undefined && { resume, allowChanges: true }),
     observer: (event) => {
       pins?.observe(event)
+      times.observe(event)
       options.observer?.(event)
     },
   }
@@ -177,7 +193,7 @@ async function runStages(
   )
   const results = new Map<string, unknown>()
   for (const node of [...ended.succeeded, ...ended.reused]) results.set(node, ended.valueOf(node))
-  return { id: options.dryRun === true ? undefined : id, ended, results, unrestored }
+  return { id: options.dryRun === true ? undefined : id, ended, results, unrestored, times }
 }
 
 /**
@@ -217,8 +233,9 @@ async function recoverPins(folder: ReleaseFolder): Promise<Recovery> {
 }
 
 /** L5: what changesets say is released by a version that is in the repository. */
-function refusePending({ source, packages }: ReleasePlan): void {
-  if (source !== 'changesets') return
+function refusePending({ source, packages, isSnapshot = false }: ReleasePlan): void {
+  // S3: a snapshot uses no changeset up.
+  if (source !== 'changesets' || isSnapshot) return
   const included = [...packages.values()].filter(({ status }) => status === 'included')
   if (included.length === 0) return
   const waiting = included.map((each) => `${each.package.name} ${versionChange(each)}`)

@@ -3,14 +3,24 @@ import os from 'node:os'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { runCommand } from '@heddle/core/lowlevel'
+import type { Fields } from '../manifest/local-range.ts'
 import type { PackedPackage } from '../model.ts'
+import { entryPointsOf, importProblem } from './entry-points.ts'
 
 /** Milliseconds: a registry that does not answer must not hold up the release. */
 const deadline = 300_000
 
+export interface SmokeOptions {
+  readonly registry: string
+  /** The workspace, whose settings count. */
+  readonly root: string
+  /** Whether its entry points are imported, too. */
+  readonly imports?: boolean
+}
+
 /**
  * Installs the version into an empty project outside of the workspace, as a user would, and looks
- * whether that is what arrived. npm compares the hashes of what it downloads with the registry's.
+ * whether that is what arrived; then imports each of its entry points. npm compares the hashes of what it downloads with the registry's.
  *
  * The settings of the workspace at `root` count, for the tokens that private registries need.
  *
@@ -22,9 +32,9 @@ const deadline = 300_000
  */
 export async function smokeInstall(
   { name, version }: Pick<PackedPackage, 'name' | 'version'>,
-  { registry, root }: { readonly registry: string; readonly root: string },
+  { registry, root, imports = true }: SmokeOptions,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ readonly imported: number }> {
   const project = await mkdtemp(path.join(os.tmpdir(), 'heddle-smoke-'))
   try {
     await writeFile(path.join(project, 'package.json'), '{ "private": true }\n')
@@ -41,12 +51,19 @@ export async function smokeInstall(
       signal,
       deadline,
     })
-    const file = path.join(project, 'node_modules', name, 'package.json')
-    const installed = (JSON.parse(await readFile(file, 'utf8')) as { version?: unknown }).version
-    if (installed !== version) {
-      const problem = `version ${String(installed)} was installed`
+    const folder = path.join(project, 'node_modules', name)
+    const manifest = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as Fields
+    const refuse = (problem: string): never => {
       throw new HeddleError('HDL_NOT_INSTALLABLE', { package: name, version, registry, problem })
     }
+    if (manifest['version'] !== version) {
+      refuse(`version ${String(manifest['version'])} was installed`)
+    }
+    const entries = imports ? await entryPointsOf(folder, manifest) : []
+    if (entries.length === 0) return { imported: 0 }
+    const problem = await importProblem(project, entries, manifest, signal)
+    if (problem !== undefined) refuse(problem)
+    return { imported: entries.length }
   } finally {
     await rm(project, { recursive: true, force: true })
   }

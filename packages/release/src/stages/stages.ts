@@ -2,7 +2,7 @@
  * The stages of one package, in order, and what each takes while it runs.
  *
  *   manifest ─▶ check, sources ─▶ build ─▶ pack ─▶ sign, turn, begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
- *                                                                  └─▶ approve ─┘             └▶ tag
+ *                                                                  └─▶ approve ─┘             └▶ tag ─▶ notes
  *
  * `sources` only marks what is built from, and `turn` how often an upload was taken and lost: for the
  * process that resumes the release later.
@@ -28,6 +28,7 @@ export const stageNames = [
   'scripts',
   'smoke',
   'tag',
+  'notes',
 ] as const
 
 export type StageName = (typeof stageNames)[number]
@@ -61,6 +62,7 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   scripts: { cpu: 1 },
   smoke: { cpu: 1 },
   tag: { git: 1 },
+  notes: { read: 1 },
 }
 
 /** The name of a node: for people first. */

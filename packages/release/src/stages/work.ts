@@ -14,14 +14,18 @@
  *  G4  An archive that an earlier process packed is uploaded only if it is what this process would
  *      pack, or if its upload was begun already.
  */
+import picomatch from 'picomatch'
 import semver from 'semver'
 import { HeddleError, type JobContext } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import type { Forge } from '../forge/forge.ts'
+import { notesOf } from '../forge/notes.ts'
 import { tagFormatOf, tagName, type Repository } from '../git/repository.ts'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
 import type { Ecosystem, PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import { packNpm } from '../pack/npm.ts'
 import { packPython } from '../pack/python.ts'
+import { prereleaseName } from '../plan/versions.ts'
 import { runScript } from '../pack/run-script.ts'
 import { noteScripts, removeNote } from '../pack/unfinished-scripts.ts'
 import { approveOnce } from '../registry/approve-once.ts'
@@ -452,8 +456,13 @@ export async function smoke(
   // What installs Python packages from an arbitrary index differs from machine to machine.
   if (registry.ecosystem !== 'npm') return
   const { root } = release.plan.workspace
-  await smokeInstall(packed, { registry: registry.url, root }, context.signal)
-  context.log('installed into an empty project')
+  const { installOnly = [] } = release.options
+  const imports = installOnly.length === 0 || !picomatch([...installOnly])(packed.name)
+  const settings = { registry: registry.url, root, imports }
+  const { imported } = await smokeInstall(packed, settings, context.signal)
+  const entries = imported === 1 ? 'its entry point' : `its ${imported} entry points`
+  const also = imported === 0 ? '' : `, and ${entries} imported`
+  context.log(`installed into an empty project${also}`)
 }
 
 export async function tag(
@@ -470,6 +479,29 @@ export async function tag(
   if (isNew) context.log(`tagged ${made}`)
   if (options.push !== undefined) await repository.push(options.push, [made], waitOf(context))
   return made
+}
+
+/** F1: a release of the forge for each tag. */
+export async function announce(
+  release: Release,
+  forge: Forge,
+  name: string,
+  made: string,
+  context: JobContext,
+): Promise<void> {
+  const planned = plannedOf(release, name)
+  const { version, package: of } = planned
+  const result = await forge.announce(
+    {
+      tag: made,
+      title: `${name} ${version}`,
+      notes: await notesOf(planned),
+      commit: release.repository!.head,
+      isPrerelease: prereleaseName(of.ecosystem, version) !== undefined,
+    },
+    waitOf(context),
+  )
+  if (result === 'made') context.log(`announced ${made} at ${forge.url}`)
 }
 
 function plannedOf({ plan }: Pick<Release, 'plan'>, name: string): PlannedPackage {

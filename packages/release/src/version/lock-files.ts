@@ -111,8 +111,8 @@ function withMovedRanges(
   block: string,
   moved: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): string {
-  const [, head] = /^"([^"\n]*@workspace:[^"\n]+)":/.exec(block) ?? []
-  if (head === undefined) return block
+  const [, head] = /^"([^"\n]+)":/.exec(block) ?? []
+  if (head?.includes('@workspace:') !== true) return block
   const entries = head.split(', ').map((entry) => {
     const at = entry.indexOf('@', 1)
     const after = moved.get(entry.slice(0, at))?.get(entry.slice(at + 1))

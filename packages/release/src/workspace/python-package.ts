@@ -42,15 +42,7 @@ export function pythonPackage(
     )
   }
   if (version === undefined) {
-    const { dynamic } = project
-    if (Array.isArray(dynamic) && dynamic.includes('version')) {
-      if (!isPrivate)
-        refuse(
-          'dynamic',
-          'its version is computed when it is built, so it cannot be planned',
-          'Write `version = "…"` into [project].',
-        )
-    } else if (!isPrivate) {
+    if (!isPrivate && !hasBuiltVersion(fields)) {
       refuse('version', '`project.version` is missing', 'Add one, such as "0.1.0".')
     }
   } else if (typeof version !== 'string' || parsePythonVersion(version) === undefined) {
@@ -72,6 +64,12 @@ export function pythonPackage(
     isPrivate,
     dependencies: [],
   }
+}
+
+/** Whether only its build knows the version. */
+export function hasBuiltVersion({ project }: WorkspacePackage['manifest']): boolean {
+  const dynamic = isFields(project) ? project['dynamic'] : undefined
+  return Array.isArray(dynamic) && dynamic.includes('version')
 }
 
 /** PyPI refuses what says `Private ::`; uv builds nothing that says it is no package. */

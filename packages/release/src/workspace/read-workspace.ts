@@ -22,13 +22,16 @@ import { readDocument } from './documents.ts'
 import { mapLimited, readsAtOnce } from './limited.ts'
 import { findMembers } from './members.ts'
 import { npmPackage } from './npm-package.ts'
-import { pythonPackage } from './python-package.ts'
+import { builtVersion, type BuiltVersionOptions } from './built-version.ts'
+import { hasBuiltVersion, pythonPackage } from './python-package.ts'
 import { Problems, compareText } from './problems.ts'
 
 export interface ReadWorkspaceOptions {
   readonly signal?: AbortSignal
   /** Only packages of these. All when absent. */
   readonly ecosystems?: readonly Ecosystem[]
+  /** For builds that compute a version. The one of this process when absent. */
+  readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 /**
@@ -115,7 +118,7 @@ async function readPackages(
   definition: Definition,
   { files, notEntered }: MemberFiles,
   problems: Problems,
-  { signal, ecosystems = ['npm', 'python'] }: ReadWorkspaceOptions,
+  { signal, env, ecosystems = ['npm', 'python'] }: ReadWorkspaceOptions,
 ): Promise<Workspace> {
   const { root, tool, catalogs, packageJson, pyproject } = definition
   const isRoot = tool !== 'single'
@@ -141,9 +144,11 @@ async function readPackages(
     .filter(({ ecosystem }) => ecosystems.includes(ecosystem))
   checkNames(root, packages, problems)
   problems.throwIfAny()
+  const versioned = await withBuiltVersions(packages, problems, { signal, env })
+  problems.throwIfAny()
 
-  const index = new PackageIndex(root, packages)
-  const sorted = packages.toSorted((a, b) => compareText(a.name, b.name))
+  const index = new PackageIndex(root, versioned)
+  const sorted = versioned.toSorted((a, b) => compareText(a.name, b.name))
   return {
     root,
     tool,
@@ -153,6 +158,21 @@ async function readPackages(
       ? {}
       : { warnings: notEntered.map((each) => notEnteredWarning(root, each)) }),
   }
+}
+
+/** One build at a time: builds are not small. */
+async function withBuiltVersions(
+  packages: readonly WorkspacePackage[],
+  problems: Problems,
+  options: BuiltVersionOptions,
+): Promise<WorkspacePackage[]> {
+  const versioned: WorkspacePackage[] = []
+  for (const each of packages) {
+    const isBuilt = each.ecosystem === 'python' && !each.isPrivate && hasBuiltVersion(each.manifest)
+    const version = isBuilt ? await builtVersion(each, problems, options) : each.version
+    versioned.push({ ...each, version: version ?? each.version })
+  }
+  return versioned
 }
 
 function notEnteredWarning(root: string, folder: string): string {

@@ -57,6 +57,38 @@ test('a release that was cut short after some tags is planned as it was', async 
   assert.deepEqual(await repository.versions(), {})
 })
 
+for (const tagFormat of [
+  '{name}-v{version}',
+  'release/{name}_{version}',
+  '{name}/{version}/done',
+]) {
+  test(`7 tags as ${tagFormat} are the base, and a release that was cut short is planned as it was`, async (t) => {
+    const repository = await released(t)
+    const tagOf = (name: string, version: string): string =>
+      tagFormat.replace('{name}', name).replace('{version}', version)
+    await repository.git('tag', '--delete', 'a@1.0.0', 'b@1.0.0', 'c@0.5.0', 'd@1.0.0')
+    await repository.tag(tagOf('a', '1.0.0'), tagOf('b', '1.0.0'), tagOf('c', '0.5.0'))
+    await repository.tag(tagOf('d', '1.0.0'))
+    assert.deepEqual(await repository.versions({ tagFormat }), {})
+    await repository.change('a', 'feat: add x')
+    const whole = { a: '1.1.0', b: '1.0.1', c: '0.5.1' }
+    assert.deepEqual(await repository.versions({ tagFormat }), whole)
+    await repository.tag(tagOf('a', '1.1.0'))
+    assert.deepEqual(await repository.versions({ tagFormat }), whole)
+    await repository.tag(tagOf('b', '1.0.1'), tagOf('c', '0.5.1'))
+    assert.deepEqual(await repository.versions({ tagFormat }), {})
+  })
+}
+
+test('7 a version that a commit has made and that has a tag of another format is released', async (t) => {
+  const repository = await released(t)
+  const trailer = 'chore: versions\n\nHeddle-Versions: a@1.1.0'
+  await repository.commit(trailer, { 'packages/a/package.json': manifest('a', '1.1.0') })
+  assert.deepEqual(await repository.versions({ exclude: ['b', 'c'] }), { a: '1.1.0' })
+  await repository.tag('a-v1.1.0')
+  assert.deepEqual(await repository.versions({ exclude: ['b', 'c'] }), {})
+})
+
 test('kinds of changes', async (t) => {
   const repository = await released(t)
   const kinds: [string, string | undefined][] = [

@@ -291,7 +291,6 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
     'packages/two/package.json': manifest('twin'),
     'packages/toml/pyproject.toml': '[project]\nname = "toml"\nversion = 1.0.0\n',
     'packages/pep440/pyproject.toml': '[project]\nname = "pep440"\nversion = "one"\n',
-    'packages/dynamic/pyproject.toml': '[project]\nname = "dynamic"\ndynamic = ["version"]\n',
     'packages/requirement/pyproject.toml':
       '[project]\nname = "requirement"\nversion = "1"\ndependencies = ["core 1"]\n',
     'packages/noproject/pyproject.toml': '[tool.x]\ny = 1\n',
@@ -304,7 +303,6 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
   assert.deepEqual(problemsOf(error), [
     'package.json:4 "../outside" leads out of the workspace',
     'packages/comma/package.json:3 it is no valid JSON: comma expected',
-    'packages/dynamic/pyproject.toml:3 its version is computed when it is built, so it cannot be planned',
     'packages/early/package.json:3 it is no valid JSON: property name expected',
     'packages/list/package.json:1 it is no table of names and values',
     'packages/name/package.json:2 "name" is "bad name", which no registry accepts',

@@ -49,6 +49,12 @@ const probes: Readonly<Record<PythonBuilder, Command>> = {
   build: ['python3', '-m', 'build', '--version'],
 }
 
+/** Builds a wheel alone, from where the source is. */
+export function wheelCommand(builder: PythonBuilder, source: string, out: string): Command {
+  const [file, ...args] = commands[builder](source, out, true)
+  return [file, ...args.filter((each) => each !== '--sdist')]
+}
+
 type Env = Readonly<Record<string, string | undefined>>
 
 /** Undefined when neither is installed. */
@@ -73,6 +79,7 @@ function buildEnv(env: Env, version: string): Env {
     PYTHONHASHSEED: '0',
     SETUPTOOLS_SCM_PRETEND_VERSION: version,
     PDM_BUILD_SCM_VERSION: version,
+    UV_DYNAMIC_VERSIONING_BYPASS: version,
   }
 }
 

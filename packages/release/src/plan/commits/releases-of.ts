@@ -9,29 +9,30 @@ export interface LastRelease {
   /** The highest version that was tagged or that the manifest has. */
   readonly current: string
   /** What the changes are counted from; undefined when it must be the whole history. */
-  readonly base: Tag | undefined
+  readonly base: TaggedRelease | undefined
   readonly isFirst: boolean
 }
 
-interface Release {
+export interface TaggedRelease {
   readonly tag: Tag
   readonly version: string
 }
 
 /**
- * Tags by what stands before their version: `@acme/core@1.0.0`, `core-v1.0.0`, `v1.0.0`, `1.0.0`, and
- * whatever a configured format puts there.
+ * Tags by what stands before their version: `@acme/core@1.0.0`, `core-v1.0.0`, `v1.0.0`, `1.0.0`. A
+ * configured format may put anything around it.
  */
 export class ReleaseTags {
-  readonly #byPrefix = new Map<string, Release[]>()
-
+  readonly #tags: readonly Tag[]
+  readonly #byPrefix = new Map<string, TaggedRelease[]>()
   readonly #format: string | undefined
 
   /** `format` names the tags of this repository, beside those that are always recognised. */
   constructor(tags: readonly Tag[], format?: string) {
+    this.#tags = tags
     this.#format = format
     for (const tag of tags) {
-      const [, prefix, version] = /^(.*@|.*-v|.*\/v?|v|)(\d[^@/]*)$/.exec(tag.name) ?? []
+      const [, prefix, version] = /^(.*@|.*-v|v|)(\d[^@/]*)$/.exec(tag.name) ?? []
       if (prefix === undefined || version === undefined) continue
       const list = this.#byPrefix.get(prefix)
       if (list === undefined) this.#byPrefix.set(prefix, [{ tag, version }])
@@ -39,12 +40,33 @@ export class ReleaseTags {
     }
   }
 
-  #prefixesOf(name: string): string[] {
+  /** The releases of one package alone. */
+  releasesOf({ name, ...of }: Pick<WorkspacePackage, 'name' | 'ecosystem'>): TaggedRelease[] {
     const short = name.slice(name.indexOf('/') + 1)
-    const names = [...new Set([name, short])]
-    const [before, after] = this.#format?.replaceAll('{name}', () => name).split('{version}') ?? []
-    const configured = before === undefined || after !== '' ? [] : [before]
-    return [...new Set([`${name}@`, ...names.map((each) => `${each}-v`), ...configured])]
+    const prefixes = new Set([`${name}@`, `${name}-v`, `${short}-v`])
+    const known = [...prefixes].flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
+    const format = this.#format?.includes('{name}') === true ? this.#format : undefined
+    return [...known, ...this.#formatted(format?.replaceAll('{name}', () => name))].filter(
+      ({ version }) => isVersion(of, version),
+    )
+  }
+
+  /** The releases of all packages together. */
+  sharedReleases(): TaggedRelease[] {
+    const format = this.#format?.includes('{name}') === false ? this.#format : undefined
+    const known = ['v', ''].flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
+    return [...known, ...this.#formatted(format)]
+  }
+
+  #formatted(format: string | undefined): TaggedRelease[] {
+    const [before, after] = format?.split('{version}') ?? []
+    if (before === undefined || after === undefined) return []
+    return this.#tags
+      .filter(({ name }) => name.startsWith(before) && name.endsWith(after))
+      .map((tag) => ({
+        tag,
+        version: tag.name.slice(before.length, tag.name.length - after.length),
+      }))
   }
 
   /**
@@ -55,13 +77,13 @@ export class ReleaseTags {
    * For a release that is no prerelease, prereleases are no releases: what they announced counts.
    */
   lastOf(of: WorkspacePackage, isShared: boolean, isPrerelease: boolean): LastRelease {
-    const shared = ['v', ''].flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
-    const own = this.#prefixesOf(of.name).flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
+    const shared = this.sharedReleases().filter(({ version }) => isVersion(of, version))
+    const own = this.releasesOf(of)
     // A tag for all packages is the release of one that has exactly its version.
     const together = own.length > 0 ? [] : shared.filter(({ version }) => version === of.version)
-    const releases = [...own, ...(isShared ? shared : together)]
-      .filter(({ version }) => isVersion(of, version))
-      .toSorted((a, b) => compareVersions(of.ecosystem, b.version, a.version))
+    const releases = [...own, ...(isShared ? shared : together)].toSorted((a, b) =>
+      compareVersions(of.ecosystem, b.version, a.version),
+    )
     const [highest] = releases
     const base = releases.find(
       ({ version }) => isPrerelease || prereleaseName(of.ecosystem, version) === undefined,
@@ -70,13 +92,13 @@ export class ReleaseTags {
       highest !== undefined && compareVersions(of.ecosystem, highest.version, of.version) > 0
     return {
       current: isBehind ? highest.version : of.version,
-      base: base?.tag,
+      base,
       isFirst: highest === undefined,
     }
   }
 }
 
-function isVersion({ ecosystem }: WorkspacePackage, version: string): boolean {
+function isVersion({ ecosystem }: Pick<WorkspacePackage, 'ecosystem'>, version: string): boolean {
   return ecosystem === 'npm'
     ? semver.valid(version) !== null
     : parsePythonVersion(version) !== undefined

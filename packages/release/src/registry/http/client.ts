@@ -14,7 +14,7 @@
  *  H3  An answer larger than `maxBytes` is not read to its end.
  *  H4  One call is one request. Whoever wants more asks `requestWithRetry`.
  *
- * Known limits: no proxies. HTTP/1.1 only: registries limit requests and not connections, and one
+ * Known limits: sockets to a proxy are counted by the requests that have one. HTTP/1.1 only: registries limit requests and not connections, and one
  * stalled HTTP/2 connection would stall all polls.
  */
 import { HeddleError, isError } from '@heddle/core'
@@ -32,12 +32,15 @@ import { retryAfterOf } from './backoff.ts'
 import { Exchange } from './exchange.ts'
 import { AdaptiveLimiter, type LimiterStats } from './limiter.ts'
 import { actionOf, isRead, type HttpAnswer, type HttpRequest } from './request.ts'
+import { openConnections, type Connections, type Transport } from './transport.ts'
 
 export interface HttpClientOptions {
   /** Sockets to one origin, at most. Default 10. */
   readonly connections?: number
   /** Requests that wait for one of them, at most. Default 10,000. */
   readonly maxWaiting?: number
+  /** How an origin is reached. Directly, with the public authorities, when absent. */
+  readonly transportFor?: (origin: string) => Transport
   readonly kernel?: Kernel
 }
 
@@ -52,7 +55,7 @@ export interface OriginStats {
 }
 
 interface Origin {
-  readonly pool: Pool
+  readonly pool: Connections
   readonly permits: Semaphore
   readonly limiter: AdaptiveLimiter
 }
@@ -74,6 +77,7 @@ export class HttpClient {
   readonly kernel: Kernel
   readonly #connections: number
   readonly #maxWaiting: number
+  readonly #transportFor: (origin: string) => Transport
   readonly #origins = new Map<string, Origin>()
   #isClosed = false
 
@@ -81,6 +85,7 @@ export class HttpClient {
     this.kernel = options.kernel ?? systemKernel
     this.#connections = options.connections ?? 10
     this.#maxWaiting = options.maxWaiting ?? 10_000
+    this.#transportFor = options.transportFor ?? (() => ({}))
   }
 
   /**
@@ -109,7 +114,15 @@ export class HttpClient {
       Array.from(this.#origins, ([origin, { pool, permits, limiter }]) => {
         const { available, waiting } = permits.stats()
         const inFlight = this.#connections - available
-        return [origin, { sockets: pool.stats.connected, inFlight, waiting, pace: limiter.stats() }]
+        return [
+          origin,
+          {
+            sockets: pool instanceof Pool ? pool.stats.connected : inFlight,
+            inFlight,
+            waiting,
+            pace: limiter.stats(),
+          },
+        ]
       }),
     )
   }
@@ -186,15 +199,7 @@ export class HttpClient {
     if (found === undefined) {
       const { kernel } = this
       found = {
-        pool: new Pool(origin, {
-          connections: this.#connections,
-          pipelining: 1,
-          allowH2: false,
-          // Ours are by progress and by the injected clock.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-          connectTimeout: 30_000,
-        }),
+        pool: openConnections(origin, this.#connections, this.#transportFor(origin)),
         permits: new Semaphore({
           permits: this.#connections,
           maxWaiters: this.#maxWaiting,

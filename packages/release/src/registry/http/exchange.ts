@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { HeddleError } from '@heddle/core'
 import type { Clock, Timer } from '@heddle/core/lowlevel'
-import type { Pool } from 'undici'
 import { actionOf, type HttpAnswer, type HttpRequest } from './request.ts'
+import type { Connections } from './transport.ts'
 
 interface Limits {
   readonly signal: AbortSignal | undefined
@@ -38,9 +38,11 @@ export class Exchange implements Disposable {
     limits.signal?.addEventListener('abort', this.#onAbort, { once: true })
   }
 
-  async run(pool: Pool, request: HttpRequest): Promise<HttpAnswer> {
-    const { pathname, search } = new URL(request.url)
+  async run(pool: Connections, request: HttpRequest): Promise<HttpAnswer> {
+    const { origin, pathname, search } = new URL(request.url)
     const { statusCode, headers, body } = await pool.request({
+      // A proxy must know where it goes.
+      origin,
       path: pathname + search,
       method: request.method,
       headers: request.headers ?? {},

@@ -17,6 +17,7 @@ import type {
   VersionOnRegistry,
 } from '../registry.ts'
 import type { NpmConfig } from './npmrc.ts'
+import type { OtpPrompt } from './one-time-passwords.ts'
 import { PackumentReader, readVersionDocument } from './packument.ts'
 import { readProvenance } from './provenance.ts'
 import { publishDocument } from './publish-document.ts'
@@ -50,6 +51,8 @@ export interface NpmRegistryOptions {
   /** Milliseconds without progress after which an upload is given up. Default 2 minutes. */
   readonly uploadTimeout?: number
   readonly kernel?: Kernel
+  /** How a person is asked for one-time passwords; nobody is when absent. */
+  readonly prompt?: OtpPrompt
   /** Where a build service says who it is, for trusted publishing. Nothing when absent. */
   readonly env?: Environment
 }
@@ -97,6 +100,7 @@ export class NpmRegistry implements Registry {
       url: href,
       http: this.#http,
       kernel: this.#kernel,
+      prompt: options.prompt,
       authorization:
         options.token === undefined
           ? options.config?.authorizationFor(href)
@@ -379,7 +383,7 @@ export class NpmRegistry implements Registry {
    * *Cancellation*: none.
    */
   async close(): Promise<void> {
-    await Promise.all([this.#threads?.close(), this.#ownsHttp ? this.#http.close() : undefined])
+    await Promise.all([this.#threads?.stop(), this.#ownsHttp ? this.#http.close() : undefined])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

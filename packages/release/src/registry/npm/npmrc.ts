@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
+import type { Transport } from '../http/transport.ts'
 
 export interface NpmConfigOptions {
   /** Where the project's `.npmrc` is. */
@@ -46,6 +47,62 @@ export class NpmConfig {
       key = key.endsWith('/') ? key.slice(0, -1) : key.slice(0, key.lastIndexOf('/') + 1)
     }
     return undefined
+  }
+
+  /**
+   * How each origin is reached: `proxy`, `https-proxy`, `noproxy` (also from `HTTP_PROXY`, `HTTPS_PROXY`,
+   * `NO_PROXY`), `ca`, `cafile`, `cert`, `key`, `strict-ssl`, and `certfile` and `keyfile` under an address.
+   *
+   * *Cancellation*: none; it reads small files.
+   * @throws as the file system, for a file that is named and cannot be read.
+   */
+  async transports(
+    env: Readonly<Record<string, string | undefined>>,
+  ): Promise<(origin: string) => Transport> {
+    const of = (name: string): string | undefined => {
+      const value = this.#values.get(name)
+      return value === undefined || value === '' || value === 'null' ? undefined : value
+    }
+    const variable = (name: string): string | undefined =>
+      env[name] || env[name.toLowerCase()] || undefined
+    const pem = (text: string | undefined): string | undefined => text?.replaceAll('\\n', '\n')
+    const file = of('cafile')
+    const ca = file === undefined ? pem(of('ca')) : await readFile(file, 'utf8')
+    const common = { cert: pem(of('cert')), key: pem(of('key')) }
+    const byHost = await this.#certificates()
+    const proxies: Readonly<Record<string, string | undefined>> = {
+      'https:':
+        of('https-proxy') ?? of('proxy') ?? variable('HTTPS_PROXY') ?? variable('HTTP_PROXY'),
+      'http:': of('proxy') ?? variable('HTTP_PROXY'),
+    }
+    const direct = (of('noproxy') ?? of('no-proxy') ?? variable('NO_PROXY') ?? '')
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== '')
+    return (origin) => {
+      const { protocol, host, hostname } = new URL(origin)
+      const proxy = direct.some((each) => isUnder(hostname, each)) ? undefined : proxies[protocol]
+      const { cert, key } = byHost.get(host) ?? common
+      return {
+        ...(proxy !== undefined && { proxy }),
+        ...(ca !== undefined && { ca: [ca] }),
+        ...(cert !== undefined && { cert }),
+        ...(key !== undefined && { key }),
+        isStrict: of('strict-ssl') !== 'false',
+      }
+    }
+  }
+
+  async #certificates(): Promise<Map<string, { readonly cert: string; readonly key: string }>> {
+    const found = new Map<string, { readonly cert: string; readonly key: string }>()
+    for (const [name, certFile] of this.#values) {
+      const address = /^(\/\/([^/]+)\/.*):certfile$/.exec(name)
+      const keyFile = address === null ? undefined : this.#values.get(`${address[1]}:keyfile`)
+      if (address === null || keyFile === undefined) continue
+      const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')])
+      found.set(address[2]!, { cert, key })
+    }
+    return found
   }
 
   /** Variables that the credentials of an address name and that are not set. */
@@ -104,6 +161,12 @@ export async function readNpmConfig(options: NpmConfigOptions = {}): Promise<Npm
     values.set(/^(\/\/|@)/.test(key) ? key : key.toLowerCase(), value)
   }
   return new NpmConfig(values)
+}
+
+/** `*`, a host, or a domain with all hosts in it. */
+function isUnder(hostname: string, pattern: string): boolean {
+  const domain = pattern.replace(/^\*?\./, '')
+  return pattern === '*' || hostname === domain || hostname.endsWith(`.${domain}`)
 }
 
 async function textOf(file: string): Promise<string> {

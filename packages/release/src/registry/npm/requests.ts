@@ -6,6 +6,7 @@ import type { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import { requestWithRetry } from '../http/retry.ts'
 import type { Account, ArchiveStanding } from '../registry.ts'
+import { asksForOtp, OneTimePasswords, type OtpPrompt } from './one-time-passwords.ts'
 
 interface NpmRequestsOptions {
   readonly url: string
@@ -13,6 +14,8 @@ interface NpmRequestsOptions {
   readonly kernel: Kernel
   /** The header of that name, for this registry only. */
   readonly authorization: string | undefined
+  /** How a person is asked for one-time passwords; nobody is when absent. */
+  readonly prompt?: OtpPrompt | undefined
 }
 
 interface WriteOptions {
@@ -29,12 +32,15 @@ export class NpmRequests {
   readonly kernel: Kernel
   readonly #http: HttpClient
   readonly #authorization: string | undefined
+  readonly #passwords: OneTimePasswords | undefined
 
   constructor(options: NpmRequestsOptions) {
     this.url = options.url
     this.kernel = options.kernel
     this.#http = options.http
     this.#authorization = options.authorization
+    const { url, prompt, http } = options
+    this.#passwords = prompt === undefined ? undefined : new OneTimePasswords(url, prompt, http)
   }
 
   /** A success, or "not found"; anything else is thrown. */
@@ -83,20 +89,31 @@ export class NpmRequests {
     return { is: 'known', user, asksForOtp: mode === 'auth-and-writes' }
   }
 
-  /** One try; only a success is returned. */
+  /** One try, and one more for each new one-time password; only a success is returned. */
   async write(
     request: HttpRequest,
     wait: WaitOptions,
     { otp, token, version }: WriteOptions = {},
   ): Promise<HttpAnswer> {
-    const headers = { ...request.headers, ...(otp === undefined ? {} : { 'npm-otp': otp }) }
-    const authorized = {
-      ...this.#authorized(headers),
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    const passwords = this.#passwords
+    let password = passwords?.current ?? otp
+    for (;;) {
+      const headers = {
+        ...request.headers,
+        ...(password !== undefined && { 'npm-otp': password }),
+        ...(passwords !== undefined && { 'npm-auth-type': 'web' }),
+      }
+      const authorized = {
+        ...this.#authorized(headers),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      }
+      const answer = await this.#http.send({ ...request, headers: authorized }, wait)
+      if (answer.status >= 200 && answer.status < 300) return answer
+      // A refusal: nothing was written.
+      const next = asksForOtp(answer) ? await passwords?.instead(answer, password, wait) : undefined
+      if (next === undefined) throw this.failure(answer, request, version)
+      password = next
     }
-    const answer = await this.#http.send({ ...request, headers: authorized }, wait)
-    if (answer.status >= 200 && answer.status < 300) return answer
-    throw this.failure(answer, request, version)
   }
 
   failure(answer: HttpAnswer, request: HttpRequest, version?: Asked['version']): HeddleError {

@@ -1,0 +1,139 @@
+/** What users of a package import, and whether Node can. */
+import { access } from 'node:fs/promises'
+import path from 'node:path'
+import { isError } from '@heddle/core'
+import { runCommand } from '@heddle/core/lowlevel'
+import { isFields, type Fields } from '../manifest/local-range.ts'
+
+export interface EntryPoint {
+  /** `name`, `name/part`. */
+  readonly specifier: string
+  readonly kinds: readonly ('import' | 'require')[]
+}
+
+/** What a file must be for Node to run it. */
+const program = /\.[cm]?js$/
+
+/** Conditions that Node meets, beside the one that says how a file is loaded. */
+const met = new Set(['node', 'node-addons', 'module-sync', 'default'])
+
+/**
+ * The entry points of an installed package that Node can run. Types, styles, data and patterns such as
+ * `./features/*` are none.
+ *
+ * *Cancellation*: none; it looks for one file.
+ */
+export async function entryPointsOf(folder: string, manifest: Fields): Promise<EntryPoint[]> {
+  const name = String(manifest['name'])
+  const { exports, main } = manifest
+  if (exports === undefined || exports === null) {
+    const file = typeof main === 'string' ? undefined : path.join(folder, 'index.js')
+    const isThere =
+      file === undefined ||
+      (await access(file).then(
+        () => true,
+        () => false,
+      ))
+    const isProgram = typeof main !== 'string' || program.test(main) || !/\.\w+$/.test(main)
+    return isThere && isProgram ? [{ specifier: name, kinds: ['import'] }] : []
+  }
+  const isMap = isFields(exports) && Object.keys(exports).some((key) => key.startsWith('.'))
+  const entries: [string, unknown][] = isMap ? Object.entries(exports) : [['.', exports]]
+  return entries.flatMap(([key, target]): EntryPoint[] => {
+    if (key.includes('*')) return []
+    const kinds = (['import', 'require'] as const).filter((kind) => isRunnable(target, kind))
+    // What one file serves is loaded once.
+    const once = typeof target === 'string' ? kinds.slice(0, 1) : kinds
+    return once.length === 0 ? [] : [{ specifier: path.posix.join(name, key), kinds: once }]
+  })
+}
+
+/** Follows conditions in the order in which they stand, as Node does. */
+function isRunnable(target: unknown, kind: 'import' | 'require'): boolean {
+  if (typeof target === 'string') return program.test(target)
+  if (Array.isArray(target)) return target.some((each) => isRunnable(each, kind))
+  if (!isFields(target)) return false
+  for (const [condition, inner] of Object.entries(target)) {
+    if (condition !== kind && !met.has(condition)) continue
+    if (isRunnable(inner, kind)) return true
+    // Node takes the first condition that holds, even if it is no program.
+    if (typeof inner === 'string' || inner === null) return false
+  }
+  return false
+}
+
+/** Prints what failed as one line of JSON, then ends whatever the entry points have started. */
+const script = `
+import { createRequire } from 'node:module'
+const require = createRequire(process.cwd() + '/')
+const failures = []
+for (const { specifier, kinds } of JSON.parse(process.argv[1])) {
+  for (const kind of kinds) {
+    try {
+      if (kind === 'import') await import(specifier)
+      else require(specifier)
+    } catch (error) {
+      const { code, message } = Object(error)
+      failures.push({ specifier, kind, code, message: String(message ?? error) })
+    }
+  }
+}
+process.stdout.write('\\n' + JSON.stringify(failures) + '\\n', () => process.exit(0))
+`
+
+interface Failure {
+  readonly specifier: string
+  readonly kind: string
+  readonly code?: string
+  readonly message: string
+}
+
+/** Milliseconds that all entry points of a package have. */
+const deadline = 120_000
+
+/**
+ * Imports entry points in a process of their own. Returns why one could not be; undefined when all could.
+ * One that lacks a peer which its package calls optional counts as imported.
+ *
+ * *Cancellation*: ends the process.
+ */
+export async function importProblem(
+  project: string,
+  entries: readonly EntryPoint[],
+  manifest: Fields,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const args = ['--input-type=module', '--eval', script, JSON.stringify(entries)]
+  let output: string
+  try {
+    output = (await runCommand(process.execPath, args, { cwd: project, signal, deadline })).stdout
+  } catch (error) {
+    if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+    return `importing it ended the process (${error.details.problem}): ${error.details.said.slice(-500)}`
+  }
+  const last = output.trimEnd().split('\n').at(-1) ?? ''
+  const failures = parsed(last)
+  if (failures === undefined) return 'importing it ended the process'
+  const failure = failures.find((each) => !lacksOptionalPeer(each, manifest))
+  if (failure === undefined) return undefined
+  const { specifier, kind, message } = failure
+  return `${kind === 'import' ? 'import' : 'require'} of "${specifier}" failed: ${message.split('\n')[0]}`
+}
+
+function parsed(line: string): Failure[] | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return Array.isArray(value) ? (value as Failure[]) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function lacksOptionalPeer({ code, message }: Failure, manifest: Fields): boolean {
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return false
+  const [, missing = ''] = /Cannot find (?:package|module) '([^']+)'/.exec(message) ?? []
+  const [, name = ''] = /^((?:@[^/]+\/)?[^/]+)/.exec(missing) ?? []
+  const { peerDependenciesMeta: meta } = manifest
+  const peer = isFields(meta) ? meta[name] : undefined
+  return isFields(peer) && peer['optional'] === true
+}

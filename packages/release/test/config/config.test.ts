@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { isError } from '@heddle/core'
+import { branchTag } from '../../src/config/branch-tag.ts'
+import { readReleaseConfig } from '../../src/config/config.ts'
+import { Repository } from '../../src/git/repository.ts'
+import { Monorepo } from '../support/monorepo.ts'
+
+test('15 a config in JSON and one in TypeScript say the same', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  assert.deepEqual(await readReleaseConfig(repo.root), {})
+  const config = { branches: ['main'], groups: [['a*']], registries: { '@x': 'http://x/' } }
+  repo.write('heddle.release.json', config)
+  assert.deepEqual(await readReleaseConfig(repo.root), config)
+  rmSync(path.join(repo.root, 'heddle.release.json'))
+  const text = `const config: object = ${JSON.stringify(config)}\nexport default config\n`
+  repo.write('heddle.release.ts', text)
+  assert.deepEqual(await readReleaseConfig(repo.root), config)
+})
+
+test('15 everything that is wrong in a config is named at once', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  repo.write('heddle.release.json', {
+    $schema: './schema.json',
+    brances: ['main'],
+    exclude: 'a',
+    smoke: { installonly: [] },
+    notes: 'bitbucket',
+  })
+  await assert.rejects(readReleaseConfig(repo.root), (error) => {
+    assert.ok(isError(error, 'HDL_WORKSPACE_INVALID'))
+    const problems = error.details.problems.map(({ problem, todo }) => `${problem}. ${todo}`)
+    assert.deepEqual(problems, [
+      '`exclude` is "a". Write a list of patterns of names.',
+      '`notes` is "bitbucket". Write github, gitlab or false.',
+      '`smoke` is {"installonly":[]}. Write true, false, or { installOnly: [patterns] }.',
+      'there is no setting "brances". Did you mean "branches"?',
+    ])
+    return true
+  })
+  repo.write('heddle.release.ts', 'export default 1\n')
+  await assert.rejects(readReleaseConfig(repo.root), /there is also heddle\.release\.json/)
+  rmSync(path.join(repo.root, 'heddle.release.json'))
+  await assert.rejects(readReleaseConfig(repo.root), /its default export is no object/)
+  repo.write('heddle.release.ts', 'export default {\n')
+  rmSync(path.join(repo.root, 'heddle.release.ts'))
+  repo.write('heddle.release.json', '{')
+  await assert.rejects(readReleaseConfig(repo.root), /it cannot be read/)
+})
+
+test('15 the dist-tag of a branch', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  const distTags = { main: 'latest', '*.x': 'older' }
+  const tagHere = async (env = {}): Promise<string | undefined> =>
+    branchTag({ distTags }, await Repository.open(repo.root), env)
+  assert.equal(await tagHere(), 'latest')
+  repo.git('switch', '--quiet', '--create', '1.x')
+  assert.equal(await tagHere(), 'older')
+  repo.git('switch', '--quiet', '--detach')
+  assert.equal(await tagHere(), undefined)
+  assert.equal(await tagHere({ GITHUB_REF_NAME: 'main' }), 'latest')
+})

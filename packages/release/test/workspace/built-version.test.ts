@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { chmod } from 'node:fs/promises'
+import path from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { isError } from '@heddle/core'
+import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+import { Repository } from '../plan/repository.ts'
+import { addFiles, makeTree } from './tree.ts'
+
+/** Makes a wheel whose version is the last tag, as hatch-vcs does: it must be run in a repository. */
+const fakeUv = `
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+const { zip } = await import(process.env.ZIP_MODULE)
+const args = process.argv.slice(2)
+if (args[0] === '--version') process.exit(0)
+const version = execFileSync('git', ['describe', '--tags'], { encoding: 'utf8' }).trim().slice(1)
+const name = path.basename(args.at(-1))
+writeFileSync('built.txt', 'left by the build')
+const metadata = \`Metadata-Version: 2.4\\nName: \${name}\\nVersion: \${version}\\n\`
+const file = path.join(args[args.indexOf('-o') + 1], \`\${name}-\${version}-py3-none-any.whl\`)
+writeFileSync(file, zip({ [\`\${name}-\${version}.dist-info/METADATA\`]: metadata }))
+`
+
+async function repositoryOf(t: TestContext): Promise<Repository> {
+  const repository = await Repository.create(t, {
+    'pyproject.toml': '[tool.uv.workspace]\nmembers = ["packages/*"]\n',
+    'packages/one/pyproject.toml':
+      '[project]\nname = "one"\ndynamic = ["version"]\n[build-system]\nrequires = ["hatch-vcs"]\nbuild-backend = "hatchling.build"\n',
+    'packages/two/pyproject.toml':
+      '[project]\nname = "two"\nversion = "1.0.0"\ndependencies = ["one"]\n',
+  })
+  await repository.tag('v1.4.0')
+  return repository
+}
+
+test('13 a version that the build computes is read from what it has built; the tree is untouched', async (t) => {
+  const repository = await repositoryOf(t)
+  const tools = await makeTree(t, { 'uv.mjs': fakeUv })
+  const run = `#!/bin/sh\nexec "${process.execPath}" "${path.join(tools, 'uv.mjs')}" "$@"\n`
+  await addFiles(tools, { uv: run })
+  await chmod(path.join(tools, 'uv'), 0o755)
+  const module = new URL('../support/packed.ts', import.meta.url).href
+  const env = { ...process.env, PATH: `${tools}:${process.env['PATH']}`, ZIP_MODULE: module }
+  const { packages } = await readWorkspace(repository.folder, { env })
+  assert.equal(packages.get('one')!.version, '1.4.0')
+  assert.equal(packages.get('two')!.version, '1.0.0')
+  assert.equal(await repository.git('status', '--porcelain'), '')
+})
+
+test('13 without uv and build, it is said what is missing', async (t) => {
+  const repository = await repositoryOf(t)
+  const tools = await makeTree(t, {})
+  await assert.rejects(readWorkspace(repository.folder, { env: { PATH: tools } }), (error) => {
+    assert.ok(isError(error, 'HDL_WORKSPACE_INVALID'))
+    const [found] = error.details.problems
+    assert.match(found!.problem, /neither `uv` nor `python3 -m build` is installed here/)
+    assert.match(found!.todo, /Install uv/)
+    return true
+  })
+})
