@@ -52,6 +52,7 @@ export {
 // report/: what was found, for people and for programs.
 export { isAtLeast, makeReport, type MadeReport, type ReportOptions } from './report/make-report.ts'
 export { isIncomplete, type Report, type ReportedFinding } from './report/report.ts'
+export { compactReport } from './report/compact.ts'
 export { githubReport } from './report/github.ts'
 export { jsonReport, type JsonReport } from './report/json.ts'
 export { findingSection, markdownReport } from './report/markdown.ts'

@@ -26,7 +26,7 @@ function analysed(t: TestContext, files: Files, types: 'auto' | 'none' = 'none')
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ['--max-old-space-size=512', '--conditions=heddle-source', runner, root, types],
-    { encoding: 'utf8', timeout: 110_000 },
+    { encoding: 'utf8', timeout: 570_000 },
   )
   assert.equal(status, 0, stderr.slice(-2_000))
   return JSON.parse(stdout) as Outcome

@@ -12,6 +12,7 @@
 import type { Access, Block, Check, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { isOwnVariable, isRepeated } from '../ir/own-variable.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
@@ -89,6 +90,8 @@ export class Reservations {
       for (const event of block.events) {
         if (event.op === 'read' && event.checks.length > 0) {
           const location = event.location.canonical
+          // Another run of the host has a variable of its own, and finds it free.
+          if (isOwnVariable(location, host) && !isRepeated(event)) continue
           const list = reads.get(location)
           if (list === undefined) reads.set(location, [{ access: event, block }])
           else list.push({ access: event, block })

@@ -85,7 +85,7 @@ function assignName(
   const location = cx.variable(binding)
   if (location === undefined) return
   if (isDeclaration && binding.kind === 'const') return
-  cx.write(location, kind, value, start, end)
+  cx.write(location, kind, value, start, end, isDeclaration)
 }
 
 /** What a name holds from now on. In a loop or a second assignment it is one of several. */

@@ -1,13 +1,58 @@
 /** Different paths to the same field: inherited ones, and fields of objects whose class is known. */
 import type { Location, LocationTable } from './locations.ts'
-import type { ClassUnit } from './program.ts'
+import type { CallSite, ClassUnit } from './program.ts'
 
-/** Sets `canonical` of every location. */
+/** Fields that two functions have to use of their parameters to be about the same kind of object. */
+const enoughFields = 2
+
+/**
+ * Objects that several functions of a file are handed under one name: `open(state)`, `close(state)`. They
+ * are one kind of object when the functions use the same fields of them.
+ *
+ * @returns For each of them the first one, which stands for all.
+ */
+function commonParameters(table: LocationTable, count: number): ReadonlyMap<Location, Location> {
+  const fields = new Map<Location, Set<string>>()
+  for (let at = 0; at < count; at++) {
+    const { parent, field, entryKey } = table.all[at]!
+    if (parent?.scope !== 'parameter' || parent.depth !== 0 || entryKey !== undefined) continue
+    if (parent.answeredBy !== undefined || parent.typeName === 'Array') continue
+    const known = fields.get(parent)
+    if (known === undefined) fields.set(parent, new Set([field]))
+    else known.add(field)
+  }
+  const leaders = new Map<Location, Location>()
+  const firsts = new Map<string, Location[]>()
+  for (const [root, used] of fields) {
+    root.isCommon = false
+    if (used.size < enoughFields || root.unit === undefined) continue
+    const key = `${root.file.id} ${root.name} ${root.typeName ?? ''}`
+    const known = firsts.get(key) ?? []
+    firsts.set(key, known)
+    const first = known.find(
+      (one) =>
+        one.unit?.host !== root.unit?.host &&
+        fields.get(one)!.intersection(used).size >= enoughFields,
+    )
+    if (first === undefined) known.push(root)
+    else {
+      first.isCommon = true
+      leaders.set(root, first)
+    }
+  }
+  return leaders
+}
+
+/**
+ * Sets `canonical` of every location.
+ *
+ * @returns What settles those that came out of calls, once it is known what is called.
+ */
 export function canonicalise(
   table: LocationTable,
   typeOf: (location: Location) => ClassUnit | undefined,
   variableOf: (location: Location) => Location | undefined,
-): void {
+): (keptBy: (site: CallSite) => Location | undefined) => void {
   // The table grows while we walk: what is added is canonical already.
   const count = table.all.length
   const fieldsOf = new Map<ClassUnit, Set<string>>()
@@ -18,10 +63,26 @@ export function canonicalise(
     fields.add(location.field)
     fieldsOf.set(location.class, fields)
   }
+  const leaders = commonParameters(table, count)
   for (let at = 0; at < count; at++) {
     const location = table.all[at]!
-    const canonical = canonicalOf(location)
+    const canonical = leaders.get(location) ?? canonicalOf(location)
     location.canonical = canonical === location ? location : canonical.canonical
+  }
+  return (keptBy) => {
+    const settled = new Set<Location>()
+    for (let at = 0; at < count; at++) {
+      const location = table.all[at]!
+      const { answeredBy, parent } = location
+      if (answeredBy !== undefined) {
+        const kept = keptBy(answeredBy)
+        if (kept === undefined) continue
+        location.canonical = kept
+      } else if (parent !== undefined && settled.has(parent)) {
+        location.canonical = canonicalOf(location).canonical
+      } else continue
+      settled.add(location)
+    }
   }
 
   function canonicalOf(location: Location): Location {

@@ -12,6 +12,8 @@ import type { Location } from './locations.ts'
 import { isFunctionNode, keyName, unwrap } from './nodes.ts'
 import type { AnyFunction } from './nodes.ts'
 import { combine, derived, either, unknown } from './values.ts'
+import type { CallSite } from './program.ts'
+import type { Binding } from './scope.ts'
 import type { LiteralKind, Value } from './values.ts'
 
 type Kind<T extends Expression['type']> = Extract<Expression, { type: T }>
@@ -122,6 +124,22 @@ function isHandedOut({ calls, location, constructed, fresh, isAwaited, parts }: 
   )
 }
 
+/** The one call whose answer the name holds: `const x = await this.get()`, `.then((x) => …)`. */
+function answererOf({ kind, value }: Binding): CallSite | undefined {
+  if (kind !== 'const' && kind !== 'param') return undefined
+  const { calls, location, constructed, fresh, parts } = value
+  const [site] = calls ?? []
+  return calls?.length === 1 &&
+    site?.isNew === false &&
+    (site.callee.kind === 'method' || site.callee.kind === 'name') &&
+    location === undefined &&
+    constructed === undefined &&
+    fresh === undefined &&
+    parts === undefined
+    ? site
+    : undefined
+}
+
 function lowerName(cx: HostLowering, name: string, start: number, end: number): Value {
   if (name === 'undefined') return literals.null
   const binding = cx.scope.find(name)
@@ -133,6 +151,12 @@ function lowerName(cx: HostLowering, name: string, start: number, end: number): 
   if (location === undefined) {
     if (binding.kind === 'const' && isHandedOut(binding.value))
       return { ...binding.value, location: cx.file.table.parameter(binding.unit, name, binding.id) }
+    const answeredBy = answererOf(binding)
+    if (answeredBy !== undefined)
+      return {
+        ...binding.value,
+        location: cx.file.table.parameter(binding.unit, name, binding.id, undefined, answeredBy),
+      }
     if (binding.kind !== 'param' || binding.value !== unknown) return binding.value
     if (isRequestScoped(name, binding.typeName)) return unknown
     return { location: cx.file.table.parameter(binding.unit, name, binding.id, binding.typeName) }
@@ -179,10 +203,11 @@ export function accessMember(
   // Of an object that was put together here, one field says nothing about the others.
   if (location === undefined) return object.fresh === 'object' ? unknown : derived(object)
   const access = cx.read(location, start, end)
-  return {
-    location,
-    reads: object.reads === undefined ? [access] : [access, ...object.reads.slice(0, 3)],
-  }
+  const reads = object.reads === undefined ? [access] : [access, ...object.reads.slice(0, 3)]
+  // A part of an answer comes from the call as well.
+  return object.calls === undefined
+    ? { location, reads }
+    : { ...derived({ ...object, reads }), location }
 }
 
 function fieldLocation(cx: HostLowering, object: Value, name: string): Location | undefined {

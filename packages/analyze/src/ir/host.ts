@@ -13,8 +13,8 @@ import type { Access, Branch, Event, Fork, Graph, WriteKind } from './graph.ts'
 import type { Location, LocationTable } from './locations.ts'
 import type { AnyFunction } from './nodes.ts'
 import type { OwnCallbacks } from './own-callbacks.ts'
+import { isRepeatedIn } from './own-variable.ts'
 import type {
-  CallbackRole,
   CallSite,
   ClassUnit,
   FileUnit,
@@ -23,6 +23,7 @@ import type {
   SuspensionKind,
 } from './program.ts'
 import type { Binding, Scope } from './scope.ts'
+import type { SharedVariables } from './shared-variables.ts'
 import type { Value } from './values.ts'
 
 export interface UnitOptions {
@@ -43,6 +44,8 @@ export interface FileLowering {
   readonly guards: ReadonlySet<string>
   /** What runs the functions it is given at once, by its own code. */
   readonly ownCallbacks: OwnCallbacks
+  /** Variables of functions that the functions inside them share. */
+  readonly sharedVariables: SharedVariables
   /** One unit per node, however often it is asked for. */
   unitOf(node: AnyFunction, parent: FunctionUnit, options: UnitOptions): FunctionUnit
   classOf(node: object, make: () => ClassUnit): ClassUnit
@@ -81,15 +84,6 @@ export interface Frame {
 
 /** Deeper trees are cut: the stack of this process is finite. Real code stays below a hundred. */
 const maxDepth = 600
-
-/** Whether the function runs more than once, perhaps overlapping, for one run of the outer one. */
-function isRepeatedIn(unit: FunctionUnit, outer: FunctionUnit): boolean {
-  for (let at: FunctionUnit | undefined = unit; at !== undefined && at !== outer; at = at.parent)
-    if (at.role !== undefined && repeated.has(at.role)) return true
-  return false
-}
-
-const repeated: ReadonlySet<CallbackRole> = new Set(['sync-async', 'event', 'interval', 'request'])
 
 /** What is stored in a field says which class it is of. */
 function learnType(location: Location, value: Value): void {
@@ -241,9 +235,17 @@ export class HostLowering {
     return access
   }
 
-  write(location: Location, kind: WriteKind, value: Value, start: number, end: number): Access {
+  /** @param isInitial It declares the variable, so no other task has seen it. */
+  write(
+    location: Location,
+    kind: WriteKind,
+    value: Value,
+    start: number,
+    end: number,
+    isInitial = false,
+  ): Access {
     if (location.scope === 'instance' && location.depth === 1) learnType(location, value)
-    return this.#access('write', location, start, end, kind, value)
+    return this.#access('write', location, start, end, kind, value, isInitial)
   }
 
   #access(
@@ -253,6 +255,7 @@ export class HostLowering {
     end: number,
     kind: WriteKind | undefined,
     value: Value | undefined,
+    isInitial = false,
   ): Access {
     const access: Access = {
       op,
@@ -263,7 +266,7 @@ export class HostLowering {
       kind,
       value,
       checks: noChecks,
-      isInitial: this.frame.isInitial,
+      isInitial: isInitial || this.frame.isInitial,
       use: undefined,
       isAsserted: false,
     }
@@ -319,9 +322,14 @@ export class HostLowering {
     if (binding.kind === 'const' && binding.value.literal !== undefined) return undefined
     const declaredIn = binding.unit
     const isModule = declaredIn.kind === 'module'
-    if (!isModule && declaredIn.host === this.host && !isRepeatedIn(this.unit, declaredIn))
-      return undefined
+    if (!isModule && declaredIn.host === this.host && !this.#isSharedHere(binding)) return undefined
     return this.file.table.variable(this.file.file, declaredIn, binding.name, binding.id)
+  }
+
+  /** Functions inside the one that declares it meet at the variable, at different times. */
+  #isSharedHere({ kind, name, unit }: Binding): boolean {
+    if (isRepeatedIn(this.unit, unit)) return true
+    return (kind === 'let' || kind === 'var') && this.file.sharedVariables.has(unit.start, name)
   }
 
   // ---- the end

@@ -7,6 +7,7 @@ import type { AnyFunction } from './nodes.ts'
 import type { FunctionUnit } from './program.ts'
 import { eachName, hoistVars, Scope } from './scope.ts'
 import { lowerStatements } from './statements.ts'
+import { noteReturn } from './returned.ts'
 import { unknown } from './values.ts'
 import type { Value } from './values.ts'
 
@@ -56,6 +57,7 @@ export function lowerBody(cx: HostLowering, node: AnyFunction, exit: Block | und
   if (body === null) return unknown
   if (body.type !== 'BlockStatement') {
     const value = lowerExpression(cx, body)
+    noteReturn(cx.unit, value)
     const pending = value.isAwaited === true || isVoidRole(cx.unit) ? [] : (value.calls ?? [])
     for (const call of pending) {
       call.isJoined = true

@@ -56,7 +56,10 @@ export class KeptFile {
       one.superClass = undefined
       one.subclasses.length = 0
     }
-    for (const location of locations.all) location.canonical = location
+    for (const location of locations.all) {
+      location.canonical = location
+      location.isCommon = false
+    }
     for (const [block, events] of this.#ends) block.events = events
   }
 

@@ -22,6 +22,7 @@ import type {
   Program,
 } from './program.ts'
 import { assignReach } from './reach.ts'
+import { keptBy } from './returned.ts'
 import type { Scope } from './scope.ts'
 import type { Value } from './values.ts'
 
@@ -92,12 +93,13 @@ class Linker {
     const units = files.flatMap((file) => file.units)
     const classes = files.flatMap((file) => file.classes)
     for (let at = 0; at < units.length; at++) units[at]!.id = firstUnit + at
-    canonicalise(
+    const settleAnswers = canonicalise(
       this.#table,
       (location) => this.#typeOf(location),
       (location) => this.#variableOf(location),
     )
     for (const unit of units) for (const site of unit.calls) this.#linkCall(site)
+    settleAnswers(keptBy)
     assignReach(units, classes)
     return { root, files, units, classes, locations: this.#table.all }
   }

@@ -15,7 +15,7 @@
  * They are asked for at every name and every field of the program, so each is found by what it is a part
  * of and its own name; the key as one text is put together only once.
  */
-import type { ClassUnit, FileUnit, FunctionUnit } from './program.ts'
+import type { CallSite, ClassUnit, FileUnit, FunctionUnit } from './program.ts'
 
 export type LocationScope =
   | 'module'
@@ -48,6 +48,10 @@ export class Location {
   readonly typeName: string | undefined
   /** A name of another module. */
   readonly imported: ImportedName | undefined
+  /** Of `parameter`: the call that has answered it. Where that keeps it, linking finds out. */
+  readonly answeredBy: CallSite | undefined
+  /** Of `parameter`: several functions of the file are handed the same object. Set by linking. */
+  isCommon = false
   /** The one that stands for it: the field of the base class for that of a subclass. Set by linking. */
   canonical: Location
 
@@ -65,6 +69,7 @@ export class Location {
     this.entryKey = made.entryKey
     this.typeName = made.typeName
     this.imported = made.imported
+    this.answeredBy = made.answeredBy
     this.canonical = this
   }
 }
@@ -76,7 +81,7 @@ interface ImportedName {
 
 type Always = 'key' | 'name' | 'scope' | 'field' | 'depth' | 'file'
 type NewLocation = Pick<Location, Always> & {
-  readonly [K in Exclude<keyof Location, Always | 'id' | 'canonical'>]?: Location[K]
+  readonly [K in Exclude<keyof Location, Always | 'id' | 'canonical' | 'isCommon'>]?: Location[K]
 }
 
 const maxDepth = 3
@@ -178,7 +183,13 @@ export class LocationTable {
     return found
   }
 
-  parameter(unit: FunctionUnit, name: string, binding: number, typeName?: string): Location {
+  parameter(
+    unit: FunctionUnit,
+    name: string,
+    binding: number,
+    typeName?: string,
+    answeredBy?: CallSite,
+  ): Location {
     let found = this.#parameters.get(binding)
     if (found === undefined) {
       found = this.#add({
@@ -190,6 +201,7 @@ export class LocationTable {
         unit,
         file: unit.file,
         typeName,
+        answeredBy,
       })
       this.#parameters.set(binding, found)
     }

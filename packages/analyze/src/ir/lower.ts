@@ -17,6 +17,7 @@ import type { AnyFunction, AnyNode } from './nodes.ts'
 import { OwnCallbacks } from './own-callbacks.ts'
 import type { ClassUnit, FileUnit, FunctionUnit } from './program.ts'
 import { hoistVars, Scope } from './scope.ts'
+import { SharedVariables } from './shared-variables.ts'
 import { lowerStatements } from './statements.ts'
 import { unknown } from './values.ts'
 import type { Value } from './values.ts'
@@ -62,6 +63,7 @@ class LowerFile implements FileLowering {
   readonly prototypes: ReadonlySet<string>
   readonly guards: ReadonlySet<string>
   readonly ownCallbacks: OwnCallbacks
+  readonly sharedVariables: SharedVariables
   readonly #units = new Map<object, FunctionUnit>()
   readonly #classes = new Map<object, ClassUnit>()
   readonly #queue: Pending[] = []
@@ -72,6 +74,7 @@ class LowerFile implements FileLowering {
   constructor(parsed: ParsedFile, path: string, guards: ReadonlySet<string>) {
     this.guards = guards
     this.ownCallbacks = new OwnCallbacks(parsed.program)
+    this.sharedVariables = new SharedVariables(parsed.program)
     this.prototypes = prototypesIn(parsed.text)
     this.#annotations = annotationsOf(parsed)
     const file = {
@@ -172,6 +175,7 @@ class LowerFile implements FileLowering {
       annotations: this.#annotationsBefore(node.start),
       calls: [],
       suspensions: [],
+      returned: [],
       callers: [],
       reach: new Map(),
     }

@@ -114,6 +114,8 @@ export interface FunctionUnit {
   readonly calls: CallSite[]
   /** Suspensions in its own text. */
   readonly suspensions: Suspension[]
+  /** Where the things that it returns are kept; undefined is something else. Changed by `noteReturn` only. */
+  returned: readonly (Location | undefined)[]
   /** Filled for hosts. */
   graph?: Graph
   /** Filled by linking. */

@@ -16,6 +16,7 @@ import { addToBranch } from './graph.ts'
 import type { HostLowering } from './host.ts'
 import { declareImport, lowerModuleDeclaration, lowerRequire } from './modules.ts'
 import { simpleName } from './nodes.ts'
+import { noteReturn } from './returned.ts'
 import { declareAll, declaresNames, eachName, Scope } from './scope.ts'
 import { unknown } from './values.ts'
 import type { Value } from './values.ts'
@@ -167,6 +168,7 @@ function lowerVariables(cx: HostLowering, node: VariableDeclaration): void {
 
 function lowerReturn(cx: HostLowering, argument: Node | null, start: number, end: number): void {
   const value = argument === null ? unknown : lowerExpression(cx, argument as never)
+  if (argument !== null) noteReturn(cx.unit, value)
   const pending = value.isAwaited === true ? [] : (value.calls ?? [])
   for (const call of pending) {
     call.isJoined = true

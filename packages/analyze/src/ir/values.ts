@@ -74,11 +74,12 @@ function derivedOf(reads: Value['reads'], from: Value['from'], isAwaited: boolea
 export function answered(value: Value): Value {
   if (value.calls === undefined) return derived(value)
   const reads = value.reads?.filter((access) => access.location.scope === 'external')
-  return derivedOf(
-    reads === undefined || reads.length === 0 ? undefined : reads,
-    union(value.calls, value.from),
-    true,
-  )
+  return {
+    isAwaited: true,
+    calls: value.calls,
+    ...(reads !== undefined && reads.length > 0 && { reads }),
+    ...(value.from !== undefined && { from: value.from }),
+  }
 }
 
 /** One of both, for `a ?? b`, `c ? a : b` and variables that are assigned more than once. */

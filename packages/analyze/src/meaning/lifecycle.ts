@@ -30,13 +30,18 @@ export class Lifecycles {
   readonly #releases = new Map<Location, CallSite[]>()
   readonly #byOwner = new Map<FunctionUnit, Location[]>()
   readonly #teardown = new Map<FunctionUnit, boolean>()
+  /** What makes handles: functions of the program, and names of functions elsewhere. */
+  readonly #makers = new Set<FunctionUnit | string>()
 
   constructor(program: Program) {
     const releases: CallSite[] = []
     this.releases = releases
     for (const unit of program.units) {
       for (const site of unit.calls) {
-        if (isReleaseVerb(site)) releases.push(site)
+        if (isReleaseVerb(site)) {
+          releases.push(site)
+          if (site.callee.kind === 'member') this.#noteMakers(site.callee.receiver)
+        }
         for (const location of releasedBy(site)) {
           const { canonical } = location
           pushTo(this.#releases, canonical, site)
@@ -56,6 +61,15 @@ export class Lifecycles {
 
   isHandle(location: Location): boolean {
     return this.releasesOf(location).length > 0
+  }
+
+  #noteMakers({ calls }: Value): void {
+    for (const maker of calls ?? []) for (const one of makersOf(maker)) this.#makers.add(one)
+  }
+
+  /** A call whose answer is a handle: the program gives back what the same function has made elsewhere. */
+  makesHandle(site: CallSite): boolean {
+    return makersOf(site).some((one) => this.#makers.has(one))
   }
 
   /** What a function gives back itself. */
@@ -87,10 +101,17 @@ export class Lifecycles {
   }
 }
 
+/** Who answers a call: its targets, or the function of another package. */
+function makersOf({ targets, external }: CallSite): readonly (FunctionUnit | string)[] {
+  if (targets.length > 0) return targets
+  return external === undefined ? [] : [`${external.module} ${external.path.join('.')}`]
+}
+
 const noSites: readonly CallSite[] = []
 const noLocations: readonly Location[] = []
 
-function isLasting({ scope }: Location): boolean {
+function isLasting({ scope, parent }: Location): boolean {
+  if (scope === 'parameter') return parent?.isCommon === true
   return scope === 'instance' || scope === 'module' || scope === 'closure' || scope === 'entry'
 }
 

@@ -16,7 +16,7 @@ export function markdownReport(report: Report): string {
   const sections = shown.map((finding) => findingSection(finding, report.source))
   // What was found about a target says more than what there is.
   const quiet = shown.length === 0 ? report.surveys : []
-  const surveys = quiet.map((survey) => surveySection(survey, report.source))
+  const surveys = quiet.map((survey) => surveySection(survey, report.source, report.belowLevel))
   return `${[...sections, ...surveys, closing(report)].join('\n\n')}\n`
 }
 
@@ -80,8 +80,13 @@ export function findingSection(finding: Finding, source: SourceLines): string {
   ].join('\n')
 }
 
-/** The same five parts for a target in which nothing was found. */
-export function surveySection(survey: Survey, source: SourceLines): string {
+/**
+ * The same five parts for a target in which nothing was found.
+ *
+ * @param belowLevel Findings that were left out because of their level.
+ */
+export function surveySection(survey: Survey, source: SourceLines, belowLevel = 0): string {
+  const isAll = belowLevel === 0
   return [
     `## Concurrency analysis: ${code(survey.target)}`,
     '',
@@ -99,11 +104,13 @@ export function surveySection(survey: Survey, source: SourceLines): string {
     '',
     '### Classification',
     '',
-    'No race.',
+    isAll
+      ? 'No race.'
+      : `No race at this level. ${belowLevel} below it ${belowLevel === 1 ? 'is' : 'are'} not shown: \`--level note\` shows ${belowLevel === 1 ? 'it' : 'them'}.`,
     '',
     '### Fixes',
     '',
-    'None needed.',
+    isAll ? 'None needed.' : 'None needed for what is shown.',
   ].join('\n')
 }
 

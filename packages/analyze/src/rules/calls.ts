@@ -8,16 +8,22 @@ export class Calls {
   readonly #sites = new Chains<CallSite>()
   /** Those that hand a callback to an emitter or a timer. */
   readonly triggers: readonly CallSite[]
+  /** Functions that are given to emitters and timers by name. */
+  readonly handedOver: ReadonlySet<FunctionUnit>
 
   constructor(units: readonly FunctionUnit[]) {
     const triggers: CallSite[] = []
+    const handedOver = new Set<FunctionUnit>()
     for (const unit of units) {
       for (const site of unit.calls) {
         this.#sites.add(this.#numberOf(site.name), site)
-        if (site.callbacks.length > 0 && isTrigger(site)) triggers.push(site)
+        if (site.callbacks.length === 0 || !isTrigger(site)) continue
+        triggers.push(site)
+        for (const { unit: given } of site.callbacks) handedOver.add(given)
       }
     }
     this.triggers = triggers
+    this.handedOver = handedOver
   }
 
   #numberOf(name: string): number {

@@ -11,6 +11,7 @@ import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { isMade, isRunning } from '../meaning/lifecycle.ts'
+import type { Value } from '../ir/values.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found, reaches, stop } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
@@ -23,7 +24,8 @@ import type { Host, Located } from './host.ts'
 import { InnerEffects } from './inner-effects.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { lastName } from './walk.ts'
+import { isComponentState } from './shared.ts'
+import { isCalledInTurn, isIdentityCheck } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -50,9 +52,10 @@ export function checkThenAct(model: Model): Draft[] {
     const own: Draft[] = []
     const inner = new InnerEffects(model, host)
     for (const group of host.checked) {
-      const { location, accesses } = group
+      const { location } = group
       if (!group.isSharedIn(host.unit) || location.scope === 'external') continue
       if (!group.isStored && !inner.store(location)) continue
+      const accesses = group.accessesOfMany(host.unit)
       const window = closest(windowsOf(model, guarded, host, location, accesses))
       if (window === undefined) continue
       if (
@@ -169,7 +172,7 @@ function windowFrom(
         case 'read':
           if (state !== stale || event.checks.length === 0) return state
           if (model.isCheckOf(event, location)) return stop
-          return event.checks.some((one) => one.isIdentity) ? stop : state
+          return isIdentityCheck(event) ? stop : state
         case 'write':
           if (event.location.canonical !== location) return state
           if (state === fresh) return isStore(event) ? stop : state
@@ -233,7 +236,8 @@ function describe(
   const isInCallee = write.owner.host !== unit
   const name = location.name
   const kind = kindOfState(model, location, window)
-  const level = levelOf(kind, unit, overlap !== undefined, window)
+  const canOverlap = overlap !== undefined && !model.isStepOf(location, unit)
+  const level = levelOf(kind, unit, canOverlap, window)
   const checkText = textOf(checkPlace(check))
   const steps: Step[] = [
     { task: 'A', text: `checks \`${checkText}\`: ${name} is not there yet`, at: check.access },
@@ -292,6 +296,7 @@ type StateKind =
   | 'handle'
   | 'running'
   | 'counter'
+  | 'latest'
   | 'value'
   | 'entry'
 
@@ -299,7 +304,7 @@ type StateKind =
 function kindOfState(model: Model, location: Location, window: Window): StateKind {
   const { write } = window
   const { value } = write
-  if (write.kind === 'rmw') return 'counter'
+  if (write.kind === 'rmw' || isMadeOfItself(write)) return 'counter'
   if (value?.literal !== undefined)
     return kindOfFlag(model, model.hostOf(window.check.host), window)
   if (model.lifecycles.isHandle(location)) return 'handle'
@@ -310,7 +315,30 @@ function kindOfState(model: Model, location: Location, window: Window): StateKin
     )
   )
     return 'remote'
+  if (isOrdered(write)) return 'latest'
   return location.scope === 'entry' ? 'entry' : 'value'
+}
+
+/**
+ * What is written was made of an argument and not of an answer, and is not returned: it is not a memo, which
+ * is the same whoever writes it, but follows the order of the calls.
+ */
+function isOrdered({ value, owner }: Access): boolean {
+  if (owner.returned.length > 0) return false
+  if (value === undefined || value.isAwaited === true || value.literal !== undefined) return false
+  const isGiven = (one: Value): boolean =>
+    one.location?.scope === 'parameter' &&
+    one.location.unit === owner &&
+    one.location.answeredBy === undefined
+  return value.calls?.length === 1 && value.calls[0]!.args.some(isGiven)
+}
+
+/** `n = n + 1`. */
+function isMadeOfItself({ location, value }: Access): boolean {
+  return (
+    value?.location === undefined &&
+    value?.reads?.some((read) => read.location.canonical === location.canonical) === true
+  )
 }
 
 /**
@@ -338,18 +366,15 @@ function repeatsInside(model: Model, host: Host, { branch }: Window): boolean {
   )
 }
 
-/** Streams and iterators are called again only when the last call has ended. */
-const oneAtATime =
-  /^(?:next|return|_read|_write|_writev|_transform|_flush|_final|_destroy|_construct|pull)$/
-
 function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, window: Window): Level {
   const { access } = window.check
   if (!canOverlap) return 'note'
-  const isForeign = access.location.canonical.scope === 'parameter'
+  const { canonical } = access.location
+  const isForeign = canonical.scope === 'parameter' && !isComponentState(canonical)
   if (isForeign && kind !== 'counter' && kind !== 'running') return 'note'
   if (kind === 'value' || kind === 'end' || kind === 'entry') return 'note'
   if (kind === 'running' && access.checks.some((one) => one.isIdentity)) return 'note'
-  if (oneAtATime.test(lastName(unit)) || window.branch.isLoop) return 'note'
+  if (isCalledInTurn(unit) || window.branch.isLoop) return 'note'
   // What a listener or timer writes comes from somewhere else, at a time of its own.
   const { role } = window.write.owner
   const isElsewhere = role === 'event' || role === 'timer' || role === 'interval'
@@ -381,6 +406,8 @@ function consequence(kind: StateKind): string {
       return 'the first one is replaced and leaks'
     case 'counter':
       return 'the limit is passed'
+    case 'latest':
+      return 'and what the older one stores may replace what the newer one has stored'
     case 'entry':
       return 'the entry of the first one is lost'
     case 'value':

@@ -15,7 +15,7 @@ import { dependsOn } from './check-then-act.ts'
 import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { eventsOf, inSameRegion, overSuspension } from './walk.ts'
+import { eventsOf, inSameRegion, isExecutor, isLook, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -113,8 +113,7 @@ function registersLate(model: Model, host: Host): Draft | undefined {
       host.graph,
       { block: host.graph.entry, index: -1 },
       (event) => event === add.access,
-      (event, isAfter) =>
-        isAfter && (event.op === 'read' || event.op === 'call') && event.checks.length > 0,
+      (event, isAfter) => isAfter && isLook(event),
     )
     const suspension = way?.suspensions.at(-1)
     if (suspension?.kind !== 'await' || suspension.joins.length === 0) continue
@@ -141,7 +140,7 @@ function isLasting({ scope }: Location): boolean {
 /** An entry of a container that has the `resolve` of a promise in it. */
 export function isWaiter({ op, kind, owner, start, end }: Access): boolean {
   if (op !== 'write' || (kind !== 'fill' && kind !== 'append')) return false
-  if (owner.kind !== 'callback' || owner.role !== 'sync' || owner.params.length === 0) return false
+  if (owner.kind !== 'callback' || owner.params.length === 0 || !isExecutor(owner)) return false
   const words: readonly string[] = owner.file.parsed.text.slice(start, end).match(/[\w$]+/g) ?? []
   return words.includes(owner.params[0]!)
 }

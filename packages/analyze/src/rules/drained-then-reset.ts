@@ -12,7 +12,8 @@ import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { perLocation } from './per-location.ts'
-import { isPartOf, overSuspension } from './walk.ts'
+import { isComponentState } from './shared.ts'
+import { isPartOf, isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -20,9 +21,7 @@ export function drainedThenReset(model: Model): Draft[] {
   return perLocation(
     model,
     (host) => host.written,
-    ({ location }, host) =>
-      (location.scope === 'instance' || location.scope === 'module') &&
-      host.unit.kind !== 'constructor',
+    ({ location }, host) => isComponentState(location) && host.unit.kind !== 'constructor',
     (host, location, accesses) => {
       for (const read of accesses) {
         const draft = isTakenWhole(read.access) ? from(model, host, location, read) : undefined
@@ -76,7 +75,7 @@ function from(model: Model, host: Host, location: Location, read: Located): Draf
         event !== read.access),
   )
   const reset = way?.event as Access | undefined
-  if (way === undefined || reset === undefined || reset.owner !== read.access.owner)
+  if (way === undefined || reset === undefined || !isWithin(reset.owner, read.access.owner))
     return undefined
   const adder = adderOf(model, location, host)
   if (adder === undefined) return undefined

@@ -6,13 +6,14 @@ import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
+import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { keepPromise, singleFlight } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { inSameRegion } from './walk.ts'
+import { inSameRegion, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -38,16 +39,16 @@ function from(
   const set = accesses.find(
     ({ access }) => access.op === 'write' && access.value?.literal === 'true' && !access.isInitial,
   )
+  if (set === undefined) return undefined
   const isCleared = accesses.some(({ access }) => access.op === 'write' && access.kind === 'null')
-  if (set === undefined || !isCleared) return undefined
   for (const check of accesses) {
     if (check.access.op !== 'read' || check.access.owner !== host.unit) continue
     const one = check.access.checks.find((candidate) => candidate.whenPresent !== undefined)
     if (one?.whenPresent === undefined || one.branch.isLoop) continue
     if (!endsWithoutWaiting(host, one.whenPresent)) continue
     if (inSameRegion(host.graph, check, (event) => event === set.access) === undefined) continue
-    const reader = trustingCaller(model, host)
-    if (reader !== undefined) return describe(host, flag, check.access, reader)
+    const trust = trustingCaller(model, host, isCleared)
+    if (trust !== undefined) return describe(host, flag, check.access, trust)
   }
   return undefined
 }
@@ -79,12 +80,18 @@ interface Trust {
   readonly location: Location
 }
 
-/** Somebody awaits it and then reads what it writes after its suspension. */
-function trustingCaller(model: Model, host: Host): Trust | undefined {
+/**
+ * A caller that awaits it and then reads what it writes after its suspension, or stores what it will then
+ * give back.
+ *
+ * @param isAgain The flag is cleared at the end, so the work is done again and again.
+ */
+function trustingCaller(model: Model, host: Host, isAgain: boolean): Trust | undefined {
   const written = model.summaries(host.unit).after
+  const released = new Set(lateReleases(model, host))
   for (const site of host.unit.callers) {
     const { graph } = site.owner.host
-    if (!site.isAwaited || graph === undefined || site.owner.host === host.unit) continue
+    if (graph === undefined || site.owner.host === host.unit) continue
     for (const block of graph.blocks) {
       const index = block.events.indexOf(site)
       if (index === -1) continue
@@ -95,8 +102,12 @@ function trustingCaller(model: Model, host: Host): Trust | undefined {
           states: 2,
           start: 0,
           step(event, state) {
-            if (event.op === 'suspend') return state === 0 ? 1 : stop
-            if (state === 0 || event.op !== 'read' || event.checks.length > 0) return state
+            if (event.op === 'suspend')
+              return state === 1 ? stop : event.joins.includes(site) ? 1 : stop
+            if (state === 0) return state
+            if (event.op === 'write')
+              return isStore(event) && released.has(event.location.canonical) ? found : state
+            if (event.op !== 'read' || event.checks.length > 0 || !isAgain) return state
             const effects = written.get(event.location.canonical)
             return effects?.store !== undefined && !effects.store.access.isInitial ? found : state
           },
@@ -109,13 +120,36 @@ function trustingCaller(model: Model, host: Host): Trust | undefined {
   return undefined
 }
 
+/** What a host gives back after its first suspension. */
+function lateReleases(model: Model, host: Host): readonly Location[] {
+  const locations = model.lifecycles.releasedIn(host.unit)
+  if (locations.length === 0) return locations
+  return locations.filter((location) =>
+    model.lifecycles
+      .releasesOf(location)
+      .some(
+        (site) =>
+          site.owner.host === host.unit &&
+          overSuspension(
+            host.graph,
+            { block: host.graph.entry, index: -1 },
+            (event) => event === site,
+          ) !== undefined,
+      ),
+  )
+}
+
 function describe(host: Host, flag: Location, check: Access, trust: Trust): Draft {
   const suspension = host.unit.suspensions[0]
+  const [verb, tooEarly] =
+    trust.read.op === 'read'
+      ? ['reads', 'before it is there']
+      : ['stores', 'before the old one has been given back']
   return {
     rule: 'H203',
     class: 'stale-reference',
     level: 'warning',
-    message: `${host.unit.namedAs} returns at once while another call is under way; ${trust.site.owner.namedAs} then reads ${trust.location.name} before it is there`,
+    message: `${host.unit.namedAs} returns at once while another call is under way; ${trust.site.owner.namedAs} then ${verb} ${trust.location.name} ${tooEarly}`,
     locations: [flag, trust.location],
     check,
     act: trust.read,
@@ -132,15 +166,19 @@ function describe(host: Host, flag: Location, check: Access, trust: Trust): Draf
       },
       {
         task: 'B',
-        text: `reads ${trust.location.name} although A has not written it yet`,
+        text: `${verb} ${trust.location.name} ${tooEarly}`,
         at: trust.read,
       },
-      { task: 'A', text: `goes on and writes ${trust.location.name}`, at: suspension ?? check },
+      {
+        task: 'A',
+        text: `resumes and ${trust.read.op === 'read' ? 'writes' : 'gives back'} ${trust.location.name}`,
+        at: suspension ?? check,
+      },
     ],
     window: [1, 3],
     evidence: [
       overlapOf(host.unit)?.text ?? 'it has several callers',
-      `${trust.site.owner.namedAs} waits for it and then reads ${trust.location.name}`,
+      `${trust.site.owner.namedAs} waits for it and then ${verb} ${trust.location.name}`,
     ],
     fixes: [
       singleFlight(trust.location.name, 'this.work()', [3, 4]),

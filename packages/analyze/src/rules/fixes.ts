@@ -386,3 +386,115 @@ export function settleWaiters(container: string, closes: Steps): Fix {
     effort: 'simple',
   }
 }
+
+export function callOnce(callback: string, closes: Steps): Fix {
+  return {
+    title: `Let only the first call of ${callback} count`,
+    sketch: `let isDone = false\nconst finish = (...args) => {\n  if (isDone) return\n  isDone = true\n  ${callback}(...args)\n}`,
+    closes,
+    tradeoffs: 'What arrives too late has to be given back where it arrives.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function closeLoser(call: string, closes: Steps): Fix {
+  return {
+    title: 'Give back what arrives after the race is over',
+    sketch: `const opening = ${call}\ntry {\n  return await Promise.race([opening, limit])\n} catch (error) {\n  opening.then((late) => late.close(), () => {})\n  throw error\n}`,
+    closes,
+    tradeoffs: 'The operation still runs to its end in the background.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function cancelLoser(call: string, closes: Steps): Fix {
+  return {
+    title: 'Cancel the operation when the limit wins',
+    sketch: `const signal = AbortSignal.timeout(limit)\nreturn await ${call.replace(/\)$/, '')}, { signal })`,
+    closes,
+    tradeoffs: 'Everything on the way has to take the signal.',
+    risk: 'medium',
+    effort: 'moderate',
+  }
+}
+
+export function storePromise(field: string, closes: Steps): Fix {
+  return {
+    title: `Keep the promise of ${field}, not the object that is not ready`,
+    sketch: `${field} ??= open()          // open() makes it, waits until it is ready and returns it\nreturn ${field}`,
+    closes,
+    tradeoffs: 'A failed start is shared too: clear the field when it rejects.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function publishWhenReady(field: string, closes: Steps): Fix {
+  return {
+    title: `Store ${field} when it is ready`,
+    sketch: `const made = make()\nawait made.start()\n${field} = made`,
+    closes,
+    tradeoffs: 'Two first callers make two of them, unless a guard keeps the second one out.',
+    risk: 'medium',
+    effort: 'simple',
+  }
+}
+
+export function removeListener(stopper: string, closes: Steps): Fix {
+  return {
+    title: `Remove the listener in ${stopper}`,
+    sketch: `// in ${stopper}, before it closes\nsocket.off('close', restart)`,
+    closes,
+    tradeoffs: 'Every listener that restarts has to be known there.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function announceLast(field: string, closes: Steps): Fix {
+  return {
+    title: `Set ${field} before the event`,
+    sketch: `${field} = true\nthis.emit('ready')          // listeners find what it is about`,
+    closes,
+    tradeoffs: 'None, unless a listener counts on the old state.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function deferEvent(closes: Steps): Fix {
+  return {
+    title: 'Emit the event when the function is through',
+    sketch: "queueMicrotask(() => this.emit('ready'))",
+    closes,
+    tradeoffs: 'Listeners run later, and an error in one of them no longer reaches this function.',
+    risk: 'medium',
+    effort: 'simple',
+  }
+}
+
+export function ignoreWhenEnded(closes: Steps): Fix {
+  return {
+    title: 'Ignore the answer after the end',
+    sketch:
+      'let isActive = true\nload().then((value) => { if (isActive) deliver(value) })\nreturn () => { isActive = false }',
+    closes,
+    tradeoffs: 'The work itself still runs to its end.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function endOnCleanup(closes: Steps): Fix {
+  return {
+    title: 'End the work with the subscription',
+    sketch:
+      'const controller = new AbortController()\nload({ signal: controller.signal }).then(deliver)\nreturn () => controller.abort()',
+    closes,
+    tradeoffs: 'The work ends with an AbortError, which has to be left out of the reports.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}

@@ -6,6 +6,7 @@
  * that it is not.
  */
 import type { Access } from '../ir/graph.ts'
+import { isOwnVariable } from '../ir/own-variable.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
@@ -66,12 +67,18 @@ function floatingWalk(model: Model, site: CallSite): Draft | undefined {
  */
 function floatingChain(model: Model, site: CallSite): Draft | undefined {
   const { owner } = site
-  if (!owner.isAsync || !isStatement(site)) return undefined
+  if (!owner.isAsync || !isStatement(site) || !isOfCall(site)) return undefined
   const isLasting = site.callbacks.some(({ unit }) =>
     unit.calls.some((call) => model.lifecycles.isRelease(call)),
   )
   if (!isLasting || owner.host.graph === undefined) return undefined
   return describe(model.hostOf(owner.host), site, undefined, undefined)
+}
+
+/** `f().then(…)`: nothing else has the promise of `f()`. */
+function isOfCall({ owner, start, callbacks }: CallSite): boolean {
+  const first = callbacks[0]?.unit.start ?? start
+  return /\)\s*\.\s*then\s*\($/.test(owner.file.parsed.text.slice(start, first).trimEnd())
 }
 
 /** Nothing is done with the promise: no `await`, no `return`, no `void`, no variable. */
@@ -117,6 +124,7 @@ function readAfter(model: Model, host: Host, call: At<CallSite>): Access | undef
         if (event.op === 'write' || event.op === 'suspend') return event.op === 'suspend' ? stop : 0
         if (event.op !== 'read' || event.owner !== call.event.owner) return 0
         const location = event.location.canonical
+        if (isOwnVariable(location, host.unit)) return 0
         const stored = after.get(location)?.store
         return stored?.distance === 0 &&
           before.get(location)?.store === undefined &&

@@ -2,6 +2,7 @@ import type { Location } from '../ir/locations.ts'
 import type { FunctionUnit } from '../ir/program.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Located } from '../summaries/uses.ts'
+import { isOwnVariable, isRepeated } from '../ir/own-variable.ts'
 import { isShared } from './shared.ts'
 
 /** The accesses of one location in one host, in the order of its graph, and what is among them. */
@@ -37,6 +38,20 @@ export class Group {
 
   /** Two tasks can meet at it. Most rules ask. */
   isSharedIn(host: FunctionUnit): boolean {
-    return (this.#isShared ??= isShared(this.location, host))
+    return (this.#isShared ??= this.#decide(host))
+  }
+
+  #decide(host: FunctionUnit): boolean {
+    if (!isShared(this.location, host)) return false
+    return (
+      !isOwnVariable(this.location, host) || this.accesses.some(({ access }) => isRepeated(access))
+    )
+  }
+
+  /** The accesses at which two runs of the same code can meet. */
+  accessesOfMany(host: FunctionUnit): readonly Located[] {
+    return isOwnVariable(this.location, host)
+      ? this.accesses.filter(({ access }) => isRepeated(access))
+      : this.accesses
   }
 }

@@ -10,6 +10,16 @@ import { externalCheckThenUse, externalCheckThenUsePage } from './external-check
 import { reentrantCallback, reentrantCallbackPage } from './reentrant-callback.ts'
 import { useAfterAwait, useAfterAwaitPage } from './use-after-await.ts'
 import { supersededCompletion, supersededCompletionPage } from './superseded-completion.ts'
+import { handedOutUnready, handedOutUnreadyPage } from './handed-out-unready.ts'
+import { calledBackTwice, calledBackTwicePage } from './called-back-twice.ts'
+import { oldHandleEvent, oldHandleEventPage } from './old-handle-event.ts'
+import { announcedEarly, announcedEarlyPage } from './announced-early.ts'
+import {
+  invalidatedWhileLoading,
+  invalidatedWhileLoadingPage,
+} from './invalidated-while-loading.ts'
+import { outlivesSubscription, outlivesSubscriptionPage } from './outlives-subscription.ts'
+import { raceLoserLeaks, raceLoserLeaksPage } from './race-loser-leaks.ts'
 import { earlyCompletion, earlyCompletionPage } from './early-completion.ts'
 import { assumedEntry, assumedEntryPage } from './assumed-entry.ts'
 import { guardRemovedEarly, guardRemovedEarlyPage } from './guard-removed-early.ts'
@@ -58,6 +68,10 @@ const rules: readonly RaceRule[] = [
   { page: assumedEntryPage, find: assumedEntry },
   { page: supersededResultPage, find: supersededResult },
   { page: lateTimerPage, find: lateTimer },
+  { page: handedOutUnreadyPage, find: handedOutUnready },
+  { page: calledBackTwicePage, find: calledBackTwice },
+  { page: oldHandleEventPage, find: oldHandleEvent },
+  { page: invalidatedWhileLoadingPage, find: invalidatedWhileLoading },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -67,6 +81,8 @@ const rules: readonly RaceRule[] = [
   { page: unboundedCleanupWaitPage, find: unboundedCleanupWait },
   { page: restartedAfterStopPage, find: restartedAfterStop },
   { page: releasedInUsePage, find: releasedInUse },
+  { page: raceLoserLeaksPage, find: raceLoserLeaks },
+  { page: outlivesSubscriptionPage, find: outlivesSubscription },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
@@ -80,6 +96,7 @@ const rules: readonly RaceRule[] = [
   { page: floatingDependencyPage, find: floatingDependency },
   { page: lateReadPage, find: lateRead },
   { page: drainedThenResetPage, find: drainedThenReset },
+  { page: announcedEarlyPage, find: announcedEarly },
 ]
 
 export const racePages: readonly RulePage[] = rules.map(({ page }) => page)

@@ -10,7 +10,8 @@ import { markFirst, whileNotEmpty } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { overSuspension } from './walk.ts'
+import { isComponentState, isShared } from './shared.ts'
+import { isCalledInTurn, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -18,8 +19,9 @@ export function markedLate(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
     if (!host.isWriting || !model.lifecycles.isTeardown(host.unit)) continue
+    if (isCalledInTurn(host.unit)) continue
     for (const { location, accesses } of host.written) {
-      if (location.scope !== 'instance' && location.scope !== 'module') continue
+      if (!isComponentState(location)) continue
       if (!model.latches.isLatch(location)) continue
       const draft = from(model, host, location, accesses)
       if (draft !== undefined) drafts.push(draft)
@@ -73,11 +75,13 @@ function entranceOf(model: Model, location: Location, host: Host): Access | unde
     if (check === undefined) continue
     const isAdding = other.written.some(
       ({ location: one, accesses }) =>
-        (one.scope === 'entry' || model.lifecycles.isHandle(one)) &&
+        isShared(one, unit) &&
         accesses.some(
           ({ access }) =>
             access.op === 'write' &&
-            (access.kind === 'fill' || access.kind === 'append' || access.kind === 'set'),
+            (access.kind === 'fill' ||
+              access.kind === 'append' ||
+              (access.kind === 'set' && (one.scope === 'entry' || model.lifecycles.isHandle(one)))),
         ),
     )
     if (isAdding) return check.access

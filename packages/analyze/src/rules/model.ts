@@ -16,6 +16,8 @@ import { Calls } from './calls.ts'
 import { Host } from './host.ts'
 import { Indirect } from './indirect.ts'
 import { Readers } from './readers.ts'
+import { Teardowns } from './teardowns.ts'
+import { isWithin } from './walk.ts'
 
 /** Hosts by what is in them, in the order of the program: a rule looks at those it can be about. */
 interface Hosts {
@@ -51,6 +53,7 @@ export class Model {
   #calls: Calls | undefined
   #lifecycles: Lifecycles | undefined
   #readers: Readers | undefined
+  #teardowns: Teardowns | undefined
 
   constructor(program: Program, summaries: Summaries) {
     this.program = program
@@ -111,6 +114,26 @@ export class Model {
   /** What locations hold, by what is done with it. */
   get lifecycles(): Lifecycles {
     return (this.#lifecycles ??= new Lifecycles(this.program))
+  }
+
+  /** Who takes a component down. */
+  get teardowns(): Teardowns {
+    return (this.#teardowns ??= new Teardowns(this.program, this.lifecycles))
+  }
+
+  /**
+   * The location is a variable of a function, and the host a step of that function: only the function
+   * itself calls it, one step after the other. Another run of the function has another variable.
+   */
+  isStepOf(location: Location, host: FunctionUnit): boolean {
+    let root = location
+    while (root.parent !== undefined) root = root.parent
+    const { scope, unit } = root
+    if (scope !== 'closure' || unit === undefined || unit.host === host) return false
+    if (host.isExported || host.callers.length === 0 || host.reach.has('parallel')) return false
+    return (
+      host.callers.every(({ owner }) => isWithin(owner, unit)) && !this.calls.handedOver.has(host)
+    )
   }
 
   /** All calls. Not all of them are in a graph. */

@@ -5,6 +5,7 @@ import type { Draft } from './draft.ts'
 import type { Group } from './group.ts'
 import type { Host, Located } from './host.ts'
 import type { Model } from './model.ts'
+import { isComponentState } from './shared.ts'
 
 /** Asks in every host that suspends and writes, for every location in it that may be what is meant. */
 export function perLocation(
@@ -17,8 +18,8 @@ export function perLocation(
   for (const host of model.hosts.suspending) {
     if (!host.isWriting) continue
     for (const group of groupsOf(host)) {
-      if (!isAsked(group, host)) continue
-      const made = draft(host, group.location, group.accesses)
+      if (!isAsked(group, host) || model.isStepOf(group.location, host.unit)) continue
+      const made = draft(host, group.location, group.accessesOfMany(host.unit))
       if (made !== undefined) drafts.push(made)
     }
   }
@@ -42,7 +43,7 @@ export function firstPerLocation(model: Model, { isAsked, begins, draft }: Begin
     (host) => host.written,
     (group, host) =>
       isAsked(host) &&
-      group.location.scope !== 'parameter' &&
+      (group.location.scope !== 'parameter' || isComponentState(group.location)) &&
       group.location.scope !== 'external' &&
       group.isSharedIn(host.unit),
     (host, location, accesses) => {

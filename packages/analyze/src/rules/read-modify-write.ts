@@ -13,6 +13,7 @@ import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { perLocation } from './per-location.ts'
 import { inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
+import { isComponentState } from './shared.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -20,7 +21,9 @@ export function readModifyWrite(model: Model): Draft[] {
   return perLocation(
     model,
     (host) => host.groups.filter((group) => group.isWritten || isFirstOfList(group.location)),
-    (group, host) => group.location.scope !== 'parameter' && group.isSharedIn(host.unit),
+    (group, host) =>
+      (group.location.scope !== 'parameter' || isComponentState(group.location)) &&
+      group.isSharedIn(host.unit),
     (host, location, accesses) =>
       inHost(model, host, location, accesses) ?? peeked(model, host, location, accesses),
   )
@@ -54,13 +57,27 @@ function inHost(
             event.checks.length > 0 &&
             isAfter),
       )
-      if (way === undefined) continue
+      if (way === undefined || isRestored(access, accesses)) continue
       const end = { block: way.block, event: access }
       if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) continue
       return describe(host, location, old, access, way.suspensions)
     }
   }
   return undefined
+}
+
+/** `const before = x; x = own; …; x = before`: what was saved is put back as it was. */
+function isRestored(write: Access, accesses: readonly Located[]): boolean {
+  return (
+    write.value?.location?.canonical === write.location.canonical &&
+    accesses.some(
+      ({ access }) =>
+        access.op === 'write' &&
+        access !== write &&
+        !access.isInitial &&
+        access.owner.host === write.owner.host,
+    )
+  )
 }
 
 /** The old value goes into the new one: it is computed from it or copied with changes. */

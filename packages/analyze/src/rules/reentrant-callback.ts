@@ -25,7 +25,7 @@ export function reentrantCallback(model: Model): Draft[] {
     if (host.unit.kind === 'constructor') continue
     for (const group of host.written) {
       if (!group.isSharedIn(host.unit) || group.location.scope === 'parameter') continue
-      for (const read of group.accesses) {
+      for (const read of group.accessesOfMany(host.unit)) {
         const draft = from(host, read)
         if (draft === undefined) continue
         drafts.push(draft)

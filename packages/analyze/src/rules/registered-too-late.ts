@@ -14,6 +14,7 @@ import { closedCheck, registerFirst } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { isLook } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -96,12 +97,7 @@ function from(model: Model, host: Host, registry: Registry, add: Located): Draft
         if (event.op === 'suspend')
           return event.kind === 'continuation' && isListener(event) ? stop : suspended
         // Looking at anything of the same object after the suspension may be the check for "closed".
-        if (
-          state === suspended &&
-          (event.op === 'read' || event.op === 'call') &&
-          event.checks.length > 0
-        )
-          return stop
+        if (state === suspended && isLook(event)) return stop
         if (state === suspended && event.op === 'call' && event.name === 'throwIfAborted')
           return stop
         return state

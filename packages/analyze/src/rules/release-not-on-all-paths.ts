@@ -19,10 +19,10 @@ export function releaseNotOnAllPaths(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
     for (const group of host.written) {
-      const { location, accesses } = group
+      const { location } = group
       if (!group.isChecked || location.scope === 'parameter') continue
       if (!group.isSharedIn(host.unit)) continue
-      const draft = flag(model, host, location, accesses)
+      const draft = flag(model, host, location, group.accessesOfMany(host.unit))
       if (draft !== undefined) drafts.push(draft)
     }
     const lost = lock(host)

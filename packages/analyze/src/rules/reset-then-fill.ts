@@ -46,6 +46,8 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
   )
   const fill = way?.event as Access | undefined
   if (way === undefined || fill === undefined || fill.owner.role === 'event') return undefined
+  // What was saved before is put back.
+  if (fill.value?.location?.canonical === location) return undefined
   const end = { block: way.block, event: fill }
   if (model.guardOver(host.unit, way.suspensions[0], reset, end) !== undefined) return undefined
   const reader = readerOf(model, location, host)

@@ -3,7 +3,8 @@
  * whether it was stopped meanwhile. Who gives that handle back has already done so and will not again.
  *
  * The usual form is a loop: `await work(); this.timer = setTimeout(…)`, with a `stop` that clears the
- * timer. While the work runs there is no timer to clear.
+ * timer. While the work runs there is no timer to clear. Another one is a listener of the end of a
+ * connection that opens the next: the stop ends the connection, and so starts a new one.
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -15,10 +16,14 @@ import type { Answer } from '../summaries/paths.ts'
 import type { Summary } from '../summaries/summary.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
-import { abortWait, closedCheck } from './fixes.ts'
+import { abortWait, closedCheck, removeListener } from './fixes.ts'
+import { isCheck } from './host.ts'
 import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { isOwnVariable } from '../ir/own-variable.ts'
+import { isComponentState } from './shared.ts'
+import { isLook, isWithin } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -27,7 +32,7 @@ export function restartedAfterStop(model: Model): Draft[] {
   for (const host of model.hosts.suspending) {
     if (!host.isWriting || host.unit.kind === 'constructor' || host.unit.kind === 'module') continue
     for (const { location, accesses } of host.written) {
-      if (location.scope !== 'instance' && location.scope !== 'module') continue
+      if (!isComponentState(location)) continue
       const release = releaseElsewhere(model, location, host.unit)
       if (release === undefined) continue
       const draft = accesses
@@ -39,8 +44,138 @@ export function restartedAfterStop(model: Model): Draft[] {
     const inner = throughCall(model, host)
     if (inner !== undefined) drafts.push(inner)
   }
+  for (const site of model.calls.triggers) {
+    const draft = restartOnEnd(model, site)
+    if (draft !== undefined) drafts.push(draft)
+  }
   return drafts
 }
+
+// ---- the end of a handle starts the next one
+
+/** What the platform calls the event that a release leads to. */
+const ending = /^\s*\(\s*['"`](?:close|end|exit|disconnect|finish)['"`]/
+
+function restartOnEnd(model: Model, site: CallSite): Draft | undefined {
+  const { owner, callbacks } = site
+  const use = callbacks.find(({ role }) => role === 'event')
+  if (use === undefined || owner.host.graph === undefined || !isOfEnd(site)) return undefined
+  const location = listenedTo(model, site)
+  if (location === undefined) return undefined
+  const restart = restartIn(model, use.unit, location)
+  if (restart === undefined) return undefined
+  const release = releaseElsewhere(model, location, use.unit.host)
+  if (release === undefined || removesListeners(release.owner.host)) return undefined
+  const stopper = model.summaries(release.owner.host)
+  if (looksAtStop(model, restart, stopper) || isAskedBy(stopper, model, use.unit)) return undefined
+  return describeRestart(site, use.unit, restart, location, release)
+}
+
+export function isOfEnd({ owner, start, end, name }: CallSite): boolean {
+  const text = owner.file.parsed.text.slice(start, Math.min(end, start + 400))
+  const at = text.lastIndexOf(`${name}(`) + name.length
+  return (
+    ending.test(text.slice(text.indexOf(`${name}(`) + name.length)) || ending.test(text.slice(at))
+  )
+}
+
+/** The handle of the component that the listener is added to, by its place or by what was stored there. */
+export function listenedTo(model: Model, { callee, owner }: CallSite): Location | undefined {
+  if (callee.kind !== 'member') return undefined
+  const { location, calls, constructed } = callee.receiver
+  const isOurs = (one: Location): boolean => isComponentState(one) && model.lifecycles.isHandle(one)
+  if (
+    location !== undefined &&
+    (location.canonical.scope !== 'parameter' || isComponentState(location.canonical))
+  )
+    return isOurs(location.canonical) ? location.canonical : undefined
+  return model
+    .hostOf(owner.host)
+    .written.find(
+      ({ location: one, accesses }) =>
+        isOurs(one) &&
+        accesses.some(
+          ({ access: { op, value } }) =>
+            op === 'write' &&
+            ((calls !== undefined && value?.calls?.some((site) => calls.includes(site)) === true) ||
+              (constructed !== undefined && value?.constructed === constructed)),
+        ),
+    )?.location
+}
+
+/** What a listener runs, at once or by a timer, that stores the handle anew without any look before. */
+function restartIn(model: Model, unit: FunctionUnit, location: Location): CallSite | undefined {
+  const inside = unit.file.units.filter((one) => one.host === unit.host && isWithin(one, unit))
+  const isLooking = unit.host.graph!.blocks.some(({ events }) =>
+    events.some((event) => inside.includes(event.owner) && isLook(event)),
+  )
+  if (isLooking) return undefined
+  const candidates = unit.host === unit ? [unit] : inside
+  return candidates
+    .flatMap((one) => one.calls)
+    .find((site) =>
+      [...targetsOf(site), ...site.callbacks.map((use) => use.unit.host)].some((target) => {
+        if (target === unit.host && unit.host !== unit && !site.targets.includes(target))
+          return false
+        const { before, after } = model.summaries(target)
+        return before.get(location)?.store !== undefined || after.get(location)?.store !== undefined
+      }),
+    )
+}
+
+export function removesListeners({ calls }: FunctionUnit): boolean {
+  return calls.some(({ name }) =>
+    /^(?:off|removeListener|removeAllListeners|removeEventListener|unref)$/.test(name),
+  )
+}
+
+/** The restart looks at something that the stop changes. */
+function looksAtStop(model: Model, { targets }: CallSite, stopper: Summary): boolean {
+  return targets.some((target) => isAskedBy(stopper, model, target))
+}
+
+function isAskedBy(stopper: Summary, model: Model, unit: FunctionUnit): boolean {
+  const { before } = model.summaries(unit.host)
+  return before.effects.some(
+    ({ check }, at) => check !== undefined && isChangedBy(stopper, before.locations[at]!),
+  )
+}
+
+function describeRestart(
+  site: CallSite,
+  listener: FunctionUnit,
+  restart: CallSite,
+  location: Location,
+  release: CallSite,
+): Draft {
+  const stopper = release.owner.namedAs
+  const { name } = location
+  return {
+    rule: 'H308',
+    class: 'lifetime-mismatch',
+    level: 'warning',
+    message: `${stopper} ends ${name}, and the listener in ${site.owner.namedAs} takes that for a failure and opens a new one: \`${textOf(restart, 40)}\``,
+    locations: [location],
+    check: site,
+    act: restart,
+    suspensions: [],
+    conflict: release,
+    steps: [
+      { task: 'A', text: `${stopper} gives it back: \`${textOf(release)}\``, at: release },
+      { task: 'B', text: 'the listener is called, as for any other end', at: site },
+      { task: 'B', text: `opens a new one: \`${textOf(restart)}\``, at: restart },
+      { task: 'A', text: `has stopped nothing`, at: release },
+    ],
+    window: [1, 3],
+    evidence: [
+      `neither the listener nor \`${textOf(restart, 40)}\` looks whether ${stopper} has run`,
+      overlapOf(listener)?.text ?? 'the listener runs at any time',
+    ],
+    fixes: [closedCheck(name, [2, 3]), removeListener(stopper, [2, 3])],
+  }
+}
+
+// ---- stored after a suspension
 
 /** A function that is called after the suspension starts a timer which another one clears. */
 function throughCall(model: Model, host: Host): Draft | undefined {
@@ -52,7 +187,7 @@ function throughCall(model: Model, host: Host): Draft | undefined {
       for (const [at, { store }] of effects.entries()) {
         const location = locations[at]!
         if (store === undefined || store.distance > 1 || !isTimer(store.access.value)) continue
-        if (location.scope !== 'instance' && location.scope !== 'module') continue
+        if (!isComponentState(location)) continue
         if (effects[at]?.check !== undefined) continue
         const release = releaseElsewhere(model, location, host.unit)
         if (release === undefined || release.owner.host === store.access.owner.host) continue
@@ -112,14 +247,50 @@ function from(
   const { access } = store
   if (access.op !== 'write' || access.kind !== 'set' || access.isInitial || !isMade(access))
     return undefined
-  if (isInListener(access.owner, host.unit)) return undefined
+  // What a run of a callback keeps for itself ends with what that run has handed out.
+  const outer = isOwnVariable(location, host.unit) ? location.unit! : host.unit
+  if (isInListener(access.owner, outer)) return undefined
   const isTiming = isTimer(access.value)
-  if (!isTiming && !hasStrongReach(host.unit)) return undefined
+  if (!isTiming && !hasStrongReach(host.unit) && !isEndable(model, host, location, release))
+    return undefined
   const way = unlookedWay(model, host, access, release)
   if (way === undefined || stopsTheWait(model, host, release)) return undefined
+  if (isHandedOutLater(location, host, release, way)) return undefined
   if (waitsBefore(model, release)) return undefined
   if (model.serial.guardOf(host.unit) !== undefined) return undefined
   return describe(host, location, access, access, release, way)
+}
+
+/** The function itself waits before it returns: what ends it is not in other hands by then. */
+function isHandedOutLater(
+  location: Location,
+  { unit }: Host,
+  release: CallSite,
+  { suspensions }: Answer,
+): boolean {
+  return (
+    isOwnVariable(location, unit) &&
+    release.owner.role === undefined &&
+    suspensions.every(({ kind, owner }) => kind !== 'continuation' && owner === location.unit)
+  )
+}
+
+/**
+ * The end may come at any time: the function has handed out what ends it, or the end is marked and the
+ * component refuses to work after it.
+ */
+function isEndable(model: Model, host: Host, location: Location, release: CallSite): boolean {
+  if (isOwnVariable(location, host.unit)) return true
+  const { before } = model.summaries(release.owner.host)
+  return before.effects.some(
+    ({ store }, at) =>
+      store?.distance === 0 &&
+      store.access.value?.literal === 'true' &&
+      model.latches.isLatch(before.locations[at]!) &&
+      // Looked at here before the suspension, it is the flag that H201 is about.
+      !host.accessesOf(before.locations[at]!).some(isCheck) &&
+      model.readers.of(before.locations[at]!).length > 1,
+  )
 }
 
 function isInListener(unit: FunctionUnit, host: FunctionUnit): boolean {
@@ -136,8 +307,8 @@ function unlookedWay(
   release: CallSite,
 ): Answer | undefined {
   const stopper = model.summaries(release.owner.host)
-  const isLook = (event: Event): boolean => {
-    if (event.op === 'read') return event.checks.length > 0
+  const isLooking = (event: Event): boolean => {
+    if (event.op === 'read') return isLook(event)
     if (event.op !== 'call') return false
     if (event.checks.length > 0) return true
     // A callee that throws when it finds the flag set decides for its caller.
@@ -152,18 +323,17 @@ function unlookedWay(
       step(event, state) {
         if (event === access) return state === 1 ? found : stop
         if (event.op === 'suspend') return isWait(event) ? 1 : state
-        return state === 1 && isLook(event) ? stop : state
+        return state === 1 && isLooking(event) ? stop : state
       },
     },
   )
 }
 
 /** A timer that has not fired and an event that has not come are no wait of this task. */
-function isWait({ kind, joins }: Suspension): boolean {
+function isWait({ kind, joins, owner, start, end }: Suspension): boolean {
   if (kind !== 'continuation') return true
-  return (
-    joins.length > 0 && !joins.some(({ name }) => name === 'nextTick' || name === 'setImmediate')
-  )
+  if (joins.length === 0) return /\.\s*then\s*\(/.test(owner.file.parsed.text.slice(start, end))
+  return !joins.some(({ name }) => name === 'nextTick' || name === 'setImmediate')
 }
 
 /** The callee throws because of something that the stopping function changes. */

@@ -2,6 +2,23 @@
 import type { Location } from '../ir/locations.ts'
 import type { FunctionUnit } from '../ir/program.ts'
 
+/**
+ * State that functions of one component share: fields of its class, variables of its module or of the
+ * function that makes it, and fields of an object that is kept in such a variable or handed to all of them.
+ */
+export function isComponentState({ scope, depth, parent }: Location): boolean {
+  if (scope === 'instance') return depth === 1
+  if (scope === 'parameter') return depth === 1 && parent?.isCommon === true
+  return (scope === 'module' || scope === 'closure') && (depth === 1 || depth === 2)
+}
+
+/** Part of what a call has answered, and not known to be kept anywhere: others need not have it. */
+export function isAnswer(location: Location): boolean {
+  for (let at: Location | undefined = location; at !== undefined; at = at.parent)
+    if (at.answeredBy !== undefined) return true
+  return false
+}
+
 /** Not shared: what lives and dies with one call or one request. */
 export function isShared(location: Location, host: FunctionUnit): boolean {
   switch (location.scope) {
@@ -12,7 +29,7 @@ export function isShared(location: Location, host: FunctionUnit): boolean {
       // Only made where another function, or one that runs many times, sees the variable.
       return true
     case 'parameter':
-      return location.depth > 0
+      return location.depth > 0 && !isAnswer(location)
     case 'instance':
     case 'entry':
       if (location.scope === 'entry' && location.unit !== undefined && location.class === undefined)

@@ -22,9 +22,73 @@ import type { RulePage } from '../explain/page.ts'
 export function supersededCompletion(model: Model): Draft[] {
   return firstPerLocation(model, {
     isAsked: () => true,
-    begins: (access) => isOperation(model, access),
-    draft: (host, location, begin) => from(model, host, location, begin),
+    begins: (access) =>
+      isOperation(model, access) || isGivenHandle(model, access) || isFoundEntry(access),
+    draft: (host, location, begin) =>
+      begin.access.op === 'read'
+        ? removedAfter(model, host, location, begin)
+        : from(model, host, location, begin),
   })
+}
+
+/** An entry that is looked at, and removed after a suspension. */
+function isFoundEntry({ op, location, checks }: Access): boolean {
+  return (
+    op === 'read' &&
+    location.canonical.scope === 'entry' &&
+    location.canonical.entryKey !== undefined &&
+    checks.some(({ whenPresent, isIdentity }) => whenPresent !== undefined && !isIdentity)
+  )
+}
+
+/** By then another function may have stored a newer one under the same key. */
+function removedAfter(
+  model: Model,
+  host: Host,
+  location: Location,
+  read: Located,
+): Draft | undefined {
+  const isLook = (event: Event): boolean =>
+    model.isCheckOf(event, location) ||
+    isIdentityCheck(event) ||
+    (event.op === 'read' && event.location.canonical === location)
+  const way = overSuspension(
+    host.graph,
+    read,
+    (event) =>
+      event.op === 'write' && event.kind === 'drop' && event.location.canonical === location,
+    (event, isAfter) =>
+      (isAfter && isLook(event)) ||
+      (event.op === 'write' && event.location.canonical === location && event.kind !== 'drop'),
+  )
+  const drop = way?.event as Access | undefined
+  if (way === undefined || drop === undefined) return undefined
+  const filler = fillerOf(model, location, host)
+  if (filler === undefined) return undefined
+  const end = { block: way.block, event: drop }
+  if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) return undefined
+  return describe(host, location, read.access, drop, way.suspensions, filler, true)
+}
+
+/** Another function that stores an entry whatever is there. */
+function fillerOf(model: Model, location: Location, host: Host): Access | undefined {
+  const container = location.parent?.canonical
+  return model
+    .writesOfField(location.field)
+    .find(
+      ({ access, host: by }) =>
+        access.kind === 'fill' &&
+        !access.isInitial &&
+        by !== host.unit &&
+        access.location.canonical.parent?.canonical === container &&
+        overlapOf(by) !== undefined &&
+        !model
+          .hostOf(by)
+          .checked.some(
+            (group) =>
+              group.location.parent?.canonical === container || group.location === container,
+          ),
+    )?.access
 }
 
 /** A promise, a controller, a handle: something that stands for a running operation. */
@@ -38,6 +102,17 @@ function isOperation(model: Model, access: Access): boolean {
   if (value.constructed !== undefined) return model.lifecycles.isHandle(access.location)
   const isPromise = value.calls?.some((site) => site.isJoined && site.name !== '') === true
   return value.fresh === 'promise' || value.tail !== undefined || isPromise
+}
+
+/** What the caller has handed in, stored where another function reaches it to end it. */
+function isGivenHandle(model: Model, { op, isInitial, kind, value, location }: Access): boolean {
+  if (op !== 'write' || isInitial || kind !== 'set') return false
+  const given = value?.location
+  return (
+    given?.scope === 'parameter' &&
+    given.unit?.params.includes(given.field) === true &&
+    model.lifecycles.isHandle(location)
+  )
 }
 
 function from(model: Model, host: Host, location: Location, stored: Located): Draft | undefined {

@@ -5,14 +5,19 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import { isOwnVariable } from '../ir/own-variable.ts'
+import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import type { Value } from '../ir/values.ts'
+import { ask, found, stop } from '../summaries/paths.ts'
+import type { Answer } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
-import { generation, identityCheck } from './fixes.ts'
+import { generation, identityCheck, mutex } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { baseOf, overSuspension } from './walk.ts'
+import { isComponentState } from './shared.ts'
+import { baseOf, isLook, isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -24,12 +29,99 @@ export function supersededResult(model: Model): Draft[] {
     const draft = inHost(model, host)
     if (draft !== undefined) drafts.push(draft)
   }
+  for (const site of model.calls.triggers) {
+    const draft = inListener(model, site)
+    if (draft !== undefined) drafts.push(draft)
+  }
   return drafts
+}
+
+/**
+ * A listener asks for something at every event and stores the answer in one place: when events come close
+ * together, the answer to the older one may come last.
+ */
+function inListener(model: Model, site: CallSite): Draft | undefined {
+  const use = site.callbacks.find(({ role }) => role === 'event')
+  if (use === undefined || site.name === 'once' || use.unit.host.graph === undefined)
+    return undefined
+  const host = model.hostOf(use.unit.host)
+  for (const { location, accesses } of host.written) {
+    if (!isComponentState(location)) continue
+    for (const stored of accesses) {
+      const { access } = stored
+      if (!isWithin(access.owner, use.unit) || access.kind !== 'set' || !isAnswer(access.value))
+        continue
+      const way = unlookedWay(host, use.unit, access)
+      const suspension = way?.suspensions.at(-1)
+      if (way === undefined || suspension === undefined) continue
+      const end = { block: way.block, event: access }
+      if (model.guardOver(host.unit, suspension, stored, end) !== undefined) continue
+      return describeListener(model, site, access, suspension)
+    }
+  }
+  return undefined
+}
+
+/** From the listener over a suspension of its own to the store, and nothing is looked at after it. */
+function unlookedWay(host: Host, listener: FunctionUnit, stored: Access): Answer | undefined {
+  return ask(
+    host.graph,
+    { block: host.graph.entry, index: -1 },
+    {
+      states: 2,
+      start: 0,
+      step(event, state) {
+        if (event === stored) return state === 1 ? found : stop
+        if (event.op === 'suspend')
+          return isWithin(event.owner, listener) && event.joins.length > 0 ? 1 : state
+        return state === 1 && isLook(event) ? stop : state
+      },
+    },
+  )
+}
+
+function describeListener(
+  model: Model,
+  site: CallSite,
+  stored: Access,
+  suspension: Suspension,
+): Draft {
+  const { name } = stored.location.canonical
+  const listener = stored.owner.namedAs
+  return {
+    rule: 'H205',
+    class: 'stale-reference',
+    level: model.readers.of(stored.location.canonical).length > 1 ? 'warning' : 'note',
+    message: `a listener in ${listener} waits at every event and then stores ${name}: the answer of an older event replaces that of a newer one`,
+    locations: [stored.location.canonical],
+    check: suspension,
+    act: stored,
+    suspensions: [suspension],
+    conflict: stored,
+    steps: [
+      {
+        task: 'A',
+        text: `an event: asks and waits, \`${textOf(suspension)}\``,
+        at: suspension,
+        isCheckpoint: true,
+      },
+      { task: 'B', text: 'the next event: asks as well', at: site, isCheckpoint: true },
+      { task: 'B', text: `its answer is there first: \`${textOf(stored)}\``, at: stored },
+      { task: 'A', text: `stores its own over it: \`${textOf(stored)}\``, at: stored },
+    ],
+    window: [0, 3],
+    evidence: [
+      `\`${textOf(site, 40)}\` runs it at every event, whether or not the last one has ended`,
+      `nothing is looked at between the suspension and the store of ${name}`,
+    ],
+    fixes: [generation(name, [4, 4]), mutex(name, [1, 4])],
+  }
 }
 
 function inHost(model: Model, host: Host): Draft | undefined {
   for (const question of host.written) {
-    if (question.location.scope !== 'instance' || question.location.depth !== 1) continue
+    if (!isComponentState(question.location) || isOwnVariable(question.location, host.unit))
+      continue
     const asked = question.accesses.find(({ access }) => isFromCaller(access, host))
     if (asked === undefined) continue
     for (const answer of host.written) {
@@ -45,7 +137,7 @@ function inHost(model: Model, host: Host): Draft | undefined {
 }
 
 function isBeside(answer: Location, question: Location): boolean {
-  return answer.scope === 'instance' && answer.depth === 1 && baseOf(answer) === baseOf(question)
+  return isComponentState(answer) && baseOf(answer) === baseOf(question)
 }
 
 /** What is stored is an argument of the function, as it came in. */
@@ -75,8 +167,7 @@ function from(model: Model, host: Host, asked: Located, stored: Located): Draft 
     host.graph,
     asked,
     (event) => event === access,
-    (event, isAfter) =>
-      isAfter && (event.op === 'read' || event.op === 'call') && event.checks.length > 0,
+    (event, isAfter) => isAfter && isLook(event),
   )
   if (way === undefined) return undefined
   const end = { block: way.block, event: access }

@@ -12,7 +12,7 @@ import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { isMade } from '../meaning/lifecycle.ts'
 import { isStore } from '../summaries/effects.ts'
-import { reaches } from '../summaries/paths.ts'
+import { ask, found, reaches, stop } from '../summaries/paths.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { generation, mutex, recheck } from './fixes.ts'
@@ -21,8 +21,8 @@ import { isCheck } from './host.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isShared } from './shared.ts'
-import { baseOf, inSameRegion, isIdentityCheck, overSuspension } from './walk.ts'
+import { isAnswer, isComponentState, isShared } from './shared.ts'
+import { baseOf, inSameRegion, isIdentityCheck, isLook, isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -34,7 +34,48 @@ export function useAfterAwait(model: Model): Draft[] {
     const claim = staleClaim(model, host)
     if (claim !== undefined) drafts.push(claim)
   }
+  for (const timer of model.calls.triggers) {
+    const draft = blindTimer(model, timer)
+    if (draft !== undefined) drafts.push(draft)
+  }
   return drafts
+}
+
+// ---- a timer that outlives what it uses
+
+/** A timer that nothing can clear uses what another function takes away, without looking. */
+function blindTimer(model: Model, timer: CallSite): Draft | undefined {
+  const unit = timer.callbacks.find(({ role }) => role === 'timer')?.unit
+  if (unit === undefined || !timer.isFloating || unit.host.graph === undefined) return undefined
+  const host = model.hostOf(unit.host)
+  if (host.unit === unit || model.lifecycles.isTeardown(host.unit)) return undefined
+  const start = host.suspensions.find(
+    ({ event }) => event.kind === 'continuation' && event.start === timer.start,
+  )
+  if (start === undefined) return undefined
+  const answer = ask(host.graph, start, {
+    states: 1,
+    start: 0,
+    step(event) {
+      if (event.op === 'suspend' || !isWithin(event.owner, unit)) return stop
+      if (event.op === 'call') return event.checks.length > 0 ? stop : 0
+      if (event.op !== 'read') return 0
+      if (isLook(event)) return stop
+      const { canonical } = event.location
+      return isComponentState(canonical) &&
+        isBlindUse(model, event, canonical) &&
+        takenAwayBy(model, canonical, host.unit) !== undefined
+        ? found
+        : 0
+    },
+  })
+  const read = answer?.event as Access | undefined
+  if (read?.use === undefined) return undefined
+  const location = read.location.canonical
+  const killer = takenAwayBy(model, location, host.unit)!
+  return describe(host, location, timer, read.use, [start.event], killer, 'warning', [
+    `${killer.owner.namedAs} takes it away and has no way to clear the timer`,
+  ])
 }
 
 // ---- a flag that is not looked at again
@@ -43,16 +84,52 @@ function staleFlag(model: Model, host: Host): Draft | undefined {
   for (const { location, accesses } of host.checked) {
     if (location.depth === 0 || location.scope === 'entry' || location.scope === 'external')
       continue
+    if (isAnswer(location)) continue
     const killer = model.latches.setterOf(location, host.unit)
+    if (killer !== undefined && isStepOf(killer.owner.host, host.unit)) continue
     if (killer === undefined) continue
     const checks = accesses.filter(isCheck)
-    const hasHabit = checks.length > 1 && isRecheckedAfterSuspension(model, host, location, checks)
+    const habit =
+      checks.length > 1 && isRecheckedAfterSuspension(model, host, location, checks)
+        ? 'here'
+        : isHabitOf(model, location)
+          ? 'elsewhere'
+          : 'none'
     for (const check of checks) {
-      const draft = staleAfter(model, host, location, check, killer, hasHabit)
+      const draft = staleAfter(model, host, location, check, killer, habit)
       if (draft !== undefined) return draft
     }
   }
   return undefined
+}
+
+/** Only the function itself calls it: what it does is part of the same task. */
+function isStepOf({ callers, isExported }: FunctionUnit, unit: FunctionUnit): boolean {
+  return !isExported && callers.length > 0 && callers.every(({ owner }) => owner.host === unit)
+}
+
+/** Functions that leave at once when they find a flag set, before it counts as a habit. */
+const enoughFunctions = 3
+
+/** The functions of a component leave when they find the flag set: so should what they continue with. */
+function isHabitOf(model: Model, location: Location): boolean {
+  let leaving = 0
+  for (const unit of model.summaries.uses.hostsOf(location)) {
+    if (unit.graph === undefined) continue
+    const isLeaving = model
+      .hostOf(unit)
+      .accessesOf(location)
+      .some(({ access }) =>
+        access.checks.some(
+          ({ whenPresent, branch }) =>
+            whenPresent !== undefined &&
+            !branch.isLoop &&
+            (whenPresent.isThrowing || whenPresent.next.length === 0),
+        ),
+      )
+    if (isLeaving && ++leaving >= enoughFunctions) return true
+  }
+  return false
 }
 
 /** Found unset, suspended, and then something is done that the flag forbids, without a second look. */
@@ -62,7 +139,7 @@ function staleAfter(
   location: Location,
   check: Located,
   killer: Access,
-  hasHabit: boolean,
+  habit: 'here' | 'elsewhere' | 'none',
 ): Draft | undefined {
   const [first] = check.access.checks
   if (first === undefined || first.branch.isLoop) return undefined
@@ -70,8 +147,8 @@ function staleAfter(
     host.graph,
     check,
     (event, block) =>
-      isActOf(model, event, location, killer) &&
-      (hasHabit || harmOf(model, event, killer) !== undefined) &&
+      isActOf(model, event, location, killer, habit) &&
+      (habit !== 'none' || harmOf(model, event, killer) !== undefined) &&
       runsWhenUnset(host, first, block),
     (event, isAfter) => isAfter && isLookAt(model, event, location),
   )
@@ -79,11 +156,16 @@ function staleAfter(
   if (way === undefined || act === undefined) return undefined
   if (!isWithin(act.owner, check.access.owner)) return undefined
   // The end of the same turn is too near for anything but the code itself.
-  if (hasHabit && /^[\w.]*(?:nextTick|queueMicrotask)\b/.test(textOf(way.suspensions.at(-1)!)))
+  if (
+    habit !== 'none' &&
+    /^[\w.]*(?:nextTick|queueMicrotask)\b/.test(textOf(way.suspensions.at(-1)!))
+  )
     return undefined
-  const reason = hasHabit
-    ? `${host.unit.namedAs} looks at ${location.name} again after other suspensions, but not after this one`
-    : harmOf(model, act, killer)
+  const reason =
+    harmOf(model, act, killer) ??
+    (habit !== 'none'
+      ? `${location.name} is looked at before work goes on elsewhere, but not after this suspension`
+      : undefined)
   if (reason === undefined) return undefined
   // A guard of this task keeps out its like, not the one that sets the flag.
   const guard = model.serial.guardOf(host.unit)
@@ -97,25 +179,30 @@ function runsWhenUnset({ graph }: Host, { branch, whenPresent }: Check, block: B
   return whenPresent === undefined || !reaches(graph, whenPresent, block, branch.blocks)
 }
 
-function isWithin(inner: FunctionUnit, outer: FunctionUnit): boolean {
-  for (let at: FunctionUnit | undefined = inner; at !== undefined; at = at.parent)
-    if (at === outer) return true
-  return false
-}
-
 /** A call on the object that the flag belongs to, or a handle that is stored in it. */
-function isActOf(model: Model, event: Event, flag: Location, killer: Access): boolean {
+function isActOf(
+  model: Model,
+  event: Event,
+  flag: Location,
+  killer: Access,
+  habit: 'here' | 'elsewhere' | 'none',
+): boolean {
   if (event.op === 'write' && flag.scope === 'parameter' && event.kind === 'fill')
     return baseOf(event.location) === baseOf(flag)
-  if (event.op === 'write')
-    return (
-      event.kind === 'set' &&
-      isMade(event) &&
-      baseOf(event.location.canonical) === baseOf(flag) &&
-      isReleasedBy(model, event.location, killer)
-    )
+  if (event.op === 'write') {
+    if (!isStore(event) || baseOf(event.location.canonical) !== baseOf(flag)) return false
+    if (event.kind === 'set' && isMade(event) && isReleasedBy(model, event.location, killer))
+      return true
+    return event.value?.literal === undefined && isEmptiedBy(model, event.location, killer)
+  }
   if (event.op !== 'call' || model.lifecycles.isRelease(event) || isSettling(event)) return false
-  if (event.receiver !== undefined && event.receiver.depth > 0) return usesResourceOf(event, flag)
+  if (event.receiver !== undefined && event.receiver.depth > 0)
+    return (
+      usesResourceOf(event, flag) &&
+      !isKeeping(model, event) &&
+      (habit !== 'elsewhere' || isReleasedBy(model, event.receiver, killer))
+    )
+  if (habit !== 'none' && isWorkOf(model, event, flag)) return true
   // A method of the class may look for itself; what it inherits from the platform does not.
   return (
     event.callee.kind === 'method' &&
@@ -126,11 +213,43 @@ function isActOf(model: Model, event: Event, flag: Location, killer: Access): bo
   )
 }
 
+/** A function of the component that goes on with its work: it changes the state, or waits. */
+function isWorkOf(model: Model, { targets, isGuess }: CallSite, flag: Location): boolean {
+  return (
+    !isGuess &&
+    targets.some((target) => {
+      const { before, suspends } = model.summaries(target.host)
+      if (before.get(flag)?.check?.distance === 0) return false
+      const isOurs = before.locations.some(
+        (location, at) =>
+          baseOf(location) === baseOf(flag) && before.effects[at]?.store !== undefined,
+      )
+      return isOurs && (suspends !== 'never' || before.size > 1)
+    })
+  )
+}
+
+/** `list.push(x)`: what is put into a container of the program is not used. */
+function isKeeping(model: Model, { receiver, owner, start, end }: CallSite): boolean {
+  return model
+    .hostOf(owner.host)
+    .accessesOf(receiver!.canonical)
+    .some(({ access }) => access.kind === 'append' && access.start >= start && access.end <= end)
+}
+
 /** Completing a promise or a callback twice does nothing, and logging harms nobody. */
 function isSettling({ name }: CallSite): boolean {
   return /^(?:resolve|reject|then|catch|finally|emit|removeListener|removeAllListeners|off|delete|has|get)$/.test(
     name,
   )
+}
+
+/** The function that sets the flag also empties the place, or the container that it is in. */
+function isEmptiedBy(model: Model, { canonical }: Location, { owner }: Access): boolean {
+  const { before, after } = model.summaries(owner.host)
+  const whole = canonical.scope === 'entry' ? canonical.parent?.canonical : canonical
+  if (whole === undefined || !isComponentState(whole)) return false
+  return before.get(whole)?.clear !== undefined || after.get(whole)?.clear !== undefined
 }
 
 function isReleasedBy(model: Model, location: Location, killer: Access): boolean {
@@ -153,7 +272,7 @@ function harmOf(model: Model, act: Event, killer: Access): string | undefined {
   if (act.op === 'write')
     return act.location.scope === 'entry' && act.location.parent?.scope === 'parameter'
       ? `${setter} sets it, and this is not to be done after that`
-      : `${setter} sets it and gives back what is stored here`
+      : `${setter} sets it and gives back or empties what is stored here`
   if (act.op !== 'call') return undefined
   if (act.receiver !== undefined && act.receiver.depth > 0)
     return isReleasedBy(model, act.receiver, killer)
@@ -207,7 +326,7 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
       continue
     if (
       read.checks.length === 0 ||
-      location.scope === 'parameter' ||
+      (location.scope === 'parameter' && !isComponentState(location)) ||
       !isShared(location, host.unit)
     )
       continue
@@ -251,10 +370,8 @@ function teardownOf(model: Model, location: Location, except: FunctionUnit): Acc
 /** Found there, suspended, and used without looking: by then it may have been taken away. */
 function goneAfterwards(model: Model, host: Host): Draft | undefined {
   if (model.lifecycles.isTeardown(host.unit)) return undefined
-  for (const group of host.checked) {
-    const { location, accesses } = group
-    if (location.scope !== 'instance' && location.scope !== 'module') continue
-    if (location.depth !== 1 || !group.isSharedIn(host.unit)) continue
+  for (const { location, accesses } of host.checked) {
+    if (!isComponentState(location)) continue
     const killer = takenAwayBy(model, location, host.unit)
     if (killer === undefined) continue
     const checks = accesses.filter(
@@ -276,7 +393,7 @@ function goneAfterwards(model: Model, host: Host): Draft | undefined {
           (event.op === 'write' && event.location.canonical === location),
       )
       const read = way?.event as Access | undefined
-      if (way === undefined || read?.use === undefined || read.owner !== check.access.owner)
+      if (way === undefined || read?.use === undefined || !isWithin(read.owner, check.access.owner))
         continue
       if (!dependsOn(host.graph, check.access.checks[0]!.branch, way.block)) continue
       const end = { block: way.block, event: read }
@@ -317,13 +434,13 @@ function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Ac
 
 function staleClaim(model: Model, host: Host): Draft | undefined {
   for (const { location: claim, accesses } of host.written) {
-    if (claim.scope !== 'instance' || claim.depth !== 1) continue
+    if (!isComponentState(claim)) continue
     for (const set of accesses) {
       if (set.access.op !== 'write' || set.access.value?.literal !== 'true' || set.access.isInitial)
         continue
-      const found = resourceOf(model, host, claim, set)
-      if (found === undefined) continue
-      const { resource, killer, suspensions } = found
+      const claimed = resourceOf(model, host, claim, set)
+      if (claimed === undefined) continue
+      const { resource, killer, suspensions } = claimed
       return describe(host, claim, resource.access, set.access, suspensions, killer, 'warning', [
         `${killer.owner.namedAs} clears ${claim.name} together with ${resource.access.location.name}`,
       ])
@@ -347,7 +464,8 @@ function resourceOf(model: Model, host: Host, claim: Location, set: Located): Cl
     )
   if (clears.length === 0) return undefined
   for (const { location, accesses } of host.written) {
-    if (location === claim || location.class !== claim.class || location.depth !== 1) continue
+    if (location === claim || !isComponentState(location) || baseOf(location) !== baseOf(claim))
+      continue
     const clear = clears.find((one) => isClearedWith(model, one, location))
     if (clear === undefined) continue
     for (const resource of accesses) {

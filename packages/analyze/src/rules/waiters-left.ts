@@ -11,6 +11,8 @@ import { textOf } from './draft.ts'
 import { bounded, settleWaiters } from './fixes.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { isComponentState } from './shared.ts'
+import { baseOf } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -18,12 +20,12 @@ export function waitersLeft(model: Model): Draft[] {
   const drafts: Draft[] = []
   const seen = new Set<Location>()
   for (const unit of model.program.units) {
-    if (unit.graph === undefined || (unit.class ?? unit.parent) === undefined) continue
+    if (unit.graph === undefined) continue
     for (const { location, accesses } of model.hostOf(unit).written) {
       const waiter = accesses.find(({ access }) => isWaiter(access))?.access
       if (waiter === undefined) continue
       const container = (location.scope === 'entry' ? location.parent : location)?.canonical
-      if (container?.scope !== 'instance' || seen.has(container)) continue
+      if (container === undefined || !isComponentState(container) || seen.has(container)) continue
       seen.add(container)
       const draft = from(model, container, waiter)
       if (draft !== undefined) drafts.push(draft)
@@ -33,27 +35,19 @@ export function waitersLeft(model: Model): Draft[] {
 }
 
 function from(model: Model, container: Location, waiter: Access): Draft | undefined {
-  const owner = container.class
-  if (owner === undefined) return undefined
-  for (const method of owner.methods.values()) {
-    if (!isEnd(model, method)) continue
-    if (touches(model, method, container)) return undefined
-    const release = method.host.calls.find((site) => model.lifecycles.isRelease(site))
-    if (release === undefined) continue
-    const others = [...owner.methods.values()].some(
-      (other) => other !== method && isEnd(model, other) && touches(model, other, container),
-    )
-    if (others) return undefined
-    return describe(container, waiter, method, release)
+  const ends = model.teardowns.of(baseOf(container))
+  if (ends.some((one) => touches(model, one, container))) return undefined
+  for (const one of ends) {
+    if (overlapOf(one) === undefined || !isMarking(model, one)) continue
+    const release = one.host.calls.find((site) => model.lifecycles.isRelease(site))
+    if (release !== undefined) return describe(container, waiter, one, release)
   }
   return undefined
 }
 
-/** A public method that gives things back and marks the object as ended. */
-function isEnd(model: Model, method: FunctionUnit): boolean {
-  if (method.graph === undefined || method.visibility !== 'public') return false
-  if (!model.lifecycles.isTeardown(method)) return false
-  const { before } = model.summaries(method)
+/** It marks the component as ended. */
+function isMarking(model: Model, unit: FunctionUnit): boolean {
+  const { before } = model.summaries(unit)
   return before.locations.some(
     (location, at) =>
       before.effects[at]?.store?.access.value?.literal === 'true' &&

@@ -6,6 +6,7 @@ import { ask, found, stop } from '../summaries/paths.ts'
 import type { Answer, Position } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { At } from './host.ts'
+import { isAnswer } from './shared.ts'
 
 export function* eventsOf(graph: Graph): Generator<At<Event>> {
   for (const block of graph.blocks)
@@ -48,7 +49,17 @@ export function inSameRegion(
 }
 
 export function isIdentityCheck(event: Event): boolean {
-  return event.op === 'read' && event.checks.some((check) => check.isIdentity)
+  return (
+    event.op === 'read' &&
+    event.checks.some((check) => check.isIdentity) &&
+    !isAnswer(event.location.canonical)
+  )
+}
+
+/** State is looked at, or a function is asked, and the answer decides. What a call has answered is not state. */
+export function isLook(event: Event): boolean {
+  if (event.op === 'call') return event.checks.length > 0
+  return event.op === 'read' && event.checks.length > 0 && !isAnswer(event.location.canonical)
 }
 
 /** Stores something, at this location or at an entry of it. */
@@ -60,11 +71,20 @@ export function isPartOf(location: Location, whole: Location): boolean {
   return location === whole || location.parent?.canonical === whole
 }
 
-/** The object that a field belongs to: the class, the parameter, the module's variable. */
+/** The component that state belongs to: its class, its module, the function that makes it, a parameter. */
 export function baseOf(location: Location): unknown {
   let at = location
   while (at.parent !== undefined) at = at.parent
-  return at.class ?? at
+  if (at.class !== undefined) return at.class
+  if (at.scope === 'module') return at.file
+  return at.scope === 'closure' ? at.unit : at
+}
+
+/** The function itself, or one that is written inside it. */
+export function isWithin(inner: FunctionUnit, outer: FunctionUnit): boolean {
+  for (let at: FunctionUnit | undefined = inner; at !== undefined; at = at.parent)
+    if (at === outer) return true
+  return false
 }
 
 const teardownName =
@@ -77,4 +97,18 @@ export function lastName(unit: FunctionUnit): string {
 /** A function that takes things down. */
 export function isTeardown(unit: FunctionUnit): boolean {
   return teardownName.test(lastName(unit))
+}
+
+const inTurn =
+  /^(?:next|return|_read|_write|_writev|_transform|_flush|_final|_destroy|_construct|pull)$/
+
+/** Streams and iterators are called again only when the last call has ended. */
+export function isCalledInTurn(unit: FunctionUnit): boolean {
+  return inTurn.test(lastName(unit))
+}
+
+/** `new Promise((resolve, reject) => …)`. */
+export function isExecutor({ start, file }: FunctionUnit): boolean {
+  const before = file.parsed.text.slice(Math.max(0, start - 60), start)
+  return /\bnew\s+[\w$.]*Promise\s*(?:<[^()]*>)?\s*\(\s*$/.test(before)
 }

@@ -1,5 +1,6 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import { isOwnVariable } from '../ir/own-variable.ts'
 import { EffectsByLocation, nothing } from './effects-by-location.ts'
 import { Effects } from './effects.ts'
 import { withRoomFor } from './room.ts'
@@ -37,7 +38,9 @@ export class Phase {
   /** An access of the function itself. */
   note(access: Access): void {
     const location = access.location.canonical
-    if (location.scope === 'parameter') return
+    // What a function keeps in its own variables is none of its caller's, nor what it alone is handed.
+    if (location.scope === 'parameter' && location.parent?.isCommon !== true) return
+    if (isOwnVariable(location, access.owner.host)) return
     const place = this.#placeOf(location)
     if (place === this.#count) {
       if (place < maxLocations) this.#add(location, Effects.of(access))

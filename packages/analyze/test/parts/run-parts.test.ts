@@ -50,7 +50,7 @@ async function threeParts(
 /** The same in threads, which are gone when the test ends. */
 function inThreads(t: TestContext, context: PartsContext): PartsContext {
   const pool = startThreads(2, 3, systemKernel)
-  t.after(() => pool.close())
+  t.after(() => pool.stop())
   return { ...context, pool }
 }
 

@@ -1,3 +1,4 @@
+import type { Survey } from '../../src/report/survey.ts'
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -80,4 +81,14 @@ test('the document has the five parts, and says that nothing was found', async (
   ])
   assert.match(text, /L15: await this\.#save\(entries\) +← CHECKPOINT\n/)
   assert.match(text, /None was found/)
+})
+
+test('a document without findings says how many were left out because of their level', () => {
+  const survey = { target: 'a.ts', file: 'a.ts', shared: [], checkpoints: [] } as unknown as Survey
+  const source = new SourceLines(() => '')
+  assert.match(surveySection(survey, source), /\nNo race\.\n[\s\S]*\nNone needed\.$/)
+  assert.match(
+    surveySection(survey, source, 2),
+    /\nNo race at this level\. 2 below it are not shown/,
+  )
 })
