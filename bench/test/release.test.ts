@@ -192,7 +192,8 @@ test('every fault has a row with all tools; only peers need to be installed', ()
   const rows = suite.rows.filter(({ name }) => name.startsWith('fault: '))
   assert.equal(rows.length, faults.length)
   for (const { entrants } of rows) {
-    assert.deepEqual(Object.keys(entrants), ['heddle', 'lerna', 'changesets', 'pnpm'])
+    const tools = ['heddle', 'lerna', 'changesets', 'pnpm', 'nx', 'release-it']
+    assert.deepEqual(Object.keys(entrants), tools)
     for (const { role, needs = [] } of Object.values(entrants)) {
       assert.equal(needs.includes('peers'), role === 'peer')
     }

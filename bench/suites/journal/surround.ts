@@ -1,9 +1,8 @@
 /** What is around the journal suite: a folder on a real disk, installed peers, servers. */
 import { statfs } from 'node:fs/promises'
+import { openKeeper, startPostgres, type Keeper } from '@heddle/test-servers'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'
 import { installPeers } from '../../servers/install-peers.ts'
-import { openKeeper, type Keeper } from '../../servers/keep.ts'
-import { startPostgres } from '../../servers/postgres.ts'
 import { provideServers, type Server } from '../../servers/provide.ts'
 import { startRedis } from '../../servers/redis.ts'
 import { folderVariable } from '../../servers/work-folder.ts'
@@ -33,7 +32,11 @@ const servers: readonly ServerNeed[] = [
     need: needs.postgres,
     server: 'postgres',
     variable: postgresVariable,
-    start: startPostgres,
+    // Written out although they are the defaults: the rows are about them.
+    start: (keeper) =>
+      startPostgres(keeper, {
+        settings: ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on'],
+      }),
   },
 ]
 

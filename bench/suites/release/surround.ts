@@ -1,9 +1,9 @@
 /** What is around the release suite: installed peers, a real registry, a folder for repositories. */
+import { openKeeper } from '@heddle/test-servers'
 import { CleanupStack } from '@heddle/core/lowlevel'
 import { startVerdaccio } from '@heddle/release/testing'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'
 import { installPeers } from '../../servers/install-peers.ts'
-import { openKeeper } from '../../servers/keep.ts'
 import { folderVariable } from '../../servers/work-folder.ts'
 import { needs, registryVariable } from './needs.ts'
 

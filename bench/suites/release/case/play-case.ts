@@ -6,12 +6,15 @@
  * What is published is read as users see it, through the proxy that makes the fault: a version counts
  * when its archive can be fetched and has its hash.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, symlink } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startFaultProxy, type FaultProxy, type LoggedRequest } from '@heddle/release/testing'
 import type { Figures, Observation } from '../../../harness/row.ts'
 import { workFolder } from '../../../servers/work-folder.ts'
 import { commandLimit, nextVersion, version, workspace, type Fault } from '../conditions.ts'
+import { peerModule } from '../tools/peer-program.ts'
 import { pnpm, pnpmInstall } from '../tools/pnpm.ts'
 import type { Tool } from '../tools/tool.ts'
 import { broken, lettersOf, missingTags, untrue, wrongs, type JudgedRun } from './judge.ts'
@@ -34,6 +37,7 @@ export async function playCase(tool: Tool, fault: Fault, registry: string): Prom
   })
   await repository.write()
   if (tool.isLinked || fault.before === 'published-by-another-tool') await link(repository)
+  await linkModules(repository, tool)
   await repository.commit()
   const planned = new Map(Object.keys(workspace).map((letter) => [letter, version]))
   if (fault.before === 'published-by-another-tool') {
@@ -59,13 +63,17 @@ export async function playCase(tool: Tool, fault: Fault, registry: string): Prom
   if (fault.before === 'dirty') await repository.restore()
   const where = fault.secondClone === true ? await repository.clone() : repository
   if (where !== repository && tool.isLinked) await link(where)
+  if (where !== repository) await linkModules(where, tool)
   const second = await runProgram(tool.command, limitsIn(where))
   const after = await look(tool, second, where, proxy, planned)
 
   const missing = missingTags(
     after.published.filter((letter) => wasPlanned(fault, letter)),
     await where.tags(),
-    (each) => `${repository.nameOf(each)}@${planned.get(each)!}`,
+    (each) => {
+      const [name, of] = [repository.nameOf(each), planned.get(each)!]
+      return tool.tagOf?.(name, of) ?? `${name}@${of}`
+    },
   )
   const { sent, accepted } = proxy.uploads.get(`${b}@${planned.get('b')!}`) ?? zero
   const doubleUploads = doublesIn(proxy.log.slice(earlier))
@@ -129,6 +137,14 @@ function limitsIn({ root: cwd, env }: Repository): {
 async function link(repository: Repository): Promise<void> {
   const { exit, stdout, stderr } = await runProgram(pnpmInstall, limitsIn(repository))
   if (exit !== 0) throw new Error(`pnpm install ended with ${exit}: ${stdout}${stderr}`)
+}
+
+async function linkModules({ root }: Repository, { modules = [] }: Tool): Promise<void> {
+  for (const name of modules) {
+    const to = path.join(root, 'node_modules', name)
+    await mkdir(path.dirname(to), { recursive: true })
+    await symlink(peerModule(name), to)
+  }
 }
 
 /** When an upload of the package has arrived whole and has not been answered yet. */

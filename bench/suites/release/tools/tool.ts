@@ -32,6 +32,10 @@ export interface Tool {
   readonly files: Readonly<Record<string, string>>
   /** Whether packages must be linked to each other first, with pnpm. */
   readonly isLinked: boolean
+  /** Packages of the peers that the tool looks for in the repository. */
+  readonly modules?: readonly string[]
+  /** The Git tag of a package, where it is not `name@version`. */
+  tagOf?(name: string, version: string): string
   read(output: Output): Reported
 }
 
