@@ -7,6 +7,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { inspect } from 'node:util'
 import { errorTable } from '../packages/core/src/errors.ts'
 
 const root = path.dirname(import.meta.dirname)
@@ -19,11 +20,22 @@ interface Entry {
   readonly retryable: boolean
 }
 
+/** The value that was last used as a number: what is computed from it prints as NaN. */
+let lastNumber = ''
+
 /** Prints as ‹name›, whatever the message does to a string, a number or a list. */
 function standIn(name: string): unknown {
   const text = `‹${name}›`
-  return new Proxy(() => text, {
-    get: (_target, key) => (key === Symbol.toPrimitive ? () => text : () => standIn(name)),
+  const target = Object.assign(() => text, { [inspect.custom]: () => text })
+  return new Proxy(target, {
+    get: (_target, key) => {
+      if (key === 'length') return standIn(name)
+      if (key !== Symbol.toPrimitive) return () => standIn(name)
+      return (hint: string) => {
+        if (hint === 'number') lastNumber = text
+        return text
+      }
+    },
   })
 }
 
@@ -38,7 +50,7 @@ function sample(message: Entry['message']): { text: string; values: string[] } {
       },
     },
   )
-  return { text: message(details), values: [...values] }
+  return { text: message(details).replaceAll('NaN', lastNumber), values: [...values] }
 }
 
 /** The heading above each code: the comment line that opens its part of the table. */

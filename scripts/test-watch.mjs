@@ -14,7 +14,7 @@ import { isMainThread } from 'node:worker_threads'
 /** Milliseconds in which what is being closed can finish closing, on a busy machine too. */
 const graceAfterTests = 30_000
 /** Milliseconds without the end of a test: longer than one may take. A whole file may take as long as it does. */
-const longestSilence = 240_000
+const longestSilence = 900_000
 
 function endAfter(milliseconds, what) {
   const timer = setTimeout(() => {

@@ -15,18 +15,23 @@ import type { Duplex } from 'node:stream'
 import { run } from 'node:test'
 import { spec, type TestEvent } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
+import { provideTestPostgres } from '@heddle/test-servers'
 import { testOnNode22 } from './node22.ts'
 import { root } from './tool.ts'
 
 const patterns = [
   'packages/*/test/**/*.test.ts',
   'bench/test/**/*.test.ts',
+  'servers/test/**/*.test.ts',
   'chaos/test/**/*.test.ts',
   'examples/*/test/**/*.test.ts',
 ]
 
-/** Milliseconds. A test that has not ended by then waits for something that never comes. */
-const testTimeout = 120_000
+/**
+ * Milliseconds. A test that has not ended by then waits for something that never comes. It is no measure of speed: beside
+ * eight busy processes on two cores the slowest test takes minutes.
+ */
+const testTimeout = 600_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -99,8 +104,10 @@ async function testThere(): Promise<boolean> {
 }
 
 const isWhole = positionals.length === 0 && namePatterns.length === 0
+const postgres = await provideTestPostgres()
 let isPassed = values.node22 || (await testHere())
 if (values.node22 || isWhole) isPassed = (await testThere()) && isPassed
+await postgres[Symbol.asyncDispose]()
 count('files', files.length)
 for (const [name, value] of counts) console.log(`ℹ ${name} ${value}`)
 console.log(`ℹ seconds ${((performance.now() - started) / 1000).toFixed(1)}`)

@@ -10,12 +10,18 @@ export async function damagedPage(folder: string): Promise<string | undefined> {
   const file = path.join(folder, 'damaged.db')
   const count = 600
   const first = makeSteps(count, 10)
-  const { scheduler, result, id } = await startRun(first.graph, { journal: `sqlite:${file}` })
-  scheduler.observe((event) => {
-    if (event.type !== 'node' || event.name !== `step ${count - 10}`) return
-    if (event.state === 'succeeded') scheduler.cancel()
-  })
-  await result
+  let id: string | undefined
+  {
+    // Opened here: a journal by its name is kept open for a second after the run.
+    await using journal = await openJournal(`sqlite:${file}`)
+    const started = await startRun(first.graph, { journal })
+    ;({ id } = started)
+    started.scheduler.observe((event) => {
+      if (event.type !== 'node' || event.name !== `step ${count - 10}`) return
+      if (event.state === 'succeeded') started.scheduler.cancel()
+    })
+    await started.result
+  }
   await ruinPage(file, middlePage(file))
 
   const refused = makeSteps(count, 10)

@@ -11,7 +11,12 @@ export async function readOnlyMedium(): Promise<string | undefined> {
   if (typeof mounted === 'string') return mounted
   using disk = mounted
   const journal = `sqlite:${path.join(disk.path, 'runs.db')}`
-  const { run: id } = await run(makeSteps(5).graph, { journal })
+  let id: string | undefined
+  {
+    // Opened here: a journal by its name is kept open for a second after the run.
+    await using opened = await openJournal(journal)
+    ;({ run: id } = await run(makeSteps(5).graph, { journal: opened }))
+  }
   disk.makeReadOnly()
 
   const { graph, ran } = makeSteps(5)

@@ -18,7 +18,7 @@ export const scenarios: readonly Scenario[] = [
   },
   { name: 'of a damaged journal the saved part is resumed', play: damagedPage },
   {
-    name: 'a second process is refused by name; a reader is not; a kill frees it',
+    name: 'a second writer of a run is refused by name, a run beside it is not; a kill frees it',
     play: twoProcesses,
   },
 ]

@@ -69,6 +69,8 @@ for (const index of [0, -8]) {
     `${plot.status} plot ${index}: ${plot.body.result?.slice(0, 4)}…, ${plot.body.result?.length} characters`,
   )
 }
+// All plots were told; the last ones may still be on their way to the store.
+await until(() => server.stats().works === 0)
 const same = await submit('', ada)
 say('again', `${same.status} ${same.body.state}: the same handle, nothing was computed`)
 const wrong = await submit('', { csv: '00:00,6.1' })
