@@ -1,0 +1,699 @@
+/**
+ * Runs over HTTP: what can be asked and what is answered. `docs/design/runs-room.md` explains it.
+ *
+ * Times are milliseconds since 1970 where a name ends in `_at`, milliseconds since the start of the run in columns and
+ * bars (`from`, `to`, `ready`, `started`, `ended`), and durations where it ends in `_ms`. A position is the number of a
+ * row of the run's history: it grows along the run, and a larger one knows everything that a smaller one does.
+ */
+import Type, { type Static } from 'typebox'
+
+const closed = { additionalProperties: false } as const
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** The states of a node. Columns hold indexes of this list; it is appended to, never reordered. */
+export const nodeStates = [
+  'waiting',
+  'ready',
+  'running',
+  'retrying',
+  'succeeded',
+  'failed',
+  'blocked',
+  'skipped',
+  'cancelled',
+  'suspended',
+  /** It ran when its process was killed. */
+  'interrupted',
+] as const
+export type NodeWord = (typeof nodeStates)[number]
+
+/** How an attempt ended. Columns hold indexes of this list. */
+export const attemptOutcomes = [
+  'running',
+  'succeeded',
+  'failed',
+  'cancelled',
+  /** Its process ended before it did. */
+  'interrupted',
+] as const
+
+/** How a run stands, in one word: `finished` of the journal is split by whether everything succeeded. */
+export const runOutcomes = [
+  'idle',
+  'running',
+  'paused',
+  'draining',
+  'succeeded',
+  'failed',
+  'cancelled',
+  /** It has not ended, and the process that ran it is gone. */
+  'interrupted',
+] as const
+export type RunOutcome = (typeof runOutcomes)[number]
+
+/** What `?state=` takes: an outcome, or one of two groups of them. */
+export const runFilters = ['active', 'finished', ...runOutcomes] as const
+
+export const RunOutcomeSchema = Type.Enum([...runOutcomes])
+export const PlaceSchema = Type.Enum(['loop', 'thread', 'fleet'])
+/** How many nodes are in each state; states without nodes are left out. */
+export const CountsSchema = Type.Partial(
+  Type.Record(Type.Enum([...nodeStates]), Type.Integer({ minimum: 0 })),
+)
+
+export const RunParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }, closed)
+export const NodeParams = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 256 }),
+    name: Type.String({ minLength: 1, maxLength: 4_096 }),
+  },
+  closed,
+)
+
+/** One line of the list, and the head of a run. */
+export const RunSummarySchema = Type.Object({
+  id: Type.String(),
+  key: orNull(Type.String()),
+  title: Type.String(),
+  outcome: RunOutcomeSchema,
+  started_at: Type.Number(),
+  ended_at: orNull(Type.Number()),
+  counts: CountsSchema,
+  /** All nodes, whatever their state. */
+  nodes: Type.Integer(),
+  pid: Type.Integer(),
+  host: Type.String(),
+  command: Type.String(),
+  /** The registered graph it was started from, over HTTP or by a schedule. */
+  graph: orNull(Type.String()),
+  schedule: orNull(Type.String()),
+  /** Whether this server can pause, resume, cancel and retry it. */
+  is_steerable: Type.Boolean(),
+})
+export type RunSummary = Static<typeof RunSummarySchema>
+
+export const ListQuery = Type.Object(
+  {
+    state: Type.Optional(Type.Enum([...runFilters])),
+    /** Part of the id, the key, the title or the graph; case does not count. */
+    q: Type.Optional(Type.String({ maxLength: 200 })),
+    cursor: Type.Optional(Type.String({ maxLength: 64 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50 })),
+  },
+  closed,
+)
+
+/** Newest first. */
+export const RunPageSchema = Type.Object({
+  runs: Type.Array(RunSummarySchema),
+  /**
+   * The cursor of the next page; null at the end. A search looks at a bounded number of runs for each page, so a page
+   * may be short, even empty, and have a next one.
+   */
+  next: orNull(Type.String()),
+})
+export type RunPage = Static<typeof RunPageSchema>
+
+/** How many runs there are, by outcome. */
+export const RunCountsSchema = Type.Object({
+  counts: Type.Partial(Type.Record(RunOutcomeSchema, Type.Integer())),
+  total: Type.Integer(),
+})
+export type RunCounts = Static<typeof RunCountsSchema>
+
+/** A stretch in which one process worked on the run. */
+export const SessionSchema = Type.Object({
+  started_at: Type.Number(),
+  ended_at: Type.Number(),
+  pid: Type.Integer(),
+  host: Type.String(),
+  command: Type.String(),
+})
+
+export const CriticalPathSchema = Type.Object({
+  /** Milliseconds from the first start to the last end. */
+  length_ms: Type.Number(),
+  nodes: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      ms: Type.Number(),
+      /** Between the end of the one before and its own start. */
+      wait_ms: Type.Number(),
+    }),
+  ),
+  /** How many nodes of the path were left out of `nodes`: at most 1,000 are shown. */
+  left_out: Type.Integer(),
+})
+
+export const AtQuery = Type.Object(
+  {
+    /** As the run stood after this row. */
+    position: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** As the run stood at this time, in milliseconds since 1970. */
+    at: Type.Optional(Type.Number()),
+  },
+  closed,
+)
+
+/** GET /runs/:id. */
+export const RunHeadSchema = Type.Object({
+  ...RunSummarySchema.properties,
+  /** The last row that is taken into account: where a stream of events continues. */
+  position: Type.Integer(),
+  /** The first and the last row of the run: what a time scrubber moves between. */
+  rows: Type.Tuple([Type.Integer(), Type.Integer()]),
+  /** Milliseconds in which a process worked on it. */
+  elapsed_ms: Type.Number(),
+  /** Milliseconds of all attempts, added up. */
+  busy_ms: Type.Number(),
+  /** Milliseconds in which nodes were ready and waited for a permit, added up. */
+  queued_ms: Type.Number(),
+  /** Wall time of the answer, or of the row that was asked for. */
+  until_at: Type.Number(),
+  attempts: Type.Integer(),
+  /** Limits of the run: concurrency, resources, retries. */
+  options: Type.Record(Type.String(), Type.Unknown()),
+  /** With what it was started over HTTP. */
+  args: Type.Optional(Type.Unknown()),
+  sessions: Type.Array(SessionSchema),
+  critical_path: CriticalPathSchema,
+  /** Jobs in order of their first node. */
+  jobs: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      place: PlaceSchema,
+      nodes: Type.Integer(),
+      counts: CountsSchema,
+    }),
+  ),
+  forked_from: orNull(Type.String()),
+})
+export type RunHead = Static<typeof RunHeadSchema>
+
+export const NodesQuery = Type.Object(
+  {
+    ...AtQuery.properties,
+    /** Index of the first node. */
+    from: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000, default: 10_000 })),
+  },
+  closed,
+)
+
+/**
+ * GET /runs/:id/nodes: a page of nodes, as columns of equal length. The index of a node is its place in the order in
+ * which nodes were announced; it never changes, so pages and frames of events can be put together.
+ */
+export const NodeColumnsSchema = Type.Object({
+  position: Type.Integer(),
+  total: Type.Integer(),
+  from: Type.Integer(),
+  /** Index of the first node of the next page; null at the end. */
+  next: orNull(Type.Integer()),
+  /** What `job` and `place` point into. */
+  jobs: Type.Array(Type.String()),
+  places: Type.Array(PlaceSchema),
+  name: Type.Array(Type.String()),
+  /** Index in `jobs`. */
+  job: Type.Array(Type.Integer()),
+  /** Index in `places`. */
+  place: Type.Array(Type.Integer()),
+  /** Index in {@link nodeStates}. */
+  state: Type.Array(Type.Integer()),
+  attempts: Type.Array(Type.Integer()),
+  /** Milliseconds since the start of the run; -1: not yet. */
+  ready: Type.Array(Type.Number()),
+  started: Type.Array(Type.Number()),
+  ended: Type.Array(Type.Number()),
+  /** Milliseconds it could have ended later; -1: not known. 0: on the critical path. */
+  slack: Type.Array(Type.Number()),
+  /** Index of the map or sub-graph that it belongs to; -1: none. */
+  parent: Type.Array(Type.Integer()),
+  /** Only of those that have one: [index, first line of the last error]. */
+  errors: Type.Array(Type.Tuple([Type.Integer(), Type.String()])),
+  /** Only of blocked nodes: [index, name of the node that failed]. */
+  blocked_by: Type.Array(Type.Tuple([Type.Integer(), Type.String()])),
+})
+export type NodeColumns = Static<typeof NodeColumnsSchema>
+
+/** An error as it was recorded, with everything below it. */
+export const ErrorSchema = Type.Cyclic(
+  {
+    Error: Type.Object({
+      name: Type.String(),
+      message: Type.String(),
+      code: Type.Optional(Type.String()),
+      stack: Type.Optional(Type.String()),
+      cause: Type.Optional(Type.Ref('Error')),
+      errors: Type.Optional(Type.Array(Type.Ref('Error'))),
+    }),
+  },
+  'Error',
+)
+export interface RecordedError {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly stack?: string
+  readonly cause?: RecordedError
+  readonly errors?: readonly RecordedError[]
+}
+
+export const AttemptSchema = Type.Object({
+  /** Counts from 1, over all sessions. */
+  number: Type.Integer(),
+  queued_at: Type.Number(),
+  started_at: Type.Number(),
+  /** Of a running one: the last that is known of its run. */
+  ended_at: Type.Number(),
+  outcome: Type.Enum([...attemptOutcomes]),
+  error: Type.Optional(ErrorSchema),
+  /** Stretches in which it was suspended. */
+  suspended: Type.Array(Type.Tuple([Type.Number(), Type.Number()])),
+})
+
+/** A value, when it is small enough to be sent; `GET …/result` has the whole of it. */
+export const ValueSchema = Type.Object({
+  /** Bytes of its JSON; null when there is no value. */
+  bytes: orNull(Type.Integer()),
+  /** Absent when it is longer than `value_limit`. */
+  json: Type.Optional(Type.Unknown()),
+  /** The first characters of its JSON, when it is too long. */
+  head: Type.Optional(Type.String()),
+})
+
+/** Why a node waits. `kind` is what a view switches on; `text` is the sentence for people. */
+export const WaitSchema = Type.Object({
+  kind: Type.Enum([
+    'dependencies',
+    'permits',
+    'backoff',
+    'paused',
+    'draining',
+    'suspended',
+    'process-gone',
+    'unknown',
+  ]),
+  text: Type.String(),
+  /** Names: dependencies that have not ended, or what holds the permits. At most 100. */
+  on: Type.Array(Type.String()),
+  more: Type.Integer(),
+  /** Milliseconds since when, and the wall time at which it ends where that is known. */
+  since_at: orNull(Type.Number()),
+  until_at: orNull(Type.Number()),
+})
+
+export const NodeQuery = Type.Object(
+  {
+    ...AtQuery.properties,
+    /** Bytes of JSON up to which the value is sent. */
+    value_limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_048_576, default: 16_384 })),
+  },
+  closed,
+)
+
+/** GET /runs/:id/nodes/:name. */
+export const NodeDetailSchema = Type.Object({
+  position: Type.Integer(),
+  index: Type.Integer(),
+  name: Type.String(),
+  job: Type.String(),
+  place: PlaceSchema,
+  state: Type.Enum([...nodeStates]),
+  parent: orNull(Type.String()),
+  after: Type.Array(Type.String()),
+  /** Nodes that depend on it. At most 1,000. */
+  before: Type.Array(Type.String()),
+  before_more: Type.Integer(),
+  ready_at: orNull(Type.Number()),
+  started_at: orNull(Type.Number()),
+  ended_at: orNull(Type.Number()),
+  run_ms: Type.Number(),
+  queued_ms: Type.Number(),
+  slack_ms: orNull(Type.Number()),
+  is_critical: Type.Boolean(),
+  blocked_by: orNull(Type.String()),
+  attempts: Type.Array(AttemptSchema),
+  /** The last that it reported; only of a run of this server. */
+  progress: orNull(Type.Object({ fraction: Type.Number(), text: orNull(Type.String()) })),
+  waits: orNull(WaitSchema),
+  result: ValueSchema,
+  input: ValueSchema,
+  /** How many lines it logged, as far as they are stored. */
+  log_lines: Type.Integer(),
+})
+export type NodeDetail = Omit<Static<typeof NodeDetailSchema>, 'attempts'> & {
+  readonly attempts: readonly (Omit<Static<typeof AttemptSchema>, 'error'> & {
+    readonly error?: RecordedError
+  })[]
+}
+
+export const LogQuery = Type.Object(
+  {
+    /** Only of this node. */
+    node: Type.Optional(Type.String({ maxLength: 4_096 })),
+    /** Only lines that contain this; case does not count. */
+    q: Type.Optional(Type.String({ maxLength: 200 })),
+    /** From after this row. */
+    after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 5_000, default: 1_000 })),
+  },
+  closed,
+)
+
+/** GET /runs/:id/log. */
+export const LogPageSchema = Type.Object({
+  lines: Type.Array(
+    Type.Object({
+      position: Type.Integer(),
+      node: Type.String(),
+      attempt: Type.Integer(),
+      at: Type.Number(),
+      text: Type.String(),
+    }),
+  ),
+  /** `after` of the next page; null when no later line is stored yet. */
+  next: orNull(Type.Integer()),
+  /** Up to which row it was looked at: `after` of a later question for new lines. */
+  position: Type.Integer(),
+})
+export type LogPage = Static<typeof LogPageSchema>
+
+export const TimelineQuery = Type.Object(
+  {
+    ...AtQuery.properties,
+    from: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50_000, default: 20_000 })),
+  },
+  closed,
+)
+
+/**
+ * GET /runs/:id/timeline: one bar for each attempt, in order of their start, as columns of equal length. A lane is
+ * a row in which bars do not overlap: the loop has as many as it ran at once, each thread and each worker has its own.
+ */
+export const TimelineSchema = Type.Object({
+  position: Type.Integer(),
+  started_at: Type.Number(),
+  /** Milliseconds from the start to the last that is known. */
+  length_ms: Type.Number(),
+  lanes: Type.Array(Type.Object({ place: PlaceSchema, name: Type.String() })),
+  total: Type.Integer(),
+  from: Type.Integer(),
+  next: orNull(Type.Integer()),
+  /** Index of the node, as in GET /runs/:id/nodes. */
+  node: Type.Array(Type.Integer()),
+  /** Counts from 1. */
+  attempt: Type.Array(Type.Integer()),
+  /** Index in `lanes`. */
+  lane: Type.Array(Type.Integer()),
+  queued: Type.Array(Type.Number()),
+  started: Type.Array(Type.Number()),
+  ended: Type.Array(Type.Number()),
+  /** Index in {@link attemptOutcomes}. */
+  outcome: Type.Array(Type.Integer()),
+  /** Stretches in which an attempt was suspended: [index of the bar in this page, from, to]. */
+  suspended: Type.Array(Type.Tuple([Type.Integer(), Type.Number(), Type.Number()])),
+  /** Stretches in which no attempt ran: [from, to]. In the first page only. */
+  idle: Type.Array(Type.Tuple([Type.Number(), Type.Number()])),
+  /** Gaps of the event loop: [from, to, what ran]. In the first page only. */
+  loop_gaps: Type.Array(Type.Tuple([Type.Number(), Type.Number(), Type.String()])),
+})
+export type Timeline = Static<typeof TimelineSchema>
+
+export const GraphQuery = Type.Object(
+  {
+    from: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50_000, default: 20_000 })),
+  },
+  closed,
+)
+
+/** GET /runs/:id/graph: the edges, by index of the nodes. A page holds all edges that end in its nodes. */
+export const GraphSchema = Type.Object({
+  position: Type.Integer(),
+  total: Type.Integer(),
+  from: Type.Integer(),
+  next: orNull(Type.Integer()),
+  /** Where the dependencies of each node of the page begin in `after`; one more than nodes. */
+  offsets: Type.Array(Type.Integer()),
+  after: Type.Array(Type.Integer()),
+})
+export type GraphEdges = Static<typeof GraphSchema>
+
+/**
+ * Frames of GET /runs/:id/events (`text/event-stream`). The id of each is a position: `Last-Event-ID` (or `?after=`)
+ * continues there without a gap. At most 10 a second; what changes twice within a frame is sent once.
+ */
+export const RunEventsQuery = Type.Object(
+  {
+    after: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Also log lines, of all nodes or of one: `*` or its name. */
+    log: Type.Optional(Type.String({ maxLength: 4_096 })),
+  },
+  closed,
+)
+
+/** `event: change`. */
+export const RunChangeSchema = Type.Object({
+  position: Type.Integer(),
+  /** Wall time of the last row. */
+  at: Type.Number(),
+  /** Present when it changed. */
+  outcome: Type.Optional(RunOutcomeSchema),
+  counts: CountsSchema,
+  /** Nodes that were announced: name, job, place, names of dependencies. Their indexes follow the last one. */
+  added: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      job: Type.String(),
+      place: PlaceSchema,
+      after: Type.Array(Type.String()),
+    }),
+  ),
+  /** [name, index in nodeStates, attempt from 0, wall time, first line of its error], the last of each node. */
+  nodes: Type.Array(
+    Type.Tuple([
+      Type.String(),
+      Type.Integer(),
+      Type.Integer(),
+      Type.Number(),
+      orNull(Type.String()),
+    ]),
+  ),
+  /** [position, node, attempt, wall time, text], when they were asked for. */
+  log: Type.Array(
+    Type.Tuple([Type.Integer(), Type.String(), Type.Integer(), Type.Number(), Type.String()]),
+  ),
+  /** [node, fraction, text]: of a run of this server. Not part of the history. */
+  progress: Type.Array(Type.Tuple([Type.String(), Type.Number(), orNull(Type.String())])),
+})
+export type RunChange = Static<typeof RunChangeSchema>
+
+/**
+ * The other frames: `event: reset` (`{ position }`: too much has happened since `after`; load the run again, the
+ * stream continues from this position), `event: beat` (`{ position, at }`, every 10 s without changes), `event: end`
+ * (`{ reason: 'finished' | 'draining' | 'removed' }`, after which the server ends the stream; on `draining` reconnect).
+ */
+export const runEventNames = ['change', 'reset', 'beat', 'end'] as const
+
+/** `event: runs` of GET /runs/events: runs that began, ended or moved since the last frame, with their counts. */
+export const RunsChangeSchema = Type.Object({
+  at: Type.Number(),
+  runs: Type.Array(RunSummarySchema),
+  removed: Type.Array(Type.String()),
+  counts: RunCountsSchema.properties.counts,
+})
+export type RunsChange = Static<typeof RunsChangeSchema>
+
+/** Graphs that can be started: GET /graphs. */
+export const GraphListSchema = Type.Object({
+  graphs: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      description: orNull(Type.String()),
+      /** JSON Schema of its arguments; null when it takes any. */
+      args: orNull(Type.Record(Type.String(), Type.Unknown())),
+    }),
+  ),
+})
+export type GraphList = Static<typeof GraphListSchema>
+
+export const StartBody = Type.Object(
+  {
+    graph: Type.String({ minLength: 1, maxLength: 256 }),
+    /** Given to the function that makes the graph. */
+    args: Type.Optional(Type.Unknown()),
+    /** Of two starts with one key the second attaches to the run of the first. */
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    title: Type.Optional(Type.String({ maxLength: 256 })),
+    /** Milliseconds since 1970, or a time with a zone (RFC 3339). */
+    start_at: Type.Optional(Type.Union([Type.Number(), Type.String({ maxLength: 40 })])),
+    /** Starts after so long without another start with this key; the last arguments count. */
+    debounce: Type.Optional(
+      Type.Object(
+        {
+          key: Type.String({ minLength: 1, maxLength: 256 }),
+          delay_ms: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
+          /** At the latest so long after the first. */
+          most_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800_000 })),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
+
+/** 201 when a run was opened, 200 when the key has one already, 202 when it starts later. */
+export const StartedSchema = Type.Object({
+  /** Null while it has not started. */
+  run: orNull(Type.String()),
+  how: Type.Enum(['started', 'attached', 'resumed', 'recorded', 'delayed']),
+  /** Of a delayed start: how to cancel it, and when it is due. */
+  start: Type.Optional(Type.String()),
+  due_at: Type.Optional(Type.Number()),
+})
+export type Started = Static<typeof StartedSchema>
+
+export const CancelBody = Type.Object(
+  {
+    reason: Type.Optional(Type.String({ maxLength: 1_000 })),
+    /** Also what runs, at once. Otherwise it may finish, and nothing new starts. */
+    abort: Type.Optional(Type.Boolean({ default: false })),
+  },
+  closed,
+)
+
+/** Answer of pause, resume and cancel: how the run stands, and whether the call changed that. */
+export const SteeredSchema = Type.Object({
+  run: Type.String(),
+  outcome: RunOutcomeSchema,
+  changed: Type.Boolean(),
+})
+export type Steered = Static<typeof SteeredSchema>
+
+export const RetryBody = Type.Object(
+  {
+    /** The node and everything that depends on it, or only what did not succeed. Default `from`. */
+    what: Type.Optional(Type.Enum(['from', 'failed'])),
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  },
+  closed,
+)
+/** Retrying makes a new run that reuses the other results; the old one is not touched. */
+export const RetriedSchema = Type.Object({ run: Type.String(), forked_from: Type.String() })
+export type Retried = Static<typeof RetriedSchema>
+
+export const SignalParams = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 256 }),
+    name: Type.String({ minLength: 1, maxLength: 256 }),
+  },
+  closed,
+)
+export const SignalBody = Type.Object({ value: Type.Optional(Type.Unknown()) }, closed)
+/** `delivered`: a node waited for it. Otherwise it is kept until one does. */
+export const SignalledSchema = Type.Object({
+  run: Type.String(),
+  signal: Type.String(),
+  delivered: Type.Boolean(),
+})
+
+export const ApprovalBody = Type.Object(
+  {
+    signal: Type.String({ minLength: 1, maxLength: 256 }),
+    /** What the links send, by the word on their button: { approve: true, refuse: false }. */
+    choices: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.Unknown())),
+    /** Milliseconds until the links stop working. */
+    expires_in_ms: Type.Optional(
+      Type.Integer({ minimum: 1_000, maximum: 2_592_000_000, default: 86_400_000 }),
+    ),
+    note: Type.Optional(Type.String({ maxLength: 1_000 })),
+  },
+  closed,
+)
+/** Links that send a signal once, without a login. Using one ends the others. */
+export const ApprovalSchema = Type.Object({
+  approval: Type.String(),
+  expires_at: Type.Number(),
+  links: Type.Array(Type.Object({ choice: Type.String(), path: Type.String() })),
+})
+export type Approval = Static<typeof ApprovalSchema>
+
+/** What the page behind a link shows: GET /approvals/:token changes nothing; POST sends the signal. */
+export const ApprovalPageSchema = Type.Object({
+  run: Type.String(),
+  title: Type.String(),
+  signal: Type.String(),
+  choice: Type.String(),
+  note: orNull(Type.String()),
+  state: Type.Enum(['open', 'used', 'expired']),
+  expires_at: Type.Number(),
+})
+
+export const CompareQuery = Type.Object(
+  { with: Type.String({ minLength: 1, maxLength: 256 }) },
+  closed,
+)
+const ChangeSchema = Type.Object({
+  before: Type.Number(),
+  now: Type.Number(),
+  change: Type.Number(),
+  percent: orNull(Type.Number()),
+})
+/** GET /runs/:id/compare?with=: from `with` (before) to `id` (now). Lists hold at most 1,000 entries. */
+export const ComparisonSchema = Type.Object({
+  before: RunSummarySchema,
+  now: RunSummarySchema,
+  total: ChangeSchema,
+  critical_path: ChangeSchema,
+  nodes: Type.Array(
+    Type.Object({ ...ChangeSchema.properties, node: Type.String(), effect: orNull(Type.Number()) }),
+  ),
+  nodes_more: Type.Integer(),
+  same: Type.Integer(),
+  graph: Type.Array(
+    Type.Object({
+      kind: Type.Enum(['added', 'removed', 'job', 'dependencies', 'input']),
+      node: Type.String(),
+      text: Type.String(),
+    }),
+  ),
+  graph_more: Type.Integer(),
+  outcomes: Type.Array(
+    Type.Object({
+      node: Type.String(),
+      before: Type.Enum([...nodeStates]),
+      now: Type.Enum([...nodeStates]),
+    }),
+  ),
+  outcomes_more: Type.Integer(),
+  limits: Type.Array(
+    Type.Object({ limit: Type.String(), before: Type.Unknown(), now: Type.Unknown() }),
+  ),
+})
+export type RunComparison = Static<typeof ComparisonSchema>
+
+export const ForecastQuery = Type.Object(
+  { concurrency: Type.Integer({ minimum: 1, maximum: 1_000_000 }) },
+  closed,
+)
+/** GET /runs/:id/forecast?concurrency=8: what the run would have taken, played with its own durations. */
+export const ForecastSchema = Type.Object({
+  duration_ms: Type.Number(),
+  recorded_ms: Type.Number(),
+  /** No concurrency makes it shorter than this. */
+  critical_path_ms: Type.Number(),
+})
+export type Forecast = Static<typeof ForecastSchema>
+
+/** What `GET /runs/:id/export/:format` makes: a test, a Chrome trace, a drawing, all rows, the graph. */
+export const exportFormats = ['test', 'trace', 'mermaid', 'rows', 'graph'] as const
+export const ExportParams = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 256 }),
+    format: Type.Enum([...exportFormats]),
+  },
+  closed,
+)
