@@ -113,8 +113,6 @@ export type {
   NodeSnapshot,
   PruneOptions,
   PruneReport,
-  RunHeader,
-  RunHolder,
   RunSnapshot,
   RunSummary,
   CommitGuard,
@@ -130,9 +128,8 @@ export { examinePostgres, type PostgresReport } from './store/postgres/examine.t
 
 // run/: how two graphs differ, which runs can be gone on with.
 export { PresentItems } from './codec/present.ts'
-export { compareGraphs, describeDifference, type GraphDifference } from './run/compare.ts'
+export { describeDifference, type GraphDifference } from './run/compare.ts'
 export { toErrorRecord } from './run/error-record.ts'
-export { hasWorkLeft } from './run/resume.ts'
 
 // attempts/: one try of a job, wherever it runs.
 export type { RunnerContext } from './attempts/attempt.ts'
@@ -144,4 +141,39 @@ export { loopPlace } from './places/loop.ts'
 export { threadPlace } from './places/thread.ts'
 
 // scheduler/: what a recorded run says about itself.
-export { criticalPathOf, forecastOf, type TimedNode } from './scheduler/recorded.ts'
+export { criticalPathOf } from './scheduler/recorded.ts'
+
+// recorded/: what the journal says about runs, put together for people and views.
+export {
+  compareRuns,
+  durationOf,
+  isRegression,
+  noise,
+  type Change,
+  type Comparison,
+  type NodeChange,
+  type Side,
+} from './recorded/comparison.ts'
+export { toJsonText } from './recorded/json-value.ts'
+export { momentOf, type Moment, type Point } from './recorded/moment.ts'
+export { nodeWord, type NodeWord } from './recorded/node-word.ts'
+export { outcomeOf, type RunOutcome } from './recorded/outcome.ts'
+export {
+  queueTime,
+  readRecord,
+  runTime,
+  timedNodes,
+  type AttemptOutcome,
+  type AttemptRecord,
+  type NodeRecord,
+  type RunRecord,
+} from './recorded/record.ts'
+export { slotsOf } from './recorded/slots.ts'
+export {
+  idleStretches,
+  timelineOf,
+  type Stretch,
+  type Timeline,
+  type TimelineRow,
+  type TimeSpan,
+} from './recorded/timeline.ts'

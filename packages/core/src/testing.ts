@@ -34,3 +34,16 @@ export {
   type OpenAttemptsDriver,
   type StartedJob,
 } from './testing/attempts-driver.ts'
+
+// testing/: runs with times chosen by hand.
+export {
+  continueStory,
+  placedNode,
+  sampleStory,
+  storyJournal,
+  storyNode,
+  storyStart,
+  writeStory,
+  type Story,
+  type StoryRow,
+} from './testing/story.ts'

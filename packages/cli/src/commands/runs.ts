@@ -2,7 +2,8 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import { parseCount, parseJournal } from '../run/settings.ts'
 import { stateChoices, type StateChoice } from '../runs/outcome.ts'
-import { parsePoint, type Point } from '../runs/point.ts'
+import { parsePoint } from '../runs/point.ts'
+import type { Point } from '@heddle/core/lowlevel'
 import { parseAge, parseSize } from '../runs/bounds.ts'
 
 interface CommonFlags {

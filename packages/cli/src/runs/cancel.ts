@@ -1,11 +1,11 @@
 /** `heddle runs cancel`: asks the process that runs a run to cancel it. */
+import { outcomeOf } from '@heddle/core/lowlevel'
 import os from 'node:os'
 import { HeddleError } from '@heddle/core'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { span } from '../view/line.ts'
 import { findRun } from './find-run.ts'
 import { look, type LookSettings } from './look.ts'
-import { outcomeOf } from './outcome.ts'
 
 export interface CancelSettings extends LookSettings {
   readonly run: string

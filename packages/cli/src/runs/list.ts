@@ -1,11 +1,11 @@
 /** `heddle runs list`: what was run, newest first. */
-import type { Journal, RunSummary } from '@heddle/core/lowlevel'
+import { type Journal, outcomeOf, type RunSummary } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { formatAge, formatDuration } from '../view/format.ts'
 import { fit, span, textOf, type Line } from '../view/line.ts'
 import { printable, truncate, widthOf } from '../view/text.ts'
 import { look, type LookSettings, type Surface } from './look.ts'
-import { countsText, outcomeOf, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
+import { countsText, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
 import { resumeHint } from './resume-hint.ts'
 import { table, type Column } from './table.ts'
 import { formatAgo, formatDateTime } from './times.ts'

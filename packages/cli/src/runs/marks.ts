@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from './record.ts'
+import type { AttemptOutcome } from '@heddle/core/lowlevel'
 
 /** What is drawn in a timeline, one column each. Told apart by shape: colour only repeats it. */
 export interface Marks {

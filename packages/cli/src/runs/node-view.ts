@@ -1,9 +1,15 @@
 /** One node in text: everything that is known of it. */
+import {
+  type AttemptRecord,
+  type NodeRecord,
+  nodeWord,
+  queueTime,
+  runTime,
+} from '@heddle/core/lowlevel'
 import { formatDuration, plural } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { printable } from '../view/text.ts'
-import { nodeStyle, nodeSymbol, nodeWord } from './node-state.ts'
-import { queueTime, runTime, type AttemptRecord, type NodeRecord } from './record.ts'
+import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { errorsOf, field, sinceStart, titleLine, type ShowInput } from './show-view.ts'
 import { table } from './table.ts'
 

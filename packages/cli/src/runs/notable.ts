@@ -1,4 +1,4 @@
-import { runTime, type NodeRecord } from './record.ts'
+import { runTime, type NodeRecord } from '@heddle/core/lowlevel'
 
 /** Of nodes that are only long: a few say where the time goes, more say the same again. */
 const longestShown = 12

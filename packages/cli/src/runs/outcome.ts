@@ -1,11 +1,9 @@
 /** How a run ended, in one word: `finished` in the journal means only that nothing is left to do. */
 import type { NodeState } from '@heddle/core'
-import { hasWorkLeft, type JournaledState, type RunSummary } from '@heddle/core/lowlevel'
+import type { RunOutcome, RunSummary } from '@heddle/core/lowlevel'
 import { formatCount } from '../view/format.ts'
 import type { Style } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
-
-export type RunOutcome = Exclude<JournaledState, 'finished'> | 'succeeded' | 'failed'
 
 /** What `--state` takes. */
 export const stateChoices = [
@@ -20,11 +18,6 @@ export const stateChoices = [
 ] as const
 
 export type StateChoice = (typeof stateChoices)[number]
-
-export function outcomeOf(run: Pick<RunSummary, 'state' | 'counts'>): RunOutcome {
-  if (run.state !== 'finished') return run.state
-  return hasWorkLeft(run) ? 'failed' : 'succeeded'
-}
 
 /** Whether there is something left to do that `--resume` does. */
 export function isResumable(outcome: RunOutcome): boolean {

@@ -1,12 +1,11 @@
 /** `heddle runs prune`: removes old runs. Without `--yes` it only says which. */
 import { HeddleError } from '@heddle/core'
-import type { PruneOptions, PruneReport } from '@heddle/core/lowlevel'
+import { outcomeOf, type PruneOptions, type PruneReport } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { plural } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { listLines } from './list.ts'
 import { look, type LookSettings, type Surface } from './look.ts'
-import { outcomeOf } from './outcome.ts'
 
 export interface PruneSettings extends LookSettings {
   /** Milliseconds. */

@@ -1,16 +1,23 @@
 /** A run in text. */
 import type { CriticalPath } from '@heddle/core'
-import type { LogLine } from '@heddle/core/lowlevel'
+import {
+  type LogLine,
+  type NodeRecord,
+  nodeWord,
+  outcomeOf,
+  queueTime,
+  type RunRecord,
+  runTime,
+} from '@heddle/core/lowlevel'
 import { failureLines, pathText } from '../output/summary.ts'
 import { formatCount, formatDuration, plural } from '../view/format.ts'
 import { span, type Line, type Span } from '../view/line.ts'
 import { printable, printableLines, truncate } from '../view/text.ts'
 import type { Surface } from './look.ts'
-import { nodeStyle, nodeSymbol, nodeWord } from './node-state.ts'
+import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { isTrouble, notableNodes } from './notable.ts'
-import { countsText, isResumable, outcomeOf, outcomeStyles, outcomeSymbol } from './outcome.ts'
+import { countsText, isResumable, outcomeStyles, outcomeSymbol } from './outcome.ts'
 import { toError } from './error-of.ts'
-import { queueTime, runTime, type NodeRecord, type RunRecord } from './record.ts'
 import { resumeHint } from './resume-hint.ts'
 import { table } from './table.ts'
 import { formatAgo, formatDateTime } from './times.ts'

@@ -1,23 +1,24 @@
 /** `heddle runs show`: one run, as it stands or as it stood at any point of its history. */
 import { HeddleError } from '@heddle/core'
-import { criticalPathOf, suggest } from '@heddle/core/lowlevel'
+import {
+  criticalPathOf,
+  momentOf,
+  type NodeRecord,
+  outcomeOf,
+  queueTime,
+  readRecord,
+  type RunRecord,
+  runTime,
+  suggest,
+  timedNodes,
+  toJsonText,
+} from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findRun } from './find-run.ts'
 import { historyLines, readHistory } from './history.ts'
-import { momentOf } from './at.ts'
-import { toJsonText } from './json-value.ts'
 import { look, type Look, type LookSettings } from './look.ts'
 import { nodeLines } from './node-view.ts'
-import { outcomeOf } from './outcome.ts'
-import type { Point } from './point.ts'
-import {
-  queueTime,
-  readRecord,
-  runTime,
-  timedNodes,
-  type NodeRecord,
-  type RunRecord,
-} from './record.ts'
+import type { Point } from '@heddle/core/lowlevel'
 import { logLines, showLines, type ShowInput } from './show-view.ts'
 
 export interface ShowSettings extends LookSettings {

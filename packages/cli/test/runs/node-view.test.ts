@@ -1,9 +1,8 @@
 import { build, picture, surfaceOf, text, told, zero } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { criticalPathOf } from '@heddle/core/lowlevel'
+import { criticalPathOf, readRecord, timedNodes } from '@heddle/core/lowlevel'
 import { nodeLines } from '../../src/runs/node-view.ts'
-import { readRecord, timedNodes } from '../../src/runs/record.ts'
 
 async function shown(name: string): Promise<string> {
   await using journal = await told(build)

@@ -1,7 +1,7 @@
+import { type NodeRecord } from '@heddle/core/lowlevel'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { notableNodes } from '../../src/runs/notable.ts'
-import type { NodeRecord } from '../../src/runs/record.ts'
 
 function ran(name: string, ms: number, outcome: 'succeeded' | 'failed' = 'succeeded'): NodeRecord {
   return {

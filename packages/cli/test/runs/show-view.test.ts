@@ -11,8 +11,7 @@ import {
 } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { criticalPathOf } from '@heddle/core/lowlevel'
-import { readRecord, timedNodes } from '../../src/runs/record.ts'
+import { criticalPathOf, readRecord, timedNodes } from '@heddle/core/lowlevel'
 import { logLines, showLines, type ShowInput } from '../../src/runs/show-view.ts'
 
 const id = '20261115-224501-k3f9q2'

@@ -4,13 +4,8 @@ import os from 'node:os'
 import path from 'node:path'
 import type { TestContext } from 'node:test'
 import { Graph, job, type NodeRef } from '@heddle/core'
-import {
-  openJournal,
-  type HistoryEntry,
-  type Journal,
-  type Kernel,
-  type RunHeader,
-} from '@heddle/core/lowlevel'
+import { openJournal, type HistoryEntry, type Journal, type Kernel } from '@heddle/core/lowlevel'
+import type { RunHeader } from '../../src/journal/journal.ts'
 
 /** A new folder that is removed after the test. */
 export function temporaryFolder(t: TestContext): string {

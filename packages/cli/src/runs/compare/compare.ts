@@ -1,9 +1,8 @@
 /** `heddle runs compare`: what got slower, what got faster, and what else has changed. */
+import { compareRuns, isRegression, readRecord, type Side } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import { look, type LookSettings } from '../look.ts'
-import { readRecord } from '../record.ts'
-import { compareRuns, isRegression, type Side } from './comparison.ts'
 import { comparisonLines } from './view.ts'
 
 export interface CompareSettings extends LookSettings {

@@ -1,5 +1,14 @@
 /** A comparison in text. */
-import { describeDifference, type GraphDifference } from '@heddle/core/lowlevel'
+import {
+  type Change,
+  type Comparison,
+  describeDifference,
+  durationOf,
+  type GraphDifference,
+  type NodeChange,
+  noise,
+  type Side,
+} from '@heddle/core/lowlevel'
 import { formatCount, formatDuration, plural } from '../../view/format.ts'
 import { span, type Line, type Style } from '../../view/line.ts'
 import { printable, truncate } from '../../view/text.ts'
@@ -8,14 +17,6 @@ import { nodeStyle } from '../node-state.ts'
 import { outcomeStyles, outcomeSymbol } from '../outcome.ts'
 import { table } from '../table.ts'
 import { formatDateTime } from '../times.ts'
-import {
-  durationOf,
-  noise,
-  type Change,
-  type Comparison,
-  type NodeChange,
-  type Side,
-} from './comparison.ts'
 
 type Look = Pick<Surface, 'symbols' | 'columns'>
 

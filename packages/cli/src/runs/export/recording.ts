@@ -16,8 +16,12 @@
  * Known limit: a held recording cannot say that a node was ready to be tried again and waited for a slot
  * when the run was cancelled. Whoever makes a recording plays it to see whether it is true.
  */
-import { slotsOf } from '../slots.ts'
-import type { HistoryEntry, NodeSnapshot, RunSnapshot } from '@heddle/core/lowlevel'
+import {
+  type HistoryEntry,
+  type NodeSnapshot,
+  type RunSnapshot,
+  slotsOf,
+} from '@heddle/core/lowlevel'
 import type { NodeState } from '@heddle/core'
 import type { RecordedAttempt, RecordedNode, RecordedRun } from '@heddle/core/testing'
 

@@ -6,10 +6,10 @@
  *  B2  Every attempt is seen: it has at least one column, and that is not the column of a gap.
  *  B3  A column of a gap shows the gap, whatever waits there.
  */
+import { type TimelineRow, type TimeSpan } from '@heddle/core/lowlevel'
 import { span, type Line, type Span, type Style } from '../../view/line.ts'
 import type { Marks } from '../marks.ts'
 import type { Scale } from './scale.ts'
-import type { TimelineRow, TimeSpan } from './spans.ts'
 
 interface Cell {
   readonly text: string

@@ -1,6 +1,6 @@
 /** Which rows of a long timeline are drawn on their own, and which together. */
+import { type TimelineRow } from '@heddle/core/lowlevel'
 import type { PlaceName } from '@heddle/core'
-import type { TimelineRow } from './spans.ts'
 
 /** Rows that are drawn as one: how many of them ran at a time. */
 export interface RowGroup {

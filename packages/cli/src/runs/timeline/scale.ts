@@ -11,7 +11,6 @@
  *  S1  columnOf() never goes back, and is between 0 and `columns`.
  *  S2  Each piece between gaps has at least one column; a gap has exactly one.
  */
-import type { Stretch } from './spans.ts'
 
 export interface Gap extends Stretch {
   /** Its column. */
@@ -96,3 +95,4 @@ function makePieces(length: number, gaps: readonly Stretch[], columns: number): 
 function share(time: number, total: number, columns: number): number {
   return total === 0 ? 0 : Math.round((time / total) * columns)
 }
+import { type Stretch } from '@heddle/core/lowlevel'

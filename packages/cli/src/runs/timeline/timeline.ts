@@ -1,14 +1,18 @@
 /** `heddle runs timeline`: who ran when, and who waited for whom. */
-import { criticalPathOf } from '@heddle/core/lowlevel'
+import {
+  criticalPathOf,
+  idleStretches,
+  outcomeOf,
+  readRecord,
+  timedNodes,
+  timelineOf,
+} from '@heddle/core/lowlevel'
 import { formatDuration } from '../../view/format.ts'
 import { fit, span } from '../../view/line.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import { look, type LookSettings } from '../look.ts'
-import { outcomeOf } from '../outcome.ts'
-import { readRecord, timedNodes } from '../record.ts'
 import { titleLine } from '../show-view.ts'
-import { idleStretches, timelineOf } from './spans.ts'
 import { timelineLines } from './view.ts'
 
 export interface TimelineSettings extends LookSettings {

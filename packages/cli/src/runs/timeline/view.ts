@@ -1,4 +1,10 @@
 /** A timeline in text: lanes by place, one bar for each node, at most as wide as it may be. */
+import {
+  idleStretches,
+  type RunRecord,
+  type Timeline,
+  type TimelineRow,
+} from '@heddle/core/lowlevel'
 import type { CriticalPath } from '@heddle/core'
 import { pathText } from '../../output/summary.ts'
 import { formatCount, formatDuration, plural } from '../../view/format.ts'
@@ -7,12 +13,10 @@ import { pad, printable, truncate, widthOf } from '../../view/text.ts'
 import type { Surface } from '../look.ts'
 import { nodeStyle, nodeSymbol } from '../node-state.ts'
 import { notableNodes } from '../notable.ts'
-import type { RunRecord } from '../record.ts'
 import { axisOf } from './axis.ts'
 import { barOf, groupBarOf } from './bars.ts'
 import { lanesOf, mostRows, rowsKept, type Lane, type RowGroup } from './fold.ts'
 import { makeScale, type Scale } from './scale.ts'
-import { idleStretches, type Timeline, type TimelineRow } from './spans.ts'
 
 export interface TimelineInput {
   readonly record: RunRecord

@@ -1,9 +1,9 @@
+import { type TimelineRow, type TimeSpan } from '@heddle/core/lowlevel'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asciiMarks } from '../../../src/runs/marks.ts'
 import { barOf, groupBarOf } from '../../../src/runs/timeline/bars.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
-import type { TimelineRow, TimeSpan } from '../../../src/runs/timeline/spans.ts'
 import { textOf } from '../../../src/view/line.ts'
 
 function row(...spans: TimeSpan[]): TimelineRow {

@@ -4,12 +4,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { PlaceName } from '@heddle/core'
-import { criticalPathOf } from '@heddle/core/lowlevel'
+import {
+  criticalPathOf,
+  idleStretches,
+  readRecord,
+  timedNodes,
+  timelineOf,
+} from '@heddle/core/lowlevel'
 import type { Surface } from '../../../src/runs/look.ts'
-import { readRecord, timedNodes } from '../../../src/runs/record.ts'
 import { columnsOf } from '../../../src/runs/timeline/bars.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
-import { idleStretches, timelineOf } from '../../../src/runs/timeline/spans.ts'
 import { mostAtOnce, timelineLines, type TimelineInput } from '../../../src/runs/timeline/view.ts'
 import { textOf } from '../../../src/view/line.ts'
 import { widthOf } from '../../../src/view/text.ts'

@@ -5,10 +5,10 @@
  * bars (`from`, `to`, `ready`, `started`, `ended`), and durations where it ends in `_ms`. A position is the number of a
  * row of the run's history: it grows along the run, and a larger one knows everything that a smaller one does.
  */
-import Type, { type Static } from 'typebox'
+import { Type, type Static, type TSchema } from 'typebox'
 
 const closed = { additionalProperties: false } as const
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 /** The states of a node. Columns hold indexes of this list; it is appended to, never reordered. */
 export const nodeStates = [

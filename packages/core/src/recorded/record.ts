@@ -10,7 +10,7 @@
  *  R2  Only the last attempt of a node can be running, and only while somebody writes the run.
  *  R3  A record up to a row says the same as a record that was read when that row was the last.
  */
-import type { Moment } from './at.ts'
+import type { Moment } from './moment.ts'
 import type {
   ErrorRecord,
   HistoryEntry,
@@ -19,8 +19,8 @@ import type {
   NodeSnapshot,
   RunHolder,
   RunSnapshot,
-  TimedNode,
-} from '@heddle/core/lowlevel'
+} from '../journal/journal.ts'
+import type { TimedNode } from '../scheduler/recorded.ts'
 
 export type AttemptOutcome =
   | 'running'

@@ -1,18 +1,13 @@
 /** What is different between two runs. */
 import { isDeepStrictEqual } from 'node:util'
-import type { CriticalPath } from '@heddle/core'
-import {
-  compareGraphs,
-  criticalPathOf,
-  forecastOf,
-  systemKernel,
-  type GraphDifference,
-  type TimedNode,
-} from '@heddle/core/lowlevel'
-import { nodeWord, type NodeWord } from '../node-state.ts'
-import { outcomeOf, type RunOutcome } from '../outcome.ts'
-import { slotsOf } from '../slots.ts'
-import { timedNodes, type NodeRecord, type RunRecord } from '../record.ts'
+import { systemKernel } from '../kernel/kernel.ts'
+import { compareGraphs, type GraphDifference } from '../run/compare.ts'
+import type { CriticalPath } from '../scheduler/insight.ts'
+import { criticalPathOf, forecastOf, type TimedNode } from '../scheduler/recorded.ts'
+import { nodeWord, type NodeWord } from './node-word.ts'
+import { outcomeOf, type RunOutcome } from './outcome.ts'
+import { slotsOf } from './slots.ts'
+import { timedNodes, type NodeRecord, type RunRecord } from './record.ts'
 
 /** One number before and after. */
 export interface Change {

@@ -1,9 +1,9 @@
-import { build, node, told, zero, type Story } from '../kit.ts'
+import { build, node, told, zero, type Story } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { criticalPathOf } from '@heddle/core/lowlevel'
-import { readRecord, timedNodes } from '../../../src/runs/record.ts'
-import { idleStretches, timelineOf, type Timeline } from '../../../src/runs/timeline/spans.ts'
+import { criticalPathOf } from '../../src/lowlevel.ts'
+import { readRecord, timedNodes } from '../../src/recorded/record.ts'
+import { idleStretches, timelineOf, type Timeline } from '../../src/recorded/timeline.ts'
 
 async function timeline(story: Story): Promise<Timeline> {
   await using journal = await told(story)

@@ -1,4 +1,4 @@
-import type { RunSnapshot } from '@heddle/core/lowlevel'
+import type { RunSnapshot } from '../journal/journal.ts'
 
 /** What a run has when nobody says anything. */
 const defaultSlots = 5

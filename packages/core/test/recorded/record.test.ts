@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Graph, job, startRun } from '@heddle/core'
-import { openJournal, seededRandom } from '@heddle/core/lowlevel'
-import { VirtualClock } from '@heddle/core/testing'
+import { Graph, job, startRun } from '../../src/index.ts'
+import { openJournal, seededRandom } from '../../src/lowlevel.ts'
+import { VirtualClock } from '../../src/testing.ts'
 import {
   queueTime,
   readRecord,
   runTime,
   timedNodes,
   type RunRecord,
-} from '../../src/runs/record.ts'
+} from '../../src/recorded/record.ts'
 
 const now = zero + 5_000
 

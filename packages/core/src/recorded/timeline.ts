@@ -1,7 +1,8 @@
 /** When nodes waited and ran. Times are milliseconds since the start of the run. */
-import type { CriticalPath, PlaceName } from '@heddle/core'
-import { nodeWord, type NodeWord } from '../node-state.ts'
-import type { AttemptOutcome, NodeRecord, RunRecord } from '../record.ts'
+import type { PlaceName } from '../graph/job.ts'
+import type { CriticalPath } from '../scheduler/insight.ts'
+import { nodeWord, type NodeWord } from './node-word.ts'
+import type { AttemptOutcome, NodeRecord, RunRecord } from './record.ts'
 
 /** `backoff`: between a failed attempt and the next time it was ready. */
 export type TimeSpan =

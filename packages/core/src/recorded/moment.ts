@@ -1,6 +1,11 @@
-import { HeddleError } from '@heddle/core'
-import type { Journal } from '@heddle/core/lowlevel'
-import type { Point } from './point.ts'
+import { HeddleError } from '../errors.ts'
+import type { Journal } from '../journal/journal.ts'
+
+/** A row, a time, or a time since the start of the run. */
+export type Point =
+  | { readonly position: number }
+  | { readonly time: number }
+  | { readonly since: number }
 
 /** A row, and the moment after it that is looked at. */
 export interface Moment {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toJsonText } from '../../src/runs/json-value.ts'
+import { toJsonText } from '../../src/recorded/json-value.ts'
 
 test('plain data is JSON as it is', () => {
   const value = { a: [1, 'two', null, true, { b: 0.5 }], empty: {} }
