@@ -64,10 +64,15 @@ function cellsOf(row: HistoryEntry): Line[] {
       return [[span(printable(row.node))], [span('log', 'dim')], [span(firstLine(row.text))]]
     case 'node':
       return [[span(printable(row.node))], [span(row.state, stateStyles[row.state])], remark(row)]
+    case 'part': {
+      // An empty path only says that earlier failures of parts do not stand any more.
+      const name = row.part.path === '' ? row.node : `${row.node} ${row.part.path}`
+      return [[span(printable(name))], [span(row.state, stateStyles[row.state])], remark(row)]
+    }
   }
 }
 
-function remark(row: HistoryEntry & { readonly kind: 'node' }): Line {
+function remark(row: HistoryEntry & { readonly kind: 'node' | 'part' }): Line {
   const { state, attempt, delay, error, blockedBy } = row
   const parts = [
     state === 'running' && attempt > 0 ? `attempt ${attempt + 1}` : '',

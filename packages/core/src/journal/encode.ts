@@ -2,7 +2,9 @@ import { Encoder } from '../codec/encoder.ts'
 import { oneByte } from '../codec/one-byte.ts'
 import { decodeSliced, encodeUnchanged, stepBudget } from '../codec/sliced.ts'
 import { HeddleError, describe, isError } from '../errors.ts'
+import { checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { joinBytes } from '../sqlite/own-bytes.ts'
 import type { CommitGuard } from './journal.ts'
 
 /** Bytes of a value, in pieces. */
@@ -127,4 +129,25 @@ export function unreadable(
     { store, action, cause: describe(cause) },
     { cause: error },
   )
+}
+
+/** Bytes of the value of a signal at most: it is written in one row with what it leads to. */
+const largestSignal = 256 * 1024
+
+/**
+ * The bytes of the value of a signal.
+ * @throws `HDL_BAD_OPTION` for one without a name or with too large a value; `HDL_NOT_CLONEABLE`.
+ */
+export async function encodeSignal(
+  { name, value }: { readonly name: string; readonly value: unknown },
+  clock: Clock,
+): Promise<Uint8Array<ArrayBuffer>> {
+  checkName('name', name)
+  const pieces = await collectPieces(encodePieces(`the signal "${name}"`, value, clock))
+  const size = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  if (size > largestSignal) {
+    const expected = `at most ${largestSignal} bytes: send the name of where it is`
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'value', value: `${size} bytes`, expected })
+  }
+  return joinBytes(pieces)
 }

@@ -5,6 +5,7 @@ import type {
   HistoryEntry,
   NodeHeader,
   NodeSnapshot,
+  PartEntry,
   RunHolder,
   RunSummary,
   Transition,
@@ -73,6 +74,9 @@ export class RunFold {
       case 'node':
         this.#move(entry, hasValue)
         return
+      case 'part':
+        this.#countPart(entry)
+        return
       case 'log':
     }
   }
@@ -86,6 +90,17 @@ export class RunFold {
     const counts: Partial<Record<NodeState, number>> = {}
     for (const { state } of this.#nodes.values()) counts[state] = (counts[state] ?? 0) + 1
     return counts
+  }
+
+  #countPart({ node: name, state, part }: PartEntry): void {
+    const node = this.#nodes.get(name)
+    if (node === undefined || part.path === '') return
+    if (state !== 'succeeded' && state !== 'failed') return
+    const { succeeded, failed } = node.parts ?? { succeeded: 0, failed: 0 }
+    node.parts = {
+      succeeded: succeeded + (state === 'succeeded' ? 1 : 0),
+      failed: failed + (state === 'failed' ? 1 : 0),
+    }
   }
 
   #announce(header: NodeHeader): NodeFold {

@@ -58,6 +58,14 @@ export interface NodeHeader {
   readonly after: readonly string[]
   /** A mark of its fixed input, to notice that it changed. */
   readonly input?: string
+  /** The sub-graph that it belongs to. */
+  readonly parent?: string
+  /** Whether it stands for the elements of a list, or builds a graph. */
+  readonly grows?: 'map' | 'subgraph'
+  /** It runs whatever came of its dependencies. */
+  readonly when?: 'always'
+  /** The version of its job, where it has one. */
+  readonly version?: string
 }
 
 /** What is known when a run starts. */
@@ -105,6 +113,29 @@ export interface Transition {
   /** Milliseconds until the next attempt, when retrying. */
   readonly delay?: number
   readonly blockedBy?: string
+  /** It is not the node that moves but a part of it: an element of a map, or a step (docs/design/growing.md). */
+  readonly part?: PartDetail
+}
+
+/** Which part of a node a row is about, and what is to be known when the run is resumed. */
+export interface PartDetail {
+  /** `[12]`, `run:pay#0`, `key:order-7`, `sleep#0`, `wait:approval#0`. Empty: failures of parts before this row do not stand any more. */
+  readonly path: string
+  /** The job of a step. */
+  readonly job?: string
+  /** A mark of the input of a step, to notice that it changed. */
+  readonly input?: string
+  /** When a sleep or a wait ends, in milliseconds since 1970. */
+  readonly until?: number
+  /** What names an element over restarts. */
+  readonly key?: string
+}
+
+/** A row of a part as it is read back, with what it returned when that was asked for. */
+export interface PartEntry extends Transition {
+  readonly position: number
+  readonly part: PartDetail
+  readonly value?: unknown
 }
 
 export interface LogLine {
@@ -117,6 +148,7 @@ export interface LogLine {
 /** One row of the history. `position` grows along each run and is never reused in it. */
 export type HistoryEntry =
   | ({ readonly kind: 'node'; readonly position: number } & Transition)
+  | ({ readonly kind: 'part' } & PartEntry)
   | ({ readonly kind: 'log'; readonly position: number } & LogLine)
   | {
       readonly kind: 'run'
@@ -162,6 +194,8 @@ export interface NodeSnapshot extends NodeHeader {
   /** Of all attempts, in order. */
   readonly errors: readonly ErrorRecord[]
   readonly hasValue: boolean
+  /** How many of its parts have ended, where it has any. */
+  readonly parts?: { readonly succeeded: number; readonly failed: number }
 }
 
 export interface RunSnapshot extends RunSummary {
@@ -172,11 +206,20 @@ export interface RunSnapshot extends RunSummary {
 }
 
 /** A message to the process that runs a run. */
-export interface RunMessage {
-  readonly kind: 'cancel'
-  /** Who sends it, for people. */
-  readonly by: string
-}
+export type RunMessage =
+  | {
+      readonly kind: 'cancel'
+      /** Who sends it, for people. */
+      readonly by: string
+    }
+  | {
+      /** What a job waits for with `ctx.waitFor(name)`. It stays in the mailbox until one does. */
+      readonly kind: 'signal'
+      readonly name: string
+      /** Plain data. */
+      readonly value: unknown
+      readonly by: string
+    }
 
 /** A write has failed. */
 export interface JournalTrouble {
@@ -189,8 +232,11 @@ export interface JournalTrouble {
 export interface WriterWatcher {
   /** Called when writes begin to fail, when they are given up, and with undefined when they succeed again. */
   onTrouble?(trouble: JournalTrouble | undefined): void
-  /** Rows that it adds before it returns are written together with the removal of the message. */
-  onMessage?(message: RunMessage): void
+  /**
+   * Rows that it adds before it returns are written together with the removal of a `cancel`. A `signal` is removed
+   * by `take`, together with the rows that are added in the same moment; until then it stays in the mailbox.
+   */
+  onMessage?(message: RunMessage, take: () => void): void
 }
 
 /** How long a failed write is tried again. */
@@ -320,7 +366,12 @@ export interface Journal extends AsyncDisposable {
    */
   results(id: string): AsyncIterable<readonly [node: string, value: unknown]>
   /**
-   * Sends a message to the process that writes a run. Absent where that is not possible.
+   * The rows of the parts of a node in order, from after row `from`. Reads a page at a time.
+   * @throws `HDL_UNKNOWN_RUN`.
+   */
+  parts(id: string, node: string, options?: PartsOptions): AsyncIterable<PartEntry>
+  /**
+   * Sends a message to a run. A signal to a run that was interrupted waits until it is resumed. Absent where that is not possible.
    * @throws `HDL_UNKNOWN_RUN`; `HDL_RUN_ENDED`.
    */
   post?(id: string, message: RunMessage): Promise<void>
@@ -339,6 +390,12 @@ export interface Journal extends AsyncDisposable {
    */
   close(): Promise<void>
   stats(): JournalStats
+}
+
+export interface PartsOptions {
+  readonly from?: number
+  /** Whether values are read as well. Default true. */
+  readonly values?: boolean
 }
 
 export interface JournalStats {

@@ -318,6 +318,8 @@ function steer(
       }
       onJournalTrouble?.(trouble)
     },
-    onMessage: ({ by }) => scheduler.cancel({ source: 'user', by }),
+    onMessage: (message) => {
+      if (message.kind === 'cancel') scheduler.cancel({ source: 'user', by: message.by })
+    },
   })
 }

@@ -2,6 +2,7 @@ import { describe, test } from 'node:test'
 import { unmetNeed, type ConformanceCase, type ConformanceStore } from './journal/case.ts'
 import { failureCases } from './journal/failures.ts'
 import { orderCases } from './journal/order.ts'
+import { partCases } from './journal/parts.ts'
 import { runCases } from './journal/runs.ts'
 import { valueCases } from './journal/values.ts'
 
@@ -11,6 +12,7 @@ export type { ConformanceStore } from './journal/case.ts'
 export const conformanceCases: readonly ConformanceCase[] = [
   ...orderCases,
   ...runCases,
+  ...partCases,
   ...valueCases,
   ...failureCases,
 ]

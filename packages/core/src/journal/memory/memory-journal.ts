@@ -8,12 +8,14 @@ import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { Slices } from '../../kernel/slices.ts'
 import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
-import { collectPieces, decodeValue, encodePieces } from '../encode.ts'
+import { collectPieces, decodeValue, encodePieces, encodeSignal } from '../encode.ts'
 import { RunFold } from '../fold.ts'
 import type {
   HistoryEntry,
   Journal,
   JournalStats,
+  PartEntry,
+  PartsOptions,
   PruneOptions,
   PruneReport,
   RunHeader,
@@ -141,10 +143,32 @@ export class MemoryJournal implements Journal {
     }
   }
 
-  async post(id: string, message: RunMessage): Promise<void> {
+  async *parts(
+    id: string,
+    node: string,
+    options: PartsOptions = {},
+  ): AsyncGenerator<PartEntry, void, undefined> {
+    const run = this.#find(id)
+    const { from = 0, values = true } = options
+    const parts = run.partsOf(node)
+    for (let index = 0, end = parts.length; index < end; index++) {
+      const entry = parts[index]!
+      if (entry.position <= from) continue
+      const stored = values ? run.valueAt(entry.position) : undefined
+      yield stored === undefined ? entry : { ...entry, value: await this.#decode(stored, node) }
+    }
+  }
+
+  async post(id: string, posted: RunMessage): Promise<void> {
     this.#checkOpen()
     const run = this.#find(id)
     if (run.hasEnded) throw new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })
+    let message = posted
+    if (posted.kind === 'signal') {
+      const stored = [await encodeSignal(posted, this.#kernel.clock)]
+      message = { ...posted, value: await this.#decode(stored, posted.name) }
+      run.signals.add(message)
+    }
     run.writer?.receive(message)
   }
 

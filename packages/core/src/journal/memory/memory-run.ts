@@ -1,5 +1,12 @@
 import { CountFold } from '../fold.ts'
-import type { HistoryEntry, RunHeader, RunHolder, RunMessage, RunSummary } from '../journal.ts'
+import type {
+  HistoryEntry,
+  PartEntry,
+  RunHeader,
+  RunHolder,
+  RunMessage,
+  RunSummary,
+} from '../journal.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { isEnd } from '../states.ts'
 
@@ -31,7 +38,10 @@ export class MemoryRun {
   readonly #values = new Map<number, StoredValue>()
   /** Where the last result of a node is. */
   readonly #positions = new Map<string, number>()
+  readonly #parts = new Map<string, PartEntry[]>()
   readonly #counts = new CountFold()
+  /** Signals that no job has taken yet. */
+  readonly signals = new Set<RunMessage>()
   #state: RunState = 'running'
   #endedAt: number | undefined
   holder: RunHolder
@@ -76,8 +86,27 @@ export class MemoryRun {
         this.#values.set(entry.position, value)
         this.#positions.set(entry.node, entry.position)
         return
+      case 'part':
+        this.#addPart(entry)
+        if (value !== undefined) this.#values.set(entry.position, value)
+        return
       case 'log':
     }
+  }
+
+  #addPart(entry: PartEntry): void {
+    const parts = this.#parts.get(entry.node)
+    if (parts === undefined) this.#parts.set(entry.node, [entry])
+    else parts.push(entry)
+  }
+
+  /** The rows of the parts of a node. */
+  partsOf(node: string): readonly PartEntry[] {
+    return this.#parts.get(node) ?? []
+  }
+
+  valueAt(position: number): StoredValue | undefined {
+    return this.#values.get(position)
   }
 
   hasValueAt(position: number): boolean {

@@ -119,10 +119,12 @@ export class MemoryRunWriter implements RunWriter {
 
   watch(watcher: WriterWatcher): void {
     this.#watcher = watcher
+    for (const message of this.#run.signals) this.receive(message)
   }
 
   receive(message: RunMessage): void {
-    this.#watcher?.onMessage?.(message)
+    const take = (): void => void this.#run.signals.delete(message)
+    this.#watcher?.onMessage?.(message, take)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -149,11 +151,11 @@ export class MemoryRunWriter implements RunWriter {
 
 /** Copies: what callers do with their objects afterwards is not history. */
 function entryOf(transition: Transition): Unplaced {
-  const { node, state, attempt, at, error, delay, blockedBy } = transition
+  const { node, state, attempt, at, error, delay, blockedBy, part } = transition
   checkNodeState(state)
   checkRow(transition)
   return {
-    kind: 'node',
+    ...(part === undefined ? { kind: 'node' } : { kind: 'part', part: { ...part } }),
     node,
     state,
     attempt,

@@ -19,13 +19,15 @@ import { Link } from '../../store/postgres/link.ts'
 import { migrate, readVersion } from '../../store/postgres/migrate.ts'
 import { toStored } from '../../store/postgres/text.ts'
 import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
-import { collectPieces, decodeValue, encodePieces, isOfValue } from '../encode.ts'
+import { collectPieces, decodeValue, encodePieces, encodeSignal, isOfValue } from '../encode.ts'
 import { CountFold } from '../fold.ts'
 import type {
   Durability,
   HistoryEntry,
   Journal,
   JournalStats,
+  PartEntry,
+  PartsOptions,
   PruneOptions,
   PruneReport,
   RunHeader,
@@ -44,7 +46,13 @@ import { SqliteRunWriter } from '../sqlite/sqlite-writer.ts'
 import { ChunkWriter, incomplete } from './chunks.ts'
 import { RunLease } from './lease.ts'
 import { callPatiently } from './patient-call.ts'
-import { PostgresReader, type RunPlace, type RunRecord, type StoredResult } from './reader.ts'
+import {
+  PostgresReader,
+  type PostedMessage,
+  type RunPlace,
+  type RunRecord,
+  type StoredResult,
+} from './reader.ts'
 import { GroupRecorder } from './recorder.ts'
 import type { Lane } from './row-group.ts'
 
@@ -106,8 +114,8 @@ class PostgresJournal implements Journal {
   readonly #done = { rows: 0, commits: 0 }
   #mailBeat: Beat | undefined
   #isReadingMail = false
-  /** Messages that were delivered, and whose removal may be under way. */
-  readonly #delivered = new Set<number>()
+  /** Messages that were delivered and may not be removed yet, with their runs. */
+  readonly #delivered = new Map<number, number>()
   #failure: HeddleError | undefined
   #closing: Promise<void> | undefined
 
@@ -263,11 +271,30 @@ class PostgresJournal implements Journal {
     }
   }
 
-  async post(id: string, { kind, by }: RunMessage): Promise<void> {
+  async *parts(
+    id: string,
+    node: string,
+    options: PartsOptions = {},
+  ): AsyncGenerator<PartEntry, void, undefined> {
+    this.#checkOpen()
+    const { from = 0, values = true } = options
+    for await (const [place, entry, stored] of this.#reader.parts(id, node, { from, values })) {
+      if (stored === undefined) yield entry
+      else yield { ...entry, value: await this.#decode(place, node, stored) }
+    }
+  }
+
+  async post(id: string, message: RunMessage): Promise<void> {
     this.#checkWritable()
+    const { clock } = this.#options.kernel
+    const { kind, by } = message
+    const [name, value] =
+      kind === 'signal'
+        ? [toStored(message.name), await encodeSignal(message, clock)]
+        : [null, null]
     const ends = [checkRunState('finished'), checkRunState('cancelled')]
-    const parameters = [toStored(id), kind, toStored(by), ends]
-    const answer = await this.#call<'posted' | 'unknown' | 'ended'>('post_run_1', parameters)
+    const parameters = [toStored(id), kind, toStored(by), ends, name, value]
+    const answer = await this.#call<'posted' | 'unknown' | 'ended'>('post_run_2', parameters)
     if (answer === 'unknown') {
       throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
     }
@@ -361,8 +388,13 @@ class PostgresJournal implements Journal {
   }
 
   #forget(id: string): void {
-    const { rows = 0, commits = 0 } = this.#writing.get(id)?.outbox.counts ?? {}
+    const writing = this.#writing.get(id)
+    const { rows = 0, commits = 0 } = writing?.outbox.counts ?? {}
     this.#writing.delete(id)
+    // Signals that were not taken are delivered again when the run is resumed.
+    for (const [mail, run] of this.#delivered) {
+      if (run === writing?.lane.run) this.#delivered.delete(mail)
+    }
     if (this.#writing.size === 0) this.#stopMail()
     this.#done.rows += rows
     this.#done.commits += commits
@@ -374,17 +406,33 @@ class PostgresJournal implements Journal {
     this.#isReadingMail = true
     const byRun = new Map([...this.#writing.values()].map((each) => [each.lane.run, each]))
     try {
-      for (const { id, run, message } of await this.#reader.messages([...byRun.keys()])) {
+      for (const posted of await this.#reader.messages([...byRun.keys()])) {
+        const { id, run } = posted
         const { writer, outbox } = byRun.get(run)!
+        const message = await this.#messageOf(posted)
         if (this.#delivered.has(id) || !this.#writing.has(writer.runId)) continue
-        this.#delivered.add(id)
-        writer.onMessage(message)
-        outbox.change({ type: 'taken', run, mail: id })
+        this.#delivered.set(id, run)
+        // One that a later version has sent is removed unread.
+        if (message === undefined) outbox.change({ type: 'taken', run, mail: id })
+        else writer.onMessage(message, id)
       }
     } catch {
       // The database is away: the next look finds them.
     } finally {
       this.#isReadingMail = false
+    }
+  }
+
+  async #messageOf(posted: PostedMessage): Promise<RunMessage | undefined> {
+    const { kind, by, name, value } = posted
+    if (kind === 'cancel') return { kind, by }
+    if (kind !== 'signal' || name === null) return undefined
+    try {
+      const { clock } = this.#options.kernel
+      return { kind, name, by, value: await decodeValue(value, name, this.address, clock) }
+    } catch {
+      // Damaged: it is removed like one that a later version has sent.
+      return undefined
     }
   }
 

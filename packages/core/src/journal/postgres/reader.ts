@@ -10,7 +10,7 @@ import { CountFold, RunFold, type Counts } from '../fold.ts'
 import type {
   HistoryEntry,
   JournaledState,
-  RunMessage,
+  PartEntry,
   RunSnapshot,
   RunSummary,
 } from '../journal.ts'
@@ -59,7 +59,11 @@ export interface RunRecord extends RunPlace {
 export interface PostedMessage {
   readonly id: number
   readonly run: number
-  readonly message: RunMessage
+  readonly kind: string
+  readonly by: string
+  /** Of a signal. */
+  readonly name: string | null
+  readonly value: Uint8Array<ArrayBuffer>
 }
 
 export type StoredResult = { readonly body: Uint8Array<ArrayBuffer> } | { readonly name: string }
@@ -189,14 +193,19 @@ export class PostgresReader {
 
   /** Messages to these runs, oldest first. */
   async messages(runs: readonly number[]): Promise<PostedMessage[]> {
-    const rows = await this.#call<[string, string, RunMessage['kind'], string]>(
-      'SELECT id, run, kind, sender FROM @.run_message WHERE run = ANY ($1) ORDER BY id',
+    const rows = await this.#call<
+      [string, string, string, string, string | null, Uint8Array | null]
+    >(
+      'SELECT id, run, kind, sender, name, value FROM @.run_message WHERE run = ANY ($1) ORDER BY id',
       [runs],
     )
-    return rows.map(([id, run, kind, sender]) => ({
+    return rows.map(([id, run, kind, sender, name, value]) => ({
       id: Number(id),
       run: Number(run),
-      message: { kind, by: fromStored(sender) },
+      kind,
+      by: fromStored(sender),
+      name: name === null ? null : fromStored(name),
+      value: Uint8Array.from(value ?? []),
     }))
   }
 
@@ -263,6 +272,35 @@ export class PostgresReader {
         yield [record, fromStored(node), resultOf(body, name)]
       }
       if (page.length < resultsPage) return
+      from = Number(page.at(-1)![0])
+    }
+  }
+
+  /** The rows of the parts of a node, with what they returned when that is asked for, a page at a time. */
+  async *parts(
+    id: string,
+    node: string,
+    options: { readonly from: number; readonly values: boolean },
+  ): AsyncGenerator<readonly [RunPlace, PartEntry, StoredResult | undefined], void, undefined> {
+    const record = await this.find(id)
+    const { values } = options
+    const limit = values ? resultsPage : historyPage
+    for (let { from } = options; ;) {
+      const page = await this.#call<[...RowColumns, Uint8Array | null, string | null]>(
+        `SELECT h.position, h.kind, h.node, h.state, h.attempt, h.at, h.detail,
+            ${values ? 'v.body, v.name' : 'NULL, NULL'}
+          FROM @.history h ${values ? 'LEFT JOIN @.result v USING (run, position, period)' : ''}
+          WHERE h.run = $1 AND h.period = $2 AND h.node = $3 AND h.position > $4 AND h.kind = ${Kind.part}
+          ORDER BY h.position LIMIT $5`,
+        [record.run, record.period, toStored(node), from, limit],
+      )
+      for (const [position, kind, name, state, attempt, at, detail, body, chunks] of page) {
+        const row = rowOf([position, kind, name, state, attempt, at, detail])
+        const hasValue = body !== null || chunks !== null
+        const stored = hasValue ? resultOf(body, chunks) : undefined
+        yield [record, entryOf(row) as PartEntry, stored]
+      }
+      if (page.length < limit) return
       from = Number(page.at(-1)![0])
     }
   }
@@ -352,15 +390,7 @@ export class PostgresReader {
         WHERE run = $1 AND period = $2 AND position > $3 AND position <= $4 ORDER BY position LIMIT $5`,
       [run, period, from, upTo, historyPage],
     )
-    return rows.map(([position, kind, node, state, attempt, at, detail]) => [
-      Number(position),
-      kind,
-      node === null ? null : fromStored(node),
-      state,
-      attempt === null ? null : Number(attempt),
-      at,
-      detail === null ? null : fromStored(detail),
-    ])
+    return rows.map(rowOf)
   }
 
   async #options({ run }: RunPlace): Promise<Uint8Array<ArrayBuffer>> {
@@ -373,6 +403,18 @@ export class PostgresReader {
     const text = statement.replaceAll('@.', `${this.#schema}.`)
     return this.#link.call<Row>('be read', text, parameters)
   }
+}
+
+function rowOf([position, kind, node, state, attempt, at, detail]: RowColumns): HistoryRow {
+  return [
+    Number(position),
+    kind,
+    node === null ? null : fromStored(node),
+    state,
+    attempt === null ? null : Number(attempt),
+    at,
+    detail === null ? null : fromStored(detail),
+  ]
 }
 
 function resultOf(body: Uint8Array | null, name: string | null): StoredResult {

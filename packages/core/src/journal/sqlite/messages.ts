@@ -5,6 +5,7 @@ import type {
   HistoryEntry,
   JournaledState,
   NodeSnapshot,
+  PartEntry,
   RunHolder,
   RunSnapshot,
   RunSummary,
@@ -71,9 +72,12 @@ export type ClaimAnswer =
 
 /** A message to the process that runs a run. */
 export interface PostWire {
-  readonly post: 'cancel'
+  readonly post: 'cancel' | 'signal'
   readonly to: string
   readonly sender: string
+  /** Of a signal. */
+  readonly name?: string
+  readonly value?: Uint8Array<ArrayBuffer>
 }
 
 /** Whether it was posted. */
@@ -109,6 +113,8 @@ export interface MailWire {
   readonly run: number
   readonly kind: string
   readonly sender: string
+  readonly name: string | null
+  readonly value: Uint8Array<ArrayBuffer> | null
 }
 
 export interface WriterData {
@@ -171,6 +177,13 @@ export type ReaderQuestion =
   | { readonly type: 'history'; readonly run: string; readonly from: number }
   | { readonly type: 'value'; readonly run: string; readonly node: string }
   | { readonly type: 'results'; readonly run: string; readonly from: number }
+  | {
+      readonly type: 'parts'
+      readonly run: string
+      readonly node: string
+      readonly from: number
+      readonly values: boolean
+    }
   /** Runs and what they take, newest first, from before this one. */
   | { readonly type: 'sizes'; readonly before: number }
 
@@ -190,6 +203,12 @@ export interface NodeResult {
   readonly value: StoredResult
 }
 
+/** A row of a part, with what it returned. */
+export interface PartResult {
+  readonly entry: PartEntry
+  readonly value: StoredResult | undefined
+}
+
 export interface ReaderAnswers {
   readonly runs: readonly RunSummary[]
   readonly counts: RunSummary['counts']
@@ -201,6 +220,8 @@ export interface ReaderAnswers {
   readonly value: StoredResult
   /** Empty when there are no more. */
   readonly results: readonly NodeResult[]
+  /** Empty when there are no more. */
+  readonly parts: readonly PartResult[]
   /** Empty when there are no more. */
   readonly sizes: readonly RunSize[]
 }

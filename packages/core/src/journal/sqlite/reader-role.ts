@@ -49,6 +49,8 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
         return reader.value(question.run, question.node)
       case 'results':
         return reader.results(question.run, question.from)
+      case 'parts':
+        return reader.parts(question)
       case 'sizes':
         return reader.sizes(question.before)
     }

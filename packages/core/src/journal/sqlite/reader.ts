@@ -10,12 +10,19 @@ import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { HeddleError } from '../../errors.ts'
 import { CountFold, RunFold, type Counts } from '../fold.ts'
-import type { HistoryEntry, JournaledState, NodeSnapshot, RunSummary } from '../journal.ts'
+import type {
+  HistoryEntry,
+  JournaledState,
+  NodeSnapshot,
+  PartEntry,
+  RunSummary,
+} from '../journal.ts'
 import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { valuesFolder } from './file-names.ts'
 import { isHeld } from './lock-probe.ts'
 import type {
   NodeResult,
+  PartResult,
   ReaderData,
   ReaderQuestion,
   RunSize,
@@ -25,7 +32,7 @@ import type {
 import { entryOf, historyColumns, nodesOf, returnArrays, type HistoryRow } from './rows.ts'
 import { Remembered } from './remembered.ts'
 import { versionOf } from './open-database.ts'
-import { Kind, versionWithKeys, versionWithWriters } from './schema.ts'
+import { Kind, versionWithKeys, versionWithParts, versionWithWriters } from './schema.ts'
 import { isSessionAlive, type SessionRow } from './session-lock.ts'
 
 /** Rows of a history that travel together: about 1 ms on the loop. */
@@ -52,6 +59,7 @@ const foldPage = 1000
 const rememberedRuns = 8
 
 type RunsQuestion = ReaderQuestion & { readonly type: 'runs' }
+type PartsQuestion = ReaderQuestion & { readonly type: 'parts' }
 
 interface RunRow {
   readonly run: number
@@ -200,6 +208,29 @@ export class JournalReader {
     return page
   }
 
+  parts({ run: id, node, from, values }: PartsQuestion): PartResult[] {
+    const { run } = this.#find(id)
+    if (this.#version < versionWithParts) return []
+    const page: PartResult[] = []
+    let bytes = 0
+    const columns = historyColumns.replace('position', 'history.position')
+    const statement = this.#database.prepare(
+      `SELECT ${columns}, ${values ? 'value' : 'NULL'} FROM history
+      ${values ? 'LEFT JOIN result ON result.position = history.position' : ''}
+      WHERE run = ? AND node = ? AND history.position > ? AND kind = ${Kind.part}
+      ORDER BY history.position LIMIT ?`,
+    )
+    const rows = returnArrays(statement).iterate(run, node, from, resultsPage)
+    for (const row of rows as unknown as Iterable<[...HistoryRow, StoredResult | null]>) {
+      const [position, kind, name, state, attempt, at, detail, value] = row
+      const entry = entryOf([position, kind, name, state, attempt, at, detail]) as PartEntry
+      page.push({ entry, value: value ?? undefined })
+      bytes += value?.length ?? 0
+      if (bytes > resultsBytes) break
+    }
+    return page
+  }
+
   /** Where the last success of a node is. The successes of a run are read once, then remembered. */
   async #successOf(run: number, node: string): Promise<number | undefined> {
     const positions = this.#successes.of(run)
@@ -256,7 +287,8 @@ export class JournalReader {
     let bytes = rows!.bytes + options.length
     const values = this.#database.prepare(
       `SELECT CASE typeof(value) WHEN 'text' THEN value ELSE length(value) END AS size
-      FROM history JOIN result USING (position) WHERE run = ? AND kind = ${Kind.success}`,
+      FROM history JOIN result USING (position)
+      WHERE run = ? AND kind IN (${Kind.success}, ${Kind.part})`,
     )
     for (const { size } of values.iterate(run) as Iterable<{ size: number | string }>) {
       bytes += typeof size === 'number' ? size : this.#fileBytes(size)

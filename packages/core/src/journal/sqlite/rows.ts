@@ -1,15 +1,16 @@
 /** Rows as they are stored, and back. */
 import type { StatementSync } from 'node:sqlite'
-import type { HistoryEntry, NodeHeader, RunHolder, Transition } from '../journal.ts'
+import type { HistoryEntry, NodeHeader, PartEntry, RunHolder, Transition } from '../journal.ts'
 import { cutRecord } from '../cut.ts'
 import { nodeStateOf, runStateOf } from '../states.ts'
 import { Kind } from './schema.ts'
 
 /** What a row of a node has besides its columns; null for most. */
 export function nodeDetail(transition: Transition): string | null {
-  const { error, delay, blockedBy } = transition
-  if (error === undefined && delay === undefined && blockedBy === undefined) return null
-  return JSON.stringify({ error: error && cutRecord(error), delay, blockedBy })
+  const { error, delay, blockedBy, part } = transition
+  const isPlain = error === undefined && delay === undefined && blockedBy === undefined
+  if (part === undefined && isPlain) return null
+  return JSON.stringify({ error: error && cutRecord(error), delay, blockedBy, part })
 }
 
 export function holderDetail({ pid, host, command }: RunHolder): string {
@@ -27,21 +28,32 @@ type NodeWire = readonly [
   job: string,
   place: NodeHeader['place'],
   after: readonly string[],
-  input?: string,
+  input?: string | null,
+  more?: Pick<NodeHeader, 'parent' | 'grows' | 'when' | 'version'>,
 ]
 
 export function nodesDetail(nodes: readonly NodeHeader[]): string {
   return JSON.stringify(
-    nodes.map(({ name, job, place, after, input }): NodeWire =>
-      input === undefined ? [name, job, place, after] : [name, job, place, after, input],
-    ),
+    nodes.map(({ name, job, place, after, input, parent, grows, when, version }): NodeWire => {
+      const hasMore =
+        parent !== undefined || grows !== undefined || when !== undefined || version !== undefined
+      if (hasMore) {
+        return [name, job, place, after, input ?? null, { parent, grows, when, version } as object]
+      }
+      return input === undefined ? [name, job, place, after] : [name, job, place, after, input]
+    }),
   )
 }
 
 export function nodesOf(detail: string): NodeHeader[] {
-  return (JSON.parse(detail) as NodeWire[]).map(([name, job, place, after, input]) =>
-    input === undefined ? { name, job, place, after } : { name, job, place, after, input },
-  )
+  return (JSON.parse(detail) as NodeWire[]).map(([name, job, place, after, input, more]) => ({
+    name,
+    job,
+    place,
+    after,
+    ...(typeof input === 'string' && { input }),
+    ...more,
+  }))
 }
 
 /** Makes a statement give its rows as arrays. The types of Node 22 leave this method out. */
@@ -74,6 +86,18 @@ export function entryOf(row: HistoryRow): HistoryEntry {
     case Kind.run: {
       const by = detail === null ? undefined : (JSON.parse(detail) as RunHolder)
       return { kind: 'run', position, at, state: runStateOf(state), ...(by && { by }) }
+    }
+    case Kind.part: {
+      const rest = JSON.parse(detail ?? '{"part":{"path":""}}') as Pick<PartEntry, 'part'>
+      return {
+        kind: 'part',
+        position,
+        node,
+        state: nodeStateOf(state),
+        attempt: attempt ?? 0,
+        at,
+        ...rest,
+      }
     }
     default: {
       const rest = detail === null ? undefined : (JSON.parse(detail) as Partial<Transition>)

@@ -130,14 +130,24 @@ export const migrations: readonly Migration[] = [
       ${recount}
     `,
   },
+  {
+    title: 'parts of nodes, signals',
+    sql: `
+      ALTER TABLE mail ADD COLUMN name TEXT; -- of a signal
+      ALTER TABLE mail ADD COLUMN value BLOB;
+      -- The rows of the parts of one node are read together when it is resumed.
+      CREATE INDEX history_part ON history (run, node, position) WHERE kind = 5;
+    `,
+  },
 ]
 
 /** The first versions in which runs have keys, and in which several write. Readers take older files as they are. */
 export const versionWithKeys = 2
 export const versionWithWriters = 3
+export const versionWithParts = 4
 
 /** The version of a file that has seen all migrations. */
 export const schemaVersion: number = migrations.length
 
 /** What a row of the history is about. Appended to, never reordered. */
-export const Kind = { node: 0, success: 1, log: 2, run: 3, nodes: 4 } as const
+export const Kind = { node: 0, success: 1, log: 2, run: 3, nodes: 4, part: 5 } as const

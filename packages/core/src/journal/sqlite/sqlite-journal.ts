@@ -17,7 +17,7 @@ import { HostLink } from '../../sqlite/host-link.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { Lease } from '../../sync/shared.ts'
 import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
-import { collectPieces, decodeValue, encodePieces, unreadable } from '../encode.ts'
+import { collectPieces, decodeValue, encodePieces, encodeSignal, unreadable } from '../encode.ts'
 import type {
   Durability,
   HistoryEntry,
@@ -25,6 +25,8 @@ import type {
   JournalRetry,
   JournalStats,
   NodeSnapshot,
+  PartEntry,
+  PartsOptions,
   PruneOptions,
   PruneReport,
   RunHeader,
@@ -41,6 +43,7 @@ import type {
   ClaimAnswer,
   ClaimWire,
   PostAnswer,
+  PostWire,
   PruneAnswer,
   PruneWire,
   ReaderAnswers,
@@ -247,9 +250,31 @@ class SqliteJournal implements Journal {
     return { pending, rows, commits, failed: outbox?.failure !== undefined }
   }
 
-  async post(id: string, { kind, by }: RunMessage): Promise<void> {
+  async *parts(
+    id: string,
+    node: string,
+    options: PartsOptions = {},
+  ): AsyncGenerator<PartEntry, void, undefined> {
+    const { values = true } = options
+    for (let { from = 0 } = options; ;) {
+      const page = await this.#ask({ type: 'parts', run: id, node, from, values })
+      if (page.length === 0) return
+      for (const { entry, value } of page) {
+        yield value === undefined ? entry : { ...entry, value: await this.#decode(node, value) }
+      }
+      from = page.at(-1)!.entry.position
+    }
+  }
+
+  async post(id: string, message: RunMessage): Promise<void> {
     const side = this.#writable()
-    const answer = (await side.change({ post: kind, to: id, sender: by })) as PostAnswer
+    const { kind, by } = message
+    const signal = kind === 'signal' && {
+      name: message.name,
+      value: await encodeSignal(message, this.#kernel.clock),
+    }
+    const post: PostWire = { post: kind, to: id, sender: by, ...signal }
+    const answer = (await side.change(post)) as PostAnswer
     if (answer === 'unknown') throw this.#unknown(id)
     if (answer === 'ended') {
       throw new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })

@@ -68,8 +68,12 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
     this.#watcher?.onTrouble?.(trouble)
   }
 
-  onMessage(message: RunMessage): void {
-    this.#watcher?.onMessage?.(message)
+  /** Delivers a message. `mail`: its number, by which it is removed from the mailbox. */
+  onMessage(message: RunMessage, mail: number): void {
+    const take = (): void =>
+      this.#order.push(() => this.#outbox.change({ type: 'taken', run: this.#run, mail }))
+    this.#watcher?.onMessage?.(message, take)
+    if (message.kind === 'cancel') take()
   }
 
   onLost(): void {
@@ -98,23 +102,24 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
 
   append(transition: Transition): void {
     this.#check('append()')
-    this.#addNode(transition, Kind.node)
+    this.#addNode(transition, transition.part === undefined ? Kind.node : Kind.part)
   }
 
   commit(transition: Transition, value?: unknown, guard?: CommitGuard): Promise<void> {
     try {
       this.#check('commit()')
       if (transition.state !== 'succeeded') {
-        this.#addNode(transition, Kind.node)
+        this.append(transition)
         return this.flush()
       }
+      const kind = transition.part === undefined ? Kind.success : Kind.part
       const { clock, values } = this.#host
       const encoding = encodeValue(transition.node, value, inlineLimit, clock, guard)
       if ('body' in encoding) {
-        this.#addNode(transition, Kind.success, encoding)
+        this.#addNode(transition, kind, encoding)
         return this.flush()
       }
-      const emit = this.#nodeRow(transition, Kind.success)
+      const emit = this.#nodeRow(transition, kind)
       let first: Pieces | undefined = encoding.pieces
       const storing = this.#host.side.persist(async () => {
         // When it is tried again it is encoded again: it belongs to the journal until its commit is over.

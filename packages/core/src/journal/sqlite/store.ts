@@ -346,6 +346,8 @@ export class JournalStore {
     this.#run("DELETE FROM mail WHERE run = ? AND kind = 'cancel'", [run])
     this.#lost.delete(run)
     changed.taken.push(run)
+    // Signals that no job has taken are delivered to the new writer.
+    this.#mailVersion = undefined
     return { run }
   }
 
@@ -375,12 +377,13 @@ export class JournalStore {
     }
   }
 
-  #post({ post, to, sender }: PostWire, now: number): PostAnswer {
+  #post({ post, to, sender, name, value }: PostWire, now: number): PostAnswer {
     const found = this.find(to)
     if (found === undefined) return 'unknown'
     if (isEnd(runStateOf(found.state))) return 'ended'
-    const sql = 'INSERT INTO mail (run, kind, sender, posted_at) VALUES (?, ?, ?, ?)'
-    this.#run(sql, [found.run, post, sender, now])
+    const sql =
+      'INSERT INTO mail (run, kind, sender, posted_at, name, value) VALUES (?, ?, ?, ?, ?, ?)'
+    this.#run(sql, [found.run, post, sender, now, name ?? null, value ?? null])
     // Its own mail is not another process's write.
     this.#mailVersion = undefined
     return 'posted'
@@ -391,7 +394,7 @@ export class JournalStore {
     const [version] = this.#dataVersion.get() as unknown as [number]
     if (version === this.#mailVersion) return []
     const found = this.#prepared(
-      `SELECT mail, run, kind, sender FROM mail
+      `SELECT mail, run, kind, sender, name, value FROM mail
       WHERE run IN (SELECT run FROM run WHERE session = ?) ORDER BY mail`,
     ).all(this.#session)
     this.#mailVersion = version
@@ -438,7 +441,8 @@ export class JournalStore {
     }
     this.#run(
       `DELETE FROM result WHERE position IN
-        (SELECT position FROM history WHERE run = ? AND position <= ? AND kind = ${Kind.success})`,
+        (SELECT position FROM history
+          WHERE run = ? AND position <= ? AND kind IN (${Kind.success}, ${Kind.part}))`,
       [run, last],
     )
     this.#run('DELETE FROM history WHERE run = ? AND position <= ?', [run, last])

@@ -19,12 +19,13 @@ import { HostLink } from '../../sqlite/host-link.ts'
 import { withoutPasswords } from '../../store/postgres/address.ts'
 import { Shared, type Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
-import { isOfValue } from '../encode.ts'
+import { decodeValue, isOfValue } from '../encode.ts'
 import type { Durability, JournalRetry, JournalTrouble, RunMessage } from '../journal.ts'
 import { lockName } from './file-names.ts'
 import type {
   BatchAnswer,
   BatchWire,
+  MailWire,
   Opened,
   Stalled,
   WriterAnswer,
@@ -50,7 +51,8 @@ const openingStep = 20
 /** What a write side does to the writer of a run. */
 export interface SideWriter {
   onTrouble(trouble: JournalTrouble | undefined): void
-  onMessage(message: RunMessage): void
+  /** `mail`: the number by which the writer removes it from the mailbox. */
+  onMessage(message: RunMessage, mail: number): void
   /** The run was taken by another process. */
   onLost(): void
 }
@@ -74,8 +76,8 @@ export class WriteSide {
   /** Changes that the thread keeps, in the order in which it keeps them. */
   #stalled: PromiseWithResolvers<WriterAnswer>[] = []
   #stalledSince = 0
-  /** Messages that were delivered and are not removed yet. */
-  readonly #delivered = new Set<number>()
+  /** Messages that were delivered and are not removed yet, with their runs. */
+  readonly #delivered = new Map<number, number>()
   #mailTimer: Timer | undefined
   #isReadingMail = false
   #session = 0
@@ -129,6 +131,8 @@ export class WriteSide {
 
   removeWriter(run: number): void {
     this.#writers.delete(run)
+    // Signals that were not taken are delivered again when the run is resumed.
+    for (const [mail, of] of this.#delivered) if (of === run) this.#delivered.delete(mail)
     if (this.#writers.size > 0) return
     this.#mailTimer?.cancel()
     this.#mailTimer = undefined
@@ -295,17 +299,37 @@ export class WriteSide {
     this.#delivered.delete(mail)
   }
 
+  async #messageOf(posted: MailWire): Promise<RunMessage | undefined> {
+    const { kind, sender: by, name, value } = posted
+    if (kind === 'cancel') return { kind, by }
+    if (kind !== 'signal' || name === null) return undefined
+    try {
+      const body = value ?? new Uint8Array(0)
+      return { kind, name, by, value: await decodeValue(body, name, this.#file, this.#clock) }
+    } catch {
+      // Damaged: it is removed like one that a later version has sent.
+      return undefined
+    }
+  }
+
   async #readMail(): Promise<void> {
     if (this.#isReadingMail || this.outbox.failure !== undefined) return
     this.#isReadingMail = true
     try {
-      for (const { mail, run, kind, sender } of await this.ask({ type: 'mail' })) {
+      for (const posted of await this.ask({ type: 'mail' })) {
+        const { mail, run } = posted
+        const message = await this.#messageOf(posted)
         const writer = this.#writers.get(run)
         if (writer === undefined || this.#delivered.has(mail)) continue
-        this.#delivered.add(mail)
+        this.#delivered.set(mail, run)
+        if (message?.kind === 'signal') {
+          // It stays in the mailbox until a job waits for it, and is not delivered again meanwhile.
+          writer.onMessage(message, mail)
+          continue
+        }
         // One that a later version has sent is removed unread.
-        if (kind === 'cancel') writer.onMessage({ kind, by: sender })
-        this.outbox.change({ type: 'taken', run, mail })
+        if (message === undefined) this.outbox.change({ type: 'taken', run, mail })
+        else writer.onMessage(message, mail)
         void this.#forgetMail(mail)
       }
     } catch {

@@ -69,3 +69,27 @@ export const runMailMigration: Migration = {
     END $$;
   `,
 }
+
+/** Parts of nodes, and signals: messages with a name and a value. */
+export const partsMigration: Migration = {
+  title: 'parts of nodes, signals',
+  sql: `
+    ALTER TABLE @.run_message ADD COLUMN name text, ADD COLUMN value bytea;
+    -- The rows of the parts of one node are read together when it is resumed.
+    CREATE INDEX history_part ON @.history (run, node, position) WHERE kind = 5;
+
+    -- As post_run_1, with what a signal carries.
+    CREATE FUNCTION @.post_run_2(p_id text, p_kind text, p_sender text, p_ends smallint[], p_name text, p_value bytea)
+      RETURNS text LANGUAGE plpgsql AS $$
+    DECLARE
+      there record;
+    BEGIN
+      SELECT run, state INTO there FROM @.run WHERE id = p_id AND opened FOR SHARE;
+      IF NOT FOUND THEN RETURN 'unknown'; END IF;
+      IF there.state = ANY (p_ends) THEN RETURN 'ended'; END IF;
+      INSERT INTO @.run_message (run, kind, sender, name, value)
+        VALUES (there.run, p_kind, p_sender, p_name, p_value);
+      RETURN 'posted';
+    END $$;
+  `,
+}

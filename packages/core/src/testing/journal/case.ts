@@ -86,6 +86,8 @@ export async function story(journal: Journal, id: string, from = 0): Promise<str
     switch (row.kind) {
       case 'node':
         return `${row.node} ${row.state}`
+      case 'part':
+        return `${row.node} ${row.part.path} ${row.state}`
       case 'log':
         return `log ${row.node} ${row.text}`
       case 'run':
