@@ -333,6 +333,28 @@ export const errorTable = {
     (p: { origin: string }) => `A page of ${quote(p.origin)} may not change anything here.`,
     'Only programs and pages of the same host and port may: let the server of the page send the request.',
   ),
+  HDL_NO_ROUTE: entry(
+    false,
+    (p: { method: string; path: string }) =>
+      `There is no ${p.method} ${p.path}. GET /openapi.json lists what there is.`,
+    'Correct the address of the request.',
+  ),
+  HDL_METHOD_NOT_ALLOWED: entry(
+    false,
+    (p: { method: string; path: string; allowed: readonly string[] }) =>
+      `${p.path} has no ${p.method}, only ${p.allowed.join(', ')}.`,
+    'Use one of the methods that the header `Allow` names.',
+  ),
+  HDL_UNAUTHENTICATED: entry(
+    false,
+    (p: { what: string }) => `${p.what} needs a caller that is logged in, or a token.`,
+    'Log in, or send `Authorization: Bearer TOKEN` with a token of `heddle tokens add`.',
+  ),
+  HDL_FORBIDDEN: entry(
+    false,
+    (p: { what: string; needs: string }) => `${p.what} needs the right "${p.needs}".`,
+    'Ask an admin for the role or for a token with the scope.',
+  ),
   HDL_CANNOT_LISTEN: entry(
     false,
     (p: { host: string; port: number; problem: string }) =>

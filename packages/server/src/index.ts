@@ -4,7 +4,7 @@ export {
   type ServedJob,
   type ServeJobOptions,
   type StageLimits,
-} from './service/served-job.ts'
+} from './jobs/served-job.ts'
 export {
   startServer,
   type Server,
@@ -13,4 +13,5 @@ export {
   type ServerOptions,
   type ServerStats,
 } from './server.ts'
-export type { Drained, DrainOptions, ServerState } from './lifecycle/drain.ts'
+export type { DrainOptions, ServerState } from './http/lifecycle/drain.ts'
+export type { Drained } from './http/room.ts'

@@ -5,22 +5,19 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { HeddleError, isError } from '@heddle/core'
+import { HeddleError } from '@heddle/core'
 import {
   Capacity,
   CleanupStack,
-  Dispatcher,
   LoopWatch,
   ThreadPool,
   checkCount,
   checkFunction,
   checkOptions,
   checkText,
-  diskTier,
   holdLock,
   kernelOf,
   loopPlace,
-  openCache,
   openJournal,
   threadPlace,
   withoutPasswords,
@@ -28,20 +25,22 @@ import {
   type Kernel,
   type OptionNames,
 } from '@heddle/core/lowlevel'
-import { makeApp } from './api/app.ts'
-import { isLoopback } from './api/browsers.ts'
-import { makeHttpServer } from './api/http-server.ts'
-import { Arrivals, type ArrivalStats } from './lifecycle/arrivals.ts'
-import { Connections, type ConnectionStats } from './lifecycle/connections.ts'
-import { Drain, type Drained, type DrainOptions, type ServerState } from './lifecycle/drain.ts'
-import { OpenResponses } from './lifecycle/open-responses.ts'
-import { otherFolder } from './lifecycle/results-folder.ts'
-import { StoreWatch } from './lifecycle/store-watch.ts'
+import { adminRoom } from './http/admin-room.ts'
+import { makeApp } from './http/app.ts'
+import { isLoopback } from './http/browsers.ts'
+import { openPolicy } from './http/caller.ts'
+import type { ServerContext } from './http/context.ts'
+import { makeHttpServer } from './http/http-server.ts'
+import { Arrivals, type ArrivalStats } from './http/lifecycle/arrivals.ts'
+import { Connections, type ConnectionStats } from './http/lifecycle/connections.ts'
+import { Drain, type DrainOptions, type ServerState } from './http/lifecycle/drain.ts'
+import { OpenResponses } from './http/lifecycle/open-responses.ts'
+import { StoreWatch } from './http/lifecycle/store-watch.ts'
+import type { Drained, Room } from './http/room.ts'
+import { jobTable } from './jobs/job-table.ts'
+import { openJobsRoom } from './jobs/room.ts'
+import type { ServiceStats } from './jobs/service.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
-import { checkNeeds, jobTable } from './service/job-table.ts'
-import { Ledger } from './service/ledger.ts'
-import { ResultStore, type Stored } from './service/result-store.ts'
-import { JobService, type ServiceStats } from './service/service.ts'
 
 export type { ServerLimits }
 
@@ -155,86 +154,18 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   checkServerOptions(options)
   const { host = '127.0.0.1', port = 4500, limits = {} } = options
   const kernel = kernelOf(options)
-  const jobs = jobTable(options.jobs)
-  const bodyLimit = limits.body ?? 2 ** 20
   const log = (level: ServerLog['level'], text: string): void => options.onLog?.({ level, text })
   await using parts = new CleanupStack()
+  const context = await openContext(options, kernel, log, parts)
+  const { storeWatch, loop, pool } = context
 
-  const { journal: address, cache: directory, lock } = storeOf(options.store ?? 'memory')
-  // Runs may write to the same file; a second server would take over the acknowledged jobs of this one.
-  if (lock !== undefined) parts.use(await holdLock(lock, { command: commandLine(), kernel }))
-  // A client is answered with 503 at once, and may try again: the server does not try for it.
-  const journal = parts.use(await openJournal(address, { kernel, retry: { for: 0 } }))
-  const storeWatch = new StoreWatch(journal, () =>
-    log(
-      'warning',
-      'The store cannot be written: nothing is acknowledged any more. Make room or repair it, then start the server again.',
-    ),
-  )
-  const tier = directory === undefined ? undefined : diskTier({ directory })
-  const cache = await openCache<Stored>({
-    name: 'Results',
-    tier,
-    maxBytes: limits.cacheBytes,
-    kernel,
-  })
-  parts.defer(() => cache.close())
-  const other = directory === undefined ? undefined : await otherFolder(directory)
-  if (other !== undefined) {
-    log(
-      'warning',
-      `The folder of the results is damaged or not ours, and was left alone: results are in ${other}; what is missing there is computed again.`,
-    )
-  }
-  const threads = options.threads ?? Math.max(2, availableParallelism())
-  const capacity = new Capacity({
-    loop: limits.loop,
-    thread: limits.thread ?? { permits: threads, reserved: 1 },
-    resources: limits.resources,
-    aging: 1_000,
-    kernel,
-  })
-  checkNeeds(jobs, capacity)
-  const pool = parts.use(new ThreadPool({ capacity, kernel }))
-  const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
-  const { loopGap = 50 } = limits
-  const isWatched = loopGap !== Infinity
-  const loop = parts.use(new LoopWatch({ ...(isWatched && { threshold: loopGap }), kernel }))
-  loop.onGap(({ ms, label, stack }) =>
-    log(
-      'warning',
-      `The event loop was blocked for ${Math.round(ms)} ms by ${label ?? stack[0] ?? 'unknown code'}.`,
-    ),
-  )
-
-  const prepare = new Dispatcher({
-    name: 'The first stage',
-    stage: 'prepare',
-    capacity: limits.prepareCapacity ?? 32,
-    queueTimeout: limits.queue ?? minute / 2,
-    timeout: limits.prepare ?? 10 * minute,
-    permits: capacity,
-    kernel,
-  })
-  const items = new Dispatcher({
-    name: 'The second stage',
-    stage: 'item',
-    capacity: limits.itemCapacity ?? 256,
-    timeout: limits.item ?? 10 * minute,
-    permits: capacity,
-    kernel,
-  })
-  const service = new JobService({
-    jobs,
-    store: new ResultStore(cache),
-    ledger: new Ledger(journal, kernel),
-    places: { loop: loopPlace, thread: threadPlace(pool) },
-    onJobLog: (name, text) => log('info', `${name}: ${text}`),
-    prepare,
-    items,
-    kernel,
-    onProblem: (what, error) =>
-      log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`),
+  const jobs = await openJobsRoom(context)
+  parts.defer(() => jobs.stop())
+  const rooms: readonly Room[] = [jobs]
+  const drain = new Drain(rooms, {
+    deadline: limits.drain ?? 10_000,
+    clock: kernel.clock,
+    onBegin: options.onDrain,
   })
   const connections = new Connections({
     most: limits.connections ?? 10_000,
@@ -246,25 +177,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     limit: limits.arrival ?? minute,
     clock: kernel.clock,
   })
-  const drain = new Drain(service, {
-    deadline: limits.drain ?? 10_000,
-    clock: kernel.clock,
-    onBegin: options.onDrain,
-  })
-  const context = {
-    jobs,
-    service,
-    capacity,
-    pool,
-    chores,
-    loop,
-    drain,
-    storeWatch,
-    connections,
-    arrivals,
-    clock: kernel.clock,
-    requestLimit: limits.request ?? 10 * minute,
-  }
+  const figures = { drain, loop, pool, storeWatch, connections, arrivals, clock: kernel.clock }
+  const admin = adminRoom({ rooms, ...figures })
   const open = new OpenResponses(limits.sending ?? minute)
   const servers: HttpServer[] = []
   const makeServer = (listener: RequestListener): HttpServer => {
@@ -274,33 +188,23 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     return made
   }
   let listener: RequestListener | undefined
-  const app = makeApp(context, {
-    bodyLimit,
+  const app = makeApp({
+    rooms: [...rooms, admin],
+    policy: openPolicy,
+    requestLimit: limits.request ?? 10 * minute,
     makeServer: (given) => makeServer((listener = given)),
     connections,
     arrivals,
     open,
+    storeWatch,
+    isDraining: () => drain.state !== 'accepting',
+    clock: kernel.clock,
     host,
   })
   parts.defer(() => closeApp(app, servers, open, kernel.clock))
 
-  if (isWatched) await loop.start()
-  const restoring = new AbortController()
-  const unfinished = await service.recall()
-  if (unfinished > 0) {
-    log('info', `Resuming ${unfinished} acknowledged requests from the last run.`)
-  }
-  let isAnyLeft = false
-  const restored = service.restore(restoring.signal).catch((error: unknown) => {
-    isAnyLeft = true
-    if (restoring.signal.aborted || isError(error, 'HDL_DRAINING')) return
-    log('warning', `Acknowledged work could not be restored: ${String(error)}`)
-  })
-  parts.defer(async () => {
-    restoring.abort()
-    await service.drain(restoring.signal)
-    await restored
-  })
+  if (limits.loopGap !== Infinity) await loop.start()
+  for (const room of rooms) await room.start()
   const [first, ...others] = host === 'localhost' ? await localAddresses() : [host]
   const backlog = limits.backlog ?? 4_096
   await listen(app, { host: first!, port, backlog })
@@ -310,16 +214,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 
   const rest = parts.move()
-  const stopped = drain.ended.then(async ({ isClean }): Promise<Drained> => {
+  const stopped = drain.ended.then(async (drained): Promise<Drained> => {
     await rest[Symbol.asyncDispose]()
-    if (storeWatch.look()) return { isClean: false, isStoreFailed: true }
-    return { isClean: isClean && !isAnyLeft }
+    return storeWatch.look() ? { isClean: false, isStoreFailed: true } : drained
   })
   return {
     host: bound.address,
     port: bound.port,
     isLocal: isLoopback(bound.address),
-    jobs: [...jobs.keys()],
+    jobs: jobs.jobs,
     url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
     get state() {
       return drain.state
@@ -330,7 +233,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
     stopped,
     stats: () => ({
-      ...service.stats(),
+      ...jobs.stats(),
       state: drain.state,
       connections: connections.stats(),
       arrivals: arrivals.stats(),
@@ -339,6 +242,62 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       void drain.begin({ deadline: 0 })
       await stopped
     },
+  }
+}
+
+/** Opens what rooms are made from; `parts` closes it. */
+async function openContext(
+  options: ServerOptions,
+  kernel: Kernel,
+  log: ServerContext['log'],
+  parts: CleanupStack,
+): Promise<ServerContext> {
+  const { limits = {} } = options
+  // Before anything is opened: a module without jobs is the mistake that is made most often.
+  jobTable(options.jobs)
+  const { journal: address, cache: resultsFolder, lock } = storeOf(options.store ?? 'memory')
+  // Runs may write to the same file; a second server would take over the acknowledged jobs of this one.
+  if (lock !== undefined) parts.use(await holdLock(lock, { command: commandLine(), kernel }))
+  // A client is answered with 503 at once, and may try again: the server does not try for it.
+  const journal = parts.use(await openJournal(address, { kernel, retry: { for: 0 } }))
+  const storeWatch = new StoreWatch(journal, () =>
+    log(
+      'warning',
+      'The store cannot be written: nothing is acknowledged any more. Make room or repair it, then start the server again.',
+    ),
+  )
+  const threads = options.threads ?? Math.max(2, availableParallelism())
+  const capacity = new Capacity({
+    loop: limits.loop,
+    thread: limits.thread ?? { permits: threads, reserved: 1 },
+    resources: limits.resources,
+    aging: 1_000,
+    kernel,
+  })
+  const pool = parts.use(new ThreadPool({ capacity, kernel }))
+  const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
+  const { loopGap = 50 } = limits
+  const isWatched = loopGap !== Infinity
+  const loop = parts.use(new LoopWatch({ ...(isWatched && { threshold: loopGap }), kernel }))
+  loop.onGap(({ ms, label, stack }) =>
+    log(
+      'warning',
+      `The event loop was blocked for ${Math.round(ms)} ms by ${label ?? stack[0] ?? 'unknown code'}.`,
+    ),
+  )
+  return {
+    kernel,
+    limits,
+    exported: options.jobs,
+    journal,
+    storeWatch,
+    resultsFolder,
+    capacity,
+    places: { loop: loopPlace, thread: threadPlace(pool) },
+    pool,
+    chores,
+    loop,
+    log,
   }
 }
 

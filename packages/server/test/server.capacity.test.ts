@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startServer } from '../src/server.ts'
-import * as threadJobs from './api/fixtures/thread-jobs.ts'
+import * as threadJobs from './jobs/fixtures/thread-jobs.ts'
 import { cancel, compute, quiet } from './support/http.ts'
 import { Gate } from './support/gates.ts'
 import { until } from './support/until.ts'

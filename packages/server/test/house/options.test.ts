@@ -33,11 +33,11 @@ const checked: Readonly<Record<string, Checked>> = {
     call: (limits) => startServer({ jobs: [square], port: 0, limits }),
   },
   ServeJobOptions: {
-    file: 'service/served-job.ts',
+    file: 'jobs/served-job.ts',
     call: (options) => serveJob({ name: 'a', prepare: square, ...options }),
   },
   StageLimits: {
-    file: 'service/served-job.ts',
+    file: 'jobs/served-job.ts',
     call: (limits) => serveJob({ name: 'a', prepare: square, limits }),
   },
   DrainOptions: {

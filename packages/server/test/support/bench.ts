@@ -13,13 +13,13 @@ import {
   type ParentVersion,
   type PermitOptions,
 } from '@heddle/core/lowlevel'
-import { handleOf } from '../../src/service/handle.ts'
-import { jobTable } from '../../src/service/job-table.ts'
-import { Ledger } from '../../src/service/ledger.ts'
-import { ResultStore, type Prepared, type Stored } from '../../src/service/result-store.ts'
-import { JobService } from '../../src/service/service.ts'
-import type { ServedJob } from '../../src/service/served-job.ts'
-import type { Answer, Caller } from '../../src/service/waiting.ts'
+import { handleOf } from '../../src/jobs/handle.ts'
+import { jobTable } from '../../src/jobs/job-table.ts'
+import { Ledger } from '../../src/jobs/ledger.ts'
+import { ResultStore, type Prepared, type Stored } from '../../src/jobs/result-store.ts'
+import { JobService } from '../../src/jobs/service.ts'
+import type { ServedJob } from '../../src/jobs/served-job.ts'
+import type { Answer, Caller } from '../../src/jobs/waiting.ts'
 
 export interface BenchOptions {
   /** Permits of the loop, for both stages. */

@@ -1,0 +1,7 @@
+/** All routes of a server. A room adds its list here, and the client knows its routes. */
+import { adminContracts } from './admin.ts'
+import { jobContracts } from './jobs.ts'
+
+export const api = [...jobContracts, ...adminContracts] as const
+
+export type Api = (typeof api)[number]

@@ -1,0 +1,144 @@
+/** Routes of served jobs: submit, fetch, cancel, and what operators do with stored results. */
+import { Type, type Static } from 'typebox'
+import { contract, milliseconds } from './contract.ts'
+
+const handle = Type.String({ description: 'From the submit.' })
+const index = (description: string) =>
+  Type.Integer({
+    minimum: -999_999_999,
+    maximum: 999_999_999,
+    description,
+    expected: '0 or a negative whole number',
+  })
+const wait = Type.Optional(milliseconds(0, 'Milliseconds to wait for the result.'))
+
+export const Result = Type.Object(
+  {
+    handle,
+    index: Type.Integer(),
+    total: Type.Integer(),
+    result: Type.Unknown(),
+    request: Type.Optional(Type.String()),
+  },
+  { $id: 'Result' },
+)
+export type Result = Static<typeof Result>
+
+export const Pending = Type.Object(
+  {
+    handle,
+    index: Type.Integer(),
+    total: Type.Integer(),
+    state: Type.Enum(['pending', 'done']),
+    request: Type.Optional(Type.String()),
+  },
+  { $id: 'Pending' },
+)
+export type Pending = Static<typeof Pending>
+
+export const listJobs = contract({
+  method: 'GET',
+  path: '/jobs',
+  summary: 'The jobs, their stages and limits',
+  access: 'viewer',
+  body: 'none',
+  responses: {
+    200: Type.Object({
+      jobs: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          stages: Type.Array(Type.Object({ job: Type.String(), place: Type.String() })),
+          limits: Type.Unknown(),
+          when_abandoned: Type.Enum(['cancel', 'keep']),
+        }),
+      ),
+    }),
+  },
+})
+
+export const submitJob = contract({
+  method: 'POST',
+  path: '/jobs/:name',
+  summary: 'Submit work: the body is the input',
+  access: 'submit',
+  body: 'json',
+  params: Type.Object({ name: Type.String({ description: 'A name that GET /jobs lists.' }) }),
+  query: Type.Object({
+    wait,
+    index: Type.Optional(index('Which result to wait for. 0 when absent.')),
+    slot: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'A newer request in this slot supersedes the older one.',
+        expected: 'a name of 1 to 256 characters',
+      }),
+    ),
+    priority: Type.Optional(
+      Type.Enum([0, 1, 3], {
+        description: '0 interactive, 1 usual, 3 prefetch. 1 when absent.',
+        expected: '0 (interactive), 1 (usual) or 3 (prefetch)',
+      }),
+    ),
+    force: Type.Optional(Type.Boolean({ description: 'Compute again what is stored.' })),
+  }),
+  bodySchema: Type.Unknown(),
+  responses: { 200: Result, 202: Pending },
+})
+
+export const fetchResult = contract({
+  method: 'GET',
+  path: '/results/:handle/:index',
+  summary: 'Fetch a result',
+  access: 'viewer',
+  body: 'none',
+  params: Type.Object({ handle, index: index('0, -1, -2 …') }),
+  query: Type.Object({ wait }),
+  responses: { 200: Result, 202: Pending },
+})
+
+export const cancelRequest = contract({
+  method: 'DELETE',
+  path: '/requests/:id',
+  summary: 'Cancel a request',
+  access: 'submit',
+  body: 'none',
+  params: Type.Object({
+    id: Type.String({ description: 'X-Request-Id, or the id from the answer.' }),
+  }),
+  responses: {
+    200: Type.Object({
+      request: Type.String(),
+      state: Type.Enum(['cancelled', 'already_cancelled', 'already_done']),
+    }),
+  },
+})
+
+export const manageCache = contract({
+  method: 'POST',
+  path: '/cache',
+  summary: 'Look at the stored results, or delete them',
+  access: 'operator',
+  body: 'json',
+  bodySchema: Type.Object({
+    action: Type.Enum(['info', 'flush', 'delete'], {
+      expected: '"info", "flush" or "delete"',
+    }),
+    handle: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'Whose results to delete.',
+        expected: 'the handle whose results to delete',
+      }),
+    ),
+  }),
+  responses: {
+    200: Type.Object({
+      success: Type.Boolean(),
+      handle: Type.Optional(Type.String()),
+      cache: Type.Optional(Type.Unknown()),
+    }),
+  },
+})
+
+export const jobContracts = [listJobs, submitJob, fetchResult, cancelRequest, manageCache] as const

@@ -1,0 +1,14 @@
+/** What programs and pages use to call a server. It imports nothing of the server but the types of its routes. */
+export {
+  CallError,
+  connect,
+  type CallOptions,
+  type Client,
+  type ClientOptions,
+  type Reply,
+  type ReplyBody,
+  type Route,
+} from './client.ts'
+export type { EventOptions, ServerEvent } from './events.ts'
+export type { Access, BodyKind, ErrorBody } from './contract/contract.ts'
+export type { Pending, Result } from './contract/jobs.ts'

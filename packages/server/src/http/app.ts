@@ -1,0 +1,122 @@
+/** Fastify with our limits, errors and rooms. */
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { isError } from '@heddle/core'
+import { runBlamed, type Clock } from '@heddle/core/lowlevel'
+import type { ErrorBody } from '../client/contract/contract.ts'
+import { refuseForeignPages } from './browsers.ts'
+import type { AccessPolicy } from './caller.ts'
+import { toHttpError } from './http-error.ts'
+import type { Arrivals } from './lifecycle/arrivals.ts'
+import type { Connections } from './lifecycle/connections.ts'
+import type { OpenResponses } from './lifecycle/open-responses.ts'
+import type { StoreWatch } from './lifecycle/store-watch.ts'
+import { codingProblemOf, newRequestId } from './read-request.ts'
+import type { Room } from './room.ts'
+import { addRoom, refuseUnknownRoutes } from './route-table.ts'
+
+export interface AppOptions {
+  readonly rooms: readonly Room[]
+  readonly policy: AccessPolicy
+  /** Milliseconds a request may take. */
+  readonly requestLimit: number
+  /** Makes the server below the routes. */
+  readonly makeServer: (listener: RequestListener) => Server
+  readonly connections: Connections
+  readonly arrivals: Arrivals
+  /** Notified of every answer. */
+  readonly open: OpenResponses
+  readonly storeWatch: Pick<StoreWatch, 'look'>
+  readonly isDraining: () => boolean
+  readonly clock: Clock
+  /** What the server listens on. */
+  readonly host: string
+}
+
+export function makeApp(options: AppOptions): FastifyInstance {
+  const { rooms, clock } = options
+  const sendError = (error: unknown, reply: FastifyReply): FastifyReply => {
+    const { status, body } = toHttpError(error)
+    if (isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_JOURNAL_GONE'))
+      options.storeWatch.look()
+    return reply
+      .code(status)
+      .headers(headersOf(error, status, body, options.isDraining()))
+      .send(body)
+  }
+  const app = Fastify({
+    serverFactory: options.makeServer,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    // Draining answers by itself, in JSON, for as long as there are connections.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 256 },
+    // Errors before there is a route, or a request, have the same form.
+    frameworkErrors: (error, _, reply) => void sendError(error, reply),
+    // The servers do it themselves, on every address.
+    clientErrorHandler: () => undefined,
+    logger: false,
+  })
+  // Each kind of body has a parser of its own, in the scope of its routes.
+  app.removeAllContentTypeParsers()
+  app.setErrorHandler((error, _, reply) => sendError(error, reply))
+  app.addHook('onRequest', (_, reply, done) => {
+    options.open.add(reply.raw)
+    options.connections.begin(reply.raw)
+    done()
+  })
+  // Before a request can be refused: its body comes all the same.
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (!hasBody(raw)) return done()
+    // No route reads it, and it must not wait for the answer.
+    if (raw.method === 'GET' || raw.method === 'HEAD') raw.resume()
+    const fail = (error: unknown): void => {
+      if (reply.sent) raw.socket.destroy()
+      else void sendError(error, reply.header('connection', 'close'))
+    }
+    // The parser is in the middle of the bytes that it was given: what came with the head is read by then.
+    clock.afterIo(() => {
+      try {
+        options.arrivals.watch(raw, fail)
+        done()
+      } catch (error) {
+        void reply.header('connection', 'close')
+        done(error as Error)
+      }
+    })
+  })
+  // The loop watch names the route that blocks the loop.
+  app.addHook('onRequest', (request, _, done) =>
+    runBlamed(`${request.method} ${request.routeOptions.url ?? 'unknown route'}`, done),
+  )
+  refuseForeignPages(app, options.host)
+  refuseUnknownRoutes(app, rooms)
+  app.addHook('onRequest', (request, _, done) => done(codingProblemOf(request)))
+  for (const room of rooms) addRoom(app, room, options)
+  return app
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
+  return encoding !== undefined || Number(length) > 0
+}
+
+function headersOf(
+  thrown: unknown,
+  status: number,
+  { error }: ErrorBody,
+  isDraining: boolean,
+): Record<string, string> {
+  const { retry_after_ms: retryAfter } = error
+  return {
+    // RFC 9110, 15.5.16: says which codings are taken.
+    ...(status === 415 && { 'accept-encoding': 'identity' }),
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...(isError(thrown, 'HDL_METHOD_NOT_ALLOWED') && { allow: thrown.details.allowed.join(', ') }),
+    ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter / 1_000)) }),
+    // A client that keeps its connection would come back to a server that is about to end; one that was refused before
+    // its body was read would have to send it all the same.
+    ...((status === 503 || status === 413) && isDraining && { connection: 'close' }),
+  }
+}

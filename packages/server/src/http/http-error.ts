@@ -1,0 +1,118 @@
+/** Errors as clients see them: one table from our codes to status and code. */
+import { HeddleError, isError, type ErrorCode } from '@heddle/core'
+import { describe } from '@heddle/core/lowlevel'
+import type { ErrorBody } from '../client/contract/contract.ts'
+
+export interface HttpError {
+  readonly status: number
+  readonly body: ErrorBody
+}
+
+type StatusAndCode = readonly [status: number, code: string]
+
+const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
+  HDL_BAD_INPUT: [400, 'bad_request'],
+  HDL_NO_SUCH_INDEX: [400, 'bad_request'],
+  HDL_UNAUTHENTICATED: [401, 'unauthenticated'],
+  HDL_FORBIDDEN: [403, 'forbidden'],
+  HDL_FORBIDDEN_HOST: [403, 'forbidden_host'],
+  HDL_FORBIDDEN_ORIGIN: [403, 'forbidden_origin'],
+  HDL_NO_ROUTE: [404, 'not_found'],
+  HDL_UNKNOWN_JOB: [404, 'unknown_job'],
+  HDL_UNKNOWN_RESULT: [404, 'not_found'],
+  HDL_UNKNOWN_REQUEST: [404, 'unknown_request'],
+  HDL_METHOD_NOT_ALLOWED: [405, 'method_not_allowed'],
+  HDL_REQUEST_EXISTS: [409, 'request_exists'],
+  HDL_GONE: [410, 'gone'],
+  HDL_NOT_JSON: [415, 'unsupported_media_type'],
+  HDL_BODY_ENCODED: [415, 'unsupported_media_type'],
+  HDL_CANCELLED: [499, 'cancelled'],
+  HDL_SUPERSEDED: [499, 'superseded'],
+  HDL_OVERLOADED: [503, 'overloaded'],
+  HDL_TOO_MANY_WAITERS: [503, 'overloaded'],
+  HDL_DRAINING: [503, 'shutting_down'],
+  HDL_STORE_FAILED: [503, 'store_failed'],
+  HDL_JOURNAL_GONE: [503, 'store_failed'],
+  HDL_TIMEOUT: [504, 'timeout'],
+}
+
+/** Timeouts that are not those of running work: it did not start, or has not even arrived. */
+const timeoutByStage: ReadonlyMap<string, StatusAndCode> = new Map([
+  ['queue', [503, 'timeout']],
+  ['arrival', [408, 'timeout']],
+])
+
+/** Of Node's parser, where it is not a plain 400. */
+const ofConnection: ReadonlyMap<unknown, StatusAndCode> = new Map([
+  ['HPE_HEADER_OVERFLOW', [431, 'too_large']],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'too_large']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'timeout']],
+])
+
+/** What a status of the framework is called here. The other ones of 4xx are a `bad_request`. */
+const byStatus: ReadonlyMap<number, string> = new Map([
+  [404, 'not_found'],
+  [405, 'method_not_allowed'],
+  [408, 'timeout'],
+  [413, 'too_large'],
+  [414, 'too_large'],
+  [415, 'unsupported_media_type'],
+  [431, 'too_large'],
+])
+
+/** Codes of Fastify and of Node's HTTP. Jobs cannot have them: what a job throws is wrapped when it has a code. */
+const frameworkCode = /^(?:FST_|HPE_|ERR_HTTP)/
+
+/** Milliseconds, where nothing was measured. */
+const usualRetryAfter = 1_000
+
+/** The answer to a request for which a route has thrown, or that no route has seen. */
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HeddleError) return ofHeddle(error)
+  const [status, code] = ofOthers(error)
+  return { status, body: { error: { code, message: describe(error), retryable: false } } }
+}
+
+/** The answer to bytes that are not a request. */
+export function toConnectionError(error: unknown): HttpError {
+  const [status, code] = ofConnection.get(codeOf(error)) ?? [400, 'bad_request']
+  const message =
+    status === 408
+      ? 'The request has not arrived in time.'
+      : `This is not a request: ${describe(error)}.`
+  return { status, body: { error: { code, message, retryable: status === 408 } } }
+}
+
+function ofHeddle(error: HeddleError): HttpError {
+  const stage = isError(error, 'HDL_TIMEOUT') ? error.details.stage : undefined
+  const ofStage = stage === undefined ? undefined : timeoutByStage.get(stage)
+  const [status, code] = ofStage ?? byCode[error.code] ?? [500, 'job_failed']
+  const retryAfter =
+    status === 503 || status === 429 ? (error.retryAfter ?? usualRetryAfter) : undefined
+  return {
+    status,
+    body: {
+      error: {
+        code,
+        message: error.message,
+        retryable: error.retryable,
+        ...(retryAfter !== undefined && { retry_after_ms: Math.ceil(retryAfter) }),
+        ...(stage !== undefined && { stage }),
+      },
+    },
+  }
+}
+
+/** The framework says 4xx where the request is wrong. Its other errors are our mistake, never that of a job. */
+function ofOthers(error: unknown): StatusAndCode {
+  const { code, statusCode: status } = (error ?? {}) as { code?: unknown; statusCode?: unknown }
+  if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 500) {
+    return [status, byStatus.get(status) ?? 'bad_request']
+  }
+  const isFramework = typeof code === 'string' && frameworkCode.test(code)
+  return [500, isFramework ? 'internal_error' : 'job_failed']
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | undefined)?.code
+}

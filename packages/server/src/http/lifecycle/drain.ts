@@ -1,0 +1,88 @@
+/**
+ * The life of the whole server.
+ *
+ *   accepting ── begin ─▶ draining ── all work ended, or the deadline ─▶ stopped
+ *
+ * D1. It is begun once; whoever begins it again waits for the same end, and of all deadlines the earliest counts.
+ * D2. The door is closed in the step in which it begins.
+ * D3. Nothing is left behind: no timer, and no listener on the signals of those who began it.
+ *
+ * D1 and D3 are those of every part with a life: see `Life` in core.
+ */
+import { Life, type Clock, type ServiceState, type StopOptions } from '@heddle/core/lowlevel'
+import type { Drained, Room } from '../room.ts'
+
+export type ServerState = 'accepting' | 'draining' | 'stopped'
+
+/** The deadline is for work that was admitted: that of the server when absent. */
+export type DrainOptions = StopOptions
+
+export type { Drained }
+
+export interface DrainSettings {
+  readonly deadline: number
+  readonly clock: Clock
+  /** In the step in which it begins. */
+  readonly onBegin?: ((deadline: number) => void) | undefined
+}
+
+const stateNames: Readonly<Record<ServiceState, ServerState>> = {
+  starting: 'accepting',
+  running: 'accepting',
+  stopping: 'draining',
+  stopped: 'stopped',
+}
+
+export class Drain {
+  readonly #rooms: readonly Pick<Room, 'drain'>[]
+  readonly #settings: DrainSettings
+  readonly #ended = Promise.withResolvers<Drained>()
+  readonly #life: Life
+  /** Of the caller that began it. */
+  #deadline: number
+  #drained: Drained = { isClean: true }
+
+  constructor(rooms: readonly Pick<Room, 'drain'>[], settings: DrainSettings) {
+    this.#rooms = rooms
+    this.#settings = settings
+    this.#deadline = settings.deadline
+    const { deadline, clock } = settings
+    this.#life = new Life({
+      what: 'The server',
+      clock,
+      deadline,
+      stop: (enough) => this.#drain(enough),
+    })
+  }
+
+  get state(): ServerState {
+    return stateNames[this.#life.state]
+  }
+
+  /** Resolves when it is over, whoever began it. */
+  get ended(): Promise<Drained> {
+    return this.#ended.promise
+  }
+
+  /**
+   * Closes the door and waits until all work has ended; at the deadline those who still wait are told
+   * `HDL_DRAINING`.
+   *
+   * *Cancellation*: the signal counts as the deadline.
+   */
+  begin(options: DrainOptions = {}): Promise<Drained> {
+    const { deadline = this.#settings.deadline } = options
+    if (this.#life.isRunning) this.#deadline = deadline
+    const stopped = this.#life.stop({ ...options, deadline })
+    stopped.then(() => this.#ended.resolve(this.#drained), this.#ended.reject)
+    return this.ended
+  }
+
+  async #drain(enough: AbortSignal): Promise<void> {
+    // All doors are closed in one step (D2).
+    const drained = this.#rooms.map((room) => room.drain({ signal: enough }))
+    this.#settings.onBegin?.(this.#deadline)
+    const ends = await Promise.all(drained)
+    this.#drained = { isClean: ends.every(({ isClean }) => isClean) }
+  }
+}

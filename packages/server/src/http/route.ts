@@ -1,0 +1,113 @@
+/** A contract with the function that answers it. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '@heddle/core/lowlevel'
+import type {
+  Contract,
+  ParamsOf,
+  QueryOf,
+  RequestBodyOf,
+  ResponseBodyOf,
+} from '../client/contract/contract.ts'
+import type { Caller } from './caller.ts'
+import { clientGone } from './lifecycle/client-gone.ts'
+import { deadlineOf, requestId } from './read-request.ts'
+
+/** One request, as handlers see it. */
+export interface Call<C extends Contract = Contract> {
+  readonly params: ParamsOf<C>
+  readonly query: QueryOf<C>
+  /** Validated; the text of an unparsed body; undefined for `raw` (read `request.raw`) and `none`. */
+  readonly body: RequestBodyOf<C>
+  readonly caller: Caller
+  /** `X-Request-Id`, or 128 random bits. */
+  readonly id: string
+  /** Aborts when the client leaves before its answer was sent. */
+  readonly signal: AbortSignal
+  /** Milliseconds until the request must be answered, from now on. */
+  readonly deadline: number
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+type Answer<C extends Contract> = ResponseBodyOf<C> | FastifyReply
+
+export type Handler<C extends Contract> = (call: Call<C>) => Answer<C> | Promise<Answer<C>>
+
+export interface RouteOptions<C extends Contract> {
+  /**
+   * Called when the head was read and the caller is known, before the body: a throw refuses the request without its body.
+   * `body` is undefined then.
+   */
+  readonly door?: (call: Call<C>) => void
+  /** The handler gets the text of a JSON body, because it must not be parsed before it is admitted. */
+  readonly isUnparsed?: boolean
+  /** Bytes of the body, where the operator decides: the contract's limit when absent. */
+  readonly bodyLimit?: number
+}
+
+/** The types of a route are those of its contract; here they are forgotten. */
+export interface Route {
+  readonly contract: Contract
+  readonly handle: (call: Call) => unknown
+  readonly door: ((call: Call) => void) | undefined
+  readonly isUnparsed: boolean
+  readonly bodyLimit: number | undefined
+}
+
+/**
+ * @example
+ * route(listJobs, () => ({ jobs: [] }))
+ */
+export function route<const C extends Contract>(
+  contract: C,
+  handle: Handler<C>,
+  options: RouteOptions<C> = {},
+): Route {
+  return {
+    contract,
+    handle: handle,
+    door: options.door,
+    isUnparsed: options.isUnparsed ?? false,
+    bodyLimit: options.bodyLimit ?? contract.bodyLimit,
+  }
+}
+
+/** What a call is made from as its request arrives. */
+export class OpenCall implements Call {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly caller: Caller
+  params: ParamsOf<Contract> = {}
+  query: QueryOf<Contract> = {}
+  body: undefined
+  readonly #clock: Clock
+  readonly #limit: number
+  #id: string | undefined
+  #signal: AbortSignal | undefined
+
+  constructor(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller,
+    settings: { readonly clock: Clock; readonly requestLimit: number },
+  ) {
+    this.request = request
+    this.reply = reply
+    this.caller = caller
+    this.#clock = settings.clock
+    this.#limit = settings.requestLimit
+  }
+
+  get id(): string {
+    return (this.#id ??= requestId(this.request))
+  }
+
+  /** Made when it is first asked for: most routes answer in the same step. */
+  get signal(): AbortSignal {
+    return (this.#signal ??= clientGone(this.reply.raw, this.id, this.#clock))
+  }
+
+  get deadline(): number {
+    return deadlineOf(this.request, this.#limit)
+  }
+}

@@ -1,0 +1,143 @@
+/** The room of served jobs: submit, results, cancel, stored results. */
+import { isError } from '@heddle/core'
+import { CleanupStack, Dispatcher, diskTier, openCache } from '@heddle/core/lowlevel'
+import type { ServerContext } from '../http/context.ts'
+import type { Drained, Room } from '../http/room.ts'
+import { checkNeeds, jobTable } from './job-table.ts'
+import { Ledger } from './ledger.ts'
+import { jobMetrics } from './metrics.ts'
+import { otherFolder } from './results-folder.ts'
+import { ResultStore, type Stored } from './result-store.ts'
+import { jobRoutes } from './routes.ts'
+import { JobService, type ServiceStats } from './service.ts'
+
+export interface JobsRoom extends Room {
+  /** Names of the served jobs. */
+  readonly jobs: readonly string[]
+  stats(): ServiceStats
+}
+
+const minute = 60_000
+
+/**
+ * Makes the room. What it opens is closed by `stop`.
+ *
+ * *Cancellation*: none: it waits for the disk only.
+ * @throws `HDL_BAD_OPTION` when nothing can be served, or a job could never start; `HDL_WOULD_DEADLOCK`.
+ */
+export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
+  const { limits, kernel, capacity, chores, journal, places, log } = context
+  const jobs = jobTable(context.exported)
+  checkNeeds(jobs, capacity)
+  await using parts = new CleanupStack()
+  const directory = context.resultsFolder
+  const cache = await openCache<Stored>({
+    name: 'Results',
+    tier: directory === undefined ? undefined : diskTier({ directory }),
+    maxBytes: limits.cacheBytes,
+    kernel,
+  })
+  parts.defer(() => cache.close())
+  const other = directory === undefined ? undefined : await otherFolder(directory)
+  if (other !== undefined) {
+    log(
+      'warning',
+      `The folder of the results is damaged or not ours, and was left alone: results are in ${other}; what is missing there is computed again.`,
+    )
+  }
+  const prepare = new Dispatcher({
+    name: 'The first stage',
+    stage: 'prepare',
+    capacity: limits.prepareCapacity ?? 32,
+    queueTimeout: limits.queue ?? minute / 2,
+    timeout: limits.prepare ?? 10 * minute,
+    permits: capacity,
+    kernel,
+  })
+  const items = new Dispatcher({
+    name: 'The second stage',
+    stage: 'item',
+    capacity: limits.itemCapacity ?? 256,
+    timeout: limits.item ?? 10 * minute,
+    permits: capacity,
+    kernel,
+  })
+  const service = new JobService({
+    jobs,
+    store: new ResultStore(cache),
+    ledger: new Ledger(journal, kernel),
+    places,
+    onJobLog: (name, text) => log('info', `${name}: ${text}`),
+    prepare,
+    items,
+    kernel,
+    onProblem: (what, error) =>
+      log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`),
+  })
+  const restoring = new AbortController()
+  let restored: Promise<unknown> = Promise.resolve()
+  let isAnyLeft = false
+  const rest = parts.move()
+  return {
+    name: 'jobs',
+    jobs: [...jobs.keys()],
+    routes: jobRoutes({ jobs, service, chores, bodyLimit: limits.body ?? 2 ** 20 }),
+    async start() {
+      const unfinished = await service.recall()
+      if (unfinished > 0)
+        log('info', `Resuming ${unfinished} acknowledged requests from the last run.`)
+      restored = service.restore(restoring.signal).catch((error: unknown) => {
+        isAnyLeft = true
+        if (restoring.signal.aborted || isError(error, 'HDL_DRAINING')) return
+        log('warning', `Acknowledged work could not be restored: ${String(error)}`)
+      })
+    },
+    async drain({ signal }): Promise<Drained> {
+      const { isClean } = await service.drain(signal)
+      return { isClean: isClean && !isAnyLeft }
+    },
+    async stop() {
+      restoring.abort()
+      await service.drain(restoring.signal)
+      await restored
+      await rest[Symbol.asyncDispose]()
+    },
+    stats: () => service.stats(),
+    metrics: () => jobMetrics(service.stats()),
+    health: () => healthOf(service.stats()),
+    *notReady() {
+      const { load, prepare: first, items: second } = service.stats()
+      if (load.refusing) yield `the queues are ${load.level}`
+      const stopping = first.stopping + second.stopping
+      for (const place of ['thread', 'loop'] as const) {
+        const permits = capacity.stats()[place]
+        if (permits === undefined || permits.used < permits.permits) continue
+        if (stopping >= permits.permits)
+          yield `jobs that were stopped still hold all permits of ${place}`
+      }
+    },
+    /** A computation whose callers were answered holds its permit until it stops or its grace is over. */
+    *degraded() {
+      const { prepare: first, items: second } = service.stats()
+      if (first.stopping > 0)
+        yield `told to stop and still running in the first stage: ${first.stopping}`
+      if (second.stopping > 0)
+        yield `told to stop and still running in the second stage: ${second.stopping}`
+    },
+  }
+}
+
+function healthOf(stats: ServiceStats): object {
+  const { load, prepare, items, outcomes, works, requests, cache, unstored } = stats
+  return {
+    load: { level: load.level, label: load.label, utilisation: load.utilisation },
+    works,
+    requests,
+    queues: { prepare: prepare.queue, items: items.queue },
+    outcomes,
+    stopping: { prepare: prepare.stopping, items: items.stopping },
+    unresponsive: { prepare: prepare.unresponsive, items: items.unresponsive },
+    cache: { entries: cache.entries, bytes: cache.bytes, hits: cache.hits, misses: cache.misses },
+    unstored,
+  }
+}

@@ -1,0 +1,124 @@
+/** The routes of served jobs: they read a request, ask the service, and write the answer. */
+import type { FastifyReply } from 'fastify'
+import { HeddleError, isError } from '@heddle/core'
+import type { Seat, ThreadPool } from '@heddle/core/lowlevel'
+import {
+  cancelRequest,
+  fetchResult,
+  listJobs,
+  manageCache,
+  submitJob,
+} from '../client/contract/jobs.ts'
+import { route, type Call, type Route } from '../http/route.ts'
+import type { JobTable } from './job-table.ts'
+import { withStage } from './problems.ts'
+import { readInput } from './read-input.ts'
+import type { JobService } from './service.ts'
+import type { Answer } from './waiting.ts'
+
+export interface JobRoutesOptions {
+  readonly jobs: JobTable
+  readonly service: JobService
+  readonly chores: ThreadPool
+  /** Bytes of an input. */
+  readonly bodyLimit: number
+}
+
+export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
+  const { service, jobs, bodyLimit } = options
+  return [
+    route(listJobs, () => ({
+      jobs: Array.from(jobs.values(), ({ name, prepare, item, limits, whenAbandoned }) => ({
+        name,
+        stages: [prepare, ...(item === undefined ? [] : [item])].map((one) => ({
+          job: one.name,
+          place: one.place,
+        })),
+        limits,
+        when_abandoned: whenAbandoned,
+      })),
+    })),
+    route(submitJob, (call) => submit(call, options), {
+      bodyLimit,
+      isUnparsed: true,
+      door: (call) => {
+        service.knock(call.params.name, call.query.priority ?? 1)
+        // From now on: the client may leave while it sends the body.
+        void call.signal
+      },
+    }),
+    route(fetchResult, async (call) => {
+      const { id, params, query, signal, deadline, reply } = call
+      const answer = await service.result(params.handle, params.index, {
+        request: id,
+        disconnect: signal,
+        deadline,
+        wait: query.wait ?? 0,
+      })
+      return sendAnswer(reply, answer, id)
+    }),
+    route(cancelRequest, ({ params: { id } }) => ({ request: id, state: service.cancel(id) })),
+    route(manageCache, ({ body }) => manage(service, body)),
+  ]
+}
+
+/** *Cancellation*: the client leaving, its deadline, its slot and its id end the request. */
+async function submit(
+  call: Call<typeof submitJob>,
+  { service, chores }: JobRoutesOptions,
+): Promise<ReturnType<typeof sendAnswer>> {
+  const { id, params, query, signal, deadline, reply } = call
+  const { wait, index = 0, priority = 1, force = false, slot } = query
+  const { served, seat } = service.admit(params.name, priority)
+  const read = await readWithin(seat, () =>
+    readInput(served, call.body as string | undefined, chores, { signal, deadline }),
+  )
+  const caller = { request: id, slot, disconnect: signal, deadline, wait: wait ?? 0 }
+  const submission = { ...read, served, seat, priority, force }
+  const answer =
+    wait === undefined
+      ? await service.acknowledge(submission, index, caller)
+      : await service.compute(submission, index, caller)
+  return sendAnswer(reply, answer, id)
+}
+
+/** A seat that nothing is read for comes back at once (W3), also when the client does not take the answer. */
+async function readWithin<T>(seat: Seat, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    seat.release()
+    throw isError(error, 'HDL_TIMEOUT') ? withStage(error, 'request') : error
+  }
+}
+
+/** 200 with the result, or 202 with where it will be. */
+function sendAnswer(reply: FastifyReply, answer: Answer, request: string) {
+  const { handle, index, total, result, isDone } = answer
+  // JSON has no undefined: a job that returns nothing has the result null.
+  if (result !== undefined) {
+    return { handle, index, total, result: result.value ?? null, request }
+  }
+  void reply.code(202).header('location', `/results/${handle}/${index}`)
+  const state = isDone ? ('done' as const) : ('pending' as const)
+  return { handle, index, total, state, request }
+}
+
+/** *Cancellation*: none: it waits for the store only. */
+async function manage(
+  service: JobService,
+  { action, handle }: { readonly action: 'info' | 'flush' | 'delete'; readonly handle?: string },
+) {
+  switch (action) {
+    case 'info':
+      return { success: true, cache: service.stats().cache }
+    case 'flush':
+      await service.forgetAll()
+      return { success: true }
+    case 'delete': {
+      if (handle !== undefined) return { success: await service.forget(handle), handle }
+      const problem = 'expected the handle whose results to delete.'
+      throw new HeddleError('HDL_BAD_INPUT', { what: 'handle', problem })
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Requests } from '../../src/jobs/requests.ts'
+import { withCode } from '../support/told.ts'
+
+test('S70 S79 cancelled, already cancelled, already done, unknown', () => {
+  const requests = new Requests()
+  let cancelled = 0
+  requests.open('a', () => cancelled++)
+  requests.open('b', () => cancelled++)[Symbol.dispose]()
+  assert.equal(requests.size, 1)
+  assert.equal(requests.cancel('a'), 'cancelled')
+  assert.equal(requests.cancel('a'), 'already_cancelled')
+  assert.equal(requests.cancel('b'), 'already_done')
+  assert.throws(() => requests.cancel('never'), withCode('HDL_UNKNOWN_REQUEST'))
+  assert.throws(() => requests.cancel('__proto__'), withCode('HDL_UNKNOWN_REQUEST'))
+  assert.equal(cancelled, 1)
+  assert.equal(requests.size, 0)
+})
+
+test('an id that is open is refused, and free again after its end', () => {
+  const requests = new Requests()
+  const first = requests.open('a', () => undefined)
+  assert.throws(() => requests.check('a'), withCode('HDL_REQUEST_EXISTS'))
+  assert.throws(() => requests.open('a', () => undefined), withCode('HDL_REQUEST_EXISTS'))
+  first[Symbol.dispose]()
+  requests.check('a')
+  requests.open('a', () => undefined)
+  assert.equal(requests.size, 1)
+})
+
+test('the end of one does not close a later one of the same id, whoever it was ended by', () => {
+  const requests = new Requests()
+  const first = requests.open('a', () => undefined)
+  requests.cancel('a')
+  let isCancelled = false
+  requests.open('a', () => (isCancelled = true))
+  first[Symbol.dispose]()
+  first[Symbol.dispose]()
+  assert.equal(requests.size, 1)
+  assert.equal(requests.cancel('a'), 'cancelled')
+  assert.ok(isCancelled)
+})
+
+test('what cancelling does finds the request closed already', () => {
+  const requests = new Requests()
+  const opened = requests.open('a', () => {
+    opened[Symbol.dispose]()
+    assert.equal(requests.size, 0)
+  })
+  assert.equal(requests.cancel('a'), 'cancelled')
+  assert.equal(requests.cancel('a'), 'already_cancelled', 'not done')
+})
+
+test('ids of long ago are forgotten: memory does not grow', () => {
+  const requests = new Requests()
+  for (let number = 0; number <= 10_000; number++) {
+    requests.open(`${number}`, () => undefined)[Symbol.dispose]()
+  }
+  assert.throws(() => requests.cancel('0'), withCode('HDL_UNKNOWN_REQUEST'))
+  assert.equal(requests.cancel('10000'), 'already_done')
+})
+
+test('so many at a time and no more', () => {
+  const requests = new Requests(2)
+  const first = requests.open('a', () => undefined)
+  requests.open('b', () => undefined)
+  assert.throws(() => requests.check('c'), withCode('HDL_TOO_MANY_WAITERS'))
+  assert.throws(() => requests.open('c', () => undefined), withCode('HDL_TOO_MANY_WAITERS'))
+  first[Symbol.dispose]()
+  requests.open('c', () => undefined)
+})

@@ -1,0 +1,56 @@
+/** What is refused before it is begun. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'
+import { Bench } from '../support/bench.ts'
+import { Gate } from '../support/gates.ts'
+import { codeOf, told } from '../support/told.ts'
+
+test('while the second stage is full no work with two stages is taken; what was taken is all done', async () => {
+  const load = new Gate('load')
+  const plot = new Gate<ItemInput<unknown>>('plot')
+  const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 2 })
+  const bench = await Bench.open([two], { itemCapacity: 4, capacity: 400, loop: 400 })
+  const handles: string[] = []
+  const refusals: unknown[] = []
+  for (let n = 0; n < 100; n++) {
+    const asked = told(bench.acknowledge('two', n))
+    await bench.clock.settle()
+    if (asked.value === undefined) refusals.push(codeOf(asked.error))
+    else handles.push(asked.value.handle)
+    load.finishAll()
+    await bench.clock.settle()
+  }
+  assert.deepEqual(new Set(refusals), new Set(['HDL_OVERLOADED']))
+  assert.ok(handles.length >= 2 && handles.length < 20, `${handles.length} were taken`)
+  for (let n = 0; n < 100; n++) {
+    plot.finishAll()
+    await bench.clock.settle()
+  }
+  for (const handle of handles) {
+    const asked = told(bench.result(handle, { index: -1, wait: 0 }))
+    await bench.clock.settle()
+    assert.equal(asked.value?.isDone, true, handle)
+  }
+  bench.assertNothingLeft()
+})
+
+test('what was admitted is done however many wait for the second stage', async () => {
+  const load = new Gate('load')
+  const plot = new Gate<ItemInput<unknown>>('plot')
+  const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 1 })
+  const bench = await Bench.open([two], { itemCapacity: 4, capacity: 400, loop: 400 })
+  const asked = Array.from({ length: 50 }, (_, n) => told(bench.acknowledge('two', n)))
+  await bench.clock.settle()
+  load.finishAll()
+  for (let n = 0; n < 50; n++) {
+    await bench.clock.settle()
+    plot.finishAll()
+  }
+  for (const { value } of asked) {
+    const done = told(bench.result(value!.handle, { wait: 0 }))
+    await bench.clock.settle()
+    assert.equal(done.value?.isDone, true)
+  }
+  bench.assertNothingLeft()
+})
