@@ -212,6 +212,11 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     return this.#inBackoff.get(entry)?.dueAt
   }
 
+  /** The time. What the host reports is dated with this, so that no report is dated before an earlier one. */
+  now(): number {
+    return this.#turn.now()
+  }
+
   /** Whether this turn of the loop has used up its time: shared by starting and the host's own slices. */
   isTurnOver(now: number): boolean {
     return this.#turn.isOver(now)
@@ -226,9 +231,10 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     try {
       // A job that throws before its first await ends its entry right here and may add to the host's work.
       while (this.#host.prepare()) {
-        const entry = this.#next(this.#clock.now())
+        const now = this.#turn.about()
+        const entry = this.#next(now)
         if (entry === undefined) break
-        void this.#occupy(entry)
+        void this.#occupy(entry, now)
       }
     } finally {
       this.#isPumping = false
@@ -294,9 +300,9 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
    * A chain of permits: runs one entry after the other until nothing can start. One async function for
    * each chain instead of one for each attempt saves two allocations and a microtask for each.
    */
-  async #occupy(first: T): Promise<void> {
+  async #occupy(first: T, startedAt: number): Promise<void> {
     const host = this.#host
-    let now = this.#clock.now()
+    let now = startedAt
     for (let entry: T | undefined = first; entry !== undefined; entry = this.#next(now)) {
       const attempt = host.begin(entry, now)
       entry.current = attempt
@@ -312,7 +318,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
         outcome = error
       }
       if (attempt.isAbandoned) return
-      now = this.#clock.now()
+      now = this.#turn.about()
       if (attempt.isSpecial) this.#endSpecial(attempt, threw, outcome, now)
       else this.#end(attempt, threw, outcome, now)
       if (host.hasPreparing) this.pump()
@@ -370,7 +376,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
 
   #onBackoffOver({ entry }: Backoff<T>): void {
     this.#inBackoff.delete(entry)
-    this.#host.onBackoffOver(entry, this.#clock.now())
+    this.#host.onBackoffOver(entry, this.now())
     this.pump()
   }
 
@@ -411,7 +417,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   /** A6: the job does not react to its signal, so its entry ends without it. */
   #abandon(attempt: A): void {
     const { entry, reason } = attempt
-    const now = this.#clock.now()
+    const now = this.now()
     attempt.markAbandoned()
     this.#abandoned++
     this.#leaveSpecial(attempt)
@@ -463,7 +469,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   suspend(attempt: Attempt<Attemptable>): boolean {
     if (attempt.list === undefined || attempt.suspension !== undefined) return false
     if (attempt.cancelled || attempt.isShielded) return false
-    const now = this.#clock.now()
+    const now = this.now()
     const { timeout } = attempt.entry.limits
     // Not armed yet: it began in this turn.
     const timeLeft = attempt.heapIndex >= 0 ? attempt.dueAt! - now : timeout

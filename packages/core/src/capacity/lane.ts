@@ -80,10 +80,13 @@ class Bucket<T extends ListItem<T>> implements HeapItem {
 /**
  * What is deeper in its graph first, first come first served among equally deep entries.
  *
- * Most of the time all waiting entries are equally deep: then it is one linked list, and pushing and taking
- * are O(1). Only entries of another depth need the heap of buckets.
+ * A single entry, as in a chain of nodes, is in no list at all. Most of the time all waiting entries are equally
+ * deep: then they are one linked list, and pushing and taking are O(1). Only entries of another depth need the heap
+ * of buckets.
  */
 export class DepthLine<T extends Entry<T>> implements Line<T> {
+  /** The only entry; everything else is empty then. */
+  #only: T | undefined
   #top = new Bucket<T>()
   #spare: Bucket<T> | undefined
   /** Shallower ones than the top. */
@@ -91,10 +94,23 @@ export class DepthLine<T extends Entry<T>> implements Line<T> {
   #byDepth: Map<number, Bucket<T>> | undefined
 
   get first(): T | undefined {
-    return this.#top.list.first
+    return this.#only ?? this.#top.list.first
   }
 
   push(entry: T): void {
+    const only = this.#only
+    if (only === undefined && this.#top.list.size === 0) {
+      this.#only = entry
+      return
+    }
+    if (only !== undefined) {
+      this.#only = undefined
+      this.#pushToList(only)
+    }
+    this.#pushToList(entry)
+  }
+
+  #pushToList(entry: T): void {
     const top = this.#top
     if (entry.depth === top.depth) top.list.push(entry)
     else if (top.list.size === 0) {
@@ -106,6 +122,7 @@ export class DepthLine<T extends Entry<T>> implements Line<T> {
 
   pushFirst(entry: T): void {
     this.push(entry)
+    if (this.#only === entry) return
     const { list } = entry.depth === this.#top.depth ? this.#top : this.#byDepth!.get(entry.depth)!
     list.remove(entry)
     let older = list.first
@@ -115,6 +132,11 @@ export class DepthLine<T extends Entry<T>> implements Line<T> {
   }
 
   remove(entry: T): boolean {
+    if (this.#only !== undefined) {
+      if (this.#only !== entry) return false
+      this.#only = undefined
+      return true
+    }
     const top = this.#top
     if (entry.depth === top.depth) {
       if (!top.list.remove(entry)) return false
@@ -132,6 +154,7 @@ export class DepthLine<T extends Entry<T>> implements Line<T> {
   }
 
   *[Symbol.iterator](): IterableIterator<T> {
+    if (this.#only !== undefined) yield this.#only
     yield* this.#top.list
     for (const bucket of this.#byDepth?.values() ?? []) yield* bucket.list
   }

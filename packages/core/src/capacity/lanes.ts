@@ -202,7 +202,11 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     const entry = lane.line.first!
     lane.line.remove(entry)
     this.#size--
-    if (total !== undefined) total.used += lane.total
+    if (total !== undefined) {
+      total.used += lane.total
+      // Said at once: the runner would ask again for each start.
+      if (total.capacity - total.used < lane.total) this.#quiet = true
+    }
     return entry
   }
 

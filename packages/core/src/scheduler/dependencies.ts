@@ -112,6 +112,16 @@ export class Dependencies {
     this.#records.piece(index)[this.#records.offset(index) + ended] = 1
   }
 
+  /** Marks a node as ended and takes away the list of its dependents, in one look at its record. */
+  end({ index }: Node): number {
+    const records = this.#records.piece(index)
+    const record = this.#records.offset(index)
+    const first = records[record + firstOut]!
+    records[record + firstOut] = noEdge
+    records[record + ended] = 1
+    return first
+  }
+
   hasEnded(index: number): boolean {
     return this.#records.piece(index)[this.#records.offset(index) + ended] === 1
   }
@@ -121,22 +131,21 @@ export class Dependencies {
     this.#records.piece(index)[this.#records.offset(index) + remaining]!++
   }
 
-  /** One thing less to wait for. True when it was the last. */
+  /** One thing less to wait for. True when it was the last: its depth is final then. */
   satisfy({ index }: Node): boolean {
-    return this.#satisfy(index)
+    return this.#satisfy(index) !== undefined
   }
 
-  /** The same for the dependent at the end of an edge: gives it back when this was the last. */
+  /** The same for the dependent at the end of an edge: returns it when this was the last. */
   satisfyEdge(edge: number): Node | undefined {
-    const index = this.#edge(edge, to)
-    return this.#satisfy(index) ? this.nodes.at(index) : undefined
+    return this.#satisfy(this.#edge(edge, to))
   }
 
   isFree(node: Node): boolean {
     return this.remaining(node) === 0
   }
 
-  /** Takes away the list of those who wait for a node: nobody can be told twice. */
+  /** Takes away the list of a node's dependents, so that each is released or blocked once. */
   takeDependents({ index }: Node): number {
     const records = this.#records.piece(index)
     const record = this.#records.offset(index)
@@ -168,8 +177,13 @@ export class Dependencies {
     return found
   }
 
-  #satisfy(index: number): boolean {
-    return --this.#records.piece(index)[this.#records.offset(index) + remaining]! === 0
+  #satisfy(index: number): Node | undefined {
+    const records = this.#records.piece(index)
+    const record = this.#records.offset(index)
+    if (--records[record + remaining]! !== 0) return undefined
+    const node = this.nodes.at(index)!
+    node.depth = records[record + depth]!
+    return node
   }
 
   #edge(edge: number, field: number): number {

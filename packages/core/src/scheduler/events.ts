@@ -6,23 +6,26 @@ import type { RunResult } from './result.ts'
 /** `draining` = cancelled gracefully: what runs may finish, nothing new starts. */
 export type RunState = 'idle' | 'running' | 'paused' | 'draining' | 'finished' | 'cancelled'
 
+/** A node has changed its state. */
+export interface NodeEvent {
+  readonly type: 'node'
+  readonly at: number
+  readonly name: string
+  readonly state: NodeState
+  readonly attempt: number
+  /** Why it failed, is retried, or was cancelled. */
+  readonly error?: unknown
+  /** Milliseconds until the next attempt, when retrying. */
+  readonly delay?: number
+  /** The failed or removed dependency, when blocked. */
+  readonly blockedBy?: string
+}
+
 /** What happened in a run. `at` is on the clock's monotonic scale. */
 export type RunEvent =
   | { readonly type: 'start'; readonly at: number; readonly nodes: number }
   | { readonly type: 'state'; readonly at: number; readonly state: RunState }
-  | {
-      readonly type: 'node'
-      readonly at: number
-      readonly name: string
-      readonly state: NodeState
-      readonly attempt: number
-      /** Why it failed, is retried, or was cancelled. */
-      readonly error?: unknown
-      /** Milliseconds until the next attempt, when retrying. */
-      readonly delay?: number
-      /** The failed or removed dependency, when blocked. */
-      readonly blockedBy?: string
-    }
+  | NodeEvent
   | {
       /** A job said something: ctx.log(). */
       readonly type: 'log'

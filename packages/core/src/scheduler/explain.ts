@@ -84,7 +84,7 @@ export function explainNode(node: Node, view: View): Explanation {
     return { ...base, why: 'back-off', ms, attempt: node.attempt, text }
   }
   if (node.state === suspended) {
-    const isResuming = node.list !== undefined
+    const isResuming = node.current?.suspension?.waiter !== undefined
     const text = isResuming ? 'is suspended and waits for its permits' : 'is suspended'
     return { ...base, why: 'suspended', text }
   }

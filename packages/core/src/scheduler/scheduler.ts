@@ -40,7 +40,7 @@ import { AskedNeeds } from './asked-needs.ts'
 import { NodeAttempt, NodeControl, type NodeContext } from './attempt.ts'
 import { findCycle } from './cycles.ts'
 import { Dependencies, noEdge } from './dependencies.ts'
-import { Observers, type Observer, type RunEvent, type RunState } from './events.ts'
+import { Observers, type NodeEvent, type Observer, type RunEvent, type RunState } from './events.ts'
 import { explainNode, type Explanation } from './explain.ts'
 import {
   criticalPath,
@@ -380,7 +380,10 @@ export class Scheduler {
     if (isDone) this.#markDone(node, options.value)
     else if (this.#cancelCause !== undefined && this.#state !== 'idle') this.#skip(node)
     else if (blockedBy !== undefined) this.#block(node, blockedBy)
-    else if (this.#graph.isFree(node)) this.#becomeReady(node, this.#clock.now())
+    else if (this.#graph.isFree(node)) {
+      if (after.length > 0) node.depth = this.#graph.depth(node)
+      this.#becomeReady(node, this.#attempts.now())
+    }
     this.#pumpSoon()
     return true
   }
@@ -453,7 +456,7 @@ export class Scheduler {
     if (this.#hasStarted) throw new HeddleError('HDL_ALREADY_RUN', undefined)
     const settled = (this.#settled = Promise.withResolvers<RunResult>())
     this.#work = work
-    this.#startedAt = this.#clock.now()
+    this.#startedAt = this.#attempts.now()
     if (this.#hadForward) {
       const slices = new Slices(this.#clock)
       await this.#settleForward(slices)
@@ -461,7 +464,7 @@ export class Scheduler {
     }
     this.#setState(this.#paused ? 'paused' : 'running')
     if (this.#observers.wanted) {
-      this.#emit({ type: 'start', at: this.#clock.now(), nodes: this.#nodes.size })
+      this.#emit({ type: 'start', at: this.#attempts.now(), nodes: this.#nodes.size })
     }
     if (this.#cancelCause !== undefined) this.#drain()
 
@@ -555,7 +558,7 @@ export class Scheduler {
       })
     }
     return explainNode(node, {
-      now: this.#clock.now(),
+      now: this.#attempts.now(),
       state: this.state,
       attempts: this.#attempts.attempts,
       lanes: this.#lanes,
@@ -679,7 +682,7 @@ export class Scheduler {
     for (const node of cycle.members) {
       if (node.state !== waiting) continue
       node.trouble.errors.push(error)
-      this.#endFailed(node, error, this.#clock.now())
+      this.#endFailed(node, error, this.#attempts.now())
     }
   }
 
@@ -702,20 +705,20 @@ export class Scheduler {
     move(node, succeeded)
     node.value = value
     this.#result.reused.push(node.name)
-    const now = this.#clock.now()
-    this.#ended(node, now)
-    this.#release(node, now)
+    const now = this.#attempts.now()
+    this.#release(this.#ended(node, now), now)
   }
 
   // ── Waves: telling dependents, in slices ──────────────────────────────────────────────────────
 
-  #release(node: Node, now: number): void {
-    let edge = this.#graph.takeDependents(node)
-    for (let told = 0; edge !== noEdge && told < smallFan; told++) {
+  /** Satisfies a list of dependents, the first ones at once. */
+  #release(first: number, now: number): void {
+    let edge = first
+    for (let satisfied = 0; edge !== noEdge; satisfied++) {
+      if (satisfied === smallFan) return this.#startWave(edge, undefined)
       this.#satisfyEdge(edge, now)
       edge = this.#graph.following(edge)
     }
-    this.#startWave(edge, undefined)
   }
 
   #satisfyEdge(edge: number, now: number): void {
@@ -740,13 +743,15 @@ export class Scheduler {
       return true
     }
     let steps = 0
-    let now = this.#clock.now()
+    let now = this.#attempts.now()
     for (let next = this.#toAbort.pop(); next !== undefined; next = this.#toAbort.pop()) {
       this.#attempts.abort(next, this.#cancelCause!)
-      if ((++steps & 15) === 0 && this.#attempts.isTurnOver((now = this.#clock.now()))) return false
+      if ((++steps & 15) === 0 && this.#attempts.isTurnOver((now = this.#attempts.now())))
+        return false
     }
     for (let wave = this.#waves.at(-1); wave !== undefined; wave = this.#waves.at(-1)) {
-      if ((++steps & 63) === 0 && this.#attempts.isTurnOver((now = this.#clock.now()))) return false
+      if ((++steps & 63) === 0 && this.#attempts.isTurnOver((now = this.#attempts.now())))
+        return false
       const { edge, cause } = wave
       if (edge === noEdge) {
         this.#waves.pop()
@@ -759,13 +764,13 @@ export class Scheduler {
       }
       const dependent = this.#graph.dependent(edge)
       if (dependent.state === waiting) this.#block(dependent, cause)
-      else if (dependent.relays) this.#blockDependents(dependent, cause)
+      else if (dependent.relays) this.#blockAll(this.#graph.takeDependents(dependent), cause)
     }
     while (this.#skipCursor !== undefined) {
       const { done, value: node } = this.#skipCursor.next()
       if (done === true) this.#skipCursor = undefined
       else if (!node.ended && node.current === undefined) this.#skip(node)
-      if ((++steps & 63) === 0 && this.#attempts.isTurnOver(this.#clock.now())) return false
+      if ((++steps & 63) === 0 && this.#attempts.isTurnOver(this.#attempts.now())) return false
     }
     return true
   }
@@ -794,7 +799,6 @@ export class Scheduler {
   #becomeReady(node: Node, now: number): void {
     move(node, ready)
     this.#timeline.markReady(node.index, now)
-    node.depth = this.#graph.depth(node)
     const needs = this.#needsOf.size === 0 ? undefined : this.#needsOf.get(node)
     if (needs === undefined) this.#lanes.enqueue(node)
     else this.#askNeeds(node, needs)
@@ -889,35 +893,31 @@ export class Scheduler {
     move(node, succeeded)
     node.value = value
     this.#result.succeeded.push(node.name)
-    this.#ended(node, now)
-    this.#release(node, now)
+    this.#release(this.#ended(node, now), now)
   }
 
   #endFailed(node: Node, error: unknown, now: number): void {
     move(node, failed)
     this.#result.failed.set(node.name, error)
-    this.#ended(node, now, { error })
-    this.#blockDependents(node, node)
+    this.#blockAll(this.#ended(node, now, { error }), node)
   }
 
   #endCancelled(node: Node, error: unknown, now: number): void {
     move(node, cancelled)
     this.#result.cancelled.push(node.name)
-    this.#ended(node, now, { error })
-    this.#blockDependents(node, node)
+    this.#blockAll(this.#ended(node, now, { error }), node)
   }
 
   #block(node: Node, cause: Node): void {
     move(node, blocked)
     node.trouble.blockedBy = cause
     this.#result.blocked.set(node.name, cause.name)
-    this.#ended(node, this.#clock.now(), { blockedBy: cause.name })
-    this.#blockDependents(node, cause)
+    this.#blockAll(this.#ended(node, this.#attempts.now(), { blockedBy: cause.name }), cause)
   }
 
   /** Nothing of it has run, or it was waiting to be tried again. */
   #skip(node: Node, reason: unknown = this.#cancelCause): void {
-    const now = this.#clock.now()
+    const now = this.#attempts.now()
     if (this.#attempts.withdrawBackoff(node)) return this.#endCancelled(node, reason, now)
     if (node.state === ready) {
       this.#lanes.remove(node)
@@ -926,23 +926,26 @@ export class Scheduler {
     }
     move(node, skipped)
     this.#result.skipped.push(node.name)
-    this.#ended(node, now)
-    if (!node.relays) this.#blockDependents(node, node)
+    if (!node.relays) return this.#blockAll(this.#ended(node, now), node)
+    // Its dependents wait for what its dependencies come to.
+    this.#graph.markEnded(node)
+    this.#close(node, now)
   }
 
   /** While draining, the skip pass reaches the dependents: they are skipped, not blocked. */
-  #blockDependents(node: Node, cause: Node): void {
-    const dependents = this.#graph.takeDependents(node)
+  #blockAll(dependents: number, cause: Node): void {
     if (this.#cancelCause === undefined) this.#startWave(dependents, cause)
   }
 
-  #ended(
-    node: Node,
-    now: number,
-    more?: { readonly error?: unknown; readonly blockedBy?: string },
-  ): void {
+  /** Returns the list of its dependents, which the caller releases or blocks. */
+  #ended(node: Node, now: number, more?: Pick<NodeEvent, 'error' | 'blockedBy'>): number {
+    const dependents = this.#graph.end(node)
+    this.#close(node, now, more)
+    return dependents
+  }
+
+  #close(node: Node, now: number, more?: Pick<NodeEvent, 'error' | 'blockedBy'>): void {
     this.#unfinished--
-    this.#graph.markEnded(node)
     this.#timeline.markEnded(node.index, now)
     if (node.errors.length > 0) this.#result.errors.set(node.name, node.errors)
     if (this.#observers.wanted) this.#emitNode(node, now, more)
@@ -957,7 +960,7 @@ export class Scheduler {
     this.#askedNeeds.close()
     const state = this.#cancelCause === undefined ? 'finished' : 'cancelled'
     this.#setState(state)
-    const now = this.#clock.now()
+    const now = this.#attempts.now()
     const result = this.#result.build(state, now - this.#startedAt, this.#nodes)
     if (this.#observers.wanted) this.#emit({ type: 'complete', at: now, result })
     this.#settled.resolve(result)
@@ -975,7 +978,7 @@ export class Scheduler {
     this.#state = state
     if (state !== 'running') this.#lanes.withdraw()
     this.#updateHold()
-    if (this.#observers.wanted) this.#emit({ type: 'state', at: this.#clock.now(), state })
+    if (this.#observers.wanted) this.#emit({ type: 'state', at: this.#attempts.now(), state })
   }
 
   /** A run that is paused or kept open waits for a call from outside, which must find the process alive. */
@@ -988,11 +991,7 @@ export class Scheduler {
     }
   }
 
-  #emitNode(
-    node: Node,
-    at: number,
-    more?: { readonly error?: unknown; readonly delay?: number; readonly blockedBy?: string },
-  ): void {
+  #emitNode(node: Node, at: number, more?: Pick<NodeEvent, 'error' | 'delay' | 'blockedBy'>): void {
     const { name, stateName: state, attempt } = node
     this.#emit(
       more === undefined
@@ -1080,12 +1079,12 @@ export class Scheduler {
 
     onLog({ name, attempt }: NodeAttempt, text: string): void {
       if (!this.#of.#observers.wanted) return
-      this.#of.#emit({ type: 'log', at: this.#of.#clock.now(), name, attempt, text })
+      this.#of.#emit({ type: 'log', at: this.#of.#attempts.now(), name, attempt, text })
     }
 
     onProgress({ name, attempt }: NodeAttempt, fraction: number, text: string | undefined): void {
       if (!this.#of.#observers.wanted) return
-      const at = this.#of.#clock.now()
+      const at = this.#of.#attempts.now()
       const said = text !== undefined && { text }
       this.#of.#emit({ type: 'progress', at, name, attempt, fraction, ...said })
     }
