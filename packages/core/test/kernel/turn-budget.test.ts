@@ -19,3 +19,61 @@ test('T1 T2: a turn is spent after its time, until I/O has had its chance', asyn
   await clock.settle()
   assert.deepEqual([turn.startedAt, ends], [200, [true, false]])
 })
+
+/** A clock that a test moves while nothing yields, as work on the loop does. */
+function steppingClock(): { clock: VirtualClock; move: (ms: number) => void } {
+  const clock = new VirtualClock()
+  let ahead = 0
+  const inner = clock.now.bind(clock)
+  clock.now = () => inner() + ahead
+  return { clock, move: (ms) => (ahead += ms) }
+}
+
+test('T3: calls that take no time share a look at the clock, at most four of them', () => {
+  const { clock, move } = steppingClock()
+  const turn = new TurnBudget(clock, () => undefined)
+  turn.isOver(turn.now())
+  let exact = 0
+  for (let call = 0; call < 60; call++) {
+    move(0.001)
+    if (turn.about() === clock.now()) exact++
+  }
+  assert.equal(exact, 60, 'exact until the turn has proved to do nothing that takes time')
+  let behind = 0
+  let most = 0
+  let last = 0
+  for (let call = 0; call < 400; call++) {
+    move(0.001)
+    const about = turn.about()
+    assert.ok(about >= last, 'never goes back')
+    last = about
+    behind = about === clock.now() ? 0 : behind + 1
+    most = Math.max(most, behind)
+  }
+  assert.equal(most, 3)
+})
+
+test('T3: a call that takes time is noticed within three calls, then every call is exact', () => {
+  const { clock, move } = steppingClock()
+  const turn = new TurnBudget(clock, () => undefined)
+  turn.isOver(turn.now())
+  for (let call = 0; call < 200; call++) turn.about()
+  const inexact = Array.from({ length: 50 }, () => {
+    move(1)
+    return turn.about() === clock.now() ? 0 : 1
+  })
+  assert.ok(inexact.slice(0, 3).reduce<number>((sum, one) => sum + one, 0) <= 3)
+  assert.deepEqual(new Set(inexact.slice(3)), new Set([0]))
+  move(1)
+  assert.equal(turn.now(), clock.now(), 'now() is exact at any time')
+})
+
+test('T3: every turn begins exact', async () => {
+  const { clock, move } = steppingClock()
+  const turn = new TurnBudget(clock, () => undefined)
+  turn.isOver(turn.now())
+  for (let call = 0; call < 200; call++) turn.about()
+  await clock.settle()
+  move(0.001)
+  assert.equal(turn.about(), clock.now())
+})
