@@ -120,6 +120,7 @@ export type {
   Transition,
 } from './journal/journal.ts'
 export { openJournal } from './journal/open.ts'
+export { outcomeOf, type RunOutcome } from './journal/outcome.ts'
 export { newRunId } from './journal/run-id.ts'
 
 // store/: PostgreSQL under journals and stores.
@@ -157,7 +158,6 @@ export {
 export { toJsonText } from './recorded/json-value.ts'
 export { momentOf, type Moment, type Point } from './recorded/moment.ts'
 export { nodeWord, type NodeWord } from './recorded/node-word.ts'
-export { outcomeOf, type RunOutcome } from './recorded/outcome.ts'
 export {
   queueTime,
   readRecord,

@@ -3,6 +3,7 @@ import type { PlaceName } from '../graph/job.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { RunState } from '../scheduler/events.ts'
 import type { NodeState } from '../scheduler/node.ts'
+import type { RunOutcome } from './outcome.ts'
 
 /*
  * The durable record of runs: every transition of every node is a row, in the order in which it happened.
@@ -205,6 +206,40 @@ export interface RunSnapshot extends RunSummary {
   readonly position: number
 }
 
+/** A run in a list. */
+export interface RunListEntry extends RunSummary {
+  /** What it was started with, in words: the `labels` of its options. */
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** Which runs a page of a list holds. */
+export interface RunListOptions {
+  /** One of these. All runs when absent. */
+  readonly outcomes?: readonly RunOutcome[]
+  /** A part of the id, the key or the title; case does not count. */
+  readonly text?: string
+  /** `next` of the page before. */
+  readonly before?: number
+  /** At most 1,000. */
+  readonly limit: number
+  /** How many runs are looked at. Default 10,000. */
+  readonly most?: number
+}
+
+/** Newest first. */
+export interface RunListPage {
+  readonly runs: readonly RunListEntry[]
+  /** Where the next page begins; undefined when there is none. A page may be short and have a next one. */
+  readonly next: number | undefined
+}
+
+/** A run without its nodes. */
+export interface RunOverview extends Omit<RunSummary, 'counts'> {
+  readonly options: Readonly<Record<string, unknown>>
+  /** Positions of the first and the last row. */
+  readonly rows: readonly [first: number, last: number]
+}
+
 /** A message to the process that runs a run. */
 export type RunMessage =
   | {
@@ -347,6 +382,15 @@ export interface Journal extends AsyncDisposable {
     readonly key?: string
     readonly limit?: number
   }): Promise<readonly RunSummary[]>
+  /** A page of runs, newest first: costs the same however many runs there are. */
+  list(options: RunListOptions): Promise<RunListPage>
+  /** How many runs have which outcome. */
+  tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>>
+  /**
+   * A run without its nodes: costs the same however many it has.
+   * @throws `HDL_UNKNOWN_RUN`.
+   */
+  overview(id: string): Promise<RunOverview>
   /**
    * A run as it stood after row `upTo`, or as it stands.
    * @throws `HDL_UNKNOWN_RUN`.

@@ -5,7 +5,7 @@ import { compareGraphs, type GraphDifference } from '../run/compare.ts'
 import type { CriticalPath } from '../scheduler/insight.ts'
 import { criticalPathOf, forecastOf, type TimedNode } from '../scheduler/recorded.ts'
 import { nodeWord, type NodeWord } from './node-word.ts'
-import { outcomeOf, type RunOutcome } from './outcome.ts'
+import { outcomeOf, type RunOutcome } from '../journal/outcome.ts'
 import { slotsOf } from './slots.ts'
 import { timedNodes, type NodeRecord, type RunRecord } from './record.ts'
 

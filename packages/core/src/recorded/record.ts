@@ -143,6 +143,7 @@ class RecordBuilder {
         break
       }
       case 'nodes':
+      case 'part':
         break
     }
     this.#lastAt = entry.at

@@ -13,6 +13,7 @@
  *  R4  Once changes are allowed they are part of the run: a second resume with the same graph finds
  *      no difference in what was added or changed, and a result that fell with a change stays fallen.
  */
+import { outcomeOf } from '../journal/outcome.ts'
 import { HeddleError } from '../errors.ts'
 import type {
   Journal,
@@ -33,10 +34,9 @@ const toldDifferences = 20
  * Whether a run has something left to do, and nobody doing it. A node that was skipped in a run which was
  * not cancelled was taken out of it on purpose.
  */
-export function hasWorkLeft({ state, counts }: Pick<RunSummary, 'state' | 'counts'>): boolean {
-  if (state === 'interrupted' || state === 'cancelled') return true
-  const { succeeded: _succeeded, skipped: _skipped, ...others } = counts
-  return state === 'finished' && Object.values(others).some((count) => count > 0)
+export function hasWorkLeft(run: Pick<RunSummary, 'state' | 'counts'>): boolean {
+  const outcome = outcomeOf(run)
+  return outcome === 'interrupted' || outcome === 'cancelled' || outcome === 'failed'
 }
 
 /**

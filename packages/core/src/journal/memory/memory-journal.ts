@@ -20,11 +20,16 @@ import type {
   PruneReport,
   RunHeader,
   RunHolder,
+  RunListOptions,
+  RunListPage,
   RunMessage,
+  RunOverview,
   RunSnapshot,
   RunSummary,
   RunWriter,
 } from '../journal.ts'
+import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { labelsOf, listRuns } from '../run-list.ts'
 import { checkPrune, checkWanted, PruneChoice } from '../prune.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import { MemoryRun, type StoredValue } from './memory-run.ts'
@@ -89,6 +94,40 @@ export class MemoryJournal implements Journal {
       if (options.state === undefined || options.state === summary.state) found.push(summary)
     }
     return found
+  }
+
+  async list(options: RunListOptions): Promise<RunListPage> {
+    const all = [...this.#runs.values()]
+    return listRuns(options, {
+      read: (before, size) => {
+        const end = Math.min(before, all.length)
+        return all
+          .slice(Math.max(0, end - size), end)
+          .map((run, i) => ({ ...run.summary(), number: Math.max(0, end - size) + i, run }))
+          .reverse()
+      },
+      entryOf: async ({ run }) => ({
+        ...run.summary(),
+        labels: labelsOf(await this.#decode(run.options, 'options')),
+      }),
+    })
+  }
+
+  async tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>> {
+    const counts: Partial<Record<RunOutcome, number>> = {}
+    for (const run of this.#runs.values()) {
+      const outcome = outcomeOf(run.summary())
+      counts[outcome] = (counts[outcome] ?? 0) + 1
+    }
+    return counts
+  }
+
+  async overview(id: string): Promise<RunOverview> {
+    const run = this.#find(id)
+    const { counts: _counts, ...summary } = run.summary()
+    const rows = [run.entries[0]?.position ?? 0, run.position] as const
+    const options = (await this.#decode(run.options, 'options')) as RunOverview['options']
+    return { ...summary, options, rows }
   }
 
   async snapshot(id: string, options: { readonly upTo?: number } = {}): Promise<RunSnapshot> {

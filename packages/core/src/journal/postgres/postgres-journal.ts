@@ -32,11 +32,15 @@ import type {
   PruneReport,
   RunHeader,
   RunHolder,
+  RunListOptions,
+  RunListPage,
   RunMessage,
+  RunOverview,
   RunSnapshot,
   RunSummary,
   RunWriter,
 } from '../journal.ts'
+import type { RunOutcome } from '../outcome.ts'
 import { checkPrune, checkWanted, PruneChoice, type SizedRun } from '../prune.ts'
 import { checkRunState, runStateOf } from '../states.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
@@ -239,6 +243,21 @@ class PostgresJournal implements Journal {
     const limit = runLimit(options)
     this.#checkOpen()
     return this.#reader.runs(options.state, options.key, limit)
+  }
+
+  async list(options: RunListOptions): Promise<RunListPage> {
+    this.#checkOpen()
+    return this.#reader.list(options)
+  }
+
+  async tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>> {
+    this.#checkOpen()
+    return this.#reader.tally()
+  }
+
+  async overview(id: string): Promise<RunOverview> {
+    this.#checkOpen()
+    return this.#reader.overview(id)
   }
 
   async snapshot(id: string, options: { readonly upTo?: number } = {}): Promise<RunSnapshot> {

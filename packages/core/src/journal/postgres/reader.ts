@@ -6,16 +6,23 @@ import { HeddleError } from '../../errors.ts'
 import type { PostgresAddress } from '../../store/postgres/address.ts'
 import type { Link } from '../../store/postgres/link.ts'
 import { fromStored, toStored } from '../../store/postgres/text.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { decodeValue } from '../encode.ts'
 import { CountFold, RunFold, type Counts } from '../fold.ts'
 import type {
   HistoryEntry,
   JournaledState,
   PartEntry,
+  RunListOptions,
+  RunListPage,
+  RunOverview,
   RunSnapshot,
   RunSummary,
 } from '../journal.ts'
 import type { SizedRun } from '../prune.ts'
-import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { labelsOf, listRuns, storedStatesOf } from '../run-list.ts'
+import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { Remembered } from '../sqlite/remembered.ts'
 import { entryOf, nodesOf, type HistoryRow } from '../sqlite/rows.ts'
 import { Kind } from '../sqlite/schema.ts'
@@ -98,6 +105,9 @@ type RowColumns = [
   string | null,
 ]
 
+/** Whether a run ended with something that did not succeed; counts are JSON. */
+const hasFailures = `coalesce(r.counts, '') ~ '[{,]"([^s]|su[^c])'`
+
 const rowColumns = 'position, kind, node, state, attempt, at, detail'
 
 export class PostgresReader {
@@ -133,6 +143,63 @@ export class PostgresReader {
       if (page.length < runsPage) break
     }
     return found
+  }
+
+  async list(options: RunListOptions): Promise<RunListPage> {
+    const states = storedStatesOf(options.outcomes)?.map((state) => checkRunState(state)) ?? null
+    return listRuns(options, {
+      read: async (before, size) => {
+        const records = await this.#runRecords(
+          'r.run < $1 AND ($2::int[] IS NULL OR r.state = ANY ($2)) ORDER BY r.run DESC LIMIT $3',
+          [before, states, size],
+        )
+        return records.map((record) => ({
+          ...record,
+          number: record.run,
+          state: journaledState(record),
+          record,
+        }))
+      },
+      entryOf: async ({ record }) => ({
+        ...summaryOf(record, await this.counts(record)),
+        labels: labelsOf(await this.#decodedOptions(record)),
+      }),
+    })
+  }
+
+  async tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>> {
+    const tally: Partial<Record<RunOutcome, number>> = {}
+    const rows = await this.#call<[number, boolean, boolean, string]>(
+      `SELECT r.state, r.state < 4 AND h.until IS NOT NULL AND h.until > clock_timestamp(),
+          ${hasFailures}, count(*)
+        FROM @.run r LEFT JOIN @.holder h ON h.id = r.holder AND r.state < 4
+        WHERE r.opened GROUP BY 1, 2, 3`,
+      [],
+    )
+    for (const [state, isHeld, isFailed, count] of rows) {
+      const journaled = journaledState({ state, isHeld })
+      const counts = isFailed ? { failed: 1 } : {}
+      const outcome = outcomeOf({ state: journaled, counts })
+      tally[outcome] = (tally[outcome] ?? 0) + Number(count)
+    }
+    return tally
+  }
+
+  async overview(id: string): Promise<RunOverview> {
+    const record = await this.find(id)
+    const { counts: _counts, ...summary } = summaryOf(record, {})
+    const [bounds] = await this.#call<[string | null, string | null]>(
+      'SELECT min(position), max(position) FROM @.history WHERE run = $1 AND period = $2',
+      [record.run, record.period],
+    )
+    const rows = [Number(bounds?.[0] ?? 0), Number(bounds?.[1] ?? 0)] as const
+    return { ...summary, options: await this.#decodedOptions(record), rows }
+  }
+
+  async #decodedOptions(place: RunPlace): Promise<RunOverview['options']> {
+    const stored = await this.#options(place)
+    const decoded = await decodeValue(stored, 'options', this.#address, systemClock)
+    return (decoded ?? {}) as RunOverview['options']
   }
 
   /** @throws `HDL_UNKNOWN_RUN`. */
@@ -421,7 +488,7 @@ function resultOf(body: Uint8Array | null, name: string | null): StoredResult {
   return name === null ? { body: Uint8Array.from(body ?? []) } : { name }
 }
 
-function journaledState({ state, isHeld }: RunRecord): JournaledState {
+function journaledState({ state, isHeld }: Pick<RunRecord, 'state' | 'isHeld'>): JournaledState {
   const current = runStateOf(state)
   return isEnd(current) || isHeld ? current : 'interrupted'
 }

@@ -7,9 +7,13 @@ import type {
   NodeSnapshot,
   PartEntry,
   RunHolder,
+  RunListOptions,
+  RunListPage,
+  RunOverview,
   RunSnapshot,
   RunSummary,
 } from '../journal.ts'
+import type { RunOutcome } from '../outcome.ts'
 
 /** One field of a row. */
 export type Cell = number | string | null
@@ -165,6 +169,9 @@ export interface ReaderData {
 }
 
 export type ReaderQuestion =
+  | { readonly type: 'list'; readonly options: RunListOptions }
+  | { readonly type: 'tally' }
+  | { readonly type: 'overview'; readonly run: string }
   | {
       readonly type: 'runs'
       readonly state: JournaledState | undefined
@@ -210,6 +217,9 @@ export interface PartResult {
 }
 
 export interface ReaderAnswers {
+  readonly list: RunListPage
+  readonly tally: Readonly<Partial<Record<RunOutcome, number>>>
+  readonly overview: RunOverview
   readonly runs: readonly RunSummary[]
   readonly counts: RunSummary['counts']
   readonly snapshot: SnapshotHead

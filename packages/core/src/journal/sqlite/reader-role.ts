@@ -37,6 +37,12 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
     switch (question.type) {
       case 'runs':
         return reader.runs(question)
+      case 'list':
+        return reader.list(question.options)
+      case 'tally':
+        return reader.tally()
+      case 'overview':
+        return reader.overview(question.run)
       case 'counts':
         return reader.counts(question.run)
       case 'snapshot':

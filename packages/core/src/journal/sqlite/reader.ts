@@ -9,15 +9,22 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { HeddleError } from '../../errors.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { decodeValue } from '../encode.ts'
 import { CountFold, RunFold, type Counts } from '../fold.ts'
 import type {
   HistoryEntry,
   JournaledState,
   NodeSnapshot,
   PartEntry,
+  RunListOptions,
+  RunListPage,
+  RunOverview,
   RunSummary,
 } from '../journal.ts'
-import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { labelsOf, listRuns, storedStatesOf } from '../run-list.ts'
+import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { valuesFolder } from './file-names.ts'
 import { isHeld } from './lock-probe.ts'
 import type {
@@ -32,7 +39,13 @@ import type {
 import { entryOf, historyColumns, nodesOf, returnArrays, type HistoryRow } from './rows.ts'
 import { Remembered } from './remembered.ts'
 import { versionOf } from './open-database.ts'
-import { Kind, versionWithKeys, versionWithParts, versionWithWriters } from './schema.ts'
+import {
+  hasFailures,
+  Kind,
+  versionWithKeys,
+  versionWithParts,
+  versionWithWriters,
+} from './schema.ts'
 import { isSessionAlive, type SessionRow } from './session-lock.ts'
 
 /** Rows of a history that travel together: about 1 ms on the loop. */
@@ -132,6 +145,94 @@ export class JournalReader {
       }
     }
     return found
+  }
+
+  async list(options: RunListOptions): Promise<RunListPage> {
+    const live = this.#liveSessions()
+    const states = storedStatesOf(options.outcomes)?.map((state) => checkRunState(state))
+    const filter = states === undefined ? '' : `AND state IN (${states.join(', ')})`
+    return listRuns(options, {
+      read: async (before, size) => {
+        await this.#pause()
+        const rows = this.#all<RunRow>(
+          `SELECT * FROM run WHERE run < ? ${this.#visible} ${filter} ORDER BY run DESC LIMIT ?`,
+          before,
+          size,
+        )
+        return rows.map((row) => ({
+          ...row,
+          number: row.run,
+          state: stateOf(row, live),
+          row,
+        }))
+      },
+      entryOf: async ({ row }) => ({
+        ...summaryOf(row, live, await this.#countsOf(row)),
+        labels: labelsOf(await this.#optionsOf(row)),
+      }),
+    })
+  }
+
+  async tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>> {
+    const tally: Partial<Record<RunOutcome, number>> = {}
+    const add = (outcome: RunOutcome, count: number): void => {
+      if (count > 0) tally[outcome] = (tally[outcome] ?? 0) + count
+    }
+    const states = this.#all<{ state: number; count: number }>(
+      `SELECT state, count(*) AS count FROM run WHERE true ${this.#visible} GROUP BY state`,
+    )
+    let finished = 0
+    const open: number[] = []
+    for (const { state, count } of states) {
+      const word = runStateOf(state)
+      if (word === 'finished') finished = count
+      else if (isEnd(word)) add('cancelled', count)
+      else open.push(state)
+    }
+    const live = this.#liveSessions()
+    const failed = await this.#failedRuns()
+    add('failed', failed)
+    add('succeeded', finished - failed)
+    if (open.length > 0) {
+      const rows = this.#all<RunRow>(
+        `SELECT state, session FROM run WHERE state IN (${open.join(', ')}) ${this.#visible}`,
+      )
+      for (const row of rows) add(outcomeOf({ state: stateOf(row, live), counts: {} }), 1)
+    }
+    return tally
+  }
+
+  async #failedRuns(): Promise<number> {
+    const [counted] = this.#all<{ count: number }>(
+      `SELECT count(*) AS count FROM run WHERE ${hasFailures} ${this.#visible}`,
+    )
+    let failed = counted!.count
+    // Runs that ended just now: they are counted when there is time.
+    const state = checkRunState('finished')
+    const uncounted = this.#all<RunRow>(
+      `SELECT * FROM run WHERE state = ${state} AND counts IS NULL ${this.#visible}`,
+    )
+    for (const row of uncounted) {
+      if (outcomeOf({ state: 'finished', counts: await this.#countsOf(row) }) === 'failed') failed++
+    }
+    return failed
+  }
+
+  async overview(id: string): Promise<RunOverview> {
+    const row = this.#find(id)
+    const { counts: _counts, ...summary } = summaryOf(row, this.#liveSessions(), {})
+    const [first] = this.#all<{ position: number | null }>(
+      'SELECT min(position) AS position FROM history WHERE run = ?',
+      row.run,
+    )
+    const rows = [first?.position ?? 0, this.#lastPosition(row.run)] as const
+    return { ...summary, options: await this.#optionsOf(row), rows }
+  }
+
+  /** Undefined where the record of the run was lost and made up. */
+  async #optionsOf({ options }: RunRow): Promise<RunOverview['options']> {
+    const decoded = await decodeValue(options, 'options', this.#data.address, systemClock)
+    return (decoded ?? {}) as RunOverview['options']
   }
 
   async counts(id: string): Promise<Counts> {

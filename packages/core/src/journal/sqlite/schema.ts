@@ -49,6 +49,13 @@ export const recount = `
       coalesce((SELECT max(run) FROM run), 0)
     );`
 
+/**
+ * A run that has ended with something that did not succeed: a count of a state other than `succeeded` and `skipped`. As
+ * text, so that an index can hold exactly these runs.
+ */
+export const hasFailures = `state = 4 AND counts IS NOT NULL
+  AND (counts GLOB '*[{,]"[^s]*' OR counts GLOB '*[{,]"su[^c]*')`
+
 export const migrations: readonly Migration[] = [
   {
     title: 'tables',
@@ -137,6 +144,14 @@ export const migrations: readonly Migration[] = [
       ALTER TABLE mail ADD COLUMN value BLOB;
       -- The rows of the parts of one node are read together when it is resumed.
       CREATE INDEX history_part ON history (run, node, position) WHERE kind = 5;
+    `,
+  },
+  {
+    title: 'lists of runs by state',
+    sql: `
+      CREATE INDEX run_state ON run (state, run) WHERE visible = 1;
+      CREATE INDEX run_failed ON run (run) WHERE ${hasFailures} AND visible = 1;
+      CREATE INDEX run_uncounted ON run (run) WHERE state = 4 AND counts IS NULL AND visible = 1;
     `,
   },
 ]

@@ -31,11 +31,15 @@ import type {
   PruneReport,
   RunHeader,
   RunHolder,
+  RunListOptions,
+  RunListPage,
   RunMessage,
+  RunOverview,
   RunSnapshot,
   RunSummary,
   RunWriter,
 } from '../journal.ts'
+import type { RunOutcome } from '../outcome.ts'
 import { checkPrune, checkWanted, PruneChoice, type SizedRun } from '../prune.ts'
 import { runStateOf } from '../states.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
@@ -189,6 +193,18 @@ class SqliteJournal implements Journal {
   async runs(options: RunsOptions = {}): Promise<readonly RunSummary[]> {
     const { state, key } = options
     return this.#ask({ type: 'runs', state, key, limit: runLimit(options) })
+  }
+
+  async list(options: RunListOptions): Promise<RunListPage> {
+    return this.#ask({ type: 'list', options })
+  }
+
+  async tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>> {
+    return this.#ask({ type: 'tally' })
+  }
+
+  async overview(id: string): Promise<RunOverview> {
+    return this.#ask({ type: 'overview', run: id })
   }
 
   async snapshot(id: string, options: { readonly upTo?: number } = {}): Promise<RunSnapshot> {

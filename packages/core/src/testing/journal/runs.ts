@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeState } from '../../scheduler/node.ts'
 import { seededRandom } from '../../kernel/random.ts'
-import type { HistoryEntry, Journal, RunHeader } from '../../journal/journal.ts'
+import type { HistoryEntry, Journal, RunHeader, RunListOptions } from '../../journal/journal.ts'
 import { storedNodeStates } from '../../journal/states.ts'
 import {
   all,
@@ -25,6 +25,68 @@ async function stateOf(journal: Journal, id: string): Promise<string | undefined
 const someoneElse = { pid: 1, host: 'other', command: 'heddle run --resume' }
 
 export const runCases: readonly ConformanceCase[] = [
+  {
+    title: 'N1 pages of a list hold every run once, newest first, by outcome and by text',
+    async run(store) {
+      await using journal = await store.open()
+      const ends = ['succeeded', 'failed', 'skipped', undefined] as const
+      for (let number = 0; number < 8; number++) {
+        const id = `r${number}`
+        const end = ends[number % 4]
+        const options = { labels: { graph: `graph ${number}`, other: 5 } }
+        const writer = await journal.openRun({ ...header(id), title: `Title ${number}`, options })
+        if (end === undefined) continue
+        if (end === 'succeeded') await writer.commit(step('a', end), 1)
+        else writer.append(step('a', end))
+        writer.setState('finished', 5000)
+        await writer.flush()
+      }
+      const names = async (options: Omit<RunListOptions, 'limit'>): Promise<string[]> => {
+        const found: string[] = []
+        for (let before: number | undefined; ;) {
+          const page = await journal.list({ ...options, limit: 3, ...(before && { before }) })
+          assert.ok(page.runs.length <= 3)
+          found.push(...page.runs.map(({ id }) => id))
+          if (page.next === undefined) return found
+          before = page.next
+        }
+      }
+      assert.deepEqual(await names({}), ['r7', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1', 'r0'])
+      assert.deepEqual(await names({ outcomes: ['failed'] }), ['r5', 'r1'])
+      assert.deepEqual(await names({ outcomes: ['succeeded'] }), ['r6', 'r4', 'r2', 'r0'])
+      assert.deepEqual(await names({ outcomes: ['running', 'paused'] }), ['r7', 'r3'])
+      assert.deepEqual(await names({ outcomes: ['cancelled'] }), [])
+      assert.deepEqual(await names({ text: 'TITLE 4' }), ['r4'])
+      assert.deepEqual(await names({ text: '%' }), [])
+      const [newest] = (await journal.list({ limit: 1 })).runs
+      assert.deepEqual(newest?.labels, { graph: 'graph 7' })
+      assert.deepEqual(newest?.counts, { waiting: 1 })
+      const short = await journal.list({ limit: 5, text: 'title 0', most: 2 })
+      assert.equal(short.runs.length, 0)
+      assert.notEqual(short.next, undefined)
+      assert.deepEqual(await journal.tally(), { succeeded: 4, failed: 2, running: 2 })
+    },
+  },
+  {
+    title: 'N2 an overview is a run without its nodes, with its first and last row',
+    async run(store) {
+      await using journal = await store.open()
+      const writer = await journal.openRun({ ...header('r'), options: { concurrency: 3 } })
+      await writer.commit(step('a', 'succeeded'), 1)
+      const positions = (await all(journal.history('r'))).map(({ position }) => position)
+      const { state, options, rows, title } = await journal.overview('r')
+      assert.deepEqual(
+        { state, options, title },
+        {
+          state: 'running',
+          options: { concurrency: 3 },
+          title: 'title of r',
+        },
+      )
+      assert.deepEqual(rows, [positions[0], positions.at(-1)])
+      await assert.rejects(journal.overview('other'), withCode('HDL_UNKNOWN_RUN'))
+    },
+  },
   {
     title: 'S80 a run is read as it was written, with every state a node can be in',
     async run(store) {

@@ -1,0 +1,100 @@
+/**
+ * Pages of a list of runs, newest first: the part that is the same in every journal.
+ *
+ * Runs have numbers that grow; a page starts below the number that the page before ended with. So a page costs the same
+ * however many runs there are, and runs that begin or are removed meanwhile are neither repeated nor skipped.
+ *
+ *  N1  A page looks at a bounded number of runs. It may be short, even empty, and still have a next one.
+ */
+import { checkCount } from '../kernel/check.ts'
+import type { JournaledState, RunListEntry, RunListOptions, RunListPage } from './journal.ts'
+import { outcomeOf, type RunOutcome } from './outcome.ts'
+import { isEnd } from './states.ts'
+import type { RunState } from '../scheduler/events.ts'
+
+/** Runs that a page looks at when the caller does not say: some 20 ms in the thread that reads. */
+const lookedAt = 10_000
+const mostListed = 1_000
+
+/** What is known of a run before its nodes are counted. */
+export interface ListedRun {
+  readonly number: number
+  readonly id: string
+  readonly key?: string | null | undefined
+  readonly title: string
+  readonly state: JournaledState
+}
+
+export interface RunListSource<R extends ListedRun> {
+  /** Runs below a number, newest first. */
+  read(before: number, size: number): Promise<readonly R[]> | readonly R[]
+  /** The whole of one. */
+  entryOf(run: R): Promise<RunListEntry>
+}
+
+export async function listRuns<R extends ListedRun>(
+  options: RunListOptions,
+  source: RunListSource<R>,
+): Promise<RunListPage> {
+  const limit = Math.min(mostListed, checkCount('limit', options.limit, 1))
+  const most = checkCount('most', options.most ?? lookedAt, 1)
+  const wanted = options.outcomes === undefined ? undefined : new Set(options.outcomes)
+  const text = options.text?.toLowerCase() ?? ''
+  const runs: RunListEntry[] = []
+  let { before = Number.MAX_SAFE_INTEGER } = options
+  // More than is shown at once pays only where most of it is left out.
+  let size = Math.min(200, limit + 1)
+  for (let looked = 0; looked < most; size = 200) {
+    const page = await source.read(before, size)
+    for (const run of page) {
+      if (runs.length === limit) return { runs, next: before }
+      before = run.number
+      looked++
+      if (text !== '' && !hasText(run, text)) continue
+      if (wanted !== undefined && !mayBe(run.state, wanted)) continue
+      const entry = await source.entryOf(run)
+      if (wanted === undefined || wanted.has(outcomeOf(entry))) runs.push(entry)
+    }
+    if (page.length < size) return { runs, next: undefined }
+  }
+  return { runs, next: before }
+}
+
+function hasText({ id, key, title }: ListedRun, text: string): boolean {
+  return [id, key, title].some((each) => each?.toLowerCase().includes(text) === true)
+}
+
+function mayBe(state: JournaledState, wanted: ReadonlySet<RunOutcome>): boolean {
+  if (state !== 'finished') return wanted.has(state)
+  return wanted.has('succeeded') || wanted.has('failed')
+}
+
+/** The states under which runs of these outcomes are stored; undefined when that leaves none out. */
+export function storedStatesOf(
+  outcomes: readonly RunOutcome[] | undefined,
+): readonly RunState[] | undefined {
+  if (outcomes === undefined) return undefined
+  const states = new Set<RunState>()
+  for (const outcome of outcomes) {
+    if (outcome === 'succeeded' || outcome === 'failed') states.add('finished')
+    else if (outcome === 'interrupted') {
+      for (const state of openStates) states.add(state)
+    } else states.add(outcome)
+  }
+  return [...states]
+}
+
+const openStates = (['idle', 'running', 'paused', 'draining'] as const).filter(
+  (state) => !isEnd(state),
+)
+
+/** The labels among the options of a run. */
+export function labelsOf(options: unknown): Readonly<Record<string, string>> {
+  const labels: unknown = (options as { labels?: unknown } | null | undefined)?.labels
+  if (typeof labels !== 'object' || labels === null) return {}
+  const texts: Record<string, string> = {}
+  for (const [name, value] of Object.entries(labels)) {
+    if (typeof value === 'string') texts[name] = value
+  }
+  return texts
+}
