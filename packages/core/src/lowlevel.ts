@@ -123,7 +123,29 @@ export { openJournal } from './journal/open.ts'
 export { outcomeOf, type RunOutcome } from './journal/outcome.ts'
 export { newRunId } from './journal/run-id.ts'
 
-// store/: PostgreSQL under journals and stores.
+// store/: what everything durable is written through. "How a role is added" in docs/design/store.md.
+export type { Claim, Grant } from './store/database.ts'
+export { openStore, type OpenStore } from './store/open-store.ts'
+export type { StoreDatabase, StoreRow } from './store/roles.ts'
+export { shardOf } from './store/shard-of.ts'
+export { Shards, type ShardRole } from './store/shards.ts'
+export {
+  cursorOf,
+  erase,
+  put,
+  remove,
+  write,
+  type AnyTable,
+  type ChangeRefusal,
+  type Cursor,
+  type Stored,
+  type StoredRecord,
+  type Table,
+  type TableChange,
+  type TableQuery,
+  type TableRow,
+  type Tables,
+} from './store/tables.ts'
 export { withoutPasswords } from './store/postgres/address.ts'
 export { examinePostgres, type PostgresReport } from './store/postgres/examine.ts'
 

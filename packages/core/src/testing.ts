@@ -11,6 +11,10 @@ export { cacheTierCases, type TierCase, type TierFactory } from './testing/cache
 // journal/: what every implementation of a journal must pass.
 export { journalConformance, type ConformanceStore } from './testing/journal-conformance.ts'
 
+// store/: what a role must pass on every database.
+export { roleConformance, type RoleCase, type StoreBackend } from './testing/role-conformance.ts'
+export type { StoreUnderTest } from './testing/store-conformance.ts'
+
 // run/: recorded runs as tests.
 export {
   replayRun,

@@ -205,7 +205,9 @@ export class Committer<R> implements RunningService {
       const number = ++session.number
       try {
         return await this.#ask(this.#options.database.commit(session.id, number, batches))
-      } catch {
+      } catch (error) {
+        // It was never sent: the rows are not what a database can hold.
+        if (isError(error, 'HDL_BAD_OPTION')) throw error
         // Written or not: only the fence of the session decides (G3).
         this.#unknown++
         const answer = await this.#decide(session, number, giveUpAt)
@@ -293,7 +295,8 @@ export class Committer<R> implements RunningService {
   }
 
   #fail(group: readonly Write<R>[], cause: unknown): void {
-    const error = isError(cause, 'HDL_CLOSED') ? cause : noAnswer(cause)
+    const isOurs = isError(cause, 'HDL_CLOSED') || isError(cause, 'HDL_BAD_OPTION')
+    const error = isOurs ? cause : noAnswer(cause)
     for (const { batch, reject } of group) {
       this.#pending -= batch.rows.length
       reject(error)

@@ -40,6 +40,7 @@ const before: Readonly<Record<string, readonly unknown[]>> = {
   holdLock: ['/nowhere/lock'],
   recover: ['/nowhere'],
   openJournal: ['memory'],
+  openStore: ['memory'],
   replayRun: [{}],
   expectLoopFree: [50, () => undefined],
   waitFor: [Promise.resolve(), 'A wait', systemKernel.clock],

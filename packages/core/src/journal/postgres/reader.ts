@@ -5,7 +5,7 @@
 import { HeddleError } from '../../errors.ts'
 import type { PostgresAddress } from '../../store/postgres/address.ts'
 import type { Link } from '../../store/postgres/link.ts'
-import { fromStored, toStored } from '../../store/postgres/text.ts'
+import { fromStored, toStored } from '../../store/text.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { decodeValue } from '../encode.ts'
 import { CountFold, RunFold, type Counts } from '../fold.ts'

@@ -1,5 +1,5 @@
 /** Rows of several runs as the parameters of `record_1`: columns, not rows. */
-import { toStored } from '../../store/postgres/text.ts'
+import { toStored } from '../../store/text.ts'
 import type { CountFold } from '../fold.ts'
 import type { RunHolder } from '../journal.ts'
 import { checkRunState, nodeStateOf } from '../states.ts'

@@ -14,6 +14,8 @@ import type {
 import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
 import { shardOf } from '../shard-of.ts'
+import { TableList, type AnyTable } from '../tables.ts'
+import { MemoryTables } from './memory-tables.ts'
 
 interface Shard {
   owner: ServerId | undefined
@@ -32,7 +34,8 @@ type Job = { -readonly [K in keyof OpenJob]: OpenJob[K] }
  * A database that lives as long as the process, for tests and for programs that need no second life.
  * Every call is carried out in one step.
  */
-export class MemoryDatabase implements StoreDatabase {
+export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
+  readonly tables: MemoryTables
   readonly #now: () => number
   readonly #shards: Shard[]
   /** When the lease of a server runs out. */
@@ -43,7 +46,8 @@ export class MemoryDatabase implements StoreDatabase {
   readonly #messages = new Map<string, Message>()
   readonly #outcomes = new Map<string, string>()
 
-  constructor(now: () => number, shards: number) {
+  constructor(now: () => number, shards: number, tables: readonly AnyTable[] = []) {
+    this.tables = new MemoryTables(new TableList(tables))
     this.#now = now
     this.#shards = Array.from({ length: shards }, () => ({ owner: undefined, epoch: 0 }))
   }
@@ -141,11 +145,12 @@ export class MemoryDatabase implements StoreDatabase {
       if (by !== undefined) return { why: 'taken', by }
     }
     for (const claim of batch.claims) this.#claims.set(`${claim.space} ${claim.name}`, claim)
-    for (const row of batch.rows) this.apply(row)
+    for (const row of batch.rows) this.apply(row, batch.shard)
     return undefined
   }
 
-  protected apply(row: StoreRow): void {
+  protected apply(row: StoreRow, shard: number): void {
+    if (row.kind === 'put' || row.kind === 'remove') return this.tables.apply(row, shard)
     if (row.kind === 'message-taken') return void this.#messages.delete(row.id)
     const { handle } = row
     const job = this.#jobs.get(handle)
@@ -170,6 +175,8 @@ export class MemoryDatabase implements StoreDatabase {
         if (this.#jobs.delete(handle)) this.#outcomes.set(handle, row.outcome)
     }
   }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   #isAlive(server: ServerId): boolean {
     return (this.#leases.get(server) ?? -Infinity) > this.#now()

@@ -1,7 +1,9 @@
-/** A commit as the parameters of `commit_1`: columns, not rows, because arrays are what a statement can take many of. */
+/** A commit as the parameters of `commit_1` and `commit_2`: columns, not rows, because arrays are what a statement can take many of. */
 import type { SessionId, ShardBatch } from '../database.ts'
 import type { StoreRow } from '../roles.ts'
-import { toStored } from './text.ts'
+import type { ColumnType, StoredRecord, TableList } from '../tables.ts'
+import { toStored } from '../text.ts'
+import { namesOf } from './table-schema.ts'
 
 /** Batches are counted from 1, as arrays of PostgreSQL are. */
 export function commitParameters(
@@ -42,6 +44,10 @@ export function commitParameters(
           break
         case 'message-taken':
           push(taken, batch, toStored(row.id))
+          break
+        // See recordParameters().
+        case 'put':
+        case 'remove':
       }
     }
   }
@@ -56,6 +62,50 @@ export function commitParameters(
     ...ended,
     ...taken,
   ]
+}
+
+/** The records of roles in a commit; undefined when there are none. */
+export function recordParameters(
+  tables: TableList,
+  batches: readonly ShardBatch<StoreRow>[],
+): unknown[] | undefined {
+  const records: Columns<4> = [[], [], [], []]
+  for (const [index, { rows }] of batches.entries()) {
+    for (const row of rows) {
+      if (row.kind !== 'put' && row.kind !== 'remove') continue
+      const table = tables.owned(row.table)
+      const { writer } = namesOf(table)
+      const [id, wire] =
+        row.kind === 'put' ? [row.record.id, recordWire(table.columns, row.record)] : [row.id, null]
+      push(records, index + 1, writer, toStored(id), wire)
+    }
+  }
+  return records[0]!.length === 0 ? undefined : records
+}
+
+/** A record as JSON: an array of its columns. JSON has neither bytes nor infinity, and PostgreSQL's text no U+0000. */
+export function recordWire(
+  columns: Readonly<Record<string, ColumnType>>,
+  record: StoredRecord,
+): string {
+  const values = record as unknown as Readonly<Record<string, unknown>>
+  const cells = Object.entries(columns).map(([column, type]) => {
+    const value = values[column]
+    if (value === undefined || value === null) return null
+    switch (type) {
+      case 'text':
+        return toStored(value as string)
+      case 'bytes':
+        return Buffer.from(value as Uint8Array).toString('base64')
+      case 'json':
+        return toStored(JSON.stringify(value))
+      case 'number':
+        return Number.isFinite(value) ? value : `${value as number}`
+      case 'boolean':
+        return value
+    }
+  })
+  return JSON.stringify(cells)
 }
 
 type Columns<N extends number> = unknown[][] & { readonly length: N }

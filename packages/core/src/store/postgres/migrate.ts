@@ -1,7 +1,9 @@
 import { HeddleError } from '../../errors.ts'
+import type { AnyTable } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { isRefused, type Link } from './link.ts'
 import { migrations, oldestVersion, schemaVersion } from './schema.ts'
+import { declarationOf, namesOf } from './table-schema.ts'
 
 /** Codes of two processes that make the same tables at the same moment: one of them tries again. */
 const collisions = ['23505', '42P06', '42P07', '40P01', 'XX000']
@@ -40,9 +42,37 @@ export async function migrate(link: Link, address: PostgresAddress): Promise<voi
   const found = await readVersion(link, address)
   checkVersion(address, found)
   if (found !== undefined && found.version >= schemaVersion) return
+  await makeTables(link, migrationOf(address.schema))
+}
+
+/** Makes what is missing of the tables that roles declare (T1). The tables of the store are there. */
+export async function declareTables(
+  link: Link,
+  { schema }: PostgresAddress,
+  tables: Iterable<AnyTable>,
+): Promise<void> {
+  const seen = new Set<string>()
+  for (const row of await link.call<[string]>(
+    'be read',
+    `SELECT name || ' ' || signature FROM ${schema}.role_table`,
+  )) {
+    seen.add(row[0])
+  }
+  const missing = [...tables].filter(
+    (table) => !seen.has(`${table.name} ${namesOf(table).signature}`),
+  )
+  if (missing.length === 0) return
+  const body = missing.map(declarationOf).join('\n').replaceAll('@.', `${schema}.`)
+  await makeTables(
+    link,
+    `DO $do$ BEGIN LOCK TABLE ${schema}.meta IN EXCLUSIVE MODE; ${body} END $do$`,
+  )
+}
+
+async function makeTables(link: Link, statement: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await link.call('make its tables', migrationOf(address.schema))
+      await link.call('make its tables', statement)
       return
     } catch (error) {
       if (attempt === mostAttempts || !isRefused(error, ...collisions)) throw error

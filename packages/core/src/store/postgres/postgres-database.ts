@@ -21,11 +21,13 @@ import type {
 } from '../database.ts'
 import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
+import { TableList, type AnyTable } from '../tables.ts'
+import { fromStored, toStored } from '../text.ts'
 import { readAddress, type PostgresAddress } from './address.ts'
-import { commitParameters } from './commit-parameters.ts'
+import { commitParameters, recordParameters } from './commit-parameters.ts'
 import { isRefused, Link } from './link.ts'
-import { migrate } from './migrate.ts'
-import { fromStored, toStored } from './text.ts'
+import { declareTables, migrate } from './migrate.ts'
+import { PostgresTables } from './postgres-tables.ts'
 import { Wakes } from './wakes.ts'
 
 /** Commits between two looks for rows that are not needed any more. */
@@ -44,6 +46,8 @@ export interface PostgresDatabaseOptions {
   readonly kernel?: Kernel
   /** Milliseconds to wait for one answer. Default 5,000. */
   readonly answerWithin?: number
+  /** The tables of roles: what is missing of them is made. */
+  readonly tables?: readonly AnyTable[]
 }
 
 /**
@@ -67,7 +71,9 @@ export async function openPostgresDatabase(
 }
 
 export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
+  readonly tables: PostgresTables
   readonly #address: PostgresAddress
+  readonly #list: TableList
   readonly #writer: Link
   readonly #leases: Link
   readonly #reader: Link
@@ -79,15 +85,18 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     const { clock } = kernel
     const shared = { address, clock, answerWithin }
     this.#address = address
+    this.#list = new TableList(options.tables)
     this.#writer = new Link({ ...shared, name: 'heddle writer' })
     this.#leases = new Link({ ...shared, name: 'heddle leases' })
     // What is open after a take-over may be a lot.
     this.#reader = new Link({ ...shared, answerWithin: 6 * answerWithin, name: 'heddle reader' })
     this.#wakes = new Wakes(address, clock)
+    this.tables = new PostgresTables(this.#reader, address, this.#list)
   }
 
   async migrate(): Promise<void> {
     await migrate(this.#reader, this.#address)
+    await declareTables(this.#reader, this.#address, this.#list)
   }
 
   async openSession(_server: ServerId, session: SessionId): Promise<void> {
@@ -120,15 +129,18 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     batches: readonly ShardBatch<StoreRow>[],
   ): Promise<CommitAnswer> {
     const parameters = commitParameters(session, number, batches)
-    const refusals = await this.#commit(parameters)
+    const records = recordParameters(this.#list, batches)
+    const refusals = await (records === undefined
+      ? this.#commit('commit_1', parameters)
+      : this.#commit('commit_2', [...parameters, ...records]))
     if (number % sweepEvery === 0) this.#sweep(session, number)
     return answerOf(batches.length, refusals)
   }
 
-  async #commit(parameters: readonly unknown[]): Promise<RefusalWire[] | null> {
+  async #commit(name: string, parameters: readonly unknown[]): Promise<RefusalWire[] | null> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#call<RefusalWire[] | null>(this.#writer, 'commit_1', parameters)
+        return await this.#call<RefusalWire[] | null>(this.#writer, name, parameters)
       } catch (error) {
         if (attempt === mostAttempts || !isRefused(error, ...collisions)) throw error
       }

@@ -24,6 +24,7 @@
 import { journalMigration } from './journal-schema.ts'
 import type { Migration } from './migration.ts'
 import { partsMigration, runMailMigration } from './run-mail-schema.ts'
+import { tableMigration } from './table-schema.ts'
 
 /** Plans that read a whole table are chosen while it is small, and kept for the life of a connection. */
 const byIndex = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
@@ -287,6 +288,7 @@ export const migrations: readonly Migration[] = [
   journalMigration,
   runMailMigration,
   partsMigration,
+  tableMigration,
 ]
 
 /** The version of a database that has seen all migrations. */

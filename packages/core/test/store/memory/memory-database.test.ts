@@ -2,7 +2,11 @@ import { MemoryDatabase } from '../../../src/store/memory/memory-database.ts'
 import { shardCount } from '../../../src/store/shard-of.ts'
 import { storeConformance } from '../../../src/testing/store-conformance.ts'
 
-storeConformance('memory', async () => {
-  const database = new MemoryDatabase(() => performance.now(), shardCount)
-  return { connect: async () => database, async [Symbol.asyncDispose]() {} }
-})
+storeConformance(
+  'memory',
+  async (tables) => {
+    const database = new MemoryDatabase(() => performance.now(), shardCount, tables)
+    return { connect: async () => database, async [Symbol.asyncDispose]() {} }
+  },
+  { isOneProcess: true },
+)

@@ -21,12 +21,12 @@ after(() => postgres[Symbol.asyncDispose]())
 
 let stores = 0
 
-storeConformance('postgres', async () => {
+storeConformance('postgres', async (tables) => {
   const address = `${postgres.address}?schema=store_${++stores}`
   const connected: AsyncDisposable[] = []
   return {
-    async connect() {
-      const database = await openPostgresDatabase(address)
+    async connect(declared = tables) {
+      const database = await openPostgresDatabase(address, { tables: declared })
       connected.push(database)
       return database
     },
@@ -37,14 +37,22 @@ storeConformance('postgres', async () => {
 })
 
 /** Nothing is left on a connection from one call to the next: what pgbouncer in transaction mode asks for. */
-storeConformance('postgres, each call on a connection of its own', async () => {
+storeConformance('postgres, each call on a connection of its own', async (given) => {
   const address = `${postgres.address}?schema=store_${++stores}`
-  await (await openPostgresDatabase(address)).close()
-  const once = async <T>(call: (database: StoreDatabase) => Promise<T>): Promise<T> => {
-    await using database = new PostgresDatabase(readAddress(address), {})
-    return await call(database)
+  const connect = async (tables = given): Promise<StoreDatabase> => {
+    await (await openPostgresDatabase(address, { tables })).close()
+    return databaseOfCalls(async (call) => {
+      await using database = new PostgresDatabase(readAddress(address), { tables })
+      return await call(database)
+    })
   }
-  const database: StoreDatabase = {
+  return { connect, async [Symbol.asyncDispose]() {} }
+})
+
+type Once = <T>(call: (database: StoreDatabase) => Promise<T>) => Promise<T>
+
+function databaseOfCalls(once: Once): StoreDatabase {
+  return {
     openSession: (...given) => once((each) => each.openSession(...given)),
     renew: (...given) => once((each) => each.renew(...given)),
     acquire: (...given) => once((each) => each.acquire(...given)),
@@ -55,9 +63,15 @@ storeConformance('postgres, each call on a connection of its own', async () => {
     recordedOutcome: (...given) => once((each) => each.recordedOutcome(...given)),
     post: (...given) => once((each) => each.post(...given)),
     messages: (...given) => once((each) => each.messages(...given)),
+    tables: {
+      byIds: (...given) => once((each) => each.tables.byIds(...given)),
+      ofShards: (...given) => once((each) => each.tables.ofShards(...given)),
+      list: (...given) => once((each) => each.tables.list(...given)),
+      change: (...given) => once((each) => each.tables.change(...given)),
+      removeBelow: (...given) => once((each) => each.tables.removeBelow(...given)),
+    },
   }
-  return { connect: async () => database, async [Symbol.asyncDispose]() {} }
-})
+}
 
 test('C3, C4: connections that are cut lose nothing that was acknowledged and write nothing twice', async () => {
   const address = `${postgres.address}?schema=cut`

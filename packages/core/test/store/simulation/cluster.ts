@@ -10,6 +10,7 @@ import type { CommitAnswer, Grant, ShardBatch } from '../../../src/store/databas
 import { Mailbox, type MailRow, type Message } from '../../../src/store/mailbox.ts'
 import { MemoryDatabase } from '../../../src/store/memory/memory-database.ts'
 import { Ownership } from '../../../src/store/ownership.ts'
+import type { StoreRow } from '../../../src/store/roles.ts'
 import { shardOf } from '../../../src/store/shard-of.ts'
 import { Link } from './link.ts'
 import { SimulatedProcess, World } from './world.ts'
@@ -52,7 +53,7 @@ class WitnessedDatabase extends MemoryDatabase {
     return this.#plant === 'no epoch check' || super.isCurrent(grant)
   }
 
-  protected override apply(row: JobRow | MailRow): void {
+  protected override apply(row: StoreRow, shard: number): void {
     if (row.kind === 'message-taken') {
       if (!this.posted.delete(row.id)) this.violations.push(`M1: message ${row.id} was taken twice`)
     }
@@ -64,7 +65,7 @@ class WitnessedDatabase extends MemoryDatabase {
     if (row.kind === 'job-ended' && (this.outcomeOf(row.handle) ?? row.outcome) !== row.outcome) {
       this.violations.push(`A3: ${row.handle} has two outcomes`)
     }
-    super.apply(row)
+    super.apply(row, shard)
   }
 
   override async commit(

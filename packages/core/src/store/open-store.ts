@@ -1,0 +1,45 @@
+import { HeddleError } from '../errors.ts'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
+import { systemKernel, type Kernel } from '../kernel/kernel.ts'
+import { isPostgresAddress, withoutPasswords } from './postgres/address.ts'
+import type { StoreDatabase } from './roles.ts'
+import { shardCount } from './shard-of.ts'
+import type { AnyTable } from './tables.ts'
+
+export interface OpenStoreOptions {
+  /** The tables of all roles that this process has: what is missing of them is made. */
+  readonly tables?: readonly AnyTable[]
+  readonly kernel?: Kernel
+}
+
+/** A store that is open. Closing it does not hand shards over: see Shards. */
+export type OpenStore = StoreDatabase & AsyncDisposable
+
+const optionNames = { tables: 1, kernel: 1 } satisfies OptionNames<OpenStoreOptions>
+
+/**
+ * Opens a store: `memory` or `postgres://host/database`.
+ *
+ * *Cancellation*: none; it ends when the database does not answer in time.
+ * @throws `HDL_BAD_OPTION`, `HDL_STORE_FAILED`, `HDL_JOURNAL_NEWER`, `HDL_NO_DRIVER`.
+ */
+export async function openStore(
+  address: string,
+  options: OpenStoreOptions = {},
+): Promise<OpenStore> {
+  checkOptions(options, optionNames)
+  const { tables = [], kernel = systemKernel } = options
+  if (address === 'memory') {
+    const { MemoryDatabase } = await import('./memory/memory-database.ts')
+    return new MemoryDatabase(() => kernel.clock.now(), shardCount, tables)
+  }
+  if (isPostgresAddress(address)) {
+    const { openPostgresDatabase } = await import('./postgres/postgres-database.ts')
+    return openPostgresDatabase(address, { tables, kernel })
+  }
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'store',
+    value: withoutPasswords(address),
+    expected: 'memory, sqlite:FILE or postgres://HOST/DATABASE',
+  })
+}

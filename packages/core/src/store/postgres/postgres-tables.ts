@@ -1,0 +1,175 @@
+/** The tables of roles on PostgreSQL: table-schema.ts has what they look like. */
+import type { Refused } from './link.ts'
+import {
+  mostRecords,
+  readQuery,
+  type AnyQuery,
+  type AnyTable,
+  type ChangeRefusal,
+  type ColumnOf,
+  type ColumnType,
+  type Comparable,
+  type Stored,
+  type StoredRecord,
+  type Table,
+  type TableChange,
+  type TableList,
+  type TableQuery,
+  type Tables,
+} from '../tables.ts'
+import { fromStored, toStored } from '../text.ts'
+import type { PostgresAddress } from './address.ts'
+import { recordWire } from './commit-parameters.ts'
+import { isRefused, type Link } from './link.ts'
+import { namesOf } from './table-schema.ts'
+
+/** Raised by `change_1`: nothing was changed. */
+const refusedState = 'HD002'
+
+/** Two changes at a time have locked tables in the way of each other: one is sent again. */
+const deadlock = '40P01'
+const mostAttempts = 5
+
+export class PostgresTables implements Tables {
+  readonly #link: Link
+  readonly #schema: string
+  readonly #list: TableList
+
+  constructor(link: Link, { schema }: PostgresAddress, list: TableList) {
+    this.#link = link
+    this.#schema = schema
+    this.#list = list
+  }
+
+  async byIds<R extends StoredRecord>(
+    { name }: Table<R>,
+    ids: readonly string[],
+  ): Promise<readonly (Stored<R> | undefined)[]> {
+    const found = await this.#select<R>(name, 'WHERE id = ANY ($1)', [ids.map(toStored)])
+    const byId = new Map(found.map((record) => [record.id, record]))
+    return ids.map((id) => byId.get(id))
+  }
+
+  ofShards<R extends StoredRecord>(
+    { name }: Table<R>,
+    shards: readonly number[],
+  ): Promise<readonly Stored<R>[]> {
+    return this.#select<R>(name, 'WHERE shard = ANY ($1) ORDER BY id', [shards])
+  }
+
+  async list<R extends StoredRecord>(
+    { name }: Table<R>,
+    query: TableQuery<R> = {},
+  ): Promise<readonly Stored<R>[]> {
+    const { clause, values } = clauseOf(this.#list.get(name), query)
+    return this.#select<R>(name, clause, values)
+  }
+
+  async change(changes: readonly TableChange[]): Promise<ChangeRefusal | undefined> {
+    const parameters = this.#parametersOf(changes)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const statement = `SELECT ${this.#schema}.change_1($1, $2, $3, $4, $5, $6)`
+        await this.#link.call('change records', statement, parameters)
+        return undefined
+      } catch (error) {
+        if (isRefused(error, refusedState)) return refusalOf(error)
+        if (attempt === mostAttempts || !isRefused(error, deadlock)) throw error
+      }
+    }
+  }
+
+  #parametersOf(changes: readonly TableChange[]): unknown[] {
+    const rows = changes.map(({ table: name, id, record, expect }) => {
+      const table = this.#list.get(name)
+      const { table: stored, writer, taken = null } = namesOf(table)
+      const wire = record === undefined ? null : recordWire(table.columns, record)
+      const expected = expect === 'absent' ? 0 : (expect ?? null)
+      return [stored, writer, taken, toStored(id), wire, expected] as const
+    })
+    return [0, 1, 2, 3, 4, 5].map((column) => rows.map((row) => row[column]))
+  }
+
+  async removeBelow<R extends StoredRecord>(
+    { name }: Table<R>,
+    by: ColumnOf<R>,
+    below: number,
+    limit: number = mostRecords,
+  ): Promise<number> {
+    const { by: column } = readQuery(this.#list.get(name), { by })
+    const table = `${this.#schema}.${namesOf(this.#list.get(name)).table}`
+    const statement = `WITH gone AS (
+        DELETE FROM ${table} WHERE id IN (
+          SELECT id FROM ${table} WHERE "${column}" < $1 ORDER BY "${column}", id LIMIT $2 FOR UPDATE SKIP LOCKED)
+        RETURNING 1)
+      SELECT count(*)::integer FROM gone`
+    const [row] = await this.#link.call<[number]>('remove records', statement, [below, limit])
+    return row![0]
+  }
+
+  async #select<R extends StoredRecord>(
+    name: string,
+    clause: string,
+    values: readonly unknown[],
+  ): Promise<Stored<R>[]> {
+    const table = this.#list.get(name)
+    const columns = Object.keys(table.columns).map((column) => `, "${column}"`)
+    const from = `${this.#schema}.${namesOf(table).table}`
+    const statement = `SELECT id, revision::float8${columns.join('')} FROM ${from} ${clause}`
+    const rows = await this.#link.call<[string, number, ...unknown[]]>('be read', statement, values)
+    return rows.map(([id, revision, ...cells]) =>
+      recordOf<R>(table, fromStored(id), revision, cells),
+    )
+  }
+}
+
+/** `WHERE …, ORDER BY …, LIMIT …` of a query, with the values of its parameters. */
+function clauseOf(table: AnyTable, query: AnyQuery): { clause: string; values: unknown[] } {
+  const { by, where, limit } = readQuery(table, query)
+  const { from, below, after, descending = false } = query
+  const values: unknown[] = []
+  const place = (value: Comparable): string => {
+    values.push(typeof value === 'string' ? toStored(value) : value)
+    return `$${values.length}`
+  }
+  const conditions = where.map(([column, value]) => `"${column}" = ${place(value)}`)
+  const direction = descending ? 'DESC' : 'ASC'
+  const order = by === undefined ? ['id'] : [`"${by}"`, 'id']
+  if (by !== undefined) {
+    if (from !== undefined) conditions.push(`"${by}" >= ${place(from)}`)
+    if (below !== undefined) conditions.push(`"${by}" < ${place(below)}`)
+    conditions.push(`"${by}" IS NOT NULL`)
+  }
+  if (after !== undefined) {
+    const at = by === undefined ? [after.id] : [after.value!, after.id]
+    const places = at.map(place).join(', ')
+    conditions.push(`(${order.join(', ')}) ${descending ? '<' : '>'} (${places})`)
+  }
+  const filter = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+  const sorted = order.map((column) => `${column} ${direction}`).join(', ')
+  return { clause: `${filter} ORDER BY ${sorted} LIMIT ${limit}`, values }
+}
+
+function recordOf<R>(
+  { columns }: AnyTable,
+  id: string,
+  revision: number,
+  cells: readonly unknown[],
+): Stored<R> {
+  const record: Record<string, unknown> = { id }
+  for (const [index, [column, type]] of Object.entries(columns).entries()) {
+    const cell = cells[index]
+    if (cell !== null) record[column] = valueOf(type, cell)
+  }
+  return { ...record, revision } as unknown as Stored<R>
+}
+
+function valueOf(type: ColumnType, cell: unknown): unknown {
+  if (type === 'text') return fromStored(cell as string)
+  return type === 'json' ? (JSON.parse(fromStored(cell as string)) as unknown) : cell
+}
+
+function refusalOf(error: Refused): ChangeRefusal {
+  const refusal = JSON.parse((error.cause as { detail: string }).detail) as ChangeRefusal
+  return refusal.why === 'taken' ? { ...refusal, by: fromStored(refusal.by) } : refusal
+}
