@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { files, root } from './tree.ts'
 
 /** These test the repository or whole scenarios of the founding documents, not one file. */
-const exempt = /\/test\/house\/|\/seed-\d+/
+const exempt = /\/test\/house\/|\/seed-\d+|^packages\/ui\/test\/browser\//
 
 test('src/x/y.ts is tested by test/x/y.test.ts, test/x/y.<aspect>.test.ts, test/x/y.test-d.ts', () => {
   const tests = files('packages/*/test/**/*.{test,test-d}.ts').filter((file) => !exempt.test(file))
@@ -13,7 +13,7 @@ test('src/x/y.ts is tested by test/x/y.test.ts, test/x/y.<aspect>.test.ts, test/
   const orphans = tests.filter((file) => {
     const folder = path.posix.dirname(file).replace(/\/test(?=\/|$)/, '/src')
     const subject = path.posix.basename(file).split('.')[0]!
-    return !existsSync(path.join(root, folder, `${subject}.ts`))
+    return !['ts', 'tsx'].some((end) => existsSync(path.join(root, folder, `${subject}.${end}`)))
   })
   assert.deepEqual(orphans, [], 'these tests have no source file of the same name')
 })

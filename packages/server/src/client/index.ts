@@ -12,3 +12,21 @@ export {
 export type { EventOptions, ServerEvent } from './events.ts'
 export type { Access, BodyKind, ErrorBody } from './contract/contract.ts'
 export type { Pending, Result } from './contract/jobs.ts'
+export type {
+  Forecast,
+  GraphEdges,
+  GraphList,
+  LogPage,
+  NodeColumns,
+  NodeDetail,
+  RecordedError,
+  RunChange,
+  RunComparison,
+  RunCounts,
+  RunHead,
+  RunOutcome,
+  RunPage,
+  RunsChange,
+  RunSummary,
+  Timeline,
+} from './contract/runs.ts'

@@ -1,0 +1,150 @@
+/** Runs, as views ask for them. */
+import { call, events } from './client.ts'
+import type {
+  Forecast,
+  GraphEdges,
+  LogPage,
+  NodeColumns,
+  NodeDetail,
+  RunChange,
+  RunComparison,
+  RunCounts,
+  RunHead,
+  RunOutcome,
+  RunPage,
+  RunsChange,
+  Timeline,
+} from './contract.ts'
+
+export interface RunListQuery {
+  readonly state?: string
+  readonly q?: string
+  readonly cursor?: string
+  readonly limit?: number
+}
+
+export function listRuns(query: RunListQuery, signal?: AbortSignal): Promise<RunPage> {
+  return call('GET /runs', { query: { ...query }, ...(signal && { signal }) })
+}
+
+export function countRuns(signal?: AbortSignal): Promise<RunCounts> {
+  return call('GET /runs/counts', { ...(signal && { signal }) })
+}
+
+export function readHead(id: string, signal: AbortSignal): Promise<RunHead> {
+  return call('GET /runs/:id', { params: { id }, signal })
+}
+
+export function readNodes(id: string, from: number, signal: AbortSignal): Promise<NodeColumns> {
+  return call('GET /runs/:id/nodes', { params: { id }, query: { from, limit: 20_000 }, signal })
+}
+
+export function readEdges(id: string, from: number, signal: AbortSignal): Promise<GraphEdges> {
+  return call('GET /runs/:id/graph', { params: { id }, query: { from, limit: 50_000 }, signal })
+}
+
+export function readTimeline(id: string, from: number, signal: AbortSignal): Promise<Timeline> {
+  return call('GET /runs/:id/timeline', { params: { id }, query: { from, limit: 50_000 }, signal })
+}
+
+export function readNode(id: string, name: string, signal: AbortSignal): Promise<NodeDetail> {
+  return call('GET /runs/:id/nodes/:name', { params: { id, name }, signal })
+}
+
+export function readLog(
+  id: string,
+  query: { readonly node?: string; readonly q?: string; readonly after?: number },
+  signal: AbortSignal,
+): Promise<LogPage> {
+  return call('GET /runs/:id/log', { params: { id }, query: { ...query, limit: 2_000 }, signal })
+}
+
+export function compareRuns(
+  id: string,
+  other: string,
+  signal: AbortSignal,
+): Promise<RunComparison> {
+  return call('GET /runs/:id/compare', { params: { id }, query: { with: other }, signal })
+}
+
+export function forecastRun(
+  id: string,
+  concurrency: number,
+  signal: AbortSignal,
+): Promise<Forecast> {
+  return call('GET /runs/:id/forecast', { params: { id }, query: { concurrency }, signal })
+}
+
+/** How a run stands after it was steered, and whether the call changed that. */
+interface Steered {
+  readonly run: string
+  readonly outcome: RunOutcome
+  readonly changed: boolean
+}
+
+export function pauseRun(id: string): Promise<Steered> {
+  return call('POST /runs/:id/pause', { params: { id } })
+}
+
+export function resumeRun(id: string): Promise<Steered> {
+  return call('POST /runs/:id/resume', { params: { id } })
+}
+
+export function cancelRun(id: string, abort: boolean): Promise<Steered> {
+  return call('POST /runs/:id/cancel', {
+    params: { id },
+    body: { abort, reason: 'cancelled in the dashboard' },
+  })
+}
+
+export function retryNode(
+  id: string,
+  name: string,
+  what: 'from' | 'failed',
+): Promise<{ readonly run: string; readonly forked_from: string }> {
+  return call('POST /runs/:id/nodes/:name/retry', { params: { id, name }, body: { what } })
+}
+
+export function sendSignal(
+  id: string,
+  name: string,
+  value: unknown,
+): Promise<{ readonly delivered: boolean }> {
+  return call('POST /runs/:id/signals/:name', { params: { id, name }, body: { value } })
+}
+
+export type RunEvent =
+  | { readonly kind: 'change'; readonly change: RunChange }
+  | { readonly kind: 'reset'; readonly position: number }
+  | { readonly kind: 'beat' }
+
+/** Follows one run from after a position. */
+export async function* followRun(
+  id: string,
+  after: number,
+  signal: AbortSignal,
+  onState: (state: 'open' | 'lost') => void,
+): AsyncGenerator<RunEvent, void, undefined> {
+  const stream = events('GET /runs/:id/events', {
+    params: { id },
+    lastEventId: String(after),
+    signal,
+    onState,
+  })
+  for await (const { event, data } of stream) {
+    const parsed = JSON.parse(data) as { position: number }
+    if (event === 'change') yield { kind: 'change', change: parsed as unknown as RunChange }
+    else if (event === 'reset') yield { kind: 'reset', position: parsed.position }
+    else if (event === 'beat') yield { kind: 'beat' }
+  }
+}
+
+/** Follows all runs. */
+export async function* followRuns(
+  signal: AbortSignal,
+  onState: (state: 'open' | 'lost') => void,
+): AsyncGenerator<RunsChange | undefined, void, undefined> {
+  for await (const { event, data } of events('GET /runs/events', { signal, onState })) {
+    yield event === 'runs' ? (JSON.parse(data) as RunsChange) : undefined
+  }
+}

@@ -1,0 +1,41 @@
+/** What can be done now: filled by the shell and by the page that is shown, read by the palette and by the keys. */
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { Keymap, type KeyBinding } from './keys.ts'
+
+export const keymap = new Keymap()
+
+/** An entry of the command palette. */
+export interface Command {
+  readonly id: string
+  readonly title: string
+  /** Shown at the right: the key, or what kind of thing it is. */
+  readonly hint?: string
+  readonly run: () => void
+}
+
+/** Gives commands for what is typed, at most some dozens: nodes of a run, runs by title. */
+export type CommandSource = (query: string) => readonly Command[] | Promise<readonly Command[]>
+
+const sources = new Set<CommandSource>()
+
+export const commandSources: ReadonlySet<CommandSource> = sources
+
+/** Whether the palette, or the help of keys, is open. */
+export const overlay = signal<'none' | 'palette' | 'keys'>('none')
+
+/** Adds commands for as long as the component is shown. `inputs`: when one of them changes they are added again. */
+export function useCommands(source: CommandSource, inputs: readonly unknown[]): void {
+  useEffect(() => {
+    sources.add(source)
+    return () => {
+      sources.delete(source)
+    }
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the caller names what the source depends on
+  }, [...inputs])
+}
+
+/** Binds keys for as long as the component is shown. */
+export function useKeys(bindings: readonly KeyBinding[], inputs: readonly unknown[]): void {
+  useEffect(() => keymap.add(bindings), [...inputs])
+}

@@ -1,0 +1,268 @@
+/** The frame of every view: side bar, line at the top, overlays. */
+import { useSignal } from '@preact/signals'
+import type { ComponentType, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { browserClock } from '../kernel/clock.ts'
+import { Confirmation } from '../parts/confirm.tsx'
+import { icons } from '../parts/icons.tsx'
+import { Empty, Failed, Loading } from '../parts/placeholders.tsx'
+import mark from '../styles/mark.svg'
+import { keymap, overlay, useCommands, useKeys } from './actions.ts'
+import { address, go } from './address.ts'
+import { KeysHelp } from './keys-help.tsx'
+import { LiveSwitch, live } from './live-switch.tsx'
+import { pages, type PageEntry, type PageProps } from './pages.ts'
+import { Palette } from './palette.tsx'
+import { link } from './route.ts'
+import { nextTheme, themeChoice } from './theme.ts'
+import { Toasts } from './toasts.tsx'
+
+export function Shell(): JSX.Element {
+  const isMenuOpen = useSignal(false)
+  const [name = 'runs', ...path] = address.value.path
+  const page = pages.find((each) => each.name === name)
+  useShellKeys()
+  useEffect(() => {
+    isMenuOpen.value = false
+  }, [address.value])
+  return (
+    <div class="shell">
+      <a class="skip-link" href="#content" onClick={focusContent}>
+        Skip to content
+      </a>
+      <Side current={name} isOpen={isMenuOpen.value} />
+      <div class="main">
+        <header class="top">
+          <button
+            class="button plain menu-button"
+            type="button"
+            aria-label="Menu"
+            aria-expanded={isMenuOpen.value}
+            onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
+          >
+            {icons.menu}
+          </button>
+          <Crumbs page={page} path={path} />
+          <LiveSwitch />
+          <button class="button" type="button" onClick={() => (overlay.value = 'palette')}>
+            {icons.search}
+            <span class="hide-small">Find</span> <kbd class="hide-small">/</kbd>
+            <span class="sr">Open the command palette</span>
+          </button>
+        </header>
+        {page === undefined ? (
+          <UnknownPage name={name} />
+        ) : (
+          <PageFrame key={name} page={page} path={path} />
+        )}
+      </div>
+      {overlay.value === 'palette' && <Palette />}
+      {overlay.value === 'keys' && <KeysHelp />}
+      <Confirmation />
+      <Toasts />
+    </div>
+  )
+}
+
+function focusContent(event: Event): void {
+  event.preventDefault()
+  document.getElementById('content')?.focus()
+}
+
+function Side({
+  current,
+  isOpen,
+}: {
+  readonly current: string
+  readonly isOpen: boolean
+}): JSX.Element {
+  const groups = Map.groupBy(pages, (page) => page.group)
+  const theme = themeChoice.value
+  return (
+    <nav class={`side ${isOpen ? 'open' : ''}`} aria-label="Views">
+      <a class="brand" href={link(['runs'])}>
+        <img src={mark} alt="" />
+        Heddle
+      </a>
+      {[...groups].map(([group, entries]) => (
+        <div key={group}>
+          <h2>{group}</h2>
+          <ul>
+            {entries.map((page) => (
+              <li key={page.name}>
+                <a
+                  href={link([page.name])}
+                  aria-current={page.name === current ? 'page' : undefined}
+                >
+                  {icons[page.icon]}
+                  {page.title}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      <div class="side-foot">
+        <div class="row">
+          <button
+            class="button plain small"
+            type="button"
+            onClick={nextTheme}
+            aria-label={`Theme: ${theme}. Change it`}
+          >
+            {theme === 'dark' ? icons.moon : theme === 'light' ? icons.sun : icons.system}
+            {theme}
+          </button>
+          <button class="button plain small" type="button" onClick={() => (overlay.value = 'keys')}>
+            {icons.keys} Keys
+          </button>
+        </div>
+      </div>
+    </nav>
+  )
+}
+
+function Crumbs({
+  page,
+  path,
+}: {
+  readonly page: PageEntry | undefined
+  readonly path: readonly string[]
+}): JSX.Element {
+  const [first] = path
+  return (
+    <div class="crumbs">
+      {page === undefined ? (
+        <b>Not found</b>
+      ) : first === undefined ? (
+        <b>{page.title}</b>
+      ) : (
+        <>
+          <a href={link([page.name])}>{page.title}</a>
+          <span aria-hidden="true">/</span>
+          <b class="cut mono">{first}</b>
+        </>
+      )}
+    </div>
+  )
+}
+
+function PageFrame({
+  page,
+  path,
+}: {
+  readonly page: PageEntry
+  readonly path: readonly string[]
+}): JSX.Element {
+  const [content, setContent] = useState<ComponentType<PageProps> | undefined>(undefined)
+  const [error, setError] = useState<unknown>(undefined)
+  useEffect(() => {
+    document.title = `${page.title} · Heddle`
+    page.load().then((loaded) => setContent(() => loaded), setError)
+  }, [page])
+  if (error !== undefined) {
+    return (
+      <main class="page" id="content" tabIndex={-1}>
+        <Failed error={error} onRetry={() => location.reload()} />
+      </main>
+    )
+  }
+  const Content = content
+  if (Content !== undefined) return <Content path={path} />
+  return (
+    <main class="page" id="content" tabIndex={-1}>
+      <Loading />
+    </main>
+  )
+}
+
+function UnknownPage({ name }: { readonly name: string }): JSX.Element {
+  return (
+    <main class="page" id="content" tabIndex={-1}>
+      <Empty title="There is no such view">
+        <p>
+          The address names “{name}”. <a href={link(['runs'])}>Go to the runs</a>.
+        </p>
+      </Empty>
+    </main>
+  )
+}
+
+function useShellKeys(): void {
+  useKeys(
+    [
+      {
+        keys: '/',
+        label: 'Find a view, a run, a node or an action',
+        group: 'Everywhere',
+        run: () => (overlay.value = 'palette'),
+      },
+      {
+        keys: 'ctrl+k',
+        label: 'Find, too',
+        group: 'Everywhere',
+        run: () => (overlay.value = 'palette'),
+        isHidden: true,
+      },
+      { keys: '?', label: 'These keys', group: 'Everywhere', run: () => (overlay.value = 'keys') },
+      { keys: 't', label: 'Next theme: system, light, dark', group: 'Everywhere', run: nextTheme },
+      {
+        keys: 'u',
+        label: 'Pause or resume live updates',
+        group: 'Everywhere',
+        run: () => (live.state.peek() === 'paused' ? live.resume() : live.pause()),
+      },
+      ...pages.map((page) => ({
+        keys: `g ${page.key}`,
+        label: page.title,
+        group: 'Go to',
+        run: () => go(link([page.name])),
+      })),
+    ],
+    [],
+  )
+  useCommands(
+    () => [
+      ...pages.map((page) => ({
+        id: `page-${page.name}`,
+        title: `Go to ${page.title}`,
+        hint: `g ${page.key}`,
+        run: () => go(link([page.name])),
+      })),
+      { id: 'theme', title: 'Change the theme', hint: 't', run: nextTheme },
+      { id: 'keys', title: 'Show all keys', hint: '?', run: () => (overlay.value = 'keys') },
+      {
+        id: 'live',
+        title: 'Pause or resume live updates',
+        hint: 'u',
+        run: () => (live.state.peek() === 'paused' ? live.resume() : live.pause()),
+      },
+    ],
+    [],
+  )
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (overlay.peek() !== 'none' || document.querySelector('dialog[open]') !== null) return
+      const target = event.target as HTMLElement | null
+      const inField =
+        target?.closest(
+          'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range])',
+        ) !== null && target !== null
+      const used = keymap.press({
+        key: event.key,
+        ctrl: event.ctrlKey || event.metaKey,
+        alt: event.altKey,
+        inField,
+        at: browserClock.wallTime(),
+      })
+      if (used) event.preventDefault()
+    }
+    const onVisibility = (): void => live.setHidden(document.hidden)
+    document.addEventListener('keydown', onKey)
+    document.addEventListener('visibilitychange', onVisibility)
+    return () => {
+      document.removeEventListener('keydown', onKey)
+      document.removeEventListener('visibilitychange', onVisibility)
+    }
+  }, [])
+}

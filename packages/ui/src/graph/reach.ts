@@ -1,0 +1,48 @@
+/**
+ * What leads to a node and what follows from it.
+ *
+ * Invariants, quoted by the tests:
+ *  C1  The result is exactly the set of nodes that have a path to the node, or from it, and the node itself.
+ *  C2  A path is connected: each node depends on the one before it.
+ */
+import { reversed, type Edges } from './edges.ts'
+
+export type Direction = 'upstream' | 'downstream' | 'both'
+
+/** 1 for each node that is in. */
+export function reach(edges: Edges, from: number, direction: Direction): Uint8Array {
+  const reached = new Uint8Array(edges.count)
+  if (from < 0 || from >= edges.count) return reached
+  if (direction !== 'downstream') walk(edges, from, reached)
+  if (direction !== 'upstream') {
+    const down = new Uint8Array(edges.count)
+    walk(reversed(edges), from, down)
+    for (let node = 0; node < edges.count; node++) reached[node]! |= down[node]!
+  }
+  return reached
+}
+
+function walk({ offsets, after }: Edges, from: number, reached: Uint8Array): void {
+  const queue = [from]
+  reached[from] = 1
+  for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+    for (let i = offsets[node]!; i < offsets[node + 1]!; i++) {
+      const next = after[i]!
+      if (reached[next] === 1) continue
+      reached[next] = 1
+      queue.push(next)
+    }
+  }
+}
+
+/** The edges of a path that is given by its nodes, in order: for drawing it. */
+export function pathEdges(edges: Edges, path: readonly number[]): Set<number> {
+  const found = new Set<number>()
+  for (let step = 1; step < path.length; step++) {
+    const node = path[step]!
+    for (let i = edges.offsets[node]!; i < edges.offsets[node + 1]!; i++) {
+      if (edges.after[i] === path[step - 1]) found.add(i)
+    }
+  }
+  return found
+}

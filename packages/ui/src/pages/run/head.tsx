@@ -1,0 +1,263 @@
+/** The first lines of a run: what it is, how it stands, what can be done with it. */
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { useCommands, useKeys } from '../../app/actions.ts'
+import { go } from '../../app/address.ts'
+import { link } from '../../app/route.ts'
+import { hrefOf } from '../../api/client.ts'
+import type { RunHead } from '../../api/contract.ts'
+import { cancelRun, pauseRun, resumeRun } from '../../api/runs.ts'
+import { browserClock } from '../../kernel/clock.ts'
+import { ask } from '../../parts/confirm.tsx'
+import { formatCount, formatDateTime, formatDuration, plural } from '../../parts/format.ts'
+import { icons } from '../../parts/icons.tsx'
+import { Share } from '../../parts/share.tsx'
+import { State } from '../../parts/state.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
+import type { RunView } from './view.ts'
+
+interface HeadProps {
+  readonly view: RunView
+  readonly head: RunHead
+}
+
+export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
+  const counts = view.at.value === undefined ? head.counts : view.counts()
+  const path = head.critical_path
+  return (
+    <header class="run-head">
+      <div class="row">
+        <State state={head.outcome} />
+        <h1 class="cut">{head.title}</h1>
+        <span class="row quiet mono hide-small">
+          {head.id}
+          <CopyButton text={head.id} label="Copy the id of the run" />
+        </span>
+        <span class="grow" />
+        <Actions view={view} head={head} />
+      </div>
+      <dl class="run-facts">
+        <div>
+          <dt>Nodes</dt>
+          <dd>
+            <Share counts={counts} total={head.nodes} />
+          </dd>
+        </div>
+        <div>
+          <dt>{head.ended_at === null ? 'Running for' : 'Took'}</dt>
+          <dd class="num">
+            <Elapsed view={view} />
+          </dd>
+        </div>
+        <div>
+          <dt>Critical path</dt>
+          <dd class="num" title={path.nodes.map(({ name }) => name).join(' → ')}>
+            {path.nodes.length === 0
+              ? '–'
+              : `${formatDuration(path.length_ms)}, ${plural(path.nodes.length + path.left_out, 'node')}`}
+          </dd>
+        </div>
+        <div class="hide-small">
+          <dt>Waited for permits</dt>
+          <dd class="num">{formatDuration(head.queued_ms)}</dd>
+        </div>
+        <div class="hide-small">
+          <dt>Attempts</dt>
+          <dd class="num">{formatCount(Math.max(head.attempts, view.store.bars.count))}</dd>
+        </div>
+        <div class="hide-small">
+          <dt>Started</dt>
+          <dd class="num">{formatDateTime(head.started_at)}</dd>
+        </div>
+        {head.key !== null && (
+          <div class="hide-small">
+            <dt>Key</dt>
+            <dd class="mono">{head.key}</dd>
+          </div>
+        )}
+        {head.forked_from !== null && (
+          <div>
+            <dt>Retry of</dt>
+            <dd>
+              <a class="mono" href={link(['runs', head.forked_from])}>
+                {head.forked_from}
+              </a>
+            </dd>
+          </div>
+        )}
+      </dl>
+    </header>
+  )
+}
+
+const beat = signal(0)
+
+function Elapsed({ view }: { readonly view: RunView }): JSX.Element {
+  const isLive = view.store.isLive
+  useEffect(() => {
+    if (!isLive) return undefined
+    let cancel: () => void
+    const tick = (): void => {
+      beat.value++
+      cancel = browserClock.setTimer(500, tick)
+    }
+    tick()
+    return () => cancel()
+  }, [isLive])
+  void beat.value
+  return <>{formatDuration(view.now)}</>
+}
+
+/** Who steers a run that this server does not run. */
+const otherProcess = 'Another process runs it: steer it there, or with `heddle runs`.'
+
+function Actions({ view, head }: HeadProps): JSX.Element {
+  const isPaused = head.outcome === 'paused'
+  const isLive = view.store.isLive
+  const counts = head.counts as Readonly<Record<string, number | undefined>>
+  const running = counts['running'] ?? 0
+  const left = ['waiting', 'ready', 'retrying', 'suspended'].reduce(
+    (sum, state) => sum + (counts[state] ?? 0),
+    0,
+  )
+  const pause = (): void =>
+    ask({
+      title: 'Pause this run?',
+      consequence: `${plural(running, 'attempt')} under way will finish. ${plural(left, 'node')} will not start until you resume the run.`,
+      verb: 'Pause',
+      run: async () => {
+        await pauseRun(head.id)
+        return 'The run is paused.'
+      },
+    })
+  const resume = (): void =>
+    ask({
+      title: 'Resume this run?',
+      consequence: `${plural(left, 'node')} may start as soon as there is a permit.`,
+      verb: 'Resume',
+      run: async () => {
+        await resumeRun(head.id)
+        return 'The run is resumed.'
+      },
+    })
+  const cancel = (): void =>
+    ask({
+      title: 'Cancel this run?',
+      consequence: `${plural(running, 'attempt')} under way may finish; ${plural(left, 'node')} will never start. Results that are recorded stay, and the run can be resumed later.`,
+      verb: 'Cancel the run',
+      isDangerous: true,
+      run: async () => {
+        await cancelRun(head.id, false)
+        return 'The run is being cancelled.'
+      },
+    })
+  const isSteerable = head.is_steerable
+  useKeys(
+    isLive && isSteerable
+      ? [
+          {
+            keys: 'p',
+            label: isPaused ? 'Resume the run' : 'Pause the run',
+            group: 'Run',
+            run: isPaused ? resume : pause,
+          },
+          { keys: 'q', label: 'Cancel the run', group: 'Run', run: cancel },
+        ]
+      : [],
+    [isLive, isPaused, isSteerable, running, left],
+  )
+  useCommands(
+    () =>
+      isLive && isSteerable
+        ? [
+            {
+              id: 'pause',
+              title: isPaused ? 'Resume this run' : 'Pause this run',
+              hint: 'p',
+              run: isPaused ? resume : pause,
+            },
+            { id: 'cancel', title: 'Cancel this run', hint: 'q', run: cancel },
+          ]
+        : [],
+    [isLive, isPaused, isSteerable, running, left],
+  )
+  return (
+    <div class="row actions">
+      {isLive && !isSteerable && <span class="quiet hide-small">{otherProcess}</span>}
+      {isLive && isSteerable && (
+        <>
+          <button class="button" type="button" onClick={isPaused ? resume : pause}>
+            {isPaused ? icons.play : icons.pause} {isPaused ? 'Resume' : 'Pause'}
+          </button>
+          <button class="button danger" type="button" onClick={cancel}>
+            {icons.stop} Cancel
+          </button>
+        </>
+      )}
+      <ExportMenu id={head.id} />
+    </div>
+  )
+}
+
+const formats = [
+  ['test', 'Test for node:test', 'ts'],
+  ['trace', 'Chrome trace', 'json'],
+  ['mermaid', 'Mermaid drawing', 'mmd'],
+  ['rows', 'All rows of the journal', 'jsonl'],
+  ['graph', 'Graph as JSON', 'json'],
+] as const
+
+function ExportMenu({ id }: { readonly id: string }): JSX.Element {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <div
+      class="menu"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !isOpen) return
+        event.stopPropagation()
+        setOpen(false)
+      }}
+      onFocusOut={(event) => {
+        if (!(event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null))
+          setOpen(false)
+      }}
+    >
+      <button
+        class="button"
+        type="button"
+        aria-expanded={isOpen}
+        aria-haspopup="true"
+        onClick={() => setOpen(!isOpen)}
+      >
+        {icons.export} <span class="hide-small">Export</span>
+        <span class="sr">this run</span>
+      </button>
+      {isOpen && (
+        <ul class="menu-list">
+          {formats.map(([format, title, extension]) => (
+            <li key={format}>
+              <a
+                href={hrefOf(`/runs/${encodeURIComponent(id)}/export/${format}`)}
+                download={`${id}.${format === 'test' ? 'test.ts' : extension}`}
+              >
+                {title}
+              </a>
+            </li>
+          ))}
+          <li>
+            <a
+              href={link(['runs', id, 'compare'])}
+              onClick={() => {
+                setOpen(false)
+                go(link(['runs', id, 'compare']))
+              }}
+            >
+              Compare with another run
+            </a>
+          </li>
+        </ul>
+      )}
+    </div>
+  )
+}

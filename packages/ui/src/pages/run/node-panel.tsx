@@ -1,0 +1,457 @@
+/** The selected node: how it stands, why it waits, its attempts, log, result, neighbours. */
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { go } from '../../app/address.ts'
+import { link } from '../../app/route.ts'
+import type { LogPage, NodeDetail, RecordedError } from '../../api/contract.ts'
+import { readLog, readNode, retryNode, sendSignal } from '../../api/runs.ts'
+import { browserClock } from '../../kernel/clock.ts'
+import { Throttle } from '../../kernel/throttle.ts'
+import { ask } from '../../parts/confirm.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
+import { formatBytes, formatCount, formatDuration, formatTime, plural } from '../../parts/format.ts'
+import { icons } from '../../parts/icons.tsx'
+import { Failed, Loading } from '../../parts/placeholders.tsx'
+import { State, StateDot } from '../../parts/state.tsx'
+import type { RunView } from './view.ts'
+
+/** Milliseconds between two readings while the node changes. */
+const refreshInterval = 700
+const mostLines = 5_000
+
+export function NodePanel({
+  view,
+  name,
+}: {
+  readonly view: RunView
+  readonly name: string
+}): JSX.Element {
+  const detail = useSignal<NodeDetail | undefined>(undefined)
+  const error = useSignal<unknown>(undefined)
+  const log = useSignal<LogPage['lines']>([])
+  const refresh = useRef<Throttle | undefined>(undefined)
+  const node = view.store.nodes.indexOf.get(name)
+  useEffect(() => {
+    const abort = new AbortController()
+    let after = 0
+    const throttle = new Throttle(
+      async () => {
+        try {
+          detail.value = await readNode(view.store.id, name, abort.signal)
+          error.value = undefined
+          for (let page: LogPage | undefined; page === undefined || page.next !== null;) {
+            page = await readLog(view.store.id, { node: name, after }, abort.signal)
+            after = page.next ?? page.position
+            if (page.lines.length > 0) log.value = [...log.peek(), ...page.lines].slice(-mostLines)
+          }
+        } catch (problem) {
+          if (!abort.signal.aborted) error.value = problem
+        }
+      },
+      refreshInterval,
+      browserClock,
+    )
+    refresh.current = throttle
+    throttle.call()
+    return () => {
+      abort.abort()
+      throttle.stop()
+    }
+  }, [name])
+  const version = view.store.version.value
+  useEffect(() => {
+    if (view.store.isLive) refresh.current?.call()
+  }, [version])
+
+  const shown = detail.value
+  const state = node === undefined ? (shown?.state ?? 'waiting') : view.stateOf(node)
+  const progress =
+    view.store.progress.get(name) ??
+    (shown === undefined || shown.progress === null
+      ? undefined
+      : ([shown.progress.fraction, shown.progress.text] as const))
+  return (
+    <aside class="panel" aria-label={`Node ${name}`}>
+      <header>
+        <div class="row">
+          <State state={state} />
+          <span class="grow" />
+          <CopyButton text={name} label="Copy the name of the node" />
+          <button
+            class="button plain small"
+            type="button"
+            aria-label="Close the panel"
+            onClick={() => view.select(undefined)}
+          >
+            {icons.close}
+          </button>
+        </div>
+        <h2 class="mono">{name}</h2>
+      </header>
+      {error.value !== undefined && (
+        <Failed error={error.value} onRetry={() => refresh.current?.call()} />
+      )}
+      {shown === undefined ? (
+        error.value === undefined && <Loading rows={8} />
+      ) : (
+        <div class="panel-body">
+          {progress !== undefined && state === 'running' && (
+            <Progress fraction={progress[0]} text={progress[1]} />
+          )}
+          {shown.waits !== null && view.at.value === undefined && (
+            <Waits view={view} waits={shown.waits} />
+          )}
+          {shown.blocked_by !== null && (
+            <p class="note">
+              <span>
+                Blocked because <NodeLink view={view} name={shown.blocked_by} /> failed.
+              </span>
+            </p>
+          )}
+          <Facts detail={shown} />
+          <NodeActions view={view} detail={shown} />
+          <Attempts detail={shown} />
+          <Log lines={log.value} total={shown.log_lines} />
+          <Value title="Result" value={shown.result} />
+          <Value title="Input" value={shown.input} />
+          <Neighbours view={view} title="Depends on" names={shown.after} more={0} />
+          <Neighbours view={view} title="Needed by" names={shown.before} more={shown.before_more} />
+        </div>
+      )}
+    </aside>
+  )
+}
+
+function Progress({
+  fraction,
+  text,
+}: {
+  readonly fraction: number
+  readonly text: string | null
+}): JSX.Element {
+  return (
+    <div class="progress">
+      <progress max={1} value={fraction} aria-label="Progress" />
+      <span class="num">{Math.round(fraction * 100)} %</span>
+      {text !== null && <span class="soft cut">{text}</span>}
+    </div>
+  )
+}
+
+function Waits({
+  view,
+  waits,
+}: {
+  readonly view: RunView
+  readonly waits: NonNullable<NodeDetail['waits']>
+}): JSX.Element {
+  const left = waits.until_at === null ? undefined : waits.until_at - browserClock.wallTime()
+  return (
+    <section class="note waits">
+      <div class="grow">
+        <b>Why is it waiting?</b>
+        <p>{waits.text}</p>
+        {left !== undefined && left > 0 && <p class="num">{formatDuration(left)} left</p>}
+        {waits.on.length > 0 && (
+          <p class="row">
+            {waits.on.slice(0, 8).map((name) => (
+              <NodeLink key={name} view={view} name={name} />
+            ))}
+            {waits.on.length + waits.more > 8 && (
+              <span class="quiet">and {formatCount(waits.on.length + waits.more - 8)} more</span>
+            )}
+          </p>
+        )}
+      </div>
+    </section>
+  )
+}
+
+function Facts({ detail }: { readonly detail: NodeDetail }): JSX.Element {
+  return (
+    <dl class="pairs">
+      <dt>Job</dt>
+      <dd class="mono">{detail.job}</dd>
+      <dt>Place</dt>
+      <dd>{detail.place}</dd>
+      {detail.started_at !== null && (
+        <>
+          <dt>Started</dt>
+          <dd class="num">{formatTime(detail.started_at)}</dd>
+        </>
+      )}
+      <dt>Ran</dt>
+      <dd class="num">{formatDuration(detail.run_ms)}</dd>
+      <dt>Waited</dt>
+      <dd class="num">{formatDuration(detail.queued_ms)}</dd>
+      {detail.slack_ms !== null && (
+        <>
+          <dt>Slack</dt>
+          <dd class="num">
+            {detail.is_critical ? 'none: on the critical path' : formatDuration(detail.slack_ms)}
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+function NodeActions({
+  view,
+  detail,
+}: {
+  readonly view: RunView
+  readonly detail: NodeDetail
+}): JSX.Element | null {
+  const head = view.store.head.value
+  const { name } = detail
+  const isOver = !view.store.isLive
+  const canRetry = isOver && head?.is_steerable === true
+  const waitsForSignal =
+    detail.state === 'suspended' && detail.waits?.kind === 'suspended' && detail.waits.on.length > 0
+  if (!canRetry && !waitsForSignal) return null
+  const retry = (): void =>
+    ask({
+      title: `Retry from ${name}?`,
+      consequence: `A new run starts. It runs ${name} and everything that depends on it again (${plural(detail.before.length + detail.before_more, 'direct dependent')}), and takes the other results over. This run stays as it is.`,
+      verb: 'Retry',
+      run: async () => {
+        const { run } = await retryNode(view.store.id, name, 'from')
+        go(link(['runs', run]))
+        return 'The new run has started.'
+      },
+    })
+  return (
+    <div class="row">
+      {canRetry && (
+        <button class="button" type="button" onClick={retry}>
+          {icons.retry} Retry from here
+        </button>
+      )}
+      {waitsForSignal &&
+        detail.waits!.on.map((signal) => (
+          <SignalButtons key={signal} view={view} signal={signal} node={name} />
+        ))}
+    </div>
+  )
+}
+
+function SignalButtons({
+  view,
+  signal,
+  node,
+}: {
+  readonly view: RunView
+  readonly signal: string
+  readonly node: string
+}): JSX.Element {
+  const value = useSignal('')
+  const send = (title: string, sent: () => unknown, fields?: JSX.Element): void =>
+    ask({
+      title,
+      consequence: `${node} waits for the signal “${signal}” and continues with what you send. It cannot be taken back.`,
+      verb: 'Send',
+      fields,
+      run: async () => {
+        const { delivered } = await sendSignal(view.store.id, signal, sent())
+        return delivered ? `${node} continues.` : 'The signal is kept until the node waits for it.'
+      },
+    })
+  return (
+    <>
+      <button
+        class="button primary"
+        type="button"
+        onClick={() => send(`Approve ${signal}?`, () => true)}
+      >
+        Approve
+      </button>
+      <button class="button" type="button" onClick={() => send(`Refuse ${signal}?`, () => false)}>
+        Refuse
+      </button>
+      <button
+        class="button plain"
+        type="button"
+        onClick={() =>
+          send(
+            `Send ${signal}`,
+            () => JSON.parse(value.peek()) as unknown,
+            <label class="field">
+              <span>Value, as JSON</span>
+              <textarea
+                class="input mono"
+                rows={3}
+                value={value.value}
+                onInput={(event) => (value.value = event.currentTarget.value)}
+              />
+            </label>,
+          )
+        }
+      >
+        Send a value…
+      </button>
+    </>
+  )
+}
+
+function Attempts({ detail }: { readonly detail: NodeDetail }): JSX.Element | null {
+  if (detail.attempts.length === 0) return null
+  return (
+    <section>
+      <h3>{plural(detail.attempts.length, 'attempt')}</h3>
+      <ol class="attempts">
+        {detail.attempts.toReversed().map((attempt) => (
+          <li key={attempt.number}>
+            <div class="row">
+              <StateDot state={attempt.outcome} text={`${attempt.number}. ${attempt.outcome}`} />
+              <span class="grow" />
+              <span class="num quiet">
+                {formatTime(attempt.started_at)},{' '}
+                {formatDuration(attempt.ended_at - attempt.started_at)}
+              </span>
+            </div>
+            {attempt.error !== undefined && <ErrorView error={attempt.error} depth={0} />}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function ErrorView({
+  error,
+  depth,
+}: {
+  readonly error: RecordedError
+  readonly depth: number
+}): JSX.Element {
+  return (
+    <div class="error-view">
+      <p>
+        <b>{error.code ?? error.name}</b> {error.message}
+      </p>
+      {error.stack !== undefined && (
+        <details>
+          <summary>Stack</summary>
+          <pre class="code">{error.stack}</pre>
+        </details>
+      )}
+      {depth < 8 && error.cause !== undefined && (
+        <div class="cause">
+          <span class="quiet">caused by</span>
+          <ErrorView error={error.cause} depth={depth + 1} />
+        </div>
+      )}
+      {depth < 8 &&
+        error.errors?.map((each, index) => (
+          <ErrorView key={index} error={each} depth={depth + 1} />
+        ))}
+    </div>
+  )
+}
+
+function Log({
+  lines,
+  total,
+}: {
+  readonly lines: LogPage['lines']
+  readonly total: number
+}): JSX.Element | null {
+  const query = useSignal('')
+  if (total === 0 && lines.length === 0) return null
+  const wanted = query.value.toLowerCase()
+  const shown =
+    wanted === '' ? lines : lines.filter((line) => line.text.toLowerCase().includes(wanted))
+  const text = shown.map((line) => line.text).join('\n')
+  return (
+    <section>
+      <div class="row">
+        <h3 class="grow">Log, {plural(total, 'line')}</h3>
+        <label class="search">
+          {icons.search}
+          <span class="sr">Search the log</span>
+          <input
+            class="input"
+            type="search"
+            placeholder="Search"
+            value={query.value}
+            onInput={(event) => (query.value = event.currentTarget.value)}
+          />
+        </label>
+        <CopyButton text={text} label="Copy the lines" />
+      </div>
+      <pre class="code log" tabIndex={0} aria-label="Log">
+        {shown.slice(-500).map((line) => (
+          <div key={line.position}>
+            <time class="quiet">{formatTime(line.at)}</time> {line.text}
+          </div>
+        ))}
+      </pre>
+      {shown.length > 500 && <p class="quiet">The last 500 of {plural(shown.length, 'line')}.</p>}
+    </section>
+  )
+}
+
+function Value({
+  title,
+  value,
+}: {
+  readonly title: string
+  readonly value: NodeDetail['result']
+}): JSX.Element | null {
+  if (value.bytes === null) return null
+  const text =
+    value.json === undefined ? (value.head ?? '') : JSON.stringify(value.json, undefined, 2)
+  return (
+    <section>
+      <div class="row">
+        <h3 class="grow">
+          {title}, {formatBytes(value.bytes)}
+        </h3>
+        <CopyButton text={text} label={`Copy the ${title.toLowerCase()}`} />
+      </div>
+      <pre class="code wrap" tabIndex={0} aria-label={title}>
+        {text}
+        {value.json === undefined && '…'}
+      </pre>
+    </section>
+  )
+}
+
+interface NeighboursProps {
+  readonly view: RunView
+  readonly title: string
+  readonly names: readonly string[]
+  readonly more: number
+}
+
+function Neighbours({ view, title, names, more }: NeighboursProps): JSX.Element | null {
+  if (names.length === 0) return null
+  const shown = names.slice(0, 30)
+  const left = names.length - shown.length + more
+  return (
+    <section>
+      <h3>
+        {title} {formatCount(names.length + more)}
+      </h3>
+      <ul class="neighbours">
+        {shown.map((name) => (
+          <li key={name}>
+            <NodeLink view={view} name={name} />
+          </li>
+        ))}
+        {left > 0 && <li class="quiet">and {formatCount(left)} more</li>}
+      </ul>
+    </section>
+  )
+}
+
+function NodeLink({ view, name }: { readonly view: RunView; readonly name: string }): JSX.Element {
+  const node = view.store.nodes.indexOf.get(name)
+  return (
+    <button class="chip" type="button" onClick={() => view.select(name)}>
+      <StateDot state={node === undefined ? 'waiting' : view.stateOf(node)} text={name} />
+    </button>
+  )
+}

@@ -1,0 +1,174 @@
+/** One run: head, tabs, the moment that is looked at, and the panel of the selected node. */
+import type { ComponentType, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { useCommands, useKeys, type Command } from '../../app/actions.ts'
+import { address, go } from '../../app/address.ts'
+import { live } from '../../app/live-switch.tsx'
+import { rank } from '../../app/match.ts'
+import { link } from '../../app/route.ts'
+import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
+import { codeOf } from '../../api/errors.ts'
+import { RunHeadLine } from './head.tsx'
+import { NodePanel } from './node-panel.tsx'
+import { Scrubber } from './scrubber.tsx'
+import { TimelineTab } from './timeline-tab.tsx'
+import { RunView } from './view.ts'
+
+interface Tab {
+  readonly name: string
+  readonly title: string
+  /** Whether the moment that is looked at changes what is shown. */
+  readonly hasTime: boolean
+  readonly load: () => Promise<ComponentType<{ readonly view: RunView }>>
+}
+
+const tabs: readonly Tab[] = [
+  { name: 'timeline', title: 'Timeline', hasTime: true, load: () => Promise.resolve(TimelineTab) },
+  {
+    name: 'graph',
+    title: 'Graph',
+    hasTime: true,
+    load: async () => (await import('./graph-tab.tsx')).GraphTab,
+  },
+  {
+    name: 'nodes',
+    title: 'Nodes',
+    hasTime: true,
+    load: async () => (await import('./nodes-tab.tsx')).NodesTab,
+  },
+  {
+    name: 'log',
+    title: 'Log',
+    hasTime: false,
+    load: async () => (await import('./log-tab.tsx')).LogTab,
+  },
+  {
+    name: 'compare',
+    title: 'Compare',
+    hasTime: false,
+    load: async () => (await import('./compare-tab.tsx')).CompareTab,
+  },
+  {
+    name: 'what-if',
+    title: 'What if',
+    hasTime: false,
+    load: async () => (await import('./what-if-tab.tsx')).WhatIfTab,
+  },
+]
+
+export function RunPage({
+  id,
+  tab: tabName,
+}: {
+  readonly id: string
+  readonly tab: string
+}): JSX.Element {
+  const [view] = useState(() => new RunView(id))
+  useEffect(() => live.follow(view.follow), [view])
+  const tab = tabs.find((each) => each.name === tabName) ?? tabs[0]!
+  const head = view.store.head.value
+  useEffect(() => {
+    if (head !== undefined) document.title = `${head.title} · ${head.outcome} · Heddle`
+  }, [head?.title, head?.outcome])
+  useRunKeys(id, view)
+  const error = view.error.value
+  if (head === undefined || !view.isLoaded.value) {
+    return (
+      <main class="page" id="content" tabIndex={-1}>
+        {error === undefined ? (
+          <Loading />
+        ) : codeOf(error) === 'HDL_UNKNOWN_RUN' ? (
+          <Empty title="There is no such run">
+            <p>
+              It may have been pruned. <a href={link(['runs'])}>All runs</a>
+            </p>
+          </Empty>
+        ) : (
+          <Failed error={error} onRetry={() => live.follow(view.follow)} />
+        )}
+      </main>
+    )
+  }
+  const selected = view.selected.value
+  return (
+    <main class="page full run-page" id="content" tabIndex={-1}>
+      <RunHeadLine view={view} head={head} />
+      <nav class="tabs" aria-label="Views of this run">
+        {tabs.map((each) => (
+          <a
+            key={each.name}
+            href={link(['runs', id, each.name], address.value.query)}
+            aria-current={each === tab ? 'page' : undefined}
+          >
+            {each.title}
+          </a>
+        ))}
+      </nav>
+      {tab.hasTime && <Scrubber view={view} />}
+      <div class={`run-body ${selected === undefined ? '' : 'with-panel'}`}>
+        <div class="run-main">
+          <TabContent key={tab.name} tab={tab} view={view} />
+        </div>
+        {selected !== undefined && <NodePanel key={selected} view={view} name={selected} />}
+      </div>
+    </main>
+  )
+}
+
+function TabContent({ tab, view }: { readonly tab: Tab; readonly view: RunView }): JSX.Element {
+  const [content, setContent] = useState<ComponentType<{ readonly view: RunView }> | undefined>(
+    tab.name === 'timeline' ? () => TimelineTab : undefined,
+  )
+  const [error, setError] = useState<unknown>(undefined)
+  useEffect(() => {
+    tab.load().then((loaded) => setContent(() => loaded), setError)
+  }, [tab])
+  if (error !== undefined) return <Failed error={error} />
+  const Content = content
+  return Content === undefined ? <Loading /> : <Content view={view} />
+}
+
+function useRunKeys(id: string, view: RunView): void {
+  const open = (name: string) => (): void => go(link(['runs', id, name], address.peek().query))
+  useKeys(
+    [
+      ...tabs.map((tab, index) => ({
+        keys: String(index + 1),
+        label: tab.title,
+        group: 'Run',
+        run: open(tab.name),
+      })),
+      { keys: 'Escape', label: 'Close the panel', group: 'Run', run: () => view.select(undefined) },
+      { keys: '[', label: 'Back in time', group: 'Run', run: () => step(view, -1) },
+      { keys: ']', label: 'Forward in time', group: 'Run', run: () => step(view, 1) },
+      { keys: '=', label: 'To the newest moment', group: 'Run', run: () => view.lookAt(undefined) },
+    ],
+    [id],
+  )
+  useCommands(
+    (text): readonly Command[] => {
+      const { names } = view.store.nodes
+      const found = rank(names, text, (name) => name, 30)
+      return [
+        ...tabs.map((tab) => ({
+          id: `tab-${tab.name}`,
+          title: `Show ${tab.title.toLowerCase()}`,
+          run: open(tab.name),
+        })),
+        ...found.map(({ item }) => ({
+          id: `node-${item}`,
+          title: item,
+          hint: 'node',
+          run: () => view.select(item),
+        })),
+      ]
+    },
+    [id],
+  )
+}
+
+/** A hundredth of the run. */
+function step(view: RunView, direction: number): void {
+  const to = view.moment + (direction * view.now) / 100
+  view.lookAt(to >= view.now ? undefined : Math.max(0, to))
+}

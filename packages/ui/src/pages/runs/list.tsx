@@ -1,0 +1,418 @@
+/** The list of runs: filters in the address, live, pages on demand, actions on what is selected. */
+import { signal, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useCommands, useKeys, type Command } from '../../app/actions.ts'
+import { address, go, setQuery } from '../../app/address.ts'
+import { live } from '../../app/live-switch.tsx'
+import { link } from '../../app/route.ts'
+import type { RunCounts, RunSummary } from '../../api/contract.ts'
+import { cancelRun, countRuns, followRuns, listRuns } from '../../api/runs.ts'
+import { browserClock } from '../../kernel/clock.ts'
+import { ask } from '../../parts/confirm.tsx'
+import {
+  formatAge,
+  formatCount,
+  formatDateTime,
+  formatDuration,
+  plural,
+  shortId,
+} from '../../parts/format.ts'
+import { icons } from '../../parts/icons.tsx'
+import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
+import { Share } from '../../parts/share.tsx'
+import { State } from '../../parts/state.tsx'
+import { takeIn, type RunFilter, type RunListState } from './list-store.ts'
+
+const filters = [
+  ['', 'All'],
+  ['active', 'Active'],
+  ['succeeded', 'Succeeded'],
+  ['failed', 'Failed'],
+  ['cancelled', 'Cancelled'],
+  ['interrupted', 'Interrupted'],
+] as const
+
+/** Milliseconds after the last letter before the server is asked. */
+const typingPause = 150
+const pageSize = 50
+
+export function RunList(): JSX.Element {
+  const { state = '', q = '' } = address.value.query
+  const filter = useMemo((): RunFilter => ({ state, q }), [state, q])
+  const list = useSignal<RunListState | undefined>(undefined)
+  const counts = useSignal<RunCounts | undefined>(undefined)
+  const error = useSignal<unknown>(undefined)
+  const isLoading = useSignal(false)
+  const selected = useSignal<ReadonlySet<string>>(new Set())
+  const current = useSignal(0)
+
+  const load = useMemo(
+    () => async (ending: AbortSignal) => {
+      isLoading.value = true
+      try {
+        const [page, counted] = await Promise.all([
+          listRuns({ ...named(filter), limit: pageSize }, ending),
+          countRuns(ending),
+        ])
+        list.value = page
+        counts.value = counted
+        error.value = undefined
+      } catch (problem) {
+        if (!ending.aborted) error.value = problem
+      } finally {
+        isLoading.value = false
+      }
+    },
+    [filter],
+  )
+
+  useEffect(() => {
+    selected.value = new Set()
+    const abort = new AbortController()
+    const stop = live.follow(async ({ signal: ending, onState, onEvent }) => {
+      // Everything once more at each start of the stream: events say only what changes from then on.
+      await load(AbortSignal.any([ending, abort.signal]))
+      for await (const change of followRuns(ending, (stateNow) => {
+        onState(stateNow)
+        if (stateNow === 'open' && list.peek() !== undefined) void load(abort.signal)
+      })) {
+        onEvent()
+        if (change === undefined || list.peek() === undefined) continue
+        list.value = takeIn(list.peek()!, change.runs, change.removed, filter)
+        const total = Object.values(change.counts).reduce<number>(
+          (sum, each) => sum + (each ?? 0),
+          0,
+        )
+        counts.value = { counts: change.counts, total }
+      }
+    })
+    return () => {
+      stop()
+      abort.abort()
+    }
+  }, [load])
+
+  const more = async (): Promise<void> => {
+    const before = list.peek()
+    if (before === undefined || before.next === null || isLoading.peek()) return
+    isLoading.value = true
+    try {
+      const page = await listRuns({ ...named(filter), limit: pageSize, cursor: before.next })
+      list.value = {
+        runs: takeIn({ ...before, next: null }, page.runs, [], filter).runs,
+        next: page.next,
+      }
+    } catch (problem) {
+      error.value = problem
+    } finally {
+      isLoading.value = false
+    }
+  }
+
+  const runs = list.value?.runs ?? []
+  const move = (by: number): void => {
+    const now = list.peek()?.runs ?? []
+    current.value = Math.max(0, Math.min(now.length - 1, current.peek() + by))
+    document.querySelector(`[data-row="${current.peek()}"]`)?.scrollIntoView({ block: 'nearest' })
+  }
+  const open = (): void => {
+    const run = list.peek()?.runs[current.peek()]
+    if (run !== undefined) go(link(['runs', run.id]))
+  }
+  const toggle = (id: string): void => {
+    const next = new Set(selected.peek())
+    if (!next.delete(id)) next.add(id)
+    selected.value = next
+  }
+  useKeys(
+    [
+      { keys: 'j', label: 'Next run', group: 'Runs', run: () => move(1) },
+      { keys: 'k', label: 'Run before', group: 'Runs', run: () => move(-1) },
+      { keys: 'o', label: 'Open the run', group: 'Runs', run: open },
+      {
+        keys: 'x',
+        label: 'Select the run',
+        group: 'Runs',
+        run: () => toggle(list.peek()?.runs[current.peek()]?.id ?? ''),
+      },
+      {
+        keys: 'f',
+        label: 'Search runs',
+        group: 'Runs',
+        run: () => document.getElementById('run-search')?.focus(),
+      },
+    ],
+    [],
+  )
+  useCommands(async (text): Promise<readonly Command[]> => {
+    const { runs: found } = await listRuns({ ...(text !== '' && { q: text }), limit: 12 })
+    return found.map((run) => ({
+      id: `run-${run.id}`,
+      title: `${run.title} ${shortId(run.id)}`,
+      hint: run.outcome,
+      run: () => go(link(['runs', run.id])),
+    }))
+  }, [])
+  const chosen = runs.filter((run) => selected.value.has(run.id))
+  return (
+    <main class="page" id="content" tabIndex={-1}>
+      <div class="page-head">
+        <div>
+          <h1>Runs</h1>
+          <p class="num">{counts.value === undefined ? ' ' : plural(counts.value.total, 'run')}</p>
+        </div>
+      </div>
+      <div class="row list-tools">
+        <nav class="segmented" aria-label="State of runs">
+          {filters.map(([value, title]) => (
+            <a
+              key={value}
+              href={link(['runs'], { ...address.value.query, state: value })}
+              aria-current={state === value ? 'true' : undefined}
+            >
+              {title}
+              <span class="count">{countOf(counts.value, value)}</span>
+            </a>
+          ))}
+        </nav>
+        <SearchBox q={q} />
+        <span class="grow" />
+        {chosen.length > 0 && <Bulk runs={chosen} onDone={() => (selected.value = new Set())} />}
+      </div>
+      {error.value !== undefined && (
+        <Failed error={error.value} onRetry={() => void load(new AbortController().signal)} />
+      )}
+      {list.value === undefined ? (
+        error.value === undefined && <Loading />
+      ) : runs.length === 0 ? (
+        <NoRuns isFiltered={state !== '' || q !== ''} />
+      ) : (
+        <div class="card table-wrap">
+          <table>
+            <thead>
+              <tr>
+                <th class="check">
+                  <span class="sr">Select</span>
+                </th>
+                <th>State</th>
+                <th>Run</th>
+                <th class="wide">Nodes</th>
+                <th>Started</th>
+                <th class="right">Took</th>
+              </tr>
+            </thead>
+            <tbody>
+              {runs.map((run, index) => (
+                <RunRow
+                  key={run.id}
+                  run={run}
+                  index={index}
+                  isCurrent={index === current.value}
+                  isSelected={selected.value.has(run.id)}
+                  onToggle={() => toggle(run.id)}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {list.value !== undefined && list.value.next !== null && (
+        <MoreRows isLoading={isLoading.value} onMore={() => void more()} />
+      )}
+    </main>
+  )
+}
+
+function named({ state, q }: RunFilter): { state?: string; q?: string } {
+  return { ...(state !== '' && { state }), ...(q !== '' && { q }) }
+}
+
+function countOf(counts: RunCounts | undefined, filter: string): string {
+  if (counts === undefined) return ''
+  const of = counts.counts as Readonly<Record<string, number | undefined>>
+  if (filter === '') return formatCount(counts.total)
+  if (filter === 'active') {
+    return formatCount(
+      ['idle', 'running', 'paused', 'draining'].reduce((sum, each) => sum + (of[each] ?? 0), 0),
+    )
+  }
+  return formatCount(of[filter] ?? 0)
+}
+
+/** Time that moves on while anything is shown with its age. */
+const now = signal(browserClock.wallTime())
+function useNow(): number {
+  useEffect(() => {
+    let cancel: () => void
+    const tick = (): void => {
+      now.value = browserClock.wallTime()
+      cancel = browserClock.setTimer(1_000, tick)
+    }
+    tick()
+    return () => cancel()
+  }, [])
+  return now.value
+}
+
+interface RowProps {
+  readonly run: RunSummary
+  readonly index: number
+  readonly isCurrent: boolean
+  readonly isSelected: boolean
+  readonly onToggle: () => void
+}
+
+function RunRow({ run, index, isCurrent, isSelected, onToggle }: RowProps): JSX.Element {
+  const href = link(['runs', run.id])
+  return (
+    <tr
+      class="link"
+      data-row={index}
+      aria-selected={isCurrent}
+      onClick={(event) => {
+        if ((event.target as HTMLElement).closest('a, input, label') === null) go(href)
+      }}
+    >
+      <td class="check">
+        <input
+          type="checkbox"
+          checked={isSelected}
+          onChange={onToggle}
+          aria-label={`Select ${run.title} ${run.id}`}
+        />
+      </td>
+      <td>
+        <State state={run.outcome} />
+      </td>
+      <td>
+        <div class="run-name">
+          <a href={href}>{run.title}</a>
+          <span class="quiet mono">{shortId(run.id)}</span>
+          {run.key !== null && <span class="chip mono">{run.key}</span>}
+          {run.schedule !== null && <span class="chip">{run.schedule}</span>}
+        </div>
+      </td>
+      <td class="wide">
+        <Share counts={run.counts} total={run.nodes} />
+      </td>
+      <td class="nowrap soft">
+        <Age at={run.started_at} />
+      </td>
+      <td class="right nowrap">
+        <Took run={run} />
+      </td>
+    </tr>
+  )
+}
+
+function Age({ at }: { readonly at: number }): JSX.Element {
+  return <time title={formatDateTime(at)}>{formatAge(at, useNow())}</time>
+}
+
+function Took({ run }: { readonly run: RunSummary }): JSX.Element {
+  const until = useNow()
+  if (run.ended_at !== null) return <>{formatDuration(run.ended_at - run.started_at)}</>
+  return run.outcome === 'interrupted' ? (
+    <span class="quiet">–</span>
+  ) : (
+    <>{formatDuration(until - run.started_at)}</>
+  )
+}
+
+function SearchBox({ q }: { readonly q: string }): JSX.Element {
+  const cancel = useRef<() => void>(() => {})
+  return (
+    <label class="search">
+      {icons.search}
+      <span class="sr">Search in titles, keys and ids</span>
+      <input
+        id="run-search"
+        class="input"
+        type="search"
+        placeholder="Title, key or id"
+        value={q}
+        onInput={(event) => {
+          const text = event.currentTarget.value
+          cancel.current()
+          cancel.current = browserClock.setTimer(typingPause, () => setQuery({ q: text }))
+        }}
+      />
+    </label>
+  )
+}
+
+function Bulk({
+  runs,
+  onDone,
+}: {
+  readonly runs: readonly RunSummary[]
+  readonly onDone: () => void
+}): JSX.Element {
+  const open = runs.filter((run) => run.ended_at === null && run.is_steerable)
+  const onCancel = (): void =>
+    ask({
+      title: `Cancel ${plural(open.length, 'run')}?`,
+      consequence: `What runs may finish, nothing new starts: ${open
+        .map((run) => run.title)
+        .slice(0, 5)
+        .join(', ')}${open.length > 5 ? ' …' : ''}.`,
+      verb: `Cancel ${plural(open.length, 'run')}`,
+      isDangerous: true,
+      run: async () => {
+        const results = await Promise.allSettled(open.map((run) => cancelRun(run.id, false)))
+        const failed = results.filter((result) => result.status === 'rejected').length
+        onDone()
+        return failed === 0
+          ? `Cancelling ${plural(open.length, 'run')}.`
+          : `${failed} of ${open.length} could not be cancelled.`
+      },
+    })
+  return (
+    <div class="row">
+      <span class="soft num">{formatCount(runs.length)} selected</span>
+      <button class="button danger" type="button" disabled={open.length === 0} onClick={onCancel}>
+        {icons.stop} Cancel
+      </button>
+      {runs.length === 2 && (
+        <a class="button" href={link(['runs', runs[0]!.id, 'compare'], { with: runs[1]!.id })}>
+          Compare
+        </a>
+      )}
+    </div>
+  )
+}
+
+function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
+  if (isFiltered) {
+    return (
+      <Empty title="No run fits the filter">
+        <p>
+          <a href={link(['runs'])}>Show all runs</a>
+        </p>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No runs yet">
+      <p>A run appears here as soon as it starts.</p>
+      <pre class="code">npx heddle run graph.ts</pre>
+    </Empty>
+  )
+}
+
+function MoreRows({
+  isLoading,
+  onMore,
+}: {
+  readonly isLoading: boolean
+  readonly onMore: () => void
+}): JSX.Element {
+  return (
+    <div class="more">
+      <button class="button" type="button" disabled={isLoading} onClick={onMore}>
+        {isLoading ? 'Loading…' : 'Load more'}
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,79 @@
+/** Numbers, durations and times as people read them. */
+
+/** `840 ms`, `4.2 s`, `1 min 04 s`, `2 h 03 min`, `3 d 4 h`. */
+export function formatDuration(milliseconds: number): string {
+  const ms = Math.max(0, milliseconds)
+  if (ms < 0.95) return ms === 0 ? '0 ms' : '< 1 ms'
+  if (ms < 999.5) return `${Math.round(ms)} ms`
+  const seconds = ms / 1_000
+  if (seconds < 59.95) return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`
+  const whole = Math.round(seconds)
+  if (whole < 3_600) return `${Math.floor(whole / 60)} min ${pad(whole % 60)} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} min`
+  const hours = Math.round(seconds / 3_600)
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
+/** `just now`, `12 s ago`, `4 min ago`, `3 h ago`, `2 d ago`. */
+export function formatAge(at: number, now: number): string {
+  const seconds = Math.round((now - at) / 1_000)
+  if (seconds < 0) return `in ${span(-seconds)}`
+  return seconds < 2 ? 'just now' : `${span(seconds)} ago`
+}
+
+function span(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`
+  if (seconds < 129_600) return `${Math.round(seconds / 3_600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}
+
+const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const dayAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+
+export function formatTime(at: number): string {
+  return timeOfDay.format(at)
+}
+
+export function formatDateTime(at: number): string {
+  return dayAndTime.format(at)
+}
+
+const integers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+
+/** `12,480`. */
+export function formatCount(count: number): string {
+  return integers.format(count)
+}
+
+/** `940 B`, `12.4 kB`, `3.1 MB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`
+  const units = ['kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = -1
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1_000
+    unit++
+  }
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
+}
+
+export function formatPercent(fraction: number): string {
+  return `${(fraction * 100).toFixed(fraction > 0 && fraction < 0.1 ? 1 : 0)} %`
+}
+
+/** `1 node`, `12 nodes`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`
+}
+
+/** `01JQ8W…F3`: ids are told apart by their end. */
+export function shortId(id: string): string {
+  return id.length <= 12 ? id : `${id.slice(0, 6)}…${id.slice(-4)}`
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, '0')
+}

@@ -1,0 +1,56 @@
+/**
+ * What a row of a timeline looks like in pixels: however many bars it has, a row of 1,000 pixels is at most 1,000
+ * rectangles.
+ *
+ * Invariants, quoted by the tests:
+ *  B1  A bar colours every pixel that it touches, at least one.
+ *  B2  Where several bars touch one pixel the one with the higher weight is seen: a failure is never hidden.
+ *  B3  Neighbouring pixels of one colour are one rectangle; rectangles do not overlap and are in order.
+ */
+export interface Span {
+  /** Pixels. */
+  readonly from: number
+  readonly to: number
+  /** As given by `colour`; 0 is nothing. */
+  readonly colour: number
+}
+
+export class PixelRow {
+  readonly #pixels: Uint8Array
+
+  constructor(width: number) {
+    this.#pixels = new Uint8Array(width)
+  }
+
+  clear(): void {
+    this.#pixels.fill(0)
+  }
+
+  /** Colours are their own weights: a larger one covers a smaller one. */
+  add(from: number, to: number, colour: number): void {
+    const pixels = this.#pixels
+    const first = Math.max(0, Math.floor(from))
+    const last = Math.min(pixels.length - 1, Math.max(first, Math.ceil(to) - 1))
+    if (to < 0 || from >= pixels.length) return
+    for (let pixel = first; pixel <= last; pixel++) {
+      if (pixels[pixel]! < colour) pixels[pixel] = colour
+    }
+  }
+
+  spans(visit: (from: number, to: number, colour: number) => void): void {
+    const pixels = this.#pixels
+    let from = 0
+    for (let pixel = 1; pixel <= pixels.length; pixel++) {
+      if (pixel < pixels.length && pixels[pixel] === pixels[from]) continue
+      if (pixels[from] !== 0) visit(from, pixel, pixels[from]!)
+      from = pixel
+    }
+  }
+}
+
+/** All rectangles of a row. */
+export function spansOf(row: PixelRow): Span[] {
+  const found: Span[] = []
+  row.spans((from, to, colour) => found.push({ from, to, colour }))
+  return found
+}
