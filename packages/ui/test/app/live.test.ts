@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Live, type Connection } from '../../src/app/live.ts'
+import { manualClock } from '../kernel/manual-clock.ts'
+
+interface Opened {
+  readonly connection: Connection
+  readonly end: () => void
+  readonly fail: () => void
+}
+
+class View {
+  readonly live = new Live(manualClock())
+  readonly opened: Opened[] = []
+  readonly follow = (connection: Connection): Promise<void> =>
+    new Promise((resolve, reject) => {
+      this.opened.push({ connection, end: resolve, fail: () => reject(new Error('gone')) })
+    })
+
+  get open(): number {
+    return this.opened.filter(({ connection }) => !connection.signal.aborted).length
+  }
+}
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('L1 following another view closes the stream of the one before', () => {
+  const view = new View()
+  const stop = view.live.follow(view.follow)
+  const stopNext = view.live.follow((connection) => view.follow(connection))
+  assert.equal(view.open, 1)
+  stop()
+  assert.equal(view.open, 1)
+  stopNext()
+  assert.deepEqual([view.open, view.live.state.value], [0, 'off'])
+})
+
+test('L2, L3 no stream is open while paused or hidden; the view is followed again afterwards', () => {
+  const view = new View()
+  view.live.follow(view.follow)
+  view.opened[0]!.connection.onEvent()
+  assert.equal(view.live.state.value, 'open')
+  view.live.pause()
+  assert.deepEqual([view.open, view.live.state.value], [0, 'paused'])
+  view.live.setHidden(true)
+  view.live.resume()
+  assert.equal(view.open, 0)
+  view.live.setHidden(false)
+  assert.deepEqual([view.open, view.live.state.value], [1, 'connecting'])
+  view.opened[1]!.connection.onState('lost')
+  assert.equal(view.live.state.value, 'lost')
+  view.opened[0]!.connection.onEvent()
+  assert.equal(view.live.state.value, 'lost')
+})
+
+test('L4 what has ended is not opened again; a view that is followed afterwards is', async () => {
+  const view = new View()
+  view.live.follow(view.follow)
+  view.opened[0]!.end()
+  await turn()
+  assert.equal(view.live.state.value, 'ended')
+  view.live.pause()
+  view.live.resume()
+  assert.equal(view.opened.length, 1)
+  view.live.follow(view.follow)
+  assert.equal(view.opened.length, 2)
+  view.opened[1]!.fail()
+  await turn()
+  assert.equal(view.live.state.value, 'lost')
+})
