@@ -41,6 +41,7 @@ import { jobTable } from './jobs/job-table.ts'
 import { openJobsRoom } from './jobs/room.ts'
 import type { ServiceStats } from './jobs/service.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
+import { openUiRoom } from './ui/room.ts'
 
 export type { ServerLimits }
 
@@ -61,6 +62,8 @@ export interface ServerOptions {
    * connections are not limited by `limits.connectionsPerAddress`.
    */
   readonly trustedProxies?: readonly string[] | undefined
+  /** Folder with the built files of the dashboard, which is at `/ui/`. When absent, the files that the package brings. */
+  readonly ui?: string | undefined
   /** Server-side events that no client sees (warnings, job logs), one line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
   /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
@@ -76,6 +79,7 @@ const optionNames = {
   threads: 1,
   limits: 1,
   trustedProxies: 1,
+  ui: 1,
   onLog: 1,
   onDrain: 1,
   kernel: 1,
@@ -91,6 +95,7 @@ function checkServerOptions(options: ServerOptions): void {
     throw new HeddleError('HDL_BAD_OPTION', { option: 'port', value: port, expected })
   }
   if (store !== undefined) checkText('store', store)
+  if (options.ui !== undefined) checkText('ui', options.ui)
   if (threads !== undefined) checkCount('threads', threads)
   checkLimits(limits)
   if (trustedProxies !== undefined && !isListOfText(trustedProxies)) {
@@ -177,6 +182,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     limit: limits.arrival ?? minute,
     clock: kernel.clock,
   })
+  const ui = await openUiRoom(options.ui)
   const figures = { drain, loop, pool, storeWatch, connections, arrivals, clock: kernel.clock }
   const admin = adminRoom({ rooms, ...figures })
   const open = new OpenResponses(limits.sending ?? minute)
@@ -189,7 +195,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
   let listener: RequestListener | undefined
   const app = makeApp({
-    rooms: [...rooms, admin],
+    rooms: [...rooms, admin, ...(ui === undefined ? [] : [ui])],
     policy: openPolicy,
     requestLimit: limits.request ?? 10 * minute,
     makeServer: (given) => makeServer((listener = given)),

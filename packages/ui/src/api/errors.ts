@@ -1,7 +1,6 @@
 /** What to say of a call that did not succeed. */
 
 interface Refusal {
-  readonly code?: string
   readonly message: string
   readonly retryAfterMs?: number | undefined
 }
@@ -17,6 +16,7 @@ export function describeError(error: unknown): string {
   return `${message} Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`
 }
 
-export function codeOf(error: unknown): string | undefined {
-  return (error as Refusal | undefined)?.code
+/** Whether what was asked for does not exist. */
+export function isMissing(error: unknown): boolean {
+  return (error as { readonly status?: number } | undefined)?.status === 404
 }

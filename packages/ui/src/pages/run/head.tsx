@@ -201,7 +201,6 @@ function Actions({ view, head }: HeadProps): JSX.Element {
 }
 
 const formats = [
-  ['test', 'Test for node:test', 'ts'],
   ['trace', 'Chrome trace', 'json'],
   ['mermaid', 'Mermaid drawing', 'mmd'],
   ['rows', 'All rows of the journal', 'jsonl'],
@@ -239,7 +238,7 @@ function ExportMenu({ id }: { readonly id: string }): JSX.Element {
             <li key={format}>
               <a
                 href={hrefOf(`/runs/${encodeURIComponent(id)}/export/${format}`)}
-                download={`${id}.${format === 'test' ? 'test.ts' : extension}`}
+                download={`${id}.${extension}`}
               >
                 {title}
               </a>

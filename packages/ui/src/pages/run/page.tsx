@@ -7,7 +7,7 @@ import { live } from '../../app/live-switch.tsx'
 import { rank } from '../../app/match.ts'
 import { link } from '../../app/route.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
-import { codeOf } from '../../api/errors.ts'
+import { isMissing } from '../../api/errors.ts'
 import { RunHeadLine } from './head.tsx'
 import { NodePanel } from './node-panel.tsx'
 import { Scrubber } from './scrubber.tsx'
@@ -77,7 +77,7 @@ export function RunPage({
       <main class="page" id="content" tabIndex={-1}>
         {error === undefined ? (
           <Loading />
-        ) : codeOf(error) === 'HDL_UNKNOWN_RUN' ? (
+        ) : isMissing(error) ? (
           <Empty title="There is no such run">
             <p>
               It may have been pruned. <a href={link(['runs'])}>All runs</a>
