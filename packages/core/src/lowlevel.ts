@@ -125,7 +125,7 @@ export { newRunId } from './journal/run-id.ts'
 
 // store/: what everything durable is written through. "How a role is added" in docs/design/store.md.
 export type { Claim, Grant } from './store/database.ts'
-export { openStore, type OpenStore } from './store/open-store.ts'
+export { openStore, type OpenStore } from './journal/open-store.ts'
 export type { StoreDatabase, StoreRow } from './store/roles.ts'
 export { shardOf } from './store/shard-of.ts'
 export { Shards, type ShardRole } from './store/shards.ts'

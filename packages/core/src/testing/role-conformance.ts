@@ -1,6 +1,6 @@
 import { describe, test } from 'node:test'
 import type { AnyTable } from '../store/tables.ts'
-import { openStore, type OpenStore } from '../store/open-store.ts'
+import { openStore, type OpenStore } from '../journal/open-store.ts'
 import type { StoreUnderTest } from './store-conformance.ts'
 
 export interface RoleCase {

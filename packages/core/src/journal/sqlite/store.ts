@@ -212,6 +212,13 @@ export class JournalStore {
     return answers
   }
 
+  /** A transaction of the store that shares the file (store/sqlite/). When it throws, nothing of it is there. */
+  alongside<T>(rows: number, work: () => T): T {
+    const result = this.#transaction(work)
+    this.#logPages += 3 + rows / 16
+    return result
+  }
+
   /** Waits for other processes that write, up to a bound. */
   #transaction<T>(work: (changed: Remembered) => T): T {
     this.#waitForTurn()

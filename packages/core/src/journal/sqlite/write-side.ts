@@ -17,6 +17,7 @@ import type { Clock, Timer } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import { withoutPasswords } from '../../store/postgres/address.ts'
+import type { StoreChange, StoreQuestion } from '../../store/sqlite/messages.ts'
 import { Shared, type Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { decodeValue, isOfValue } from '../encode.ts'
@@ -40,6 +41,9 @@ import { storeError } from './sqlite-error.ts'
 /** Sources start sources, built files start built files. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const writerEntry = new URL(`./writer-thread.${extension}`, import.meta.url)
+
+/** The number of the store among the roles of the thread: see writer-role.ts. */
+const storeRole = 1
 
 /** Milliseconds between two looks for messages. */
 const mailTime = 900
@@ -140,6 +144,15 @@ export class WriteSide {
 
   async ask<Q extends WriterQuestion>(question: Q): Promise<WriterAnswers[Q['type']]> {
     return (await this.#link.ask(question)) as WriterAnswers[Q['type']]
+  }
+
+  /** Of the store in the same file (store/sqlite/). */
+  askStore(question: StoreQuestion): Promise<unknown> {
+    return this.#link.ask(question, storeRole)
+  }
+
+  changeStore(change: StoreChange): Promise<unknown> {
+    return this.#link.change(change, undefined, storeRole)
   }
 
   /** Resolves when the change is durable, also one that is tried again first. */

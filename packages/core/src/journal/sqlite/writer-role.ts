@@ -21,6 +21,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { HeddleError } from '../../errors.ts'
 import { FileGuard, goneWhileWritten } from '../../sqlite/file-guard.ts'
 import type { HostedFile, Role } from '../../sqlite/host-server.ts'
+import { StoreRole, type StoreHost } from '../../store/sqlite/store-role.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { valuesFolder } from './file-names.ts'
 import {
@@ -35,7 +36,7 @@ import {
 } from './messages.ts'
 import { openForWriting } from './open-database.ts'
 import { removeOrphans } from './orphans.ts'
-import { SessionLock } from './session-lock.ts'
+import { isSessionAlive, SessionLock } from './session-lock.ts'
 import { isDamage, storeError } from './sqlite-error.ts'
 import { JournalStore } from './store.ts'
 
@@ -46,12 +47,13 @@ const lookTime = 100
 const orphanAge = 3_600_000
 
 export class JournalWriterRole implements HostedFile, Role<WriterQuestion, WriterChange> {
-  readonly roles = [this]
+  readonly roles: readonly Role[]
   readonly #data: WriterData
   readonly #guard = new FileGuard()
   #database: DatabaseSync | undefined
   #store: JournalStore | undefined
   #lock: SessionLock | undefined
+  #host: StoreHost | undefined
   /** R2: why nothing is written any more. */
   #failure: HeddleError | undefined
   /** R1: what could not be written, in order, and why. */
@@ -63,6 +65,38 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
 
   constructor(data: WriterData) {
     this.#data = data
+    this.roles = [this, new StoreRole(() => this.#storeHost())] as readonly Role[]
+  }
+
+  /** Each role commits by itself: a failure of one is not the other's (store-role.ts, Q3). */
+  together(work: () => void): void {
+    work()
+  }
+
+  #storeHost(): StoreHost {
+    if (this.#failure !== undefined) throw this.#failure
+    return (this.#host ??= this.#makeStoreHost(this.#store!, this.#database!))
+  }
+
+  #makeStoreHost(store: JournalStore, database: DatabaseSync): StoreHost {
+    const { file, lock, pid } = this.#data
+    return {
+      database,
+      lock,
+      pid,
+      isAlive: (name, owner) => isSessionAlive(file, { lock: name, pid: owner }),
+      transact: (rows, work) => {
+        try {
+          const result = store.alongside(rows, work)
+          this.#checkGuard()
+          return result
+        } catch (error) {
+          const failure = storeError(file, 'be written', error)
+          if (failure.code !== 'HDL_STORE_FAILED' || isDamage(error)) this.#fail(failure)
+          throw failure
+        }
+      },
+    }
   }
 
   open(): Opened {

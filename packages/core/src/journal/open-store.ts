@@ -1,10 +1,11 @@
+import path from 'node:path'
 import { HeddleError } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
-import { isPostgresAddress, withoutPasswords } from './postgres/address.ts'
-import type { StoreDatabase } from './roles.ts'
-import { shardCount } from './shard-of.ts'
-import type { AnyTable } from './tables.ts'
+import { isPostgresAddress, withoutPasswords } from '../store/postgres/address.ts'
+import type { StoreDatabase } from '../store/roles.ts'
+import { shardCount } from '../store/shard-of.ts'
+import type { AnyTable } from '../store/tables.ts'
 
 export interface OpenStoreOptions {
   /** The tables of all roles that this process has: what is missing of them is made. */
@@ -18,7 +19,7 @@ export type OpenStore = StoreDatabase & AsyncDisposable
 const optionNames = { tables: 1, kernel: 1 } satisfies OptionNames<OpenStoreOptions>
 
 /**
- * Opens a store: `memory` or `postgres://host/database`.
+ * Opens a store: `memory`, `sqlite:FILE` or `postgres://host/database`. A file may also hold the journal of runs.
  *
  * *Cancellation*: none; it ends when the database does not answer in time.
  * @throws `HDL_BAD_OPTION`, `HDL_STORE_FAILED`, `HDL_JOURNAL_NEWER`, `HDL_NO_DRIVER`.
@@ -30,12 +31,17 @@ export async function openStore(
   checkOptions(options, optionNames)
   const { tables = [], kernel = systemKernel } = options
   if (address === 'memory') {
-    const { MemoryDatabase } = await import('./memory/memory-database.ts')
+    const { MemoryDatabase } = await import('../store/memory/memory-database.ts')
     return new MemoryDatabase(() => kernel.clock.now(), shardCount, tables)
   }
   if (isPostgresAddress(address)) {
-    const { openPostgresDatabase } = await import('./postgres/postgres-database.ts')
+    const { openPostgresDatabase } = await import('../store/postgres/postgres-database.ts')
     return openPostgresDatabase(address, { tables, kernel })
+  }
+  const [, file] = /^sqlite:(.+)$/.exec(address) ?? []
+  if (file !== undefined) {
+    const { openSqliteStore } = await import('./sqlite/sqlite-store.ts')
+    return openSqliteStore(path.resolve(file), tables, kernel)
   }
   throw new HeddleError('HDL_BAD_OPTION', {
     option: 'store',

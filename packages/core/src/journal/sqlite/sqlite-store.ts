@@ -1,0 +1,35 @@
+import type { Kernel } from '../../kernel/kernel.ts'
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.ts'
+import type { AnyTable } from '../../store/tables.ts'
+import { retryOf } from '../retry.ts'
+import { useWriteSide } from './write-side.ts'
+
+/**
+ * Opens the store in a file, in the thread that writes its journal, and makes what is missing of its tables.
+ *
+ * *Cancellation*: none; it waits for the disk, and for a process that is opening the same file.
+ */
+export async function openSqliteStore(
+  file: string,
+  tables: readonly AnyTable[],
+  kernel: Kernel,
+): Promise<SqliteDatabase> {
+  // A write that fails is the caller's to try again: see Committer.
+  const retry = retryOf({ for: 0 })
+  const lease = await useWriteSide({ file, durability: 'fsync', kernel, retry })
+  const side = lease.value
+  const link = {
+    change: side.changeStore.bind(side),
+    ask: side.askStore.bind(side),
+    // What fails at the end is made up for at the next opening.
+    close: async () => void (await lease[Symbol.asyncDispose]().catch(() => undefined)),
+  }
+  const database = new SqliteDatabase(link, tables)
+  try {
+    await database.declare()
+    return database
+  } catch (error) {
+    await database[Symbol.asyncDispose]()
+    throw error
+  }
+}

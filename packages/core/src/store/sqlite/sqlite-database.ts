@@ -1,0 +1,176 @@
+/**
+ * A store in a file. It lives in the thread that writes the journal of that file (journal/sqlite/write-side.ts): one
+ * connection, one lock for the process, and what comes together is committed together.
+ */
+import type { OpenJob } from '../acknowledged-jobs.ts'
+import type {
+  CommitAnswer,
+  FenceAnswer,
+  Grant,
+  Renewal,
+  ServerId,
+  SessionId,
+  ShardBatch,
+} from '../database.ts'
+import type { Message } from '../mailbox.ts'
+import type { StoreDatabase, StoreRow } from '../roles.ts'
+import {
+  mostRecords,
+  readQuery,
+  TableList,
+  type AnyTable,
+  type ChangeRefusal,
+  type ColumnOf,
+  type Stored,
+  type StoredRecord,
+  type Table,
+  type TableChange,
+  type TableQuery,
+  type Tables,
+} from '../tables.ts'
+import type { StoreChange, StoreQuestion } from './messages.ts'
+
+/** The thread that hosts the file. */
+export interface StoreLink {
+  /** Resolves when the change is durable. */
+  change(change: StoreChange): Promise<unknown>
+  ask(question: StoreQuestion): Promise<unknown>
+  close(): Promise<void>
+}
+
+export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
+  readonly tables: Tables
+  readonly #link: StoreLink
+  readonly #list: TableList
+
+  constructor(link: StoreLink, tables: readonly AnyTable[]) {
+    this.#link = link
+    this.#list = new TableList(tables)
+    this.tables = new TablesInFile(link, this.#list)
+  }
+
+  /** Makes what is missing of the declared tables. */
+  async declare(): Promise<void> {
+    await this.#change({ type: 'declare', tables: [...this.#list] })
+  }
+
+  async openSession(_server: ServerId, session: SessionId): Promise<void> {
+    await this.#change({ type: 'open session', session })
+  }
+
+  renew(server: ServerId, ttl: number): Promise<Renewal> {
+    return this.#change({ type: 'renew', server, ttl })
+  }
+
+  acquire(server: ServerId, most: number): Promise<readonly Grant[]> {
+    return this.#change({ type: 'acquire', server, most })
+  }
+
+  async release(server: ServerId, grants: readonly Grant[]): Promise<void> {
+    await this.#change({ type: 'release', server, grants })
+  }
+
+  async commit(
+    session: SessionId,
+    number: number,
+    batches: readonly ShardBatch<StoreRow>[],
+  ): Promise<CommitAnswer> {
+    const named = new Set<string>()
+    for (const { rows } of batches) {
+      for (const row of rows) if ('table' in row) named.add(row.table)
+    }
+    const tables = [...named].map((name) => this.#list.owned(name))
+    return this.#change({ type: 'commit', session, number, batches, tables })
+  }
+
+  fence(session: SessionId): Promise<FenceAnswer> {
+    return this.#change({ type: 'fence', session })
+  }
+
+  openJobs(shards: readonly number[]): Promise<readonly OpenJob[]> {
+    return this.#ask({ type: 'open jobs', shards })
+  }
+
+  recordedOutcome(handle: string): Promise<string | undefined> {
+    return this.#ask({ type: 'outcome', handle })
+  }
+
+  async post(message: Message): Promise<void> {
+    await this.#change({ type: 'post', message })
+  }
+
+  messages(shards: readonly number[]): Promise<readonly Message[]> {
+    return this.#ask({ type: 'messages', shards })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#link.close()
+  }
+
+  async #change<T>(change: StoreChange): Promise<T> {
+    return (await this.#link.change(change)) as T
+  }
+
+  async #ask<T>(question: StoreQuestion): Promise<T> {
+    return (await this.#link.ask(question)) as T
+  }
+}
+
+class TablesInFile implements Tables {
+  readonly #link: StoreLink
+  readonly #list: TableList
+
+  constructor(link: StoreLink, list: TableList) {
+    this.#link = link
+    this.#list = list
+  }
+
+  async byIds<R extends StoredRecord>(
+    { name }: Table<R>,
+    ids: readonly string[],
+  ): Promise<readonly (Stored<R> | undefined)[]> {
+    return this.#ask({ type: 'by ids', table: this.#list.get(name), ids })
+  }
+
+  async ofShards<R extends StoredRecord>(
+    { name }: Table<R>,
+    shards: readonly number[],
+  ): Promise<readonly Stored<R>[]> {
+    return this.#ask({ type: 'of shards', table: this.#list.get(name), shards })
+  }
+
+  async list<R extends StoredRecord>(
+    { name }: Table<R>,
+    query: TableQuery<R> = {},
+  ): Promise<readonly Stored<R>[]> {
+    const table = this.#list.get(name)
+    readQuery(table, query)
+    return this.#ask({ type: 'list', table, query })
+  }
+
+  async change(changes: readonly TableChange[]): Promise<ChangeRefusal | undefined> {
+    const names = new Set(changes.map(({ table }) => table))
+    const tables = [...names].map((name) => this.#list.get(name))
+    return (await this.#link.change({ type: 'change', changes, tables })) as ChangeRefusal
+  }
+
+  async removeBelow<R extends StoredRecord>(
+    { name }: Table<R>,
+    by: ColumnOf<R>,
+    below: number,
+    limit: number = mostRecords,
+  ): Promise<number> {
+    const table = this.#list.get(name)
+    return (await this.#link.change({
+      type: 'remove below',
+      table,
+      by,
+      below,
+      limit,
+    })) as number
+  }
+
+  async #ask<T>(question: StoreQuestion): Promise<T> {
+    return (await this.#link.ask(question)) as T
+  }
+}
