@@ -22,7 +22,7 @@ export async function openSqliteStore(
     change: side.changeStore.bind(side),
     ask: side.askStore.bind(side),
     // What fails at the end is made up for at the next opening.
-    close: async () => void (await lease[Symbol.asyncDispose]().catch(() => undefined)),
+    close: () => lease[Symbol.asyncDispose]().catch(() => undefined),
   }
   const database = new SqliteDatabase(link, tables)
   try {
