@@ -1,3 +1,5 @@
+import { PieceList } from './piece-list.ts'
+
 /** Names up to here are in a native map: a table of numbers is not worth making for them. */
 export const mostInNative = 512
 
@@ -39,9 +41,9 @@ const slotSize = 2
  *  N3  No add() moves more than `movedAtOnce` slots.
  */
 export class NameMap<T extends { readonly name: string }> {
-  readonly #inOrder: T[] = []
+  readonly #inOrder = new PieceList<T>()
   // A list of their own: names are compared without a look at the items, which are seldom in the processor's cache.
-  readonly #names: string[] = []
+  readonly #names = new PieceList<string>()
   /** All names of a small map; later those for which the table has no slot, which is hardly ever. */
   #native: Map<string, number> | undefined = new Map()
   #slots: Int32Array | undefined
@@ -53,17 +55,17 @@ export class NameMap<T extends { readonly name: string }> {
   #lastHash = 0
 
   get size(): number {
-    return this.#inOrder.length
+    return this.#inOrder.size
   }
 
   /** The item that was added as number `index`, counted from 0. */
   at(index: number): T | undefined {
-    return this.#inOrder[index]
+    return this.#inOrder.at(index)
   }
 
   get(name: string): T | undefined {
     const index = this.indexOf(name)
-    return index === notFound ? undefined : this.#inOrder[index]
+    return index === notFound ? undefined : this.#inOrder.at(index)
   }
 
   /** As which number an item was added; -1 when there is none of that name. */
@@ -95,12 +97,12 @@ export class NameMap<T extends { readonly name: string }> {
   }
 
   /** In the order of add(), with those that are added meanwhile. */
-  values(): ArrayIterator<T> {
-    return this.#inOrder.values()
+  values(): IterableIterator<T> {
+    return this.#inOrder[Symbol.iterator]()
   }
 
-  keys(): ArrayIterator<string> {
-    return this.#names.values()
+  keys(): IterableIterator<string> {
+    return this.#names[Symbol.iterator]()
   }
 
   #find(slots: Int32Array, name: string, wanted: number): number {
@@ -111,7 +113,7 @@ export class NameMap<T extends { readonly name: string }> {
       const found = slots[slot + place]!
       if (found === 0) return notFound
       if (slots[slot + hash] === wanted) {
-        if (this.#names[found - 1] === name) return found - 1
+        if (this.#names.at(found - 1) === name) return found - 1
         if (++compared === mostOfOneHash) return notFound
       }
       slot = (slot + slotSize) & mask
@@ -139,7 +141,7 @@ export class NameMap<T extends { readonly name: string }> {
 
   #putNative(itsPlace: number): void {
     this.#native ??= new Map()
-    this.#native.set(this.#names[itsPlace - 1]!, itsPlace - 1)
+    this.#native.set(this.#names.at(itsPlace - 1)!, itsPlace - 1)
   }
 
   #addNative(name: string, count: number): void {
@@ -148,7 +150,8 @@ export class NameMap<T extends { readonly name: string }> {
     const slots = new Int32Array(4 * slotSize * mostInNative)
     this.#slots = slots
     this.#native = undefined
-    this.#names.forEach((known, index) => this.#put(slots, hashOf(known), index + 1))
+    let known = 0
+    for (const other of this.#names) this.#put(slots, hashOf(other), ++known)
   }
 
   /** The table before is empty by now: one is emptied much faster than the next one is filled. */

@@ -1,5 +1,6 @@
 import { HeddleError, describe } from '../errors.ts'
 import type { NameMap } from '../kernel/name-map.ts'
+import { PieceList } from '../kernel/piece-list.ts'
 import { suggest } from '../kernel/suggest.ts'
 import { succeeded as succeededState, type Node, type NodeState } from './node.ts'
 
@@ -37,27 +38,27 @@ export interface RunResult {
 
 /** Collects outcomes while the run goes on. */
 export class ResultBuilder {
-  readonly succeeded: string[] = []
+  readonly succeeded = new PieceList<string>()
   readonly failed = new Map<string, unknown>()
   readonly blocked = new Map<string, string>()
-  readonly skipped: string[] = []
-  readonly cancelled: string[] = []
-  readonly reused: string[] = []
+  readonly skipped = new PieceList<string>()
+  readonly cancelled = new PieceList<string>()
+  readonly reused = new PieceList<string>()
   readonly errors = new Map<string, readonly unknown[]>()
 
   build(state: 'finished' | 'cancelled', duration: number, nodes: NameMap<Node>): RunResult {
     const { succeeded, failed, blocked, skipped, cancelled, reused, errors } = this
     const ok =
-      state === 'finished' && failed.size === 0 && blocked.size === 0 && cancelled.length === 0
+      state === 'finished' && failed.size === 0 && blocked.size === 0 && cancelled.size === 0
     return {
       ok,
       state,
-      succeeded,
+      succeeded: succeeded.toArray(),
       failed,
       blocked,
-      skipped,
-      cancelled,
-      reused,
+      skipped: skipped.toArray(),
+      cancelled: cancelled.toArray(),
+      reused: reused.toArray(),
       errors,
       duration,
       valueOf: (name) => valueOf(find(nodes, name)),

@@ -601,11 +601,11 @@ export class Scheduler {
       running: this.#attempts.running,
       retrying: this.#attempts.retrying,
       suspended: this.#attempts.suspended,
-      succeeded: this.#result.succeeded.length + this.#result.reused.length,
+      succeeded: this.#result.succeeded.size + this.#result.reused.size,
       failed: this.#result.failed.size,
       blocked: this.#result.blocked.size,
-      skipped: this.#result.skipped.length,
-      cancelled: this.#result.cancelled.length,
+      skipped: this.#result.skipped.size,
+      cancelled: this.#result.cancelled.size,
     }
   }
 
