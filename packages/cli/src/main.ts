@@ -63,17 +63,26 @@ async function makeProgram(args: readonly string[], context: CommandContext): Pr
     const command = name === wanted ? await load(context) : new Command(name)
     program.addCommand(command.summary(summary))
   }
-  return configure(program)
+  return configure(program, await redactionFor(args))
+}
+
+type Redact = (text: string) => string
+
+/** Commander repeats the argument that it refuses, and an address may hold a password. Loaded only for those. */
+async function redactionFor(args: readonly string[]): Promise<Redact> {
+  if (!args.some((arg) => arg.includes('://'))) return (text) => text
+  return (await import('@heddle/core/lowlevel')).withoutPasswords
 }
 
 /** The same manners for every command, wherever it was made. */
-function configure(command: Command): Command {
+function configure(command: Command, redact: Redact): Command {
   command
     .exitOverride()
     .showSuggestionAfterError()
     .showHelpAfterError(`Try \`${pathOf(command)} --help\`.`)
     .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
-  for (const child of command.commands) configure(child)
+    .configureOutput({ outputError: (text, write) => write(redact(text)) })
+  for (const child of command.commands) configure(child, redact)
   return command
 }
 

@@ -53,3 +53,15 @@ test('an unknown command or option gets a suggestion and ends with 2', async () 
   assert.equal(extra.code, 2)
   assert.match(extra.stderr, /too many arguments/)
 })
+
+test('an address that is refused is repeated without its password, also one with a mistyped scheme', async () => {
+  for (const args of [
+    ['run', 'a.ts', '--journal', 'postgre://u:secret@h/d'],
+    ['serve', '--store', 'postgre://u:secret@h/d'],
+  ]) {
+    const { code, stdout, stderr } = await run(...args)
+    assert.equal(code, 2)
+    assert.match(stderr, /postgre:\/\/u@h\/d/)
+    assert.doesNotMatch(stdout + stderr, /secret/)
+  }
+})

@@ -61,13 +61,14 @@ function shownOf({ username, host, pathname }: URL, schema: string): string {
 }
 
 /**
- * Text in which the passwords of PostgreSQL's addresses are left out, for logs and records.
+ * Text in which the passwords of addresses are left out, for logs, records and errors: whatever the scheme, because a
+ * mistyped one has a password too.
  *
  * @example
  * withoutPasswords('run a.ts --journal postgres://me:secret@host/db') // => 'run a.ts --journal postgres://me@host/db'
  */
 export function withoutPasswords(text: string): string {
   return text
-    .replace(/(\bpostgres(?:ql)?:\/\/[^\s/:@]*):[^\s/]*@/g, '$1@')
-    .replace(/(\bpostgres(?:ql)?:\/\/\S*?[?&](?:password|sslpassword)=)[^\s&]*/g, '$1…')
+    .replace(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/]*@/gi, '$1@')
+    .replace(/(\b[a-z][a-z0-9+.-]*:\/\/\S*?[?&](?:password|sslpassword)=)[^\s&]*/gi, '$1…')
 }

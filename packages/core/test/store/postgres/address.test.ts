@@ -46,7 +46,8 @@ test('passwords are left out of command lines', () => {
     ['run a.ts --journal postgres://u:se:cr@et@h/d', 'run a.ts --journal postgres://u@h/d'],
     ['--journal=postgresql://u:x@h:5/d?a=b --quiet', '--journal=postgresql://u@h:5/d?a=b --quiet'],
     ['postgres://h/d?user=u&password=x&a=b', 'postgres://h/d?user=u&password=…&a=b'],
-    ['postgres://:x@h/d and https://u:kept@h', 'postgres://@h/d and https://u:kept@h'],
+    ['postgres://:x@h/d and https://u:x@h', 'postgres://@h/d and https://u@h'],
+    ['--journal postgre://u:x@h/d', '--journal postgre://u@h/d'],
     ['run a.ts', 'run a.ts'],
   ] as const
   for (const [command, expected] of cases) assert.equal(withoutPasswords(command), expected)
