@@ -355,6 +355,18 @@ export const errorTable = {
     (p: { what: string; needs: string }) => `${p.what} needs the right "${p.needs}".`,
     'Ask an admin for the role or for a token with the scope.',
   ),
+  HDL_UNKNOWN_GRAPH: entry(
+    false,
+    (p: { graph: string; suggestion?: string | undefined }) =>
+      `This server has no graph ${quote(p.graph)}.${didYouMean(p.suggestion)}`,
+    'Export it from the module that is served: `export const graphs = { nightly: () => graph }`. GET /graphs lists them.',
+  ),
+  HDL_NOT_STEERABLE: entry(
+    false,
+    (p: { run: string; action: string }) =>
+      `Run ${p.run} cannot be ${p.action} here: this server does not run it.`,
+    'Ask the process that runs it, or the server that has its graph.',
+  ),
   HDL_CANNOT_LISTEN: entry(
     false,
     (p: { host: string; port: number; problem: string }) =>

@@ -113,6 +113,7 @@ export type {
   NodeSnapshot,
   PruneOptions,
   PruneReport,
+  RunOverview,
   RunSnapshot,
   RunSummary,
   CommitGuard,
@@ -164,7 +165,7 @@ export { loopPlace } from './places/loop.ts'
 export { threadPlace } from './places/thread.ts'
 
 // scheduler/: what a recorded run says about itself.
-export { criticalPathOf } from './scheduler/recorded.ts'
+export { criticalPathOf, forecastOf } from './scheduler/recorded.ts'
 
 // recorded/: what the journal says about runs, put together for people and views.
 export {

@@ -41,6 +41,7 @@ import { jobTable } from './jobs/job-table.ts'
 import { openJobsRoom } from './jobs/room.ts'
 import type { ServiceStats } from './jobs/service.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
+import { openRunsRoom } from './runs/room.ts'
 import { openUiRoom } from './ui/room.ts'
 
 export type { ServerLimits }
@@ -166,7 +167,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const jobs = await openJobsRoom(context)
   parts.defer(() => jobs.stop())
-  const rooms: readonly Room[] = [jobs]
+  const runs = openRunsRoom(context)
+  parts.defer(() => runs.stop())
+  const rooms: readonly Room[] = [jobs, runs]
   const drain = new Drain(rooms, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,

@@ -234,7 +234,7 @@ export interface RunListPage {
 }
 
 /** A run without its nodes. */
-export interface RunOverview extends Omit<RunSummary, 'counts'> {
+export interface RunOverview extends RunSummary {
   readonly options: Readonly<Record<string, unknown>>
   /** Positions of the first and the last row. */
   readonly rows: readonly [first: number, last: number]

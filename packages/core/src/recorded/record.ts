@@ -40,6 +40,8 @@ export interface AttemptRecord {
   readonly endedAt: number
   readonly outcome: AttemptOutcome
   readonly error?: ErrorRecord
+  /** Stretches in which it was suspended, in order. Absent when there were none. */
+  readonly suspended?: readonly (readonly [from: number, to: number])[]
 }
 
 export interface NodeRecord extends NodeSnapshot {
@@ -48,6 +50,10 @@ export interface NodeRecord extends NodeSnapshot {
   readonly queuedAt: number | undefined
   /** Start of the first attempt of those that led to its end: what came before was cut off or failed. */
   readonly firstStartedAt: number | undefined
+  /** When the next attempt is due, while it is retrying. */
+  readonly retryAt?: number
+  /** How many lines it logged. Absent when there are none. */
+  readonly logLines?: number
 }
 
 export interface SessionRecord {
@@ -113,14 +119,16 @@ interface OpenNode {
   queuedAt: number | undefined
   firstStartedAt: number | undefined
   running: Writable<AttemptRecord> | undefined
-  /** Its last row is a suspension: the next start goes on with the same attempt. */
-  isSuspended: boolean
+  retryAt: number | undefined
+  /** Since when it is suspended: the next start continues the same attempt. */
+  suspendedAt: number | undefined
 }
 
 class RecordBuilder {
   readonly #nodes = new Map<string, OpenNode>()
   readonly #sessions: Writable<SessionRecord>[] = []
   readonly #log: LogLine[] = []
+  readonly #lines = new Map<string, number>()
   readonly #wantsLog: boolean
   #lastAt = 0
 
@@ -137,6 +145,7 @@ class RecordBuilder {
         this.#move(entry)
         break
       case 'log': {
+        this.#lines.set(entry.node, (this.#lines.get(entry.node) ?? 0) + 1)
         if (!this.#wantsLog) break
         const { node, attempt, at, text } = entry
         this.#log.push({ node, attempt, at, text })
@@ -160,8 +169,19 @@ class RecordBuilder {
     if (isLive) this.#extend(until)
     else this.#cutOff()
     const nodes = snapshot.nodes.map((node): NodeRecord => {
-      const { attempts = [], queuedAt, firstStartedAt } = this.#nodes.get(node.name) ?? {}
-      return { ...node, attempts, queuedAt, firstStartedAt }
+      const found = this.#nodes.get(node.name)
+      const { attempts = [], queuedAt, firstStartedAt, retryAt } = found ?? {}
+      const { running, suspendedAt } = found ?? {}
+      if (suspendedAt !== undefined) addSuspension(running, suspendedAt, until)
+      const logLines = this.#lines.get(node.name)
+      return {
+        ...node,
+        attempts,
+        queuedAt,
+        firstStartedAt,
+        ...(retryAt !== undefined && { retryAt }),
+        ...(logLines !== undefined && { logLines }),
+      }
     })
     const elapsed = this.#sessions.reduce((sum, each) => sum + each.endedAt - each.startedAt, 0)
     const { sessions, log } = { sessions: this.#sessions, log: this.#log }
@@ -199,13 +219,18 @@ class RecordBuilder {
         queuedAt: undefined,
         firstStartedAt: undefined,
         running: undefined,
-        isSuspended: false,
+        retryAt: undefined,
+        suspendedAt: undefined,
       }
       this.#nodes.set(row.node, node)
     }
-    const isResumed = node.isSuspended && row.state === 'running'
-    node.isSuspended = row.state === 'suspended'
-    if (isResumed) return
+    const { suspendedAt } = node
+    node.suspendedAt = row.state === 'suspended' ? row.at : undefined
+    node.retryAt = row.state === 'retrying' ? row.at + (row.delay ?? 0) : undefined
+    if (suspendedAt !== undefined) {
+      addSuspension(node.running, suspendedAt, row.at)
+      if (row.state === 'running') return
+    }
     switch (row.state) {
       case 'suspended':
         break
@@ -241,6 +266,15 @@ class RecordBuilder {
         break
     }
   }
+}
+
+function addSuspension(
+  attempt: Writable<AttemptRecord> | undefined,
+  from: number,
+  to: number,
+): void {
+  if (attempt === undefined) return
+  attempt.suspended = [...(attempt.suspended ?? []), [from, Math.max(from, to)]]
 }
 
 function end(

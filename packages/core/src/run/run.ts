@@ -52,6 +52,8 @@ export interface RunOptions
   readonly deadline?: number
   /** Other places than this process's loop and its shared thread pool. */
   readonly places?: Places
+  /** Words that are recorded with the run and listed with it: what it was started from, by what. */
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 const optionNames = {
@@ -76,6 +78,7 @@ const optionNames = {
   signal: 1,
   deadline: 1,
   places: 1,
+  labels: 1,
 } satisfies OptionNames<RunOptions>
 
 const placeNames = { loop: 1, thread: 1, fleet: 1 } satisfies OptionNames<Places>
@@ -103,6 +106,10 @@ function checkValues(options: RunOptions): void {
   }
   if (allowChanges !== undefined) checkFlag('allowChanges', allowChanges)
   if (title !== undefined) checkText('title', title)
+  if (options.labels !== undefined) {
+    checkRecord('labels', options.labels, "an object of texts: { graph: 'nightly' }")
+    for (const [name, text] of Object.entries(options.labels)) checkText(`labels.${name}`, text)
+  }
 }
 
 /** Another copy of the package has another class: what counts is what a graph can do. */
@@ -177,6 +184,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     title: _title,
     journalRetry: _journalRetry,
     onJournalTrouble: _onJournalTrouble,
+    labels,
     ...limits
   } = options
   checkValues(options)
@@ -184,9 +192,10 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const nodes = await placeNodes(graph, places, clock)
   const scheduler = new Scheduler(limits)
   const recorded = plainLimits(limits)
+  const journaled = labels === undefined ? recorded : { ...recorded, labels: { ...labels } }
   // What add() would refuse is found before the journal has anything of the run.
   if (journal !== undefined) await checkLimits(nodes, recorded, clock)
-  const session = await connect(graph, options, recorded)
+  const session = await connect(graph, options, journaled)
   if (session !== undefined && 'recorded' in session) {
     const result = Promise.resolve(graphResult(session.recorded, session.runId, nodes))
     return { id: session.runId, isRecorded: true, scheduler, result }

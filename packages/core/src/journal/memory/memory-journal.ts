@@ -124,7 +124,7 @@ export class MemoryJournal implements Journal {
 
   async overview(id: string): Promise<RunOverview> {
     const run = this.#find(id)
-    const { counts: _counts, ...summary } = run.summary()
+    const summary = run.summary()
     const rows = [run.entries[0]?.position ?? 0, run.position] as const
     const options = (await this.#decode(run.options, 'options')) as RunOverview['options']
     return { ...summary, options, rows }

@@ -187,7 +187,7 @@ export class PostgresReader {
 
   async overview(id: string): Promise<RunOverview> {
     const record = await this.find(id)
-    const { counts: _counts, ...summary } = summaryOf(record, {})
+    const summary = summaryOf(record, await this.counts(record))
     const [bounds] = await this.#call<[string | null, string | null]>(
       'SELECT min(position), max(position) FROM @.history WHERE run = $1 AND period = $2',
       [record.run, record.period],

@@ -220,7 +220,7 @@ export class JournalReader {
 
   async overview(id: string): Promise<RunOverview> {
     const row = this.#find(id)
-    const { counts: _counts, ...summary } = summaryOf(row, this.#liveSessions(), {})
+    const summary = summaryOf(row, this.#liveSessions(), await this.#countsOf(row))
     const [first] = this.#all<{ position: number | null }>(
       'SELECT min(position) AS position FROM history WHERE run = ?',
       row.run,

@@ -6,6 +6,7 @@
  * row of the run's history: it grows along the run, and a larger one knows everything that a smaller one does.
  */
 import { Type, type Static, type TSchema } from 'typebox'
+import { contract } from './contract.ts'
 
 const closed = { additionalProperties: false } as const
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -593,11 +594,10 @@ export const SignalParams = Type.Object(
   closed,
 )
 export const SignalBody = Type.Object({ value: Type.Optional(Type.Unknown()) }, closed)
-/** `delivered`: a node waited for it. Otherwise it is kept until one does. */
+/** It is kept until a job waits for it. */
 export const SignalledSchema = Type.Object({
   run: Type.String(),
   signal: Type.String(),
-  delivered: Type.Boolean(),
 })
 
 export const ApprovalBody = Type.Object(
@@ -688,8 +688,8 @@ export const ForecastSchema = Type.Object({
 })
 export type Forecast = Static<typeof ForecastSchema>
 
-/** What `GET /runs/:id/export/:format` makes: a test, a Chrome trace, a drawing, all rows, the graph. */
-export const exportFormats = ['test', 'trace', 'mermaid', 'rows', 'graph'] as const
+/** What `GET /runs/:id/export/:format` makes: a Chrome trace, a drawing, all rows, the graph. */
+export const exportFormats = ['trace', 'mermaid', 'rows', 'graph'] as const
 export const ExportParams = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 256 }),
@@ -697,3 +697,205 @@ export const ExportParams = Type.Object(
   },
   closed,
 )
+
+const view = { access: 'viewer', body: 'none' } as const
+const change = { access: 'operator', body: 'json' } as const
+
+export const listRuns = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs',
+  summary: 'A page of runs, newest first',
+  query: ListQuery,
+  responses: { 200: RunPageSchema },
+})
+export const countRuns = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/counts',
+  summary: 'How many runs have which outcome',
+  responses: { 200: RunCountsSchema },
+})
+export const followRuns = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/events',
+  summary: 'Runs that begin, move and end, as they do',
+  responses: { 200: 'sse' },
+})
+export const showRun = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id',
+  summary: 'One run: counts, times, critical path',
+  params: RunParams,
+  query: AtQuery,
+  responses: { 200: RunHeadSchema },
+})
+export const listNodes = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/nodes',
+  summary: 'A page of nodes, as columns',
+  params: RunParams,
+  query: NodesQuery,
+  responses: { 200: NodeColumnsSchema },
+})
+export const showNode = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/nodes/:name',
+  summary: 'One node: attempts, errors, why it waits, result',
+  params: NodeParams,
+  query: NodeQuery,
+  responses: { 200: NodeDetailSchema },
+})
+export const showResult = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/nodes/:name/result',
+  summary: 'What a node returned, as JSON',
+  params: NodeParams,
+  responses: { 200: Type.Unknown() },
+})
+export const readLog = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/log',
+  summary: 'Lines that nodes logged',
+  params: RunParams,
+  query: LogQuery,
+  responses: { 200: LogPageSchema },
+})
+export const showTimeline = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/timeline',
+  summary: 'A bar for each attempt, in lanes',
+  params: RunParams,
+  query: TimelineQuery,
+  responses: { 200: TimelineSchema },
+})
+export const showGraph = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/graph',
+  summary: 'The edges of the graph, by index of the nodes',
+  params: RunParams,
+  query: GraphQuery,
+  responses: { 200: GraphSchema },
+})
+export const followRun = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/events',
+  summary: 'What happens in a run, as it happens; Last-Event-ID is a position of its history',
+  params: RunParams,
+  query: RunEventsQuery,
+  responses: { 200: 'sse' },
+})
+export const compareWith = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/compare',
+  summary: 'What changed since another run',
+  params: RunParams,
+  query: CompareQuery,
+  responses: { 200: ComparisonSchema },
+})
+export const forecastRun = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/forecast',
+  summary: 'How long the run would have taken with another concurrency',
+  params: RunParams,
+  query: ForecastQuery,
+  responses: { 200: ForecastSchema },
+})
+export const exportRun = contract({
+  ...view,
+  method: 'GET',
+  path: '/runs/:id/export/:format',
+  summary: 'The run in a format of another tool',
+  params: ExportParams,
+  responses: { 200: 'text' },
+})
+export const listGraphs = contract({
+  ...view,
+  method: 'GET',
+  path: '/graphs',
+  summary: 'Graphs that can be started',
+  responses: { 200: GraphListSchema },
+})
+export const startRun = contract({
+  ...change,
+  method: 'POST',
+  path: '/runs',
+  summary: 'Start a registered graph: now, at a time, or after a pause',
+  bodySchema: StartBody,
+  responses: { 200: StartedSchema, 201: StartedSchema, 202: StartedSchema },
+})
+export const pauseRun = contract({
+  ...change,
+  method: 'POST',
+  path: '/runs/:id/pause',
+  summary: 'Start nothing new until it is resumed',
+  params: RunParams,
+  responses: { 200: SteeredSchema },
+})
+export const resumeRun = contract({
+  ...change,
+  method: 'POST',
+  path: '/runs/:id/resume',
+  summary: 'Continue a run that was paused or interrupted, or that ended without success',
+  params: RunParams,
+  responses: { 200: SteeredSchema },
+})
+export const cancelRun = contract({
+  ...change,
+  method: 'POST',
+  path: '/runs/:id/cancel',
+  summary: 'End a run: what runs may finish, unless it is aborted',
+  params: RunParams,
+  bodySchema: CancelBody,
+  responses: { 200: SteeredSchema },
+})
+export const sendSignal = contract({
+  ...change,
+  method: 'POST',
+  path: '/runs/:id/signals/:name',
+  summary: 'Send a value to a job that waits for it',
+  params: SignalParams,
+  bodySchema: SignalBody,
+  responses: { 202: SignalledSchema },
+})
+
+/** Routes that read. */
+export const runViewContracts = [
+  listRuns,
+  countRuns,
+  followRuns,
+  showRun,
+  listNodes,
+  showNode,
+  showResult,
+  readLog,
+  showTimeline,
+  showGraph,
+  followRun,
+  compareWith,
+  forecastRun,
+  exportRun,
+] as const
+
+/** Routes that change something. */
+export const runChangeContracts = [
+  listGraphs,
+  startRun,
+  pauseRun,
+  resumeRun,
+  cancelRun,
+  sendSignal,
+] as const
+
+export const runContracts = [...runViewContracts, ...runChangeContracts] as const

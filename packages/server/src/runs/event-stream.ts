@@ -1,0 +1,92 @@
+/**
+ * One answer of `text/event-stream`, with back-pressure.
+ *
+ *   open ── end(), the client leaves ─▶ closed
+ *
+ *  E1  Nothing is written while the client has not taken what was written before: the next frame is made then, from what
+ *      has happened by then.
+ *  E2  Closing it, by whichever side, ends every wait of it.
+ */
+import type { FastifyReply } from 'fastify'
+import type { Clock } from '@heddle/core/lowlevel'
+
+export interface Frame {
+  readonly event: string
+  /** Where a client continues that has seen this frame. */
+  readonly id?: number | undefined
+  readonly data: object
+}
+
+export class EventStream {
+  readonly #reply: FastifyReply
+  readonly #clock: Clock
+  readonly #closed = new AbortController()
+
+  constructor(reply: FastifyReply, clock: Clock) {
+    this.#reply = reply
+    this.#clock = clock
+    reply.hijack()
+    const { raw } = reply
+    // Headers that hooks have set are not sent by themselves once the reply was taken over.
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (value !== undefined) raw.setHeader(name, value)
+    }
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      // Proxies would collect frames otherwise.
+      'x-accel-buffering': 'no',
+    })
+    raw.once('close', () => this.#closed.abort())
+    raw.flushHeaders()
+  }
+
+  get signal(): AbortSignal {
+    return this.#closed.signal
+  }
+
+  get isClosed(): boolean {
+    return this.#closed.signal.aborted
+  }
+
+  /**
+   * Resolves when the client has taken it, or has left.
+   *
+   * *Cancellation*: by the end of the stream.
+   */
+  async send({ event, id, data }: Frame): Promise<void> {
+    if (this.isClosed) return
+    const head = id === undefined ? '' : `id: ${id}\n`
+    const isTaken = this.#reply.raw.write(
+      `event: ${event}\n${head}data: ${JSON.stringify(data)}\n\n`,
+    )
+    if (!isTaken) await this.#until((resolve) => this.#reply.raw.once('drain', resolve))
+  }
+
+  /**
+   * Resolves after so many milliseconds, or when the stream is closed.
+   *
+   * *Cancellation*: by the end of the stream.
+   */
+  async pause(ms: number): Promise<void> {
+    await this.#until((resolve) => {
+      const timer = this.#clock.setTimer(ms, resolve)
+      this.signal.addEventListener('abort', () => timer.cancel(), { once: true })
+    })
+  }
+
+  end(): void {
+    this.#reply.raw.end()
+    this.#closed.abort()
+  }
+
+  async #until(start: (resolve: () => void) => void): Promise<void> {
+    if (this.isClosed) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const leave = (): void => resolve()
+    this.signal.addEventListener('abort', leave, { once: true })
+    start(resolve)
+    await promise
+    this.signal.removeEventListener('abort', leave)
+  }
+}

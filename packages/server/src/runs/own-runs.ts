@@ -1,0 +1,292 @@
+/**
+ * Runs that this server started, over HTTP or by a schedule, and those of an earlier process that it continues.
+ *
+ *   start() ─▶ opened (its row is durable: 201) ─▶ running ─▶ ended
+ *                                                     │
+ *      the process ends ─▶ interrupted ─▶ resumed by the next server that has its graph
+ *
+ *  O1  A start is acknowledged when the run is in the journal; from then on it ends, in this process or in a later one.
+ *  O2  Of two starts with one key one opens the run, the other gets its id.
+ *  O3  Only the process that runs a run pauses it. Cancel and signals reach it through the journal, wherever it runs.
+ */
+import { HeddleError, isError, startRun, type Run } from '@heddle/core'
+import {
+  outcomeOf,
+  type Capacity,
+  type Journal,
+  type Kernel,
+  type Places,
+  type RunOutcome,
+} from '@heddle/core/lowlevel'
+import { makeGraph, type GraphTable } from './graph-table.ts'
+
+export interface OwnRunsOptions {
+  readonly journal: Journal
+  readonly graphs: GraphTable
+  readonly capacity: Capacity
+  readonly places: Places
+  readonly kernel: Kernel
+  readonly log: (level: 'info' | 'warning', text: string) => void
+  /** Runs at a time; more are refused. */
+  readonly most: number
+}
+
+export interface StartRequest {
+  readonly graph: string
+  readonly args?: unknown
+  readonly key?: string | undefined
+  readonly title?: string | undefined
+  /** Recorded with the run. */
+  readonly labels?: Readonly<Record<string, string>> | undefined
+}
+
+export interface StartAnswer {
+  readonly run: string
+  readonly how: 'started' | 'attached' | 'recorded' | 'resumed'
+}
+
+export interface SteerAnswer {
+  readonly run: string
+  readonly outcome: RunOutcome
+  readonly changed: boolean
+}
+
+interface Own {
+  readonly run: Run
+  readonly ended: Promise<void>
+}
+
+export class OwnRuns {
+  readonly #options: OwnRunsOptions
+  readonly #runs = new Map<string, Own>()
+  /** Starts on their way, by key: the second waits for the first. */
+  readonly #starting = new Map<string, Promise<StartAnswer>>()
+  #isDraining = false
+
+  constructor(options: OwnRunsOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#runs.size
+  }
+
+  has(id: string): boolean {
+    return this.#runs.has(id)
+  }
+
+  get(id: string): Run | undefined {
+    return this.#runs.get(id)?.run
+  }
+
+  /**
+   * Opens a run of a registered graph, or finds the one that has the key (O1, O2).
+   *
+   * *Cancellation*: none; a run that was opened is started.
+   * @throws `HDL_UNKNOWN_GRAPH`, `HDL_DRAINING`, `HDL_OVERLOADED`, `HDL_GRAPH_CHANGED`, `HDL_STORE_FAILED`.
+   */
+  async start(request: StartRequest): Promise<StartAnswer> {
+    const { key } = request
+    if (key === undefined) return this.#open(request)
+    const underWay = this.#starting.get(key)
+    if (underWay !== undefined) return { ...(await underWay), how: 'attached' }
+    const found = await this.#byKey(key)
+    if (found !== undefined) return found
+    const opening = this.#starting.get(key) ?? this.#open(request)
+    this.#starting.set(key, opening)
+    try {
+      return await opening
+    } catch (error) {
+      // Another process was faster.
+      if (isError(error, 'HDL_KEY_TAKEN')) return { run: error.details.run, how: 'attached' }
+      throw error
+    } finally {
+      if (this.#starting.get(key) === opening) this.#starting.delete(key)
+    }
+  }
+
+  async #byKey(key: string): Promise<StartAnswer | undefined> {
+    const [found] = await this.#options.journal.runs({ key, limit: 1 })
+    if (found === undefined) return undefined
+    const outcome = outcomeOf(found)
+    const isOver = outcome === 'succeeded' || outcome === 'failed' || outcome === 'cancelled'
+    return { run: found.id, how: isOver ? 'recorded' : 'attached' }
+  }
+
+  async #open({ graph: name, args, key, title, labels }: StartRequest): Promise<StartAnswer> {
+    this.#checkOpen()
+    const graph = await makeGraph(this.#options.graphs, name, args)
+    this.#checkOpen()
+    const words = {
+      ...labels,
+      graph: name,
+      ...(args !== undefined && { args: JSON.stringify(args) }),
+    }
+    const run = await startRun(graph, {
+      ...this.#environment(),
+      title: title ?? name,
+      labels: words,
+      ...(key !== undefined && { key }),
+    })
+    this.#adopt(run)
+    return { run: run.id!, how: run.isRecorded ? 'recorded' : 'started' }
+  }
+
+  /**
+   * Continues runs that an earlier process has left.
+   *
+   * *Cancellation*: none; it reads a list and opens what is in it.
+   */
+  async resumeInterrupted(): Promise<void> {
+    const { journal, log } = this.#options
+    let before: number | undefined
+    do {
+      const page = await journal.list({
+        outcomes: ['interrupted'],
+        limit: 100,
+        ...(before !== undefined && { before }),
+      })
+      for (const { id, labels } of page.runs) {
+        const { graph } = labels
+        if (graph === undefined || !this.#options.graphs.has(graph)) continue
+        try {
+          await this.#resume(id, graph, labels)
+          log('info', `Resumed run ${id} of graph "${graph}".`)
+        } catch (error) {
+          // Another server is continuing it.
+          if (isError(error, 'HDL_LOCKED')) continue
+          log('warning', `Run ${id} of graph "${graph}" could not be resumed: ${String(error)}`)
+        }
+      }
+      before = page.next
+    } while (before !== undefined)
+  }
+
+  async #resume(id: string, graph: string, labels: Readonly<Record<string, string>>): Promise<Run> {
+    this.#checkOpen()
+    const args = labels['args'] === undefined ? undefined : (JSON.parse(labels['args']) as unknown)
+    const made = await makeGraph(this.#options.graphs, graph, args)
+    const run = await startRun(made, { ...this.#environment(), resume: id })
+    this.#adopt(run)
+    return run
+  }
+
+  /** @throws `HDL_UNKNOWN_RUN`, `HDL_NOT_STEERABLE`. */
+  async pause(id: string): Promise<SteerAnswer> {
+    return this.#steer(id, 'paused', (run) => run.scheduler.pause())
+  }
+
+  /** @throws `HDL_UNKNOWN_RUN`, `HDL_NOT_STEERABLE`, `HDL_RUN_ENDED`, `HDL_UNKNOWN_GRAPH`, `HDL_GRAPH_CHANGED`. */
+  async resume(id: string): Promise<SteerAnswer> {
+    if (this.#runs.has(id)) return this.#steer(id, 'resumed', (run) => run.scheduler.resume())
+    const overview = await this.#options.journal.overview(id)
+    const outcome = outcomeOf(overview)
+    if (outcome === 'succeeded') {
+      throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
+    }
+    const labels = (overview.options['labels'] ?? {}) as Readonly<Record<string, string>>
+    const { graph } = labels
+    if (graph === undefined || !['failed', 'cancelled', 'interrupted'].includes(outcome)) {
+      throw new HeddleError('HDL_NOT_STEERABLE', { run: id, action: 'resumed' })
+    }
+    await this.#resume(id, graph, labels)
+    return { run: id, outcome: 'running', changed: true }
+  }
+
+  /** @throws `HDL_UNKNOWN_RUN`, `HDL_NOT_STEERABLE`. */
+  async cancel(
+    id: string,
+    how: { readonly by: string; readonly reason?: string | undefined; readonly abort: boolean },
+  ): Promise<SteerAnswer> {
+    const { journal } = this.#options
+    const own = this.#runs.get(id)
+    if (own !== undefined) {
+      return this.#steer(id, 'cancelled', ({ scheduler }) =>
+        scheduler.cancel({
+          source: 'user',
+          reason: how.reason ?? `cancelled by ${how.by}`,
+          abort: how.abort,
+        }),
+      )
+    }
+    const outcome = outcomeOf(await journal.overview(id))
+    if (['succeeded', 'failed', 'cancelled'].includes(outcome)) {
+      return { run: id, outcome, changed: false }
+    }
+    if (outcome === 'interrupted' || journal.post === undefined) {
+      throw new HeddleError('HDL_NOT_STEERABLE', { run: id, action: 'cancelled' })
+    }
+    await journal.post(id, { kind: 'cancel', by: how.by })
+    return { run: id, outcome, changed: true }
+  }
+
+  /** @throws `HDL_UNKNOWN_RUN`, `HDL_RUN_ENDED`, `HDL_NOT_STEERABLE`. */
+  async signal(id: string, name: string, value: unknown, by: string): Promise<void> {
+    const { journal } = this.#options
+    if (journal.post === undefined) {
+      throw new HeddleError('HDL_NOT_STEERABLE', { run: id, action: 'sent signals' })
+    }
+    await journal.post(id, { kind: 'signal', name, value, by })
+  }
+
+  /**
+   * Starts nothing any more and waits for the runs to end.
+   *
+   * *Cancellation*: the signal ends the wait. What is left stays in the journal, and is resumed by the next start.
+   */
+  async drain(signal: AbortSignal): Promise<boolean> {
+    this.#isDraining = true
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+    const ended = Promise.all(Array.from(this.#runs.values(), (own) => own.ended))
+    await Promise.race([ended, promise])
+    return this.#runs.size === 0
+  }
+
+  #environment(): Pick<OwnRunsOptions, 'journal' | 'capacity' | 'places' | 'kernel'> {
+    const { journal, capacity, places, kernel } = this.#options
+    return { journal, capacity, places, kernel }
+  }
+
+  #adopt(run: Run): void {
+    if (run.isRecorded) return
+    const id = run.id!
+    const settled = (): void => {
+      this.#runs.delete(id)
+    }
+    const ended = run.result.then(settled, (error: unknown) => {
+      settled()
+      this.#options.log('warning', `Run ${id} ended with an error: ${String(error)}`)
+    })
+    this.#runs.set(id, { run, ended })
+  }
+
+  async #steer(id: string, action: string, steer: (run: Run) => void): Promise<SteerAnswer> {
+    const own = this.#runs.get(id)
+    if (own === undefined) {
+      const outcome = outcomeOf(await this.#options.journal.overview(id))
+      if (['succeeded', 'failed', 'cancelled'].includes(outcome)) {
+        return { run: id, outcome, changed: false }
+      }
+      throw new HeddleError('HDL_NOT_STEERABLE', { run: id, action })
+    }
+    const { scheduler } = own.run
+    const before = scheduler.state
+    steer(own.run)
+    const { state } = scheduler
+    const outcome =
+      state === 'finished' ? ((await own.run.result).ok ? 'succeeded' : 'failed') : state
+    return { run: id, outcome, changed: state !== before }
+  }
+
+  #checkOpen(): void {
+    if (this.#isDraining) throw new HeddleError('HDL_DRAINING', { what: 'The server' })
+    const { most } = this.#options
+    if (this.#runs.size < most) return
+    throw new HeddleError('HDL_OVERLOADED', {
+      what: 'The list of runs',
+      retryAfter: 5_000,
+    })
+  }
+}

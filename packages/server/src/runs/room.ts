@@ -1,0 +1,324 @@
+/** The room of runs: shows those of a journal, starts and steers those of this server (docs/design/runs-room.md). */
+import { HeddleError, isError } from '@heddle/core'
+import { type Journal, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import * as contracts from '../client/contract/runs.ts'
+import type { RunOutcome } from '../client/contract/runs.ts'
+import type { ServerContext } from '../http/context.ts'
+import type { Room } from '../http/room.ts'
+import { route, type Call, type Route } from '../http/route.ts'
+import type { FastifyReply } from 'fastify'
+import { EventStream } from './event-stream.ts'
+import { graphTable } from './graph-table.ts'
+import { ListStream } from './list-stream.ts'
+import { OwnRuns } from './own-runs.ts'
+import { openRunsReader, type RunsReader } from './reader.ts'
+import { streamRun } from './run-stream.ts'
+import type { PointInput, ViewQuestion } from './run-views.ts'
+import { summaryView } from './views.ts'
+
+const activeOutcomes: readonly RunOutcome[] = ['idle', 'running', 'paused', 'draining']
+const endedOutcomes: readonly RunOutcome[] = ['succeeded', 'failed', 'cancelled']
+
+/** Streams at a time; a page has one. */
+const mostStreams = 1_000
+
+/** Counting all runs is bounded work, but not free: it is done at most once in this time. */
+const tallyEvery = 1_000
+
+export interface RunsRoom extends Room {
+  readonly runs: OwnRuns | undefined
+}
+
+interface ViewOptions {
+  readonly journal: Journal
+  readonly kernel: Kernel
+  /** Undefined where runs are only shown. */
+  readonly own: OwnRuns | undefined
+}
+
+/** Shows, starts and steers runs. */
+export function openRunsRoom(context: ServerContext): RunsRoom {
+  const { journal, kernel, capacity, places, log, exported } = context
+  const graphs = graphTable(exported)
+  const own = new OwnRuns({ journal, graphs, capacity, places, kernel, log, most: 1_000 })
+  const views = new RunRoutes({ journal, kernel, own })
+  const changes: readonly Route[] = [
+    route(contracts.listGraphs, () => ({
+      graphs: Array.from(graphs.keys(), (name) => ({ name, description: null, args: null })),
+    })),
+    route(contracts.startRun, async ({ body, reply }) => {
+      if (body.start_at !== undefined || body.debounce !== undefined) {
+        const problem = 'a delayed start needs a server with schedules.'
+        throw new HeddleError('HDL_BAD_INPUT', { what: 'start_at', problem })
+      }
+      const { graph, args, key, title } = body
+      const answer = await own.start({ graph, args, key, title })
+      void reply.code(answer.how === 'started' ? 201 : 200)
+      return answer
+    }),
+    route(contracts.pauseRun, ({ params }) => own.pause(params.id)),
+    route(contracts.resumeRun, ({ params }) => own.resume(params.id)),
+    route(contracts.cancelRun, ({ params, body, caller }) =>
+      own.cancel(params.id, { by: caller.name, reason: body.reason, abort: body.abort ?? false }),
+    ),
+    route(contracts.sendSignal, async ({ params, body, caller }) => {
+      await own.signal(params.id, params.name, body.value, caller.name)
+      return { run: params.id, signal: params.name }
+    }),
+  ]
+  return {
+    name: 'runs',
+    runs: own,
+    routes: [...views.routes, ...changes],
+    start: () => own.resumeInterrupted(),
+    drain: async ({ signal }) => {
+      const isClean = await own.drain(signal)
+      views.endStreams('draining')
+      return { isClean }
+    },
+    stop: () => views.stop(),
+    stats: () => ({ runs: own.size, ...views.stats() }),
+    metrics: () => [
+      {
+        name: 'heddle_runs_active',
+        help: 'Runs of this server that have not ended.',
+        type: 'gauge',
+        samples: [{ value: own.size }],
+      },
+      {
+        name: 'heddle_run_streams',
+        help: 'Open streams of events.',
+        type: 'gauge',
+        samples: [{ value: views.stats().streams }],
+      },
+    ],
+  }
+}
+
+/** Only shows runs: for `heddle ui`. */
+export function openRunViewsRoom(journal: Journal, kernel: Kernel): Room {
+  const views = new RunRoutes({ journal, kernel, own: undefined })
+  return {
+    name: 'runs',
+    routes: views.routes,
+    start: () => Promise.resolve(),
+    drain: async () => {
+      views.endStreams('draining')
+      return { isClean: true }
+    },
+    stop: () => views.stop(),
+    stats: () => views.stats(),
+    metrics: () => [],
+  }
+}
+
+/** The routes that read. */
+class RunRoutes {
+  readonly routes: readonly Route[]
+  readonly #options: ViewOptions
+  readonly #reader: RunsReader
+  readonly #streams = new Set<EventStream>()
+  readonly #list: ListStream
+  #tally: { readonly at: number; readonly counts: ReturnType<Journal['tally']> } | undefined
+
+  constructor(options: ViewOptions) {
+    this.#options = options
+    const { journal, kernel } = options
+    this.#reader = openRunsReader(journal, kernel)
+    this.#list = new ListStream({ clock: kernel.clock, look: () => this.#look() })
+    this.routes = this.#makeRoutes()
+  }
+
+  stats(): { readonly streams: number } {
+    return { streams: this.#streams.size }
+  }
+
+  endStreams(reason: 'draining'): void {
+    for (const stream of this.#streams) {
+      void stream.send({ event: 'end', data: { reason } })
+      stream.end()
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.endStreams('draining')
+    await this.#reader[Symbol.asyncDispose]()
+  }
+
+  #makeRoutes(): Route[] {
+    const { journal, own } = this.#options
+    return [
+      route(contracts.listRuns, async ({ query }) => {
+        const { state, q, cursor, limit = 50 } = query
+        const outcomes = outcomesOf(state)
+        const page = await journal.list({
+          limit,
+          ...(outcomes !== undefined && { outcomes }),
+          ...(q !== undefined && { text: q }),
+          ...(cursor !== undefined && { before: readCursor(cursor) }),
+        })
+        return {
+          runs: page.runs.map((run) => summaryView(run, run.labels, own?.has(run.id) === true)),
+          next: page.next === undefined ? null : String(page.next),
+        }
+      }),
+      route(contracts.countRuns, async () => {
+        const counts = await this.#counts()
+        return { counts, total: Object.values(counts).reduce((sum, count) => sum + count, 0) }
+      }),
+      route(contracts.followRuns, (call) =>
+        this.#stream(call.reply, (stream) => this.#list.serve(stream)),
+      ),
+      route(contracts.showRun, (call) =>
+        this.#send(call, { type: 'head', run: call.params.id, point: pointOf(call.query) }),
+      ),
+      route(contracts.listNodes, (call) => {
+        const { from = 0, limit = 10_000 } = call.query
+        const point = pointOf(call.query)
+        return this.#send(call, { type: 'nodes', run: call.params.id, point, from, limit })
+      }),
+      route(contracts.showNode, (call) =>
+        this.#send(call, {
+          type: 'node',
+          run: call.params.id,
+          node: call.params.name,
+          point: pointOf(call.query),
+          valueLimit: call.query.value_limit ?? 16_384,
+        }),
+      ),
+      route(contracts.showResult, (call) =>
+        this.#send(call, { type: 'result', run: call.params.id, node: call.params.name }),
+      ),
+      route(contracts.readLog, (call) => {
+        const { node, q, after = 0, limit = 1_000 } = call.query
+        return this.#send(call, { type: 'log', run: call.params.id, node, text: q, after, limit })
+      }),
+      route(contracts.showTimeline, (call) => {
+        const { from = 0, limit = 20_000 } = call.query
+        const point = pointOf(call.query)
+        return this.#send(call, { type: 'timeline', run: call.params.id, point, from, limit })
+      }),
+      route(contracts.showGraph, (call) => {
+        const { from = 0, limit = 20_000 } = call.query
+        return this.#send(call, { type: 'graph', run: call.params.id, from, limit })
+      }),
+      route(contracts.followRun, async ({ params, query, reply, request }) => {
+        const after = query.after ?? lastEventId(request.headers['last-event-id'])
+        const overview = await journal.overview(params.id)
+        const isOver = overview.state === 'finished' || overview.state === 'cancelled'
+        // Nothing will come any more: the client does not ask again.
+        if (isOver && after !== undefined && after >= overview.rows[1])
+          return reply.code(204).send()
+        const now = (): number => this.#options.kernel.clock.wallTime()
+        return this.#stream(reply, (stream) =>
+          streamRun(stream, { journal, run: params.id, after, log: query.log, now }),
+        )
+      }),
+      route(contracts.compareWith, (call) =>
+        this.#send(call, { type: 'compare', run: call.params.id, with: call.query.with }),
+      ),
+      route(contracts.forecastRun, (call) => {
+        const { concurrency } = call.query
+        return this.#send(call, { type: 'forecast', run: call.params.id, concurrency })
+      }),
+      route(contracts.exportRun, (call) => {
+        const { id: run, format } = call.params
+        const type = format === 'trace' || format === 'graph' ? 'application/json' : 'text/plain'
+        return this.#send(call, { type: 'export', run, format }, type)
+      }),
+    ]
+  }
+
+  /** Answers are JSON already: what passes through the loop is bytes. */
+  async #send(
+    call: Pick<Call, 'reply' | 'signal' | 'deadline'>,
+    question: ViewQuestion,
+    type = 'application/json',
+  ): Promise<FastifyReply> {
+    const { reply, signal, deadline } = call
+    const body = await this.#answer(question, { signal, deadline })
+    void reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache, private')
+    return reply.send(
+      typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    )
+  }
+
+  async #answer(question: ViewQuestion, limits: WaitOptions): Promise<Uint8Array | string> {
+    try {
+      return await this.#reader.answer(question, limits)
+    } catch (error) {
+      // A point before the run began is a mistake of the caller.
+      if (!isError(error, 'HDL_BAD_OPTION')) throw error
+      const problem = `expected ${error.details.expected}.`
+      throw new HeddleError('HDL_BAD_INPUT', { what: error.details.option, problem })
+    }
+  }
+
+  async #stream(
+    reply: FastifyReply,
+    serve: (stream: EventStream) => Promise<void>,
+  ): Promise<FastifyReply> {
+    if (this.#streams.size >= mostStreams) {
+      throw new HeddleError('HDL_OVERLOADED', { what: 'The list of streams', retryAfter: 5_000 })
+    }
+    const stream = new EventStream(reply, this.#options.kernel.clock)
+    this.#streams.add(stream)
+    try {
+      await serve(stream)
+    } catch {
+      // The head is sent: all that is left is to end the stream. The client continues where it was.
+    } finally {
+      this.#streams.delete(stream)
+      stream.end()
+    }
+    return reply
+  }
+
+  async #look(): Promise<{
+    readonly runs: contracts.RunSummary[]
+    readonly counts: contracts.RunCounts['counts']
+  }> {
+    const { journal, own } = this.#options
+    const newest = await journal.list({ limit: 50 })
+    const active = await journal.list({ limit: 200, outcomes: activeOutcomes })
+    const byId = new Map([...active.runs, ...newest.runs].map((run) => [run.id, run]))
+    return {
+      runs: Array.from(byId.values(), (run) =>
+        summaryView(run, run.labels, own?.has(run.id) === true),
+      ),
+      counts: await this.#counts(),
+    }
+  }
+
+  #counts(): ReturnType<Journal['tally']> {
+    const { clock } = this.#options.kernel
+    if (this.#tally === undefined || clock.now() - this.#tally.at >= tallyEvery) {
+      const counts = this.#options.journal.tally()
+      this.#tally = { at: clock.now(), counts }
+      counts.catch(() => (this.#tally = undefined))
+    }
+    return this.#tally.counts
+  }
+}
+
+function outcomesOf(
+  state: (typeof contracts.runFilters)[number] | undefined,
+): readonly RunOutcome[] | undefined {
+  if (state === undefined) return undefined
+  if (state === 'active') return activeOutcomes
+  return state === 'finished' ? endedOutcomes : [state]
+}
+
+/** @throws `HDL_BAD_INPUT`. */
+function readCursor(cursor: string): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
+  throw new HeddleError('HDL_BAD_INPUT', { what: 'cursor', problem: 'expected `next` of a page.' })
+}
+
+function lastEventId(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
+}
+
+function pointOf({ position, at }: PointInput): PointInput {
+  return { ...(position !== undefined && { position }), ...(at !== undefined && { at }) }
+}
