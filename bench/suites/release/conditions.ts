@@ -81,3 +81,21 @@ export const uploadTime = 2_000
 export const concurrency = 5
 /** Each a graph, builds and registry of its own; the same for every entrant. */
 export const seeds = 20
+
+/** Packages that are published without a fault and without builds, to see how long it takes. */
+export const manyPackages = 150
+
+/** A tree with four dependents for each package, and some that need a second one: five levels deep. */
+export function manyNeeds(): Record<string, string[]> {
+  const nameOf = (index: number): string => `p${String(index).padStart(3, '0')}`
+  const needs = (index: number): number[] => [
+    ...(index > 0 ? [(index - 1) >> 2] : []),
+    ...(index > 4 && index % 3 === 0 ? [(index - 4) >> 3] : []),
+  ]
+  return Object.fromEntries(
+    Array.from({ length: manyPackages }, (_, index) => [
+      nameOf(index),
+      [...new Set(needs(index))].map(nameOf),
+    ]),
+  )
+}

@@ -126,7 +126,7 @@ async function publishByPnpm(repository: Repository): Promise<void> {
   if (exit !== 0) throw new Error(`pnpm publish ended with ${exit}: ${stdout}${stderr}`)
 }
 
-function limitsIn({ root: cwd, env }: Repository): {
+export function limitsIn({ root: cwd, env }: Repository): {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly limit: number
@@ -134,7 +134,7 @@ function limitsIn({ root: cwd, env }: Repository): {
   return { cwd, env, limit: commandLimit }
 }
 
-async function link(repository: Repository): Promise<void> {
+export async function link(repository: Repository): Promise<void> {
   const { exit, stdout, stderr } = await runProgram(pnpmInstall, limitsIn(repository))
   if (exit !== 0) throw new Error(`pnpm install ended with ${exit}: ${stdout}${stderr}`)
 }

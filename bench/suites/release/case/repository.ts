@@ -15,6 +15,8 @@ export interface RepositoryOptions {
   /** Packages are `@scope/a` and so on. */
   readonly scope: string
   readonly registry: string
+  /** What each package needs, by letter. The five of the fault cases when absent. */
+  readonly packages?: Readonly<Record<string, readonly string[]>>
   /** Whether packing gives other bytes each time, as builds do. */
   readonly isUnreproducible?: boolean
   /** More files, by path. */
@@ -116,7 +118,7 @@ export class Repository {
       '.gitignore': 'node_modules/\nout.txt\n',
       ...files,
     }
-    for (const [letter, dependencies] of Object.entries(workspace)) {
+    for (const [letter, dependencies] of Object.entries(this.#options.packages ?? workspace)) {
       contents[`packages/${letter}/package.json`] = json({
         name: this.nameOf(letter),
         version,

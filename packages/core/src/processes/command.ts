@@ -10,6 +10,8 @@ export interface CommandOptions {
   readonly cwd?: string
   /** The whole environment of the command. The one of this process when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** What the command reads from its standard input. Nothing when absent. */
+  readonly input?: string
   /** Ends the command: SIGTERM to its process group, then SIGKILL after `grace`. */
   readonly signal?: AbortSignal
   /** Milliseconds after which it is ended in the same way. No limit when absent. */
@@ -29,6 +31,7 @@ export interface CommandResult {
 const optionNames = {
   cwd: 1,
   env: 1,
+  input: 1,
   signal: 1,
   deadline: 1,
   grace: 1,
@@ -56,7 +59,7 @@ export async function runCommand(
   options: CommandOptions = {},
 ): Promise<CommandResult> {
   checkOptions(options, optionNames)
-  const { signal, keep = 65_536, kernel = systemKernel } = options
+  const { signal, input, keep = 65_536, kernel = systemKernel } = options
   const grace = checkDuration('grace', options.grace ?? 5_000)
   const deadline = checkDuration('deadline', options.deadline ?? Infinity)
   const command = [file, ...args].join(' ')
@@ -67,12 +70,14 @@ export async function runCommand(
   const child = spawn(file, args, {
     cwd: options.cwd,
     env: options.env ?? process.env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     // Windows has no process groups: there only the process itself is ended.
     detached: process.platform !== 'win32',
   })
-  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
+  child.stdout!.on('data', (chunk: Buffer) => stdout.push(chunk))
+  child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk))
+  // A command may end without reading its input; how it ended says whether that is a failure.
+  child.stdin?.on('error', () => undefined).end(input)
 
   const ended = new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => resolve(error.message))

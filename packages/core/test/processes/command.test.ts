@@ -121,3 +121,14 @@ test('a command that outlives its deadline is ended, and says how long it had', 
   socket.destroy()
   server.close()
 })
+
+test('a command reads its input, and one that does not read it is not failed by it', async () => {
+  const input = 'line\n'.repeat(100_000)
+  const count = `let n = 0; process.stdin.on('data', (piece) => (n += piece.length)).on('end', () => console.log(n))`
+  const { stdout } = await runCommand(...node(count), { input })
+  assert.equal(Number(stdout), input.length)
+  const { stdout: said } = await runCommand(...node('console.log("no"); process.exit(0)'), {
+    input,
+  })
+  assert.equal(said, 'no\n')
+})

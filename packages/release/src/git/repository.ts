@@ -1,4 +1,7 @@
 /** What a release asks Git for, and the tags it makes. Outside of a repository there are none. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
 import { HeddleError, isError } from '@heddle/core'
 import { runCommand, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { Workspace } from '../model.ts'
@@ -8,6 +11,8 @@ export class Repository {
   readonly root: string
   /** The commit that is released. */
   readonly head: string
+  /** null until Git was asked; the same for all tags of a release. */
+  #knownTagger: string | undefined | null = null
 
   private constructor(root: string, head: string) {
     this.root = root
@@ -96,27 +101,75 @@ export class Repository {
   }
 
   /**
-   * Makes a tag on the released commit, unless there is one of that name.
+   * Makes tags on the released commit, by name with their messages, and returns the names of those it
+   * made. All of them with two processes of Git, whatever their number: starting one takes longer than
+   * its work.
    *
-   * Whether the existing one stands for the same commit is not asked: a release that is finished on a
-   * later commit keeps the tags it has.
+   * A tag that exists stays as it is. Whether it stands for the same commit is not asked: a release
+   * that is finished on a later commit keeps the tags it has.
+   *
+   * *Cancellation*: ends Git; either all of these tags are made or none.
    */
-  async tag(name: string, message: string, wait: WaitOptions = {}): Promise<'made' | 'there'> {
-    const target = [name, this.head]
-    const annotated = ['tag', '--annotate', '--no-sign', '--message', message, ...target]
-    // Without a message for those who have no name, as build machines: one needs somebody who made it.
-    for (const args of [annotated, ['tag', ...target]]) {
+  async makeTags(
+    messages: ReadonlyMap<string, string>,
+    wait: WaitOptions = {},
+  ): Promise<ReadonlySet<string>> {
+    let missing = messages
+    for (let tries = 1; ; tries++) {
       try {
-        await runGit(this.root, args, wait)
-        return 'made'
+        await this.#createRefs(await this.#tagObjects(missing, wait), wait)
+        return new Set(missing.keys())
       } catch (error) {
         if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
-        // Git itself refuses a second tag of a name: asking first would leave a gap.
-        if ((await this.tags(wait)).has(name)) return 'there'
-        if (args !== annotated) throw error
+        // Git creates none of them when one exists already: asking first would leave a gap.
+        const there = await this.tags(wait)
+        const left = new Map([...missing].filter(([name]) => !there.has(name)))
+        if (left.size === 0) return new Set()
+        if (left.size === missing.size || tries === mostTries) throw error
+        missing = left
       }
     }
-    return 'made'
+  }
+
+  /** The object that each tag points to: one with the message, or the commit where Git knows no user. */
+  async #tagObjects(
+    messages: ReadonlyMap<string, string>,
+    wait: WaitOptions,
+  ): Promise<ReadonlyMap<string, string>> {
+    const tagger = await this.#tagger(wait)
+    const names = [...messages.keys()]
+    if (tagger === undefined) return new Map(names.map((name) => [name, this.head]))
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-tags-'))
+    try {
+      const files = names.map((_, index) => path.join(folder, String(index)))
+      for (const [index, [name, message]] of [...messages].entries()) {
+        const head = [`object ${this.head}`, 'type commit', `tag ${name}`, `tagger ${tagger}`]
+        await writeFile(files[index]!, `${head.join('\n')}\n\n${message}\n`)
+      }
+      const args = ['hash-object', '-t', 'tag', '-w', '--no-filters', '--stdin-paths']
+      const ids = lines(await runGit(this.root, args, wait, `${files.join('\n')}\n`))
+      return new Map(names.map((name, index) => [name, ids[index]!]))
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  /** In one transaction. */
+  async #createRefs(objects: ReadonlyMap<string, string>, wait: WaitOptions): Promise<void> {
+    const commands = Array.from(objects, ([name, id]) => `create refs/tags/${name}\0${id}\0`)
+    await runGit(this.root, ['update-ref', '--stdin', '-z'], wait, commands.join(''))
+  }
+
+  /** Name, address and time, as Git writes them into a tag. Build machines often have no name. */
+  async #tagger(wait: WaitOptions): Promise<string | undefined> {
+    if (this.#knownTagger !== null) return this.#knownTagger
+    try {
+      this.#knownTagger = (await runGit(this.root, ['var', 'GIT_COMMITTER_IDENT'], wait)).trim()
+    } catch (error) {
+      if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+      this.#knownTagger = undefined
+    }
+    return this.#knownTagger
   }
 
   /** Sends tags to a remote, all in one request. */
@@ -142,6 +195,7 @@ export async function runGit(
   root: string,
   args: readonly string[],
   wait: WaitOptions,
+  input?: string,
 ): Promise<string> {
   const { signal, deadline } = wait
   for (let tries = 1; ; tries++) {
@@ -150,6 +204,7 @@ export async function runGit(
         cwd: root,
         env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
         keep: longestAnswer,
+        ...(input !== undefined && { input }),
         ...(signal !== undefined && { signal }),
         ...(deadline !== undefined && { deadline }),
       })
@@ -160,7 +215,8 @@ export async function runGit(
       const isFailure = isError(error, 'HDL_COMMAND_FAILED')
       const isInterrupted = isFailure && /SIGINT/.test(error.message)
       // The Git of a process that was killed may still be at work, for a moment.
-      const isLocked = isFailure && /\.lock': File exists|cannot lock ref/.test(error.message)
+      const isLocked =
+        isFailure && /\.lock': File exists|cannot lock ref(?!.*already exists)/.test(error.message)
       if ((!isInterrupted && !isLocked) || tries === mostTries) throw error
       if (isLocked) await new Patience('git', systemKernel, wait).sleep(lockPause * tries)
     }

@@ -83,5 +83,5 @@ export function resourcesOf({
   concurrency = 5,
 }: ReleaseOptions): StageResources & Record<string, number> {
   const cpu = Math.min(concurrency, os.availableParallelism())
-  return { cpu, upload: concurrency, read: 2 * concurrency, git: 1 }
+  return { cpu, upload: concurrency, read: 2 * concurrency }
 }

@@ -28,6 +28,7 @@ import {
   type WaitOptions,
 } from '@heddle/core/lowlevel'
 import { checkTagFormat, Repository } from '../git/repository.ts'
+import { TagQueue } from '../git/tag-queue.ts'
 import { holdLease } from '../lock/lease.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
@@ -99,10 +100,23 @@ export async function publishRelease(
   const isClean = (await dirtyTree(repository, wait)) === undefined
   const marks = await sourceMarks(repository, options)
   const packed = path.join(folder.packed, isDryRun ? 'dry-run' : title)
+  const running = withSignal(options, lease?.lost)
+  await using gitTags =
+    repository === undefined || options.tag === false
+      ? undefined
+      : new TagQueue({
+          repository,
+          kernel,
+          expected: registries.size,
+          remote: options.push,
+          signal: running.signal,
+        })
   const release: Release = {
     plan,
-    options: withSignal(options, lease?.lost),
+    options: running,
     kernel,
+    gitTags,
+    distTags: new Map(),
     repository,
     tags: (await repository?.tags(wait)) ?? new Map(),
     folder: packed,

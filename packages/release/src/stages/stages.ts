@@ -41,8 +41,6 @@ export interface StageResources {
   readonly upload: number
   /** Questions to the registry at once, beside those who wait for a version to show. */
   readonly read: number
-  /** Git does one thing at a time. */
-  readonly git: number
 }
 
 export const stageNeeds: Readonly<Record<StageName, Needs>> = {
@@ -61,7 +59,8 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   verify: { read: 1 },
   scripts: { cpu: 1 },
   smoke: { cpu: 1 },
-  tag: { git: 1 },
+  // Waits for its batch, as does `visible` for the registry.
+  tag: { loop: 0 },
   notes: { read: 1 },
 }
 

@@ -21,6 +21,7 @@ import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import type { Forge } from '../forge/forge.ts'
 import { notesOf } from '../forge/notes.ts'
 import { tagFormatOf, tagName, type Repository } from '../git/repository.ts'
+import type { TagQueue } from '../git/tag-queue.ts'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
 import type { Ecosystem, PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import { packNpm } from '../pack/npm.ts'
@@ -52,6 +53,13 @@ export interface Release {
   readonly repository: Repository | undefined
   /** Tags of the repository, with their commits, as they were at the start. */
   readonly tags: ReadonlyMap<string, string>
+  /** Where Git tags are made. Undefined outside of a repository. */
+  readonly gitTags: TagQueue | undefined
+  /** Dist-tags by package, and when they were read. */
+  readonly distTags: Map<
+    string,
+    { readonly tags: ReadonlyMap<string, string>; readonly at: number }
+  >
   /** Where archives go. */
   readonly folder: string
   /** Where packages are noted whose scripts are under way. */
@@ -131,7 +139,9 @@ export async function check(release: Release, name: string, context: JobContext)
     return checkReleased(release, planned, found)
   }
   refuseTakenTag(release, planned)
-  const latest = isTagMeant(planned) ? undefined : (await registry.tags(name, wait)).get('latest')
+  const latest = isTagMeant(planned)
+    ? undefined
+    : (await readTags(release, name, wait)).get('latest')
   // A prerelease has it only because a registry gives it to the first version, whatever it is.
   if (latest !== undefined && semver.prerelease(latest) === null && semver.gt(latest, version)) {
     throw new HeddleError('HDL_TAG_BACKWARDS', { package: name, version, latest })
@@ -302,8 +312,25 @@ export async function sign(
   return bundle
 }
 
+/** Milliseconds for which dist-tags are not read a second time: from `check` to `begin` where nothing is built. */
+const tagsStayFor = 30_000
+
+/** The dist-tags of a package, as the registry has them or had them a moment ago. */
+async function readTags(
+  release: Release,
+  name: string,
+  wait: WaitOptions,
+): Promise<ReadonlyMap<string, string>> {
+  const { distTags, kernel } = release
+  const known = distTags.get(name)
+  if (known !== undefined && kernel.clock.now() - known.at < tagsStayFor) return known.tags
+  const tags = await release.registryFor(name).tags(name, wait)
+  distTags.set(name, { tags, at: kernel.clock.now() })
+  return tags
+}
+
 export async function begin(release: Release, name: string, context: JobContext): Promise<Begun> {
-  const tags = await release.registryFor(name).tags(name, waitOf(context))
+  const tags = await readTags(release, name, waitOf(context))
   const previous = tags.get(plannedOf(release, name).tag) ?? null
   const { version, tag: distTag, package: of } = plannedOf(release, name)
   return {
@@ -425,7 +452,10 @@ function reportVisible(
   throw new HeddleError('HDL_NOT_VISIBLE', { package: name, version, registry, waited, lacks })
 }
 
-/** What installers will see: our hashes under the version, and the tag on it. */
+/**
+ * The tag that installers ask for. That the version and its archive have our hashes, `visible` has read
+ * just before, and the report reads it again at the end.
+ */
 export async function verify(
   release: Release,
   packed: PackedPackage,
@@ -433,13 +463,6 @@ export async function verify(
 ): Promise<void> {
   const { name, version } = packed
   const registry = release.registryFor(name)
-  const standing = await registry.compare(packed, waitOf(context))
-  if (standing.is !== 'ours') {
-    const found = standing.is === 'different' ? standing.found : standing.is
-    const expected = packed.artifacts.map(({ integrity }) => integrity).join(', ')
-    const details = { package: name, version, registry: registry.url, expected, found }
-    throw new HeddleError('HDL_VERSION_CONFLICT', details)
-  }
   if (registry.ecosystem !== 'npm') return
   const { tag: distTag } = plannedOf(release, name)
   const tagged = (await registry.tags(name, waitOf(context))).get(distTag)
@@ -465,19 +488,18 @@ export async function smoke(
   context.log(`installed into an empty project${also}`)
 }
 
+/** Undefined where there is no repository, or no tag is wanted. */
 export async function tag(
   release: Release,
   name: string,
   context: JobContext,
 ): Promise<string | undefined> {
-  const { repository, options } = release
-  if (repository === undefined) return undefined
   const planned = plannedOf(release, name)
   const made = tagOf(release, planned)
-  const isNew =
-    (await repository.tag(made, `${name} ${planned.version}`, waitOf(context))) === 'made'
-  if (isNew) context.log(`tagged ${made}`)
-  if (options.push !== undefined) await repository.push(options.push, [made], waitOf(context))
+  const message = `${name} ${planned.version}`
+  const is = await release.gitTags?.tag(made, message, waitOf(context))
+  if (is === undefined) return undefined
+  if (is === 'made') context.log(`tagged ${made}`)
   return made
 }
 

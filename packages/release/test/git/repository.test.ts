@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { checkTagFormat, Repository, tagFormatOf, tagName } from '../../src/git/repository.ts'
 import { Monorepo } from '../support/monorepo.ts'
 
+const one = new Map([['a@1.0.0', 'a 1.0.0']])
+
 test('outside of a repository, and in one without a commit, there is none', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-no-git-'))
   assert.equal(await Repository.open(folder), undefined)
@@ -15,10 +17,10 @@ test('outside of a repository, and in one without a commit, there is none', asyn
 test('a tag is made once, on the released commit, and found with its commit', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   const repository = (await Repository.open(repo.root))!
-  assert.equal(await repository.tag('a@1.0.0', 'a 1.0.0'), 'made')
+  assert.deepEqual([...(await repository.makeTags(one))], ['a@1.0.0'])
   repo.write('later.txt', 'later')
   repo.commit('later')
-  assert.equal(await repository.tag('a@1.0.0', 'a 1.0.0'), 'there')
+  assert.deepEqual([...(await repository.makeTags(one))], [])
   assert.deepEqual([...(await repository.tags())], [['a@1.0.0', repository.head]])
 })
 
@@ -27,7 +29,7 @@ test('who has no name makes tags all the same', async () => {
   repo.git('config', 'user.useConfigOnly', 'true')
   repo.git('config', 'user.name', '')
   const repository = (await Repository.open(repo.root))!
-  assert.equal(await repository.tag('a@1.0.0', 'a 1.0.0'), 'made')
+  assert.deepEqual([...(await repository.makeTags(one))], ['a@1.0.0'])
   assert.deepEqual(repo.tags, ['a@1.0.0'])
 })
 
@@ -46,7 +48,7 @@ test('tags are pushed to a remote', async () => {
   repo.git('init', '--quiet', '--bare', remote)
   repo.git('remote', 'add', 'origin', remote)
   const repository = (await Repository.open(repo.root))!
-  await repository.tag('a@1.0.0', 'a 1.0.0')
+  await repository.makeTags(one)
   await repository.push('origin', ['a@1.0.0'])
   assert.match(repo.git('ls-remote', '--tags', 'origin'), /refs\/tags\/a@1\.0\.0/)
   rmSync(remote, { recursive: true })

@@ -58,6 +58,8 @@ export interface NpmRegistryOptions {
 }
 
 const abbreviated = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*'
+/** Milliseconds for which a package that was absent is not asked for its tags. */
+const absentFor = 5_000
 /** The largest packuments of the public registry have about 100 MB. */
 const largestPackument = 256 * 1024 * 1024
 
@@ -85,6 +87,8 @@ export class NpmRegistry implements Registry {
   #threads: ThreadPool | undefined
   #reads: 'version' | 'packument' | 'unknown'
   #tellsRights = true
+  /** Packages of which the registry had no version at all, and when it was asked. */
+  readonly #absent = new Map<string, number>()
   readonly #trusted: TrustedPublishing
   /** Variables that the settings of the token name and that are not set. */
   readonly #unset: readonly string[]
@@ -266,6 +270,7 @@ export class NpmRegistry implements Registry {
       timeout: this.#uploadTimeout,
     }
     const hash = packed.artifacts[0]!.integrity
+    this.#absent.delete(name)
     const token = await this.#trusted.tokenFor(name, options)
     try {
       const answer = await this.#requests.write(request, options, {
@@ -290,6 +295,8 @@ export class NpmRegistry implements Registry {
    * *Fairness*: waits in line for a connection.
    */
   async tags(name: string, wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
+    const absentAt = this.#absent.get(name)
+    if (absentAt !== undefined && this.#kernel.clock.now() - absentAt < absentFor) return new Map()
     const answer = await this.#requests.get(
       { method: 'GET', url: tagsUrl(this.url, name), action: `GET tags of ${name}` },
       wait,
@@ -405,7 +412,10 @@ export class NpmRegistry implements Registry {
       },
       wait,
     )
-    if (answer.status !== 200) return undefined
+    if (answer.status !== 200) {
+      this.#absent.set(name, this.#kernel.clock.now())
+      return undefined
+    }
     return parseAnswer(answer, this.url, () => this.#packuments.version(answer.body, version, wait))
   }
 }

@@ -1,0 +1,122 @@
+/**
+ * Git tags of a release, made and pushed in batches.
+ *
+ * ```
+ *   tag() ──▶ waiting ──(window over, or no more can come)──▶ batch: make, push ──▶ made | there | failed
+ * ```
+ *
+ * Starting a process of Git blocks the loop for milliseconds, and a push is a connection: one for each
+ * of 150 packages took longer than all of their uploads (docs/decisions/0251).
+ *
+ * Invariants, quoted by the tests:
+ *  T1  One batch at a time. What is asked for while one is under way is in the next.
+ *  T2  A tag that exists is not moved.
+ *  T3  A caller gets its answer when its tag is in the repository and, with a remote, there as well.
+ *  T4  A tag that cannot be made or pushed fails alone: its batch is repeated tag by tag.
+ *  T5  Nothing waits longer than the window for tags that may not come.
+ */
+import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import { waitFor } from '@heddle/core/lowlevel'
+import { Patience } from '../registry/wait.ts'
+import type { Repository } from './repository.ts'
+
+export interface TagQueueOptions {
+  readonly repository: Pick<Repository, 'makeTags' | 'push'>
+  /** Tags that are asked for, at most: the last of them does not wait for others. */
+  readonly expected: number
+  /** Where tags are pushed to; nowhere when absent. */
+  readonly remote?: string | undefined
+  readonly kernel: Kernel
+  /** Ends the batch that is under way. */
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds that the first tag of a batch waits for others. Default 250. */
+  readonly window?: number
+}
+
+interface Wanted {
+  readonly message: string
+  readonly resolve: (is: 'made' | 'there') => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Milliseconds that Git may take for one batch. */
+const longestBatch = 300_000
+
+export class TagQueue implements AsyncDisposable {
+  readonly #options: TagQueueOptions
+  readonly #window: number
+  #waiting = new Map<string, Wanted>()
+  #asked = 0
+  #running: Promise<void> | undefined
+  /** Ends the window early. */
+  #hurry = new AbortController()
+
+  constructor(options: TagQueueOptions) {
+    this.#options = options
+    this.#window = options.window ?? 250
+  }
+
+  /**
+   * Makes a tag, unless there is one of that name.
+   *
+   * *Cancellation*: ends the wait; the tag may be made.
+   * *Fairness*: in order of arrival, batch by batch.
+   */
+  async tag(name: string, message: string, wait: WaitOptions = {}): Promise<'made' | 'there'> {
+    const ended = new Promise<'made' | 'there'>((resolve, reject) => {
+      this.#waiting.set(name, { message, resolve, reject })
+    })
+    ended.catch(() => undefined)
+    this.#asked++
+    if (this.#asked >= this.#options.expected) this.#hurry.abort()
+    this.#running ??= this.#run()
+    return waitFor(ended, `the Git tag ${name}`, this.#options.kernel.clock, wait)
+  }
+
+  /**
+   * Waits for the batch that is under way.
+   *
+   * *Cancellation*: by the signal of the queue.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#hurry.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      await this.#gather()
+      const batch = this.#waiting
+      this.#waiting = new Map()
+      if (!(await this.#make(batch))) {
+        // T4
+        for (const one of batch) await this.#make(new Map([one]), true)
+      }
+    }
+    this.#running = undefined
+  }
+
+  async #gather(): Promise<void> {
+    const { kernel } = this.#options
+    const { signal } = this.#hurry
+    const pause = new Patience('more Git tags', kernel, { signal }).sleep(this.#window)
+    await pause.catch(() => undefined)
+  }
+
+  /** Whether everybody in the batch has an answer. */
+  async #make(batch: ReadonlyMap<string, Wanted>, isLast = batch.size === 1): Promise<boolean> {
+    const { repository, remote, signal } = this.#options
+    const wait = { deadline: longestBatch, ...(signal !== undefined && { signal }) }
+    const messages = new Map(Array.from(batch, ([name, { message }]) => [name, message]))
+    try {
+      const made = await repository.makeTags(messages, wait)
+      if (remote !== undefined) await repository.push(remote, [...batch.keys()], wait)
+      for (const [name, { resolve }] of batch) resolve(made.has(name) ? 'made' : 'there')
+      return true
+    } catch (error) {
+      if (!isLast && signal?.aborted !== true) return false
+      for (const { reject } of batch.values()) reject(error)
+      return true
+    }
+  }
+}

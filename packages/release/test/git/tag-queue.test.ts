@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { VirtualClock } from '@heddle/core/testing'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { TagQueue } from '../../src/git/tag-queue.ts'
+
+/** A repository that keeps what it is asked for. `refused` cannot be pushed. */
+class PaperRepository {
+  readonly batches: string[][] = []
+  readonly pushes: string[][] = []
+  readonly there = new Set<string>()
+  refused: string | undefined
+
+  makeTags(messages: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
+    const names = [...messages.keys()]
+    this.batches.push(names)
+    const made = names.filter((name) => !this.there.has(name))
+    for (const name of made) this.there.add(name)
+    return Promise.resolve(new Set(made))
+  }
+
+  push(_: string, tags: readonly string[]): Promise<void> {
+    this.pushes.push([...tags])
+    const isRefused = this.refused !== undefined && tags.includes(this.refused)
+    return isRefused ? Promise.reject(new Error(`${this.refused} is protected`)) : Promise.resolve()
+  }
+}
+
+function open(expected: number, remote?: string) {
+  const clock = new VirtualClock()
+  const repository = new PaperRepository()
+  const kernel = { clock, random: seededRandom(1) }
+  return { clock, repository, queue: new TagQueue({ repository, kernel, expected, remote }) }
+}
+
+test('T1 tags that are asked for within the window are made and pushed together', async () => {
+  const { clock, repository, queue } = open(4, 'origin')
+  const first = [queue.tag('a', 'a 1'), queue.tag('b', 'b 1')]
+  await clock.advance(250)
+  assert.deepEqual(await Promise.all(first), ['made', 'made'])
+  assert.deepEqual(repository.batches, [['a', 'b']])
+  assert.deepEqual(repository.pushes, [['a', 'b']])
+})
+
+test('T2 a tag that exists is reported and still pushed', async () => {
+  const { repository, queue } = open(1, 'origin')
+  repository.there.add('a')
+  assert.equal(await queue.tag('a', 'a 1'), 'there')
+  assert.deepEqual(repository.pushes, [['a']])
+})
+
+test('T4 a tag that the remote refuses fails alone', async () => {
+  const { repository, queue } = open(3, 'origin')
+  repository.refused = 'b'
+  const asked = [queue.tag('a', 'a 1'), queue.tag('b', 'b 1'), queue.tag('c', 'c 1')]
+  const ends = await Promise.allSettled(asked)
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+})
+
+test('T5 the last expected tag does not wait for others', async () => {
+  const { clock, repository, queue } = open(2)
+  const asked = [queue.tag('a', 'a 1'), queue.tag('b', 'b 1')]
+  assert.deepEqual(await Promise.all(asked), ['made', 'made'])
+  assert.equal(repository.batches.length, 1)
+  assert.equal(clock.pending, 0)
+})
+
+test('a caller that gives up leaves; the queue ends after its batch', async () => {
+  const { clock, queue } = open(9)
+  const signal = AbortSignal.abort(new Error('stop'))
+  await assert.rejects(queue.tag('a', 'a 1', { signal }), { code: 'HDL_CANCELLED' })
+  await queue[Symbol.asyncDispose]()
+  assert.equal(clock.pending, 0)
+})
