@@ -33,6 +33,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'serve the jobs that a module exports over HTTP',
     load: async () => (await import('./commands/serve.ts')).serveCommand(),
   },
+  ui: {
+    summary: 'show the runs of a journal in a browser',
+    load: async () => (await import('./commands/ui.ts')).uiCommand(),
+  },
   analyze: {
     summary: 'find the races and the loop blocking of TypeScript code',
     load: async () => (await import('./commands/analyze.ts')).analyzeCommand(),

@@ -47,8 +47,8 @@ import { openUiRoom } from './ui/room.ts'
 export type { ServerLimits }
 
 export interface ServerOptions {
-  /** Jobs and served jobs: a list, or what a module exports. */
-  readonly jobs: Readonly<Record<string, unknown>> | readonly unknown[]
+  /** Jobs and served jobs: a list, or what a module exports. When absent, the server shows runs and takes no jobs. */
+  readonly jobs?: Readonly<Record<string, unknown>> | readonly unknown[] | undefined
   /** `127.0.0.1` when absent: only this machine. */
   readonly host?: string | undefined
   /** 4500 when absent; 0 takes a free one. */

@@ -18,6 +18,7 @@ import { Printer } from '../output/printer.ts'
 import { makeDefaultFolder } from '../run/journal.ts'
 import { checkModuleOptions } from '../run/load-graph.ts'
 import { loadModule } from '../run/load-module.ts'
+import { findSite } from '../ui/find-site.ts'
 import { Narrator } from './narrator.ts'
 import { defaults, type ServeSettings } from './settings.ts'
 
@@ -102,6 +103,7 @@ class ServeSession {
       port,
       threads: threads ?? thread,
       store: this.#store,
+      ui: await findSite(),
       limits: { drain: drainDeadline, loop, resources },
       onLog: (line) => this.#narrator.log(line),
       onDrain: (deadline) => this.#narrator.draining(this.#by, deadline, this.#server!.stats()),

@@ -24,6 +24,7 @@ export class Narrator {
   listening(url: string, jobs: readonly string[], store: string): void {
     const what = `${plural(jobs.length, 'job')} on ${url}: ${jobs.join(', ')}`
     this.#say('serving', `${what}; store ${shortenPaths(store)}`, 'green')
+    this.#say('dashboard', `${url}/ui/`, 'green')
     this.#tell({ type: 'listening', url, jobs, store })
   }
 

@@ -53,14 +53,16 @@ test('resources come from the options of the module; without them the server doe
   assert.match(refused.stderr, /"needs\.api of job call"/)
 })
 
-test('for people: a line with the address and what is served', async () => {
+test('for people: a line with the address and what is served, and one with the dashboard', async () => {
   await using stage = await Stage.open()
   const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--store', 'memory']
   using program = new Program(args, { cwd: stage.folder, env: stage.env })
   const [line, url] = await program.printed(
     /^\d\d:\d\d:\d\d serving +4 jobs on (http:\S+): book, square, staged, stray; store memory$/m,
   )
-  assert.equal(program.lines.length, 1, line)
+  const [dashboard] = await program.printed(/^\d\d:\d\d:\d\d dashboard (http:\S+)\/ui\/$/m)
+  assert.deepEqual(program.lines, [line, dashboard])
+  assert.equal((await fetch(`${url}/ui/`)).status, 200)
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
   program.process.kill('SIGINT')
   assert.equal(await program.ended(), 0)

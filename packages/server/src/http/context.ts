@@ -15,7 +15,7 @@ export interface ServerContext {
   readonly kernel: Kernel
   readonly limits: ServerLimits
   /** What the served module exports, or a list of jobs. */
-  readonly exported: Readonly<Record<string, unknown>> | readonly unknown[]
+  readonly exported: Readonly<Record<string, unknown>> | readonly unknown[] | undefined
   readonly journal: Journal
   readonly storeWatch: StoreWatch
   /** The folder for results; undefined when they are in memory only. */

@@ -6,13 +6,14 @@ import { serveJob, type ServedJob } from './served-job.ts'
 export type JobTable = ReadonlyMap<string, ServedJob>
 
 /**
- * Finds the jobs in a list, or in what a module exports: other exports are passed over.
+ * Finds the jobs in a list, or in what a module exports: other exports are passed over. Without either there are none.
  *
  * @throws `HDL_BAD_OPTION` when there is none, or two have one name.
  */
 export function jobTable(
-  exported: Readonly<Record<string, unknown>> | readonly unknown[],
+  exported: Readonly<Record<string, unknown>> | readonly unknown[] | undefined,
 ): JobTable {
+  if (exported === undefined) return new Map()
   if (typeof exported !== 'object' || exported === null) {
     const expected = 'a list of jobs, or what a module exports'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'jobs', value: exported, expected })

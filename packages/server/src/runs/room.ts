@@ -39,7 +39,7 @@ interface ViewOptions {
 /** Shows, starts and steers runs. */
 export function openRunsRoom(context: ServerContext): RunsRoom {
   const { journal, kernel, capacity, places, log, exported } = context
-  const graphs = graphTable(exported)
+  const graphs = graphTable(exported ?? [])
   const own = new OwnRuns({ journal, graphs, capacity, places, kernel, log, most: 1_000 })
   const views = new RunRoutes({ journal, kernel, own })
   const changes: readonly Route[] = [
