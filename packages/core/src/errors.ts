@@ -195,6 +195,43 @@ export const errorTable = {
     'Check `result.ok` first, or look into `result.failed` and `result.blocked`.',
   ),
 
+  // Growing graphs and durable steps.
+  HDL_GRAPH_STARTED: entry(
+    false,
+    (p: { node: string }) => `The graph has been run: ${quote(p.node)} cannot be added any more.`,
+    'Add all nodes before the run. What is known only while it runs is a map() or a subgraph().',
+  ),
+  HDL_ELEMENT_FAILED: entry(
+    false,
+    (p: { node: string; element: string; failed: number; cause: string }) =>
+      `Element ${p.element} of ${quote(p.node)} failed${p.failed > 1 ? `, the last of ${p.failed}` : ''}: ${p.cause}.`,
+    'The error of the element is the cause. `failures` says how many may fail before the map does.',
+  ),
+  HDL_DUPLICATE_ELEMENT: entry(
+    false,
+    (p: { node: string; key: string }) =>
+      `Two elements of ${quote(p.node)} have the key ${quote(p.key)}.`,
+    'Return another key for each element: after a restart they could not be told apart.',
+  ),
+  HDL_SUBGRAPH_FAILED: entry(
+    false,
+    (p: { node: string; failed: string; state: string; cause?: string | undefined }) =>
+      `The sub-graph ${quote(p.node)} did not succeed: ${quote(p.failed)} ${p.state}${p.cause === undefined ? '' : ` (${p.cause})`}.`,
+    'Look into `result.failed` for the nodes of the sub-graph.',
+  ),
+  HDL_STEP_CHANGED: entry(
+    false,
+    (p: { node: string; step: string; was: string; now: string }) =>
+      `Step ${quote(p.step)} of ${quote(p.node)} is recorded with ${p.was}, and is now called with ${p.now}.`,
+    'A job must make the same steps in the same order after a restart. Give a step a `key` when its place in the order can change.',
+  ),
+  HDL_NO_STEPS: entry(
+    false,
+    (p: { node: string; step: string }) =>
+      `${quote(p.node)} called ctx.${p.step}(), which exists in loop jobs of a graph that runs, while they run.`,
+    'Move the job to the loop and run it with run(); await each step before the job returns.',
+  ),
+
   // Waiting: sync primitives, registry, admission.
   HDL_CLOSED: entry(
     false,

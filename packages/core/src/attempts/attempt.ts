@@ -1,4 +1,4 @@
-import type { JobContext } from '../graph/job.ts'
+import type { JobContext, LoopContext } from '../graph/job.ts'
 import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
 import { toText } from '../kernel/to-text.ts'
@@ -45,11 +45,18 @@ export interface RunnerContext extends JobContext {
   resume(): Promise<void>
 }
 
+/** What a loop job can wait for and find again after a restart. */
+export type DurableSteps = Pick<LoopContext, 'run' | 'sleep' | 'waitFor'>
+
 /** What attempts ask of their runner. */
 export interface AttemptControl {
   /** Milliseconds an aborted attempt has to settle before it is abandoned. */
   readonly abortGrace: number
   log(attempt: Attempt<Attemptable>, text: string): void
+  /** @throws `HDL_NO_STEPS` where there are none. */
+  stepsOf(attempt: Attempt<Attemptable>, step: string): DurableSteps
+  /** What names its work for other systems. */
+  identify(attempt: Attempt<Attemptable>): string
   progress(attempt: Attempt<Attemptable>, fraction: number, text: string | undefined): void
   stopTimeout(attempt: Attempt<Attemptable>): void
   startTimeout(attempt: Attempt<Attemptable>): void
@@ -206,6 +213,22 @@ export class Attempt<out T extends Attemptable>
   get progress(): (fraction: number, text?: string) => void {
     return (fraction, text) =>
       this.control.progress(this, fraction, text === undefined ? undefined : toText(text))
+  }
+
+  get run(): DurableSteps['run'] {
+    return this.control.stepsOf(this, 'run').run
+  }
+
+  get sleep(): DurableSteps['sleep'] {
+    return this.control.stepsOf(this, 'sleep').sleep
+  }
+
+  get waitFor(): DurableSteps['waitFor'] {
+    return this.control.stepsOf(this, 'waitFor').waitFor
+  }
+
+  get idempotencyKey(): string {
+    return this.control.identify(this)
   }
 
   get grace(): number {

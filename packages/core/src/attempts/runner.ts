@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { HeddleError, reasonError } from '../errors.ts'
 import { soon, type Clock } from '../kernel/clock.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
@@ -119,6 +120,8 @@ export interface AttemptHost<T extends Attemptable, A extends Attempt<T>> {
   onBackoffOver(entry: T, now: number): void
   onSuspended(attempt: A, now: number): void
   onResumed(attempt: A, now: number): void
+  /** What names the work of an attempt for other systems. One for each entry when absent. */
+  identify?(attempt: A): string
   onLog(attempt: A, text: string): void
   onProgress(attempt: A, fraction: number, text: string | undefined): void
   /** Everything that can start now has started. */
@@ -165,6 +168,8 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   readonly #inBackoff = new Map<T, Backoff<T>>()
   /** Suspended attempts that wait for their permits again, in the order in which they resumed. */
   readonly #resuming = new Set<A>()
+  /** Of entries whose owner has no name for their work. */
+  readonly #identities = new WeakMap<Attemptable, string>()
   #suspended = 0
   #abandoned = 0
   #isPumping = false
@@ -444,6 +449,18 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   }
 
   // ── What attempts ask for ─────────────────────────────────────────────────────────────────────
+
+  stepsOf({ name: node }: Attempt<Attemptable>, step: string): never {
+    throw new HeddleError('HDL_NO_STEPS', { node, step })
+  }
+
+  identify(attempt: Attempt<Attemptable>): string {
+    const named = this.#host.identify?.(attempt as A)
+    if (named !== undefined) return named
+    let key = this.#identities.get(attempt.entry)
+    if (key === undefined) this.#identities.set(attempt.entry, (key = randomUUID()))
+    return key
+  }
 
   log(attempt: Attempt<Attemptable>, text: string): void {
     this.#host.onLog(attempt as A, text)

@@ -1,8 +1,16 @@
 import { HeddleError } from '../errors.ts'
-import { checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
+import {
+  checkCount,
+  checkFlag,
+  checkFunction,
+  checkName,
+  checkOptions,
+  checkWord,
+  type OptionNames,
+} from '../kernel/check.ts'
 import { NameMap } from '../kernel/name-map.ts'
 import { suggest } from '../kernel/suggest.ts'
-import { checkOwnLimits, type Job, type NeedsOf, type OwnLimits } from './job.ts'
+import { checkOwnLimits, type Job, type NeedsOf } from './job.ts'
 
 declare const output: unique symbol
 
@@ -16,14 +24,28 @@ export interface NodeRef<out O = unknown> {
 /** What the node behind a reference returns. */
 export type OutputOf<R> = R extends NodeRef<infer O> ? O : never
 
-/** Reads the result of a dependency: accepts only what is listed in `after`. */
-export type ReadResult<A extends readonly unknown[]> = <R extends Extract<A[number], NodeRef>>(
-  node: R,
-) => OutputOf<R>
+/** Whether a node runs also when a dependency did not succeed. */
+export type When = 'always' | undefined
 
-export interface NodeOptions<A extends readonly (NodeRef | string)[], I = unknown> {
+/** Reads the result of a dependency: accepts only what is listed in `after`. With `when: 'always'` it may be undefined. */
+export type ReadResult<A extends readonly unknown[], W extends When = undefined> = <
+  R extends Extract<A[number], NodeRef>,
+>(
+  node: R,
+) => W extends 'always' ? OutputOf<R> | undefined : OutputOf<R>
+
+export interface NodeOptions<
+  A extends readonly (NodeRef | string)[],
+  I = unknown,
+  W extends When = When,
+> {
   /** Nodes that must succeed first: references, or names of nodes that are in the graph already. */
   readonly after?: A
+  /**
+   * `always`: a clean-up node. It starts when its dependencies have ended, however they ended, and also after a graceful
+   * cancel of the run, within the grace.
+   */
+  readonly when?: W
   /** How often a failed attempt is tried again. The job's own value when absent. */
   readonly retries?: number
   /** Milliseconds an attempt may take, more than 0; `Infinity` for no limit. The job's own value when absent. */
@@ -36,12 +58,133 @@ export interface NodeOptions<A extends readonly (NodeRef | string)[], I = unknow
 
 const optionNames = {
   after: 1,
+  when: 1,
   retries: 1,
   timeout: 1,
   needs: 1,
   priority: 1,
   input: 1,
 } satisfies OptionNames<NodeOptions<readonly []> & { input: unknown }>
+
+/** How many failed elements a map takes: none, all, or so many. */
+export type Failures = 'stop' | 'collect' | { readonly atMost: number }
+
+/** What came of one element, where elements may fail. */
+export type ElementResult<O> =
+  | { readonly ok: true; readonly value: O }
+  | { readonly ok: false; readonly error: ElementError }
+
+/** An error of an element, as plain data. */
+export interface ElementError {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+}
+
+/** What a map returns with `collect: false`. */
+export interface MapCounts {
+  readonly elements: number
+  readonly succeeded: number
+  readonly failed: number
+}
+
+/** What a map returns. */
+export type MapOutput<O, F extends Failures, C extends boolean> = C extends false
+  ? MapCounts
+  : F extends 'stop'
+    ? O[]
+    : ElementResult<O>[]
+
+/** Elements, in order. */
+export type Elements<E> = Iterable<E> | AsyncIterable<E>
+
+/** Where the elements of a map come from: a node that returns them, or a function of results. */
+export type Over<E, A extends readonly unknown[]> =
+  | NodeRef<Iterable<E>>
+  | ((of: ReadResult<A>) => Elements<E> | Promise<Elements<E>>)
+
+export interface MapOptions<
+  E,
+  I,
+  A extends readonly (NodeRef | string)[],
+  F extends Failures = Failures,
+  C extends boolean = boolean,
+> extends NodeOptions<A, I, undefined> {
+  /** The elements. A function is called again when the run is resumed, and must then give the same elements. */
+  readonly over: Over<E, A>
+  /**
+   * What names an element over restarts; its index when absent. Keys of finished elements are kept in memory while a map
+   * is resumed.
+   */
+  readonly key?: (element: E, index: number) => string
+  /** How many elements wait or run at once, and so how many are in memory. Default 100. */
+  readonly window?: number
+  /** Default `stop`: the first failure fails the map. With the others it returns what came of each element. */
+  readonly failures?: F
+  /** False: results are not kept, and the map returns how many there were. Default true. */
+  readonly collect?: C
+}
+
+const mapOptionNames = {
+  after: 1,
+  when: 1,
+  retries: 1,
+  timeout: 1,
+  needs: 1,
+  priority: 1,
+  input: 1,
+  over: 1,
+  key: 1,
+  window: 1,
+  failures: 1,
+  collect: 1,
+} satisfies OptionNames<MapOptions<unknown, unknown, readonly []> & { input: unknown }>
+
+export interface SubgraphOptions<A extends readonly (NodeRef | string)[], W extends When = When> {
+  /** Nodes that must succeed before the graph is built. */
+  readonly after?: A
+  /** `always`: it is built and run whatever came of its dependencies, as a clean-up. */
+  readonly when?: W
+  /** Milliseconds the builder may take. The run's own value when absent. */
+  readonly timeout?: number
+  /** 0 is first, 9 is last. Of the builder: its nodes have their own. */
+  readonly priority?: number
+}
+
+const subgraphOptionNames = {
+  after: 1,
+  when: 1,
+  timeout: 1,
+  priority: 1,
+} satisfies OptionNames<SubgraphOptions<readonly []>>
+
+/** A graph, and the node of it whose result is that of the sub-graph. */
+export interface BuiltGraph<O> {
+  readonly graph: Graph
+  readonly result: NodeRef<O>
+}
+
+/** How a map makes and keeps its elements. */
+export interface MapSpec {
+  readonly kind: 'map'
+  /** The name of a dependency, or the function of results. */
+  readonly over: string | ((of: unknown) => unknown)
+  readonly input: ((element: unknown, index: number) => unknown) | undefined
+  readonly key: ((element: unknown, index: number) => string) | undefined
+  readonly window: number
+  /** How many may fail. */
+  readonly atMost: number
+  /** Whether it returns what came of each element. */
+  readonly reportsFailures: boolean
+  readonly collect: boolean
+}
+
+export interface SubgraphSpec {
+  readonly kind: 'subgraph'
+  readonly build: (of: unknown) => unknown
+}
+
+const defaultWindow = 100
 
 function checkJob(node: string, job: Job): void {
   if (typeof job === 'object' && job !== null && typeof job.run === 'function') return
@@ -56,12 +199,14 @@ function refuseAfter(value: unknown): never {
 }
 
 /** The input itself, or a function that makes it from the results of dependencies, on the loop. */
-export type InputOf<I, A extends readonly unknown[]> = I | ((of: ReadResult<A>) => I | Promise<I>)
+export type InputOf<I, A extends readonly unknown[], W extends When = undefined> =
+  | I
+  | ((of: ReadResult<A, W>) => I | Promise<I>)
 
 /** The options of a node; `input` may be left out only where the job takes none. */
-type AddArguments<I, A extends readonly (NodeRef | string)[]> = undefined extends I
-  ? [options?: NodeOptions<A, I> & { readonly input?: InputOf<I, A> }]
-  : [options: NodeOptions<A, I> & { readonly input: InputOf<I, A> }]
+type AddArguments<I, A extends readonly (NodeRef | string)[], W extends When> = undefined extends I
+  ? [options?: NodeOptions<A, I, W> & { readonly input?: InputOf<I, A, W> }]
+  : [options: NodeOptions<A, I, W> & { readonly input: InputOf<I, A, W> }]
 
 /** A node as the runner sees it. */
 export interface GraphNode {
@@ -70,6 +215,8 @@ export interface GraphNode {
   readonly after: readonly string[]
   readonly input: unknown
   readonly options: NodeOptions<readonly []>
+  /** Set for a node that stands for many: its job is that of the elements, or builds the sub-graph. */
+  readonly grows?: MapSpec | SubgraphSpec
 }
 
 /** What add() returns. It knows its node, so that a node of the same name in another graph is not taken for it. */
@@ -105,6 +252,26 @@ export function nameOfReference(
   throw new HeddleError('HDL_UNKNOWN_NODE', { node: name, isForeign: true })
 }
 
+let seal: (graph: Graph) => void
+
+/** From here on the graph takes no more nodes: it is being run. */
+export function sealGraph(graph: Graph): void {
+  seal(graph)
+}
+
+/** What a node that builds a graph is called in the journal. It is not called itself. */
+const subgraphJob: Job = { name: 'subgraph', place: 'loop', run: () => undefined }
+
+function checkFailures(failures: Failures): number {
+  if (failures === 'stop') return 0
+  if (failures === 'collect') return Infinity
+  if (typeof failures === 'object' && failures !== null) {
+    return checkCount('failures.atMost', failures.atMost, 0, true)
+  }
+  const expected = "'stop', 'collect' or { atMost: n }"
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'failures', value: failures, expected })
+}
+
 /**
  * Jobs with dependencies. Results of dependencies flow, typed, into dependents.
  *
@@ -118,31 +285,163 @@ export function nameOfReference(
  */
 export class Graph {
   readonly #nodes = new NameMap<GraphNode>()
+  #isStarted = false
+
+  static {
+    seal = (graph) => {
+      if (#isStarted in graph) graph.#isStarted = true
+    }
+  }
 
   /**
    * Adds a node and returns its reference.
    * @throws `HDL_DUPLICATE_NODE`; `HDL_UNKNOWN_DEPENDENCY` with a suggestion, also for a reference that belongs to
-   *   another graph.
+   *   another graph; `HDL_GRAPH_STARTED` when the graph has been run.
    */
-  add<I, O, const A extends readonly (NodeRef | string)[] = readonly []>(
-    name: string,
-    job: Job<I, O>,
-    ...[options]: AddArguments<I, A>
-  ): NodeRef<O> {
-    if (this.#nodes.has(checkName('name', name))) {
-      throw new HeddleError('HDL_DUPLICATE_NODE', { node: name })
-    }
+  add<
+    I,
+    O,
+    const A extends readonly (NodeRef | string)[] = readonly [],
+    const W extends When = undefined,
+  >(name: string, job: Job<I, O>, ...[options]: AddArguments<I, A, W>): NodeRef<O> {
+    this.#checkName(name)
     checkJob(name, job as Job)
     if (options !== undefined) checkOptions(options, optionNames)
     const { after = [], input, ...rest } = options ?? {}
+    return this.#insert(name, job as Job, after, input, rest as NodeOptions<readonly []>)
+  }
+
+  /**
+   * Adds a node that runs a job for each element of a list that is known only while the graph runs.
+   *
+   * Its result has those of the elements, in their order. Elements take permits, retries and timeouts of their own;
+   * each has a row in the journal, and one that has succeeded is not run again when the run is resumed.
+   * @throws as {@link add}.
+   * @example
+   * const g = new Graph()
+   * const list = g.add('list', job({ name: 'list' }, () => [1, 2, 3]))
+   * const squares = g.map('squares', job({ name: 'square' }, (n: number) => n * n), { over: list, window: 2 })
+   * const result = await run(g)
+   * result.of(squares) // => [1, 4, 9]
+   */
+  map<
+    E,
+    I,
+    O,
+    const A extends readonly (NodeRef | string)[] = readonly [],
+    const F extends Failures = 'stop',
+    const C extends boolean = true,
+  >(
+    name: string,
+    job: Job<I, O>,
+    options: MapOptions<E, I, A, F, C> & {
+      /** What an element is for the job. */
+      readonly input: (element: E, index: number) => I | Promise<I>
+    },
+  ): NodeRef<MapOutput<O, F, C>>
+  map<
+    I,
+    O,
+    const A extends readonly (NodeRef | string)[] = readonly [],
+    const F extends Failures = 'stop',
+    const C extends boolean = true,
+  >(
+    name: string,
+    job: Job<I, O>,
+    options: MapOptions<I, I, A, F, C> & { readonly input?: undefined },
+  ): NodeRef<MapOutput<O, F, C>>
+  map(name: string, job: unknown, given: unknown): NodeRef<never> {
+    this.#checkName(name)
+    checkJob(name, job as Job)
+    const options = given as MapOptions<unknown, unknown, readonly (NodeRef | string)[]> & {
+      readonly input?: MapSpec['input']
+    }
+    checkOptions(options, mapOptionNames)
+    const { after = [], over, input, key, window, failures, collect, ...rest } = options
     if (!Array.isArray(after)) refuseAfter(after)
-    checkOwnLimits(rest as OwnLimits)
+    if (input !== undefined) checkFunction('input', input)
+    if (key !== undefined) checkFunction('key', key)
+    const source = typeof over === 'function' ? over : this.#resolve(name, over)
+    const spec: MapSpec = {
+      kind: 'map',
+      over: source as MapSpec['over'],
+      input,
+      key,
+      window: checkCount('window', window ?? defaultWindow, 1),
+      atMost: checkFailures(failures ?? 'stop'),
+      reportsFailures: failures !== undefined && failures !== 'stop',
+      collect: checkFlag('collect', collect ?? true),
+    }
+    const all = typeof source === 'string' && !after.includes(over) ? [over, ...after] : after
+    // A function, so that its mark in the journal is that of an input made from results.
+    const made = (): unknown => undefined
+    const limits = rest as NodeOptions<readonly []>
+    return this.#insert(name, job as Job, all as NodeRef[], made, limits, spec)
+  }
+
+  /**
+   * Adds a node that builds a graph from results and runs it: its nodes join the run as `name/node`.
+   *
+   * The builder returns a graph, or `{ graph, result }` with the node whose result is that of the sub-graph. It runs again
+   * when the run is resumed before the sub-graph has ended, and must then build the same graph.
+   * @throws as {@link add}.
+   */
+  subgraph<
+    O,
+    const A extends readonly (NodeRef | string)[] = readonly [],
+    const W extends When = undefined,
+  >(
+    name: string,
+    build: (of: ReadResult<A, W>) => BuiltGraph<O> | Promise<BuiltGraph<O>>,
+    options?: SubgraphOptions<A, W>,
+  ): NodeRef<O>
+  subgraph<
+    const A extends readonly (NodeRef | string)[] = readonly [],
+    const W extends When = undefined,
+  >(
+    name: string,
+    build: (of: ReadResult<A, W>) => Graph | Promise<Graph>,
+    options?: SubgraphOptions<A, W>,
+  ): NodeRef<void>
+  subgraph(
+    name: string,
+    build: (of: never) => unknown,
+    options: SubgraphOptions<readonly (NodeRef | string)[]> = {},
+  ): NodeRef<never> {
+    this.#checkName(name)
+    checkFunction('build', build)
+    checkOptions(options, subgraphOptionNames)
+    const { after = [], ...rest } = options
+    const spec: SubgraphSpec = { kind: 'subgraph', build: build as SubgraphSpec['build'] }
+    const made = (): unknown => undefined
+    const limits = rest as NodeOptions<readonly []>
+    return this.#insert(name, subgraphJob, after, made, limits, spec)
+  }
+
+  #checkName(name: string): void {
+    checkName('name', name)
+    if (this.#isStarted) throw new HeddleError('HDL_GRAPH_STARTED', { node: name })
+    if (this.#nodes.has(name)) throw new HeddleError('HDL_DUPLICATE_NODE', { node: name })
+  }
+
+  #insert(
+    name: string,
+    job: Job,
+    after: readonly (NodeRef | string)[],
+    input: unknown,
+    options: NodeOptions<readonly []>,
+    grows?: MapSpec | SubgraphSpec,
+  ): Reference & NodeRef<never> {
+    if (!Array.isArray(after)) refuseAfter(after)
+    checkOwnLimits(options)
+    if (options.when !== undefined) checkWord('when', options.when, ['always'])
     const node: GraphNode = {
       name,
-      job: job as Job,
+      job,
       after: after.map((dependency) => this.#resolve(name, dependency)),
       input,
-      options: rest as NodeOptions<readonly []>,
+      options,
+      ...(grows !== undefined && { grows }),
     }
     this.#nodes.add(node)
     return new Reference(node)

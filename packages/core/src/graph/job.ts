@@ -36,9 +36,56 @@ export interface JobContext {
   readonly log: (text: unknown) => void
   /** Says how far this attempt has come: from 0 to 1, and in words. */
   readonly progress: (fraction: number, text?: string) => void
+  /**
+   * Names this piece of work for other systems: the same in each attempt, after a restart, and in another process that
+   * takes the run over. Visible ASCII, at most 200 characters.
+   */
+  readonly idempotencyKey: string
 }
 
-export type JobFunction<I, O> = (input: I, context: JobContext) => O | Promise<O>
+/** How a step is told from others. */
+export interface StepOptions {
+  /** Names the step over restarts. Its job and the order of calls do when absent. */
+  readonly key?: string
+}
+
+/** How long {@link LoopContext.waitFor} waits. */
+export interface SignalOptions {
+  /** Milliseconds after which it rejects with `HDL_TIMEOUT`, counted from the first call, also over restarts. No limit when absent. */
+  readonly deadline?: number
+}
+
+/** The input may be left out only where the job takes none. */
+type StepArguments<I> = undefined extends I
+  ? [input?: I, options?: StepOptions]
+  : [input: I, options?: StepOptions]
+
+/**
+ * What a job on the loop is given: it may do its work in durable steps (docs/guide/steps.md). While it waits for one it is
+ * suspended: it holds no permit and its timeout stops.
+ */
+export interface LoopContext extends JobContext {
+  /**
+   * Runs a job as a step. With a journal a finished step is not run again, after a restart or in a later attempt: its
+   * result is read back.
+   *
+   * @throws what the job throws; `HDL_STEP_CHANGED` when the journal knows the step with another job or input.
+   */
+  readonly run: <I, O>(job: Job<I, O>, ...step: StepArguments<I>) => Promise<O>
+  /** Waits so many milliseconds, also over restarts. */
+  readonly sleep: (milliseconds: number) => Promise<void>
+  /**
+   * Waits for a signal to the run, sent by `heddle runs send` for instance, and returns its value.
+   *
+   * @throws `HDL_TIMEOUT` when there is none by its deadline.
+   */
+  readonly waitFor: <T = unknown>(signal: string, options?: SignalOptions) => Promise<T>
+}
+
+export type JobFunction<I, O, C extends JobContext = JobContext> = (
+  input: I,
+  context: C,
+) => O | Promise<O>
 
 export interface JobOptions<I = unknown> {
   /** Unique in its module. */
@@ -55,10 +102,16 @@ export interface JobOptions<I = unknown> {
   readonly needs?: NeedsOf<I>
   /** 0 is first, 9 is last. */
   readonly priority?: number
+  /**
+   * Which version of the work this is: another one makes results of earlier versions worthless. It is recorded with each
+   * node; a run is not resumed with another version unless changes are allowed, and then its nodes run again.
+   */
+  readonly version?: string
 }
 
 const optionNames = {
   name: 1,
+  version: 1,
   place: 1,
   module: 1,
   retries: 1,
@@ -126,17 +179,23 @@ const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefi
  * @example
  * const square = job({ name: 'square' }, (n: number) => n * n)
  */
-export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O>): Job<I, O> {
+export function job<I, O>(
+  options: JobOptions<I> & { readonly place?: 'loop' },
+  run: JobFunction<I, O, LoopContext>,
+): Job<I, O>
+export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O>): Job<I, O>
+export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>): Job<I, O> {
   checkOptions(options, optionNames)
   checkName('name', options.name)
   checkFunction('run', run)
   checkOwnLimits(options as OwnLimits)
   if (options.module !== undefined) checkText('module', options.module)
+  if (options.version !== undefined) checkName('version', options.version)
   const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])
   if (place !== 'loop' && options.module === undefined) {
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })
   }
-  const made: Job<I, O> = { ...options, place, run }
+  const made: Job<I, O> = { ...options, place, run: run as JobFunction<I, O> }
   if (options.module !== undefined) define(options.module, made as Job)
   return made
 }

@@ -120,7 +120,10 @@ export interface Transition {
 
 /** Which part of a node a row is about, and what is to be known when the run is resumed. */
 export interface PartDetail {
-  /** `[12]`, `run:pay#0`, `key:order-7`, `sleep#0`, `wait:approval#0`. Empty: failures of parts before this row do not stand any more. */
+  /**
+   * `[12]`, `[key=page-7]`, `run:pay#0`, `key:order-7`, `sleep#0`, `wait:approval#0`. Empty: what is before this row does not
+   * stand any more, failures when the state is `waiting`, everything when it is `skipped`.
+   */
   readonly path: string
   /** The job of a step. */
   readonly job?: string
@@ -128,8 +131,6 @@ export interface PartDetail {
   readonly input?: string
   /** When a sleep or a wait ends, in milliseconds since 1970. */
   readonly until?: number
-  /** What names an element over restarts. */
-  readonly key?: string
 }
 
 /** A row of a part as it is read back, with what it returned when that was asked for. */
@@ -268,8 +269,8 @@ export interface WriterWatcher {
   /** Called when writes begin to fail, when they are given up, and with undefined when they succeed again. */
   onTrouble?(trouble: JournalTrouble | undefined): void
   /**
-   * Rows that it adds before it returns are written together with the removal of a `cancel`. A `signal` is removed
-   * by `take`, together with the rows that are added in the same moment; until then it stays in the mailbox.
+   * Rows that it adds before it returns are written together with the removal of a `cancel`. A `signal` stays in the
+   * mailbox until `take` is called: its removal is then written together with the next row of a node or a part.
    */
   onMessage?(message: RunMessage, take: () => void): void
 }

@@ -43,14 +43,14 @@ function runIn(
   context: PlaceContext,
   key: string,
 ): Promise<unknown> {
-  const { name, attempt, signal, grace } = context
+  const { name, attempt, signal, grace, idempotencyKey } = context
   const onLog = (text: string): void => context.log(text)
   const onProgress = (fraction: number, text?: string): void => context.progress(fraction, text)
   const onStart = (): void => context.started()
   context.queued()
   return pool.run(
     { module: job.module!, job: job.name, input },
-    { name, attempt, signal, grace, key, onLog, onProgress, onStart },
+    { name, attempt, signal, grace, key, idempotencyKey, onLog, onProgress, onStart },
   )
 }
 

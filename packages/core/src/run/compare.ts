@@ -1,4 +1,4 @@
-import type { Graph } from '../graph/graph.ts'
+import type { Graph, GraphNode } from '../graph/graph.ts'
 import type { NodeHeader } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
@@ -15,19 +15,60 @@ export type GraphDifference =
       readonly lost: readonly string[]
     }
   | { readonly kind: 'input'; readonly node: string }
+  | {
+      readonly kind: 'version'
+      readonly node: string
+      readonly before: string | undefined
+      readonly now: string | undefined
+    }
+
+/** Where the graph of a sub-graph is in its run. */
+export interface HeaderScope {
+  /** What the names of its nodes begin with. */
+  readonly prefix: string
+  readonly parent: string
+}
 
 /** The graph as the journal keeps it. */
-export async function headersOf(graph: Graph, clock: Clock): Promise<NodeHeader[]> {
+export async function headersOf(
+  graph: Graph,
+  clock: Clock,
+  scope?: HeaderScope,
+): Promise<NodeHeader[]> {
   const headers: NodeHeader[] = []
   const slices = new Slices(clock)
   for (const node of graph.nodes()) {
-    const { name, job, after } = node
+    const { job } = node
     const mark = fingerprint(node, clock)
     const input = typeof mark === 'string' ? mark : await mark
-    headers.push({ name, job: job.name, place: job.place, after, input })
+    const name = scope === undefined ? node.name : scope.prefix + node.name
+    const after = scope === undefined ? node.after : node.after.map((each) => scope.prefix + each)
+    headers.push({
+      name,
+      job: job.name,
+      place: job.place,
+      after,
+      input,
+      ...whatIsSpecial(node, scope),
+    })
     if (slices.due) await slices.next()
   }
   return headers
+}
+
+function whatIsSpecial(
+  { grows, options: { when }, job: { version } }: GraphNode,
+  scope: HeaderScope | undefined,
+): Partial<NodeHeader> | undefined {
+  if (grows ?? when ?? version ?? scope) {
+    return {
+      ...(scope !== undefined && { parent: scope.parent }),
+      ...(grows !== undefined && { grows: grows.kind }),
+      ...(when !== undefined && { when }),
+      ...(version !== undefined && { version }),
+    }
+  }
+  return undefined
 }
 
 /**
@@ -61,6 +102,12 @@ function compareNodes(was: NodeHeader, now: NodeHeader): GraphDifference[] {
   const node = now.name
   const differences: GraphDifference[] = []
   if (was.job !== now.job) differences.push({ kind: 'job', node, before: was.job, now: now.job })
+  else if (was.grows !== now.grows) {
+    differences.push({ kind: 'job', node, before: was.grows ?? was.job, now: now.grows ?? now.job })
+  }
+  if (was.version !== now.version) {
+    differences.push({ kind: 'version', node, before: was.version, now: now.version })
+  }
   if (!isSameList(was.after, now.after)) {
     const gained = without(now.after, was.after)
     const lost = without(was.after, now.after)
@@ -96,6 +143,10 @@ export function describeDifference(difference: GraphDifference): string {
       return `"${node}" is gone`
     case 'job':
       return `"${node}" runs ${difference.now} instead of ${difference.before}`
+    case 'version': {
+      const { before = 'none', now = 'none' } = difference
+      return `the version of the job of "${node}" is ${now} instead of ${before}`
+    }
     case 'input':
       return `the input of "${node}" changed`
     case 'dependencies': {

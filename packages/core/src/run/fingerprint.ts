@@ -19,8 +19,13 @@ const notData = 'not plain data'
  * @returns A promise for an input that takes longer than a moment.
  */
 export function fingerprint({ input }: GraphNode, clock: Clock): string | Promise<string> {
+  return typeof input === 'function' ? fromResults : fingerprintOf(input, clock)
+}
+
+/** The mark of an input that is not made from results. */
+export function fingerprintOf(input: unknown, clock: Clock): string | Promise<string> {
   if (input === undefined) return noInput
-  if (typeof input === 'function') return fromResults
+  if (typeof input === 'function') return notData
   try {
     const encoding = encodeValue('input', input, Infinity, clock)
     if (!('body' in encoding)) return hashPieces(encoding.pieces)

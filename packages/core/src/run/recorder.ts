@@ -1,7 +1,8 @@
 import { isError } from '../errors.ts'
-import type { CommitGuard, RunWriter, Transition } from '../journal/journal.ts'
+import type { CommitGuard, PartDetail, RunWriter, Transition } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RunEvent } from '../scheduler/events.ts'
+import type { NodeState } from '../scheduler/node.ts'
 import { toErrorRecord } from './error-record.ts'
 
 /**
@@ -15,10 +16,50 @@ export class Recorder {
   readonly #writer: RunWriter
   readonly #clock: Clock
   #writtenState: string | undefined
+  /** Nodes with failures of parts that stand. */
+  readonly #failedParts = new Set<string>()
 
   constructor(writer: RunWriter, clock: Clock) {
     this.#writer = writer
     this.#clock = clock
+  }
+
+  /** As {@link succeeded}, for a part of a node. */
+  partSucceeded(
+    node: string,
+    attempt: number,
+    part: PartDetail,
+    value: unknown,
+    guard?: CommitGuard,
+  ): Promise<void> {
+    const at = this.#clock.wallTime()
+    return this.#writer.commit({ node, state: 'succeeded', attempt, at, part }, value, guard)
+  }
+
+  /** Writes down how a part stands, without waiting. */
+  part(
+    node: string,
+    attempt: number,
+    state: NodeState,
+    part: PartDetail,
+    error?: unknown,
+    delay?: number,
+  ): void {
+    if (state === 'failed') this.#failedParts.add(node)
+    this.#writer.append({
+      node,
+      state,
+      attempt,
+      at: this.#clock.wallTime(),
+      part,
+      ...(error !== undefined && { error: toErrorRecord(error) }),
+      ...(delay !== undefined && { delay }),
+    })
+  }
+
+  /** An earlier process has left failures of parts of this node, which stand until the node itself ends badly. */
+  noteFailedParts(node: string): void {
+    this.#failedParts.add(node)
   }
 
   /** Makes the success of a node durable. It fails when the journal fails, and when the guard drops it. */
@@ -48,7 +89,9 @@ export class Recorder {
     if (event.type === 'log') {
       this.#writer.log({ node: event.name, attempt: event.attempt, at, text: event.text })
     }
+    if (event.type === 'part') return this.#writePart(event)
     if (event.type !== 'node' || event.state === 'succeeded') return
+    if (this.#failedParts.size > 0) this.#dropFailedParts(event)
     const { name: node, state, attempt, error, delay, blockedBy } = event
     const plain: Transition = { node, state, attempt, at }
     // Most have no more to say, and spreading costs as much as the rest of it.
@@ -62,5 +105,25 @@ export class Recorder {
       ...(delay !== undefined && { delay }),
       ...(blockedBy !== undefined && { blockedBy }),
     })
+  }
+
+  /** Elements and steps have no rows for waiting and running: there may be a million of them. */
+  #writePart({
+    name,
+    path,
+    state,
+    attempt,
+    error,
+    delay,
+  }: Extract<RunEvent, { type: 'part' }>): void {
+    if (state === 'failed' || state === 'retrying') {
+      this.part(name, attempt, state, { path }, error, delay)
+    }
+  }
+
+  /** A node that is tried again tries its failed parts again. */
+  #dropFailedParts({ name, state, attempt }: Extract<RunEvent, { type: 'node' }>): void {
+    if (state !== 'failed' && state !== 'retrying' && state !== 'cancelled') return
+    if (this.#failedParts.delete(name)) this.part(name, attempt, 'waiting', { path: '' })
   }
 }

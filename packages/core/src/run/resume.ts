@@ -63,6 +63,7 @@ export async function findRun(
 export interface Continuation {
   /** Results that stand, by node. */
   readonly finished: ReadonlyMap<string, unknown>
+  readonly past: GrownPast
   /** Writes down what has changed since, before anything of the new graph is (R4). */
   announce(writer: RunWriter): void
 }
@@ -77,8 +78,14 @@ export async function checkSameGraph(
   headers: readonly NodeHeader[],
   clock: Clock,
 ): Promise<void> {
-  const differences = await compareGraphs(await byName(run.nodes, clock), headers, clock)
+  const before = await byName(run.nodes.filter(isOfGraph), clock)
+  const differences = await compareGraphs(before, headers, clock)
   if (differences.length > 0) throw graphChanged(run.id, differences)
+}
+
+/** Nodes of sub-graphs are compared when their builder has run again. */
+function isOfGraph({ parent }: NodeHeader): boolean {
+  return parent === undefined
 }
 
 /**
@@ -93,7 +100,7 @@ export async function continueRun(
   options: { readonly allowChanges: boolean; readonly clock: Clock },
 ): Promise<Continuation> {
   const { clock } = options
-  const before = await byName(run.nodes, clock)
+  const before = await byName(run.nodes.filter(isOfGraph), clock)
   const differences = await compareGraphs(before, headers, clock)
   if (differences.length > 0 && !options.allowChanges) throw graphChanged(run.id, differences)
   const changed = new Set(differences.map(({ node }) => node))
@@ -103,6 +110,7 @@ export async function continueRun(
   const finished = new Map<string, unknown>()
   const fallen: string[] = []
   const announced: NodeHeader[] = []
+  const invalid: string[] = []
   const slices = new Slices(clock)
   for (const header of headers) {
     const { name, after } = header
@@ -111,19 +119,114 @@ export async function continueRun(
     if (was?.state === 'succeeded') {
       // A success without its result is what a damaged page can leave of one.
       const isKnown = results.has(name) && !changed.has(name)
-      const stands = isKnown && after.every((dependency) => finished.has(dependency))
-      if (stands) finished.set(name, results.get(name))
+      const isStanding = isKnown && after.every((dependency) => finished.has(dependency))
+      if (isStanding) finished.set(name, results.get(name))
       else fallen.push(name)
     }
+    if (was?.parts !== undefined && !stands(header, changed, finished)) invalid.push(name)
     if (slices.due) await slices.next()
   }
   const removed = differences.flatMap(({ kind, node }) =>
     kind === 'removed' ? [before.get(node)!] : [],
   )
-  const changes: Changes = { fallen, removed, headers: announced }
+  const changes: Changes = { fallen, removed, headers: announced, invalid }
+  const past = new GrownPast(run, results, options)
+  for (const header of headers) {
+    if (header.grows === 'subgraph') past.see(header, stands(header, changed, finished), finished)
+  }
   return {
     finished,
+    past,
     announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
+  }
+}
+
+/** Whether what was computed for a node still holds: it has not changed, and what it was computed from stands. */
+function stands(
+  { name, after }: NodeHeader,
+  changed: ReadonlySet<string>,
+  finished: ReadonlyMap<string, unknown>,
+): boolean {
+  return !changed.has(name) && after.every((dependency) => finished.has(dependency))
+}
+
+/** Nodes of sub-graphs that earlier processes have added. */
+export class GrownPast {
+  readonly #run: RunSnapshot
+  readonly #results: ReadonlyMap<string, unknown>
+  readonly #options: { readonly allowChanges: boolean; readonly clock: Clock }
+  readonly #byParent = new Map<string, NodeSnapshot[]>()
+  readonly #standing = new Set<string>()
+  readonly #done: NodeSnapshot[] = []
+
+  constructor(
+    run: RunSnapshot,
+    results: ReadonlyMap<string, unknown>,
+    options: { readonly allowChanges: boolean; readonly clock: Clock },
+  ) {
+    this.#run = run
+    this.#results = results
+    this.#options = options
+    for (const node of run.nodes) {
+      if (node.parent === undefined) continue
+      const siblings = this.#byParent.get(node.parent)
+      if (siblings === undefined) this.#byParent.set(node.parent, [node])
+      else siblings.push(node)
+    }
+  }
+
+  /** Nodes of sub-graphs that have succeeded, each after its dependencies, with their results. */
+  *done(): IterableIterator<NodeSnapshot & { readonly value: unknown }> {
+    for (const node of this.#done) yield { ...node, value: this.#results.get(node.name) }
+  }
+
+  /** Looks at a sub-graph of the graph, and at those inside it when it has ended. */
+  see({ name }: NodeHeader, isStanding: boolean, finished: ReadonlyMap<string, unknown>): void {
+    if (!isStanding) return
+    this.#standing.add(name)
+    if (finished.has(name)) this.#take(name)
+  }
+
+  /**
+   * What stands of the nodes that a builder has made again.
+   *
+   * @throws `HDL_GRAPH_CHANGED` with every difference named, unless changes are allowed.
+   */
+  async compare(
+    parent: string,
+    headers: readonly NodeHeader[],
+  ): Promise<{
+    readonly finished: ReadonlyMap<string, unknown>
+    readonly news: readonly NodeHeader[]
+  }> {
+    const { clock, allowChanges } = this.#options
+    const before = await byName(this.#byParent.get(parent) ?? [], clock)
+    const isStanding = this.#standing.has(parent)
+    const differences = await compareGraphs(before, headers, clock)
+    // A builder that was interrupted may not have announced all of its nodes.
+    const real = differences.filter(({ kind }) => kind !== 'added')
+    if (isStanding && real.length > 0 && !allowChanges) throw graphChanged(this.#run.id, real)
+    const changed = new Set(differences.map(({ node }) => node))
+    const finished = new Map<string, unknown>()
+    const news: NodeHeader[] = []
+    for (const header of headers) {
+      const { name } = header
+      const was = before.get(name)
+      if (was === undefined || !isSameHeader(was, header)) news.push(header)
+      const isKnown = isStanding && was?.state === 'succeeded' && this.#results.has(name)
+      const holds = stands(header, changed, finished)
+      if (isKnown && holds) finished.set(name, this.#results.get(name))
+      if (isStanding && holds && header.grows === 'subgraph') this.see(header, true, finished)
+    }
+    return { finished, news }
+  }
+
+  #take(parent: string): void {
+    for (const node of this.#byParent.get(parent) ?? []) {
+      if (node.state !== 'succeeded') continue
+      this.#done.push(node)
+      if (node.grows === 'subgraph') this.#take(node.name)
+    }
   }
 }
 
@@ -140,6 +243,8 @@ interface Changes {
   readonly removed: readonly NodeSnapshot[]
   /** Nodes that are new or not as the journal knows them. */
   readonly headers: readonly NodeHeader[]
+  /** Nodes whose elements and steps do not stand any more. */
+  readonly invalid: readonly string[]
 }
 
 /**
@@ -148,6 +253,9 @@ interface Changes {
  */
 function announceChanges(writer: RunWriter, changes: Changes, at: number): void {
   for (const node of changes.fallen) writer.append({ node, state: 'waiting', attempt: 0, at })
+  for (const node of changes.invalid) {
+    writer.append({ node, state: 'skipped', attempt: 0, at, part: { path: '' } })
+  }
   for (const { name: node, state, attempt } of changes.removed) {
     if (state !== 'succeeded') writer.append({ node, state: 'skipped', attempt, at })
   }

@@ -3,19 +3,18 @@ import { final } from '../attempts/retry.ts'
 import { HeddleError, isError } from '../errors.ts'
 import {
   nameOfReference,
+  sealGraph,
   type Graph,
   type GraphNode,
   type NodeRef,
   type OutputOf,
 } from '../graph/graph.ts'
-import type { Needs, NeedsOf } from '../graph/job.ts'
 import {
   checkFlag,
   checkFunction,
   checkMethods,
   checkName,
   checkOptions,
-  checkRecord,
   checkText,
   type OptionNames,
 } from '../kernel/check.ts'
@@ -26,21 +25,31 @@ import { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import { afterReactions } from '../kernel/turn.ts'
 import { checkWait } from '../kernel/waiters.ts'
-import { findPlace, type Places } from '../places/find-place.ts'
+import type { Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
-import type { Place } from '../places/place.ts'
 import { sharedThreadPlace } from '../places/thread.ts'
 import type { NodeContext } from '../scheduler/attempt.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import {
   Scheduler,
+  growthOf,
   type AddOptions,
-  type NeedsFunction,
   type SchedulerOptions,
 } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
 import type { CommitGuard } from '../journal/journal.ts'
 import { retryOf } from '../journal/retry.ts'
+import { Grower } from './grower.ts'
+import type { AttemptContext } from './growth-host.ts'
+import {
+  addOptionsOf,
+  dependenciesOf,
+  placeNodes,
+  withInput,
+  withNodeName,
+  type PlacedNode,
+  type PlacedNodes,
+} from './placed.ts'
 import type * as SessionModule from './session.ts'
 import type { JournalOptions, RecordedRun, Session } from './session.ts'
 
@@ -189,7 +198,10 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   } = options
   checkValues(options)
   const { clock } = kernelOf(options)
-  const nodes = await placeNodes(graph, places, clock)
+  sealGraph(graph)
+  const available: Places = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
+  const nodes: PlacedNodes = new NameMap<PlacedNode>()
+  await placeNodes(nodes, { graph, prefix: '' }, available, clock)
   const scheduler = new Scheduler(limits)
   const recorded = plainLimits(limits)
   const journaled = labels === undefined ? recorded : { ...recorded, labels: { ...labels } }
@@ -197,10 +209,12 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   if (journal !== undefined) await checkLimits(nodes, recorded, clock)
   const session = await connect(graph, options, journaled)
   if (session !== undefined && 'recorded' in session) {
-    const result = Promise.resolve(graphResult(session.recorded, session.runId, nodes))
+    const result = Promise.resolve(graphResult(session.recorded, session.runId, graph))
     return { id: session.runId, isRecorded: true, scheduler, result }
   }
+  const growth = growthOf(scheduler)
   if (session !== undefined) {
+    growth.setIdentity(session.runId)
     scheduler.observe(session.recorder.observe)
     session.steer(scheduler)
   }
@@ -211,10 +225,30 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     await session?.close()
     throw error
   }
+  const grower = new Grower({
+    growth,
+    clock,
+    nodes,
+    places: available,
+    session,
+    record: (context, outcome, node, part) =>
+      session === undefined
+        ? outcome
+        : record(scheduler, context, outcome, (value, guard) =>
+            session.recorder.partSucceeded(node, context.attempt, part, value, guard),
+          ),
+    addNode: (parent, placed, done) =>
+      addNode(placed, done, (name, added) => growth.add(parent, name, added)),
+  })
   const work = (name: string, given: NodeContext): unknown => {
-    const context = given as NodeContext & RunnerContext
-    const outcome = execute(nodes.get(name)!, context, nodes)
-    return session === undefined ? outcome : record(session, scheduler, context, outcome)
+    const context = given as AttemptContext
+    const placed = nodes.get(name)!
+    const outcome =
+      placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
+    if (session === undefined) return outcome
+    return record(scheduler, context, outcome, (value, guard) =>
+      session.recorder.succeeded(name, context.attempt, value, guard),
+    )
   }
   const running = new Promise<void>(afterReactions).then(() =>
     scheduler.run(work, { signal, deadline }),
@@ -223,7 +257,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     id: session?.runId,
     isRecorded: false,
     scheduler,
-    result: conclude(running, session, nodes),
+    result: conclude(running, session, graph).finally(() => grower.close()),
   }
 }
 
@@ -242,25 +276,6 @@ async function connect(
   return sessionModule.openSession(graph, { ...options, limits }, kernelOf(options))
 }
 
-interface PlacedNode {
-  readonly name: string
-  readonly node: GraphNode
-  readonly place: Place
-}
-
-type PlacedNodes = NameMap<PlacedNode>
-
-async function placeNodes(graph: Graph, places: Places, clock: Clock): Promise<PlacedNodes> {
-  const nodes = new NameMap<PlacedNode>()
-  const available = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
-  const slices = new Slices(clock)
-  for (const node of graph.nodes()) {
-    nodes.add({ name: node.name, node, place: findPlace(node.name, node.job.place, available) })
-    if (slices.due) await slices.next()
-  }
-  return nodes
-}
-
 async function checkLimits(
   nodes: PlacedNodes,
   limits: SchedulerOptions,
@@ -268,9 +283,9 @@ async function checkLimits(
 ): Promise<void> {
   const trial = new Scheduler(limits)
   const slices = new Slices(clock)
-  for (const { node, place } of nodes.values()) {
-    const own = limitsOf(node, nodes)
-    if (own !== undefined) addNode(trial, node.name, { ...own, ...placement(place, node) })
+  for (const placed of nodes.values()) {
+    const own = addOptionsOf(placed)
+    if (own !== undefined) withNodeName(placed.name, () => trial.add(placed.name, own))
     if (slices.due) await slices.next()
   }
 }
@@ -282,36 +297,33 @@ async function addNodes(
   clock: Clock,
 ): Promise<void> {
   const slices = new Slices(clock)
-  for (const { node, place } of nodes.values()) {
-    const { name, after } = node
-    const limits = limitsOf(node, nodes)
-    const isDone = session?.finished.has(name) === true
-    if (limits === undefined && !isDone && place === loopPlace) addNode(scheduler, name, { after })
-    else {
-      const done = isDone ? { done: true, value: session.finished.get(name) } : undefined
-      addNode(scheduler, name, { ...limits, ...placement(place, node), ...done, after })
-    }
+  const add = (name: string, options: AddOptions): boolean => scheduler.add(name, options)
+  for (const placed of nodes.values()) {
+    const isDone = session?.finished.has(placed.name) === true
+    const done = isDone ? { value: session.finished.get(placed.name) } : undefined
+    addNode(placed, done, add)
+    if (slices.due) await slices.next()
+  }
+  for (const { name, after, value } of session?.grown ?? []) {
+    scheduler.add(name, { after, done: true, value })
     if (slices.due) await slices.next()
   }
 }
 
-/** A wrong limit is told with the node that has it. */
-function addNode(scheduler: Scheduler, name: string, options: AddOptions): void {
-  try {
-    scheduler.add(name, options)
-  } catch (error) {
-    if (!isError(error, 'HDL_BAD_OPTION')) throw error
-    const { option, value, expected } = error.details
-    throw new HeddleError('HDL_BAD_OPTION', {
-      option: `${option} of ${name}`,
-      value,
-      expected,
-    })
-  }
+function addNode(
+  placed: PlacedNode,
+  done: { readonly value: unknown } | undefined,
+  add: (name: string, options: AddOptions) => boolean,
+): void {
+  const after = dependenciesOf(placed)
+  const own = addOptionsOf(placed)
+  const end = done === undefined ? undefined : { done: true, value: done.value }
+  const options = own === undefined && end === undefined ? { after } : { ...own, ...end, after }
+  withNodeName(placed.name, () => add(placed.name, options))
 }
 
-function graphResult(ended: RunResult, id: string | undefined, nodes: PlacedNodes): GraphResult {
-  const find = (name: string): GraphNode | undefined => nodes.get(name)?.node
+function graphResult(ended: RunResult, id: string | undefined, graph: Graph): GraphResult {
+  const find = (name: string): GraphNode | undefined => graph.get(name)
   return {
     ...ended,
     run: id,
@@ -323,10 +335,10 @@ function graphResult(ended: RunResult, id: string | undefined, nodes: PlacedNode
 async function conclude(
   running: Promise<RunResult>,
   session: Session | undefined,
-  nodes: PlacedNodes,
+  graph: Graph,
 ): Promise<GraphResult> {
   try {
-    return graphResult(await running, session?.runId, nodes)
+    return graphResult(await running, session?.runId, graph)
   } finally {
     await session?.close()
   }
@@ -340,10 +352,10 @@ async function conclude(
  * (docs/decisions/0116).
  */
 function record(
-  session: Session,
   scheduler: Scheduler,
   context: RunnerContext,
   outcome: unknown,
+  makeDurable: (value: unknown, guard: CommitGuard) => Promise<void>,
 ): unknown {
   const fail = (error: unknown): never => {
     if (!isError(error, 'HDL_NOT_CLONEABLE')) {
@@ -356,9 +368,7 @@ function record(
     const onFailure = (error: unknown): unknown => (shield(context) ? fail(error) : value)
     if (context.cancelled) return value
     try {
-      const guard = new ShieldGuard(context)
-      const durable = session.recorder.succeeded(context.name, context.attempt, value, guard)
-      return durable.then(() => value, onFailure)
+      return makeDurable(value, new ShieldGuard(context)).then(() => value, onFailure)
     } catch (error) {
       return onFailure(error)
     }
@@ -384,58 +394,6 @@ class ShieldGuard implements CommitGuard {
   }
 }
 
-type Limits = Pick<GraphNode['options'], 'retries' | 'timeout' | 'needs' | 'priority'>
-
-/** Which permits of the process a node takes. */
-function placement(place: Place, { job }: GraphNode): Pick<AddOptions, 'place'> {
-  if (place === loopPlace) return {}
-  return { place: place.permitsOf?.(job) ?? { place: job.place, shared: 'none' } }
-}
-
-/** A node's own limits go over those of its job, and those over the run's. Most nodes have none. */
-function limitsOf(node: GraphNode, nodes: PlacedNodes): Omit<AddOptions, 'after'> | undefined {
-  const { job, options } = node
-  if (!hasLimits(job) && !hasLimits(options)) return undefined
-  const limits = { ...whatIsSet(job), ...whatIsSet(options) }
-  const needs = mergeNeeds(job.needs, options.needs)
-  if (typeof needs !== 'function') return needs === undefined ? limits : { ...limits, needs }
-  return {
-    ...limits,
-    // The input is made here for the function alone, and again for the attempt: what waits holds none.
-    needs: (resultOf) => withInput(node, { resultOf, nodes }, needs) as ReturnType<NeedsFunction>,
-  }
-}
-
-/** What a node needs goes over what its job needs, name by name. */
-function mergeNeeds(
-  ofJob: NeedsOf<unknown> | undefined,
-  ofNode: NeedsOf<unknown> | undefined,
-): NeedsOf<unknown> | undefined {
-  if (ofJob === undefined || ofNode === undefined) return ofNode ?? ofJob
-  if (typeof ofJob !== 'function' && typeof ofNode !== 'function') return { ...ofJob, ...ofNode }
-  return (input) => ({ ...answerOf(ofJob, input), ...answerOf(ofNode, input) })
-}
-
-function answerOf(needs: NeedsOf<unknown>, input: unknown): Needs | undefined {
-  if (typeof needs !== 'function') return needs
-  const answer: Needs | undefined = needs(input)
-  return answer === undefined ? answer : checkRecord('needs', answer, 'an object: { db: 1 }')
-}
-
-function hasLimits({ retries, timeout, needs, priority }: Limits): boolean {
-  return (
-    retries !== undefined || timeout !== undefined || needs !== undefined || priority !== undefined
-  )
-}
-
-function whatIsSet({ retries, timeout, priority }: Limits): Omit<Limits, 'needs'> {
-  return {
-    ...(retries !== undefined && { retries }),
-    ...(timeout !== undefined && { timeout }),
-    ...(priority !== undefined && { priority }),
-  }
-}
-
 /** The limits as the journal keeps them: without functions and clocks. */
 function plainLimits(
   limits: SchedulerOptions,
@@ -444,28 +402,9 @@ function plainLimits(
   return plain
 }
 
-function execute(
-  { node, place }: PlacedNode,
-  context: NodeContext & RunnerContext,
-  nodes: PlacedNodes,
-): unknown {
+function execute(placed: PlacedNode, context: AttemptContext): unknown {
+  const { node, place } = placed
+  // Most inputs are there already.
   if (typeof node.input !== 'function') return place.run(node.job, node.input, context)
-  return withInput(node, { resultOf: context.resultOf, nodes }, (input) =>
-    place.run(node.job, input, context),
-  )
-}
-
-/**
- * Calls `use` with the input of a node. What an input function returns is awaited once when it is a promise, for
- * `needs` as for the job; an input that is not made by a function is given as it is.
- */
-function withInput(
-  { input }: GraphNode,
-  { resultOf, nodes }: { resultOf: (name: string) => unknown; nodes: PlacedNodes },
-  use: (input: unknown) => unknown,
-): unknown {
-  if (typeof input !== 'function') return use(input)
-  const find = (name: string): GraphNode | undefined => nodes.get(name)?.node
-  const made: unknown = input((dependency: NodeRef) => resultOf(nameOfReference(dependency, find)))
-  return isThenable(made) ? Promise.resolve(made).then(use) : use(made)
+  return withInput(placed, context.resultOf, (input) => place.run(node.job, input, context))
 }

@@ -23,6 +23,9 @@ import type {
   JournalRetry,
   JournalTrouble,
   NodeHeader,
+  NodeSnapshot,
+  PartEntry,
+  PartsOptions,
   RunHolder,
   RunSnapshot,
   RunSummary,
@@ -40,7 +43,8 @@ import { headersOf } from './compare.ts'
 import { useJournal } from './named-journal.ts'
 import { Recorder } from './recorder.ts'
 import { recordedResult } from './recorded.ts'
-import { checkSameGraph, continueRun, findRun, hasWorkLeft } from './resume.ts'
+import { checkSameGraph, continueRun, findRun, hasWorkLeft, type GrownPast } from './resume.ts'
+import { Signals } from './signals.ts'
 
 /** Milliseconds between two looks at a run of another process. */
 const lookTime = 500
@@ -86,6 +90,18 @@ export interface Session {
   readonly recorder: Recorder
   /** Nodes that an earlier process finished, with their results. */
   readonly finished: ReadonlyMap<string, unknown>
+  /** Whether an earlier process has begun the run. */
+  readonly isResumed: boolean
+  /** Nodes of sub-graphs that an earlier process finished, with the sub-graphs themselves. */
+  readonly grown: Iterable<NodeSnapshot & { readonly value: unknown }>
+  /**
+   * Announces the nodes of a sub-graph. Returns those that an earlier process finished, with their results.
+   * @throws `HDL_GRAPH_CHANGED`.
+   */
+  growInto(parent: string, headers: readonly NodeHeader[]): Promise<ReadonlyMap<string, unknown>>
+  /** The rows of the parts of a node so far. */
+  parts(node: string, options?: PartsOptions): AsyncIterable<PartEntry>
+  readonly signals: Signals
   /** From here on messages and failed writes steer the run. */
   steer(scheduler: Pick<Scheduler, 'pause' | 'resume' | 'cancel' | 'state'>): void
   /** Makes everything durable and lets go of the journal. */
@@ -152,7 +168,8 @@ async function connect(
   const connection = new Connection(journal, nodes, options, kernel)
   const found = options.key === undefined ? await connection.once() : await connection.byKey()
   if ('recorded' in found) return found
-  const { writer, finished } = found
+  const { writer, finished, past } = found
+  const signals = new Signals()
   opened.use(writer)
   const held = opened.move()
   const recorder = new Recorder(writer, kernel.clock)
@@ -160,7 +177,19 @@ async function connect(
     runId: writer.runId,
     recorder,
     finished,
-    steer: (scheduler) => steer(writer, scheduler, options),
+    isResumed: past !== undefined,
+    grown: past?.done() ?? [],
+    growInto: async (parent, headers) => {
+      const { finished: done, news } =
+        past === undefined
+          ? { finished: new Map<string, unknown>(), news: headers }
+          : await past.compare(parent, headers)
+      if (news.length > 0) writer.addNodes(news)
+      return done
+    },
+    parts: (node, which) => readParts(journal, writer, node, which),
+    signals,
+    steer: (scheduler) => steer(writer, scheduler, signals, options),
     close: async () => {
       // In one turn: the end of the run, and that no process holds it any more, become durable together.
       const outcomes = await Promise.allSettled([writer.flush(), held[Symbol.asyncDispose]()])
@@ -174,6 +203,19 @@ async function connect(
 interface OpenedRun {
   readonly writer: RunWriter
   readonly finished: ReadonlyMap<string, unknown>
+  /** Of a run that an earlier process has begun. */
+  readonly past?: GrownPast
+}
+
+/** What was handed in so far is read as well. */
+async function* readParts(
+  journal: Journal,
+  writer: RunWriter,
+  node: string,
+  options: PartsOptions | undefined,
+): AsyncGenerator<PartEntry, void, undefined> {
+  await writer.flush()
+  yield* journal.parts(writer.runId, node, options)
 }
 
 class Connection {
@@ -259,7 +301,7 @@ class Connection {
     const from = await continueRun(this.#journal, run, this.#nodes, { allowChanges, clock })
     const writer = await this.#journal.resumeRun(run.id, this.#by)
     from.announce(writer)
-    return { writer, finished: from.finished }
+    return { writer, finished: from.finished, past: from.past }
   }
 
   async #answer(run: RunSnapshot): Promise<RecordedRun> {
@@ -301,6 +343,7 @@ function unless(...codes: readonly string[]): (error: unknown) => undefined {
 function steer(
   writer: RunWriter,
   scheduler: Parameters<Session['steer']>[0],
+  signals: Signals,
   { onJournalTrouble }: JournalOptions,
 ): void {
   let isPaused = false
@@ -318,8 +361,9 @@ function steer(
       }
       onJournalTrouble?.(trouble)
     },
-    onMessage: (message) => {
-      if (message.kind === 'cancel') scheduler.cancel({ source: 'user', by: message.by })
+    onMessage: (message, take) => {
+      if (message.kind === 'signal') signals.receive(message, take)
+      else scheduler.cancel({ source: 'user', by: message.by })
     },
   })
 }

@@ -1,4 +1,4 @@
-import { Attempt, type AttemptControl } from '../attempts/attempt.ts'
+import { Attempt, type AttemptControl, type DurableSteps } from '../attempts/attempt.ts'
 import { HeddleError } from '../errors.ts'
 import type { JobContext } from '../graph/job.ts'
 import type { Node } from './node.ts'
@@ -19,6 +19,9 @@ export class NodeControl implements AttemptControl {
   // Here and not in the attempt: most attempts ask for nothing, and a field costs each of them.
   readonly #dependencies = new WeakMap<NodeAttempt, ReadonlyMap<string, Node>>()
 
+  readonly #steps = new WeakMap<NodeAttempt, DurableSteps>()
+  #makeSteps: ((attempt: NodeAttempt) => DurableSteps) | undefined
+
   constructor(attempts: AttemptControl, find: (node: Node) => ReadonlyMap<string, Node>) {
     this.#attempts = attempts
     this.#find = find
@@ -33,6 +36,22 @@ export class NodeControl implements AttemptControl {
     let found = this.#dependencies.get(attempt)
     if (found === undefined) this.#dependencies.set(attempt, (found = this.#find(attempt.entry)))
     return found
+  }
+
+  /** From here on loop jobs can make durable steps. */
+  setSteps(stepsOf: (attempt: NodeAttempt) => DurableSteps): void {
+    this.#makeSteps = stepsOf
+  }
+
+  stepsOf(attempt: NodeAttempt, step: string): DurableSteps {
+    if (this.#makeSteps === undefined) return this.#attempts.stepsOf(attempt, step)
+    let steps = this.#steps.get(attempt)
+    if (steps === undefined) this.#steps.set(attempt, (steps = this.#makeSteps(attempt)))
+    return steps
+  }
+
+  identify(attempt: NodeAttempt): string {
+    return this.#attempts.identify(attempt)
   }
 
   log(attempt: NodeAttempt, text: string): void {

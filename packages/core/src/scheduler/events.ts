@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe } from '../errors.ts'
+import type { PlaceName } from '../graph/job.ts'
 import type { NodeState } from './node.ts'
 import type { RunResult } from './result.ts'
 
@@ -21,11 +22,40 @@ export interface NodeEvent {
   readonly blockedBy?: string
 }
 
+/** A node that has joined a run which was under way. */
+export interface JoinedNode {
+  readonly name: string
+  readonly job: string
+  readonly place: PlaceName
+  readonly after: readonly string[]
+}
+
 /** What happened in a run. `at` is on the clock's monotonic scale. */
 export type RunEvent =
   | { readonly type: 'start'; readonly at: number; readonly nodes: number }
   | { readonly type: 'state'; readonly at: number; readonly state: RunState }
   | NodeEvent
+  | {
+      /** A part of a node: an element of a map, or a step of a job. */
+      readonly type: 'part'
+      readonly at: number
+      /** The node. */
+      readonly name: string
+      /** `[12]` for an element, `run:pay#0` for a step. */
+      readonly path: string
+      readonly state: NodeState
+      readonly attempt: number
+      readonly error?: unknown
+      readonly delay?: number
+    }
+  | {
+      /** Nodes of a sub-graph have joined the run. */
+      readonly type: 'nodes'
+      readonly at: number
+      /** The sub-graph. */
+      readonly name: string
+      readonly added: readonly JoinedNode[]
+    }
   | {
       /** A job said something: ctx.log(). */
       readonly type: 'log'

@@ -61,6 +61,8 @@ interface View {
   readonly retryAt: number | undefined
   /** Since when its `needs` function has not answered. */
   readonly askedAt: number | undefined
+  /** What it waits for while it is suspended. */
+  readonly suspendedFor: (() => string) | undefined
 }
 
 /** Dependencies and holders named in the text; the rest is counted. */
@@ -85,7 +87,9 @@ export function explainNode(node: Node, view: View): Explanation {
   }
   if (node.state === suspended) {
     const isResuming = node.current?.suspension?.waiter !== undefined
-    const text = isResuming ? 'is suspended and waits for its permits' : 'is suspended'
+    const text = isResuming
+      ? 'is suspended and waits for its permits'
+      : (view.suspendedFor?.() ?? 'is suspended')
     return { ...base, why: 'suspended', text }
   }
   if (node.state === ready) return { ...base, ...explainReady(node, view) }

@@ -1,5 +1,7 @@
 // oxlint-disable no-unused-private-class-members -- the rule does not see uses in the class inside; the compiler does
-import type { AttemptLimits } from '../attempts/attempt.ts'
+import { randomUUID } from 'node:crypto'
+import type { AttemptLimits, DurableSteps } from '../attempts/attempt.ts'
+import { idempotencyKey } from '../attempts/idempotency.ts'
 import { AttemptRunner, attemptDefaults, type AttemptHost } from '../attempts/runner.ts'
 import { processCapacity, type Capacity } from '../capacity/capacity.ts'
 import type { Lane } from '../capacity/lane.ts'
@@ -40,7 +42,14 @@ import { AskedNeeds } from './asked-needs.ts'
 import { NodeAttempt, NodeControl, type NodeContext } from './attempt.ts'
 import { findCycle } from './cycles.ts'
 import { Dependencies, noEdge } from './dependencies.ts'
-import { Observers, type NodeEvent, type Observer, type RunEvent, type RunState } from './events.ts'
+import {
+  Observers,
+  type JoinedNode,
+  type NodeEvent,
+  type Observer,
+  type RunEvent,
+  type RunState,
+} from './events.ts'
 import { explainNode, type Explanation } from './explain.ts'
 import {
   criticalPath,
@@ -65,6 +74,7 @@ import {
   waiting,
   type NodeState,
 } from './node.ts'
+import { Part, Parts, type PartOptions } from './part.ts'
 import { ResultBuilder, type RunResult } from './result.ts'
 import { Timeline } from './timeline.ts'
 
@@ -89,9 +99,10 @@ import { Timeline } from './timeline.ts'
  * Invariants, quoted by the tests:
  *  I1  Every node that was added ends in exactly one of succeeded, failed, blocked, skipped, cancelled,
  *      and the run ends only then.
- *  I2  A node starts only after all its dependencies have succeeded.
+ *  I2  A node starts only after all its dependencies have succeeded; a clean-up node after they have ended.
  *  I3  The permits in use never exceed the capacity of a resource, unless it was lowered meanwhile.
- *  I4  Nothing starts while the run is paused or draining: the check and the start are one step.
+ *  I4  Nothing starts while the run is paused or draining: the check and the start are one step. While it drains,
+ *      clean-up nodes and steps of jobs that run do start (docs/design/growing.md, G7).
  *  I5  At most one attempt of a node is under way, and a new one begins only when the last has settled.
  *  I6  After the run no timer, no listener and no queue entry is left.
  *  I7  No uninterrupted stretch of the scheduler's own work is much longer than `sliceBudget`.
@@ -171,6 +182,8 @@ export interface AddOptions {
   readonly priority?: number
   readonly retries?: number
   readonly timeout?: number
+  /** `always`: it starts when its dependencies have ended, however they ended, also after a graceful cancel. */
+  readonly when?: 'always'
   /** Already done, for instance in an earlier run: not called, dependents may start. */
   readonly done?: boolean
   /** With `done`: what resultOf() gives to dependents. */
@@ -184,6 +197,7 @@ const addOptionNames = {
   priority: 1,
   retries: 1,
   timeout: 1,
+  when: 1,
   done: 1,
   value: 1,
 } satisfies OptionNames<AddOptions>
@@ -256,6 +270,48 @@ interface Wave {
   readonly cause: Node | undefined
 }
 
+/**
+ * What a run asks of its scheduler while its graph grows (docs/design/growing.md). Not for users: a function and not
+ * methods, so that it is no part of the scheduler they see.
+ */
+export interface Growth {
+  /** Starts a part of a node that runs. @throws what a wrong need or limit is refused with. */
+  startPart(parent: NodeAttempt, options: PartOptions): Part
+  stopPart(part: Part, reason: unknown): void
+  /** Adds a node of a sub-graph, which starts while the run drains when its parent does. */
+  add(parent: NodeAttempt, name: string, options: AddOptions): boolean
+  /** Calls back when a node has ended, once. */
+  watchEnd(name: string, onEnd: (state: NodeState) => void): void
+  /** What explain() says of a node while it is suspended. */
+  describe(attempt: NodeAttempt, text: () => string): void
+  /** Why the run ends, when nothing new of this node may start; undefined while it may. */
+  refusal(attempt: NodeAttempt): unknown
+  /** Ends an attempt as cancelled, because of {@link refusal}. */
+  cancelNode(attempt: NodeAttempt, reason: unknown): void
+  /** What idempotency keys of this run begin with. */
+  setIdentity(identity: string): void
+  /** Reports nodes of a sub-graph that have joined the run. */
+  joined(parent: string, added: readonly JoinedNode[]): void
+  /** Calls back when the run begins to drain. */
+  onDrain(callback: () => void): void
+  /** Calls back when an attempt has ended, also when it is tried again, once. */
+  onAttemptEnd(attempt: NodeAttempt, callback: () => void): void
+  /** Makes the durable steps of an attempt, when its job asks for them first. */
+  setSteps(stepsOf: (attempt: NodeAttempt) => DurableSteps): void
+  /** What a node that has succeeded returned, and what the last attempt of one that has not threw. */
+  valueOf(name: string): unknown
+  errorOf(name: string): unknown
+  /** Takes a node of a sub-graph out of the run. */
+  removeNode(name: string): void
+}
+
+let makeGrowth: (scheduler: Scheduler) => Growth
+
+/** See {@link Growth}. */
+export function growthOf(scheduler: Scheduler): Growth {
+  return makeGrowth(scheduler)
+}
+
 const none: readonly never[] = []
 /** How many dependents are told on the spot; more become a wave. */
 const smallFan = 256
@@ -284,6 +340,41 @@ export class Scheduler {
   /** Nodes that named a dependency before it was added. */
   readonly #forward = new Map<string, Node[]>()
   #hadForward = false
+  readonly #parts: Parts
+  /** Nodes that start when their dependencies have ended, and those that start while the run drains. */
+  readonly #always = new Set<Node>()
+  readonly #drainable = new Set<Node>()
+  readonly #endWatch = new Map<Node, (state: NodeState) => void>()
+  readonly #suspendedFor = new WeakMap<Node, () => string>()
+  readonly #onDrain: (() => void)[] = []
+  readonly #attemptEnds = new Map<Node, () => void>()
+  #isAborting = false
+  /** What names the work of this run for other systems. */
+  #identity: string | undefined
+
+  static {
+    makeGrowth = (scheduler) => ({
+      startPart: (parent, options) => scheduler.#parts.start(parent, options),
+      stopPart: (part, reason) => scheduler.#parts.stop(part, reason),
+      add: (parent, name, options) =>
+        scheduler.#add(name, options, scheduler.#isDrainable(parent.entry)),
+      watchEnd: (name, onEnd) => scheduler.#watchEnd(name, onEnd),
+      describe: ({ entry }, text) => void scheduler.#suspendedFor.set(entry, text),
+      refusal: ({ entry }) => scheduler.#refusal(entry, false),
+      cancelNode: (attempt, reason) => void scheduler.#attempts.abort(attempt, reason),
+      setIdentity: (identity) => void (scheduler.#identity = identity),
+      joined: (name, added) => {
+        if (!scheduler.#observers.wanted) return
+        scheduler.#emit({ type: 'nodes', at: scheduler.#clock.now(), name, added })
+      },
+      onAttemptEnd: ({ entry }, callback) => void scheduler.#attemptEnds.set(entry, callback),
+      setSteps: (stepsOf) => scheduler.#nodeControl.setSteps(stepsOf),
+      valueOf: (name) => scheduler.#nodes.get(name)?.value,
+      errorOf: (name) => scheduler.#nodes.get(name)?.errors.at(-1),
+      removeNode: (name) => void scheduler.remove(name),
+      onDrain: (callback) => void scheduler.#onDrain.push(callback),
+    })
+  }
 
   #state: RunState = 'idle'
   #paused = false
@@ -318,7 +409,8 @@ export class Scheduler {
       concurrency: options.concurrency ?? 5,
       resources: options.resources ?? {},
       aging: checkDuration('aging', options.aging ?? 30_000),
-      sinceOf: (node) => this.#timeline.readyAt(node.index),
+      sinceOf: (node) =>
+        node.index < 0 ? (node as Part).readyAt : this.#timeline.readyAt(node.index),
       onRoom: () => this.#pumpSoon(),
     })
     this.#observers = new Observers(
@@ -336,6 +428,17 @@ export class Scheduler {
       (node, error) => this.#onNeedsFailed(node, error),
     )
     this.#nodeControl = new NodeControl(this.#attempts, this.#findDependencies)
+    this.#parts = new Parts({
+      lanes: this.#lanes,
+      attempts: this.#attempts,
+      limits: this.#limits,
+      count: (by) => void (this.#unfinished += by),
+      refusal: (part) => this.#refusal(part, part.options.drains),
+      report: (part, at, more) => {
+        if (this.#observers.wanted) this.#emitNode(part, at, more)
+      },
+      pumpSoon: () => this.#pumpSoon(),
+    })
   }
 
   // ── Building the graph ────────────────────────────────────────────────────────────────────────
@@ -347,6 +450,10 @@ export class Scheduler {
    * @throws `HDL_UNKNOWN_DEPENDENCY` for names that are unknown once the run has started, unless `unknown` is `ignore`.
    */
   add(name: string, options: AddOptions = {}): boolean {
+    return this.#add(name, options, false)
+  }
+
+  #add(name: string, options: AddOptions, isDrainable: boolean): boolean {
     if (this.#nodes.has(checkName('name', name))) return false
     this.#refuseWhenEnded('add()')
     if (!hasOnlyAfter(options)) checkOptions(options, addOptionNames)
@@ -361,6 +468,8 @@ export class Scheduler {
     const isAsked = typeof needs === 'function'
     const at = options.place === undefined ? undefined : permitsAt(options.place)
     const isDone = options.done !== undefined && checkFlag('done', options.done)
+    const isAlways =
+      options.when !== undefined && checkWord('when', options.when, ['always']) !== undefined
     const lane = this.#laneFor(name, isAsked ? undefined : needs, options.priority, at)
     const after = checkAfter(name, options.after)
     if (this.#hasStarted && after.includes(name)) {
@@ -374,11 +483,14 @@ export class Scheduler {
     this.#timeline.add(node.index)
     this.#unfinished++
     if (isAsked) this.#needsOf.set(node, needs)
-    const blockedBy = after.length === 0 ? undefined : this.#link(node, after)
+    if (isAlways) this.#always.add(node)
+    if (isAlways || isDrainable) this.#drainable.add(node)
+    const obstacleOf = after.length === 0 ? undefined : this.#link(node, after)
+    const blockedBy = isAlways ? undefined : obstacleOf
     if (this.#forward.size > 0) this.#resolveForward(node)
 
     if (isDone) this.#markDone(node, options.value)
-    else if (this.#cancelCause !== undefined && this.#state !== 'idle') this.#skip(node)
+    else if (this.#refusal(node, false) !== undefined) this.#skip(node)
     else if (blockedBy !== undefined) this.#block(node, blockedBy)
     else if (this.#graph.isFree(node)) {
       if (after.length > 0) node.depth = this.#graph.depth(node)
@@ -566,6 +678,7 @@ export class Scheduler {
       timeline: this.#timeline,
       retryAt: this.#attempts.retryAt(node),
       askedAt: this.#askedNeeds.askedAt(node),
+      suspendedFor: this.#suspendedFor.get(node),
     })
   }
 
@@ -763,16 +876,24 @@ export class Scheduler {
         continue
       }
       const dependent = this.#graph.dependent(edge)
-      if (dependent.state === waiting) this.#block(dependent, cause)
+      if (this.#always.size > 0 && this.#always.has(dependent)) this.#satisfyEdge(edge, now)
+      // The skip pass reaches the others.
+      else if (this.#cancelCause !== undefined && this.#isEnding) continue
+      else if (dependent.state === waiting) this.#block(dependent, cause)
       else if (dependent.relays) this.#blockAll(this.#graph.takeDependents(dependent), cause)
     }
     while (this.#skipCursor !== undefined) {
       const { done, value: node } = this.#skipCursor.next()
-      if (done === true) this.#skipCursor = undefined
-      else if (!node.ended && node.current === undefined) this.#skip(node)
+      if (done === true) {
+        this.#skipCursor = undefined
+        this.#parts.skipRefused()
+      } else if (!node.ended && node.current === undefined) {
+        if (this.#refusal(node, false) !== undefined) this.#skip(node)
+      }
       if ((++steps & 63) === 0 && this.#attempts.isTurnOver(this.#attempts.now())) return false
     }
-    return true
+    // Clean-up nodes wait for what was skipped.
+    return this.#waves.length === 0 || this.#spread()
   }
 
   // ── Dispatch ──────────────────────────────────────────────────────────────────────────────────
@@ -786,6 +907,11 @@ export class Scheduler {
     return this.#state === 'draining' || this.#state === 'finished' || this.#state === 'cancelled'
   }
 
+  /** While the run drains, once all is skipped that may not start any more, and until what runs is aborted. */
+  get #isOpenForCleanUp(): boolean {
+    return this.#state === 'draining' && !this.#isAborting && this.#skipCursor === undefined
+  }
+
   /** Starts everything that can start now. */
   #pump(): void {
     if (this.#state !== 'idle') this.#attempts.pump()
@@ -796,7 +922,25 @@ export class Scheduler {
     if (this.#state !== 'idle') this.#attempts.pumpSoon()
   }
 
+  #isDrainable(entry: Node): boolean {
+    return this.#drainable.has(entry instanceof Part ? entry.root : entry)
+  }
+
+  /** Why a node or a part may not start any more: the run was cancelled. Undefined while it may. */
+  #refusal(entry: Node, drains: boolean): unknown {
+    if (this.#cancelCause === undefined || this.#state === 'idle') return undefined
+    const mayDrain = !this.#isAborting && (drains || this.#isDrainable(entry))
+    return mayDrain ? undefined : this.#cancelCause
+  }
+
+  #watchEnd(name: string, onEnd: (state: NodeState) => void): void {
+    const node = this.#nodes.get(name)!
+    if (node.ended) onEnd(node.stateName)
+    else this.#endWatch.set(node, onEnd)
+  }
+
   #becomeReady(node: Node, now: number): void {
+    if (node.index < 0) return this.#parts.enqueue(node as Part, now)
     move(node, ready)
     this.#timeline.markReady(node.index, now)
     const needs = this.#needsOf.size === 0 ? undefined : this.#needsOf.get(node)
@@ -838,6 +982,8 @@ export class Scheduler {
       this.#needsFailures.delete(attempt.entry)
       throw error
     }
+    const { entry } = attempt
+    if (entry.index < 0) return (entry as Part).options.call(attempt)
     return this.#work(attempt.name, attempt)
   }
 
@@ -847,6 +993,7 @@ export class Scheduler {
     if (this.#isEnding) return
     this.#setState('draining')
     this.#skipCursor = this.#nodes.values()
+    for (const callback of this.#onDrain) callback()
     this.#graceTimer = this.#clock.setTimer(this.#cancelGrace, () => {
       this.#abortAll()
       this.#pump()
@@ -857,6 +1004,8 @@ export class Scheduler {
   #abortAll(): void {
     this.#graceTimer?.cancel()
     this.#graceTimer = undefined
+    this.#isAborting = true
+    this.#skipCursor ??= this.#drainable.values()
     this.#toAbort = [...this.#attempts.attempts].reverse()
   }
 
@@ -932,9 +1081,9 @@ export class Scheduler {
     this.#close(node, now)
   }
 
-  /** While draining, the skip pass reaches the dependents: they are skipped, not blocked. */
+  /** While draining, the skip pass reaches the dependents: they are skipped, not blocked. Clean-up nodes are released. */
   #blockAll(dependents: number, cause: Node): void {
-    if (this.#cancelCause === undefined) this.#startWave(dependents, cause)
+    if (this.#cancelCause === undefined || this.#always.size > 0) this.#startWave(dependents, cause)
   }
 
   /** Returns the list of its dependents, which the caller releases or blocks. */
@@ -949,6 +1098,14 @@ export class Scheduler {
     this.#timeline.markEnded(node.index, now)
     if (node.errors.length > 0) this.#result.errors.set(node.name, node.errors)
     if (this.#observers.wanted) this.#emitNode(node, now, more)
+    if (this.#endWatch.size > 0) this.#reportEnd(node)
+  }
+
+  #reportEnd(node: Node): void {
+    const onEnd = this.#endWatch.get(node)
+    if (onEnd === undefined) return
+    this.#endWatch.delete(node)
+    onEnd(node.stateName)
   }
 
   #finishIfDone(): void {
@@ -993,6 +1150,18 @@ export class Scheduler {
 
   #emitNode(node: Node, at: number, more?: Pick<NodeEvent, 'error' | 'delay' | 'blockedBy'>): void {
     const { name, stateName: state, attempt } = node
+    if (node.index < 0) {
+      const { root, options } = node as Part
+      return this.#emit({
+        type: 'part',
+        at,
+        name: root.name,
+        path: options.path,
+        state,
+        attempt,
+        ...more,
+      })
+    }
     this.#emit(
       more === undefined
         ? { type: 'node', at, name, state, attempt }
@@ -1014,7 +1183,7 @@ export class Scheduler {
     }
 
     get isOpen(): boolean {
-      return this.#of.#state === 'running'
+      return this.#of.#state === 'running' || this.#of.#isOpenForCleanUp
     }
 
     get hasPreparing(): boolean {
@@ -1034,7 +1203,9 @@ export class Scheduler {
     }
 
     mayRetry(node: Node): boolean {
-      return !node.removed && !this.#of.#isEnding
+      if (node.index < 0)
+        return this.#of.#refusal(node, (node as Part).options.drains) === undefined
+      return !node.removed && (!this.#of.#isEnding || this.#of.#refusal(node, false) === undefined)
     }
 
     timeoutError({ name, limits }: Node): HeddleError {
@@ -1046,20 +1217,27 @@ export class Scheduler {
     }
 
     onSucceeded(node: Node, value: unknown, now: number): void {
+      if (this.#of.#attemptEnds.size > 0) this.#of.#endAttempt(node)
+      if (node.index < 0) return this.#of.#parts.onSucceeded(node as Part, value, now)
       this.#of.#endSucceeded(node, value, now)
     }
 
     onFailed(node: Node, error: unknown, now: number): void {
+      if (this.#of.#attemptEnds.size > 0) this.#of.#endAttempt(node)
+      if (node.index < 0) return this.#of.#parts.onFailed(node as Part, error, now)
       node.trouble.errors.push(error)
       this.#of.#endFailed(node, error, now)
     }
 
     onCancelled(node: Node, reason: unknown, now: number): void {
+      if (this.#of.#attemptEnds.size > 0) this.#of.#endAttempt(node)
+      if (node.index < 0) return this.#of.#parts.onCancelled(node as Part, reason, now)
       node.trouble.errors.push(reason)
       this.#of.#endCancelled(node, reason, now)
     }
 
     onRetrying(node: Node, error: unknown, delay: number, now: number): void {
+      if (this.#of.#attemptEnds.size > 0) this.#of.#endAttempt(node)
       node.trouble.errors.push(error)
       move(node, retrying)
       if (this.#of.#observers.wanted) this.#of.#emitNode(node, now, { error, delay })
@@ -1077,13 +1255,23 @@ export class Scheduler {
       this.#of.#moveTo(entry, running, now)
     }
 
-    onLog({ name, attempt }: NodeAttempt, text: string): void {
-      if (!this.#of.#observers.wanted) return
-      this.#of.#emit({ type: 'log', at: this.#of.#attempts.now(), name, attempt, text })
+    identify({ entry }: NodeAttempt): string {
+      const { root, path } = placeOf(entry)
+      return idempotencyKey((this.#of.#identity ??= randomUUID()), root.name, path)
     }
 
-    onProgress({ name, attempt }: NodeAttempt, fraction: number, text: string | undefined): void {
+    onLog({ entry, attempt }: NodeAttempt, text: string): void {
       if (!this.#of.#observers.wanted) return
+      const { root, path } = placeOf(entry)
+      const said = path === '' ? text : `${path} ${text}`
+      const at = this.#of.#attempts.now()
+      this.#of.#emit({ type: 'log', at, name: root.name, attempt, text: said })
+    }
+
+    onProgress({ entry, attempt }: NodeAttempt, fraction: number, text: string | undefined): void {
+      // How far a part has come does not say how far its node has.
+      if (!this.#of.#observers.wanted || entry.index < 0) return
+      const { name } = entry
       const at = this.#of.#attempts.now()
       const said = text !== undefined && { text }
       this.#of.#emit({ type: 'progress', at, name, attempt, fraction, ...said })
@@ -1094,15 +1282,25 @@ export class Scheduler {
     }
   }
 
+  #endAttempt(node: Node): void {
+    const onEnd = this.#attemptEnds.get(node)
+    this.#attemptEnds.delete(node)
+    onEnd?.()
+  }
+
   #begin(node: Node, now: number): NodeAttempt {
     move(node, running)
-    if (node.attempt === 0) this.#timeline.markStarted(node.index, now)
+    if (node.attempt === 0 && node.index >= 0) this.#timeline.markStarted(node.index, now)
     if (this.#observers.wanted) this.#emitNode(node, now)
     return new NodeAttempt(node, this.#nodeControl)
   }
 
-  readonly #findDependencies = (node: Node): ReadonlyMap<string, Node> =>
-    new Map(this.#graph.of(node).map((dependency) => [dependency.name, dependency]))
+  readonly #findDependencies = (entry: Node): ReadonlyMap<string, Node> =>
+    new Map(
+      this.#graph
+        .of(entry instanceof Part ? entry.root : entry)
+        .map((dependency) => [dependency.name, dependency]),
+    )
 
   #moveTo(node: Node, state: number, now: number): void {
     move(node, state)
@@ -1117,6 +1315,12 @@ export class Scheduler {
 /** What keeps the dependents of a node that has ended from ever running. */
 function obstacle(node: Node): Node | undefined {
   return node.state === succeeded ? undefined : (node.blockedBy ?? node)
+}
+
+/** The node, and the path below it where the entry is a part. */
+function placeOf(entry: Node): { readonly root: Node; readonly path: string } {
+  if (!(entry instanceof Part)) return { root: entry, path: '' }
+  return { root: entry.root, path: entry.options.path }
 }
 
 /** Undefined for the loop of this process. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { JobContext } from '../graph/job.ts'
 import { toText } from '../kernel/to-text.ts'
 import { isCancelled, type Ticket } from './slots.ts'
@@ -18,6 +19,8 @@ export class ThreadContext implements JobContext {
   readonly name: string
   readonly attempt: number
   readonly ticket: Ticket
+  /** Its idempotency key, when it was given one. */
+  identity: string | undefined
   readonly #host: ContextHost
   #controller: AbortController | undefined
   #reason: unknown
@@ -53,6 +56,10 @@ export class ThreadContext implements JobContext {
   get progress(): (fraction: number, text?: string) => void {
     return (fraction, text) =>
       this.#host.progress(this.ticket, fraction, text === undefined ? undefined : toText(text))
+  }
+
+  get idempotencyKey(): string {
+    return (this.identity ??= randomUUID())
   }
 
   abort(reason: unknown): void {

@@ -17,9 +17,9 @@ export interface ThreadData {
   readonly loadLimit: number
 }
 
-/** Tasks, five fields each: ticket, job id, node name (undefined = the job's), attempt, input. */
+/** Tasks, six fields each: ticket, job id, node name (undefined = the job's), attempt, input, idempotency key. */
 export type TaskBatch = unknown[]
-export const taskFields = 5
+export const taskFields = 6
 
 /** To the thread, besides tasks. */
 export type Control =

@@ -92,6 +92,8 @@ export interface ThreadRunOptions {
   readonly name?: string | undefined
   /** `ctx.attempt`; 0 when absent. */
   readonly attempt?: number | undefined
+  /** `ctx.idempotencyKey`; one that is used once when absent. */
+  readonly idempotencyKey?: string | undefined
   /** Called with each line of `ctx.log()`, in order and before the result. What it throws is ignored. */
   readonly onLog?: ((text: string) => void) | undefined
   /** Called for each `ctx.progress()`, in order and before the result. What it throws is ignored. */
@@ -330,6 +332,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
       name,
       grace,
       attempt = 0,
+      idempotencyKey,
       transfer,
       onLog,
       onProgress,
@@ -364,6 +367,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
         resolve as (value: unknown) => void,
         reject,
       )
+      admitted.idempotencyKey = idempotencyKey
       admitted.onLog = onLog
       admitted.onProgress = onProgress
       admitted.onStart = onStart

@@ -233,7 +233,8 @@ export class Thread {
       // A task that must be alone in its message is also alone in its thread.
       if (task.isPinned) return this.#sendAlone(task)
       if (task.bulk !== undefined) return this.#carry(task, task.bulk)
-      batch.push(task.ticket, task.record.id, task.name, task.attempt, task.input)
+      const { ticket, record, name, attempt, input, idempotencyKey } = task
+      batch.push(ticket, record.id, name, attempt, input, idempotencyKey)
     }
     if (!this.#trySend(batch)) for (const task of tasks) this.#sendAlone(task)
     else for (const task of tasks) task.isPosted = true
@@ -297,14 +298,15 @@ export class Thread {
    * it can be taken back.
    */
   #carry(task: Task, bulk: Bulk): void {
-    const { ticket, record, name, attempt } = task
+    const { ticket, record, name, attempt, idempotencyKey } = task
     const isOver = (): boolean => task.thread !== this || task.ticket !== ticket
     const send = (carried: CarriedInput | undefined): void => {
       if (isOver()) return
       if (carried === undefined) return this.#sendAlone(task)
       try {
         if (carried.isEncoded) this.#port.postMessage({ type: 'encoded', ticket })
-        this.#port.postMessage([ticket, record.id, name, attempt, carried.input], carried.transfer)
+        const message = [ticket, record.id, name, attempt, carried.input, idempotencyKey]
+        this.#port.postMessage(message, carried.transfer)
         task.isPosted = true
       } catch {
         // Something else in it cannot be cloned as it is.
@@ -320,8 +322,8 @@ export class Thread {
     const transfer: Transferable[] = []
     if (task.transfer !== undefined) transfer.push(...task.transfer)
     if (task.streams !== undefined) transfer.push(...task.streams.transfer)
-    const { ticket, record, name, attempt, input } = task
-    this.#port.postMessage([ticket, record.id, name, attempt, input], transfer)
+    const { ticket, record, name, attempt, input, idempotencyKey } = task
+    this.#port.postMessage([ticket, record.id, name, attempt, input, idempotencyKey], transfer)
     task.isPosted = true
     // Held no longer than needed: it may be large, and what was moved is empty.
     if (task.isPinned) task.input = undefined

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Graph, HeddleError, Scheduler, isError, job, openScope, run } from '@heddle/core'
+import {
+  Graph,
+  HeddleError,
+  Scheduler,
+  isError,
+  job,
+  openScope,
+  run,
+  type LoopContext,
+} from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { codeOf, exportsOf, read, tiers, type Tier } from './tree.ts'
 
@@ -105,6 +114,17 @@ interface Checked {
 }
 
 const work = job({ name: 'work' }, () => 1)
+/** Rejects with what the job throws. */
+async function inLoopJob(use: (context: LoopContext) => Promise<unknown>): Promise<void> {
+  const graph = new Graph()
+  graph.add(
+    'a',
+    job({ name: 'a' }, (_: void, context) => use(context)),
+  )
+  const { failed } = await run(graph)
+  if (failed.size > 0) throw failed.get('a') as Error
+}
+
 const scheduler = (): Scheduler => new Scheduler()
 const started = (): Scheduler => {
   const made = scheduler()
@@ -120,6 +140,13 @@ const withResource =
 const checked: Readonly<Record<string, Checked>> = {
   JobOptions: { call: (o: object) => job({ name: 'a', ...o }, () => 1) },
   NodeOptions: { call: (o) => new Graph().add('a', work, o) },
+  MapOptions: {
+    call: (o: object) => new Graph().map('a', work, { over: () => [], ...o }),
+    also: ['graph/graph.ts#NodeOptions'],
+  },
+  StepOptions: { call: (o) => inLoopJob((ctx) => ctx.run(work, undefined, o)) },
+  SignalOptions: { call: (o) => inLoopJob((ctx) => ctx.waitFor('a', o)) },
+  SubgraphOptions: { call: (o) => new Graph().subgraph('a', () => new Graph(), o) },
   RunOptions: {
     call: (o) => run(new Graph(), o),
     also: ['scheduler/scheduler.ts#SchedulerOptions', 'run/session.ts#JournalOptions'],
@@ -188,7 +215,7 @@ test('every object with options refuses a key that it does not have, and what is
       name,
     )
     // These calls put the options into another object.
-    if (/^(ResourceOptions|ShieldOptions|JobOptions)/.test(name)) continue
+    if (/^(ResourceOptions|ShieldOptions|JobOptions|MapOptions)/.test(name)) continue
     // Inside of other options null counts as absent.
     const wrongs = [Symbol('wrong'), [], ...(name === 'Concurrency' ? [] : [null])]
     for (const wrong of wrongs) {

@@ -63,6 +63,10 @@ export async function cutOff(
 ): Promise<string> {
   const history = await historyOf(from, run)
   const results = await Array.fromAsync(from.results(run))
+  const parts = new Map<number, unknown>()
+  for (const name of new Set(history.flatMap((row) => (row.kind === 'part' ? [row.node] : [])))) {
+    for await (const { position, value } of from.parts(run, name)) parts.set(position, value)
+  }
   const { title, startedAt, pid, host, command, options } = await from.snapshot(run)
   const id = `${run}-${rows}`
   const start = history.findIndex(({ kind }) => kind === 'run') + 1
@@ -87,6 +91,10 @@ export async function cutOff(
         break
       case 'node':
         if (row.state === 'succeeded') await writer.commit(row, results.shift()![1])
+        else writer.append(row)
+        break
+      case 'part':
+        if (row.state === 'succeeded') await writer.commit(row, parts.get(row.position))
         else writer.append(row)
     }
   }

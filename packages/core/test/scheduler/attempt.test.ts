@@ -95,6 +95,10 @@ test('a node that collects many results looks for its dependencies once', () => 
   const control = {
     abortGrace: 1,
     log: () => undefined,
+    identify: () => 'key',
+    stepsOf: () => {
+      throw new Error('none')
+    },
     progress: () => undefined,
     stopTimeout: () => undefined,
     startTimeout: () => undefined,

@@ -80,7 +80,9 @@ export class GroupRecorder {
     const complete: Waiting[] = []
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const rows = next.batch.rows.length / cellsPerRow
-      const to = Math.min(rows, next.taken + mostRows - record.rows)
+      // J9: a signal is removed by the statement that has the row which took it.
+      const isWhole = next.taken === 0 && next.batch.changes.some(({ type }) => type === 'taken')
+      const to = isWhole ? rows : Math.min(rows, next.taken + mostRows - record.rows)
       record.add(next.lane, next.batch, next.taken, to)
       next.taken = to
       if (to < rows) break

@@ -47,6 +47,8 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
   /** Log lines that were refused, by node, until there is room to say so. */
   readonly #refused = new Map<string, { attempt: number; lines: number }>()
   #watcher: WriterWatcher | undefined
+  /** The removal of a signal, which is written with the next row. */
+  #taking: RunChange | undefined
   /** Set when another process has taken the run. */
   #lost: HeddleError | undefined
   #ended = false
@@ -70,10 +72,11 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
 
   /** Delivers a message. `mail`: its number, by which it is removed from the mailbox. */
   onMessage(message: RunMessage, mail: number): void {
-    const take = (): void =>
-      this.#order.push(() => this.#outbox.change({ type: 'taken', run: this.#run, mail }))
-    this.#watcher?.onMessage?.(message, take)
-    if (message.kind === 'cancel') take()
+    const taken: RunChange = { type: 'taken', run: this.#run, mail }
+    this.#watcher?.onMessage?.(message, () => {
+      this.#taking = taken
+    })
+    if (message.kind === 'cancel') this.#order.push(() => this.#outbox.change(taken))
   }
 
   onLost(): void {
@@ -236,7 +239,15 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
     const { node, state, attempt, at } = transition
     const code = checkNodeState(state)
     checkRow(transition)
-    this.#outbox.add(this.#run, kind, node, code, attempt, at, nodeDetail(transition), value)
+    const detail = nodeDetail(transition)
+    const taking = this.#takeChange()
+    this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value, taking)
+  }
+
+  #takeChange(): RunChange | undefined {
+    const taking = this.#taking
+    this.#taking = undefined
+    return taking
   }
 
   /** A row for later, as it is now. */
@@ -245,7 +256,9 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
     const code = checkNodeState(state)
     checkRow(transition)
     const detail = nodeDetail(transition)
-    return (value) => this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value)
+    const taking = this.#takeChange()
+    return (value) =>
+      this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value, taking)
   }
 
   #emitNodes(detail: string, at: number): void {

@@ -1,0 +1,94 @@
+/** What of a run grows: loads and starts maps, sub-graphs and durable steps, and holds what all steps share. */
+import type { PartEntry } from '../journal/journal.ts'
+import { Deadlines } from '../kernel/deadlines.ts'
+import type { DurableSteps } from '../attempts/attempt.ts'
+import type { Node } from '../scheduler/node.ts'
+import { Part } from '../scheduler/part.ts'
+import type { AttemptContext, GrowthHost } from './growth-host.ts'
+import { runMap } from './map.ts'
+import type { PlacedNode } from './placed.ts'
+import { Signals } from './signals.ts'
+import { JournaledSteps, RememberedSteps } from './step-past.ts'
+import { Steps, type StepHost, type StepSource, type Wake } from './steps.ts'
+import { runSubgraph } from './subgraph.ts'
+
+/** Rows of the steps of an element that an earlier process has begun. */
+type PastRows = readonly PartEntry[] | undefined
+
+export class Grower {
+  readonly #host: StepHost
+  /** Sleeps and deadlines of the whole run (G11). */
+  readonly #wakes: Deadlines<Wake>
+  readonly #active = new Map<Node, { readonly steps: Steps; readonly source: StepSource }>()
+  /** Steps that the journal does not keep, or not in a form that is quick to find. */
+  readonly #remembered = new WeakMap<Node, RememberedSteps>()
+  #hearsDrain = false
+
+  constructor(host: GrowthHost) {
+    const { clock, growth, session } = host
+    this.#wakes = new Deadlines(clock, (wake) => wake.onWake())
+    this.#host = {
+      ...host,
+      signals: session?.signals ?? new Signals(),
+      wakeAt: (wake, delay) => this.#wakes.set(wake, clock.now() + delay),
+      forgetWake: (wake) => {
+        this.#wakes.delete(wake)
+        this.#wakes.releaseTimer()
+      },
+    }
+    growth.setSteps((attempt) => this.#stepsOf(attempt))
+  }
+
+  /** Runs a map or a sub-graph. */
+  run(placed: PlacedNode, context: AttemptContext): Promise<unknown> {
+    return placed.node.grows!.kind === 'map'
+      ? runMap(placed, context, this.#host)
+      : runSubgraph(placed, context, this.#host)
+  }
+
+  close(): void {
+    this.#wakes.close()
+  }
+
+  #stepsOf(context: AttemptContext): DurableSteps {
+    if (!this.#hearsDrain) {
+      this.#hearsDrain = true
+      this.#host.growth.onDrain(() => {
+        for (const { steps } of this.#active.values()) steps.onDrain()
+      })
+    }
+    const source = this.#sourceOf(context)
+    const steps = new Steps(context, this.#host, source, () => {
+      this.#active.delete(context.entry)
+    })
+    this.#active.set(context.entry, { steps, source })
+    return steps
+  }
+
+  #sourceOf(context: AttemptContext): StepSource {
+    const { entry, attempt } = context
+    const { session } = this.#host
+    const rows = entry instanceof Part ? (entry.options.past as PastRows) : undefined
+    const isElement = entry instanceof Part && !entry.options.drains
+    if (session === undefined || isElement) return this.#rememberedFor(entry, rows)
+    const root = entry instanceof Part ? entry.root : entry
+    if (attempt > 0) return { past: readSteps(session, root.name), memory: undefined }
+    if (entry instanceof Part) {
+      return this.#active.get(entry.parent)?.source ?? { past: undefined, memory: undefined }
+    }
+    const past = session.isResumed ? readSteps(session, root.name) : undefined
+    return { past, memory: undefined }
+  }
+
+  #rememberedFor(entry: Node, rows: PastRows): StepSource {
+    let memory = this.#remembered.get(entry)
+    if (memory === undefined && (rows !== undefined || entry.limits.retries > 0)) {
+      this.#remembered.set(entry, (memory = new RememberedSteps(rows)))
+    }
+    return { past: undefined, memory }
+  }
+}
+
+function readSteps(session: NonNullable<GrowthHost['session']>, node: string): JournaledSteps {
+  return new JournaledSteps(session.parts(node))
+}

@@ -1,0 +1,49 @@
+/** What maps, sub-graphs and steps need of the run they are in. */
+import type { RunnerContext } from '../attempts/attempt.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Places } from '../places/find-place.ts'
+import type { PartDetail } from '../journal/journal.ts'
+import type { NodeAttempt, NodeContext } from '../scheduler/attempt.ts'
+import type { Growth } from '../scheduler/scheduler.ts'
+import type { PlacedNode, PlacedNodes } from './placed.ts'
+import type { Session } from './session.ts'
+
+export interface GrowthHost {
+  readonly growth: Growth
+  readonly clock: Clock
+  readonly nodes: PlacedNodes
+  readonly places: Places
+  readonly session: Session | undefined
+  /** Makes the success of a part durable before it counts, where there is a journal. */
+  record(context: RunnerContext, outcome: unknown, node: string, part: PartDetail): unknown
+  /** Runs a node: for those of a sub-graph. */
+  addNode(
+    parent: AttemptContext,
+    placed: PlacedNode,
+    done: { readonly value: unknown } | undefined,
+  ): void
+}
+
+/** The context of a node in all its roles. */
+export type AttemptContext = NodeAttempt & NodeContext & RunnerContext
+
+/** Rejects when the attempt is aborted, and leaves no listener behind once `work` has settled. */
+export async function untilAborted<T>(
+  context: AttemptContext,
+  work: Promise<T>,
+  onAbort: (reason: unknown) => void,
+): Promise<T> {
+  const { signal } = context
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => {
+    onAbort(signal.reason)
+    aborted.reject(signal.reason)
+  }
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * Runs the elements of a map: the states are drawn in docs/design/growing.md.
+ *
+ *   filling ──window full──▶ waiting for room ──an element ended──▶ filling
+ *      │                          │
+ *      └── no more elements ──────┴──▶ waiting for the last ──▶ result
+ *      └── too many failures, or the run is cancelled ──▶ stopping: nothing starts ──▶ error
+ */
+import { HeddleError, describe } from '../errors.ts'
+import type { ElementError, ElementResult, MapCounts, MapSpec } from '../graph/graph.ts'
+import { isThenable } from '../kernel/call.ts'
+import { checkName } from '../kernel/check.ts'
+import { Slices } from '../kernel/slices.ts'
+import type { Part, PartEnd } from '../scheduler/part.ts'
+import { ElementPast, elementPath } from './element-past.ts'
+import { fromErrorRecord, toErrorRecord } from './error-record.ts'
+import { untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
+import { answerOf, ownLimits, placement, reader, withValue, type PlacedNode } from './placed.ts'
+
+/** Milliseconds between two reports of how far a map has come. */
+const reportEvery = 100
+
+/**
+ * The result of a map.
+ *
+ * *Cancellation*: by the signal of its attempt; elements that run are aborted with it.
+ */
+export function runMap(
+  placed: PlacedNode,
+  context: AttemptContext,
+  host: GrowthHost,
+): Promise<unknown> {
+  const run = new MapRun(placed, context, host)
+  return untilAborted(context, run.run(), (reason) => run.abort(reason))
+}
+
+class MapRun {
+  readonly #placed: PlacedNode
+  readonly #spec: MapSpec
+  readonly #context: AttemptContext
+  readonly #host: GrowthHost
+  readonly #live = new Set<Part>()
+  /** In order; undefined when they are not collected. */
+  readonly #results: unknown[] | undefined
+  /** Of elements with keys, to notice two with the same. */
+  readonly #keys: Set<string> | undefined
+  #past: ElementPast | undefined
+  #total: number | undefined
+  #succeeded = 0
+  #failed = 0
+  #error: unknown
+  #isStopped = false
+  /** Why the run is cancelled, once an element was not started because of it. */
+  #refusal: unknown
+  /** Resolved when an element has ended. */
+  #change: PromiseWithResolvers<void> | undefined
+  #reportedAt = -Infinity
+
+  constructor(placed: PlacedNode, context: AttemptContext, host: GrowthHost) {
+    this.#placed = placed
+    this.#spec = placed.node.grows as MapSpec
+    this.#context = context
+    this.#host = host
+    this.#results = this.#spec.collect ? [] : undefined
+    this.#keys = this.#spec.key === undefined ? undefined : new Set()
+  }
+
+  async run(): Promise<unknown> {
+    const { growth, session } = this.#host
+    const { name } = this.#placed
+    const source = await this.#source()
+    this.#context.suspend()
+    growth.describe(this.#context, () => this.#describe())
+    if (session?.isResumed === true) {
+      this.#past = await ElementPast.read(
+        (options) => session.parts(name, options),
+        this.#spec.collect,
+      )
+      if (this.#past.hasFailures) session.recorder.noteFailedParts(name)
+    }
+    try {
+      await this.#fill(source)
+    } catch (error) {
+      this.#stop(error)
+    }
+    while (this.#live.size > 0) await this.#waitChange()
+    return this.#conclude()
+  }
+
+  /** Stops everything at once: the attempt was aborted. */
+  abort(reason: unknown): void {
+    this.#stop(reason)
+  }
+
+  async #source(): Promise<Iterator<unknown> | AsyncIterator<unknown>> {
+    const { over } = this.#spec
+    const { scope, name } = this.#placed
+    const resultOf = (dependency: string): unknown => this.#context.resultOf(dependency)
+    const given: unknown =
+      typeof over === 'string' ? resultOf(scope.prefix + over) : await over(reader(scope, resultOf))
+    const source = given as Partial<AsyncIterable<unknown> & Iterable<unknown>> | undefined
+    const { length, size } = (source ?? {}) as {
+      readonly length?: unknown
+      readonly size?: unknown
+    }
+    if (typeof length === 'number') this.#total = length
+    else if (typeof size === 'number') this.#total = size
+    const iterator = source?.[Symbol.asyncIterator]?.() ?? source?.[Symbol.iterator]?.()
+    if (iterator !== undefined && typeof given !== 'string') return iterator
+    const expected = 'a list or another iterable'
+    throw new HeddleError('HDL_BAD_OPTION', { option: `over of ${name}`, value: given, expected })
+  }
+
+  async #fill(source: Iterator<unknown> | AsyncIterator<unknown>): Promise<void> {
+    const slices = new Slices(this.#host.clock)
+    try {
+      for (let index = 0; ; index++) {
+        while (this.#live.size >= this.#spec.window) await this.#waitChange()
+        if (this.#isStopped) return
+        const next = source.next()
+        const { done, value } = isThenable(next) ? await next : next
+        if (done === true || this.#isStopped) return
+        const started = this.#begin(value, index)
+        if (started !== undefined) await started
+        if (slices.due) await slices.next()
+      }
+    } finally {
+      // Not an element: an iterable that is not read to its end may hold a file open.
+      if (this.#isStopped) await source.return?.()
+    }
+  }
+
+  /** Starts an element, unless it has ended in an earlier process. A promise when its needs take time to ask for. */
+  #begin(element: unknown, index: number): Promise<void> | undefined {
+    const key = this.#spec.key?.(element, index)
+    if (key !== undefined) this.#checkKey(key)
+    const path = elementPath(index, key)
+    if (this.#past?.hasSucceeded(path) === true) {
+      this.#onEnd(index, { state: 'succeeded', value: this.#past.takeValue(path) })
+      return undefined
+    }
+    const failure = this.#past?.failureOf(path)
+    if (failure !== undefined) {
+      this.#onEnd(index, { state: 'failed', error: fromErrorRecord(failure) })
+      return undefined
+    }
+    const { needs } = ownLimits(this.#placed.node)
+    if (typeof needs !== 'function') {
+      this.#start(element, index, path, needs)
+      return undefined
+    }
+    const asked = withValue(this.#inputOf(element, index), (input) => answerOf(needs, input))
+    if (!isThenable(asked)) {
+      this.#start(element, index, path, asked as ReturnType<typeof answerOf>)
+      return undefined
+    }
+    return Promise.resolve(asked).then((answer) => {
+      if (!this.#isStopped) this.#start(element, index, path, answer as ReturnType<typeof answerOf>)
+    })
+  }
+
+  #checkKey(key: string): void {
+    checkName('key', key)
+    const { name: node } = this.#placed
+    if (this.#keys!.has(key)) throw new HeddleError('HDL_DUPLICATE_ELEMENT', { node, key })
+    this.#keys!.add(key)
+  }
+
+  #inputOf(element: unknown, index: number): unknown {
+    return this.#spec.input === undefined ? element : this.#spec.input(element, index)
+  }
+
+  #start(element: unknown, index: number, path: string, needs: ReturnType<typeof answerOf>): void {
+    const { node, place, name } = this.#placed
+    const { job } = node
+    const { retries, timeout, priority } = ownLimits(node)
+    const { growth } = this.#host
+    const past = this.#past?.stepsOf(path)
+    const part = growth.startPart(this.#context, {
+      path,
+      needs,
+      ...placement(place, job),
+      retries,
+      timeout,
+      priority,
+      drains: false,
+      ...(past !== undefined && past.length > 0 && { past }),
+      call: (attempt) => {
+        const outcome = withValue(this.#inputOf(element, index), (input) =>
+          place.run(job, input, attempt),
+        )
+        return this.#host.record(attempt, outcome, name, { path })
+      },
+      onEnd: (end) => {
+        this.#live.delete(part)
+        this.#onEnd(index, end)
+      },
+    })
+    this.#live.add(part)
+  }
+
+  #onEnd(index: number, end: PartEnd): void {
+    if (end.state === 'succeeded') this.#onSucceeded(index, end.value)
+    else if (end.state === 'failed') this.#onFailed(index, end.error)
+    else if (!this.#isStopped) {
+      // Neither succeeded nor failed: the run is cancelled.
+      this.#refusal = end.error
+      this.#isStopped = true
+    }
+    this.#report()
+    this.#change?.resolve()
+    this.#change = undefined
+  }
+
+  #onSucceeded(index: number, value: unknown): void {
+    this.#succeeded++
+    if (this.#results === undefined) return
+    const result: ElementResult<unknown> = { ok: true, value }
+    this.#results[index] = this.#spec.reportsFailures ? result : value
+  }
+
+  #onFailed(index: number, error: unknown): void {
+    this.#failed++
+    if (this.#isStopped) return
+    if (this.#failed <= this.#spec.atMost) {
+      const result: ElementResult<unknown> = { ok: false, error: elementError(error) }
+      if (this.#results !== undefined) this.#results[index] = result
+      return
+    }
+    const { name: node } = this.#placed
+    const details = { node, element: String(index), failed: this.#failed, cause: describe(error) }
+    this.#stop(new HeddleError('HDL_ELEMENT_FAILED', details, { cause: error }))
+  }
+
+  /** G5: nothing starts any more, and what runs is aborted. */
+  #stop(error: unknown): void {
+    if (this.#error === undefined) this.#error = error
+    this.#isStopped = true
+    for (const part of this.#live) this.#host.growth.stopPart(part, error)
+  }
+
+  #waitChange(): Promise<void> {
+    this.#change ??= Promise.withResolvers()
+    return this.#change.promise
+  }
+
+  #conclude(): unknown {
+    if (this.#error !== undefined) throw this.#error as Error
+    if (this.#refusal !== undefined) {
+      this.#host.growth.cancelNode(this.#context, this.#refusal)
+      throw this.#refusal as Error
+    }
+    if (this.#results !== undefined) return this.#results
+    const counts: MapCounts = {
+      elements: this.#succeeded + this.#failed,
+      succeeded: this.#succeeded,
+      failed: this.#failed,
+    }
+    return counts
+  }
+
+  get #ended(): number {
+    return this.#succeeded + this.#failed
+  }
+
+  #report(): void {
+    const now = this.#host.clock.now()
+    if (now - this.#reportedAt < reportEvery && this.#ended !== this.#total) return
+    this.#reportedAt = now
+    const { progress } = this.#context
+    const total = this.#total ?? 0
+    progress(total === 0 ? 0 : this.#ended / total, this.#count())
+  }
+
+  #count(): string {
+    const failed = this.#failed === 0 ? '' : `, ${this.#failed} failed`
+    const of = this.#total === undefined ? '' : ` of ${this.#total}`
+    return `${this.#ended}${of}${failed}`
+  }
+
+  #describe(): string {
+    const under = this.#live.size === 1 ? '1 element' : `${this.#live.size} elements`
+    return `${under} under way, ${this.#count()} ended`
+  }
+}
+
+function elementError(error: unknown): ElementError {
+  const { name, message, code } = toErrorRecord(error)
+  return { name, message, ...(code !== undefined && { code }) }
+}

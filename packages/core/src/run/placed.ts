@@ -1,0 +1,176 @@
+/** Nodes of a graph with the places they run at, and the limits of their attempts. */
+import { HeddleError, isError } from '../errors.ts'
+import { nameOfReference, type Graph, type GraphNode, type NodeRef } from '../graph/graph.ts'
+import type { Job, Needs, NeedsOf, OwnLimits } from '../graph/job.ts'
+import type { PlacePermits } from '../capacity/lane-table.ts'
+import { isThenable } from '../kernel/call.ts'
+import { checkRecord } from '../kernel/check.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { NameMap } from '../kernel/name-map.ts'
+import { Slices } from '../kernel/slices.ts'
+import { findPlace, type Places } from '../places/find-place.ts'
+import { loopPlace } from '../places/loop.ts'
+import type { Place } from '../places/place.ts'
+import type { AddOptions, NeedsFunction } from '../scheduler/scheduler.ts'
+
+/** The graph that a node was added to, and what the names of its nodes begin with in the run. */
+export interface NodeScope {
+  readonly graph: Graph
+  /** Empty for the graph of the run, `train/` for the sub-graph `train`. */
+  readonly prefix: string
+}
+
+export interface PlacedNode {
+  /** Its name in the run. */
+  readonly name: string
+  readonly node: GraphNode
+  readonly place: Place
+  readonly scope: NodeScope
+}
+
+export type PlacedNodes = NameMap<PlacedNode>
+
+/** Reads results by the names of the run. */
+export type ResultOf = (name: string) => unknown
+
+/**
+ * Adds the nodes of a graph to those of the run.
+ *
+ * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
+ * @throws `HDL_PLACE_UNAVAILABLE`; `HDL_DUPLICATE_NODE` for a name that the run has already.
+ */
+export async function placeNodes(
+  nodes: PlacedNodes,
+  scope: NodeScope,
+  places: Places,
+  clock: Clock,
+): Promise<PlacedNode[]> {
+  const placed: PlacedNode[] = []
+  const slices = new Slices(clock)
+  for (const node of scope.graph.nodes()) {
+    const name = scope.prefix + node.name
+    if (nodes.has(name)) throw new HeddleError('HDL_DUPLICATE_NODE', { node: name })
+    placed.push({ name, node, scope, place: findPlace(name, node.job.place, places) })
+    if (slices.due) await slices.next()
+  }
+  for (const each of placed) {
+    nodes.add(each)
+    if (slices.due) await slices.next()
+  }
+  return placed
+}
+
+/** What a placed node waits for, by the names of the run. */
+export function dependenciesOf({ node, scope }: PlacedNode): readonly string[] {
+  return scope.prefix === '' ? node.after : node.after.map((name) => scope.prefix + name)
+}
+
+/** What `of()` is in the functions of a node. */
+export function reader(scope: NodeScope, resultOf: ResultOf): (dependency: NodeRef) => unknown {
+  const find = (name: string): GraphNode | undefined => scope.graph.get(name)
+  return (dependency) => resultOf(scope.prefix + nameOfReference(dependency, find))
+}
+
+/**
+ * Calls `use` with the input of a node. What an input function returns is awaited once when it is a promise, for
+ * `needs` as for the job; an input that is not made by a function is given as it is.
+ */
+export function withInput(
+  { node: { input }, scope }: PlacedNode,
+  resultOf: ResultOf,
+  use: (input: unknown) => unknown,
+): unknown {
+  if (typeof input !== 'function') return use(input)
+  return withValue(input(reader(scope, resultOf)), use)
+}
+
+/** Calls `use` with a value, or with what a promise of it comes to. */
+export function withValue(value: unknown, use: (value: unknown) => unknown): unknown {
+  return isThenable(value) ? Promise.resolve(value).then(use) : use(value)
+}
+
+/** Which permits of the process a job takes. */
+export function placement(place: Place, job: Job): { readonly place?: PlacePermits } {
+  if (place === loopPlace) return {}
+  return { place: place.permitsOf?.(job) ?? { place: job.place, shared: 'none' } }
+}
+
+/** What is said of a node's attempts: its own limits go over those of its job. */
+export function ownLimits({ job, options }: GraphNode): OwnLimits {
+  const needs = mergeNeeds(job.needs, options.needs)
+  return { ...whatIsSet(job), ...whatIsSet(options), ...(needs !== undefined && { needs }) }
+}
+
+/** Options for the scheduler, besides dependencies and results. Undefined for most nodes: they have none. */
+export function addOptionsOf(placed: PlacedNode): Omit<AddOptions, 'after'> | undefined {
+  const { node, place } = placed
+  const when = node.options.when === undefined ? undefined : { when: node.options.when }
+  if (node.grows !== undefined) {
+    // It only waits for what it starts. Limits of a map are those of its elements.
+    const { priority } = node.options
+    const { timeout } = node.grows.kind === 'subgraph' ? node.options : {}
+    return { ...when, needs: { loop: 0 }, retries: 0, ...whatIsSet({ priority, timeout }) }
+  }
+  if (!hasLimits(node.job) && !hasLimits(node.options)) {
+    return place === loopPlace ? when : { ...when, ...placement(place, node.job) }
+  }
+  const { needs, ...limits } = ownLimits(node)
+  const at = { ...when, ...placement(place, node.job) }
+  if (needs === undefined) return { ...limits, ...at }
+  if (typeof needs !== 'function') return { ...limits, ...at, needs }
+  const ask: NeedsFunction = (resultOf) =>
+    withInput(placed, resultOf, needs) as ReturnType<NeedsFunction>
+  return { ...limits, ...at, needs: ask }
+}
+
+/** What a node needs goes over what its job needs, name by name. */
+function mergeNeeds(
+  ofJob: NeedsOf<unknown> | undefined,
+  ofNode: NeedsOf<unknown> | undefined,
+): NeedsOf<unknown> | undefined {
+  if (ofJob === undefined || ofNode === undefined) return ofNode ?? ofJob
+  if (typeof ofJob !== 'function' && typeof ofNode !== 'function') return { ...ofJob, ...ofNode }
+  return (input) => ({ ...answerOf(ofJob, input), ...answerOf(ofNode, input) })
+}
+
+/** What is needed for an input. */
+export function answerOf(needs: NeedsOf<unknown>, input: unknown): Needs | undefined {
+  if (typeof needs !== 'function') return needs
+  const answer: Needs | undefined = needs(input)
+  return answer === undefined ? answer : checkRecord('needs', answer, 'an object: { db: 1 }')
+}
+
+type Limits = Pick<OwnLimits, 'retries' | 'timeout' | 'needs' | 'priority'>
+
+function hasLimits({ retries, timeout, needs, priority }: Limits): boolean {
+  return (
+    retries !== undefined || timeout !== undefined || needs !== undefined || priority !== undefined
+  )
+}
+
+function whatIsSet({
+  retries,
+  timeout,
+  priority,
+}: {
+  readonly retries?: number | undefined
+  readonly timeout?: number | undefined
+  readonly priority?: number | undefined
+}): Omit<Limits, 'needs'> {
+  return {
+    ...(retries !== undefined && { retries }),
+    ...(timeout !== undefined && { timeout }),
+    ...(priority !== undefined && { priority }),
+  }
+}
+
+/** A wrong limit is reported with the node that has it. */
+export function withNodeName<T>(name: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!isError(error, 'HDL_BAD_OPTION')) throw error
+    const { option, value, expected } = error.details
+    throw new HeddleError('HDL_BAD_OPTION', { option: `${option} of ${name}`, value, expected })
+  }
+}

@@ -1,0 +1,101 @@
+/** What is known of the steps of a job from before: rows of the journal, or what this process remembers. */
+import type { PartEntry } from '../journal/journal.ts'
+
+/** A step as it was recorded last. */
+export interface PastStep {
+  readonly state: 'succeeded' | 'failed' | 'suspended'
+  readonly job?: string | undefined
+  readonly input?: string | undefined
+  readonly until?: number | undefined
+  readonly value?: unknown
+  readonly error?: PartEntry['error']
+}
+
+/** Finds steps by their paths. */
+export interface StepPast {
+  /** The step as it stands; undefined when nothing is known of it. A promise while it is being read. */
+  find(path: string): PastStep | undefined | Promise<PastStep | undefined>
+}
+
+/** What this process has seen: for runs without a journal, and for elements of maps. */
+export class RememberedSteps implements StepPast {
+  readonly #steps = new Map<string, PastStep>()
+
+  constructor(rows: readonly PartEntry[] = []) {
+    for (const row of rows) {
+      const step = stepOf(row)
+      if (step !== undefined) this.#steps.set(row.part.path, step)
+    }
+  }
+
+  find(path: string): PastStep | undefined {
+    return this.#steps.get(path)
+  }
+
+  add(path: string, step: PastStep): void {
+    this.#steps.set(path, step)
+  }
+
+  /** The attempt has ended: failures do not stand any more. */
+  dropFailures(): void {
+    for (const [path, { state }] of this.#steps) if (state === 'failed') this.#steps.delete(path)
+  }
+}
+
+/**
+ * Rows of the journal, read in their order while the job goes through its steps: each step is looked for from where the
+ * last one was found, and rows that are passed are kept until they are asked for. A job that makes a million steps one
+ * after the other keeps none of them.
+ */
+export class JournaledSteps implements StepPast {
+  readonly #rows: AsyncIterator<PartEntry>
+  readonly #passed = new Map<string, PastStep>()
+  /** One read after the other: several steps may look at the same time. */
+  #reading: Promise<unknown> = Promise.resolve()
+  #isAtEnd = false
+
+  constructor(rows: AsyncIterable<PartEntry>) {
+    this.#rows = rows[Symbol.asyncIterator]()
+  }
+
+  find(path: string): PastStep | undefined | Promise<PastStep | undefined> {
+    if (this.#isAtEnd) return this.#take(path)
+    const found = this.#reading.then(() => this.#readTo(path))
+    this.#reading = found.catch(() => undefined)
+    return found
+  }
+
+  async #readTo(path: string): Promise<PastStep | undefined> {
+    // A later row may say more of a step that has not succeeded.
+    while (!this.#isAtEnd && this.#passed.get(path)?.state !== 'succeeded') {
+      const { done, value } = await this.#rows.next()
+      if (done === true) this.#isAtEnd = true
+      else this.#add(value)
+    }
+    return this.#take(path)
+  }
+
+  #take(path: string): PastStep | undefined {
+    const found = this.#passed.get(path)
+    this.#passed.delete(path)
+    return found
+  }
+
+  #add(row: PartEntry): void {
+    const { path } = row.part
+    if (path === '') return this.#fall(row)
+    const step = stepOf(row)
+    if (step !== undefined) this.#passed.set(path, step)
+  }
+
+  #fall({ state: how }: PartEntry): void {
+    if (how === 'skipped') this.#passed.clear()
+    for (const [path, { state }] of this.#passed) if (state === 'failed') this.#passed.delete(path)
+  }
+}
+
+function stepOf({ state, part, value, error }: PartEntry): PastStep | undefined {
+  if (state !== 'succeeded' && state !== 'failed' && state !== 'suspended') return undefined
+  const { job, input, until } = part
+  return { state, job, input, until, value, error }
+}

@@ -1,0 +1,137 @@
+/** Builds the graph of a sub-graph and waits until its nodes have ended: docs/design/growing.md. */
+import { HeddleError, describe, isError } from '../errors.ts'
+import { final } from '../attempts/retry.ts'
+import {
+  nameOfReference,
+  sealGraph,
+  type BuiltGraph,
+  type Graph,
+  type SubgraphSpec,
+} from '../graph/graph.ts'
+import { Slices } from '../kernel/slices.ts'
+import type { NodeState } from '../scheduler/node.ts'
+import { headersOf } from './compare.ts'
+import { untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
+import { placeNodes, reader, type NodeScope, type PlacedNode } from './placed.ts'
+
+/**
+ * The result of a sub-graph.
+ *
+ * *Cancellation*: by the signal of its attempt; its nodes are removed then.
+ */
+export async function runSubgraph(
+  placed: PlacedNode,
+  context: AttemptContext,
+  host: GrowthHost,
+): Promise<unknown> {
+  const { build } = placed.node.grows as SubgraphSpec
+  const of = reader(placed.scope, (name) => context.resultOf(name))
+  const { graph, result } = readBuilt(placed.name, await build(of))
+  const find = (name: string): ReturnType<Graph['get']> => graph.get(name)
+  const returned = result === undefined ? undefined : nameOfReference(result, find)
+  sealGraph(graph)
+  const scope: NodeScope = { graph, prefix: `${placed.name}/` }
+  context.suspend()
+  const group = new NodeGroup(placed.name, context, host)
+  const joined = await join(placed, scope, context, host)
+  host.growth.describe(context, () => group.describe())
+  await untilAborted(context, group.wait(joined), () => group.remove(joined))
+  return returned === undefined ? undefined : host.growth.valueOf(scope.prefix + returned)
+}
+
+function readBuilt(
+  node: string,
+  built: unknown,
+): { graph: Graph; result?: BuiltGraph<unknown>['result'] } {
+  const given = built as Partial<BuiltGraph<unknown>> & Partial<Graph>
+  if (typeof given?.nodes === 'function') return { graph: given as Graph }
+  if (typeof given?.graph?.nodes === 'function') {
+    return { graph: given.graph, ...(given.result !== undefined && { result: given.result }) }
+  }
+  const expected = 'a graph, or { graph, result }'
+  throw new HeddleError('HDL_BAD_OPTION', { option: `build of ${node}`, value: built, expected })
+}
+
+/** Adds the nodes to the run: those that stand from an earlier process as done. */
+async function join(
+  placed: PlacedNode,
+  scope: NodeScope,
+  context: AttemptContext,
+  host: GrowthHost,
+): Promise<readonly string[]> {
+  const { clock, session, growth } = host
+  const headers = await headersOf(scope.graph, clock, { prefix: scope.prefix, parent: placed.name })
+  const finished = await session?.growInto(placed.name, headers).catch((error: unknown) => {
+    throw isError(error, 'HDL_GRAPH_CHANGED') ? final(error) : error
+  })
+  const nodes = await placeNodes(host.nodes, scope, host.places, clock)
+  growth.joined(placed.name, headers)
+  const slices = new Slices(clock)
+  for (const each of nodes) {
+    const isDone = finished?.has(each.name) === true
+    host.addNode(context, each, isDone ? { value: finished.get(each.name) } : undefined)
+    if (slices.due) await slices.next()
+  }
+  return headers.map(({ name }) => name)
+}
+
+class NodeGroup {
+  readonly #name: string
+  readonly #context: AttemptContext
+  readonly #host: GrowthHost
+  readonly #done = Promise.withResolvers<void>()
+  #total = 0
+  #ended = 0
+  #bad: { readonly name: string; readonly state: NodeState } | undefined
+
+  constructor(name: string, context: AttemptContext, host: GrowthHost) {
+    this.#name = name
+    this.#context = context
+    this.#host = host
+  }
+
+  /** Ends when all have ended. @throws `HDL_SUBGRAPH_FAILED`. */
+  async wait(names: readonly string[]): Promise<void> {
+    this.#total = names.length
+    if (names.length === 0) return
+    for (const name of names) {
+      this.#host.growth.watchEnd(name, (state) => this.#onEnd(name, state))
+    }
+    await this.#done.promise
+    const { growth } = this.#host
+    const refusal = growth.refusal(this.#context)
+    if (this.#bad === undefined) return
+    if (refusal !== undefined && this.#bad.state !== 'failed') {
+      growth.cancelNode(this.#context, refusal)
+      throw refusal as Error
+    }
+    const cause = growth.errorOf(this.#bad.name)
+    const details = {
+      node: this.#name,
+      failed: this.#bad.name,
+      state: this.#bad.state === 'blocked' ? 'was blocked' : this.#bad.state,
+      cause: cause === undefined ? undefined : describe(cause),
+    }
+    throw final(new HeddleError('HDL_SUBGRAPH_FAILED', details, { cause }))
+  }
+
+  /** Takes out what has not ended: the sub-graph itself was stopped. */
+  remove(names: readonly string[]): void {
+    for (const name of names) this.#host.growth.removeNode(name)
+  }
+
+  describe(): string {
+    return `${this.#ended} of ${this.#total} nodes of the sub-graph have ended`
+  }
+
+  #onEnd(name: string, state: NodeState): void {
+    this.#ended++
+    // A failure says more than what it has blocked. One that was removed on purpose is not a failure.
+    const isRemoved = state === 'skipped' && this.#host.growth.refusal(this.#context) === undefined
+    if (state === 'failed' && this.#bad?.state !== 'failed') this.#bad = { name, state }
+    else if (state !== 'succeeded' && !isRemoved) this.#bad ??= { name, state }
+    const { progress } = this.#context
+    progress(this.#ended / this.#total, `${this.#ended} of ${this.#total}`)
+    if (this.#ended === this.#total) this.#done.resolve()
+  }
+}

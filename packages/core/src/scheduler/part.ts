@@ -1,0 +1,173 @@
+/**
+ * Parts of nodes: elements of maps and steps of jobs (docs/design/growing.md).
+ *
+ *   start() ─▶ ready ─▶ running ◀─▶ suspended
+ *                ▲         ├─▶ succeeded | failed | cancelled
+ *                │         └─▶ retrying ─┐
+ *                └───────────────────────┘       ready, retrying ─▶ skipped, when it is stopped or the run drains
+ *
+ * A part is an entry of the attempt runner like a node, but it is in no list of nodes: nothing is left of it when it has
+ * ended. Its end is reported once, to `onEnd`.
+ */
+import type { AttemptLimits } from '../attempts/attempt.ts'
+import type { AttemptRunner } from '../attempts/runner.ts'
+import type { Lane } from '../capacity/lane.ts'
+import type { PlacePermits } from '../capacity/lane-table.ts'
+import type { Lanes } from '../capacity/lanes.ts'
+import type { Needs } from '../graph/job.ts'
+import { soon } from '../kernel/clock.ts'
+import type { NodeAttempt } from './attempt.ts'
+import { Node, cancelled, failed, move, ready, retrying, skipped, succeeded } from './node.ts'
+
+/** How a part ended. */
+export type PartEnd =
+  | { readonly state: 'succeeded'; readonly value: unknown }
+  | { readonly state: 'failed' | 'cancelled' | 'skipped'; readonly error: unknown }
+
+export interface PartOptions {
+  /** `[12]`, `run:pay#0`: see docs/design/growing.md. */
+  readonly path: string
+  readonly needs?: Needs | undefined
+  readonly place?: PlacePermits | undefined
+  readonly priority?: number | undefined
+  readonly retries?: number | undefined
+  readonly timeout?: number | undefined
+  /** Whether it starts while the run drains: a step of a job that runs does, an element of a map does not. */
+  readonly drains: boolean
+  /** What an earlier process has left of it. Nothing to the scheduler: its owner finds it here again. */
+  readonly past?: readonly unknown[]
+  call(attempt: NodeAttempt): unknown
+  onEnd(end: PartEnd): void
+}
+
+export class Part extends Node {
+  readonly parent: Node
+  readonly options: PartOptions
+  readyAt = 0
+
+  constructor(parent: Node, options: PartOptions, lane: Lane<Node>, limits: AttemptLimits) {
+    // No place in the columns of the nodes.
+    super(
+      -1,
+      `${rootOf(parent).name}${options.path.startsWith('[') ? '' : ' '}${options.path}`,
+      lane,
+      limits,
+    )
+    this.parent = parent
+    this.options = options
+    this.depth = parent.depth
+  }
+
+  /** The node that it is a part of, also where that is a part of a part. */
+  get root(): Node {
+    return rootOf(this.parent)
+  }
+}
+
+function rootOf(entry: Node): Node {
+  let found = entry
+  while (found instanceof Part) found = found.parent
+  return found
+}
+
+/** What parts need of their scheduler. */
+export interface PartsHost {
+  readonly lanes: Lanes<Node>
+  readonly attempts: AttemptRunner<Node, NodeAttempt>
+  readonly limits: AttemptLimits
+  /** The run ends when as many have ended as were started. */
+  count(by: 1 | -1): void
+  /** Why nothing starts any more; undefined while it may. */
+  refusal(part: Part): unknown
+  report(part: Part, at: number, more?: { readonly error?: unknown }): void
+  pumpSoon(): void
+}
+
+export class Parts {
+  readonly #host: PartsHost
+  /** Those that have not ended: no more than the windows of the maps and the steps under way. */
+  readonly #live = new Set<Part>()
+
+  constructor(host: PartsHost) {
+    this.#host = host
+  }
+
+  /**
+   * Starts a part as soon as its permits are free.
+   * @throws what a wrong limit or need is refused with.
+   */
+  start(parent: NodeAttempt, options: PartOptions): Part {
+    const { lanes, limits, attempts } = this.#host
+    const { needs, priority, place, retries, timeout } = options
+    const lane = lanes.laneFor(needs, priority, place)
+    const own =
+      retries === undefined && timeout === undefined
+        ? limits
+        : { retries: retries ?? limits.retries, timeout: timeout ?? limits.timeout }
+    const part = new Part(parent.entry, options, lane, own)
+    this.#host.count(1)
+    this.#live.add(part)
+    const refusal = this.#host.refusal(part)
+    if (refusal === undefined) this.enqueue(part, attempts.now())
+    // Not from within this call: its caller does not know the part yet.
+    else soon(() => this.#skip(part, refusal))
+    this.#host.pumpSoon()
+    return part
+  }
+
+  /** Stops a part: skipped when it does not run, aborted when it does. */
+  stop(part: Part, reason: unknown): void {
+    if (part.ended) return
+    if (part.current === undefined) this.#skip(part, reason)
+    else this.#host.attempts.abort(part.current, reason)
+    this.#host.pumpSoon()
+  }
+
+  /** Skips what does not run and may not start any more. */
+  skipRefused(): void {
+    for (const part of this.#live) {
+      if (part.current !== undefined) continue
+      const refusal = this.#host.refusal(part)
+      if (refusal !== undefined) this.#skip(part, refusal)
+    }
+  }
+
+  enqueue(part: Part, now: number): void {
+    move(part, ready)
+    part.readyAt = now
+    this.#host.lanes.enqueue(part)
+    this.#host.report(part, now)
+  }
+
+  onSucceeded(part: Part, value: unknown, now: number): void {
+    this.#end(part, succeeded, now, { state: 'succeeded', value })
+  }
+
+  onFailed(part: Part, error: unknown, now: number): void {
+    this.#end(part, failed, now, { state: 'failed', error })
+  }
+
+  onCancelled(part: Part, error: unknown, now: number): void {
+    this.#end(part, cancelled, now, { state: 'cancelled', error })
+  }
+
+  #skip(part: Part, error: unknown): void {
+    if (part.ended) return
+    const now = this.#host.attempts.now()
+    if (part.state === ready) this.#host.lanes.remove(part)
+    if (part.state === retrying) {
+      this.#host.attempts.withdrawBackoff(part)
+      this.#end(part, cancelled, now, { state: 'cancelled', error })
+    } else this.#end(part, skipped, now, { state: 'skipped', error })
+  }
+
+  #end(part: Part, state: number, now: number, end: PartEnd): void {
+    move(part, state)
+    this.#live.delete(part)
+    this.#host.report(part, now, end.state === 'succeeded' ? undefined : { error: end.error })
+    part.options.onEnd(end)
+    // Afterwards: the owner may start the next one, and the run must not end in between.
+    this.#host.count(-1)
+    this.#host.pumpSoon()
+  }
+}

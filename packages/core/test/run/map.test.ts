@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Graph, job, run, startRun, type Job } from '@heddle/core'
+import { systemKernel } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
+import { cutOff, historyOf, journals } from './kit.ts'
+
+const list = (length: number): Job<unknown, number[]> =>
+  job({ name: 'list' }, () => Array.from({ length }, (_, index) => index))
+
+function virtual(): { clock: VirtualClock; kernel: typeof systemKernel } {
+  const clock = new VirtualClock()
+  return { clock, kernel: { ...systemKernel, clock } }
+}
+
+const wait = (clock: VirtualClock, ms: number): Promise<void> =>
+  new Promise((resolve) => clock.setTimer(ms, resolve))
+
+test('G2: results are in the order of the elements, whatever order they end in', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const source = graph.add('list', list(5))
+  const slow = job({ name: 'slow' }, async (n: number) => {
+    await wait(clock, 100 - 10 * n)
+    return n * n
+  })
+  const squares = graph.map('squares', slow, { over: source })
+  const result = await clock.runUntil(run(graph, { kernel, concurrency: 10 }))
+  assert.deepEqual(result.of(squares), [0, 1, 4, 9, 16])
+  assert.deepEqual(result.succeeded, ['list', 'squares'])
+})
+
+test('G1: no more elements than the window are started, and each is read when there is room', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  let read = 0
+  let ended = 0
+  let most = 0
+  function* elements(): Generator<number> {
+    for (; read < 20; read++) {
+      most = Math.max(most, read + 1 - ended)
+      yield read
+    }
+  }
+  const work = job({ name: 'work' }, async () => {
+    await wait(clock, 10)
+    ended++
+  })
+  const all = graph.map('all', work, { over: () => elements(), window: 3, collect: false })
+  const result = await clock.runUntil(run(graph, { kernel, concurrency: Infinity }))
+  assert.deepEqual(result.of(all), { elements: 20, succeeded: 20, failed: 0 })
+  assert.equal(most, 3)
+})
+
+test('G4: elements count in concurrency, and the map itself holds no permit', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const source = graph.add('list', list(6))
+  let running = 0
+  let most = 0
+  const work = job({ name: 'work' }, async () => {
+    most = Math.max(most, ++running)
+    await wait(clock, 10)
+    running--
+  })
+  graph.map('one', work, { over: source, collect: false })
+  graph.map('two', work, { over: source, collect: false })
+  const result = await clock.runUntil(run(graph, { kernel, concurrency: 2 }))
+  assert.equal(result.ok, true)
+  assert.equal(most, 2)
+})
+
+test('needs, limits for each key and retries are those of each element', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const source = graph.add('list', list(8))
+  const running = new Map<string, number>()
+  let most = 0
+  let failures = 0
+  const work = job({ name: 'work', retries: 1 }, async (n: number, ctx) => {
+    const tenant = n % 2 === 0 ? 'even' : 'odd'
+    running.set(tenant, (running.get(tenant) ?? 0) + 1)
+    most = Math.max(most, running.get(tenant)!)
+    await wait(clock, 10)
+    running.set(tenant, running.get(tenant)! - 1)
+    if (ctx.attempt === 0) {
+      failures++
+      throw new Error('once')
+    }
+    return ctx.attempt
+  })
+  const all = graph.map('all', work, {
+    over: source,
+    needs: (n) => ({ tenant: n % 2 === 0 ? 'even' : 'odd' }),
+  })
+  const resources = { tenant: { each: 1 } }
+  const result = await clock.runUntil(run(graph, { kernel, concurrency: 8, resources }))
+  assert.deepEqual(result.of(all), [1, 1, 1, 1, 1, 1, 1, 1])
+  assert.equal(failures, 8)
+  assert.equal(most, 1)
+})
+
+test('G5: with stop the first failure ends the map, aborts what runs and starts nothing', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const source = graph.add('list', list(10))
+  const started: number[] = []
+  const aborted: number[] = []
+  const work = job({ name: 'work' }, async (n: number, ctx) => {
+    started.push(n)
+    if (n === 1) throw new Error('one broke')
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    aborted.push(n)
+  })
+  graph.map('all', work, { over: source, window: 3 })
+  const result = await clock.runUntil(run(graph, { kernel, concurrency: 10 }))
+  assert.deepEqual(started, [0, 1, 2])
+  assert.deepEqual(aborted, [0, 2])
+  const error = result.failed.get('all') as Error & { code: string }
+  assert.equal(error.code, 'HDL_ELEMENT_FAILED')
+  assert.match(error.message, /Element 1 of "all" failed: one broke/)
+  assert.equal((error.cause as Error).message, 'one broke')
+})
+
+test('with collect every element has an outcome; with atMost so many may fail', async () => {
+  const odd = job({ name: 'odd' }, (n: number) => {
+    if (n % 2 === 0) throw Object.assign(new Error(`${n} is even`), { code: 'EVEN' })
+    return n
+  })
+  const graph = new Graph()
+  const source = graph.add('list', list(4))
+  const collected = graph.map('collected', odd, { over: source, failures: 'collect' })
+  const some = graph.map('some', odd, { over: source, failures: { atMost: 2 } })
+  graph.map('few', odd, { over: source, failures: { atMost: 1 } })
+  const counts = graph.map('counts', odd, { over: source, failures: 'collect', collect: false })
+  const result = await run(graph)
+  const expected = [
+    { ok: false, error: { name: 'Error', message: '0 is even', code: 'EVEN' } },
+    { ok: true, value: 1 },
+    { ok: false, error: { name: 'Error', message: '2 is even', code: 'EVEN' } },
+    { ok: true, value: 3 },
+  ]
+  assert.deepEqual(result.of(collected), expected)
+  assert.deepEqual(result.of(some), expected)
+  assert.deepEqual(result.of(counts), { elements: 4, succeeded: 2, failed: 2 })
+  assert.deepEqual([...result.failed.keys()], ['few'])
+})
+
+test('two elements with one key, and what is not a list, fail the map', async () => {
+  const graph = new Graph()
+  const work = job({ name: 'work' }, (n: unknown) => n)
+  graph.map('twice', work, { over: () => [1, 2], key: () => 'same' })
+  graph.map('none', work, { over: () => 7 as never })
+  const { failed } = await run(graph)
+  const codes = new Map(
+    [...failed].map(([name, error]) => [name, (error as { code: string }).code]),
+  )
+  assert.equal(codes.get('twice'), 'HDL_DUPLICATE_ELEMENT')
+  assert.equal(codes.get('none'), 'HDL_BAD_OPTION')
+})
+
+test('pause starts no element; cancel lets those that run finish, skips the rest, and ends the map as cancelled', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const source = graph.add('list', list(10))
+  const ended: number[] = []
+  const work = job({ name: 'work' }, async (n: number) => {
+    await wait(clock, 10)
+    ended.push(n)
+  })
+  graph.map('all', work, { over: source, window: 4 })
+  const started = await startRun(graph, { kernel, concurrency: 2 })
+  const { scheduler } = started
+  await clock.advance(5)
+  scheduler.pause()
+  await clock.advance(100)
+  assert.deepEqual(ended, [0, 1])
+  assert.match(scheduler.explain('all').text, /elements under way, 2 of 10 ended/)
+  scheduler.resume()
+  await clock.settle()
+  scheduler.cancel()
+  const result = await clock.runUntil(started.result)
+  assert.deepEqual(ended, [0, 1, 2, 3])
+  assert.deepEqual(result.cancelled, ['all'])
+  assert.equal(clock.pending, 0)
+})
+
+test('elements are reported to observers, and the progress of the map with them', async () => {
+  const graph = new Graph()
+  const source = graph.add('list', list(2))
+  graph.map(
+    'all',
+    job({ name: 'work' }, (_: number, ctx) => ctx.log('hello')),
+    { over: source },
+  )
+  const events: string[] = []
+  await run(graph, {
+    concurrency: 1,
+    observer: (event) => {
+      if (event.type === 'part') events.push(`${event.name}${event.path} ${event.state}`)
+      if (event.type === 'log') events.push(`${event.name}: ${event.text}`)
+      if (event.type === 'progress') events.push(`${event.fraction} ${event.text}`)
+    },
+  })
+  assert.deepEqual(events, [
+    'all[0] ready',
+    'all[1] ready',
+    'all[0] running',
+    'all: [0] hello',
+    'all[0] succeeded',
+    '0.5 1 of 2',
+    'all[1] running',
+    'all: [1] hello',
+    'all[1] succeeded',
+    '1 2 of 2',
+  ])
+})
+
+for (const [name, open] of Object.entries(journals)) {
+  test(`G3, ${name}: cut off after any row, elements that succeeded are not run again and results are complete`, async (t) => {
+    const calls: number[] = []
+    const make = (keyed: boolean): { graph: Graph; all: ReturnType<typeof build> } => {
+      const graph = new Graph()
+      return { graph, all: build(graph, keyed) }
+    }
+    const build = (graph: Graph, keyed: boolean) => {
+      const source = graph.add('list', list(4))
+      const work = job({ name: 'work' }, (n: number) => {
+        calls.push(n)
+        return { square: n * n }
+      })
+      const key = keyed && { key: (n: number) => `element ${n}` }
+      return graph.map('all', work, { over: source, window: 2, ...key })
+    }
+    for (const keyed of [false, true]) {
+      const whole = await open(t)
+      const { run: id } = await run(make(keyed).graph, { journal: whole, concurrency: 2 })
+      const rows = (await historyOf(whole, id!)).length
+      for (let cut = 2; cut < rows; cut++) {
+        const crashed = await open(t)
+        const again = await cutOff(whole, id!, cut, crashed)
+        const done = (await Array.fromAsync(crashed.parts(again, 'all'))).filter(
+          ({ state }) => state === 'succeeded',
+        ).length
+        calls.length = 0
+        const { graph, all } = make(keyed)
+        const result = await run(graph, { journal: crashed, resume: again, concurrency: 2 })
+        assert.equal(calls.length, result.reused.includes('all') ? 0 : 4 - done)
+        assert.deepEqual(
+          result.of(all),
+          [0, 1, 4, 9].map((square) => ({ square })),
+        )
+      }
+    }
+  })
+
+  test(`${name}: a failure of an element stands after a crash, and is tried again when the map has failed`, async (t) => {
+    const calls: number[] = []
+    const failing = new Set([1, 3])
+    const make = (atMost: number): Graph => {
+      const graph = new Graph()
+      const source = graph.add('list', list(4))
+      const work = job({ name: 'work' }, (n: number) => {
+        calls.push(n)
+        if (failing.has(n)) throw new Error(`${n} broke`)
+        return n
+      })
+      graph.map('all', work, { over: source, window: 1, failures: { atMost } })
+      return graph
+    }
+    const journal = await open(t)
+    const first = await run(make(1), { journal })
+    assert.equal(first.ok, false)
+    assert.deepEqual(calls, [0, 1, 2, 3])
+    const history = await historyOf(journal, first.run!)
+    const failedAt = history.findIndex((row) => row.kind === 'part' && row.state === 'failed')
+    const crashed = await open(t)
+    const again = await cutOff(journal, first.run!, failedAt + 1, crashed)
+    calls.length = 0
+    await run(make(1), { journal: crashed, resume: again })
+    assert.deepEqual(calls, [2, 3], 'the failure of element 1 stands')
+    failing.clear()
+    calls.length = 0
+    const last = await run(make(1), { journal, resume: first.run! })
+    assert.equal(last.ok, true)
+    assert.deepEqual(calls, [1, 3], 'what failed is tried again')
+  })
+}

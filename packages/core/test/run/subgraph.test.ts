@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Graph, job, run, startRun, type NodeRef } from '@heddle/core'
+import { systemKernel } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
+import { cutOff, historyOf, journals } from './kit.ts'
+
+const two = job({ name: 'two' }, () => 2)
+
+/** Calls of jobs, and a graph with a sub-graph of as many nodes as its dependency says, and one inside. */
+function growing(calls: string[], extra = ''): { graph: Graph; sum: NodeRef<number> } {
+  const counted = (name: string, value: number): ReturnType<typeof job<unknown, number>> =>
+    job({ name: `${name}${extra}` }, () => {
+      calls.push(name)
+      return value
+    })
+  const graph = new Graph()
+  const count = graph.add('count', two)
+  const sum = graph.subgraph(
+    'train',
+    (of) => {
+      const inner = new Graph()
+      const parts = Array.from({ length: of(count) }, (_, index) =>
+        inner.add(`part ${index}`, counted(`part ${index}`, index + 1)),
+      )
+      inner.subgraph('nested', () => {
+        const deep = new Graph()
+        deep.add('leaf', counted('leaf', 1))
+        return deep
+      })
+      const add = job({ name: 'add' }, (numbers: number[]) => {
+        calls.push('sum')
+        return numbers.reduce((a, b) => a + b, 0)
+      })
+      const total = inner.add('sum', add, { after: parts, input: (o) => parts.map((p) => o(p)) })
+      return { graph: inner, result: total }
+    },
+    { after: [count] },
+  )
+  return { graph, sum }
+}
+
+test('G6: nodes of a sub-graph join the run under its name, and its result is the one that is named', async () => {
+  const calls: string[] = []
+  const { graph, sum } = growing(calls)
+  const joined: string[] = []
+  const result = await run(graph, {
+    observer: (event) => {
+      if (event.type === 'nodes') joined.push(...event.added.map(({ name }) => name))
+    },
+  })
+  assert.equal(result.ok, true)
+  assert.equal(result.of(sum), 3)
+  assert.deepEqual(joined, [
+    'train/part 0',
+    'train/part 1',
+    'train/nested',
+    'train/sum',
+    'train/nested/leaf',
+  ])
+  assert.deepEqual(result.succeeded.toSorted(), [...joined, 'count', 'train'].toSorted())
+  assert.equal(result.valueOf('train/part 1'), 2)
+})
+
+test('a sub-graph without a result is void; an empty one succeeds; what is not a graph fails it', async () => {
+  const graph = new Graph()
+  const empty = graph.subgraph('empty', async () => new Graph())
+  graph.subgraph('wrong', () => 7 as never)
+  const result = await run(graph)
+  assert.equal(result.of(empty), undefined)
+  assert.equal((result.failed.get('wrong') as { code: string }).code, 'HDL_BAD_OPTION')
+})
+
+test('a failed node fails its sub-graph, which blocks what depends on it', async () => {
+  const graph = new Graph()
+  const train = graph.subgraph('train', () => {
+    const inner = new Graph()
+    const bad = inner.add(
+      'bad',
+      job({ name: 'bad' }, () => Promise.reject(new Error('no'))),
+    )
+    inner.add('behind', two, { after: [bad] })
+    return inner
+  })
+  graph.add('after', two, { after: [train] })
+  const result = await run(graph)
+  const error = result.failed.get('train') as Error & { code: string }
+  assert.equal(error.code, 'HDL_SUBGRAPH_FAILED')
+  assert.match(error.message, /"train\/bad" failed \(no\)/)
+  assert.equal(result.blocked.get('train/behind'), 'train/bad')
+  assert.equal(result.blocked.get('after'), 'train')
+})
+
+test('names of a sub-graph must be free, and a graph that has been run takes no more nodes', async () => {
+  const graph = new Graph()
+  graph.add('train/one', two)
+  const inner = new Graph()
+  inner.add('one', two)
+  graph.subgraph('train', () => inner)
+  const result = await run(graph)
+  assert.equal((result.failed.get('train') as { code: string }).code, 'HDL_DUPLICATE_NODE')
+  assert.throws(() => graph.add('late', two), { code: 'HDL_GRAPH_STARTED' })
+  assert.throws(() => inner.add('late', two), { code: 'HDL_GRAPH_STARTED' })
+})
+
+test('a suspended sub-graph says how far it has come; cancel skips its nodes and ends it as cancelled', async () => {
+  const clock = new VirtualClock()
+  const graph = new Graph()
+  const slow = job(
+    { name: 'slow' },
+    () => new Promise((done) => void clock.setTimer(10, () => done(1))),
+  )
+  graph.subgraph('train', () => {
+    const inner = new Graph()
+    const first = inner.add('first', slow)
+    inner.add('second', slow, { after: [first] })
+    return inner
+  })
+  const started = await startRun(graph, { kernel: { ...systemKernel, clock } })
+  await clock.advance(5)
+  const { state, text } = started.scheduler.explain('train')
+  assert.equal(state, 'suspended')
+  assert.equal(text, '0 of 2 nodes of the sub-graph have ended')
+  started.scheduler.cancel()
+  const result = await clock.runUntil(started.result)
+  assert.deepEqual(result.succeeded, ['train/first'])
+  assert.deepEqual(result.skipped, ['train/second'])
+  assert.deepEqual(result.cancelled, ['train'])
+  assert.equal(clock.pending, 0)
+})
+
+for (const [name, open] of Object.entries(journals)) {
+  test(`G3, ${name}: cut off after any row, nodes of sub-graphs that succeeded are not run again`, async (t) => {
+    const calls: string[] = []
+    const whole = await open(t)
+    const { run: id } = await run(growing(calls).graph, { journal: whole, concurrency: 1 })
+    const rows = (await historyOf(whole, id!)).length
+    for (let cut = 2; cut < rows; cut++) {
+      const crashed = await open(t)
+      const again = await cutOff(whole, id!, cut, crashed)
+      const before = await crashed.snapshot(again)
+      const done = before.nodes.filter(
+        ({ state, job: { length } }) => state === 'succeeded' && length > 0,
+      )
+      calls.length = 0
+      const { graph, sum } = growing(calls)
+      const result = await run(graph, { journal: crashed, resume: again, concurrency: 1 })
+      assert.equal(result.ok, true)
+      assert.equal(result.of(sum), 3)
+      const repeated = done.filter(({ name: node }) => calls.includes(node.replace(/^.*\//, '')))
+      assert.deepEqual(repeated, [], `cut ${cut}`)
+      const { nodes } = await crashed.snapshot(again)
+      assert.ok(nodes.every(({ state }) => state === 'succeeded'))
+      const parents = nodes.map(({ name: node, parent }) => [node, parent])
+      assert.deepEqual(
+        parents.find(([node]) => node === 'train/nested/leaf'),
+        ['train/nested/leaf', 'train/nested'],
+      )
+    }
+  })
+}
+
+test('nodes of a sub-graph are compared when its builder has run again', async (t) => {
+  const whole = await journals['memory']!(t)
+  const { run: id } = await run(growing([]).graph, { journal: whole, concurrency: 1 })
+  const history = await historyOf(whole, id!)
+  const cut = history.findIndex((row) => row.kind === 'node' && row.node === 'train/part 1')
+  const crashed = await journals['memory']!(t)
+  const again = await cutOff(whole, id!, cut, crashed)
+  const refused = await run(growing([], '!').graph, { journal: crashed, resume: again })
+  const error = refused.failed.get('train') as Error & { code: string }
+  assert.equal(error.code, 'HDL_GRAPH_CHANGED')
+  assert.match(error.message, /"train\/part 0" runs part 0! instead of part 0/)
+  const allowed = await run(growing([], '!').graph, {
+    journal: crashed,
+    resume: again,
+    allowChanges: true,
+  })
+  assert.equal(allowed.ok, true)
+})
