@@ -15,6 +15,7 @@ import {
   checkMethods,
   checkName,
   checkOptions,
+  checkRecord,
   checkText,
   type OptionNames,
 } from '../kernel/check.ts'

@@ -655,7 +655,7 @@ export const ComparisonSchema = Type.Object({
   same: Type.Integer(),
   graph: Type.Array(
     Type.Object({
-      kind: Type.Enum(['added', 'removed', 'job', 'dependencies', 'input']),
+      kind: Type.Enum(['added', 'removed', 'job', 'dependencies', 'input', 'version']),
       node: Type.String(),
       text: Type.String(),
     }),
