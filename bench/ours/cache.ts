@@ -25,7 +25,7 @@ export async function keepLarge(): Promise<KeepLarge> {
     set: (key, value) => cache.set(key, value),
     readBack: (key) => cache.get(key),
     async close() {
-      await cache.close()
+      await cache.stop()
       await rm(directory, { recursive: true, force: true })
     },
   }

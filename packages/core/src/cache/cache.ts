@@ -51,6 +51,7 @@ import {
 } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
+import { Life, type RunningService, type StopOptions } from '../kernel/service.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { Flights } from '../registry/flights.ts'
@@ -120,7 +121,7 @@ interface Turn {
  * const forecast = await cache.getOrCompute('sha256-7f3a', ({ signal }) => infer(text, signal))
  * cache.tryGet('sha256-7f3a') === forecast // => true
  */
-export class Cache<V = unknown> implements AsyncDisposable {
+export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   readonly #name: string
   readonly #clock: Clock
   readonly #turnTime: TurnTime
@@ -134,11 +135,10 @@ export class Cache<V = unknown> implements AsyncDisposable {
   readonly #locks: KeyedMutex<string>
   readonly #computations: Flights<string, V>
   readonly #transactions: Flights<object, unknown>
-  readonly #ends: Flights<'close', void>
+  readonly #life: Life
   #lastVersion: number
   #clears = 0
   #hits = 0
-  #state: 'open' | 'closing' | 'closed' = 'open'
   #computed = 0
 
   /** @internal Use {@link openCache}: the tier must be open. */
@@ -182,7 +182,8 @@ export class Cache<V = unknown> implements AsyncDisposable {
     this.#locks = new KeyedMutex({ name, kernel })
     this.#computations = new Flights({ name: `${name} computation`, kernel })
     this.#transactions = new Flights({ name: `${name} transaction`, kernel })
-    this.#ends = new Flights({ name, kernel, whenAbandoned: 'keep' })
+    const stop = (enough: AbortSignal): Promise<void> => this.#stop(enough)
+    this.#life = new Life({ what: name, clock, deadline: Infinity, stop })
   }
 
   /**
@@ -381,6 +382,7 @@ export class Cache<V = unknown> implements AsyncDisposable {
     const { failures, ...pending } = this.#writes.stats
     const { memoryHits, tierHits, misses, damaged, reading } = this.#lookup
     return {
+      state: this.#life.state,
       entries: this.#memory.size,
       maxEntries: this.#limits.maxEntries,
       bytes: this.#memory.bytes,
@@ -400,32 +402,33 @@ export class Cache<V = unknown> implements AsyncDisposable {
 
   /**
    * Writes what is pending and closes the tier. Reads, computations and transactions under way are
-   * cancelled, changes that wait for their turn fail with `HDL_CLOSED`. Calling it again waits for
-   * the same end.
+   * cancelled, changes that wait for their turn fail with `HDL_CLOSED`. At the deadline changes that are
+   * not written yet fail too. Calling it again waits for the same end.
    *
-   * *Cancellation*: only the wait ends; the cache is closed all the same.
-   * *Fairness*: none needed.
+   * *Cancellation*: counts as the deadline.
    */
-  async close(options: WaitOptions = {}): Promise<void> {
-    if (this.#state === 'closed') return
-    await this.#ends.join('close', () => this.#close(), options)
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.close()
+    await this.stop()
   }
 
-  async #close(): Promise<void> {
-    this.#state = 'closing'
-    const reason = cancelled(this.#name, this.#closedError(), 'shutdown')
+  async #stop(enough: AbortSignal): Promise<void> {
+    const reason = cancelled(this.#name, this.#life.closed(), 'shutdown')
     this.#lookup.cancelAll(reason)
     this.#computations.cancelAll(reason)
     this.#transactions.cancelAll(reason)
-    this.#writes.close(this.#closedError())
-    await this.#writes.waitIdle(`${this.#name} close`, {})
-    this.#memory.clear()
-    this.#state = 'closed'
-    await this.#tier.close()
+    this.#writes.close(this.#life.closed())
+    try {
+      await this.#writes.waitIdle(`${this.#name} stop`, { signal: enough })
+    } catch (error) {
+      if (!enough.aborted) throw error
+    } finally {
+      this.#memory.clear()
+      await this.#tier.close({ signal: enough })
+    }
   }
 
   // ── Changing ─────────────────────────────────────────────────────────────────────────────────
@@ -658,7 +661,7 @@ export class Cache<V = unknown> implements AsyncDisposable {
       })
     } catch (error) {
       const isHarmless = ['HDL_GONE', 'HDL_CANCELLED', 'HDL_CLOSED'] as const
-      // Its parent went meanwhile, the last caller left, or the cache was closed: it is not stored.
+      // Its parent went meanwhile, the last caller left, or the cache was stopped: it is not stored.
       if (!isHarmless.some((code) => isError(error, code))) throw error
     }
   }
@@ -748,11 +751,7 @@ export class Cache<V = unknown> implements AsyncDisposable {
   }
 
   #checkOpen(): void {
-    if (this.#state !== 'open') throw this.#closedError()
-  }
-
-  #closedError(): HeddleError {
-    return new HeddleError('HDL_CLOSED', { what: this.#name })
+    if (!this.#life.isRunning) throw this.#life.closed()
   }
 }
 

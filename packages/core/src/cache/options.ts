@@ -1,4 +1,5 @@
 import type { Kernel } from '../kernel/kernel.ts'
+import type { ServiceState } from '../kernel/service.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { CacheTier, ParentVersion, TierStats } from './tier.ts'
 
@@ -55,6 +56,7 @@ export interface ComputeContext {
 }
 
 export interface CacheStats {
+  readonly state: ServiceState
   readonly entries: number
   readonly maxEntries: number
   readonly bytes: number

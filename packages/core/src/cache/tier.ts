@@ -83,8 +83,11 @@ export interface CacheTier {
   clear(): Promise<void>
   /** What was last known; never waits. */
   stats(): TierStats
-  /** Called once, when no operation is under way. */
-  close(): Promise<void>
+  /**
+   * Called once: when no operation is under way, or with a signal that has aborted, and then operations under way
+   * fail. It also aborts when closing itself takes too long.
+   */
+  close(options?: { readonly signal?: AbortSignal }): Promise<void>
 }
 
 /**

@@ -9,10 +9,19 @@
  *  L3  A request that cannot be sent fails alone: neither its companions nor the process fail with it.
  *  L4  Of a large value no more than `windowBytes` are under way before the thread has written them.
  *  L5  The thread keeps the process alive only while a request is open.
+ *
+ * Its life is that of kernel/service.ts: it runs from the moment it is made until stop().
  */
 import { Worker } from 'node:worker_threads'
 import { HeddleError, describe } from '../errors.ts'
+import { AbortCallback } from '../kernel/abort.ts'
 import type { Clock } from '../kernel/clock.ts'
+import {
+  Life,
+  type RunningService,
+  type ServiceState,
+  type StopOptions,
+} from '../kernel/service.ts'
 import { decodeError } from '../threads/error-wire.ts'
 import type { HostAnswer, HostAnswers, HostMessage, HostRequest } from './messages.ts'
 import { giveAway } from './own-bytes.ts'
@@ -30,6 +39,8 @@ export interface HostLinkOptions {
   readonly store: string
   readonly what: string
   readonly clock: Clock
+  /** What the file is given when it is closed. */
+  closing?(): unknown
   onReport?(report: unknown): void
   /** The thread has ended by itself. */
   onEnd?(error: HeddleError): void
@@ -48,8 +59,9 @@ interface Window {
   resume: (() => void) | undefined
 }
 
-export class HostLink {
+export class HostLink implements RunningService {
   readonly #options: HostLinkOptions
+  readonly #life: Life
   readonly #worker: Worker
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #windows = new Map<number, Window>()
@@ -59,6 +71,9 @@ export class HostLink {
 
   constructor(options: HostLinkOptions) {
     this.#options = options
+    const { what, clock } = options
+    const stop = (enough: AbortSignal): Promise<void> => this.#stop(enough)
+    this.#life = new Life({ what, clock, deadline: Infinity, stop })
     this.#worker = new Worker(options.entry, {
       name: options.name,
       workerData: options.data,
@@ -124,22 +139,43 @@ export class HostLink {
     return outcome
   }
 
-  /** Closes the file, then ends the thread. Requests that were made before it are answered first. */
-  async stop(argument?: unknown): Promise<void> {
-    const closed = this.#request({ id: ++this.#lastId, close: argument })
-    this.#ended ??= new HeddleError('HDL_CLOSED', { what: this.#options.what })
-    try {
-      await closed
-    } finally {
-      await this.kill()
-    }
+  stats(): { readonly state: ServiceState; readonly pending: number } {
+    return { state: this.#life.state, pending: this.#pending.size }
+  }
+
+  /**
+   * Closes the file, then ends the thread. Requests that were made before it are answered first; at the deadline
+   * the thread is ended without them, and they fail.
+   *
+   * *Cancellation*: counts as the deadline.
+   * @throws why the file could not be closed; `HDL_STORE_FAILED` when the thread has ended by itself.
+   */
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
   }
 
   /** Ends the thread at once. Requests without an answer fail. */
-  async kill(): Promise<void> {
-    this.#ended ??= new HeddleError('HDL_CLOSED', { what: this.#options.what })
-    await this.#worker.terminate()
-    this.#failAll()
+  kill(): Promise<void> {
+    return this.stop({ deadline: 0 })
+  }
+
+  async #stop(enough: AbortSignal): Promise<void> {
+    const closed = enough.aborted ? undefined : this.#close()
+    this.#ended ??= this.#life.closed()
+    const cut = (): void => void this.#worker.terminate()
+    using _cut = enough.aborted ? undefined : new AbortCallback(enough, cut)
+    try {
+      await closed
+    } catch (error) {
+      if (!enough.aborted) throw error
+    } finally {
+      await this.#worker.terminate()
+      this.#failAll()
+    }
+  }
+
+  #close(): Promise<unknown> {
+    return this.#request({ id: ++this.#lastId, close: this.#options.closing?.() })
   }
 
   #request(request: HostRequest, bytes?: Uint8Array<ArrayBuffer>): Promise<unknown> {

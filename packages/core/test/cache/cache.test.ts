@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { openCache } from '../../src/cache/cache.ts'
 import { HeldTier } from './held-tier.ts'
 import { leftovers, nothing, openBench, openCold } from './support.ts'
+import { serviceConformance } from '../../src/testing/service-conformance.ts'
 
 test('S21 delete beats a slow read: the value is in neither tier afterwards', async () => {
   const bench = await openCold({ key: 'old' })
@@ -845,7 +846,7 @@ test('a value that cannot be read back is a miss, and is removed', async () => {
   assert.equal(await tier.inner.peek('key'), undefined)
 })
 
-test('close writes what is pending, ends what waits and refuses what comes later', async () => {
+test('stop() writes what is pending, ends what waits and refuses what comes later', async () => {
   const bench = await openCold({ cold: 'value' }, { maxPending: 1 })
   const { cache, tier, clock } = bench
   const set = cache.set('key', 'value')
@@ -854,13 +855,12 @@ test('close writes what is pending, ends what waits and refuses what comes later
   const computing = cache.getOrCompute('absent', () => 'value')
   await clock.settle()
   const outcomes = Promise.allSettled([atTheDoor, reading, computing])
-  const closed = cache.close()
+  const stopped = cache.stop()
   const codes = (await outcomes).map((each) => (each as { reason?: { code: string } }).reason?.code)
   assert.deepEqual(codes, ['HDL_CLOSED', 'HDL_CANCELLED', 'HDL_CANCELLED'])
   await assert.rejects(cache.get('key2'), { code: 'HDL_CLOSED' })
-  await assert.rejects(cache.close({ signal: AbortSignal.abort() }), { code: 'HDL_CANCELLED' })
   tier.release()
-  await Promise.all([set, closed, cache.close()])
+  await Promise.all([set, stopped, cache.stop()])
   assert.throws(() => cache.tryGet('key'), { code: 'HDL_CLOSED' })
   await assert.rejects(cache.clear(), { code: 'HDL_CLOSED' })
   await clock.settle()
@@ -868,12 +868,40 @@ test('close writes what is pending, ends what waits and refuses what comes later
   assert.equal(clock.pending, 0)
 })
 
-test('`await using` closes, and a tier that cannot be opened is told', async () => {
+test('stop() with a deadline closes the tier although a change is not written yet', async () => {
+  const { cache, tier, clock } = await openCold({}, {})
+  const signals: (AbortSignal | undefined)[] = []
+  tier.close = (options) => Promise.resolve(void signals.push(options?.signal))
+  void cache.set('key', 'value').catch(() => undefined)
+  await clock.settle()
+  const stopped = cache.stop({ deadline: 1_000 })
+  await clock.settle()
+  assert.deepEqual([cache.stats().state, signals], ['stopping', []])
+  await clock.advance(1_000)
+  await stopped
+  assert.deepEqual([signals.length, signals[0]?.aborted], [1, true])
+  assert.equal(clock.pending, 0)
+})
+
+serviceConformance('cache', async () => {
+  const { cache, tier, clock } = await openCold({}, {})
+  return {
+    service: cache,
+    occupy: async () => {
+      void cache.set('key', 'value').catch(() => undefined)
+      await clock.settle()
+      assert.equal(tier.held.length, 1)
+    },
+    held: () => clock.pending,
+  }
+})
+
+test('`await using` stops it, and a tier that cannot be opened is reported', async () => {
   let isClosed = false
   class ClosingTier extends HeldTier {
-    override close(): Promise<void> {
+    override close = (): Promise<void> => {
       isClosed = true
-      return super.close()
+      return Promise.resolve()
     }
   }
   {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { HostLink } from '../../src/sqlite/host-link.ts'
+import { serviceConformance } from '../../src/testing/service-conformance.ts'
 
 async function openLink(): Promise<{ link: HostLink; reports: unknown[]; ends: unknown[] }> {
   const reports: unknown[] = []
@@ -106,4 +107,21 @@ test('L5: the thread keeps the process alive only while a request is open', asyn
   await change
   assert.equal(isHolding(), false)
   await link.stop()
+})
+
+serviceConformance('link to a host thread', async () => {
+  const { link } = await openLink()
+  return {
+    service: link,
+    occupy: () => void link.ask({ type: 'never' }).catch(() => undefined),
+    held: () => link.pending,
+  }
+})
+
+test('stop() at its deadline ends a thread that does not answer, and fails what it was asked', async () => {
+  const { link, ends } = await openLink()
+  const never = assert.rejects(link.ask({ type: 'never' }), { code: 'HDL_CLOSED' })
+  await link.stop({ deadline: 0 })
+  await never
+  assert.deepEqual([link.stats(), ends], [{ state: 'stopped', pending: 0 }, []])
 })

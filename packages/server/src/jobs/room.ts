@@ -37,7 +37,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     maxBytes: limits.cacheBytes,
     kernel,
   })
-  parts.defer(() => cache.close())
+  parts.defer(() => cache.stop())
   const other = directory === undefined ? undefined : await otherFolder(directory)
   if (other !== undefined) {
     log(

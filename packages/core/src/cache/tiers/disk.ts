@@ -121,11 +121,11 @@ class DiskTier implements CacheTier {
     return this.#stats
   }
 
-  async close(): Promise<void> {
+  async close(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#state = 'closed'
     const link = this.#link
     this.#link = undefined
-    await link?.stop()
+    await link?.stop(options)
   }
 
   async *#checked(

@@ -102,6 +102,7 @@ export class WriteSide {
       store: file,
       what: `The journal ${file}`,
       clock: kernel.clock,
+      closing: () => kernel.clock.wallTime(),
       onEnd: (error) => this.fail(error),
     })
   }
@@ -215,7 +216,7 @@ export class WriteSide {
 
   async stop(): Promise<void> {
     this.#mailTimer?.cancel()
-    await this.#link.stop(this.#clock.wallTime())
+    await this.#link.stop()
   }
 
   #send(batch: BatchWire): void {

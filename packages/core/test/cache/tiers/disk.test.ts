@@ -99,7 +99,7 @@ test('a second user of the directory is refused, until the first has gone', asyn
   const first = await open(folder.path)
   const holder = new RegExp(`pid ${process.pid} `)
   await assert.rejects(open(folder.path), { code: 'HDL_LOCKED', message: holder, retryable: true })
-  await first.close()
+  await first.stop()
   await using second = await open(folder.path)
   await second.set('key', 1)
 })
@@ -128,7 +128,7 @@ test('different namespaces do not see each other; the order of their parts does 
   await first.set('key', 'of a')
   assert.equal(await second.get('key'), undefined)
   assert.equal(homes(folder.path).length, 2)
-  await first.close()
+  await first.stop()
   await using again = await open(folder.path, { namespace: { size: 1, model: 'a' } })
   assert.equal(await again.get('key'), 'of a')
   assert.throws(() => diskTier({ directory: folder.path, namespace: () => 1 }), {
@@ -138,7 +138,7 @@ test('different namespaces do not see each other; the order of their parts does 
 
 test('S30 what is unknown, of another format or damaged is ignored and never deleted', async () => {
   using folder = temporaryFolder()
-  await (await open(folder.path)).close()
+  await (await open(folder.path)).stop()
   const [home] = homes(folder.path)
   // A later format has another name; a stranger may have anything anywhere.
   const future = home!.replace('-v1-', '-v2-')
@@ -176,7 +176,7 @@ function changed(database: Buffer, at: number, to: number): Buffer {
 
 test('S30 a directory of the right name with strange content is left alone', async () => {
   using folder = temporaryFolder()
-  await (await open(folder.path)).close()
+  await (await open(folder.path)).stop()
   const [home] = homes(folder.path)
   using other = temporaryFolder()
   const path = join(other.path, home!.split('/').at(-1)!)
@@ -228,13 +228,13 @@ test('equal large values share a file; it goes with the last of them', async () 
 })
 
 async function reopened<V>(cache: Cache<V>, directory: string): Promise<Cache<V>> {
-  await cache.close()
+  await cache.stop()
   return open<V>(directory)
 }
 
 test('what a crash left half written is swept away at the next start', async () => {
   using folder = temporaryFolder()
-  await (await open(folder.path)).close()
+  await (await open(folder.path)).stop()
   const [home] = homes(folder.path)
   writeFileSync(join(home!, 'files', 'a'.repeat(64)), 'no row names it')
   writeFileSync(join(home!, 'staging', '7'), 'never finished')
@@ -332,7 +332,7 @@ test('a cache keeps the process alive while something is under way, and not when
   assert.equal(isHolding(), true)
   await set
   assert.equal(isHolding(), false)
-  await cache.close()
+  await cache.stop()
 })
 
 test('2: values of any size leave the count of pending bytes as they found it', async () => {
