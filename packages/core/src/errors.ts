@@ -296,6 +296,12 @@ export const errorTable = {
       `${p.what} is full; try again in ${p.retryAfter} ms.`,
     'Wait for the given time: it is computed from the measured rate.',
   ),
+  HDL_TOO_MANY_REQUESTS: entry(
+    true,
+    (p: { what: string; retryAfter: number }) =>
+      `${p.what} has used its share; try again in ${p.retryAfter} ms.`,
+    'Wait for the given time, send fewer requests at a time, or ask the operator for a larger share.',
+  ),
   HDL_DRAINING: entry(
     true,
     (p: { what: string; retryAfter?: number | undefined }) =>

@@ -14,4 +14,5 @@ export {
   type ServerStats,
 } from './server.ts'
 export type { DrainOptions, ServerState } from './http/lifecycle/drain.ts'
+export { anonymous, type AccessPolicy, type Caller, type Role } from './http/caller.ts'
 export type { Drained } from './http/room.ts'

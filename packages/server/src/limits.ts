@@ -7,6 +7,8 @@ export interface ServerLimits {
   readonly prepareCapacity?: number | undefined
   /** Seats of the second stage. 256 when absent. */
   readonly itemCapacity?: number | undefined
+  /** Seats of the first stage that one tenant may hold. All of them when absent; over it a tenant is answered 429. */
+  readonly tenantCapacity?: number | undefined
   /** Attempts in threads at a time, over both stages. `threads`, and on top of them one for priority 0, when absent. */
   readonly thread?: number | PermitOptions | undefined
   /** Attempts on the loop at a time, over both stages. No limit but the seats when absent: waiting costs no processor. */
@@ -41,10 +43,15 @@ export interface ServerLimits {
   /** Milliseconds of a drain. 10,000 when absent. */
   readonly drain?: number | undefined
   /**
-   * Milliseconds for which the event loop may be blocked. A longer gap is logged, and the server is not ready for ten
-   * seconds after it. 50 when absent; with Infinity the loop is not watched.
+   * Milliseconds for which the event loop may be blocked. A longer gap is logged. 50 when absent; with Infinity the loop
+   * is not watched.
    */
   readonly loopGap?: number | undefined
+  /**
+   * Milliseconds of a gap after which the server is not ready for ten seconds. Time in which the machine ran something
+   * else does not count. 250 when absent.
+   */
+  readonly readyGap?: number | undefined
   /** Bytes of a body. 1 MiB when absent, at most 2 MiB: it is parsed on the loop. */
   readonly body?: number | undefined
   /** Bytes of results in memory. 64 MiB when absent. */
@@ -65,6 +72,7 @@ const rules: Readonly<Record<Exclude<keyof ServerLimits, 'thread' | 'loop' | 're
   {
     prepareCapacity: count,
     itemCapacity: count,
+    tenantCapacity: count,
     queue: duration,
     prepare: duration,
     item: duration,
@@ -79,6 +87,7 @@ const rules: Readonly<Record<Exclude<keyof ServerLimits, 'thread' | 'loop' | 're
     backlog: count,
     drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
     loopGap: countOrAny,
+    readyGap: countOrAny,
     body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
     cacheBytes: count,
   }

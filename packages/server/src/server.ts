@@ -13,8 +13,10 @@ import {
   ThreadPool,
   checkCount,
   checkFunction,
+  checkMethods,
   checkOptions,
   checkText,
+  checkWord,
   holdLock,
   kernelOf,
   loopPlace,
@@ -28,7 +30,7 @@ import {
 import { adminRoom } from './http/admin-room.ts'
 import { makeApp } from './http/app.ts'
 import { isLoopback } from './http/browsers.ts'
-import { openPolicy } from './http/caller.ts'
+import { openPolicy, type AccessPolicy } from './http/caller.ts'
 import type { ServerContext } from './http/context.ts'
 import { makeHttpServer } from './http/http-server.ts'
 import { Arrivals, type ArrivalStats } from './http/lifecycle/arrivals.ts'
@@ -65,6 +67,13 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[] | undefined
   /** Folder with the built files of the dashboard, which is at `/ui/`. When absent, the files that the package brings. */
   readonly ui?: string | undefined
+  /** Who a caller is and what it may do. When absent every caller may do everything. */
+  readonly policy?: AccessPolicy | undefined
+  /**
+   * Who is shown why a job, the store or the server itself failed: callers that are logged in or have a token, with the
+   * role operator; or everyone. The others see the code and a reference that the log has too. `operators` when absent.
+   */
+  readonly errorDetails?: 'operators' | 'everyone' | undefined
   /** Server-side events that no client sees (warnings, job logs), one line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
   /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
@@ -81,6 +90,8 @@ const optionNames = {
   limits: 1,
   trustedProxies: 1,
   ui: 1,
+  policy: 1,
+  errorDetails: 1,
   onLog: 1,
   onDrain: 1,
   kernel: 1,
@@ -104,6 +115,9 @@ function checkServerOptions(options: ServerOptions): void {
     const value = trustedProxies
     throw new HeddleError('HDL_BAD_OPTION', { option: 'trustedProxies', value, expected })
   }
+  if (options.policy !== undefined)
+    checkMethods('policy', options.policy, ['callerOf', 'check'], '{ callerOf, check }')
+  checkWord('errorDetails', options.errorDetails ?? 'operators', ['operators', 'everyone'])
   if (onLog !== undefined) checkFunction('onLog', onLog)
   if (onDrain !== undefined) checkFunction('onDrain', onDrain)
 }
@@ -186,7 +200,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     clock: kernel.clock,
   })
   const ui = await openUiRoom(options.ui)
-  const figures = { drain, loop, pool, storeWatch, connections, arrivals, clock: kernel.clock }
+  const { clock } = kernel
+  const { readyGap = 250 } = limits
+  const figures = { drain, loop, pool, storeWatch, connections, arrivals, clock, readyGap }
   const admin = adminRoom({ rooms, ...figures })
   const open = new OpenResponses(limits.sending ?? minute)
   const servers: HttpServer[] = []
@@ -199,7 +215,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let listener: RequestListener | undefined
   const app = makeApp({
     rooms: [...rooms, admin, ...(ui === undefined ? [] : [ui])],
-    policy: openPolicy,
+    policy: options.policy ?? openPolicy,
+    errorDetails: options.errorDetails ?? 'operators',
+    log,
     requestLimit: limits.request ?? 10 * minute,
     makeServer: (given) => makeServer((listener = given)),
     connections,

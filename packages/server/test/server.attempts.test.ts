@@ -39,6 +39,7 @@ class ServerDriver implements AttemptsDriver {
     const server = await startServer({
       jobs,
       port: 0,
+      errorDetails: 'everyone',
       store: `sqlite:${path.join(folder, 'serve.db')}`,
       limits: { loop: permits, thread: permits },
       kernel: { clock, random: seededRandom(1) },

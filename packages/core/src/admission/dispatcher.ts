@@ -238,6 +238,7 @@ const optionNames = {
   kernel: 1,
   capacity: 1,
   levels: 1,
+  interactive: 1,
   tenants: 1,
   retryAfter: 1,
   aging: 1,

@@ -33,7 +33,13 @@ import { Lanes } from '../capacity/lanes.ts'
 import type { Concurrency, Resources } from '../capacity/resources.ts'
 import { HeddleError, withoutStack } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
-import { checkCount, checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
+import {
+  checkCount,
+  checkName,
+  checkOptions,
+  checkWord,
+  type OptionNames,
+} from '../kernel/check.ts'
 import { Histogram, type HistogramSnapshot } from '../kernel/histogram.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
@@ -66,6 +72,11 @@ export interface AdmissionOptions extends AgingOptions {
   readonly capacity?: number | undefined
   /** Where the door closes. {@link threeLevels} when absent: above 75 %. */
   readonly levels?: LoadLevels | undefined
+  /**
+   * What closes the door for priority 0: `full` only when every seat is taken, so that other work, which is refused at the
+   * level, never refuses interactive work; `level` as for everyone. `level` when absent.
+   */
+  readonly interactive?: 'full' | 'level' | undefined
   readonly tenants?: TenantOptions | undefined
   /** The permits of the process that its work takes. Those of this process when absent. */
   readonly permits?: Capacity | undefined
@@ -276,6 +287,7 @@ const optionNames = {
   kernel: 1,
   capacity: 1,
   levels: 1,
+  interactive: 1,
   tenants: 1,
   permits: 1,
   concurrency: 1,
@@ -305,6 +317,7 @@ export class AdmissionQueue<T> {
   readonly capacity: number
   readonly #kernel: Kernel
   readonly #levels: LoadLevels
+  readonly #isInteractiveToFull: boolean
   readonly #tenantCapacity: number
   readonly #weight: (tenant: string) => number
   readonly #tenants = new Map<string, Tenant<Entry<T>>>()
@@ -344,6 +357,8 @@ export class AdmissionQueue<T> {
     this.capacity = checkCount('capacity', options.capacity ?? 32)
     this.#kernel = options.kernel ?? systemKernel
     this.#levels = options.levels ?? threeLevels
+    checkWord('interactive', options.interactive ?? 'level', ['full', 'level'])
+    this.#isInteractiveToFull = options.interactive === 'full'
     this.#tenantCapacity = checkCount('tenants.capacity', tenants.capacity ?? Infinity, 1, true)
     this.#weight = tenants.weight ?? (() => 1)
     const maxRunning = checkCount('tenants.running', tenants.running ?? Infinity, 1, true)
@@ -396,12 +411,12 @@ export class AdmissionQueue<T> {
   /**
    * Takes a seat, or refuses at once.
    *
-   * @throws `HDL_OVERLOADED` with `retryAfter`, or `HDL_DRAINING`.
+   * @throws `HDL_OVERLOADED` or `HDL_TOO_MANY_REQUESTS` with `retryAfter`, or `HDL_DRAINING`.
    */
   reserve(options: ReserveOptions = {}): Reservation<T> {
     const priority = checkPriority(options.priority)
     const tenant = options.tenant ?? ''
-    const refusal = this.#refusal(tenant)
+    const refusal = this.#refusal(tenant, priority)
     if (refusal !== undefined) throw this.#refuse(refusal, tenant)
     return this.#grant(tenant, priority)
   }
@@ -410,7 +425,7 @@ export class AdmissionQueue<T> {
   tryReserve(options: ReserveOptions = {}): Reservation<T> | undefined {
     const priority = checkPriority(options.priority)
     const tenant = options.tenant ?? ''
-    const refusal = this.#refusal(tenant)
+    const refusal = this.#refusal(tenant, priority)
     if (refusal === undefined) return this.#grant(tenant, priority)
     this.#rejectedBy[refusal]++
     return undefined
@@ -435,7 +450,7 @@ export class AdmissionQueue<T> {
     } catch (error) {
       return Promise.reject(error)
     }
-    const refusal = this.#refusal(tenant)
+    const refusal = this.#refusal(tenant, priority)
     if (refusal === undefined && !options.signal?.aborted) {
       return Promise.resolve(this.#grant(tenant, priority))
     }
@@ -556,9 +571,11 @@ export class AdmissionQueue<T> {
     return this.used >= this.capacity || this.#levels.refuses(this.used / this.capacity)
   }
 
-  #refusal(tenant: string): Refusal | undefined {
+  #refusal(tenant: string, priority: number): Refusal | undefined {
     if (this.#draining) return 'draining'
-    if (this.#full()) return 'overload'
+    const isFull =
+      priority === 0 && this.#isInteractiveToFull ? this.used >= this.capacity : this.#full()
+    if (isFull) return 'overload'
     const admitted = this.#tenants.get(tenant)?.admitted ?? 0
     return admitted >= this.#tenantCapacity ? 'tenant' : undefined
   }
@@ -579,8 +596,8 @@ export class AdmissionQueue<T> {
     }
     // One in so many completions is its own.
     const completions = this.used / this.#tenants.get(tenant)!.admitted
-    return new HeddleError('HDL_OVERLOADED', {
-      what: `The share of tenant "${tenant}" in ${what}`,
+    return new HeddleError('HDL_TOO_MANY_REQUESTS', {
+      what: `Tenant "${tenant}" in ${what}`,
       retryAfter: this.#retryAfter.after(completions, this.#rate.interval),
     })
   }
@@ -723,9 +740,9 @@ export class AdmissionQueue<T> {
   #offerRoom(): void {
     this.#offering = true
     for (const waiter of this.#room) {
-      if (this.#full()) break
+      if (this.used >= this.capacity) break
       const { tenant, priority } = waiter.tag as { tenant: string; priority: number }
-      if (this.#refusal(tenant) !== undefined) continue
+      if (this.#refusal(tenant, priority) !== undefined) continue
       const seat = this.#grant(tenant, priority)
       // It may have aborted in this very step: then the seat is for the next.
       if (!waiter.wake(seat)) seat.release()

@@ -1,6 +1,7 @@
 import { HeddleError } from '../errors.ts'
 import {
   checkCount,
+  checkFlag,
   checkFunction,
   checkName,
   checkOptions,
@@ -107,6 +108,8 @@ export interface JobOptions<I = unknown> {
    * node; a run is not resumed with another version unless changes are allowed, and then its nodes run again.
    */
   readonly version?: string
+  /** Served over HTTP, tenants that send the same input share one computation and its result. False when absent. */
+  readonly shared?: boolean
 }
 
 const optionNames = {
@@ -118,6 +121,7 @@ const optionNames = {
   timeout: 1,
   needs: 1,
   priority: 1,
+  shared: 1,
 } satisfies OptionNames<JobOptions>
 
 /**
@@ -191,6 +195,7 @@ export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>)
   checkOwnLimits(options as OwnLimits)
   if (options.module !== undefined) checkText('module', options.module)
   if (options.version !== undefined) checkName('version', options.version)
+  if (options.shared !== undefined) checkFlag('shared', options.shared)
   const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])
   if (place !== 'loop' && options.module === undefined) {
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })

@@ -40,6 +40,7 @@ export function outcomeOf(error: unknown): Outcome {
     case 'HDL_SUPERSEDED':
       return 'superseded'
     case 'HDL_OVERLOADED':
+    case 'HDL_TOO_MANY_REQUESTS':
     case 'HDL_DRAINING':
     case 'HDL_TOO_MANY_WAITERS':
       return 'rejected'

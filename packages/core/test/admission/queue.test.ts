@@ -263,7 +263,7 @@ test('S50 I4: after the overload everything is accepted again, and refusals were
 test('tenants: the cap of one does not touch another, and its hint says whose share is full', () => {
   const queue = new AdmissionQueue<number>({ capacity: 32, tenants: { capacity: 2 } })
   const seats = [queue.reserve({ tenant: 'ada' }), queue.reserve({ tenant: 'ada' })]
-  assert.throws(() => queue.reserve({ tenant: 'ada' }), /share of tenant "ada"/)
+  assert.throws(() => queue.reserve({ tenant: 'ada' }), /Tenant "ada" in Queue has used its share/)
   seats.push(queue.reserve({ tenant: 'bob' }))
   assert.equal(queue.stats().rejectedBy.tenant, 1)
   for (const seat of seats) seat.release()

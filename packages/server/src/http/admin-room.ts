@@ -21,6 +21,8 @@ export interface AdminOptions {
   readonly connections: Connections
   readonly arrivals: Arrivals
   readonly clock: Clock
+  /** Milliseconds of a gap of the loop that make the server not ready. */
+  readonly readyGap: number
 }
 
 /** Milliseconds for which a gap of the loop makes the server not ready. */
@@ -87,12 +89,12 @@ export function adminRoom(options: AdminOptions): Room {
 export const version = '0.1.0'
 
 function* notReadyBecause(options: AdminOptions): Generator<string> {
-  const { rooms, drain, loop, clock, storeWatch } = options
+  const { rooms, drain, loop, clock, storeWatch, readyGap } = options
   // A closed door refuses everyone, however empty the queues are.
   if (drain.state !== 'accepting') yield 'draining'
   else for (const room of rooms) yield* room.notReady?.() ?? []
   if (storeWatch.look()) yield 'the store cannot be written'
-  const gap = loop.stats().recent.at(-1)
+  const gap = loop.stats().recent.findLast(({ ms }) => ms >= readyGap)
   if (gap === undefined) return
   // The machine may have made it longer than the code did.
   const endedAt = gap.startedAt + gap.ms + (gap.starved ?? 0)

@@ -1,6 +1,6 @@
 /** Fastify with our limits, errors and rooms. */
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isError } from '@heddle/core'
 import { runBlamed, type Clock } from '@heddle/core/lowlevel'
 import type { ErrorBody } from '../client/contract/contract.ts'
@@ -18,6 +18,9 @@ import { addRoom, refuseUnknownRoutes } from './route-table.ts'
 export interface AppOptions {
   readonly rooms: readonly Room[]
   readonly policy: AccessPolicy
+  readonly errorDetails: 'operators' | 'everyone'
+  /** Server-side events that no client sees. */
+  readonly log: (level: 'info' | 'warning', text: string) => void
   /** Milliseconds a request may take. */
   readonly requestLimit: number
   /** Makes the server below the routes. */
@@ -36,7 +39,8 @@ export interface AppOptions {
 export function makeApp(options: AppOptions): FastifyInstance {
   const { rooms, clock } = options
   const sendError = (error: unknown, reply: FastifyReply): FastifyReply => {
-    const { status, body } = toHttpError(error)
+    const { status, body: whole } = toHttpError(error)
+    const body = isShown(status, reply.request, options) ? whole : hide(whole, reply, options.log)
     if (isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_JOURNAL_GONE'))
       options.storeWatch.look()
     return reply
@@ -95,6 +99,35 @@ export function makeApp(options: AppOptions): FastifyInstance {
   app.addHook('onRequest', (request, _, done) => done(codingProblemOf(request)))
   for (const room of rooms) addRoom(app, room, options)
   return app
+}
+
+/** Errors of the server and of jobs (5xx) may name files, hosts and data. */
+function isShown(
+  status: number,
+  { heddleCall }: FastifyRequest,
+  { errorDetails }: AppOptions,
+): boolean {
+  if (errorDetails === 'everyone' || status < 500 || status === 504) return true
+  const caller = heddleCall?.caller
+  if (caller === undefined || caller.kind === 'anonymous') return false
+  return caller.roles.includes('operator') || caller.roles.includes('admin')
+}
+
+/** What is said instead, by code. Refusals that say when to come back are for everyone. */
+const publicMessages: Readonly<Record<string, string>> = {
+  job_failed: 'The job failed.',
+  internal_error: 'The server made a mistake.',
+  store_failed: 'The store cannot be written now.',
+}
+
+/** The code and a reference for the client, the rest for the log. */
+function hide(body: ErrorBody, { request }: FastifyReply, log: AppOptions['log']): ErrorBody {
+  const { code, message } = body.error
+  const shown = publicMessages[code]
+  if (shown === undefined) return body
+  const reference = request.heddleCall?.id ?? request.id
+  log('warning', `Request ${reference} was answered ${code}: ${message}`)
+  return { error: { ...body.error, message: `${shown} Reference: ${reference}.`, reference } }
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

@@ -36,6 +36,7 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_BODY_ENCODED: [415, 'unsupported_media_type'],
   HDL_CANCELLED: [499, 'cancelled'],
   HDL_SUPERSEDED: [499, 'superseded'],
+  HDL_TOO_MANY_REQUESTS: [429, 'too_many_requests'],
   HDL_OVERLOADED: [503, 'overloaded'],
   HDL_TOO_MANY_WAITERS: [503, 'overloaded'],
   HDL_DRAINING: [503, 'shutting_down'],

@@ -7,8 +7,9 @@
 import { isError } from '@heddle/core'
 import { Event, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 
-interface Listed {
+export interface Listed {
   readonly total: number
+  readonly tenant: string
   readonly taken: Event
 }
 
@@ -26,13 +27,13 @@ export class Backlog {
     return this.#isClosed
   }
 
-  list(handle: string, total: number): void {
-    this.#listed.set(handle, { total, taken: new Event({ kernel: this.#kernel }) })
+  list(handle: string, total: number, tenant: string): void {
+    this.#listed.set(handle, { total, tenant, taken: new Event({ kernel: this.#kernel }) })
   }
 
-  /** How many results a handle will have; undefined when it is not here. */
-  totalOf(handle: string): number | undefined {
-    return this.#listed.get(handle)?.total
+  /** Undefined when it is not here. */
+  find(handle: string): Listed | undefined {
+    return this.#listed.get(handle)
   }
 
   /** It is worked on from now on, or never will be. */

@@ -11,18 +11,20 @@ import { HeddleError } from '@heddle/core'
 export interface HandleOwner {
   readonly name: string
   readonly version: string
+  /** Undefined when all tenants share it. */
+  readonly tenant?: string | undefined
 }
 
 /** Levels of an input: what orders, clones or stores it may follow it with its stack. */
 const deepest = 1_000
 
 /** @throws `HDL_BAD_INPUT` when the input is nested too deeply. */
-export function handleOf({ name, version }: HandleOwner, input: unknown): string {
+export function handleOf({ name, version, tenant }: HandleOwner, input: unknown): string {
   if (isTooDeep(input)) {
     const problem = `it is nested deeper than ${deepest} levels.`
     throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${name}"`, problem })
   }
-  const content = canonical([name, version, input])
+  const content = canonical([name, version, input, ...(tenant === undefined ? [] : [tenant])])
   return `${name}-${createHash('sha256').update(content).digest('hex')}`
 }
 

@@ -25,6 +25,8 @@ export interface AcknowledgedWork {
   readonly job: string
   readonly handle: string
   readonly input: unknown
+  /** Absent in rows that were written before there were tenants. */
+  readonly tenant?: string | undefined
   readonly priority: number
   /** Of the job that the handle was made for. */
   readonly version: string

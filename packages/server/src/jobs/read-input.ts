@@ -15,20 +15,22 @@ const smallText = 64 * 1024
 
 /**
  * *Cancellation*: the signal and the deadline end it.
+ * @param tenant Whose computation it is; undefined when all tenants share it.
  * @param chores Threads for what would hold up the loop; not those of the jobs, which may be busy for long.
  * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply; `HDL_TIMEOUT`.
  */
 export async function readInput(
   served: ServedJob,
+  tenant: string | undefined,
   text: string | undefined,
   chores: ThreadPool,
   limits: WaitOptions,
 ): Promise<ReadInput> {
-  const input = text === undefined || text === '' ? null : parse(text, served.name)
-  if (text === undefined || text.length <= smallText)
-    return { input, handle: handleOf(served, input) }
   const { name, version } = served
-  const question: HandleQuestion = { owner: { name, version }, text }
+  const input = text === undefined || text === '' ? null : parse(text, name)
+  if (text === undefined || text.length <= smallText)
+    return { input, handle: handleOf({ name, version, tenant }, input) }
+  const question: HandleQuestion = { owner: { name, version, tenant }, text }
   const { module, name: job } = handleJob
   const handle = (await chores.run({ module: module!, job, input: question }, limits)) as string
   return { input, handle }

@@ -1,3 +1,9 @@
+/** Why a computation, or one of its results, failed; and whose it was. */
+export interface Failure {
+  readonly tenant: string
+  readonly error: Error
+}
+
 /** The last so many of something, by key: what is older is forgotten. */
 export class Remembered<V> {
   readonly #most: number

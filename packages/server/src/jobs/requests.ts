@@ -1,4 +1,7 @@
-/** Requests by the id that their clients know them by, so that they can be cancelled. */
+/**
+ * Requests by the id that their clients know them by, so that they can be cancelled. Ids belong to a tenant: the same id of
+ * another tenant is another request.
+ */
 import { HeddleError } from '@heddle/core'
 import { Remembered } from './remembered.ts'
 
@@ -29,8 +32,9 @@ export class Requests {
   }
 
   /** @throws `HDL_REQUEST_EXISTS` while one of this id is open, `HDL_TOO_MANY_WAITERS`. */
-  check(id: string): void {
-    if (this.#open.has(id)) throw new HeddleError('HDL_REQUEST_EXISTS', { request: id })
+  check(tenant: string, id: string): void {
+    if (this.#open.has(keyOf(tenant, id)))
+      throw new HeddleError('HDL_REQUEST_EXISTS', { request: id })
     if (this.#open.size < this.#most) return
     throw new HeddleError('HDL_TOO_MANY_WAITERS', { what: 'The server', limit: this.#most })
   }
@@ -42,30 +46,37 @@ export class Requests {
    * @param cancel Ends the request.
    * @throws `HDL_REQUEST_EXISTS`, `HDL_TOO_MANY_WAITERS`.
    */
-  open(id: string, cancel: () => void): Disposable {
-    this.check(id)
+  open(tenant: string, id: string, cancel: () => void): Disposable {
+    this.check(tenant, id)
+    const key = keyOf(tenant, id)
     const request: OpenRequest = { cancel }
-    this.#open.set(id, request)
+    this.#open.set(key, request)
     return {
       [Symbol.dispose]: () => {
-        if (this.#open.get(id) !== request) return
-        this.#open.delete(id)
-        this.#ended.set(id, 'done')
+        if (this.#open.get(key) !== request) return
+        this.#open.delete(key)
+        this.#ended.set(key, 'done')
       },
     }
   }
 
   /** @throws `HDL_UNKNOWN_REQUEST`. */
-  cancel(id: string): CancelledState {
-    const request = this.#open.get(id)
+  cancel(tenant: string, id: string): CancelledState {
+    const key = keyOf(tenant, id)
+    const request = this.#open.get(key)
     if (request !== undefined) {
-      this.#open.delete(id)
-      this.#ended.set(id, 'cancelled')
+      this.#open.delete(key)
+      this.#ended.set(key, 'cancelled')
       request.cancel()
       return 'cancelled'
     }
-    const ended = this.#ended.get(id)
+    const ended = this.#ended.get(key)
     if (ended === undefined) throw new HeddleError('HDL_UNKNOWN_REQUEST', { request: id })
     return ended === 'cancelled' ? 'already_cancelled' : 'already_done'
   }
+}
+
+/** Neither a tenant nor an id has a zero character. */
+function keyOf(tenant: string, id: string): string {
+  return `${tenant}\0${id}`
 }

@@ -14,6 +14,8 @@ import { itemName } from './handle.ts'
 /** What the first stage made. In an object, so that `undefined` can be a result. */
 export interface Prepared {
   readonly total: number
+  /** Whose it is. Absent in what was stored before there were tenants. */
+  readonly tenant?: string | undefined
   readonly value: unknown
 }
 

@@ -9,10 +9,12 @@ import {
   manageCache,
   submitJob,
 } from '../client/contract/jobs.ts'
+import { commonTenant } from '../http/caller.ts'
 import { route, type Call, type Route } from '../http/route.ts'
 import type { JobTable } from './job-table.ts'
 import { withStage } from './problems.ts'
 import { readInput } from './read-input.ts'
+import type { ServedJob } from './served-job.ts'
 import type { JobService } from './service.ts'
 import type { Answer } from './waiting.ts'
 
@@ -42,7 +44,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       bodyLimit,
       isUnparsed: true,
       door: (call) => {
-        service.knock(call.params.name, call.query.priority ?? 1)
+        service.knock(call.params.name, call.query.priority ?? 1, call.caller.tenant)
         // From now on: the client may leave while it sends the body.
         void call.signal
       },
@@ -51,13 +53,17 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       const { id, params, query, signal, deadline, reply } = call
       const answer = await service.result(params.handle, params.index, {
         request: id,
+        tenant: call.caller.tenant,
         disconnect: signal,
         deadline,
         wait: query.wait ?? 0,
       })
       return sendAnswer(reply, answer, id)
     }),
-    route(cancelRequest, ({ params: { id } }) => ({ request: id, state: service.cancel(id) })),
+    route(cancelRequest, ({ params: { id }, caller }) => ({
+      request: id,
+      state: service.cancel(caller.tenant, id),
+    })),
     route(manageCache, ({ body }) => manage(service, body)),
   ]
 }
@@ -68,18 +74,27 @@ async function submit(
   { service, chores }: JobRoutesOptions,
 ): Promise<ReturnType<typeof sendAnswer>> {
   const { id, params, query, signal, deadline, reply } = call
+  const { tenant } = call.caller
   const { wait, index = 0, priority = 1, force = false, slot } = query
-  const { served, seat } = service.admit(params.name, priority)
+  const { served, seat } = service.admit(params.name, priority, tenant)
   const read = await readWithin(seat, () =>
-    readInput(served, call.body as string | undefined, chores, { signal, deadline }),
+    readInput(served, ownerOf(served, tenant), call.body as string | undefined, chores, {
+      signal,
+      deadline,
+    }),
   )
-  const caller = { request: id, slot, disconnect: signal, deadline, wait: wait ?? 0 }
+  const caller = { request: id, tenant, slot, disconnect: signal, deadline, wait: wait ?? 0 }
   const submission = { ...read, served, seat, priority, force }
   const answer =
     wait === undefined
       ? await service.acknowledge(submission, index, caller)
       : await service.compute(submission, index, caller)
   return sendAnswer(reply, answer, id)
+}
+
+/** The tenant that is part of a handle: the common one is not, so that handles of earlier versions stay valid. */
+function ownerOf({ isShared }: ServedJob, tenant: string): string | undefined {
+  return isShared || tenant === commonTenant ? undefined : tenant
 }
 
 /** A seat that nothing is read for comes back at once (W3), also when the client does not take the answer. */

@@ -2,6 +2,7 @@ import { HeddleError, type Job } from '@heddle/core'
 import {
   checkDuration,
   checkTimeout,
+  checkFlag,
   checkFunction,
   checkOptions,
   checkText,
@@ -39,6 +40,11 @@ export interface ServeJobOptions<I, P, R> {
   readonly version?: string | undefined
   /** What becomes of work that nobody waits for any more. `cancel` when absent. */
   readonly whenAbandoned?: 'cancel' | 'keep' | undefined
+  /**
+   * Whether tenants that send the same input share one computation and its result. That of the first stage's job when
+   * absent, else false.
+   */
+  readonly shared?: boolean | undefined
   readonly limits?: StageLimits | undefined
 }
 
@@ -49,6 +55,7 @@ export interface ServedJob {
   readonly item: Job | undefined
   readonly version: string
   readonly whenAbandoned: 'cancel' | 'keep'
+  readonly isShared: boolean
   readonly limits: StageLimits
   /** @throws what the job's own `total` throws; `HDL_BAD_OPTION` when it is not a count. */
   totalOf(input: unknown): number
@@ -65,6 +72,7 @@ const optionNames = {
   check: 1,
   version: 1,
   whenAbandoned: 1,
+  shared: 1,
   limits: 1,
 } satisfies OptionNames<ServeJobOptions<unknown, unknown, unknown>>
 
@@ -92,6 +100,8 @@ export function serveJob<I, P, R = P>(options: ServeJobOptions<I, P, R>): Served
   checkText('version', version)
   checkWord('whenAbandoned', whenAbandoned, ['cancel', 'keep'])
   checkStageLimits(limits)
+  const { shared = prepare.shared ?? false } = options
+  checkFlag('shared', shared)
   if (typeof name !== 'string' || !namePattern.test(name)) {
     const expected = 'at most 64 letters, digits, "_" and "-"'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'name', value: name, expected })
@@ -106,6 +116,7 @@ export function serveJob<I, P, R = P>(options: ServeJobOptions<I, P, R>): Served
     item: item as Job | undefined,
     version,
     whenAbandoned,
+    isShared: shared,
     limits,
     totalOf: (input) => checkTotal(typeof total === 'number' ? total : total(input as I)),
     check: (input) => check?.(input),

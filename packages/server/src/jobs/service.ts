@@ -1,8 +1,37 @@
 /**
- * Jobs by content: who shares them, who waits for them, and what becomes of them when nobody does.
+ * Computations by content: which callers share them, which wait for them, and how they end when none does.
  *
- * The states of a work and the invariants W1 to W9 are in docs/design/serve.md; tests quote them. Work is
- * started and joined in one step, without an await (W1); from there the runner takes it to its end.
+ * The path of a submitted job: routes.ts ─▶ here ─▶ work-runner.ts (its stages), waiting.ts (its callers).
+ *
+ *   submit, or a result is asked for
+ *      │
+ *   looking ── nothing stored ─▶ queued ── permits ─▶ preparing ── stored ─▶ making ── every wanted result ─▶ done
+ *      │ └── prepared was stored, results are missing ────────────────────────▲
+ *      └── everything was stored ─▶ done
+ *   looking, queued, preparing, making ─▶ ended: failed, timed out, abandoned, promised and not stored
+ *
+ * Invariants, quoted by the tests:
+ *  W1  A handle has at most one computation at a time. Looking in the store is part of it, so there is no gap between a look
+ *      that found nothing and the start. An abandoned computation has left its handle: it was signalled to stop, and neither
+ *      notifies nor writes, also if it ends late.
+ *  W2  Every request ends exactly once: result, error, timeout, disconnected, superseded, cancelled or refused.
+ *  W3  A seat is taken when the body is there, before it is parsed, and given back on every path. Bodies that are on their
+ *      way are counted apart (A1 to A5 in http/lifecycle/arrivals.ts). A submit that joins a computation or finds its result
+ *      gives its seat back at once.
+ *  W4  A computation that no caller waits for or holds is cancelled. One that was acknowledged with a handle (202) is held
+ *      until it is done, is cancelled by its request id, or its slot is taken by a newer request. Being answered is not
+ *      leaving, and neither is the answer "pending": a poll ends nothing and holds nothing. `limits.queue` is for callers
+ *      that wait: when it is over they are answered, and a computation that is held keeps its place in the queue.
+ *  W5  What was acknowledged survives kill -9: it is in the journal before the 202 is sent, and is done after a restart. If
+ *      the store does not take its results, callers that wait get them, its run stays open, and later callers are answered
+ *      503 or 410, never "unknown" and never "done". If what results are made from is deleted meanwhile, it is stored again.
+ *  W6  A result is sent when it is there, and kept while it is on its way to the store: a caller that asks in between finds it.
+ *  W7  A cancelled, superseded or timed out computation writes nothing.
+ *  W8  A failure reaches every caller that waits, is never stored, and never answered with 200. A result that can never be
+ *      stored, or that JSON cannot say, is a failure.
+ *  W9  A higher priority asked for later moves what is queued; nothing is queued twice.
+ *
+ * A computation is started and joined in one step, without an await (W1); from there the runner takes it to its end.
  */
 import { HeddleError, isError } from '@heddle/core'
 import {
@@ -18,6 +47,7 @@ import {
   type RegistryStats,
   type Seat,
 } from '@heddle/core/lowlevel'
+import { commonTenant } from '../http/caller.ts'
 import { Backlog } from './backlog.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
@@ -30,10 +60,10 @@ import {
   drainRetryAfter,
   withStage,
 } from './problems.ts'
-import { Remembered } from './remembered.ts'
+import { Remembered, type Failure } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
 import type { ServedJob } from './served-job.ts'
-import { Waiting, type Answer, type Caller } from './waiting.ts'
+import { Waiting, type Answer, type Asking } from './waiting.ts'
 import { WorkRunner, noteStory, type WorkRunnerOptions } from './work-runner.ts'
 import { Work } from './work.ts'
 
@@ -87,7 +117,7 @@ export class JobService {
   readonly #slots = new Slots()
   readonly #requests = new Requests()
   readonly #works = new Map<string, Work>()
-  readonly #failures = new Remembered<Error>(rememberedFailures)
+  readonly #failures = new Remembered<Failure>(rememberedFailures)
   readonly #runner: WorkRunner
   readonly #waiting: Waiting
   readonly #backlog: Backlog
@@ -108,7 +138,8 @@ export class JobService {
         options.onProblem(`The result of ${name} was not stored`, error)
       },
       onItemMade: (name) => this.#failures.delete(name),
-      onItemFailed: (name, error) => this.#failures.set(name, asError(error)),
+      onItemFailed: ({ tenant }, name, error) =>
+        this.#failures.set(name, { tenant, error: asError(error) }),
       onEnd: (work, error) => this.#onEnd(work, error),
     })
     this.#waiting = new Waiting({
@@ -125,20 +156,24 @@ export class JobService {
    * Whether a submit would be taken now: who is refused does not have to send its body. It takes nothing.
    * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
    */
-  knock(name: string, priority: number): void {
-    this.admit(name, priority).seat.release()
+  knock(name: string, priority: number, tenant: string): void {
+    this.admit(name, priority, tenant).seat.release()
   }
 
   /**
    * Takes a seat when the body is there, before it is parsed (W3).
    * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
    */
-  admit(name: string, priority: number): { readonly served: ServedJob; readonly seat: Seat } {
+  admit(
+    name: string,
+    priority: number,
+    tenant: string,
+  ): { readonly served: ServedJob; readonly seat: Seat } {
     const { jobs, prepare, items } = this.#options
     const served = findJob(jobs, name)
     // What cannot be finished soon is not begun: the second stage refuses for the first.
     if (served.item !== undefined) items.reserve({ priority }).release()
-    return { served, seat: prepare.reserve({ priority }) }
+    return { served, seat: prepare.reserve({ priority, tenant }) }
   }
 
   /**
@@ -150,8 +185,8 @@ export class JobService {
    * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`; `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`
    * or what the job threw, when that came first.
    */
-  async acknowledge(submission: Submission, index: number, caller: Caller): Promise<Answer> {
-    return this.#waiting.acknowledge(this.#join(submission, index, caller.request), index, caller)
+  async acknowledge(submission: Submission, index: number, caller: Asking): Promise<Answer> {
+    return this.#waiting.acknowledge(this.#join(submission, index, caller), index, caller)
   }
 
   /**
@@ -163,8 +198,8 @@ export class JobService {
    * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_TIMEOUT` with the stage,
    * `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`, what the job threw.
    */
-  async compute(submission: Submission, index: number, caller: Caller): Promise<Answer> {
-    return this.#waiting.wait(this.#join(submission, index, caller.request), index, caller, true)
+  async compute(submission: Submission, index: number, caller: Asking): Promise<Answer> {
+    return this.#waiting.wait(this.#join(submission, index, caller), index, caller, true)
   }
 
   /**
@@ -174,14 +209,14 @@ export class JobService {
    * *Fairness*: as {@link acknowledge}.
    * @throws `HDL_UNKNOWN_RESULT`, and what {@link compute} throws.
    */
-  async result(handle: string, index: number, caller: Caller): Promise<Answer> {
+  async result(handle: string, index: number, caller: Asking): Promise<Answer> {
     try {
       return (
         (await (this.#ofWork(handle, index, caller) ?? this.#ofStore(handle, index, caller))) ??
         // It may have been submitted while the store was read. Both in one step: what leaves the backlog
         // is work already.
         (await (this.#ofWork(handle, index, caller) ?? this.#ofBacklog(handle, index, caller))) ??
-        this.#unknown(handle)
+        this.#unknown(handle, caller.tenant)
       )
     } catch (error) {
       // The store took too long.
@@ -190,8 +225,8 @@ export class JobService {
   }
 
   /** @throws `HDL_UNKNOWN_REQUEST`. */
-  cancel(request: string): CancelledState {
-    return this.#requests.cancel(request)
+  cancel(tenant: string, request: string): CancelledState {
+    return this.#requests.cancel(tenant, request)
   }
 
   /** Deletes the stored results of a handle; work under way is not touched. *Cancellation*: none. */
@@ -216,7 +251,8 @@ export class JobService {
     this.#unfinished = await ledger.unfinished()
     for (const { work } of this.#unfinished) {
       try {
-        this.#backlog.list(work.handle, findJob(jobs, work.job).totalOf(work.input))
+        const total = findJob(jobs, work.job).totalOf(work.input)
+        this.#backlog.list(work.handle, total, work.tenant ?? commonTenant)
       } catch {
         // The job is not served any more, or does not take its input: restoring says so.
       }
@@ -257,19 +293,19 @@ export class JobService {
 
   async #restore({ runId, work: was, crashes }: Unfinished, signal: AbortSignal): Promise<Work> {
     const { ledger, jobs, prepare } = this.#options
-    const { input, handle, priority, force } = was
+    const { input, handle, priority, force, tenant = commonTenant } = was
     const served = findJob(jobs, was.job)
     const refusal = whyNotAgain(was, served, crashes)
     if (refusal !== undefined) {
       // It stays in the ledger: who repairs the job, or goes back to its old version, may want it.
-      this.#failures.set(handle, refusal)
+      this.#failures.set(handle, { tenant, error: refusal })
       throw refusal
     }
-    const seat = await prepare.waitRoom({ priority, signal })
+    const seat = await prepare.waitRoom({ priority, signal, tenant })
     let entry: LedgerEntry | undefined
     try {
       entry = await ledger.resume(runId, served)
-      const work = this.#join({ served, input, handle, seat, priority, force }, 0)
+      const work = this.#join({ served, input, handle, seat, priority, force }, 0, { tenant })
       work.holds.add({ request: runId })
       this.#backlog.take(handle)
       // Asked for twice before the stop, or meanwhile: one of the runs stands for both.
@@ -350,16 +386,21 @@ export class JobService {
   // ---- work
 
   /** One step: the work of this content, started if there is none (W1). It takes the seat, also if it throws. */
-  #join(submission: Submission, index: number, request?: string): Work {
+  #join(
+    submission: Submission,
+    index: number,
+    { tenant, request }: Pick<Asking, 'tenant'> & Partial<Asking>,
+  ): Work {
     const { served, input, handle, seat, priority, force } = submission
     try {
       if (this.#isOver) throw draining()
-      if (request !== undefined) this.#requests.check(request)
+      if (request !== undefined) this.#requests.check(tenant, request)
       checkInput(served, input)
       const known = this.#works.get(handle)
       const total = known?.total ?? served.totalOf(input)
       checkIndex(handle, index, total)
-      const work = known ?? new Work({ served, submitted: { input }, handle, total, priority })
+      const work =
+        known ?? new Work({ served, submitted: { input }, handle, tenant, total, priority })
       if (work.state === 'looking') work.isForced ||= force
       if (known === undefined) return this.#start(work, seat)
       seat.release()
@@ -393,7 +434,7 @@ export class JobService {
     this.#leave(work)
     // A job may throw anything: that it was ended from outside shows in its signal.
     if (work.state === 'ended' && !work.signal.aborted)
-      this.#failures.set(work.handle, asError(error))
+      this.#failures.set(work.handle, { tenant: work.tenant, error: asError(error) })
   }
 
   #leave(work: Work): void {
@@ -402,37 +443,47 @@ export class JobService {
 
   // ---- requests
 
-  #ofWork(handle: string, index: number, caller: Caller): Promise<Answer> | undefined {
+  /** A handle can be guessed by a tenant that knows the input of another one: knowing it is not the right to read. */
+  #mayRead(handle: string, owner: string, tenant: string): boolean {
+    if (owner === tenant) return true
+    return this.#options.jobs.get(jobOfHandle(handle) ?? '')?.isShared === true
+  }
+
+  #ofWork(handle: string, index: number, caller: Asking): Promise<Answer> | undefined {
     const work = this.#works.get(handle)
-    if (work === undefined) return undefined
+    if (work === undefined || !this.#mayRead(work.handle, work.tenant, caller.tenant))
+      return undefined
     checkIndex(handle, index, work.total)
     return this.#waiting.wait(work, index, caller, false)
   }
 
-  async #ofStore(handle: string, index: number, caller: Caller): Promise<Answer | undefined> {
+  async #ofStore(handle: string, index: number, caller: Asking): Promise<Answer | undefined> {
     const { store, jobs } = this.#options
     const served = jobs.get(jobOfHandle(handle) ?? '')
     const options = { signal: caller.disconnect, deadline: caller.deadline }
     const prepared = served === undefined ? undefined : await store.prepared(handle, options)
     if (served === undefined || prepared === undefined) return undefined
-    const { total, value } = prepared.value
+    const { total, value, tenant = commonTenant } = prepared.value
+    if (!this.#mayRead(handle, tenant, caller.tenant)) return undefined
     checkIndex(handle, index, total)
     if (served.item === undefined) return { handle, index, total, result: { value }, isDone: true }
     const stored = await store.item(handle, index, options)
     if (stored !== undefined) return { handle, index, total, result: stored, isDone: true }
     const failure = this.#failures.get(itemName(handle, index))
-    if (failure !== undefined) throw failure
+    if (failure !== undefined) throw failure.error
     if (this.#isOver) throw draining()
     const work =
       this.#works.get(handle) ??
-      this.#start(new Work({ served, handle, total, priority: 0 }), undefined)
+      this.#start(new Work({ served, handle, tenant, total, priority: 0 }), undefined)
     return this.#waiting.wait(work, index, caller, false)
   }
 
   /** Waits until it is worked on; after `wait` it is pending. */
-  async #ofBacklog(handle: string, index: number, caller: Caller): Promise<Answer | undefined> {
-    const total = this.#backlog.totalOf(handle)
-    if (total === undefined) return undefined
+  async #ofBacklog(handle: string, index: number, caller: Asking): Promise<Answer | undefined> {
+    const listed = this.#backlog.find(handle)
+    if (listed === undefined || !this.#mayRead(handle, listed.tenant, caller.tenant))
+      return undefined
+    const { total } = listed
     checkIndex(handle, index, total)
     const { disconnect: signal, wait, deadline } = caller
     const { clock } = this.#options.kernel
@@ -440,15 +491,17 @@ export class JobService {
     const limit = Math.min(wait, deadline)
     const isTaken =
       limit > 0 && (await this.#backlog.waitTaken(handle, { signal, deadline: limit }))
-    if (this.#backlog.isClosed && this.#backlog.totalOf(handle) !== undefined) throw draining()
+    if (this.#backlog.isClosed && this.#backlog.find(handle) !== undefined) throw draining()
     if (!isTaken) return { handle, index, total, isDone: false }
     const passed = clock.now() - since
     const rest = { wait: Math.max(0, wait - passed), deadline: Math.max(1, deadline - passed) }
     return this.result(handle, index, { ...caller, ...rest })
   }
 
-  #unknown(handle: string): never {
-    throw this.#failures.get(handle) ?? new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+  #unknown(handle: string, tenant: string): never {
+    const failure = this.#failures.get(handle)
+    if (failure !== undefined && this.#mayRead(handle, failure.tenant, tenant)) throw failure.error
+    throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
   }
 }
 

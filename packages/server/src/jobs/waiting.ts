@@ -9,15 +9,17 @@ import type { Kernel, Registry, RegistryRequest, Slots, SlotTicket } from '@hedd
 import { itemName } from './handle.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
 import { cancelledBy, lostResult, withStage } from './problems.ts'
-import type { Remembered } from './remembered.ts'
+import type { Failure, Remembered } from './remembered.ts'
 import type { Requests } from './requests.ts'
 import type { ResultStore } from './result-store.ts'
 import { noteStory } from './work-runner.ts'
 import type { Hold, Work } from './work.ts'
 
-/** Who asks. */
-export interface Caller {
+/** One request of a caller. */
+export interface Asking {
   readonly request: string
+  /** Slots and ids of requests are names of this tenant. */
+  readonly tenant: string
   readonly slot?: string | undefined
   /** Aborts when the client has gone. */
   readonly disconnect: AbortSignal
@@ -42,7 +44,7 @@ export interface WaitingOptions {
   readonly requests: Requests
   readonly store: ResultStore
   readonly ledger: Ledger
-  readonly failures: Remembered<Error>
+  readonly failures: Remembered<Failure>
   readonly kernel: Kernel
   /** Ends the work if nobody is left who wants it. */
   readonly abandon: (work: Work, reason: unknown) => void
@@ -80,7 +82,7 @@ export class Waiting {
   async acknowledge(
     work: Work,
     index: number,
-    caller: Caller,
+    caller: Asking,
     given?: SlotTicket,
   ): Promise<Answer> {
     const { handle, total } = work
@@ -88,7 +90,9 @@ export class Waiting {
     const hold: Hold = { request }
     // Before the slot is taken: who had it may be the only one that holds this very work.
     work.holds.add(hold)
-    const opened = this.#options.requests.open(request, () => release(cancelledBy(handle, request)))
+    const opened = this.#options.requests.open(caller.tenant, request, () =>
+      release(cancelledBy(handle, request)),
+    )
     let ticket = given
     const release = (lostBy?: HeddleError): void => {
       if (!work.holds.delete(hold)) return
@@ -142,6 +146,7 @@ export class Waiting {
         job,
         handle,
         input,
+        tenant: work.tenant,
         priority,
         version: served.version,
         force: work.isForced,
@@ -162,8 +167,8 @@ export class Waiting {
     }
   }
 
-  #take({ slot }: Caller): SlotTicket | undefined {
-    return slot === undefined ? undefined : this.#options.slots.take(slot)
+  #take({ slot, tenant }: Asking): SlotTicket | undefined {
+    return slot === undefined ? undefined : this.#options.slots.take(`${tenant}\0${slot}`)
   }
 
   /**
@@ -172,12 +177,13 @@ export class Waiting {
    * *Cancellation*: `disconnect`, `deadline`, the slot and the request's id end this request only.
    * @param isSubmit After `wait` it is acknowledged; who only asks is told that it goes on.
    */
-  async wait(work: Work, index: number, caller: Caller, isSubmit: boolean): Promise<Answer> {
+  async wait(work: Work, index: number, caller: Asking, isSubmit: boolean): Promise<Answer> {
     const { handle, total } = work
     const { request: id, wait } = caller
-    this.#options.requests.check(id)
+    this.#options.requests.check(caller.tenant, id)
     const { request, ticket } = this.#enter(work, index, caller)
     using opened = this.#options.requests.open(
+      caller.tenant,
       id,
       () => void request.cancel(cancelledBy(handle, id)),
     )
@@ -206,7 +212,7 @@ export class Waiting {
   }
 
   /** One step: takes the slot and a place among those who wait. */
-  #enter(work: Work, index: number, caller: Caller): Place {
+  #enter(work: Work, index: number, caller: Asking): Place {
     const { handle } = work
     const { disconnect, deadline } = caller
     const arriving: Hold = { request: caller.request }
@@ -246,7 +252,7 @@ export class Waiting {
     const stored = await this.#options.store.item(handle, index)
     if (stored !== undefined) return stored
     if (work.isEnded)
-      throw this.#options.failures.get(itemName(handle, index)) ?? lostResult(handle, index)
+      throw this.#options.failures.get(itemName(handle, index))?.error ?? lostResult(handle, index)
     work.ask(index)
     return undefined
   }

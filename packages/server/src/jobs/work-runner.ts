@@ -42,7 +42,7 @@ export interface WorkRunnerOptions {
   /** One result of the second stage was made. */
   readonly onItemMade: (name: string) => void
   /** One result of the second stage failed; the others go on. */
-  readonly onItemFailed: (name: string, error: unknown) => void
+  readonly onItemFailed: (work: Work, name: string, error: unknown) => void
   /** In the same step in which the work ends; undefined when it is done. */
   readonly onEnd: (work: Work, error: unknown) => void
 }
@@ -62,10 +62,14 @@ export class WorkRunner {
   readonly #options: WorkRunnerOptions
   /** So many may wait for room in the second stage itself. */
   readonly #lobby: Semaphore
+  readonly #itemCapacity: number
+  /** Computations that make results of the second stage now. */
+  #making = 0
 
   constructor(options: WorkRunnerOptions) {
     this.#options = options
     const { capacity } = options.items.stats().queue
+    this.#itemCapacity = capacity
     this.#lobby = new Semaphore({ permits: capacity, name: 'Room', kernel: options.kernel })
   }
 
@@ -155,7 +159,7 @@ export class WorkRunner {
         const { clock } = this.#options.kernel
         timer = clock.setTimer(limit, () => this.#onQueuedTooLong(work, task, limit))
       }
-      const prepared = { total, value: await work.follow(task) }
+      const prepared = { total, tenant: work.tenant, value: await work.follow(task) }
       await this.#check(handle, prepared.value, served.item === undefined)
       // As in #tell.
       signal.throwIfAborted()
@@ -288,13 +292,23 @@ export class WorkRunner {
     )
   }
 
-  /** All that are wanted, as many at a time as have a seat. */
+  /**
+   * Results of one computation that are made at a time, besides those that callers wait for: half of the second stage,
+   * divided by the computations that use it. So one large computation closes the door for no other one.
+   */
+  get #share(): number {
+    return Math.max(1, Math.floor(this.#itemCapacity / 2 / this.#making))
+  }
+
+  /** All that are wanted, as many at a time as this computation has a share of seats. */
   async #makeItems(work: Work, job: Job, source: Source, failures: unknown[]): Promise<void> {
     const { signal } = work
     const making = new Set<Promise<void>>()
+    this.#making++
     try {
       for (;;) {
-        const index = work.take()
+        const mayTake = work.isAsked || making.size < this.#share
+        const index = mayTake ? work.take() : undefined
         if (index !== undefined) {
           const seat = await this.#itemSeat(work)
           const one = this.#makeItem(work, job, index, source, seat)
@@ -305,6 +319,7 @@ export class WorkRunner {
         else break
       }
     } finally {
+      this.#making--
       // After an abort they end by the same signal.
       await Promise.all(making)
     }
@@ -312,9 +327,9 @@ export class WorkRunner {
   }
 
   /** Work that was admitted is never turned away here, however many wait before it. */
-  async #itemSeat({ priority, signal }: Work): Promise<Seat> {
+  async #itemSeat({ priority, signal, tenant }: Work): Promise<Seat> {
     using _permit = await this.#lobby.acquire({ priority, signal })
-    return await this.#options.items.waitRoom({ priority, signal })
+    return await this.#options.items.waitRoom({ priority, signal, tenant })
   }
 
   async #makeItem(work: Work, job: Job, index: number, source: Source, seat: Seat): Promise<void> {
@@ -344,7 +359,7 @@ export class WorkRunner {
       if (isError(error, 'HDL_STORE_FAILED')) work.unstored ??= error
       // Who ends the work tells everybody.
       if (!signal.aborted) {
-        this.#options.onItemFailed(name, error)
+        this.#options.onItemFailed(work, name, error)
         registry.notifyError(handle, index, error)
       }
       throw error

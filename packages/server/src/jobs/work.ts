@@ -28,6 +28,8 @@ export interface NewWork {
   /** Absent when only results are made, from what is stored. */
   readonly submitted?: Submitted | undefined
   readonly handle: string
+  /** Whose it is: others may neither read nor cancel it, unless the job is shared; then they may read it. */
+  readonly tenant: string
   readonly total: number
   readonly priority: number
 }
@@ -40,6 +42,7 @@ export interface Submitted {
 export class Work implements NewWork {
   readonly served: ServedJob
   readonly handle: string
+  readonly tenant: string
   readonly total: number
   submitted: Submitted | undefined
   priority: number
@@ -77,10 +80,11 @@ export class Work implements NewWork {
   /** From here on, to the oldest, all are made that were not; none while nobody has submitted it. */
   #next: number
 
-  constructor({ served, submitted, handle, total, priority }: NewWork) {
+  constructor({ served, submitted, handle, tenant, total, priority }: NewWork) {
     this.served = served
     this.submitted = submitted
     this.handle = handle
+    this.tenant = tenant
     this.total = total
     this.priority = priority
     this.#next = submitted === undefined ? -total : 0

@@ -33,6 +33,7 @@ const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_GRAPH_CHANGED: [409, 'graph_changed'],
   HDL_LOCKED: [409, 'locked'],
   HDL_METHOD_NOT_ALLOWED: [405, 'method_not_allowed'],
+  HDL_TOO_MANY_REQUESTS: [429, 'too_many_requests'],
   HDL_FORBIDDEN_HOST: [403, 'forbidden_host'],
   HDL_FORBIDDEN_ORIGIN: [403, 'forbidden_origin'],
   HDL_UNKNOWN_JOB: [404, 'unknown_job'],

@@ -12,20 +12,20 @@ function open(): { clock: VirtualClock; backlog: Backlog } {
 
 test('what is listed is known until it is taken, and who waits for it is told', async () => {
   const { backlog } = open()
-  backlog.list('a', 3)
-  backlog.list('b', 1)
-  assert.deepEqual([backlog.totalOf('a'), backlog.totalOf('c')], [3, undefined])
+  backlog.list('a', 3, 'acme')
+  backlog.list('b', 1, 'acme')
+  assert.deepEqual([backlog.find('a')?.total, backlog.find('c')?.total], [3, undefined])
   const waits = backlog.waitTaken('a', { deadline: 1_000 })
   backlog.take('a')
   backlog.take('never listed')
   assert.equal(await waits, true)
-  assert.deepEqual([backlog.totalOf('a'), backlog.totalOf('b')], [undefined, 1])
+  assert.deepEqual([backlog.find('a')?.total, backlog.find('b')?.total], [undefined, 1])
   assert.equal(await backlog.waitTaken('a', { deadline: 1_000 }), true)
 })
 
 test('a deadline that comes first says so; a signal ends the wait; no timer is left', async () => {
   const { clock, backlog } = open()
-  backlog.list('a', 1)
+  backlog.list('a', 1, 'acme')
   const late = backlog.waitTaken('a', { deadline: 100 })
   await clock.advance(100)
   assert.equal(await late, false)
@@ -38,9 +38,9 @@ test('a deadline that comes first says so; a signal ends the wait; no timer is l
 
 test('a drain wakes everybody, and leaves what is listed for the next start', async () => {
   const { backlog } = open()
-  backlog.list('a', 1)
+  backlog.list('a', 1, 'acme')
   const waits = backlog.waitTaken('a', { deadline: 100 })
   backlog.close()
   assert.equal(await waits, true)
-  assert.deepEqual([backlog.isClosed, backlog.totalOf('a')], [true, 1])
+  assert.deepEqual([backlog.isClosed, backlog.find('a')?.total], [true, 1])
 })

@@ -13,14 +13,14 @@ const never = new AbortController().signal
 test('small texts take no thread, large ones get the same handle from one', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const small = { b: 1, a: 2 }
-  const { input, handle } = await readInput(served, JSON.stringify(small), chores, {
+  const { input, handle } = await readInput(served, undefined, JSON.stringify(small), chores, {
     signal: never,
   })
   assert.deepEqual(input, small)
   assert.equal(handle, handleOf(served, small))
   assert.equal(chores.stats().threads.length, 0)
   const large = { text: 'x'.repeat(100_000), ...small }
-  const read = await readInput(served, JSON.stringify(large), chores, { signal: never })
+  const read = await readInput(served, undefined, JSON.stringify(large), chores, { signal: never })
   assert.deepEqual(read.input, large)
   assert.equal(read.handle, handleOf(served, { ...small, text: large.text }))
   assert.equal(chores.stats().threads.length, 1)
@@ -29,7 +29,7 @@ test('small texts take no thread, large ones get the same handle from one', asyn
 test('nothing is null', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   for (const text of [undefined, '']) {
-    assert.deepEqual(await readInput(served, text, chores, { signal: never }), {
+    assert.deepEqual(await readInput(served, undefined, text, chores, { signal: never }), {
       input: null,
       handle: handleOf(served, null),
     })
@@ -41,7 +41,7 @@ test('what is no JSON, or nested too deeply, is refused on the loop and in the t
   const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   for (const text of ['{', ' ', `"${'x'.repeat(100_000)}`, deep(5_000), deep(50_000)]) {
     await assert.rejects(
-      readInput(served, text, chores, { signal: never }),
+      readInput(served, undefined, text, chores, { signal: never }),
       withCode('HDL_BAD_INPUT'),
     )
   }
@@ -51,7 +51,7 @@ test('who has left is not read for', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const text = JSON.stringify('x'.repeat(100_000))
   await assert.rejects(
-    readInput(served, text, chores, { signal: AbortSignal.abort() }),
+    readInput(served, undefined, text, chores, { signal: AbortSignal.abort() }),
     withCode('HDL_CANCELLED'),
   )
 })

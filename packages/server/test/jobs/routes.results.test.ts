@@ -22,7 +22,7 @@ function twoStages(total = 3): TwoStages {
 
 test('S18 an index that does not exist is refused while the work is pending', async () => {
   const { load, plot, two } = twoStages(20)
-  await using server = await startServer({ jobs: [two], port: 0 })
+  await using server = await startServer({ jobs: [two], port: 0, errorDetails: 'everyone' })
   const { handle } = (await submit(server, 'two', 'csv').reply).body
   for (const index of [-20, -99_999, 1]) {
     const { status, body } = await fetchResult(server, handle, index, long).reply
@@ -42,7 +42,7 @@ test('S18 an index that does not exist is refused while the work is pending', as
 
 test('what nobody has submitted is unknown, whatever it looks like', async () => {
   const { two } = twoStages()
-  await using server = await startServer({ jobs: [two], port: 0 })
+  await using server = await startServer({ jobs: [two], port: 0, errorDetails: 'everyone' })
   const handles = [
     `two-${'0'.repeat(64)}`,
     `other-${'0'.repeat(64)}`,
@@ -60,7 +60,12 @@ test('what nobody has submitted is unknown, whatever it looks like', async () =>
 
 test('each result is told when it is there, and later found', async () => {
   const { load, plot, two } = twoStages(3)
-  await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 3 } })
+  await using server = await startServer({
+    jobs: [two],
+    port: 0,
+    errorDetails: 'everyone',
+    limits: { loop: 3 },
+  })
   const { body } = await submit(server, 'two', 'csv').reply
   assert.deepEqual([body['total'], body['index'], body['state']], [3, 0, 'pending'])
   const { handle } = body
@@ -86,7 +91,12 @@ test('each result is told when it is there, and later found', async () => {
 
 test('W8 one result fails: who waits for it is told, others are served, later GETs tell it, a new submit tries again', async () => {
   const { load, plot, two } = twoStages(3)
-  await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 3 } })
+  await using server = await startServer({
+    jobs: [two],
+    port: 0,
+    errorDetails: 'everyone',
+    limits: { loop: 3 },
+  })
   const all = [0, -1, -2].map((index) => compute(server, 'two', 'csv', { query: `index=${index}` }))
   await waiting(server, 3)
   ;(await load.started()).finish('rows')
@@ -115,7 +125,7 @@ test('W8 one result fails: who waits for it is told, others are served, later GE
 
 test('W8 the first stage fails: 500 for all who wait, a later GET tells it, a new submit computes again', async () => {
   const { load, plot, two } = twoStages(1)
-  await using server = await startServer({ jobs: [two], port: 0 })
+  await using server = await startServer({ jobs: [two], port: 0, errorDetails: 'everyone' })
   const waits = compute(server, 'two', 'csv')
   await load.started()
   const { handle } = (await submit(server, 'two', 'csv').reply).body
@@ -140,7 +150,7 @@ test('W8 the first stage fails: 500 for all who wait, a later GET tells it, a ne
 
 test('W8 whatever a job throws is a failure: told to who waits, and to who asks later', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0 })
+  await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const throws = (): never => {
     throw new Error('not today')
   }
@@ -174,7 +184,7 @@ test('W8 whatever a job throws is a failure: told to who waits, and to who asks 
 
 test('deleted, then fetched: unknown; submitted again: computed again', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0 })
+  await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const first = compute(server, 'work', 1)
   ;(await gate.started()).finish('old')
   const { handle } = (await first.reply).body
@@ -200,7 +210,12 @@ for (const action of ['delete', 'flush']) {
       : 'who waits gets the result all the same, and nothing stale is stored'
     test(`S16 ${action} between the stages: ${title}`, async () => {
       const { load, plot, two } = twoStages(2)
-      await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 1 } })
+      await using server = await startServer({
+        jobs: [two],
+        port: 0,
+        errorDetails: 'everyone',
+        limits: { loop: 1 },
+      })
       const all = [0, -1].map((index) => compute(server, 'two', 'csv', { query: `index=${index}` }))
       await waiting(server, 2)
       ;(await load.started()).finish('rows')
@@ -228,7 +243,12 @@ for (const action of ['delete', 'flush']) {
 
 test('results that are missing are made again from what is stored, only those that are asked for', async () => {
   const { load, plot, two } = twoStages(4)
-  await using server = await startServer({ jobs: [two], port: 0, limits: { loop: 4 } })
+  await using server = await startServer({
+    jobs: [two],
+    port: 0,
+    errorDetails: 'everyone',
+    limits: { loop: 4 },
+  })
   const headers = { 'x-request-id': 'mine' }
   const { handle } = (await submit(server, 'two', 'csv', { headers }).reply).body
   ;(await load.started()).finish('rows')
@@ -251,7 +271,7 @@ test('results that are missing are made again from what is stored, only those th
 
 test('force=true computes again and replaces what is stored, with what was made from it', async () => {
   const { load, plot, two } = twoStages(1)
-  await using server = await startServer({ jobs: [two], port: 0 })
+  await using server = await startServer({ jobs: [two], port: 0, errorDetails: 'everyone' })
   const first = compute(server, 'two', 'csv')
   ;(await load.started()).finish('old rows')
   ;(await plot.started()).finish('old plot')
@@ -268,7 +288,7 @@ test('force=true computes again and replaces what is stored, with what was made 
 
 test('force=true that fails leaves what was stored', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0 })
+  await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const first = compute(server, 'work', 1)
   ;(await gate.started()).finish('old')
   const { handle } = (await first.reply).body
@@ -282,7 +302,7 @@ test('force=true that fails leaves what was stored', async () => {
 
 test('a result may be nothing: it is there, and is not computed again', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0 })
+  await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   for (const [number, value] of [undefined, null, 0, '', false].entries()) {
     const { reply } = compute(server, 'work', number)
     ;(await gate.started(number + 1)).finish(value)
@@ -297,7 +317,7 @@ test('a result may be nothing: it is there, and is not computed again', async ()
 
 test('W8 a result that can never be stored or sent is a failed job, also for who asks later', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0 })
+  await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const plain = { name: 'work', version: '' }
   const circular: unknown[] = []
   circular.push(circular)
@@ -318,7 +338,7 @@ test('W8 a result that can never be stored or sent is a failed job, also for who
 
 test('a HEAD is answered as the GET, without a body', async () => {
   const gate = new Gate('work')
-  await using server = await startServer({ jobs: [gate.job], port: 0 })
+  await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const { reply } = compute(server, 'work', 1)
   ;(await gate.started()).finish('result')
   const { handle } = (await reply).body

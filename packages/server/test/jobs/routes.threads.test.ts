@@ -7,7 +7,7 @@ import { cancel, compute, quiet } from '../support/http.ts'
 import * as jobs from './fixtures/thread-jobs.ts'
 
 test('S54 a job that exits or throws in its thread: only that one fails, with 500, and others finish', async () => {
-  await using server = await startServer({ jobs, port: 0, threads: 2 })
+  await using server = await startServer({ jobs, port: 0, errorDetails: 'everyone', threads: 2 })
   const failing = [
     compute(server, 'exits', 1),
     compute(server, 'throws', 1),
@@ -38,6 +38,7 @@ test('S56 cancelled in its thread: the job sees it, its result is discarded, the
   await using server = await startServer({
     jobs,
     port: 0,
+    errorDetails: 'everyone',
     threads: 1,
     limits: { thread: 1 },
     onLog: ({ text }) => {

@@ -70,12 +70,12 @@ test('an id that was cancelled and is used again is not closed by the end of the
   const bench = await Bench.open([gate.job])
   await bench.acknowledge('one', 'a', { request: 'id' })
   await bench.acknowledge('one', 'a', { request: 'other' })
-  assert.equal(bench.service.cancel('id'), 'cancelled')
+  assert.equal(bench.service.cancel('default', 'id'), 'cancelled')
   const second = told(bench.compute('one', 'b', { request: 'id' }))
   await bench.clock.settle()
   gate.starts[0]!.finish(1)
   await bench.clock.settle()
-  assert.equal(bench.service.cancel('id'), 'cancelled')
+  assert.equal(bench.service.cancel('default', 'id'), 'cancelled')
   await bench.clock.settle()
   assert.equal(codeOf(second.error), 'HDL_CANCELLED')
   gate.finishAll()
@@ -183,7 +183,7 @@ test('polling holds nothing: a thousand polls leave no request, and the cancel o
     assert.equal(poll.value?.isDone, false)
   }
   assert.equal(bench.service.stats().requests, 1)
-  assert.equal(bench.service.cancel('submit'), 'cancelled')
+  assert.equal(bench.service.cancel('default', 'submit'), 'cancelled')
   await bench.clock.settle()
   assert.equal(gate.starts[0]!.context.cancelled, true)
   gate.finishAll()
@@ -241,7 +241,7 @@ async function preparedOnly(
   await bench.clock.settle()
   prepare.finishAll(() => 'prepared')
   await bench.clock.settle()
-  bench.service.cancel('only prepared')
+  bench.service.cancel('default', 'only prepared')
   item.finishAll(() => 'too late')
   await bench.clock.settle()
   item.starts.length = 0
@@ -288,6 +288,7 @@ test('a submit joins work that only makes what was asked for: all results are ma
     job: 'two',
     handle,
     input: 'a',
+    tenant: 'default',
     priority: 0,
     version: '',
     force: false,
@@ -348,7 +349,7 @@ test('acknowledged work that is cancelled while it is written down: told so, and
   })
   const asked = told(bench.acknowledge('one', 'a', { request: 'id' }))
   await bench.clock.settle()
-  assert.equal(bench.service.cancel('id'), 'cancelled')
+  assert.equal(bench.service.cancel('default', 'id'), 'cancelled')
   go()
   await bench.clock.settle()
   assert.equal(codeOf(asked.error), 'HDL_CANCELLED')
@@ -454,7 +455,7 @@ test('W4 the ledger of work that is begun twice over: nobody restores what was n
   // A poll for what has to be made again is no submit.
   await assert.rejects(bench.result(handle, { index: -1, wait: 0 }), /not today/)
   assert.equal((await bench.journal.runs()).length, before)
-  bench.service.cancel('b')
+  bench.service.cancel('default', 'b')
   prepare.finishAll()
   await bench.clock.settle()
   bench.assertNothingLeft()
@@ -498,7 +499,7 @@ test('W7 cancelled in any step between the end of the job and the write: nothing
       for (let step = 0; step < steps; step++) await Promise.resolve()
       // Before: who listens to the cancel may write in the same step.
       isCancelled = !wasWritten
-      bench.service.cancel('mine')
+      bench.service.cancel('default', 'mine')
       await bench.clock.settle()
       // Not in onKeep: what the store throws is only counted.
       assert.ok(!isLate, `${stage}: written after the cancel, ${steps} steps after the job`)
@@ -546,7 +547,7 @@ test('a cancel in the very step in which the wait is over: cancelled, not acknow
   clock.setTimer = (delay, callback) =>
     setTimer(delay, () => {
       callback()
-      if (delay === 10) service.cancel('mine')
+      if (delay === 10) service.cancel('default', 'mine')
     })
   const asked = told(bench.compute('one', 'a', { request: 'mine', wait: 10 }))
   await clock.advance(10)
@@ -582,13 +583,14 @@ test('when a drain is over, neither who was admitted before nor who asks for wha
   const { prepare, item, served } = twoStages(2)
   const bench = await Bench.open([served])
   const handle = await preparedOnly(bench, prepare, item)
-  const admitted = bench.service.admit('two', 1)
+  const admitted = bench.service.admit('two', 1, 'default')
   const drained = told(bench.drain(0))
   await bench.clock.advance(1)
   assert.deepEqual(drained.value, { isClean: false }, 'a body was still to come')
   const caller = {
     request: 'late',
     disconnect: new AbortController().signal,
+    tenant: 'default',
     deadline: 1_000,
     wait: 1_000,
   }

@@ -68,7 +68,7 @@ test('acknowledged and made from what was stored: the run tells that too', async
   await bench.clock.settle()
   load.finishAll()
   await bench.clock.settle()
-  bench.service.cancel('first')
+  bench.service.cancel('default', 'first')
   plot.finishAll()
   await bench.clock.settle()
   await bench.acknowledge('two', 'a')

@@ -167,7 +167,7 @@ class Life {
   #cancel(request: Request | undefined): void {
     if (request === undefined) return
     try {
-      this.bench.service.cancel(request.id)
+      this.bench.service.cancel('default', request.id)
       for (const other of this.requests) {
         if (other.id !== request.id) continue
         other.isCancelled = true

@@ -106,7 +106,7 @@ test('W4 cancelled while queued, running or in back-off: the row says which', as
     await bench.clock.settle()
     if (when === 'retrying') gate.starts[0]!.fail(new Error('no'))
     await bench.clock.settle()
-    bench.service.cancel('mine')
+    bench.service.cancel('default', 'mine')
     await bench.clock.settle()
     const rows = await rowsOf(bench)
     assert.deepEqual(
@@ -114,7 +114,7 @@ test('W4 cancelled while queued, running or in back-off: the row says which', as
       [`prepare ${state}`, 'run cancelled'],
       when,
     )
-    if (when === 'queued') bench.service.cancel('busy')
+    if (when === 'queued') bench.service.cancel('default', 'busy')
     await bench.clock.advance(5_000)
     assert.equal(gate.starts.length, when === 'queued' ? 0 : 1, 'it is not tried again')
     bench.assertNothingLeft()

@@ -89,7 +89,7 @@ test('promised, and then cancelled: the limit ends it for who still waits', asyn
   await bench.acknowledge('one', 'second', { request: 'mine' })
   const waits = told(bench.compute('one', 'second'))
   await bench.clock.settle()
-  bench.service.cancel('mine')
+  bench.service.cancel('default', 'mine')
   await bench.clock.advance(1_000)
   assert.ok(isQueueTimeout(waits.error))
   await finishAll()

@@ -13,13 +13,14 @@ import {
   type ParentVersion,
   type PermitOptions,
 } from '@heddle/core/lowlevel'
+import { commonTenant } from '../../src/http/caller.ts'
 import { handleOf } from '../../src/jobs/handle.ts'
 import { jobTable } from '../../src/jobs/job-table.ts'
 import { Ledger } from '../../src/jobs/ledger.ts'
 import { ResultStore, type Prepared, type Stored } from '../../src/jobs/result-store.ts'
 import { JobService } from '../../src/jobs/service.ts'
 import type { ServedJob } from '../../src/jobs/served-job.ts'
-import type { Answer, Caller } from '../../src/jobs/waiting.ts'
+import type { Answer, Asking as Asked } from '../../src/jobs/waiting.ts'
 
 export interface BenchOptions {
   /** Permits of the loop, for both stages. */
@@ -35,7 +36,7 @@ export interface BenchOptions {
   readonly ledger?: (journal: Journal, kernel: Kernel) => Ledger
 }
 
-export interface Asking extends Partial<Caller> {
+export interface Asking extends Partial<Asked> {
   readonly priority?: number
   readonly force?: boolean
   readonly index?: number
@@ -108,6 +109,7 @@ export class Bench {
       name: 'The first stage',
       stage: 'prepare',
       capacity: options.capacity ?? 32,
+      interactive: 'full',
       queueTimeout: options.queue,
       timeout: options.prepare,
       permits,
@@ -117,6 +119,7 @@ export class Bench {
       name: 'The second stage',
       stage: 'item',
       capacity: options.itemCapacity ?? 32,
+      interactive: 'full',
       timeout: options.item,
       permits,
       kernel,
@@ -142,8 +145,10 @@ export class Bench {
     return new Bench(jobs, store, journal, clock, options)
   }
 
-  handle(name: string, input: unknown): string {
-    return handleOf(this.#jobs.get(name)!, input)
+  handle(name: string, input: unknown, tenant = commonTenant): string {
+    const { version, isShared } = this.#jobs.get(name)!
+    const owner = isShared || tenant === commonTenant ? undefined : tenant
+    return handleOf({ name, version, tenant: owner }, input)
   }
 
   /** As POST with `?wait`. */
@@ -178,13 +183,18 @@ export class Bench {
     return drained
   }
 
-  #submission(name: string, input: unknown, { priority = 1, force = false }: Asking) {
-    const handle = this.handle(name, input)
-    return { ...this.service.admit(name, priority), input, handle, priority, force }
+  #submission(
+    name: string,
+    input: unknown,
+    { priority = 1, force = false, tenant = commonTenant }: Asking,
+  ) {
+    const handle = this.handle(name, input, tenant)
+    return { ...this.service.admit(name, priority, tenant), input, handle, priority, force }
   }
 
-  #caller(asking: Asking): Caller {
+  #caller(asking: Asking): Asked {
     return {
+      tenant: asking.tenant ?? commonTenant,
       request: asking.request ?? `request ${++this.#asked}`,
       slot: asking.slot,
       disconnect: asking.disconnect ?? new AbortController().signal,
