@@ -1,11 +1,18 @@
-/** What `npm start` runs: `heddle run graph.ts`, or with --kill-demo the same with an accident in between. */
+/**
+ * What `npm start` runs: in a terminal the sample with its dashboard; in CI, without a terminal, or with options
+ * `heddle run graph.ts`; with --kill-demo the same with an accident in between.
+ */
+import { dashboard } from './dashboard.ts'
 import { graphFile, heddle } from './heddle.ts'
 import { killDemo } from './kill-demo.ts'
 
 const args = process.argv.slice(2)
 const options = ['--concurrency', '4', ...args.filter((arg) => arg !== '--kill-demo')]
 
-if (args.includes('--kill-demo')) {
+const hasReader = process.stdout.isTTY && process.env['CI'] === undefined
+if (args.length === 0 && hasReader) {
+  process.exitCode = await dashboard(4_500)
+} else if (args.includes('--kill-demo')) {
   process.exitCode = await killDemo(graphFile, options)
 } else {
   process.exitCode = await heddle('run', graphFile, ...options)

@@ -43,7 +43,7 @@ import { jobTable } from './jobs/job-table.ts'
 import { openJobsRoom } from './jobs/room.ts'
 import type { ServiceStats } from './jobs/service.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
-import { openRunsRoom } from './runs/room.ts'
+import { openRunsRoom, openRunViewsRoom } from './runs/room.ts'
 import { openUiRoom } from './ui/room.ts'
 
 export type { ServerLimits }
@@ -181,7 +181,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const jobs = await openJobsRoom(context)
   parts.defer(() => jobs.stop())
-  const runs = openRunsRoom(context)
+  // Without jobs it is a window into a journal that other processes write: it resumes and starts nothing.
+  const runs =
+    options.jobs === undefined ? openRunViewsRoom(context.journal, kernel) : openRunsRoom(context)
   parts.defer(() => runs.stop())
   const rooms: readonly Room[] = [jobs, runs]
   const drain = new Drain(rooms, {

@@ -94,7 +94,7 @@ export function paintBars(
       const left = x(bars.started[bar]!)
       // A pixel between neighbours, where there is room for one.
       const edge = x(end)
-      const right = edge - left > 4 ? edge - 1 : edge
+      const right = edge - left > 4 ? Math.floor(edge) - 1 : edge
       filled.add(left, Math.max(right, left + 1), weightOf[outcome]!)
       if (bars.queued[bar]! < bars.started[bar]!) waited.add(x(bars.queued[bar]!), left, 1)
       const node = bars.node[bar]!

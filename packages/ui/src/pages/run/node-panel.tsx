@@ -254,8 +254,8 @@ function SignalButtons({
       verb: 'Send',
       fields,
       run: async () => {
-        const { delivered } = await sendSignal(view.store.id, signal, sent())
-        return delivered ? `${node} continues.` : 'The signal is kept until the node waits for it.'
+        await sendSignal(view.store.id, signal, sent())
+        return `The signal is sent; ${node} continues with it.`
       },
     })
   return (

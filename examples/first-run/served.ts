@@ -1,0 +1,13 @@
+/** What `npm start` serves: the jobs of the sample, and its graph to start from the dashboard. */
+import type { Graph } from '@heddle/core'
+import makeGraph from './graph.ts'
+
+export { compare, download, publish, smooth } from './jobs.ts'
+
+export const graphs = {
+  /** Takes the number of stations: 10 when there is none. */
+  climate: (args: unknown): Graph => makeGraph(typeof args === 'number' ? [String(args)] : []),
+}
+
+/** As `heddle run --concurrency 4`. */
+export const options = { concurrency: { loop: 4, thread: 2 } }
