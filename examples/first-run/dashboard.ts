@@ -12,7 +12,16 @@ const store = 'sqlite:.heddle/serve.db'
 /** Serves until a signal ends it. Returns the exit code. */
 export async function dashboard(port: number): Promise<number> {
   const server = startHeddle(
-    ['serve', '--jobs', path.relative(process.cwd(), module), '--store', store, '--port', String(port), '--json'],
+    [
+      'serve',
+      '--jobs',
+      path.relative(process.cwd(), module),
+      '--store',
+      store,
+      '--port',
+      String(port),
+      '--json',
+    ],
     ['ignore', 'pipe', 'inherit'],
   )
   // Ctrl+C reaches both of us; the server drains, and we end with it.
@@ -22,7 +31,8 @@ export async function dashboard(port: number): Promise<number> {
   for await (const line of createInterface(server.stdout!)) {
     const event = JSON.parse(line) as { type?: string; url?: string; text?: string; level?: string }
     if (event.type === 'listening') await begin(event.url!)
-    else if (event.type === 'draining') console.log('  Ending: work under way may finish. Ctrl+C again stops at once.')
+    else if (event.type === 'draining')
+      console.log('  Ending: work under way may finish. Ctrl+C again stops at once.')
     else if (event.level === 'warning') console.log(`  ${event.text}`)
   }
   const [code] = await ended

@@ -170,7 +170,12 @@ class RunRoutes {
         this.#stream(call.reply, (stream) => this.#list.serve(stream)),
       ),
       route(contracts.showRun, (call) =>
-        this.#send(call, { type: 'head', run: call.params.id, point: pointOf(call.query) }),
+        this.#send(call, {
+          type: 'head',
+          run: call.params.id,
+          point: pointOf(call.query),
+          isSteerable: own?.has(call.params.id) === true,
+        }),
       ),
       route(contracts.listNodes, (call) => {
         const { from = 0, limit = 10_000 } = call.query

@@ -45,7 +45,13 @@ export interface PointInput {
 }
 
 export type ViewQuestion =
-  | { readonly type: 'head'; readonly run: string; readonly point?: PointInput }
+  | {
+      readonly type: 'head'
+      readonly run: string
+      readonly point?: PointInput
+      /** Known only to the process that runs it. */
+      readonly isSteerable?: boolean
+    }
   | {
       readonly type: 'nodes' | 'timeline'
       readonly run: string
@@ -121,7 +127,9 @@ export class RunViews {
   async answer(question: ViewQuestion): Promise<string> {
     switch (question.type) {
       case 'head':
-        return JSON.stringify(headView(await this.#view(question.run, question.point)))
+        return JSON.stringify(
+          headView(await this.#view(question.run, question.point), question.isSteerable ?? false),
+        )
       case 'nodes': {
         const run = await this.#view(question.run, question.point)
         return JSON.stringify(nodesView(run, question.from, question.limit))

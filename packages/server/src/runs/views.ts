@@ -80,7 +80,7 @@ export function summaryView(
   }
 }
 
-export function headView({ record, criticalPath }: ViewedRun): Omit<RunHead, 'is_steerable'> {
+export function headView({ record, criticalPath }: ViewedRun, isSteerable: boolean): RunHead {
   const { options } = record
   const labels = (options['labels'] ?? {}) as StartedWith
   let busy = 0
@@ -91,9 +91,8 @@ export function headView({ record, criticalPath }: ViewedRun): Omit<RunHead, 'is
     queued += queueTime(node, record.until)
     attempts += node.attempts.length
   }
-  const { is_steerable: _isSteerable, ...summary } = summaryView(record, labels, false)
   return {
-    ...summary,
+    ...summaryView(record, labels, isSteerable),
     position: record.position,
     rows: [...record.rows],
     elapsed_ms: record.elapsed,

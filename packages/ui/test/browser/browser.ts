@@ -10,6 +10,9 @@ const systemBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
 
 let shared: Promise<Browser> | undefined
 
+// Of the whole file: whoever imports this has one browser for all of its tests.
+after(async () => (await shared)?.close())
+
 async function launch(): Promise<Browser> {
   const executablePath = await findBrowser()
   return chromium.launch({
@@ -74,11 +77,7 @@ export interface PageOptions {
 /** Opens a page that records its problems. */
 export async function openPage(url: string, options: PageOptions = {}): Promise<OpenPage> {
   const { theme = 'light', width = 1360, height = 850 } = options
-  if (shared === undefined) {
-    shared = launch()
-    after(async () => (await shared)?.close())
-  }
-  const browser = await shared
+  const browser = await (shared ??= launch())
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { openPage } from './browser.ts'
+import { Gates, openServed } from './served.ts'
+
+test('a run is watched live: states, a node with its log, pause, resume and the end, by mouse', async () => {
+  await using served = await openServed()
+  const run = await served.start('diamond')
+  const { page, context, problems } = await openPage(`${served.url}/ui/`)
+  await page.getByRole('link', { name: 'diamond.ts' }).click()
+  await page.getByRole('link', { name: 'Nodes', exact: true }).click()
+  const row = (name: string) =>
+    page.locator('tbody tr', { has: page.getByRole('button', { name, exact: true }) })
+  await row('fetch').getByText('running').waitFor()
+  await row('fetch').click()
+  const panel = page.getByRole('complementary', { name: 'Node fetch' })
+  // Output of jobs is text, whatever it looks like.
+  await panel.getByText('fetch <script>alert(1)</script> waits for its gate').waitFor()
+
+  await page.getByRole('button', { name: 'Pause', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Pause this run?' })
+  await dialog.getByText('1 attempt under way will finish. 3 nodes will not start').waitFor()
+  await dialog.getByRole('button', { name: 'Pause' }).click()
+  await page.locator('.run-head').getByText('paused').waitFor()
+  served.gates.open('fetch')
+  await row('fetch').getByText('succeeded').waitFor()
+  await panel.getByText('"done": "fetch"').waitFor()
+  assert.equal(await row('left').getByText('running').count(), 0)
+
+  await page.getByRole('button', { name: 'Resume', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
+  await row('left').getByText('running').waitFor()
+  for (const gate of ['left', 'right', 'join']) served.gates.open(gate)
+  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
+  await page.getByText('Complete').waitFor()
+  assert.deepEqual(problems, [])
+  assert.match(page.url(), new RegExp(`#/runs/${run}/nodes\\?node=fetch`))
+  await context.close()
+})
+
+test('the same by keyboard only: find the run, open a node, cancel', async () => {
+  await using served = await openServed()
+  await served.start('diamond')
+  const { page, context, problems } = await openPage(`${served.url}/ui/`)
+  await page.getByRole('link', { name: 'diamond.ts' }).waitFor()
+  await page.keyboard.press('/')
+  await page.getByRole('combobox').fill('diamond')
+  await page.getByRole('option', { name: /diamond\.ts/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'diamond.ts' }).waitFor()
+  await page.keyboard.press('3')
+  await page.getByRole('button', { name: 'fetch', exact: true }).waitFor()
+  await page.keyboard.press('j')
+  await page.getByRole('complementary', { name: 'Node fetch' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('complementary').waitFor({ state: 'detached' })
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).getByText('Cancel the run').waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('q')
+  await page.getByRole('dialog', { name: 'Cancel this run?' }).waitFor()
+  await page.keyboard.press('Enter')
+  served.gates.open('fetch')
+  await page.locator('.run-head').getByText('cancelled', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
+test('a moment of the past is looked at: states of then, and back to the end', async () => {
+  await using served = await openServed()
+  for (const gate of ['fetch', 'left', 'right', 'join']) served.gates.open(gate)
+  const run = await served.start('diamond')
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}/nodes`)
+  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
+  await page.getByText('Complete').waitFor()
+  const slider = page.getByRole('slider', { name: 'Moment of the run' })
+  await slider.focus()
+  await page.keyboard.press('Home')
+  await page.locator('tbody').getByText('waiting').first().waitFor()
+  assert.match(page.url(), /at=0/)
+  assert.equal(await page.locator('tbody').getByText('succeeded').count(), 0)
+  await page.getByRole('button', { name: 'To the end' }).click()
+  await page.locator('tbody').getByText('succeeded').first().waitFor()
+  assert.equal(await page.locator('tbody').getByText('waiting').count(), 0)
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
+test('failures name every message, and two runs are compared', async () => {
+  await using served = await openServed()
+  const first = await served.start('shaky')
+  const second = await served.start('shaky')
+  const { page, context, problems } = await openPage(
+    `${served.url}/ui/#/runs/${second}/timeline?node=broken`,
+  )
+  const panel = page.getByRole('complementary', { name: 'Node broken' })
+  await panel.getByText('no luck in attempt 1').first().waitFor()
+  await panel.getByText('no luck in attempt 2').first().waitFor()
+  await page.locator('.run-head').getByText('failed', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Compare', exact: true }).click()
+  await page.getByText('Compare with which run?').waitFor()
+  await page.locator('tr', { hasText: first.slice(-4) }).click()
+  await page.getByText('Critical path').nth(1).waitFor()
+  assert.match(page.url(), new RegExp(`with=${first}`))
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
+test('a server that is stopped and started again is followed without a reload', async (t) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-ui-restart-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const store = `sqlite:${path.join(folder, 'serve.db')}`
+  const gates = new Gates()
+  const before = await openServed({ store, gates })
+  const { port } = before.server
+  const run = await before.start('diamond')
+  const { page, context, problems } = await openPage(`${before.url}/ui/#/runs/${run}/nodes`)
+  const row = (name: string) =>
+    page.locator('tbody tr', { has: page.getByRole('button', { name, exact: true }) })
+  await row('fetch').getByText('running').waitFor()
+  await before[Symbol.asyncDispose]()
+  await page.evaluate(() => ((globalThis as { mark?: number }).mark = 7))
+  await using after = await openServed({ store, gates, port })
+  for (const gate of ['fetch', 'left', 'right', 'join']) gates.open(gate)
+  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
+  assert.equal(await page.evaluate(() => (globalThis as { mark?: number }).mark), 7)
+  assert.equal(after.server.port, port)
+  // A connection that is refused while the server is away is reported by the browser itself.
+  assert.deepEqual(
+    problems.filter((problem) => !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(problem)),
+    [],
+  )
+  await context.close()
+})

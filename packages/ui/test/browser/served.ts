@@ -1,0 +1,110 @@
+/** A real server with its dashboard, whose jobs end when the test says so. */
+import { Graph, job } from '@heddle/core'
+import { startServer, type Server } from '@heddle/server'
+import { buildUi } from '../../build/build.ts'
+
+/** Opens once; jobs of a graph wait at it by name. */
+export class Gates {
+  readonly #open = new Set<string>()
+  readonly #waiting = new Map<string, (() => void)[]>()
+
+  open(name: string): void {
+    this.#open.add(name)
+    for (const go of this.#waiting.get(name) ?? []) go()
+    this.#waiting.delete(name)
+  }
+
+  /** Resolves when the gate is open; rejects when the attempt is cancelled. */
+  async pass(name: string, signal: AbortSignal): Promise<void> {
+    if (this.#open.has(name)) return
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), resolve])
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+  }
+}
+
+export interface Served {
+  readonly server: Server
+  readonly gates: Gates
+  readonly url: string
+  start(graph: string, more?: object): Promise<string>
+}
+
+/** `diamond`: fetch → left, right → join. `shaky`: a node that fails twice. `wide`: 30 items in two steps. */
+export function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
+  const step = job({ name: 'step' }, async (name: string, { signal, log }) => {
+    log(`${name} <script>alert(1)</script> waits for its gate`)
+    await gates.pass(name, signal)
+    return { done: name }
+  })
+  const shaky = job({ name: 'shaky', retries: 1 }, async (_: string, { attempt }) => {
+    throw new Error(`no luck in attempt ${attempt + 1}`)
+  })
+  const quick = job({ name: 'quick' }, async (item: number) => item * 2)
+  return {
+    diamond: () => {
+      const graph = new Graph()
+      const fetch = graph.add('fetch', step, { input: 'fetch' })
+      const left = graph.add('left', step, { after: [fetch], input: 'left' })
+      const right = graph.add('right', step, { after: [fetch], input: 'right' })
+      graph.add('join', step, { after: [left, right], input: 'join' })
+      return graph
+    },
+    shaky: () => {
+      const graph = new Graph()
+      const first = graph.add('first', quick, { input: 1 })
+      const broken = graph.add('broken', shaky, { after: [first], input: '' })
+      graph.add('last', quick, { after: [broken], input: 2 })
+      return graph
+    },
+    wide: () => {
+      const graph = new Graph()
+      const all = Array.from({ length: 30 }, (_, i) => {
+        const one = graph.add(`load ${i}`, quick, { input: i })
+        return graph.add(`turn ${i}`, quick, { after: [one], input: i })
+      })
+      graph.add('sum', quick, { after: all, input: 0 })
+      return graph
+    },
+  }
+}
+
+const square = job({ name: 'square' }, (value: number) => value * value)
+
+export interface ServedOptions {
+  readonly store?: string
+  readonly port?: number
+  readonly gates?: Gates
+}
+
+export async function openServed({
+  store = 'memory',
+  port = 0,
+  gates = new Gates(),
+}: ServedOptions = {}): Promise<Served & AsyncDisposable> {
+  const server = await startServer({
+    jobs: { square, graphs: makeGraphs(gates) },
+    store,
+    port,
+    ui: await buildUi(),
+  })
+  return {
+    server,
+    gates,
+    url: server.url,
+    async start(graph, more = {}) {
+      const response = await fetch(`${server.url}/runs`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ graph, title: `${graph}.ts`, ...more }),
+      })
+      const body = (await response.json()) as { run?: string }
+      if (body.run === undefined) throw new Error(JSON.stringify(body))
+      return body.run
+    },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
