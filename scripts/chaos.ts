@@ -4,6 +4,7 @@
  * Processes that run a graph are killed with SIGKILL at random moments and resumed until they finish;
  * then the scenarios of chaos/scenarios are played. `npm test` plays a short version of both.
  *
+ * `npm run test:chaos -- growing` kills runs with maps, sub-graphs, steps and signals: see chaos/growing/campaign.ts.
  * `npm run test:chaos -- release` kills releases instead: see chaos/release/kill-releases.ts.
  * `npm run test:chaos -- slow-senders` and `-- malformed` attack a server instead: see chaos/http/programs.ts.
  */
@@ -14,6 +15,8 @@ import { parseArgs } from 'node:util'
 import { crashRuns } from '../chaos/crash/crash-runs.ts'
 import { scenarios } from '../chaos/scenarios/scenarios.ts'
 import { isHttpProgram, playHttpProgram } from '../chaos/http/programs.ts'
+import { playGrowing } from '../chaos/growing/program.ts'
+import { playSeeds } from '../chaos/growing/seeds.ts'
 import { playRelease } from '../chaos/release/program.ts'
 import { root } from './tool.ts'
 
@@ -21,6 +24,8 @@ import { root } from './tool.ts'
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
 
 const [program, ...rest] = process.argv.slice(2)
+if (program === 'growing') process.exit(await playGrowing(rest))
+if (program === 'growing-seeds') process.exit(await playSeeds(rest))
 if (program === 'release') process.exit(await playRelease(rest))
 if (isHttpProgram(program)) process.exit(await playHttpProgram(program, rest))
 

@@ -41,18 +41,19 @@ function help(examples: readonly string[], codes: Parameters<typeof exitCodeHelp
 const unreadable = 'there is no such run, or the journal cannot be read'
 const runArgument = 'its id, an unambiguous part of it, `last`, or `last~1` for the one before'
 
-/** `heddle runs [list | show | timeline | compare | export | cancel | prune]` */
+/** `heddle runs [list | show | timeline | compare | export | send | cancel | prune]` */
 export function runsCommand(): Command {
   return new Command('runs')
     .description(
       'Look at recorded runs: list them, see what happened and when, compare two, turn one into a test.\n' +
-        'This works while a run is being written, and after a crash. Only cancel and prune write to the journal.',
+        'This works while a run is being written, and after a crash. Only send, cancel and prune write to the journal.',
     )
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(showCommand())
     .addCommand(timelineCommand())
     .addCommand(compareCommand())
     .addCommand(exportCommand())
+    .addCommand(sendCommand())
     .addCommand(cancelCommand())
     .addCommand(pruneCommand())
     .addHelpText(
@@ -286,6 +287,34 @@ function cancelCommand(): Command {
     .action(async (run: string, flags: CommonFlags) => {
       const { cancelRun } = await import('../runs/cancel.ts')
       await cancelRun({ ...common(flags), run })
+    })
+}
+
+function sendCommand(): Command {
+  const command = new Command('send')
+    .summary('send a signal to a run: what a job waits for with ctx.waitFor()')
+    .description(
+      'Send a signal to a run, also while another process runs it: a job that waits for its name with ctx.waitFor() continues\n' +
+        'within a second. A signal that no job waits for yet is kept, also for a run that was interrupted.',
+    )
+    .argument('<run>', runArgument)
+    .argument('<name>', 'the name of the signal')
+    .argument('[value]', 'its value: JSON, or else a text; nothing when absent')
+  return withCommon(command, 'one JSON object: { ok, run, … }')
+    .addHelpText(
+      'after',
+      help(
+        ['heddle runs send last approval', 'heddle runs send last approval \'{ "by": "Ada" }\''],
+        {
+          0: 'the signal was sent',
+          1: 'the run has ended',
+          2: unreadable,
+        },
+      ),
+    )
+    .action(async (run: string, name: string, value: string | undefined, flags: CommonFlags) => {
+      const { sendSignal } = await import('../runs/send.ts')
+      await sendSignal({ ...common(flags), run, name, value })
     })
 }
 

@@ -88,7 +88,7 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     const past = await this.#find(path)
     if (past !== undefined) this.#checkSame(path, past, part)
     if (past?.state === 'succeeded') return past.value as O
-    if (past?.state === 'failed') throw fromErrorRecord(past.error!)
+    if (past?.state === 'failed') throw this.#standingFailure(past)
     const end = await this.#runPart(job as Job, input, part)
     if (end.state === 'succeeded') {
       this.#source.memory?.add(path, { ...part, state: 'succeeded', value: end.value })
@@ -124,7 +124,7 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     const path = this.#numbered(`wait:${encodeURIComponent(signal)}`)
     const past = await this.#find(path)
     if (past?.state === 'succeeded') return past.value as T
-    if (past?.state === 'failed') throw fromErrorRecord(past.error!)
+    if (past?.state === 'failed') throw this.#standingFailure(past)
     const { clock } = this.#host
     const limit = deadline === Infinity ? undefined : clock.wallTime() + deadline
     const until = past === undefined ? limit : past.until
@@ -284,6 +284,12 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
 
   #find(path: string): PastStep | undefined | Promise<PastStep | undefined> {
     return this.#source.memory?.find(path) ?? this.#source.past?.find(path)
+  }
+
+  /** A failure of the attempt that was interrupted. When this attempt ends badly it does not stand any more. */
+  #standingFailure({ error }: PastStep): Error {
+    this.#host.session?.recorder.noteFailedParts(this.#node)
+    return fromErrorRecord(error!)
   }
 
   /** G8. */

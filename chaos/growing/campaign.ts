@@ -1,0 +1,256 @@
+/**
+ * Kills runs of the growing graph again and again, starts them again under their key, and looks at what is left.
+ *
+ * What must hold after every life:
+ *  C1  What was in the journal before is there: no row is lost.
+ *  C2  A node, an element or a step with a success in the journal is not started by a later life (G3).
+ *  C3  At the end everything has succeeded, once, but the node that fails.
+ *  C4  Every signal that was sent was delivered to exactly one wait (G9).
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import {
+  openJournal,
+  seededRandom,
+  type HistoryEntry,
+  type Journal,
+  type Random,
+} from '@heddle/core/lowlevel'
+import type { GrowingPlan } from './child.ts'
+import { flows, signalName, unstable, waitsOfFlow } from './graph.ts'
+
+export interface GrowingOptions {
+  readonly folder: string
+  readonly seed: number
+  readonly kills: number
+  /** Makes the address of a journal for each run. */
+  readonly journal: (name: string) => Promise<string>
+  readonly onKill?: () => void
+}
+
+export interface GrowingReport {
+  kills: number
+  runs: number
+  lives: number
+  /** Nodes, elements and steps that succeeded. */
+  successes: number
+  starts: number
+  /** Started in one life, not finished in it, and started again. */
+  interrupted: number
+  /** C2 broken. */
+  startedAgain: number
+  /** C1 broken. */
+  lost: number
+  signals: number
+  /** Set aside after three interruptions: runs of a graph set nothing aside. */
+  setAside: number
+  readonly problems: string[]
+}
+
+const program = path.join(import.meta.dirname, 'child.ts')
+/** Milliseconds without a sign of life: a busy machine is not a defect. */
+const longestSilence = 90_000
+const mostLives = 300
+
+export function emptyGrowingReport(): GrowingReport {
+  return {
+    kills: 0,
+    runs: 0,
+    lives: 0,
+    successes: 0,
+    starts: 0,
+    interrupted: 0,
+    startedAgain: 0,
+    lost: 0,
+    signals: 0,
+    setAside: 0,
+    problems: [],
+  }
+}
+
+export async function killGrowingRuns(options: GrowingOptions): Promise<GrowingReport> {
+  const report = emptyGrowingReport()
+  const random = seededRandom(options.seed)
+  await mkdir(options.folder, { recursive: true })
+  while (report.problems.length === 0 && (report.kills < options.kills || report.runs === 0)) {
+    const seed = Math.floor(random.next() * 2 ** 31)
+    await new KilledRun(options, seed, report, random).toTheEnd()
+    report.runs++
+  }
+  return report
+}
+
+class KilledRun {
+  readonly #options: GrowingOptions
+  readonly #report: GrowingReport
+  readonly #random: Random
+  readonly #seed: number
+  readonly #effects: string
+  #recorded: ReadonlySet<string> = new Set()
+  #rows = 0
+  #effectsSeen = 0
+  #sent = 0
+
+  constructor(options: GrowingOptions, seed: number, report: GrowingReport, random: Random) {
+    this.#options = options
+    this.#report = report
+    this.#random = random
+    this.#seed = seed
+    this.#effects = path.join(options.folder, `effects-${seed}.log`)
+  }
+
+  async toTheEnd(): Promise<void> {
+    const address = await this.#options.journal(`growing-${this.#seed}`)
+    const plan = { journal: address, key: 'growing', effects: this.#effects, seed: this.#seed }
+    const journal = await openJournal(address)
+    try {
+      for (let life = 0; life < mostLives; life++) {
+        const { end, stderr } = await this.#live(plan, journal)
+        this.#report.lives++
+        if (end === 'killed') this.#report.kills++
+        if (end === 'killed') this.#options.onKill?.()
+        if (end === 'hung' || end === 'failed') this.#wrong(`a life ${end}: ${stderr}`)
+        const isOver = await this.#look(journal)
+        if (this.#report.problems.length > 0 || isOver) return
+      }
+      this.#wrong(`run not finished after ${mostLives} lives`)
+    } finally {
+      await journal.close()
+    }
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random.next() * limit)
+  }
+
+  async #live(
+    plan: GrowingPlan,
+    journal: Journal,
+  ): Promise<{ readonly end: 'killed' | 'finished' | 'failed' | 'hung'; readonly stderr: string }> {
+    const args = ['--conditions=heddle-source', program, JSON.stringify(plan)]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'pipe', 'pipe'] })
+    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
+    let isHung = false
+    const silence = setTimeout(() => {
+      isHung = true
+      child.kill('SIGKILL')
+    }, longestSilence)
+    const mayKill = this.#report.kills < this.#options.kills
+    const killAfter = mayKill ? this.#below(14) : Infinity
+    let seen = 0
+    const kill = (): void => void setTimeout(() => child.kill('SIGKILL'), this.#below(12))
+    // Before anything runs: while the journal opens, or while it waits for the lease of the life before.
+    if (killAfter === 0) setTimeout(kill, this.#below(300))
+    let stderr = ''
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    const sending = this.#sendSome(journal)
+    for await (const chunk of (child.stdio[3] as Readable).setEncoding('utf8')) {
+      silence.refresh()
+      seen += String(chunk).split('\n').length - 1
+      if (seen >= killAfter) kill()
+      await this.#sendSome(journal)
+    }
+    const [code, signal] = await this.#untilExit(exited, journal, mayKill ? kill : undefined)
+    await sending
+    clearTimeout(silence)
+    const end = signal === 'SIGKILL' ? 'killed' : code === 0 ? 'finished' : 'failed'
+    return { end: isHung ? 'hung' : end, stderr }
+  }
+
+  /** While it only waits for signals nothing is printed: they are sent until it has ended. */
+  async #untilExit<T>(
+    exited: Promise<T>,
+    journal: Journal,
+    kill: (() => void) | undefined,
+  ): Promise<T> {
+    for (;;) {
+      const timer = Promise.withResolvers<undefined>()
+      const timeout = setTimeout(() => timer.resolve(undefined), 100)
+      const ended = await Promise.race([exited.then((value) => ({ value })), timer.promise])
+      clearTimeout(timeout)
+      if (ended !== undefined) return ended.value
+      await this.#sendSome(journal)
+      if (kill !== undefined && this.#below(10) === 0) kill()
+    }
+  }
+
+  /** Sends a signal now and then, each once, also while no process runs the run. */
+  async #sendSome(journal: Journal): Promise<void> {
+    if (this.#sent >= flows * waitsOfFlow || this.#below(3) > 0) return
+    const [found] = await journal.runs({ key: 'growing', limit: 1 })
+    if (found === undefined) return
+    const value = ++this.#sent
+    await journal.post!(found.id, { kind: 'signal', name: signalName, value, by: 'chaos' })
+    this.#report.signals++
+  }
+
+  /** True when the run is over. */
+  async #look(journal: Journal): Promise<boolean> {
+    const [run] = await journal.runs({ key: 'growing', limit: 1 })
+    const history = run === undefined ? [] : await Array.fromAsync(journal.history(run.id))
+    if (history.length < this.#rows) {
+      this.#report.lost += this.#rows - history.length
+      this.#wrong(`C1: ${this.#rows} rows are now ${history.length}`)
+    }
+    this.#rows = history.length
+    await this.#checkStarts()
+    const successes = history.flatMap(nameOfSuccess)
+    this.#recorded = new Set(successes.filter((name) => !unstable.has(name)))
+    // On PostgreSQL a run is held until the lease of the process that was killed has run out.
+    if (run === undefined || run.state !== 'finished') return false
+    this.#report.successes += successes.length
+    const twice = successes.filter(
+      (name, index) => !unstable.has(name) && successes.indexOf(name) < index,
+    )
+    if (twice.length > 0) this.#wrong(`C3: succeeded twice: ${twice.join()}`)
+    await this.#checkEnd(journal, run.id)
+    return true
+  }
+
+  async #checkStarts(): Promise<void> {
+    const text = await readFile(this.#effects, 'utf8').catch(() => '')
+    const lines = text.split('\n').slice(0, -1)
+    for (const name of lines.slice(this.#effectsSeen)) {
+      this.#report.starts++
+      if (!this.#recorded.has(name)) continue
+      this.#report.startedAgain++
+      this.#wrong(`C2: ${name} has succeeded and was started again`)
+    }
+    this.#report.interrupted += lines.length - this.#effectsSeen
+    this.#effectsSeen = lines.length
+  }
+
+  async #checkEnd(journal: Journal, id: string): Promise<void> {
+    const { nodes } = await journal.snapshot(id)
+    const open = nodes.filter(
+      ({ name, state }) => state !== (name === 'bad' ? 'failed' : 'succeeded'),
+    )
+    if (open.length > 0)
+      this.#wrong(`C3: ${open.map(({ name, state }) => `${name} ${state}`).join()}`)
+    const received: unknown[] = []
+    for (let index = 0; index < flows; index++) {
+      const value = (await journal.valueOf(id, `flow ${index}`)) as unknown[]
+      received.push(...(value.at(-1) as unknown[]))
+    }
+    const expected = Array.from({ length: flows * waitsOfFlow }, (_, index) => index + 1)
+    const sorted = (received as number[]).toSorted((a, b) => a - b)
+    if (sorted.join() !== expected.join()) this.#wrong(`C4: received ${sorted.join()}`)
+    const effects = await readFile(this.#effects, 'utf8')
+    const all = new Set(effects.split('\n').slice(0, -1))
+    this.#report.interrupted -= all.size
+  }
+
+  #wrong(what: string): void {
+    this.#report.problems.push(`seed ${this.#seed}: ${what}`)
+  }
+}
+
+function nameOfSuccess(row: HistoryEntry): string[] {
+  if (row.kind === 'node') return row.state === 'succeeded' ? [row.node] : []
+  if (row.kind !== 'part' || row.state !== 'succeeded') return []
+  const { path: part } = row.part
+  return [`${row.node}${part.startsWith('[') ? '' : ' '}${part}`]
+}

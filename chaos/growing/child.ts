@@ -1,0 +1,21 @@
+/** One life of a run of the growing graph: started, killed and started again by campaign.ts. */
+import { writeSync } from 'node:fs'
+import { run } from '@heddle/core'
+import { effectsTo, growingGraph } from './graph.ts'
+
+export interface GrowingPlan {
+  readonly journal: string
+  readonly key: string
+  readonly effects: string
+  readonly seed: number
+}
+
+const plan = JSON.parse(process.argv[2]!) as GrowingPlan
+const graph = growingGraph(
+  plan.seed,
+  effectsTo(plan.effects, (name) => void writeSync(3, `${name}\n`)),
+)
+const result = await run(graph, { journal: plan.journal, key: plan.key, concurrency: 4 })
+const isExpected = !result.ok && result.failed.size === 1 && result.failed.has('bad')
+process.exitCode = isExpected ? 0 : 1
+if (!isExpected) console.error(result.failed, result.blocked, result.skipped, result.cancelled)

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { killGrowingRuns } from '../growing/campaign.ts'
+
+test('G3, G9: a growing run that is killed again and again finishes; nothing finished runs again, signals arrive once', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-growing-'))
+  const report = await killGrowingRuns({
+    folder,
+    seed: 5,
+    kills: 4,
+    journal: async (name) => `sqlite:${path.join(folder, `${name}.db`)}`,
+  })
+  assert.deepEqual(report.problems, [])
+  assert.ok(report.kills >= 4)
+  assert.deepEqual([report.startedAgain, report.lost], [0, 0])
+  assert.equal(report.signals, 6 * report.runs)
+  // Kept when something is wrong: it says what.
+  rmSync(folder, { recursive: true, force: true })
+})

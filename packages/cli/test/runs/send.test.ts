@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fixture, Program, runProgram } from '../support/program.ts'
+import { Stage } from '../support/stage.ts'
+
+interface Answer {
+  readonly ok: boolean
+  readonly run: string
+}
+
+function answerOf(stdout: string): Answer {
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Answer
+}
+
+test('G9: a job that waits for a signal gets it from another process, also one that was sent while none ran it', async () => {
+  await using stage = await Stage.open()
+  const options = { cwd: stage.folder, env: stage.env }
+  const args = ['run', fixture('approval.ts'), '--key', 'order-7', '--json']
+  using first = new Program(args, options)
+  await first.printed(/"name":"approve","state":"suspended"/)
+  first.process.kill('SIGKILL')
+  await first.ended()
+  const early = await runProgram(['runs', 'send', 'last', 'approval', '{ "by": "Ada" }'], options)
+  assert.equal(early.code, 0, early.stderr)
+  assert.match(early.stdout, /it is delivered when the run is resumed/)
+  using second = new Program(args, options)
+  await second.printed(/approved by Ada/)
+  await second.printed(/"name":"ship","state":"suspended"/)
+  const sent = await runProgram(['runs', 'send', 'last', 'shipped', 'today', '--json'], options)
+  assert.equal(answerOf(sent.stdout).ok, true)
+  assert.equal(await second.ended(), 0)
+  assert.match(second.stdout, /shipped today/)
+  const late = await runProgram(['runs', 'send', 'last', 'shipped'], options)
+  assert.deepEqual([late.code, /takes no signals any more/.test(late.stdout)], [1, true])
+})
