@@ -28,6 +28,7 @@ const commands = [
   'serve',
   'analyze',
   'doctor',
+  'ui',
   ...['plan', 'version', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
   ...['list', 'show', 'timeline', 'compare', 'export', 'cancel', 'prune'].map(
     (name) => `runs ${name}`,
