@@ -33,7 +33,7 @@ class ServerDriver implements AttemptsDriver {
     this.#address = `sqlite:${path.join(folder, 'serve.db')}`
   }
 
-  static async open({ jobs, permits }: OpenAttempts): Promise<ServerDriver> {
+  static async open({ jobs, permits, resources }: OpenAttempts): Promise<ServerDriver> {
     const folder = await mkdtemp(path.join(tmpdir(), 'heddle-attempts-'))
     const clock = new VirtualClock()
     const server = await startServer({
@@ -41,7 +41,7 @@ class ServerDriver implements AttemptsDriver {
       port: 0,
       errorDetails: 'everyone',
       store: `sqlite:${path.join(folder, 'serve.db')}`,
-      limits: { loop: permits, thread: permits },
+      limits: { loop: permits, thread: permits, resources },
       kernel: { clock, random: seededRandom(1) },
     })
     return new ServerDriver(clock, jobs, server, folder)
@@ -51,6 +51,10 @@ class ServerDriver implements AttemptsDriver {
     const started: StartedJob[] = []
     for (const { name } of this.#jobs) {
       const body = await this.#acknowledged(name)
+      if (body.error !== undefined) {
+        started.push(failedAtOnce(body.error.message))
+        continue
+      }
       const handle = body['handle'] as string
       const request = body['request'] as string
       let isCancelled = false
@@ -70,13 +74,15 @@ class ServerDriver implements AttemptsDriver {
 
   /**
    * Submits until the server acknowledges. A job in a thread takes real time: when it fails before its
-   * acknowledgement is on the disk, the submit is answered with the failure, and the journal has no rows.
+   * acknowledgement is on the disk, the submit is answered with the failure, and the journal has no rows. A job that
+   * always fails before it can start is answered like that each time.
    */
-  async #acknowledged(name: string): Promise<Record<string, unknown>> {
-    for (;;) {
+  async #acknowledged(name: string): Promise<SubmitBody> {
+    for (let tries = 1; ; tries++) {
       const { status, body } = await submit(this.#server, name, null).reply
       if (status === 202) return body
       assert.equal(body.error!.code, 'job_failed')
+      if (tries === 20) return body
     }
   }
 
@@ -104,6 +110,17 @@ class ServerDriver implements AttemptsDriver {
     // It waits for sockets, which take real time, and for limits, which are virtual.
     while (!isStopped) await this.clock.advance(100)
     await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+type SubmitBody = Awaited<ReturnType<typeof submit>['reply']>['body']
+
+/** A job whose submit was answered with its failure. */
+function failedAtOnce(message: string): StartedJob {
+  return {
+    ended: () => Promise.resolve({ state: 'failed', message }),
+    cancel: () => undefined,
+    rows: () => Promise.resolve([]),
   }
 }
 

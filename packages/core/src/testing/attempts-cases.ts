@@ -446,4 +446,149 @@ export const attemptsCases: readonly AttemptsCase[] = [
       assert.match(message!, /never/)
     },
   },
+  {
+    title: 'needs: a job waits for a resource without holding a permit of its place',
+    async run(open) {
+      const first = new Gate({ name: 'first', needs: { db: 1 } })
+      const second = new Gate({ name: 'second', needs: { db: 1 } })
+      const other = new Gate({ name: 'other' })
+      const jobs = [first.job, second.job, other.job]
+      await using driver = await open({ jobs, permits: 2, resources: { db: 1 } })
+      const [a, b, c] = await driver.start()
+      await until(driver, () => first.attempts === 1 && other.attempts === 1)
+      assert.equal(second.attempts, 0)
+      first.resolve('first')
+      await until(driver, () => second.attempts === 1)
+      second.resolve('second')
+      other.resolve('other')
+      assert.deepEqual(await a!.ended(), { state: 'succeeded', value: 'first' })
+      assert.deepEqual(await b!.ended(), { state: 'succeeded', value: 'second' })
+      assert.deepEqual(await c!.ended(), { state: 'succeeded', value: 'other' })
+      const rows = await rowsOf(b!, 'succeeded')
+      assert.deepEqual(rows, ['ready 0', 'running 0', 'succeeded 0'])
+    },
+  },
+  {
+    title: 'needs: back-off frees the resource, and the next attempt takes it again',
+    async run(open) {
+      const flaky = new Gate({ name: 'flaky', retries: 1, needs: { db: 1 } })
+      const other = new Gate({ name: 'other', needs: { db: 1 } })
+      const jobs = [flaky.job, other.job]
+      await using driver = await open({ jobs, permits: 2, resources: { db: 1 } })
+      const [a, b] = await driver.start()
+      await until(driver, () => flaky.attempts === 1)
+      assert.equal(other.attempts, 0)
+      flaky.reject(retryAfter(1_000))
+      await until(driver, () => other.attempts === 1)
+      await driver.clock.advance(1_000)
+      await driver.clock.settle()
+      assert.equal(flaky.attempts, 1, 'the other holds it')
+      other.resolve('other')
+      await until(driver, () => flaky.attempts === 2)
+      flaky.resolve('flaky')
+      assert.deepEqual(await a!.ended(), { state: 'succeeded', value: 'flaky' })
+      assert.deepEqual(await b!.ended(), { state: 'succeeded', value: 'other' })
+    },
+  },
+  {
+    title:
+      'needs: a job that is cancelled while it waits for a resource never starts and takes nothing',
+    async run(open) {
+      const [first, second, third] = ['first', 'second', 'third'].map(
+        (name) => new Gate({ name, needs: { db: 1 } }),
+      )
+      const jobs = [first!.job, second!.job, third!.job]
+      await using driver = await open({ jobs, permits: 3, resources: { db: 1 } })
+      const [, cancelled, last] = await driver.start()
+      await until(driver, () => first!.attempts === 1)
+      await cancelled!.cancel()
+      assert.equal((await cancelled!.ended()).state, 'cancelled')
+      first!.resolve('first')
+      await until(driver, () => third!.attempts === 1)
+      third!.resolve('third')
+      assert.deepEqual(await last!.ended(), { state: 'succeeded', value: 'third' })
+      assert.equal(second!.attempts, 0)
+    },
+  },
+  {
+    title: 'needs: a limit for each key, asked of a function of the input',
+    async run(open) {
+      const gates = ['acme', 'acme-2', 'globex'].map(
+        (name) => new Gate({ name, needs: () => ({ tenant: name.split('-')[0]! }) }),
+      )
+      const jobs = gates.map((gate) => gate.job)
+      const resources = { tenant: { each: 1 } }
+      await using driver = await open({ jobs, permits: 3, resources })
+      const started = await driver.start()
+      await until(driver, () => gates[0]!.attempts === 1 && gates[2]!.attempts === 1)
+      assert.equal(gates[1]!.attempts, 0, 'its key is taken')
+      gates[0]!.resolve(0)
+      await until(driver, () => gates[1]!.attempts === 1)
+      gates[1]!.resolve(1)
+      gates[2]!.resolve(2)
+      for (const [value, each] of started.entries()) {
+        assert.deepEqual(await each.ended(), { state: 'succeeded', value })
+      }
+    },
+  },
+  {
+    title: 'needs: a rate counts every attempt, retries included',
+    async run(open) {
+      const gate = new Gate({ name: 'rated', retries: 1, needs: { api: 1 } })
+      const resources = { api: { limit: 1, per: 5_000 } }
+      await using driver = await open({ jobs: [gate.job], permits: 1, resources })
+      const [started] = await driver.start()
+      await until(driver, () => gate.attempts === 1)
+      gate.reject(retryAfter(10))
+      await driver.clock.settle()
+      await driver.clock.advance(4_000)
+      await driver.clock.settle()
+      assert.equal(gate.attempts, 1, 'the back-off is over, the rate is not')
+      await advanceUntil(driver, () => gate.attempts === 2)
+      gate.resolve('rated')
+      assert.deepEqual(await started!.ended(), { state: 'succeeded', value: 'rated' })
+    },
+  },
+  {
+    title: 'needs: a function that throws fails the job with what it threw',
+    async run(open) {
+      const gate = new Gate({
+        name: 'undecided',
+        needs: () => {
+          throw new Error('no tenant')
+        },
+      })
+      await using driver = await open({ jobs: [gate.job], permits: 1, resources: { db: 1 } })
+      const [started] = await driver.start()
+      const { state, message } = await started!.ended()
+      assert.equal(state, 'failed')
+      assert.match(message!, /no tenant/)
+      assert.equal(gate.attempts, 0)
+    },
+  },
+  {
+    title: 'priority: of jobs that wait for one permit the most urgent starts first, then in order',
+    async run(open) {
+      const order: string[] = []
+      const running = new Gate({ name: 'running' })
+      const quick = (name: string, priority?: number): Job =>
+        job({ name, ...(priority !== undefined && { priority }) }, () => {
+          order.push(name)
+          return name
+        })
+      const jobs = [
+        running.job,
+        quick('late', 5),
+        quick('usual'),
+        quick('usual-2'),
+        quick('soon', 0),
+      ]
+      await using driver = await open({ jobs, permits: 1 })
+      const started = await driver.start()
+      await until(driver, () => running.attempts === 1)
+      running.resolve('running')
+      for (const each of started) assert.equal((await each.ended()).state, 'succeeded')
+      assert.deepEqual(order, ['soon', 'usual', 'usual-2', 'late'])
+    },
+  },
 ]

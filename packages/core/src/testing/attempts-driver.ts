@@ -1,3 +1,4 @@
+import type { Resources } from '../capacity/resources.ts'
 import type { Job } from '../graph/job.ts'
 import type { HistoryEntry } from '../journal/journal.ts'
 import type { VirtualClock } from '../kernel/virtual-clock.ts'
@@ -31,6 +32,8 @@ export interface OpenAttempts {
   readonly jobs: readonly Job[]
   /** How many of them run at a time. */
   readonly permits: number
+  /** What they may need besides. */
+  readonly resources?: Resources
 }
 
 /** Makes a driver for one case. */

@@ -25,7 +25,7 @@ class RunDriver implements AttemptsDriver {
   }
 
   async start(): Promise<StartedJob[]> {
-    const { jobs, permits } = this.#options
+    const { jobs, permits, resources } = this.#options
     const graph = new Graph()
     for (const job of jobs) graph.add(job.name, job, { input: null })
     const observer = (event: RunEvent): void => {
@@ -34,6 +34,7 @@ class RunDriver implements AttemptsDriver {
     }
     const run = await startRun(graph, {
       concurrency: permits,
+      ...(resources !== undefined && { resources }),
       observer,
       journal: this.#journal,
       kernel: { clock: this.clock, random: seededRandom(1) },

@@ -44,7 +44,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       bodyLimit,
       isUnparsed: true,
       door: (call) => {
-        service.knock(call.params.name, call.query.priority ?? 1, call.caller.tenant)
+        service.knock(call.params.name, call.query.priority, call.caller.tenant)
         // From now on: the client may leave while it sends the body.
         void call.signal
       },
@@ -75,8 +75,8 @@ async function submit(
 ): Promise<ReturnType<typeof sendAnswer>> {
   const { id, params, query, signal, deadline, reply } = call
   const { tenant } = call.caller
-  const { wait, index = 0, priority = 1, force = false, slot } = query
-  const { served, seat } = service.admit(params.name, priority, tenant)
+  const { wait, index = 0, force = false, slot } = query
+  const { served, seat, priority } = service.admit(params.name, query.priority, tenant)
   const read = await readWithin(seat, () =>
     readInput(served, ownerOf(served, tenant), call.body as string | undefined, chores, {
       signal,

@@ -111,6 +111,13 @@ export interface ServiceStats {
 /** Failures that are told to who asks for the result later. */
 const rememberedFailures = 1_000
 
+/** What a submit was given at the door. */
+interface Admitted {
+  readonly served: ServedJob
+  readonly seat: Seat
+  readonly priority: number
+}
+
 export class JobService {
   readonly #options: ServiceOptions
   readonly #registry: Registry<unknown>
@@ -156,24 +163,22 @@ export class JobService {
    * Whether a submit would be taken now: who is refused does not have to send its body. It takes nothing.
    * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
    */
-  knock(name: string, priority: number, tenant: string): void {
+  knock(name: string, priority: number | undefined, tenant: string): void {
     this.admit(name, priority, tenant).seat.release()
   }
 
   /**
-   * Takes a seat when the body is there, before it is parsed (W3).
+   * Takes a seat when the body is there, before it is parsed (W3). Without a priority of the request the job's own counts,
+   * as in a graph run.
    * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
    */
-  admit(
-    name: string,
-    priority: number,
-    tenant: string,
-  ): { readonly served: ServedJob; readonly seat: Seat } {
+  admit(name: string, asked: number | undefined, tenant: string): Admitted {
     const { jobs, prepare, items } = this.#options
     const served = findJob(jobs, name)
+    const priority = asked ?? served.prepare.priority ?? 1
     // What cannot be finished soon is not begun: the second stage refuses for the first.
     if (served.item !== undefined) items.reserve({ priority }).release()
-    return { served, seat: prepare.reserve({ priority, tenant }) }
+    return { served, seat: prepare.reserve({ priority, tenant }), priority }
   }
 
   /**
