@@ -8,7 +8,8 @@
  *  K1  every version is on the registry, and the registry accepted it once;
  *  K2  every version has its Git tag, here and on the remote;
  *  K3  one commit of versions for one round of changesets, and none of these is left;
- *  K4  the work tree is clean.
+ *  K4  the work tree is clean;
+ *  K5  every version is announced at the forge, once.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,6 +17,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom, type Random } from '@heddle/core/lowlevel'
 import { startFaultProxy, startVerdaccio, type FaultProxy } from '@heddle/release/testing'
+import { startForge, type ForgeStandIn } from './forge.ts'
 import { ReleasedRepository } from './repository.ts'
 
 export interface KillReleasesOptions {
@@ -40,6 +42,12 @@ export interface KillReleasesReport {
   readonly problems: string[]
 }
 
+/** What a life talks to. */
+interface Servers {
+  readonly proxy: FaultProxy
+  readonly forge: ForgeStandIn
+}
+
 /** Kills of one release before it is left to finish. */
 const mostKills = 12
 const mostErrors = 3
@@ -60,14 +68,15 @@ export async function killReleases(options: KillReleasesOptions): Promise<KillRe
   }
   await using registry = await startVerdaccio()
   await using proxy = await startFaultProxy({ target: registry.url })
+  await using forge = await startForge()
   const repository = new ReleasedRepository(options.folder, packages)
   for (let round = 0; report.kills < kills && report.problems.length === 0; round++) {
     const chosen = repository.names.filter(() => random.next() < 0.6)
     if (round > 0) repository.change(round, chosen.length === 0 ? repository.names : chosen)
     const left = Math.min(mostKills, kills - report.kills)
-    await release(repository, proxy, left, random, report, options)
+    await release(repository, { proxy, forge }, left, random, report, options)
     report.releases++
-    await check(repository, proxy, registry.url, round, report)
+    await check(repository, { proxy, forge }, registry.url, round, report)
   }
   return report
 }
@@ -75,7 +84,7 @@ export async function killReleases(options: KillReleasesOptions): Promise<KillRe
 /** Lives until one ends by itself, and well. */
 async function release(
   { root }: ReleasedRepository,
-  proxy: FaultProxy,
+  { proxy, forge }: Servers,
   mostLives: number,
   random: Random,
   report: KillReleasesReport,
@@ -84,7 +93,7 @@ async function release(
   let killed = 0
   for (let errors = 0; errors <= mostErrors;) {
     const isLast = killed >= mostLives
-    const end = await live(root, proxy.url, isLast ? undefined : random)
+    const end = await live([root, proxy.url, forge.url], isLast ? undefined : random)
     report.lives++
     // What was sent before the kill is with the registry, which may take its time on a busy machine.
     while (proxy.active > 0) await sleep(5)
@@ -117,8 +126,8 @@ interface Message {
 /** Milliseconds after which a life of the phase `version` is killed, at most. */
 const longestVersion = 600
 
-async function live(root: string, url: string, random: Random | undefined): Promise<LifeEnd> {
-  const child = fork(path.join(import.meta.dirname, 'child.ts'), [root, url], {
+async function live(args: readonly string[], random: Random | undefined): Promise<LifeEnd> {
+  const child = fork(path.join(import.meta.dirname, 'child.ts'), args, {
     execArgv: ['--conditions=heddle-source'],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
@@ -151,7 +160,7 @@ async function live(root: string, url: string, random: Random | undefined): Prom
 
 async function check(
   repository: ReleasedRepository,
-  proxy: FaultProxy,
+  { proxy, forge }: Servers,
   registry: string,
   round: number,
   report: KillReleasesReport,
@@ -173,6 +182,10 @@ async function check(
     if (accepted === 1) continue
     report.doubled += Math.max(0, accepted - 1)
     problems.push(`K1 ${each} was accepted ${accepted} times`)
+  }
+  for (const each of repository.versions()) {
+    const announced = forge.made.get(each) ?? 0
+    if (announced !== 1) problems.push(`K5 ${each} was announced ${announced} times`)
   }
   const made = repository.git('log', '--format=%H', '--grep=^Heddle-Versions: ').split('\n')
   const commits = made.filter((line) => line !== '').length

@@ -28,6 +28,8 @@ export interface WorkspacePackage {
   readonly manifest: Readonly<Record<string, unknown>>
   /** Never published. */
   readonly isPrivate: boolean
+  /** Python: requirements that its build computes (`dynamic = ["dependencies"]`). */
+  readonly builtRequirements?: readonly string[]
   readonly dependencies: readonly InternalDependency[]
 }
 

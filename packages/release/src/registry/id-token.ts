@@ -19,6 +19,13 @@ export interface IdTokenQuestion {
   readonly variable: string
 }
 
+/** Whether a build service lets this job prove its identity. */
+export function hasIdentity(env: Environment, variable: string): boolean {
+  if (env[variable]) return true
+  const mayAsk = env['ACTIONS_ID_TOKEN_REQUEST_URL'] && env['ACTIONS_ID_TOKEN_REQUEST_TOKEN']
+  return buildServiceOf(env) === 'GitHub Actions' && Boolean(mayAsk)
+}
+
 /**
  * A signed statement of the build service about this job; undefined outside of one, and where the job
  * has no right to it.

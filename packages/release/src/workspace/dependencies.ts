@@ -84,7 +84,7 @@ function npmTarget(
 
 function pythonDependencies(of: WorkspacePackage, index: PackageIndex): InternalDependency[] {
   const found: InternalDependency[] = []
-  for (const { group, requirements } of requirementLists(of.manifest)) {
+  for (const { group, requirements } of [...requirementLists(of.manifest), ...builtLists(of)]) {
     for (const text of requirements) {
       const requirement = typeof text === 'string' ? parseRequirement(text) : undefined
       if (requirement === undefined) continue
@@ -96,4 +96,17 @@ function pythonDependencies(of: WorkspacePackage, index: PackageIndex): Internal
     }
   }
   return found
+}
+
+/** Requirements that the build has computed. Those of an extra have it in their marker. */
+function builtLists({ builtRequirements = [] }: WorkspacePackage): {
+  readonly group: string
+  readonly requirements: readonly string[]
+}[] {
+  return builtRequirements.map((requirement) => {
+    const extra = /;.*\bextra\s*==\s*["']([^"']+)["']/.exec(requirement)?.[1]
+    const group =
+      extra === undefined ? 'project.dependencies' : `project.optional-dependencies.${extra}`
+    return { group, requirements: [requirement] }
+  })
 }

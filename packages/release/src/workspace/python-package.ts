@@ -42,7 +42,7 @@ export function pythonPackage(
     )
   }
   if (version === undefined) {
-    if (!isPrivate && !hasBuiltVersion(fields)) {
+    if (!isPrivate && !builtFields(fields).version) {
       refuse('version', '`project.version` is missing', 'Add one, such as "0.1.0".')
     }
   } else if (typeof version !== 'string' || parsePythonVersion(version) === undefined) {
@@ -66,10 +66,17 @@ export function pythonPackage(
   }
 }
 
-/** Whether only its build knows the version. */
-export function hasBuiltVersion({ project }: WorkspacePackage['manifest']): boolean {
-  const dynamic = isFields(project) ? project['dynamic'] : undefined
-  return Array.isArray(dynamic) && dynamic.includes('version')
+/** What only its build knows: fields that its manifest calls dynamic. */
+export function builtFields({ project }: WorkspacePackage['manifest']): {
+  readonly version: boolean
+  readonly dependencies: boolean
+} {
+  const listed = isFields(project) ? project['dynamic'] : undefined
+  const dynamic = Array.isArray(listed) ? listed : []
+  return {
+    version: dynamic.includes('version'),
+    dependencies: dynamic.includes('dependencies') || dynamic.includes('optional-dependencies'),
+  }
 }
 
 /** PyPI refuses what says `Private ::`; uv builds nothing that says it is no package. */

@@ -22,8 +22,8 @@ import { readDocument } from './documents.ts'
 import { mapLimited, readsAtOnce } from './limited.ts'
 import { findMembers } from './members.ts'
 import { npmPackage } from './npm-package.ts'
-import { builtVersion, type BuiltVersionOptions } from './built-version.ts'
-import { hasBuiltVersion, pythonPackage } from './python-package.ts'
+import { builtMetadata, type BuiltMetadataOptions } from './built-metadata.ts'
+import { builtFields, pythonPackage } from './python-package.ts'
 import { Problems, compareText } from './problems.ts'
 
 export interface ReadWorkspaceOptions {
@@ -144,7 +144,7 @@ async function readPackages(
     .filter(({ ecosystem }) => ecosystems.includes(ecosystem))
   checkNames(root, packages, problems)
   problems.throwIfAny()
-  const versioned = await withBuiltVersions(packages, problems, { signal, env })
+  const versioned = await withBuiltMetadata(packages, problems, { signal, env })
   problems.throwIfAny()
 
   const index = new PackageIndex(root, versioned)
@@ -161,18 +161,23 @@ async function readPackages(
 }
 
 /** One build at a time: builds are not small. */
-async function withBuiltVersions(
+async function withBuiltMetadata(
   packages: readonly WorkspacePackage[],
   problems: Problems,
-  options: BuiltVersionOptions,
+  options: BuiltMetadataOptions,
 ): Promise<WorkspacePackage[]> {
-  const versioned: WorkspacePackage[] = []
+  const known: WorkspacePackage[] = []
   for (const each of packages) {
-    const isBuilt = each.ecosystem === 'python' && !each.isPrivate && hasBuiltVersion(each.manifest)
-    const version = isBuilt ? await builtVersion(each, problems, options) : each.version
-    versioned.push({ ...each, version: version ?? each.version })
+    const { version, dependencies } = builtFields(each.manifest)
+    const isBuilt = each.ecosystem === 'python' && !each.isPrivate && (version || dependencies)
+    const built = isBuilt ? await builtMetadata(each, problems, options) : undefined
+    known.push({
+      ...each,
+      ...(built !== undefined && version && { version: built.version }),
+      ...(built !== undefined && dependencies && { builtRequirements: built.requirements }),
+    })
   }
-  return versioned
+  return known
 }
 
 function notEnteredWarning(root: string, folder: string): string {

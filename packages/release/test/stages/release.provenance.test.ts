@@ -82,3 +82,23 @@ test('in a build service: the statement is signed, logged and sent; the token is
   assert.equal(`sha512-${sha512}`, report.packages[0]!.integrity)
   assert.equal(service.entries.length, 1)
 })
+
+test('5 trusted publishing: the token that setup-node leaves in .npmrc, unset or unknown, does not stop it', async () => {
+  await using service = await startBuildService()
+  for (const token of ['${NODE_AUTH_TOKEN}', 'XXXXX-XXXXX-XXXXX-XXXXX']) {
+    using repo = new Monorepo({ packages: { plain: [] } })
+    await using registry = await startPaperRegistry((method, url) => {
+      if (url === '/-/whoami') return 401
+      return method === 'POST' && url.startsWith('/-/npm/v1/oidc/')
+        ? { token: 'minted' }
+        : undefined
+    })
+    const host = registry.url.replace('http:', '')
+    repo.write('.npmrc', `${host}/:_authToken=${token}\n`)
+    repo.commit('settings')
+    const report = await publish(repo, registry.url, service.env)
+    assert.equal(report.ok, true, JSON.stringify(report.packages))
+    assert.equal(registry.uploads[0]!.headers.authorization, 'Bearer minted')
+    await assert.rejects(publish(repo, registry.url, {}), { code: 'HDL_PREFLIGHT' })
+  }
+})

@@ -20,10 +20,13 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** `more` answers first; undefined leaves it to the registry. */
+/** `more` answers first, with a status or an object; undefined leaves it to the registry. */
 export async function startPaperRegistry(
-  more: (method: string, url: string, headers: IncomingHttpHeaders) => object | undefined = () =>
-    undefined,
+  more: (
+    method: string,
+    url: string,
+    headers: IncomingHttpHeaders,
+  ) => object | number | undefined = () => undefined,
 ): Promise<PaperRegistry> {
   const uploads: PaperRegistry['uploads'] = []
   const stub = await startStub(async (request, response) => {
@@ -33,6 +36,7 @@ export async function startPaperRegistry(
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
     }
     const special = more(method, url, headers)
+    if (typeof special === 'number') return answer(special, {})
     if (special !== undefined) return answer(200, special)
     const [, escapedName = '', rest = ''] = /^\/([^/]+)(?:\/(.*))?$/.exec(url) ?? []
     const name = decodeURIComponent(escapedName)

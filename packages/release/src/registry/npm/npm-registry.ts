@@ -185,13 +185,18 @@ export class NpmRegistry implements Registry {
   }
 
   /**
-   * Asks the registry who we are. Without a token nothing is asked.
+   * Asks the registry who we are. Without a token nothing is asked. In a build that can prove its identity
+   * a token that is unknown or not set is no problem: each package gets one of its own.
    *
    * *Cancellation*: leaves nothing behind.
    * *Fairness*: waits in line for a connection.
    */
   async account(wait: WaitOptions = {}): Promise<Account> {
     const [unset] = this.#unset
+    if (this.#trusted.isPossible) {
+      const account = unset === undefined ? await this.#requests.account(wait) : undefined
+      return account?.is === 'known' ? account : { is: 'unknown' }
+    }
     if (unset !== undefined) {
       return {
         is: 'refused',

@@ -5,8 +5,11 @@
  */
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { HttpClient } from '../http/client.ts'
-import { readIdToken, textField, type Environment } from '../id-token.ts'
+import { hasIdentity, readIdToken, textField, type Environment } from '../id-token.ts'
 import { tokenExchangeUrl } from './urls.ts'
+
+/** Where GitLab puts a token for npm. */
+const idTokenVariable = 'NPM_ID_TOKEN'
 
 export class TrustedPublishing {
   readonly #registry: string
@@ -19,6 +22,11 @@ export class TrustedPublishing {
     this.#registry = registry
     this.#http = http
     this.#env = env
+  }
+
+  /** Whether this build can prove its identity. Whether the registry trusts it is known at the exchange. */
+  get isPossible(): boolean {
+    return hasIdentity(this.#env, idTokenVariable)
   }
 
   /**
@@ -37,7 +45,7 @@ export class TrustedPublishing {
 
   async #exchange(name: string, wait: WaitOptions): Promise<string | undefined> {
     const audience = `npm:${new URL(this.#registry).hostname}`
-    const question = { audience, variable: 'NPM_ID_TOKEN' }
+    const question = { audience, variable: idTokenVariable }
     const identity = await readIdToken(this.#http, this.#env, question, wait)
     if (identity === undefined) return undefined
     const answer = await this.#http.send(

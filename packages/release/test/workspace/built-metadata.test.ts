@@ -3,6 +3,7 @@ import { chmod } from 'node:fs/promises'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { isError } from '@heddle/core'
+import { planFromManifests } from '../../src/plan/from-manifests.ts'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
 import { Repository } from '../plan/repository.ts'
 import { addFiles, makeTree } from './tree.ts'
@@ -18,7 +19,9 @@ if (args[0] === '--version') process.exit(0)
 const version = execFileSync('git', ['describe', '--tags'], { encoding: 'utf8' }).trim().slice(1)
 const name = path.basename(args.at(-1))
 writeFileSync('built.txt', 'left by the build')
-const metadata = \`Metadata-Version: 2.4\\nName: \${name}\\nVersion: \${version}\\n\`
+const requires = (process.env.REQUIRES ?? '').split('|').map((each) => each.replace('VERSION', version))
+const lines = requires.filter((each) => each !== '' && !each.startsWith(name)).map((each) => \`Requires-Dist: \${each}\\n\`)
+const metadata = \`Metadata-Version: 2.4\\nName: \${name}\\nVersion: \${version}\\n\${lines.join('')}\`
 const file = path.join(args[args.indexOf('-o') + 1], \`\${name}-\${version}-py3-none-any.whl\`)
 writeFileSync(file, zip({ [\`\${name}-\${version}.dist-info/METADATA\`]: metadata }))
 `
@@ -35,14 +38,19 @@ async function repositoryOf(t: TestContext): Promise<Repository> {
   return repository
 }
 
-test('13 a version that the build computes is read from what it has built; the tree is untouched', async (t) => {
-  const repository = await repositoryOf(t)
+/** Finds our stand-in for uv first. */
+async function envWithUv(t: TestContext): Promise<Record<string, string | undefined>> {
   const tools = await makeTree(t, { 'uv.mjs': fakeUv })
   const run = `#!/bin/sh\nexec "${process.execPath}" "${path.join(tools, 'uv.mjs')}" "$@"\n`
   await addFiles(tools, { uv: run })
   await chmod(path.join(tools, 'uv'), 0o755)
   const module = new URL('../support/packed.ts', import.meta.url).href
-  const env = { ...process.env, PATH: `${tools}:${process.env['PATH']}`, ZIP_MODULE: module }
+  return { ...process.env, PATH: `${tools}:${process.env['PATH']}`, ZIP_MODULE: module }
+}
+
+test('13 a version that the build computes is read from what it has built; the tree is untouched', async (t) => {
+  const repository = await repositoryOf(t)
+  const env = await envWithUv(t)
   const { packages } = await readWorkspace(repository.folder, { env })
   assert.equal(packages.get('one')!.version, '1.4.0')
   assert.equal(packages.get('two')!.version, '1.0.0')
@@ -59,4 +67,27 @@ test('13 without uv and build, it is said what is missing', async (t) => {
     assert.match(found!.todo, /Install uv/)
     return true
   })
+})
+
+test('13 dependencies that the build computes decide the order, those of extras do not close a circle', async (t) => {
+  // The shape of pydantic-ai: the root is a package that needs a member, at a version from Git.
+  const built = 'requires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+  const repository = await Repository.create(t, {
+    'pyproject.toml': `[project]\nname = "whole"\ndynamic = ["version", "dependencies"]\n[build-system]\n${built}[tool.uv.workspace]\nmembers = ["slim", "extra"]\n`,
+    'slim/pyproject.toml': `[project]\nname = "slim"\ndynamic = ["version", "optional-dependencies"]\n[build-system]\n${built}`,
+    'extra/pyproject.toml':
+      '[project]\nname = "extra"\nversion = "1.0.0"\ndependencies = ["slim"]\n',
+  })
+  await repository.tag('v1.4.0')
+  const env = { ...(await envWithUv(t)), REQUIRES: `slim[all]==VERSION|extra>=1; extra == 'all'` }
+  const workspace = await readWorkspace(repository.folder, { env })
+  const { dependencies, version } = workspace.packages.get('whole')!
+  assert.equal(version, '1.4.0')
+  assert.deepEqual(dependencies, [
+    { name: 'slim', group: 'project.dependencies', range: '[all]==1.4.0' },
+    { name: 'extra', group: 'project.optional-dependencies.all', range: ">=1; extra == 'all'" },
+  ])
+  const { packages } = await planFromManifests(workspace)
+  assert.deepEqual(packages.get('whole')!.after.includes('slim'), true)
+  assert.deepEqual(packages.get('extra')!.after, ['slim'])
 })

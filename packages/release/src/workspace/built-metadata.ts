@@ -1,4 +1,4 @@
-/** The version of a Python package whose build computes it (hatch-vcs, setuptools-scm), from the built metadata. */
+/** Version and requirements of a Python package whose build computes them (hatch-vcs, setuptools-scm), from the built metadata. */
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -13,33 +13,40 @@ import { readFromZip } from '../pack/python/read-zip.ts'
 import type { Problems } from './problems.ts'
 import { parsePythonVersion } from './python-version.ts'
 
-export interface BuiltVersionOptions {
+export interface BuiltMetadataOptions {
   readonly signal?: AbortSignal | undefined
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
+/** What only a build knows. */
+export interface BuiltMetadata {
+  readonly version: string
+  /** As `Requires-Dist` has them, with a marker for those of extras. */
+  readonly requirements: readonly string[]
+}
+
 /**
  * Builds a wheel in a clone of the repository, because such versions come from tags and commits, and reads
- * its version. Undefined when that cannot be done; `problems` says why.
+ * its metadata. Undefined when that cannot be done; `problems` says why.
  *
  * *Cancellation*: ends the build; nothing is left behind.
  */
-export async function builtVersion(
+export async function builtMetadata(
   { folder, manifestFile, name }: WorkspacePackage,
   problems: Problems,
-  { signal, env = process.env }: BuiltVersionOptions,
-): Promise<string | undefined> {
+  { signal, env = process.env }: BuiltMetadataOptions,
+): Promise<BuiltMetadata | undefined> {
   const wait = signal === undefined ? {} : { signal }
-  using limit = new Limit(`Finding out the version of ${name}`, wait)
+  using limit = new Limit(`Building ${name} to read its metadata`, wait)
   const refuse = (problem: string, todo: string): undefined => {
-    const before = 'its version is computed when it is built'
+    const before = 'its build computes its version or its dependencies'
     problems.add({ file: manifestFile, problem: `${before}: ${problem}`, todo })
     return undefined
   }
   const builder = await findBuilder(env, limit)
   if (builder === undefined) {
     const todo =
-      'Install uv (https://docs.astral.sh/uv/) or `pip install build`, or write `version = "…"` into [project].'
+      'Install uv (https://docs.astral.sh/uv/) or `pip install build`, or write version and dependencies into [project].'
     return refuse('neither `uv` nor `python3 -m build` is installed here', todo)
   }
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'heddle-version-'))
@@ -54,15 +61,16 @@ export async function builtVersion(
     await runCommand(file, args, { cwd: source, env, signal: limit.signal })
     const wheel = (await readdir(out)).find((each) => each.endsWith('.whl'))
     const { texts } = await readFromZip(path.join(out, wheel ?? ''), metadataPath)
-    const { version } = parseMetadata([...texts.values()][0] ?? '')
-    if (parsePythonVersion(version) !== undefined) return version
-    return refuse(`the build says "${version}", which is no version`, 'Look at its settings.')
+    const { version, requires } = parseMetadata([...texts.values()][0] ?? '')
+    if (parsePythonVersion(version) !== undefined) return { version, requirements: requires }
+    const said = `the build gives it the version "${version}", which is not one of PEP 440`
+    return refuse(said, 'Correct the settings of its build backend.')
   } catch (error) {
     if (!isError(error, 'HDL_COMMAND_FAILED')) throw limit.error(error)
     const last = error.details.said.trimEnd().split('\n').at(-1) ?? ''
     return refuse(
       `${error.details.command.split(' ')[0]} failed: ${last}`,
-      'Build it by hand first.',
+      'Run `uv build` or `python3 -m build` in its folder to see the whole output.',
     )
   } finally {
     await rm(temporary, { recursive: true, force: true })
