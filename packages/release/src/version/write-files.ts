@@ -14,9 +14,10 @@
  *  W2  A file is changed only from the text that was read to the text that was noted. Any other text is
  *      an edit of the user: HDL_VERSION_EDITED, and nothing is overwritten.
  *  W3  There is one commit for one note, also when the process dies between commit and removal.
+ *  W4  Temporary files of a process that was killed while it wrote are removed: the tree is clean.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { writeAtomic, type WaitOptions } from '@heddle/core/lowlevel'
@@ -81,6 +82,7 @@ export async function finishVersions(
   const note = await readNote(folder)
   if (note === undefined) return undefined
   const files = note.files.map(({ file }) => file)
+  await removeTemporaries(root, files)
   const repository = await Repository.open(root, wait)
   const head = repository?.head ?? null
   if (head !== note.base) {
@@ -102,6 +104,18 @@ export async function finishVersions(
   }
   await rm(folder.versions, { force: true })
   return { commit, files }
+}
+
+/** W4: as `writeAtomic` names them. Under the lock of the release no other process writes these files. */
+async function removeTemporaries(root: string, files: readonly string[]): Promise<void> {
+  const byFolder = Map.groupBy(files, (file) => path.dirname(path.join(root, file)))
+  for (const [folder, of] of byFolder) {
+    const names = new Set(of.map((file) => path.basename(file)))
+    for (const found of await readdir(folder).catch(() => [])) {
+      const name = /^\.(.+)\.\d+-[0-9a-z]+\.tmp$/.exec(found)?.[1]
+      if (name !== undefined && names.has(name)) await rm(path.join(folder, found), { force: true })
+    }
+  }
 }
 
 /** W3: the Git of a killed process may finish its commit while this one begins. */

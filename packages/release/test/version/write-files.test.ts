@@ -93,3 +93,15 @@ test('a note of a branch that was left is dropped, and nothing of it is written'
   assert.equal(readFileSync(file('one'), 'utf8'), '1\n')
   assert.equal(repo.status, '')
 })
+
+test('W4 what a killed process had half written beside a file is removed, and nothing else', async () => {
+  using each = scene()
+  const { repo, note, file } = each
+  const folder = await releaseFolder(repo.root)
+  writeFileSync(file('.one.4943-8l1zbdwgdb.tmp'), '1.')
+  await writeVersions(repo.root, folder, note)
+  assert.equal(repo.git('status', '--porcelain'), '')
+  writeFileSync(file('.other.1-a.tmp'), 'of another program')
+  await finishVersions(repo.root, folder)
+  assert.equal(repo.git('status', '--porcelain').trim(), '?? .other.1-a.tmp')
+})
