@@ -28,6 +28,7 @@ import {
   type OptionNames,
 } from '@heddle/core/lowlevel'
 import { adminRoom } from './http/admin-room.ts'
+import { openCluster, type ClusterOptions } from './cluster/cluster.ts'
 import { makeApp } from './http/app.ts'
 import { isLoopback } from './http/browsers.ts'
 import { openPolicy, type AccessPolicy } from './http/caller.ts'
@@ -55,8 +56,15 @@ export interface ServerOptions {
   readonly host?: string | undefined
   /** 4500 when absent; 0 takes a free one. */
   readonly port?: number | undefined
-  /** Where acknowledged work and results are: `memory` when absent, or `sqlite:FILE`. */
+  /**
+   * Where acknowledged work and results are: `memory` when absent, `sqlite:FILE`, or `postgres://HOST/DATABASE`, which several
+   * servers may share.
+   */
   readonly store?: string | undefined
+  /** Where other servers on the same PostgreSQL reach this one: `http://10.0.0.5:4500`. The address it listens on when absent. */
+  readonly advertise?: string | undefined
+  /** A file with the secret that these servers share. Needed with `advertise`; a second line is the old or the next one. */
+  readonly clusterSecret?: string | undefined
   /** Thread jobs at a time; as many as the machine runs at a time, and at least two, when absent. One more thread is kept for priority 0. */
   readonly threads?: number | undefined
   readonly limits?: ServerLimits | undefined
@@ -86,6 +94,8 @@ const optionNames = {
   host: 1,
   port: 1,
   store: 1,
+  advertise: 1,
+  clusterSecret: 1,
   threads: 1,
   limits: 1,
   trustedProxies: 1,
@@ -107,6 +117,8 @@ function checkServerOptions(options: ServerOptions): void {
     throw new HeddleError('HDL_BAD_OPTION', { option: 'port', value: port, expected })
   }
   if (store !== undefined) checkText('store', store)
+  if (options.advertise !== undefined) checkAddress(options.advertise)
+  if (options.clusterSecret !== undefined) checkText('clusterSecret', options.clusterSecret)
   if (options.ui !== undefined) checkText('ui', options.ui)
   if (threads !== undefined) checkCount('threads', threads)
   checkLimits(limits)
@@ -120,6 +132,13 @@ function checkServerOptions(options: ServerOptions): void {
   checkWord('errorDetails', options.errorDetails ?? 'operators', ['operators', 'everyone'])
   if (onLog !== undefined) checkFunction('onLog', onLog)
   if (onDrain !== undefined) checkFunction('onDrain', onDrain)
+}
+
+function checkAddress(advertise: string): void {
+  checkText('advertise', advertise)
+  if (URL.canParse(advertise) && /^https?:$/.test(new URL(advertise).protocol)) return
+  const expected = 'an address such as http://10.0.0.5:4500'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'advertise', value: advertise, expected })
 }
 
 function isListOfText(value: unknown): value is readonly string[] {
@@ -185,7 +204,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const runs =
     options.jobs === undefined ? openRunViewsRoom(context.journal, kernel) : openRunsRoom(context)
   parts.defer(() => runs.stop())
-  const rooms: readonly Room[] = [jobs, runs]
+  const { cluster } = context
+  const rooms: readonly Room[] = [jobs, runs, ...(cluster === undefined ? [] : [cluster.room()])]
   const drain = new Drain(rooms, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,
@@ -242,6 +262,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     await listenToo(makeServer(listener!), { host: name, port: bound.port, backlog })
   }
 
+  await cluster?.start(urlOf(bound))
   const rest = parts.move()
   const stopped = drain.ended.then(async (drained): Promise<Drained> => {
     await rest[Symbol.asyncDispose]()
@@ -252,7 +273,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     port: bound.port,
     isLocal: isLoopback(bound.address),
     jobs: jobs.jobs,
-    url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
+    url: urlOf(bound),
     get state() {
       return drain.state
     },
@@ -274,6 +295,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
+function urlOf({ family, address, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
 /** Opens what rooms are made from; `parts` closes it. */
 async function openContext(
   options: ServerOptions,
@@ -284,11 +309,17 @@ async function openContext(
   const { limits = {} } = options
   // Before anything is opened: a module without jobs is the mistake that is made most often.
   jobTable(options.jobs)
-  const { journal: address, cache: resultsFolder, lock } = storeOf(options.store ?? 'memory')
+  const places = storeOf(options.store ?? 'memory')
+  const { journal: address, cache: resultsFolder, lock, isShared } = places
   // Runs may write to the same file; a second server would take over the acknowledged jobs of this one.
   if (lock !== undefined) parts.use(await holdLock(lock, { command: commandLine(), kernel }))
   // A client is answered with 503 at once, and may try again: the server does not try for it.
   const journal = parts.use(await openJournal(address, { kernel, retry: { for: 0 } }))
+  const cluster = isShared ? await openCluster(address, kernel, clusterOptions(options)) : undefined
+  if (cluster !== undefined) {
+    parts.use(cluster.database)
+    parts.defer(() => cluster.stop())
+  }
   const storeWatch = new StoreWatch(journal, () =>
     log(
       'warning',
@@ -319,6 +350,7 @@ async function openContext(
     limits,
     exported: options.jobs,
     journal,
+    cluster,
     storeWatch,
     resultsFolder,
     capacity,
@@ -409,20 +441,28 @@ interface StorePlaces {
   readonly cache: string | undefined
   /** Held by the server that uses the store. */
   readonly lock: string | undefined
+  /** Whether several servers may use it. */
+  readonly isShared: boolean
+}
+
+function clusterOptions({ advertise, clusterSecret }: ServerOptions): ClusterOptions {
+  return { advertise, secretFile: clusterSecret }
 }
 
 function storeOf(store: string): StorePlaces {
-  if (store === 'memory') return { journal: store, cache: undefined, lock: undefined }
+  const none = { cache: undefined, lock: undefined }
+  if (store === 'memory') return { journal: store, ...none, isShared: false }
+  if (/^postgres(ql)?:/.test(store)) return { journal: store, ...none, isShared: true }
   const [, file] = /^sqlite:(.+)$/.exec(store) ?? []
   if (file === undefined) {
     throw new HeddleError('HDL_BAD_OPTION', {
       option: 'store',
       value: withoutPasswords(store),
-      expected: 'memory or sqlite:FILE',
+      expected: 'memory, sqlite:FILE or postgres://HOST/DATABASE',
     })
   }
   const resolved = path.resolve(file)
   const { dir, name } = path.parse(resolved)
   const cache = path.join(dir, `${name}.results`)
-  return { journal: store, cache, lock: `${resolved}.server.lock` }
+  return { journal: store, cache, lock: `${resolved}.server.lock`, isShared: false }
 }

@@ -9,6 +9,8 @@ interface ServeFlags {
   readonly host: string
   readonly port: number
   readonly threads?: number
+  readonly advertise?: string
+  readonly clusterSecretFile?: string
   readonly drainDeadline: number
   readonly json?: boolean
   readonly color: boolean
@@ -25,7 +27,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--store <where>',
-        'sqlite:FILE or memory (default: sqlite:.heddle/serve.db)',
+        'sqlite:FILE, postgres://HOST/DATABASE, which several servers may share, or memory (default: sqlite:.heddle/serve.db)',
       ).argParser(parseJournal),
     )
     .option('--host <address>', 'the address to listen on', defaults.host)
@@ -40,6 +42,14 @@ export function serveCommand(): Command {
         'thread jobs at a time (default: as many as the machine runs, at least 2); one more thread is kept for priority 0',
       ).argParser(parseWhole(1, 1_024)),
     )
+    .option(
+      '--advertise <url>',
+      'where other servers on the same PostgreSQL reach this one, such as http://10.0.0.5:4500',
+    )
+    .option(
+      '--cluster-secret-file <path>',
+      'a file with the secret that these servers share; needed with --advertise',
+    )
     .addOption(
       new Option('--drain-deadline <ms>', 'how long a drain waits for work; also 90s, 5min')
         .argParser(parseDuration)
@@ -53,6 +63,7 @@ export function serveCommand(): Command {
         '\nExamples:',
         '  $ heddle serve --jobs jobs.ts',
         '  $ heddle serve --port 0 --store memory --json',
+        '  $ heddle serve --store postgres://db/app --host 0.0.0.0 --advertise http://10.0.0.5:4500 --cluster-secret-file secret',
         '  $ curl "http://127.0.0.1:4500/jobs/square?wait=5000" --json 12',
         '\nSIGTERM and SIGINT drain: no new work, what was admitted is finished. A second one stops at once.',
         exitCodeHelp({
@@ -72,6 +83,8 @@ export function serveCommand(): Command {
         host: flags.host,
         port: flags.port,
         threads: flags.threads,
+        advertise: flags.advertise,
+        clusterSecret: flags.clusterSecretFile,
         drainDeadline: flags.drainDeadline,
         json: flags.json ?? false,
         color: flags.color,

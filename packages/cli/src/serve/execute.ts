@@ -11,7 +11,7 @@
  *  V3  A signal before the server listens ends the process: there is nothing to finish.
  */
 import { HeddleError, isError } from '@heddle/core'
-import { systemKernel } from '@heddle/core/lowlevel'
+import { systemKernel, withoutPasswords } from '@heddle/core/lowlevel'
 import { startServer, type Server } from '@heddle/server'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { Printer } from '../output/printer.ts'
@@ -91,7 +91,7 @@ class ServeSession {
   }
 
   async #start(): Promise<Server> {
-    const { host, port, threads, drainDeadline } = this.#settings
+    const { host, port, threads, advertise, clusterSecret, drainDeadline } = this.#settings
     const jobs = await loadModule(this.#settings.jobs)
     const { concurrency, resources } = checkModuleOptions(this.#settings.jobs, jobs['options'])
     // A number over all places would let waiting on the loop hold up threads: a server limits each place.
@@ -104,13 +104,16 @@ class ServeSession {
       threads: threads ?? thread,
       store: this.#store,
       ui: await findSite(),
+      advertise,
+      clusterSecret,
       limits: { drain: drainDeadline, loop, resources },
       onLog: (line) => this.#narrator.log(line),
       onDrain: (deadline) => this.#narrator.draining(this.#by, deadline, this.#server!.stats()),
     })
     this.#server = server
     this.#isLoading = false
-    this.#narrator.listening(server.url, server.jobs, this.#store)
+    // The address of a database may hold a password.
+    this.#narrator.listening(server.url, server.jobs, withoutPasswords(this.#store))
     if (!server.isLocal) {
       const text = `Everybody who can reach ${host} can use it: there is no authentication yet.`
       this.#narrator.log({ level: 'warning', text })
@@ -190,7 +193,7 @@ class ServeSession {
 /** What to type about an error: its own help is for programs too, and knows no command line. */
 function hintFor(error: unknown): string | undefined {
   if (isError(error, 'HDL_LOCKED')) {
-    return 'Two servers at once need two stores: --store sqlite:OTHER.db.'
+    return 'A file has one server. Use another file, or let servers share a PostgreSQL: --store postgres://HOST/DATABASE.'
   }
   if (isError(error, 'HDL_NO_MODULE')) return 'Name the module with the jobs: --jobs FILE.'
   if (isError(error, 'HDL_CANNOT_LISTEN')) return 'To take another port: --port N.'

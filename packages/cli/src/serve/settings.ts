@@ -10,6 +10,10 @@ export interface ServeSettings {
   readonly port: number
   /** Undefined: the server decides. */
   readonly threads: number | undefined
+  /** Where other servers reach this one. */
+  readonly advertise: string | undefined
+  /** The file of the secret that servers share. */
+  readonly clusterSecret: string | undefined
   /** Milliseconds. */
   readonly drainDeadline: number
   readonly json: boolean

@@ -110,7 +110,7 @@ test('S136 a second server on one store is refused, and told who has it', async 
   assert.equal(await second.ended(), 2)
   const { pid } = first.program.process
   assert.match(second.stderr, new RegExp(`serve\\.db\\.server\\.lock is held by .*\\b${pid}\\b`))
-  assert.match(second.stderr, /--store sqlite:OTHER\.db/)
+  assert.match(second.stderr, /--store postgres:\/\/HOST\/DATABASE/)
   const last = second.objects.at(-1)!
   assert.deepEqual([last['ok'], last['type']], [false, 'stopped'])
   assert.equal((last['error'] as { code: string }).code, 'HDL_LOCKED')

@@ -20,6 +20,7 @@
  */
 import { HeddleError, isError } from '../errors.ts'
 import { AbortCallback } from '../kernel/abort.ts'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { soon } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import {
@@ -57,6 +58,8 @@ export type JobRow =
   | ({ readonly kind: 'job-acknowledged' } & JobRequest)
   | { readonly kind: 'job-started'; readonly handle: string }
   | { readonly kind: 'job-interrupted'; readonly handle: string; readonly setAside: boolean }
+  /** Its server stops, and the attempt with it: that is not the job's fault, and counts as no interruption. */
+  | { readonly kind: 'job-put-back'; readonly handle: string }
   | { readonly kind: 'job-ended'; readonly handle: string; readonly outcome: string }
 
 /** What the role reads. */
@@ -71,8 +74,11 @@ export interface JobReads {
 export interface JobRunner {
   /** Whether this server has the job in this version (C13). */
   has(job: string, version: string): boolean
-  /** Resolves with the outcome to record. Settles soon after the signal aborts. */
-  run(job: JobRequest, signal: AbortSignal): Promise<string>
+  /**
+   * Resolves with the outcome to record, or with undefined when the job is left to the next owner of its shard. Settles
+   * soon after the signal aborts.
+   */
+  run(job: JobRequest, signal: AbortSignal): Promise<string | undefined>
 }
 
 export interface AcknowledgedJobsOptions {
@@ -83,7 +89,19 @@ export interface AcknowledgedJobsOptions {
   readonly runner: JobRunner
   /** How many shards there are. Default 256. */
   readonly shards?: number
+  /** The shard of a handle. Default: by the hash of all of it. */
+  readonly shardOf?: (handle: string) => number
 }
+
+const optionNames = {
+  ownership: 1,
+  committer: 1,
+  database: 1,
+  kernel: 1,
+  runner: 1,
+  shards: 1,
+  shardOf: 1,
+} satisfies OptionNames<AcknowledgedJobsOptions>
 
 export type Acknowledgement = 'acknowledged' | 'attached'
 
@@ -135,6 +153,7 @@ export class AcknowledgedJobs implements RunningService {
   readonly #life: Life
 
   constructor(options: AcknowledgedJobsOptions) {
+    checkOptions(options, optionNames)
     this.#options = options
     const name = 'acknowledged jobs'
     this.#scope = openScope({ name, kernel: options.kernel })
@@ -149,6 +168,8 @@ export class AcknowledgedJobs implements RunningService {
   /**
    * Starts and acknowledges nothing any more, and waits for the attempts under way. At the deadline they are aborted
    * with source `shutdown`: they stay open, and the next owner of their shard runs them again.
+   *
+   * *Cancellation*: the deadline and the signal cut it short.
    */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#life.stop(options)
@@ -353,7 +374,7 @@ export class AcknowledgedJobs implements RunningService {
   }
 
   #shardOf(handle: string): number {
-    return shardOf(handle, this.#options.shards)
+    return this.#options.shardOf?.(handle) ?? shardOf(handle, this.#options.shards)
   }
 
   #startReady(shard: ShardJobs): void {
@@ -382,6 +403,10 @@ export class AcknowledgedJobs implements RunningService {
       // A cancel that came first has decided, whatever the attempt made of it.
       if (controller.signal.aborted) return
       entry.state = 'ending'
+      if (outcome === undefined) {
+        await committer.write(shard.grant, [{ kind: 'job-put-back', handle }])
+        return
+      }
       await this.#recordEnd(shard, handle, outcome)
       shard.entries.delete(handle)
     } catch {

@@ -85,6 +85,8 @@ export interface Database<R> {
   acquire(server: ServerId, most: number): Promise<readonly Grant[]>
   /** Gives shards back, for any server to acquire at once. Grants that are not current are ignored. */
   release(server: ServerId, grants: readonly Grant[]): Promise<void>
+  /** The servers that own the shards, by number; one whose lease has run out is still named. */
+  owners(): Promise<readonly (ServerId | undefined)[]>
   commit(
     session: SessionId,
     number: number,

@@ -133,10 +133,15 @@ export class Ownership implements Service {
     const grants = [...this.grants()]
     this.#trustedUntil = -Infinity
     for (const grant of grants) this.#lose(grant.shard)
-    const released = grants.length === 0 ? undefined : this.#database.release(this.#server, grants)
-    const ended = Promise.all([released, this.#step])
+    const ended = Promise.all([this.#leave(grants), this.#step])
     // The lease runs out by itself: a release that fails only makes the hand-over slower.
     await waitFor(ended, 'The hand-over of shards', this.#clock, { signal: enough }).catch(ignore)
+  }
+
+  /** Ends the lease too: the others count this server no more, and take its shards at once. */
+  async #leave(grants: readonly Grant[]): Promise<void> {
+    if (grants.length > 0) await this.#database.release(this.#server, grants)
+    await this.#database.renew(this.#server, 0)
   }
 
   /** Whether this server may act as the owner of a shard now (O1). */

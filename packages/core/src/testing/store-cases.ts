@@ -394,6 +394,31 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
+    title: 'C5: a job that is put back was not interrupted; the owners of shards are read',
+    async run(store) {
+      const database = await store.connect()
+      assert.ok((await database.owners()).every((owner) => owner === undefined))
+      const { grants, session } = await ownerOf(database)
+      const [grant] = grants
+      const name = handleIn(grant!.shard)
+      await database.commit(session, 1, [
+        batch(grant!, [acknowledged(name), { kind: 'job-started', handle: name }]),
+      ])
+      await database.commit(session, 2, [batch(grant!, [{ kind: 'job-put-back', handle: name }])])
+      const interrupted = { kind: 'job-interrupted', handle: name, setAside: true } as const
+      await database.commit(session, 3, [batch(grant!, [interrupted])])
+      const [open] = await database.openJobs([grant!.shard])
+      assert.deepEqual([open?.started, open?.interruptions, open?.setAside], [false, 0, false])
+      await database.release('a', [grant!])
+      const owners = await database.owners()
+      assert.equal(owners.length, shardCount)
+      assert.deepEqual(
+        owners.map((owner, shard) => (owner === undefined ? shard : -1)).filter((n) => n >= 0),
+        [grant!.shard],
+      )
+    },
+  },
+  {
     title: 'A1: what a caller hands in is stored as it is: any text, any bytes',
     async run(store) {
       const database = await store.connect()

@@ -8,6 +8,7 @@ import type {
   Places,
   ThreadPool,
 } from '@heddle/core/lowlevel'
+import type { Cluster } from '../cluster/cluster.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
 
@@ -17,6 +18,8 @@ export interface ServerContext {
   /** What the served module exports, or a list of jobs. */
   readonly exported: Readonly<Record<string, unknown>> | readonly unknown[] | undefined
   readonly journal: Journal
+  /** The other servers on the same database; undefined when there are none. */
+  readonly cluster: Cluster | undefined
   readonly storeWatch: StoreWatch
   /** The folder for results; undefined when they are in memory only. */
   readonly resultsFolder: string | undefined

@@ -55,6 +55,9 @@ export interface LedgerEntry {
   end(how: 'finished' | 'cancelled'): void
 }
 
+/** Where a service writes what it has acknowledged: the journal of this file, or a store of several servers. */
+export type AcknowledgementLog = Pick<Ledger, 'acknowledge' | 'unfinished' | 'resume'>
+
 /** Marks the runs of a service among others. */
 const serviceOption = 'service'
 

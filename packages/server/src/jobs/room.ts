@@ -26,14 +26,14 @@ const minute = 60_000
  * @throws `HDL_BAD_OPTION` when nothing can be served, or a job could never start; `HDL_WOULD_DEADLOCK`.
  */
 export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
-  const { limits, kernel, capacity, chores, journal, places, log } = context
+  const { limits, kernel, capacity, chores, cluster, journal, places, log } = context
   const jobs = jobTable(context.exported)
   checkNeeds(jobs, capacity)
   await using parts = new CleanupStack()
   const directory = context.resultsFolder
   const cache = await openCache<Stored>({
     name: 'Results',
-    tier: directory === undefined ? undefined : diskTier({ directory }),
+    tier: cluster?.tier ?? (directory === undefined ? undefined : diskTier({ directory })),
     maxBytes: limits.cacheBytes,
     kernel,
   })
@@ -65,18 +65,21 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     permits: capacity,
     kernel,
   })
+  const onProblem = (what: string, error: unknown): void =>
+    log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`)
+  const shared = cluster?.ledgerOf(jobs, onProblem)
   const service = new JobService({
     jobs,
     store: new ResultStore(cache),
-    ledger: new Ledger(journal, kernel),
+    ledger: shared ?? new Ledger(journal, kernel),
     places,
     onJobLog: (name, text) => log('info', `${name}: ${text}`),
     prepare,
     items,
     kernel,
-    onProblem: (what, error) =>
-      log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`),
+    onProblem,
   })
+  shared?.connect(service)
   const restoring = new AbortController()
   let restored: Promise<unknown> = Promise.resolve()
   let isAnyLeft = false
@@ -84,7 +87,13 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
   return {
     name: 'jobs',
     jobs: [...jobs.keys()],
-    routes: jobRoutes({ jobs, service, chores, bodyLimit: limits.body ?? 2 ** 20 }),
+    routes: jobRoutes({
+      jobs,
+      service,
+      chores,
+      bodyLimit: limits.body ?? 2 ** 20,
+      forwarder: cluster?.forwarder,
+    }),
     async start() {
       const unfinished = await service.recall()
       if (unfinished > 0)

@@ -9,6 +9,7 @@ import {
   manageCache,
   submitJob,
 } from '../client/contract/jobs.ts'
+import type { Forwarder } from '../cluster/forward.ts'
 import { commonTenant } from '../http/caller.ts'
 import { route, type Call, type Route } from '../http/route.ts'
 import type { JobTable } from './job-table.ts'
@@ -24,6 +25,8 @@ export interface JobRoutesOptions {
   readonly chores: ThreadPool
   /** Bytes of an input. */
   readonly bodyLimit: number
+  /** To the server that owns a handle; undefined when this one owns all. */
+  readonly forwarder?: Forwarder | undefined
 }
 
 export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
@@ -51,6 +54,8 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
     }),
     route(fetchResult, async (call) => {
       const { id, params, query, signal, deadline, reply } = call
+      const elsewhere = await forwarded(options, params.handle, call)
+      if (elsewhere !== undefined) return elsewhere
       const answer = await service.result(params.handle, params.index, {
         request: id,
         tenant: call.caller.tenant,
@@ -71,8 +76,9 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
 /** *Cancellation*: the client leaving, its deadline, its slot and its id end the request. */
 async function submit(
   call: Call<typeof submitJob>,
-  { service, chores }: JobRoutesOptions,
-): Promise<ReturnType<typeof sendAnswer>> {
+  options: JobRoutesOptions,
+): Promise<ReturnType<typeof sendAnswer> | FastifyReply> {
+  const { service, chores } = options
   const { id, params, query, signal, deadline, reply } = call
   const { tenant } = call.caller
   const { wait, index = 0, force = false, slot } = query
@@ -83,6 +89,11 @@ async function submit(
       deadline,
     }),
   )
+  const elsewhere = await readWithin(seat, () => forwarded(options, read.handle, call))
+  if (elsewhere !== undefined) {
+    seat.release()
+    return elsewhere
+  }
   const caller = { request: id, tenant, slot, disconnect: signal, deadline, wait: wait ?? 0 }
   const submission = { ...read, served, seat, priority, force }
   const answer =
@@ -95,6 +106,20 @@ async function submit(
 /** The tenant that is part of a handle: the common one is not, so that handles of earlier versions stay valid. */
 function ownerOf({ isShared }: ServedJob, tenant: string): string | undefined {
   return isShared || tenant === commonTenant ? undefined : tenant
+}
+
+/** The answer of the server that owns the handle; undefined when it is this one (C6). */
+async function forwarded(
+  { forwarder }: JobRoutesOptions,
+  handle: string,
+  { request, reply, body, signal, deadline }: Call<typeof submitJob> | Call<typeof fetchResult>,
+): Promise<FastifyReply | undefined> {
+  if (forwarder === undefined) return undefined
+  const { method, url, headers } = request
+  const sent = { method, url, headers, body: body as string | undefined }
+  const answer = await forwarder.forward(handle, sent, { signal, deadline })
+  if (answer === undefined) return undefined
+  return reply.code(answer.status).headers(answer.headers).send(answer.body)
 }
 
 /** A seat that nothing is read for comes back at once (W3), also when the client does not take the answer. */

@@ -51,7 +51,7 @@ import { commonTenant } from '../http/caller.ts'
 import { Backlog } from './backlog.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
-import type { AcknowledgedWork, Ledger, LedgerEntry, Unfinished } from './ledger.ts'
+import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, Unfinished } from './ledger.ts'
 import {
   asError,
   checkIndex,
@@ -72,7 +72,7 @@ export interface ServiceOptions extends Pick<
   'store' | 'places' | 'onJobLog' | 'prepare' | 'items'
 > {
   readonly jobs: JobTable
-  readonly ledger: Ledger
+  readonly ledger: AcknowledgementLog
   readonly kernel: Kernel
   /** Told what no request hears of. */
   readonly onProblem: (what: string, error: unknown) => void
@@ -326,6 +326,34 @@ export class JobService {
       entry?.putBack()
       throw error
     }
+  }
+
+  /**
+   * Continues work that another server has acknowledged, and this one has taken over. Resolves when it has begun; its end
+   * is written to the entry.
+   *
+   * *Cancellation*: the signal ends the wait for a seat.
+   * *Fairness*: as {@link acknowledge}.
+   */
+  async takeOver(was: AcknowledgedWork, entry: LedgerEntry, signal: AbortSignal): Promise<void> {
+    const { jobs, prepare } = this.#options
+    const { input, handle, priority, force, tenant = commonTenant } = was
+    const served = findJob(jobs, was.job)
+    const seat = await prepare.waitRoom({ priority, signal, tenant })
+    const work = this.#join({ served, input, handle, seat, priority, force }, 0, { tenant })
+    work.holds.add({ request: entry.runId })
+    if (work.ledger !== undefined) {
+      // Asked for again meanwhile: that request is acknowledged by itself.
+      entry.end('cancelled')
+      return
+    }
+    work.ledger = Promise.resolve(entry)
+    noteStory(work)
+  }
+
+  /** Ends the work of a handle whose shard another server owns now. */
+  handOver(handle: string, reason: unknown): void {
+    this.#works.get(handle)?.abort(reason)
   }
 
   /**

@@ -7,7 +7,7 @@
 import { HeddleError, isError } from '@heddle/core'
 import type { Kernel, Registry, RegistryRequest, Slots, SlotTicket } from '@heddle/core/lowlevel'
 import { itemName } from './handle.ts'
-import type { Ledger, LedgerEntry } from './ledger.ts'
+import type { AcknowledgementLog, LedgerEntry } from './ledger.ts'
 import { cancelledBy, lostResult, withStage } from './problems.ts'
 import type { Failure, Remembered } from './remembered.ts'
 import type { Requests } from './requests.ts'
@@ -43,7 +43,7 @@ export interface WaitingOptions {
   readonly slots: Slots
   readonly requests: Requests
   readonly store: ResultStore
-  readonly ledger: Ledger
+  readonly ledger: AcknowledgementLog
   readonly failures: Remembered<Failure>
   readonly kernel: Kernel
   /** Ends the work if nobody is left who wants it. */

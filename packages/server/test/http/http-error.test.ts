@@ -46,6 +46,8 @@ const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_OVERLOADED: [503, 'overloaded'],
   HDL_TOO_MANY_WAITERS: [503, 'overloaded'],
   HDL_DRAINING: [503, 'shutting_down'],
+  HDL_NOT_OWNER: [503, 'not_owner'],
+  HDL_OWNERSHIP_LOST: [503, 'not_owner'],
   HDL_STORE_FAILED: [503, 'store_failed'],
   HDL_JOURNAL_GONE: [503, 'store_failed'],
   HDL_TIMEOUT: [504, 'timeout'],

@@ -13,7 +13,6 @@ import type {
 } from '../database.ts'
 import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
-import { shardOf } from '../shard-of.ts'
 import { TableList, type AnyTable } from '../tables.ts'
 import { MemoryTables } from './memory-tables.ts'
 
@@ -28,7 +27,7 @@ interface Session {
   answer: CommitAnswer
 }
 
-type Job = { -readonly [K in keyof OpenJob]: OpenJob[K] }
+type Job = { -readonly [K in keyof OpenJob]: OpenJob[K] } & { readonly shard: number }
 
 /**
  * A database that lives as long as the process, for tests and for programs that need no second life.
@@ -82,6 +81,10 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
     }
   }
 
+  async owners(): Promise<readonly (ServerId | undefined)[]> {
+    return this.#shards.map(({ owner }) => owner)
+  }
+
   async commit(
     id: SessionId,
     number: number,
@@ -110,9 +113,7 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
   async openJobs(shards: readonly number[]): Promise<readonly OpenJob[]> {
     const wanted = new Set(shards)
     const open: OpenJob[] = []
-    for (const job of this.#jobs.values()) {
-      if (wanted.has(shardOf(job.handle, this.#shards.length))) open.push({ ...job })
-    }
+    for (const { shard, ...job } of this.#jobs.values()) if (wanted.has(shard)) open.push(job)
     return open
   }
 
@@ -158,7 +159,7 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
       case 'job-acknowledged': {
         const { job: name, version, input } = row
         const open = { started: false, interruptions: 0, setAside: false }
-        this.#jobs.set(handle, { handle, job: name, version, input, ...open })
+        this.#jobs.set(handle, { handle, job: name, version, input, ...open, shard })
         return
       }
       case 'job-started':
@@ -170,6 +171,9 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
         job.started = false
         job.interruptions++
         job.setAside = row.setAside
+        return
+      case 'job-put-back':
+        if (job !== undefined) job.started = false
         return
       case 'job-ended':
         if (this.#jobs.delete(handle)) this.#outcomes.set(handle, row.outcome)

@@ -39,6 +39,9 @@ export function commitParameters(
         case 'job-interrupted':
           push(marks, batch, toStored(row.handle), row.setAside ? 'set-aside' : 'interrupted')
           break
+        case 'job-put-back':
+          push(marks, batch, toStored(row.handle), 'put-back')
+          break
         case 'job-ended':
           push(ended, batch, toStored(row.handle), toStored(row.outcome))
           break

@@ -123,6 +123,14 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     await this.#call(this.#leases, 'release_1', [server, shards, epochs])
   }
 
+  async owners(): Promise<readonly (ServerId | undefined)[]> {
+    const rows = await this.#reader.call<[string | null]>(
+      'be read',
+      `SELECT owner FROM ${this.#address.schema}.shard ORDER BY shard`,
+    )
+    return rows.map(([owner]) => owner ?? undefined)
+  }
+
   async commit(
     session: SessionId,
     number: number,

@@ -167,7 +167,7 @@ const sessions = `
 
 const commit = `
   -- D2, D3: one transaction. Returns what was refused: [batch, 'epoch'] or [batch, 'taken', space, name, holder].
-  CREATE FUNCTION @.commit_1(
+  CREATE OR REPLACE FUNCTION @.commit_1(
     p_session text, p_number bigint, p_shards smallint[], p_epochs bigint[],
     c_batch integer[], c_space text[], c_name text[], c_holder text[],
     a_batch integer[], a_handle text[], a_job text[], a_version text[], a_input bytea[],
@@ -244,11 +244,13 @@ const commit = `
         ON CONFLICT (handle) DO NOTHING;
     END IF;
 
-    IF 'interrupted' = ANY (m_mark) OR 'set-aside' = ANY (m_mark) THEN
+    IF m_mark && ARRAY['interrupted', 'set-aside', 'put-back'] THEN
       FOR each IN SELECT * FROM unnest(m_batch, m_handle, m_mark) m (batch, handle, mark) LOOP
         CONTINUE WHEN NOT ok[each.batch];
         IF each.mark = 'started' THEN
           UPDATE @.job SET started = true WHERE handle = each.handle;
+        ELSIF each.mark = 'put-back' THEN
+          UPDATE @.job SET started = false WHERE handle = each.handle;
         ELSE
           UPDATE @.job SET started = false, interruptions = interruptions + 1, set_aside = each.mark = 'set-aside'
             WHERE handle = each.handle AND started;
@@ -289,6 +291,8 @@ export const migrations: readonly Migration[] = [
   runMailMigration,
   partsMigration,
   tableMigration,
+  // Once more, for tables of earlier versions: commit_1 knows a mark that those versions never send.
+  { title: 'jobs that are put back', sql: commit },
 ]
 
 /** The version of a database that has seen all migrations. */

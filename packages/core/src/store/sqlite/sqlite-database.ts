@@ -70,6 +70,10 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
     await this.#change({ type: 'release', server, grants })
   }
 
+  owners(): Promise<readonly (ServerId | undefined)[]> {
+    return this.#ask({ type: 'owners' })
+  }
+
   async commit(
     session: SessionId,
     number: number,

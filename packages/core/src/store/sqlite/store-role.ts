@@ -69,6 +69,10 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
       }
       case 'messages':
         return this.#messages(question.shards)
+      case 'owners':
+        return this.#prepared('SELECT owner FROM store_shard ORDER BY shard')
+          .all()
+          .map((row) => (row['owner'] as string | null) ?? undefined)
       case 'by ids':
         return tables.byIds(question.table, question.ids)
       case 'of shards':
@@ -269,6 +273,11 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
           `UPDATE store_job SET started = 0, interruptions = interruptions + 1, set_aside = ?
             WHERE handle = ? AND started = 1`,
         ).run(row.setAside ? 1 : 0, toStored(row.handle))
+        return
+      case 'job-put-back':
+        this.#prepared('UPDATE store_job SET started = 0 WHERE handle = ?').run(
+          toStored(row.handle),
+        )
         return
       case 'job-ended': {
         const handle = toStored(row.handle)

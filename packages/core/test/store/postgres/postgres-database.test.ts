@@ -57,6 +57,7 @@ function databaseOfCalls(once: Once): StoreDatabase {
     renew: (...given) => once((each) => each.renew(...given)),
     acquire: (...given) => once((each) => each.acquire(...given)),
     release: (...given) => once((each) => each.release(...given)),
+    owners: () => once((each) => each.owners()),
     commit: (...given) => once((each) => each.commit(...given)),
     fence: (...given) => once((each) => each.fence(...given)),
     openJobs: (...given) => once((each) => each.openJobs(...given)),

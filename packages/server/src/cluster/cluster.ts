@@ -1,0 +1,161 @@
+/**
+ * A server among others on one PostgreSQL: its shards, who owns the rest, and how requests get there.
+ *
+ *   start ──▶ announce the address ──▶ acquire a share of 256 shards ──▶ continue their open jobs
+ *   drain ──▶ what is cut off is put back ──▶ the shards are handed over at once
+ *
+ * Limits of this process are counted here only: docs/guide/guarantees.md.
+ */
+import { hostname } from 'node:os'
+import { readFile } from 'node:fs/promises'
+import { HeddleError } from '@heddle/core'
+import {
+  describe,
+  newRunId,
+  openStore,
+  Shards,
+  type Kernel,
+  type OpenStore,
+} from '@heddle/core/lowlevel'
+import type { Drained, Room } from '../http/room.ts'
+import type { JobTable } from '../jobs/job-table.ts'
+import { Forwarder } from './forward.ts'
+import { Members, serverTable } from './members.ts'
+import { ResultTier, resultTable } from './result-tier.ts'
+import { StoreLedger } from './store-ledger.ts'
+
+export interface ClusterOptions {
+  /** Where other servers reach this one: `http://10.0.0.5:4500`. When absent, the address that it listens on. */
+  readonly advertise?: string | undefined
+  /** A file with the secret that servers of the cluster share; a second line is accepted too, during a rotation. */
+  readonly secretFile?: string | undefined
+}
+
+/** Milliseconds for attempts that are still under way when the server has been drained. */
+const stopWithin = 2_000
+
+/** Jobs that are set aside and named in `/healthz`. */
+const mostNamed = 20
+
+export class Cluster {
+  readonly database: OpenStore
+  readonly shards: Shards
+  readonly members: Members
+  readonly forwarder: Forwarder
+  readonly tier: ResultTier
+  readonly #kernel: Kernel
+  readonly #options: ClusterOptions
+  #ledger: StoreLedger | undefined
+
+  constructor(
+    database: OpenStore,
+    secrets: readonly string[],
+    kernel: Kernel,
+    options: ClusterOptions,
+  ) {
+    const { clock } = kernel
+    this.database = database
+    this.#kernel = kernel
+    this.#options = options
+    const server = `${hostname()}-${process.pid}-${newRunId(kernel)}`
+    this.shards = new Shards({ server, database, kernel })
+    this.members = new Members({ shards: this.shards, database, clock })
+    this.forwarder = new Forwarder({ members: this.members, secrets, clock })
+    this.tier = new ResultTier({ tables: database.tables, clock })
+  }
+
+  /** Where the service writes what it acknowledges. Called once. */
+  ledgerOf(jobs: JobTable, onProblem: (what: string, error: unknown) => void): StoreLedger {
+    const { shards, database } = this
+    this.#ledger = new StoreLedger({ shards, database, kernel: this.#kernel, jobs, onProblem })
+    return this.#ledger
+  }
+
+  /** From here on this server owns shards. *Cancellation*: none. */
+  async start(listensOn: string): Promise<void> {
+    await this.members.announce(this.#options.advertise ?? listensOn)
+    await this.shards.start()
+  }
+
+  /** Hands the shards over. Harmless twice. *Cancellation*: it ends within a few seconds. */
+  async stop(): Promise<void> {
+    await this.#ledger?.acknowledged.stop({ deadline: stopWithin })
+    await this.shards.stop()
+    // A record that stays is removed later.
+    await this.members.leave().catch(() => undefined)
+  }
+
+  /** Its part of `/healthz`, `/readyz` and `/metrics`. The life of the cluster is longer than that of rooms. */
+  room(): Room {
+    return {
+      name: 'cluster',
+      routes: [],
+      start: async () => undefined,
+      drain: async (): Promise<Drained> => ({ isClean: true }),
+      stop: async () => undefined,
+      stats: () => this.stats(),
+      metrics: () => [],
+      health: () => ({ cluster: this.stats() }),
+      notReady: () =>
+        this.stats().sure ? [] : ['the database has not renewed the lease of this server'],
+    }
+  }
+
+  stats() {
+    const { ownership, commits } = this.shards.stats()
+    const jobs = this.#ledger?.acknowledged
+    const aside = jobs?.setAside() ?? []
+    return {
+      server: this.shards.server,
+      shards: ownership.shards,
+      servers: ownership.servers,
+      sure: ownership.sure,
+      refused_batches: commits.refused,
+      unknown_commits: commits.unknown,
+      forwarded: this.forwarder.forwarded,
+      open_jobs: jobs?.stats().open ?? 0,
+      set_aside: aside.length,
+      set_aside_handles: aside.slice(0, mostNamed).map(({ handle }) => handle.split(' ')[0]),
+    }
+  }
+}
+
+/**
+ * Opens the store of a cluster.
+ *
+ * *Cancellation*: none; it ends when the database does not answer in time.
+ * @throws `HDL_STORE_FAILED`, `HDL_BAD_OPTION` when the file of the secret cannot be used.
+ */
+export async function openCluster(
+  address: string,
+  kernel: Kernel,
+  options: ClusterOptions,
+): Promise<Cluster> {
+  const secrets = await readSecrets(options)
+  const tables = [serverTable, resultTable]
+  return new Cluster(await openStore(address, { tables, kernel }), secrets, kernel, options)
+}
+
+async function readSecrets({ secretFile, advertise }: ClusterOptions): Promise<readonly string[]> {
+  if (secretFile === undefined) {
+    // Without it a server that is reached over a network would take anyone's word.
+    if (advertise === undefined) return ['on one machine']
+    const expected = 'the path of a file with the secret of the cluster, because advertise is given'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'clusterSecret', value: undefined, expected })
+  }
+  const text = await readFile(secretFile, 'utf8').catch((error: unknown) => {
+    throw badSecret(secretFile, describe(error))
+  })
+  const secrets = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  if (secrets.length === 0 || secrets.length > 2 || secrets.some(({ length }) => length < 16)) {
+    throw badSecret(secretFile, 'one or two lines of at least 16 characters')
+  }
+  return secrets
+}
+
+function badSecret(value: string, expected: string): HeddleError {
+  return new HeddleError('HDL_BAD_OPTION', { option: 'clusterSecret', value, expected })
+}

@@ -1,0 +1,167 @@
+/**
+ * Acknowledged jobs on a store that several servers share.
+ *
+ *   submit ──▶ acknowledge: one row ──▶ the work runs, or runs already ──▶ its end: one row
+ *   take-over ──▶ the open jobs of the shard ──▶ the service continues each (C5)
+ *
+ * What the store knows of an acknowledgement is in core/src/store/acknowledged-jobs.ts (A1 to A6); this file connects it with
+ * the service.
+ *
+ *  L1  The end of a work is recorded once its entry has ended; a work that is put back stays open for the next owner.
+ *  L2  Each acknowledgement has an id of its own: the same content may be asked for again after it was done. Its shard is
+ *      that of the handle, so all requests for one content meet on one server.
+ *  L3  A shard that is lost ends its works: whoever waits for one gets an error that may be tried again.
+ */
+import { HeddleError } from '@heddle/core'
+import {
+  AcknowledgedJobs,
+  newRunId,
+  shardOf,
+  type JobRequest,
+  type JobRunner,
+  type Kernel,
+  type OpenStore,
+  type Shards,
+} from '@heddle/core/lowlevel'
+import type { JobTable } from '../jobs/job-table.ts'
+import type {
+  AcknowledgedWork,
+  AcknowledgementLog,
+  LedgerEntry,
+  Unfinished,
+} from '../jobs/ledger.ts'
+import type { JobService } from '../jobs/service.ts'
+import type { ServedJob } from '../jobs/served-job.ts'
+
+export interface StoreLedgerOptions {
+  readonly shards: Shards
+  readonly database: OpenStore
+  readonly kernel: Kernel
+  readonly jobs: JobTable
+  readonly onProblem: (what: string, error: unknown) => void
+}
+
+/** Between the handle and the number of an acknowledgement: no handle has it. */
+const separator = ' '
+
+export const handleOf = (id: string): string => id.slice(0, id.indexOf(separator))
+
+/** The entry of one acknowledgement. */
+class StoreEntry implements LedgerEntry {
+  readonly runId: string
+  readonly handle: string
+  /** Undefined: it was put back. */
+  readonly outcome: Promise<string | undefined>
+  readonly #settle: (outcome: string | undefined) => void
+
+  constructor(id: string) {
+    this.runId = id
+    this.handle = handleOf(id)
+    const { promise, resolve } = Promise.withResolvers<string | undefined>()
+    this.outcome = promise
+    this.#settle = resolve
+  }
+
+  // Rows of the stages are not kept: the store has the acknowledgement and the end.
+  write(): void {}
+
+  putBack(): void {
+    this.#settle(undefined)
+  }
+
+  end(how: 'finished' | 'cancelled'): void {
+    this.#settle(how)
+  }
+}
+
+export class StoreLedger implements AcknowledgementLog, JobRunner {
+  readonly acknowledged: AcknowledgedJobs
+  readonly #options: StoreLedgerOptions
+  /** Those whose acknowledgement this process has written. */
+  readonly #entries = new Map<string, StoreEntry>()
+  #service: Pick<JobService, 'takeOver' | 'handOver'> | undefined
+
+  constructor(options: StoreLedgerOptions) {
+    this.#options = options
+    const { shards, database, kernel } = options
+    const { ownership, committer } = shards
+    this.acknowledged = new AcknowledgedJobs({
+      ownership,
+      committer,
+      database,
+      kernel,
+      runner: this,
+      shardOf: (id) => shardOf(handleOf(id)),
+    })
+    shards.add(this.acknowledged)
+  }
+
+  /** The service that works. Before the shards are started. */
+  connect(service: Pick<JobService, 'takeOver' | 'handOver'>): void {
+    this.#service = service
+  }
+
+  /** @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry> {
+    const entry = new StoreEntry(work.handle + separator + newRunId(this.#options.kernel))
+    const { runId: handle } = entry
+    const input = new TextEncoder().encode(JSON.stringify(work))
+    this.#entries.set(handle, entry)
+    try {
+      const { name, version } = served
+      await this.acknowledged.acknowledge({ handle, job: name, version, input })
+      return entry
+    } catch (error) {
+      this.#entries.delete(handle)
+      throw error
+    }
+  }
+
+  /** What was acknowledged is continued shard by shard, as they are acquired. *Cancellation*: none. */
+  async unfinished(): Promise<readonly Unfinished[]> {
+    return []
+  }
+
+  /** *Cancellation*: none. */
+  async resume(runId: string): Promise<LedgerEntry> {
+    throw new HeddleError('HDL_UNKNOWN_RUN', { run: runId, address: 'the store' })
+  }
+
+  /** C13. */
+  has(job: string, version: string): boolean {
+    return this.#options.jobs.get(job)?.version === version
+  }
+
+  /** *Cancellation*: the signal: the shard is lost, or the server stops. */
+  async run(request: JobRequest, signal: AbortSignal): Promise<string | undefined> {
+    const { handle: id } = request
+    const known = this.#entries.get(id)
+    const entry = known ?? new StoreEntry(id)
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const onAbort = (): void => {
+      this.#service!.handOver(entry.handle, signal.reason)
+      reject(signal.reason as Error)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      if (known === undefined) await this.#continue(request, entry, signal)
+      return await Promise.race([entry.outcome, aborted])
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      this.#entries.delete(id)
+    }
+  }
+
+  async #continue(request: JobRequest, entry: StoreEntry, signal: AbortSignal): Promise<void> {
+    try {
+      const work = JSON.parse(new TextDecoder().decode(request.input)) as AcknowledgedWork
+      await this.#service!.takeOver(work, entry, signal)
+    } catch (error) {
+      if (signal.aborted) throw error
+      this.#options.onProblem(`Acknowledged work of ${entry.handle} could not be resumed`, error)
+      // The server is draining: the next owner takes it. Anything else would fail there too.
+      if ((error as { code?: unknown }).code === 'HDL_DRAINING') entry.putBack()
+      else entry.end('cancelled')
+    }
+  }
+}
