@@ -20,6 +20,7 @@ export {
   type SignalOptions,
   type StepOptions,
 } from './graph/job.ts'
+export { bytes, isBytes, type Bytes } from './graph/bytes.ts'
 export {
   Graph,
   type BuiltGraph,

@@ -203,3 +203,4 @@ export {
   type TimelineRow,
   type TimeSpan,
 } from './recorded/timeline.ts'
+export { slicesOf } from './kernel/slices.ts'

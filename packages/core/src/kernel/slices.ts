@@ -68,3 +68,8 @@ export class Slices {
     this.#started = this.#clock.now()
   }
 }
+
+/** For packages above this one: slices that look at the clock at every `every`th call of `due`. */
+export function slicesOf(clock: Clock, every?: number): Slices {
+  return new Slices(clock, every)
+}

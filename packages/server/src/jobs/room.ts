@@ -93,6 +93,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       chores,
       bodyLimit: limits.body ?? 2 ** 20,
       forwarder: cluster?.forwarder,
+      clock: kernel.clock,
     }),
     async start() {
       const unfinished = await service.recall()

@@ -1,7 +1,7 @@
 /** The routes of served jobs: they read a request, ask the service, and write the answer. */
 import type { FastifyReply } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
-import type { Seat, ThreadPool } from '@heddle/core/lowlevel'
+import type { Clock, Seat, ThreadPool } from '@heddle/core/lowlevel'
 import {
   cancelRequest,
   fetchResult,
@@ -11,7 +11,9 @@ import {
 } from '../client/contract/jobs.ts'
 import type { Forwarder } from '../cluster/forward.ts'
 import { commonTenant } from '../http/caller.ts'
+import { SendTurns, sendBytes } from '../http/send-bytes.ts'
 import { route, type Call, type Route } from '../http/route.ts'
+import { jsonType } from './encoded.ts'
 import type { JobTable } from './job-table.ts'
 import { withStage } from './problems.ts'
 import { readInput } from './read-input.ts'
@@ -27,10 +29,12 @@ export interface JobRoutesOptions {
   readonly bodyLimit: number
   /** To the server that owns a handle; undefined when this one owns all. */
   readonly forwarder?: Forwarder | undefined
+  readonly clock: Clock
 }
 
 export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
   const { service, jobs, bodyLimit } = options
+  const turns = new SendTurns(options.clock)
   return [
     route(listJobs, () => ({
       jobs: Array.from(jobs.values(), ({ name, prepare, item, limits, whenAbandoned }) => ({
@@ -43,7 +47,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
         when_abandoned: whenAbandoned,
       })),
     })),
-    route(submitJob, (call) => submit(call, options), {
+    route(submitJob, (call) => submit(call, options, turns), {
       bodyLimit,
       isUnparsed: true,
       door: (call) => {
@@ -53,7 +57,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       },
     }),
     route(fetchResult, async (call) => {
-      const { id, params, query, signal, deadline, reply } = call
+      const { id, params, query, signal, deadline } = call
       const elsewhere = await forwarded(options, params.handle, call)
       if (elsewhere !== undefined) return elsewhere
       const answer = await service.result(params.handle, params.index, {
@@ -63,7 +67,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
         deadline,
         wait: query.wait ?? 0,
       })
-      return sendAnswer(reply, answer, id)
+      return sendAnswer(call, answer, turns)
     }),
     route(cancelRequest, ({ params: { id }, caller }) => ({
       request: id,
@@ -74,12 +78,9 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
 }
 
 /** *Cancellation*: the client leaving, its deadline, its slot and its id end the request. */
-async function submit(
-  call: Call<typeof submitJob>,
-  options: JobRoutesOptions,
-): Promise<ReturnType<typeof sendAnswer> | FastifyReply> {
+async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, turns: SendTurns) {
   const { service, chores } = options
-  const { id, params, query, signal, deadline, reply } = call
+  const { id, params, query, signal, deadline } = call
   const { tenant } = call.caller
   const { wait, index = 0, force = false, slot } = query
   const { served, seat, priority } = service.admit(params.name, query.priority, tenant)
@@ -100,7 +101,7 @@ async function submit(
     wait === undefined
       ? await service.acknowledge(submission, index, caller)
       : await service.compute(submission, index, caller)
-  return sendAnswer(reply, answer, id)
+  return sendAnswer(call, answer, turns, id)
 }
 
 /** The tenant that is part of a handle: the common one is not, so that handles of earlier versions stay valid. */
@@ -132,16 +133,37 @@ async function readWithin<T>(seat: Seat, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** 200 with the result, or 202 with where it will be. */
-function sendAnswer(reply: FastifyReply, answer: Answer, request: string) {
+/**
+ * 200 with the result, or 202 with where it will be. Values are in an envelope of JSON, bytes are sent as they are.
+ *
+ * *Cancellation*: none.
+ * @param request Named in the answer to a submit. Not in that to a GET, which is the same for every caller.
+ */
+async function sendAnswer(call: Call, answer: Answer, turns: SendTurns, request?: string) {
+  const { reply } = call
   const { handle, index, total, result, isDone } = answer
-  // JSON has no undefined: a job that returns nothing has the result null.
-  if (result !== undefined) {
-    return { handle, index, total, result: result.value ?? null, request }
+  if (result === undefined) {
+    void reply.code(202).header('location', `/results/${handle}/${index}`)
+    const state = isDone ? ('done' as const) : ('pending' as const)
+    return { handle, index, total, state, request: call.id }
   }
-  void reply.code(202).header('location', `/results/${handle}/${index}`)
-  const state = isDone ? ('done' as const) : ('pending' as const)
-  return { handle, index, total, state, request }
+  if (!turns.tryEnter()) await turns.wait()
+  const { type, bytes } = result
+  const etag = request === undefined ? result.etag : undefined
+  void reply.header('x-request-id', call.id)
+  if (type !== jsonType) {
+    const headers = {
+      'content-location': `/results/${handle}/${index}`,
+      // A page that a job has made must not act as a page of this server.
+      'content-security-policy': 'sandbox',
+      'x-content-type-options': 'nosniff',
+    }
+    return sendBytes(call.request, reply, { type, parts: [bytes], etag, headers })
+  }
+  const head = JSON.stringify({ handle, index, total }).slice(0, -1)
+  const tail = request === undefined ? '}' : `,"request":${JSON.stringify(request)}}`
+  const parts = [Buffer.from(`${head},"result":`), bytes, Buffer.from(tail)]
+  return sendBytes(call.request, reply, { type: `${jsonType}; charset=utf-8`, parts, etag })
 }
 
 /** *Cancellation*: none: it waits for the store only. */

@@ -49,6 +49,7 @@ import {
 } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
 import { Backlog } from './backlog.ts'
+import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
 import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, Unfinished } from './ledger.ts'
@@ -120,7 +121,7 @@ interface Admitted {
 
 export class JobService {
   readonly #options: ServiceOptions
-  readonly #registry: Registry<unknown>
+  readonly #registry: Registry<Encoded>
   readonly #slots = new Slots()
   readonly #requests = new Requests()
   readonly #works = new Map<string, Work>()
@@ -499,9 +500,13 @@ export class JobService {
     const { total, value, tenant = commonTenant } = prepared.value
     if (!this.#mayRead(handle, tenant, caller.tenant)) return undefined
     checkIndex(handle, index, total)
-    if (served.item === undefined) return { handle, index, total, result: { value }, isDone: true }
+    if (served.item === undefined)
+      return { handle, index, total, result: await this.#asEncoded(value), isDone: true }
     const stored = await store.item(handle, index, options)
-    if (stored !== undefined) return { handle, index, total, result: stored, isDone: true }
+    if (stored !== undefined) {
+      const result = await this.#asEncoded(stored.value)
+      return { handle, index, total, result, isDone: true }
+    }
     const failure = this.#failures.get(itemName(handle, index))
     if (failure !== undefined) throw failure.error
     if (this.#isOver) throw draining()
@@ -509,6 +514,11 @@ export class JobService {
       this.#works.get(handle) ??
       this.#start(new Work({ served, handle, tenant, total, priority: 0 }), undefined)
     return this.#waiting.wait(work, index, caller, false)
+  }
+
+  /** What was stored before results were kept as bytes is encoded when it is read. */
+  #asEncoded(value: unknown): Encoded | Promise<Encoded> {
+    return isEncoded(value) ? value : encodeResult(value, this.#options.kernel.clock)
   }
 
   /** Waits until it is worked on; after `wait` it is pending. */

@@ -6,6 +6,7 @@
  */
 import { HeddleError, isError } from '@heddle/core'
 import type { Kernel, Registry, RegistryRequest, Slots, SlotTicket } from '@heddle/core/lowlevel'
+import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
 import { itemName } from './handle.ts'
 import type { AcknowledgementLog, LedgerEntry } from './ledger.ts'
 import { cancelledBy, lostResult, withStage } from './problems.ts'
@@ -34,12 +35,12 @@ export interface Answer {
   readonly index: number
   readonly total: number
   /** Absent while the work goes on, or when nobody asked for it. */
-  readonly result?: { readonly value: unknown }
+  readonly result?: Encoded
   readonly isDone: boolean
 }
 
 export interface WaitingOptions {
-  readonly registry: Registry<unknown>
+  readonly registry: Registry<Encoded>
   readonly slots: Slots
   readonly requests: Requests
   readonly store: ResultStore
@@ -52,11 +53,11 @@ export interface WaitingOptions {
 
 /** Of one who waits. */
 interface Place {
-  readonly request: RegistryRequest<unknown>
+  readonly request: RegistryRequest<Encoded>
   readonly ticket: SlotTicket | undefined
 }
 
-type Found = { readonly value: unknown } | undefined
+type Found = { readonly value: Encoded } | undefined
 
 const elapsed: unique symbol = Symbol('elapsed')
 
@@ -190,7 +191,7 @@ export class Waiting {
     let isKept = false
     try {
       const value = await this.#within(request, wait)
-      if (value !== elapsed) return { handle, index, total, result: { value }, isDone: true }
+      if (value !== elapsed) return { handle, index, total, result: value, isDone: true }
       const late = new HeddleError('HDL_TIMEOUT', { what: handle, limit: wait, stage: 'wait' })
       if (!isSubmit) {
         // Told, not gone: a poll does not end the work that it asks for.
@@ -242,7 +243,7 @@ export class Waiting {
 
   /** Told and not stored yet, still to come, or stored: one of them sees a completion (W6). */
   #look(work: Work, index: number): Found | Promise<Found> {
-    if (work.results.has(index)) return { value: work.results.get(index) }
+    if (work.results.has(index)) return { value: work.results.get(index)! }
     return work.awaits(index) ? undefined : this.#lookInStore(work, index)
   }
 
@@ -250,7 +251,12 @@ export class Waiting {
   async #lookInStore(work: Work, index: number): Promise<Found> {
     const { handle } = work
     const stored = await this.#options.store.item(handle, index)
-    if (stored !== undefined) return stored
+    if (stored !== undefined) {
+      const { value } = stored
+      return {
+        value: isEncoded(value) ? value : await encodeResult(value, this.#options.kernel.clock),
+      }
+    }
     if (work.isEnded)
       throw this.#options.failures.get(itemName(handle, index))?.error ?? lostResult(handle, index)
     work.ask(index)
@@ -266,7 +272,10 @@ export class Waiting {
   }
 
   /** *Cancellation*: none of its own: what it waits for has a deadline. */
-  async #within(request: RegistryRequest<unknown>, wait: number): Promise<unknown> {
+  async #within(
+    request: RegistryRequest<Encoded>,
+    wait: number,
+  ): Promise<Encoded | typeof elapsed> {
     const { promise, resolve } = Promise.withResolvers<typeof elapsed>()
     const timer = this.#options.kernel.clock.setTimer(wait, () => resolve(elapsed))
     try {

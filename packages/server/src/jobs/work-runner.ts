@@ -2,7 +2,7 @@
  * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
  * its signal.
  */
-import { HeddleError, final, isError, type Job, type NodeState } from '@heddle/core'
+import { HeddleError, final, isBytes, isError, type Job, type NodeState } from '@heddle/core'
 import {
   Semaphore,
   describe,
@@ -19,6 +19,7 @@ import {
   type SubmitOptions,
   type Timer,
 } from '@heddle/core/lowlevel'
+import { encodeResult, encodeSmall, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, shownName } from './handle.ts'
 import type { LedgerEntry, StageName } from './ledger.ts'
 import { asError, jobFailure, lostSource, unusableResult } from './problems.ts'
@@ -35,7 +36,7 @@ export interface WorkRunnerOptions {
   readonly onJobLog: (name: string, text: string) => void
   readonly prepare: Dispatcher
   readonly items: Dispatcher
-  readonly registry: Registry<unknown>
+  readonly registry: Registry<Encoded>
   readonly kernel: Kernel
   /** A result that the store did not take is told all the same; this is who hears of it. */
   readonly onUnstored: (name: string, error: unknown) => void
@@ -159,12 +160,18 @@ export class WorkRunner {
         const { clock } = this.#options.kernel
         timer = clock.setTimer(limit, () => this.#onQueuedTooLong(work, task, limit))
       }
-      const prepared = { total, tenant: work.tenant, value: await work.follow(task) }
+      const prepared: { total: number; tenant: string; value: unknown } = {
+        total,
+        tenant: work.tenant,
+        value: await work.follow(task),
+      }
       await this.#check(handle, prepared.value, served.item === undefined)
+      // The only result of a job with one stage is kept as it is sent.
+      if (served.item === undefined) prepared.value = await this.#encode(prepared.value)
       // As in #tell.
       signal.throwIfAborted()
-      // Told before it is stored (W6).
-      if (served.item === undefined) this.#tell(work, 0, prepared.value)
+      // Sent before it is stored (W6).
+      if (served.item === undefined) this.#tell(work, 0, prepared.value as Encoded)
       const parent = await this.#keepPrepared(work, prepared)
       this.#record(work, 'prepare', 'succeeded', { attempt })
       return { prepared, parent, wasStored: false, isWhole: false }
@@ -278,7 +285,9 @@ export class WorkRunner {
   async #make(work: Work, source: Source, failures: unknown[]): Promise<void> {
     const { item } = work.served
     if (item === undefined) {
-      while (work.take() !== undefined) this.#tell(work, 0, source.prepared.value)
+      const { value } = source.prepared
+      const result = isEncoded(value) ? value : await this.#encode(value)
+      while (work.take() !== undefined) this.#tell(work, 0, result)
       return
     }
     if (work.state !== 'making') this.#record(work, 'items', 'running')
@@ -339,7 +348,7 @@ export class WorkRunner {
     using held = seat
     try {
       const stored = source.wasStored ? await store.item(handle, index, { signal }) : undefined
-      if (stored !== undefined) return this.#tell(work, index, stored.value)
+      if (stored !== undefined) return this.#tell(work, index, await this.#asEncoded(stored.value))
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
       const task = items.submit((context) => this.#runAtPlace(job, input, context), {
         ...this.#stageOptions(job, input, work, shownName(handle, index)),
@@ -347,8 +356,9 @@ export class WorkRunner {
         timeout: work.served.limits.item ?? job.timeout,
         onReport: (report) => this.#onItemReport(work, shownName(handle, index), index, report),
       })
-      const value = await work.follow(task)
-      await this.#check(name, value, true)
+      const made = await work.follow(task)
+      await this.#check(name, made, true)
+      const value = encodeSmall(made) ?? (await this.#encode(made))
       this.#tell(work, index, value)
       this.#options.onItemMade(name)
       await this.#keepDerived(work, source, name, (parent) =>
@@ -368,7 +378,16 @@ export class WorkRunner {
     }
   }
 
-  #tell(work: Work, index: number, value: unknown): void {
+  /** What was stored before results were kept as bytes is encoded when it is read. */
+  #asEncoded(value: unknown): Encoded | Promise<Encoded> {
+    return isEncoded(value) ? value : this.#encode(value)
+  }
+
+  #encode(value: unknown): Promise<Encoded> {
+    return encodeResult(value, this.#options.kernel.clock)
+  }
+
+  #tell(work: Work, index: number, value: Encoded): void {
     // It may have been ended in the step in which the result came (W7).
     work.signal.throwIfAborted()
     work.results.set(index, value)
@@ -377,6 +396,7 @@ export class WorkRunner {
 
   /** @throws `HDL_NOT_CLONEABLE` for what can never be stored, or not be answered with: the job has failed. */
   async #check(name: string, value: unknown, isAnswered: boolean): Promise<void> {
+    if (isAnswered && isBytes(value)) return
     const problem = await findProblem(value, isAnswered, this.#options.kernel.clock)
     if (problem !== undefined) throw unusableResult(name, problem)
   }

@@ -10,6 +10,7 @@
  */
 import type { AdmittedTask } from '@heddle/core/lowlevel'
 import type { HeddleError } from '@heddle/core'
+import type { Encoded } from './encoded.ts'
 import type { LedgerEntry } from './ledger.ts'
 import type { ServedJob } from './served-job.ts'
 import { Story } from './story.ts'
@@ -56,7 +57,7 @@ export class Work implements NewWork {
   unstored: Error | undefined
   state: WorkState = 'looking'
   /** Told and not stored yet (W6). */
-  readonly results = new Map<number, unknown>()
+  readonly results = new Map<number, Encoded>()
   /** Asked for by somebody: who is told when the work fails. */
   readonly asked = new Set<number>()
   readonly holds = new Set<Hold>()

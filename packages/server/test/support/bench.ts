@@ -20,7 +20,8 @@ import { Ledger } from '../../src/jobs/ledger.ts'
 import { ResultStore, type Prepared, type Stored } from '../../src/jobs/result-store.ts'
 import { JobService } from '../../src/jobs/service.ts'
 import type { ServedJob } from '../../src/jobs/served-job.ts'
-import type { Answer, Asking as Asked } from '../../src/jobs/waiting.ts'
+import { isEncoded } from '../../src/jobs/encoded.ts'
+import type { Answer as Sent, Asking as Asked } from '../../src/jobs/waiting.ts'
 
 export interface BenchOptions {
   /** Permits of the loop, for both stages. */
@@ -34,6 +35,11 @@ export interface BenchOptions {
   /** Of an earlier bench: this one is the server after the restart. */
   readonly journal?: Journal
   readonly ledger?: (journal: Journal, kernel: Kernel) => Ledger
+}
+
+/** As the service answers, with the value of the result. */
+export interface Answer extends Omit<Sent, 'result'> {
+  readonly result?: { readonly value: unknown }
 }
 
 export interface Asking extends Partial<Asked> {
@@ -69,13 +75,13 @@ export class HeldStore extends ResultStore {
     handle: string,
     prepared: Prepared,
   ): Promise<ParentVersion | undefined> {
-    this.onKeep(prepared.value)
+    this.onKeep(valueOf(prepared.value))
     await this.pace()
     return super.keepPrepared(handle, prepared)
   }
 
   override async keepItem(...args: Parameters<ResultStore['keepItem']>): Promise<void> {
-    this.onKeep(args[2])
+    this.onKeep(valueOf(args[2]))
     await this.pace()
     return super.keepItem(...args)
   }
@@ -153,25 +159,29 @@ export class Bench {
 
   /** As POST with `?wait`. */
   async compute(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
-    return this.service.compute(
-      this.#submission(name, input, asking),
-      asking.index ?? 0,
-      this.#caller(asking),
+    return decoded(
+      this.service.compute(
+        this.#submission(name, input, asking),
+        asking.index ?? 0,
+        this.#caller(asking),
+      ),
     )
   }
 
   /** As POST without `?wait`. */
   async acknowledge(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
-    return this.service.acknowledge(
-      this.#submission(name, input, asking),
-      asking.index ?? 0,
-      this.#caller(asking),
+    return decoded(
+      this.service.acknowledge(
+        this.#submission(name, input, asking),
+        asking.index ?? 0,
+        this.#caller(asking),
+      ),
     )
   }
 
   /** As GET. */
   async result(handle: string, asking: Asking = {}): Promise<Answer> {
-    return this.service.result(handle, asking.index ?? 0, this.#caller(asking))
+    return decoded(this.service.result(handle, asking.index ?? 0, this.#caller(asking)))
   }
 
   /** As the server does it: the deadline is on its clock. */
@@ -236,4 +246,14 @@ export class Bench {
       )
     }
   }
+}
+
+function valueOf(stored: unknown): unknown {
+  if (!isEncoded(stored)) return stored
+  return JSON.parse(Buffer.from(stored.bytes).toString()) as unknown
+}
+
+async function decoded(sent: Promise<Sent>): Promise<Answer> {
+  const { result, ...answer } = await sent
+  return result === undefined ? answer : { ...answer, result: { value: valueOf(result) } }
 }
