@@ -545,6 +545,7 @@ export class Dispatcher {
         return new Attempt(task, this.#runner)
       },
       call: (attempt) => attempt.entry.work(attempt),
+      isElsewhere: ({ wants: { place } }) => place !== undefined && place.place !== 'loop',
       mayRetry: (task) => task.outcome === undefined,
       timeoutError: (task) => this.#timeoutError(task, this.#stage, task.limits.timeout),
       // The caller does not wait for the job to stop, unless the job is tried again.

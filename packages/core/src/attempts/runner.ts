@@ -36,7 +36,7 @@ import { backoff, isRetryable, requestedDelay } from './retry.ts'
  *  A3  Permits are held from the pick to the end of the attempt, and not while it is suspended or its
  *      entry waits for its next attempt. They come back exactly once.
  *  A4  The timeout counts the time in which the attempt runs: not queueing, not waiting for its place, not
- *      back-off, not suspension. Each attempt has the whole of it.
+ *      back-off, not suspension. Each attempt has the whole of it. A job on the loop cannot stop it.
  *  A5  The abort decides: an aborted attempt ends as timed out or cancelled, whatever its promise does. The
  *      first reason stays.
  *  A6  An aborted attempt that does not settle within the grace is abandoned with HDL_UNRESPONSIVE (law 3).
@@ -104,6 +104,11 @@ export interface AttemptHost<T extends Attemptable, A extends Attempt<T>> {
   begin(entry: T, now: number): A
   /** Runs the job at its place. What it throws counts as a rejection. */
   call(attempt: A): unknown
+  /**
+   * Whether the entry runs somewhere else than on the loop. Only then does the place say when it waits and when it
+   * runs; a job on the loop has the same context and must not be able to stop its own timeout.
+   */
+  isElsewhere(entry: T): boolean
   /** Whether an entry that failed may be tried again, as far as the owner is concerned. */
   mayRetry(entry: T): boolean
   /** The error that its timeout ends an attempt with. */
@@ -472,11 +477,16 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   }
 
   stopTimeout(attempt: Attempt<Attemptable>): void {
+    if (this.#host.isElsewhere(attempt.entry as T)) this.#stopTimeout(attempt)
+  }
+
+  #stopTimeout(attempt: Attempt<Attemptable>): void {
     attempt.markTimedByHand()
     if (!attempt.cancelled) this.#timeouts.delete(attempt as A)
   }
 
   startTimeout(attempt: Attempt<Attemptable>): void {
+    if (!this.#host.isElsewhere(attempt.entry as T)) return
     const { timeout } = attempt.entry.limits
     attempt.markTimedByHand()
     if (timeout === Infinity || attempt.list === undefined || attempt.cancelled) return
@@ -490,7 +500,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     const { timeout } = attempt.entry.limits
     // Not armed yet: it began in this turn.
     const timeLeft = attempt.heapIndex >= 0 ? attempt.dueAt! - now : timeout
-    this.stopTimeout(attempt)
+    this.#stopTimeout(attempt)
     attempt.suspension = { timeLeft, waiter: undefined }
     this.#suspended++
     this.#room.giveBack(attempt.entry as T)

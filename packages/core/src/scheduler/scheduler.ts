@@ -1202,6 +1202,10 @@ export class Scheduler {
       return this.#of.#call(attempt)
     }
 
+    isElsewhere({ lane: { at } }: Node): boolean {
+      return at !== undefined && at.place !== 'loop'
+    }
+
     mayRetry(node: Node): boolean {
       if (node.index < 0)
         return this.#of.#refusal(node, (node as Part).options.drains) === undefined

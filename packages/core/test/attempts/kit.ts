@@ -24,6 +24,7 @@ export class Entry implements Attemptable, ListItem<Entry> {
   readonly attempts: Attempt<Entry>[] = []
   readonly errors: unknown[] = []
   isRetrying = false
+  isElsewhere = false
 
   constructor(name: string, limits: Partial<AttemptLimits> = {}) {
     this.name = name
@@ -186,6 +187,7 @@ export class Kit {
         attempt.entry.attempts.push(attempt)
         return gate.promise
       },
+      isElsewhere: (entry) => entry.isElsewhere,
       mayRetry: () => this.mayRetry,
       timeoutError: ({ name, limits }) =>
         new HeddleError('HDL_TIMEOUT', { what: name, limit: limits.timeout }),

@@ -66,6 +66,7 @@ test('A4: an entry that waits for its place has its deadline set by hand, and it
   const kit = new Kit({ permits: 3 })
   const loop = kit.submit(new Entry('loop', { timeout: 50 }))
   const thread = kit.submit(new Entry('thread', { timeout: 50 }))
+  thread.isElsewhere = true
   thread.attempts[0]!.queued()
   const later = kit.submit(new Entry('later', { timeout: 50 }))
   await kit.clock.advance(50)
@@ -78,6 +79,17 @@ test('A4: an entry that waits for its place has its deadline set by hand, and it
   assert.equal(thread.attempts[0]!.cancelled, false)
   await kit.clock.advance(1)
   assert.equal(thread.attempts[0]!.cancelled, true)
+})
+
+test('A4: a job on the loop cannot stop or restart its own timeout', async () => {
+  const kit = new Kit()
+  const entry = kit.submit(new Entry('entry', { timeout: 50 }))
+  entry.attempts[0]!.queued()
+  await kit.clock.advance(40)
+  entry.attempts[0]!.queued()
+  entry.attempts[0]!.started()
+  await kit.clock.advance(10)
+  assert.ok(isError(entry.attempts[0]!.reason, 'HDL_TIMEOUT'))
 })
 
 test('a timed out attempt is tried again when it has settled, not before', async () => {

@@ -268,7 +268,8 @@ export class WorkRunner {
     const { retries } = job
     const needs = typeof job.needs === 'function' ? job.needs(input) : job.needs
     // A place that is missing fails the attempt.
-    const place = this.#options.places[job.place]?.permitsOf?.(job)
+    const permits = this.#options.places[job.place]?.permitsOf?.(job)
+    const place: SubmitOptions['place'] = permits ?? { place: job.place, shared: 'none' }
     return { name, priority, signal, needs, place, retries, wrapFailure: jobFailure }
   }
 
