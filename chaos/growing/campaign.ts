@@ -146,34 +146,31 @@ class KilledRun {
     if (killAfter === 0) setTimeout(kill, this.#below(300))
     let stderr = ''
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    const sending = this.#sendSome(journal)
+    const isOver = { value: false }
+    const sending = this.#sendUntil(isOver, journal, mayKill ? kill : undefined)
     for await (const chunk of (child.stdio[3] as Readable).setEncoding('utf8')) {
       silence.refresh()
       seen += String(chunk).split('\n').length - 1
       if (seen >= killAfter) kill()
-      await this.#sendSome(journal)
     }
-    const [code, signal] = await this.#untilExit(exited, journal, mayKill ? kill : undefined)
+    const [code, signal] = await exited
+    isOver.value = true
     await sending
     clearTimeout(silence)
     const end = signal === 'SIGKILL' ? 'killed' : code === 0 ? 'finished' : 'failed'
     return { end: isHung ? 'hung' : end, stderr }
   }
 
-  /** While it only waits for signals nothing is printed: they are sent until it has ended. */
-  async #untilExit<T>(
-    exited: Promise<T>,
+  /** Sends signals, and kills it now and then: while it only waits for signals nothing is printed. */
+  async #sendUntil(
+    isOver: { readonly value: boolean },
     journal: Journal,
     kill: (() => void) | undefined,
-  ): Promise<T> {
-    for (;;) {
-      const timer = Promise.withResolvers<undefined>()
-      const timeout = setTimeout(() => timer.resolve(undefined), 100)
-      const ended = await Promise.race([exited.then((value) => ({ value })), timer.promise])
-      clearTimeout(timeout)
-      if (ended !== undefined) return ended.value
+  ): Promise<void> {
+    while (!isOver.value) {
       await this.#sendSome(journal)
-      if (kill !== undefined && this.#below(10) === 0) kill()
+      await new Promise<void>((resolve) => setTimeout(resolve, 50))
+      if (this.#sent > 0 && this.#below(60) === 0) kill?.()
     }
   }
 
