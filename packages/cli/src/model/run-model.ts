@@ -46,6 +46,8 @@ export interface NodeRow {
   retryAt: number | undefined
   /** How far the attempt has come, in one printable line. */
   progress: string | undefined
+  /** What it waits for while it is suspended, as far as that was asked for. Printable. */
+  waitsFor: string | undefined
   /** Of the last attempt that failed, in one printable line. */
   problem: string | undefined
   /** Printable. */
@@ -96,7 +98,7 @@ const noNodes: Readonly<Counts> = {
   cancelled: 0,
 }
 
-function newJobRow({ name, place }: Job): JobRow {
+function newJobRow({ name, place }: Pick<Job, 'name' | 'place'>): JobRow {
   return { name: printable(name), place, counts: { ...noNodes }, total: 0, running: new Set() }
 }
 
@@ -115,6 +117,9 @@ export class RunModel {
   version = 0
   readonly #rows: NodeRow[] = []
   readonly #runningJobs = new Set<JobRow>()
+  /** Jobs of nodes that joined later: of these only names are known. */
+  readonly #joinedJobs = new Map<string, JobRow>()
+  readonly #retries: number
   #reused = 0
   readonly #byName = new Map<string, NodeRow>()
   readonly #lists: ReadonlyMap<NodeState, Set<NodeRow>> = new Map(
@@ -125,37 +130,57 @@ export class RunModel {
 
   constructor(graph: Graph, options: ModelOptions) {
     this.title = printable(options.title)
+    this.#retries = options.retries
     const jobs = new Map<Job, JobRow>()
     for (const { name, job, options: own } of graph.nodes()) {
       let jobRow = jobs.get(job)
       if (jobRow === undefined) jobs.set(job, (jobRow = newJobRow(job)))
-      jobRow.total++
-      jobRow.counts.waiting++
-      const row: NodeRow = {
-        key: name,
-        name: printable(name),
-        place: job.place,
-        job: jobRow,
-        retries: own.retries ?? job.retries ?? options.retries,
-        state: 'waiting',
-        attempt: 0,
-        startedAt: undefined,
-        endedAt: undefined,
-        retryAt: undefined,
-        progress: undefined,
-        problem: undefined,
-        blockedBy: undefined,
-        blocks: 0,
-        reused: false,
-      }
-      this.#rows.push(row)
-      this.#byName.set(name, row)
+      this.#addRow(name, jobRow, own.retries ?? job.retries ?? options.retries)
     }
     this.#waiting = new Backlog(({ state }) => state === 'waiting', this.#rows)
     this.counts = { ...noNodes, waiting: this.#rows.length }
   }
 
-  /** All nodes, in the order of the graph. */
+  #addRow(name: string, jobRow: JobRow, retries: number): NodeRow {
+    jobRow.total++
+    jobRow.counts.waiting++
+    const row: NodeRow = {
+      key: name,
+      name: printable(name),
+      place: jobRow.place,
+      job: jobRow,
+      retries,
+      state: 'waiting',
+      attempt: 0,
+      startedAt: undefined,
+      endedAt: undefined,
+      retryAt: undefined,
+      progress: undefined,
+      waitsFor: undefined,
+      problem: undefined,
+      blockedBy: undefined,
+      blocks: 0,
+      reused: false,
+    }
+    this.#rows.push(row)
+    this.#byName.set(name, row)
+    return row
+  }
+
+  /** Nodes of a sub-graph have joined the run. */
+  #join({ added }: RunEvent & { type: 'nodes' }): void {
+    for (const { name, job, place } of added) {
+      if (this.#byName.has(name)) continue
+      const key = `${place} ${job}`
+      let jobRow = this.#joinedJobs.get(key)
+      if (jobRow === undefined)
+        this.#joinedJobs.set(key, (jobRow = newJobRow({ name: job, place })))
+      this.#waiting.push(this.#addRow(name, jobRow, this.#retries))
+      this.counts.waiting++
+    }
+  }
+
+  /** All nodes, in the order of the graph; those that joined it later come last. */
   get rows(): readonly NodeRow[] {
     return this.#rows
   }
@@ -214,6 +239,12 @@ export class RunModel {
         break
       case 'node':
         this.#moveNode(event)
+        break
+      case 'nodes':
+        this.#join(event)
+        break
+      case 'part':
+        // A map reports how many of its elements have ended as its progress.
         break
       case 'log':
         this.log.push({

@@ -36,6 +36,7 @@ const idleTick = 1_000
 /** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
 const explainPause = 400
 const explained = 4
+const explainedSuspended = 20
 /** Lines that may wait for the next frame. */
 const pendingLimit = 1_000
 
@@ -254,6 +255,9 @@ export class LiveReporter implements Reporter {
     const scheduler = this.#scheduler
     if (scheduler === undefined || now - this.#explainedAt < explainPause) return
     this.#explainedAt = now
+    for (const row of Iterator.from(this.#model.in('suspended')).take(explainedSuspended)) {
+      row.waitsFor = printable(scheduler.explain(row.key).text)
+    }
     this.#waiting = this.#model
       .upcoming(explained)
       .map((row) => ({ row, text: printable(whyWaiting(scheduler.explain(row.key))) }))

@@ -107,7 +107,13 @@ function detailsOf(row: NodeRow, { now, symbols }: Viewport): Span[] {
       return [span(`stopped after ${took(row)}`, 'dim')]
     case 'blocked':
       return [span(`blocked by "${row.blockedBy ?? ''}"`, 'dim')]
-    case 'suspended':
+    case 'suspended': {
+      const age = formatRunning(now - (row.startedAt ?? now)).padStart(ageWidth)
+      const place = span(`${row.place.padEnd(placeWidth)} `, 'dim')
+      const waits =
+        row.progress === undefined ? span(row.waitsFor ?? 'suspended', 'dim') : span(row.progress)
+      return [place, span(age), span('  '), waits]
+    }
     case 'waiting':
     case 'ready':
     case 'skipped':

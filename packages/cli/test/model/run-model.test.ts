@@ -183,3 +183,31 @@ test('the progress of an attempt is kept until the next attempt', () => {
   model.apply(node('a', 'retrying', { attempt: 1, delay: 5 }))
   assert.equal(model.get('a')!.progress, undefined)
 })
+
+test('M1 to M3: nodes of a sub-graph join the model, by the names of their jobs', () => {
+  const model = new RunModel(graphOf('train'), { title: 't', retries: 0 })
+  model.apply(node('train', 'ready'))
+  model.apply(node('train', 'running'))
+  model.apply(node('train', 'suspended'))
+  const joined = { job: 'fit', place: 'thread', after: [] } as const
+  model.apply({
+    type: 'nodes',
+    at: 0,
+    name: 'train',
+    added: [
+      { ...joined, name: 'train/one' },
+      { ...joined, name: 'train/two' },
+    ],
+  })
+  check(model)
+  assert.equal(model.total, 3)
+  assert.deepEqual(
+    model.upcoming(5).map(({ name }) => name),
+    ['train/one', 'train/two'],
+  )
+  assert.equal(model.get('train/one')!.job, model.get('train/two')!.job)
+  model.apply(node('train/one', 'ready'))
+  model.apply(node('train/one', 'running'))
+  model.apply({ type: 'part', at: 0, name: 'train/one', path: '[0]', state: 'running', attempt: 0 })
+  check(model)
+})

@@ -55,12 +55,16 @@ class MapRun {
   /** Resolved when an element has ended. */
   #change: PromiseWithResolvers<void> | undefined
   #reportedAt = -Infinity
+  readonly #startedAt: number
+  /** Those that an earlier process has ended. */
+  #found = 0
 
   constructor(placed: PlacedNode, context: AttemptContext, host: GrowthHost) {
     this.#placed = placed
     this.#spec = placed.node.grows as MapSpec
     this.#context = context
     this.#host = host
+    this.#startedAt = host.clock.now()
     this.#results = this.#spec.collect ? [] : undefined
     this.#keys = this.#spec.key === undefined ? undefined : new Set()
   }
@@ -136,6 +140,7 @@ class MapRun {
     if (key !== undefined) this.#checkKey(key)
     const path = elementPath(index, key)
     if (this.#past?.hasSucceeded(path) === true) {
+      this.#found++
       this.#onEnd(index, { state: 'succeeded', value: this.#past.takeValue(path) })
       return undefined
     }
@@ -269,7 +274,15 @@ class MapRun {
     this.#reportedAt = now
     const { progress } = this.#context
     const total = this.#total ?? 0
-    progress(total === 0 ? 0 : this.#ended / total, this.#count())
+    progress(total === 0 ? 0 : this.#ended / total, this.#count() + this.#rate(now))
+  }
+
+  /** How many end in a second, once that says something. */
+  #rate(now: number): string {
+    const seconds = (now - this.#startedAt) / 1_000
+    if (seconds < 1) return ''
+    const rate = (this.#ended - this.#found) / seconds
+    return `, ${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`
   }
 
   #count(): string {
