@@ -62,7 +62,7 @@ type StepArguments<I> = undefined extends I
   : [input: I, options?: StepOptions]
 
 /**
- * What a job on the loop is given: it may do its work in durable steps (docs/guide/steps.md). While it waits for one it is
+ * What a job on the loop is given: it may do its work in durable steps (docs/guide/growing.md). While it waits for one it is
  * suspended: it holds no permit and its timeout stops.
  */
 export interface LoopContext extends JobContext {
