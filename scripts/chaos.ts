@@ -16,6 +16,7 @@ import { crashRuns } from '../chaos/crash/crash-runs.ts'
 import { scenarios } from '../chaos/scenarios/scenarios.ts'
 import { isHttpProgram, playHttpProgram } from '../chaos/http/programs.ts'
 import { playGrowing } from '../chaos/growing/program.ts'
+import { manyStepsProgram } from '../chaos/growing/many-steps.ts'
 import { playSeeds } from '../chaos/growing/seeds.ts'
 import { playRelease } from '../chaos/release/program.ts'
 import { root } from './tool.ts'
@@ -25,6 +26,7 @@ process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compi
 
 const [program, ...rest] = process.argv.slice(2)
 if (program === 'growing') process.exit(await playGrowing(rest))
+if (program === 'many-steps') process.exit(await manyStepsProgram(rest))
 if (program === 'growing-seeds') process.exit(await playSeeds(rest))
 if (program === 'release') process.exit(await playRelease(rest))
 if (isHttpProgram(program)) process.exit(await playHttpProgram(program, rest))

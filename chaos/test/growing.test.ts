@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { killGrowingRuns } from '../growing/campaign.ts'
+import { playManySteps } from '../growing/many-steps.ts'
 
 test('G3, G9: a growing run that is killed again and again finishes; nothing finished runs again, signals arrive once', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-growing-'))
@@ -19,4 +20,10 @@ test('G3, G9: a growing run that is killed again and again finishes; nothing fin
   assert.equal(report.signals, 6 * report.runs)
   // Kept when something is wrong: it says what.
   rmSync(folder, { recursive: true, force: true })
+})
+
+test('G3: a job with 30,000 steps is cut off and resumed: no recorded step runs again', async (t) => {
+  const report = await playManySteps(30_000)
+  t.diagnostic(JSON.stringify(report))
+  assert.equal(report.ok, true)
 })
