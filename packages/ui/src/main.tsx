@@ -4,8 +4,10 @@ import './styles/base.css'
 import './styles/layout.css'
 import './styles/parts.css'
 import './styles/run.css'
+import { loadFeatures } from './api/features.ts'
 import { Shell } from './app/shell.tsx'
 import { applyTheme } from './app/theme.ts'
 
 applyTheme()
+void loadFeatures()
 render(<Shell />, document.getElementById('app')!)

@@ -14,6 +14,8 @@ export interface PageEntry {
   readonly icon: keyof typeof icons
   /** The second key after `g`. */
   readonly key: string
+  /** The route without which the server has nothing to show here. */
+  readonly needs: string
   readonly load: () => Promise<ComponentType<PageProps>>
 }
 
@@ -24,6 +26,25 @@ export const pages: readonly PageEntry[] = [
     group: 'Work',
     icon: 'runs',
     key: 'r',
+    needs: 'GET /runs',
     load: async () => (await import('../pages/runs/page.tsx')).RunsPage,
+  },
+  {
+    name: 'jobs',
+    title: 'Jobs',
+    group: 'Work',
+    icon: 'jobs',
+    key: 'j',
+    needs: 'GET /jobs',
+    load: async () => (await import('../pages/jobs/page.tsx')).JobsPage,
+  },
+  {
+    name: 'load',
+    title: 'Load',
+    group: 'Machine',
+    icon: 'load',
+    key: 'l',
+    needs: 'GET /healthz',
+    load: async () => (await import('../pages/load/page.tsx')).LoadPage,
   },
 ]

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { has } from '../api/features.ts'
 import { browserClock } from '../kernel/clock.ts'
 import { Confirmation } from '../parts/confirm.tsx'
 import { icons } from '../parts/icons.tsx'
@@ -76,7 +77,10 @@ function Side({
   readonly current: string
   readonly isOpen: boolean
 }): JSX.Element {
-  const groups = Map.groupBy(pages, (page) => page.group)
+  const groups = Map.groupBy(
+    pages.filter((page) => has(page.needs)),
+    (page) => page.group,
+  )
   const theme = themeChoice.value
   return (
     <nav class={`side ${isOpen ? 'open' : ''}`} aria-label="Views">

@@ -18,6 +18,7 @@ const marks: Readonly<Record<string, JSX.Element>> = {
     <path d="M3.5 2h5M3.5 10h5M4 2c0 2.6 4 3 4 4s-4 1.4-4 4M8 2c0 2.6-4 3-4 4s4 1.4 4 4" />
   ),
   succeeded: <path d="m2.5 6.3 2.4 2.4 4.6-5.2" />,
+  ok: <path d="m2.5 6.3 2.4 2.4 4.6-5.2" />,
   finished: <path d="m2.5 6.3 2.4 2.4 4.6-5.2" />,
   failed: <path d="m3 3 6 6M9 3 3 9" />,
   blocked: <path d="M2.6 6h6.8M6 2a4 4 0 1 1 0 8 4 4 0 0 1 0-8" />,

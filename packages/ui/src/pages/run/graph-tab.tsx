@@ -6,7 +6,7 @@ import { useKeys } from '../../app/actions.ts'
 import { address, setQuery } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
 import { nodeStates, stateCode } from '../../api/contract.ts'
-import { centre, fit, panBy, sees, zoomAt, type Camera } from '../../graph/camera.ts'
+import { centre, fit, panBy, sees, zoomAt, type Camera, type Extent } from '../../graph/camera.ts'
 import { reversed } from '../../graph/edges.ts'
 import { fold, foldLimit, type Folded } from '../../graph/fold.ts'
 import type { Layout } from '../../graph/layout.ts'
@@ -66,10 +66,12 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
 
   const shown = layout.value
   const drawing =
-    shown === undefined ? undefined : { width: shown.layout.width, height: shown.layout.height }
+    shown === undefined
+      ? undefined
+      : { width: shown.layout.width + nodeWidth, height: shown.layout.height + nodeHeight }
   useEffect(() => {
     if (drawing !== undefined && camera.peek() === undefined && size.width > 50) {
-      camera.value = fit(drawing, size, readableZoom)
+      camera.value = fitted(drawing, size, readableZoom)
     }
   }, [shown, size.width])
 
@@ -172,7 +174,7 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
       camera.value = zoomAt(camera.peek()!, factor, size.width / 2, size.height / 2)
   }
   const showAll = (): void => {
-    if (drawing !== undefined) camera.value = fit(drawing, size)
+    if (drawing !== undefined) camera.value = fitted(drawing, size)
   }
   const showSelected = (): void => {
     if (shown === undefined || selected < 0 || camera.peek() === undefined) return
@@ -236,9 +238,16 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
           </button>
         )}
         <span class="grow" />
-        <span class="quiet num hide-small">
+        <span
+          class="quiet num hide-small"
+          title={
+            isFolded
+              ? `Above ${foldLimit} nodes groups are drawn. Select one to open it.`
+              : undefined
+          }
+        >
           {isFolded
-            ? `${plural(store.nodes.count, 'node')} in ${plural(shown.folded.groups.length, 'group')} (above ${foldLimit} they are folded; select a group to open it)`
+            ? `${plural(store.nodes.count, 'node')} in ${plural(shown.folded.groups.length, 'group')}`
             : plural(store.nodes.count, 'node')}
         </span>
         <a class="button small" href={link(['runs', store.id, 'nodes'], query)}>
@@ -325,6 +334,12 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
       </div>
     </div>
   )
+}
+
+/** Places are those of the middle of nodes: the drawing begins half a node before the first. */
+function fitted(drawing: Extent, view: Extent, floor?: number): Camera {
+  const camera = fit(drawing, view, floor)
+  return { ...camera, x: camera.x - nodeWidth / 2, y: camera.y - nodeHeight / 2 }
 }
 
 function countByGroup(folded: Folded, states: Uint8Array): number[][] {

@@ -4,8 +4,10 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useCommands, useKeys } from '../../app/actions.ts'
 import { go } from '../../app/address.ts'
+import { live } from '../../app/live-switch.tsx'
 import { link } from '../../app/route.ts'
 import { hrefOf } from '../../api/client.ts'
+import { has } from '../../api/features.ts'
 import type { RunHead } from '../../api/contract.ts'
 import { cancelRun, pauseRun, resumeRun } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
@@ -152,6 +154,21 @@ function Actions({ view, head }: HeadProps): JSX.Element {
         return 'The run is being cancelled.'
       },
     })
+  const again = (): void =>
+    ask({
+      title: 'Resume this run?',
+      consequence: `Everything that did not succeed runs again: ${plural(head.nodes - (counts['succeeded'] ?? 0), 'node')}. Results that are recorded are kept.`,
+      verb: 'Resume',
+      run: async () => {
+        await resumeRun(head.id)
+        live.follow(view.follow)
+        return 'The run continues.'
+      },
+    })
+  const canContinue =
+    ['failed', 'cancelled', 'interrupted'].includes(head.outcome) &&
+    has('POST /runs/{id}/resume') &&
+    head.graph !== null
   const isSteerable = head.is_steerable
   useKeys(
     isLive && isSteerable
@@ -194,6 +211,11 @@ function Actions({ view, head }: HeadProps): JSX.Element {
             {icons.stop} Cancel
           </button>
         </>
+      )}
+      {canContinue && (
+        <button class="button" type="button" onClick={again}>
+          {icons.retry} Resume
+        </button>
       )}
       <ExportMenu id={head.id} />
     </div>

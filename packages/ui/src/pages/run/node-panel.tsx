@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { go } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
 import type { LogPage, NodeDetail, RecordedError } from '../../api/contract.ts'
+import { has } from '../../api/features.ts'
 import { readLog, readNode, retryNode, sendSignal } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { Throttle } from '../../kernel/throttle.ts'
@@ -207,7 +208,7 @@ function NodeActions({
   const head = view.store.head.value
   const { name } = detail
   const isOver = !view.store.isLive
-  const canRetry = isOver && head?.is_steerable === true
+  const canRetry = isOver && head?.graph !== null && has('POST /runs/{id}/nodes/{name}/retry')
   const waitsForSignal =
     detail.state === 'suspended' && detail.waits?.kind === 'suspended' && detail.waits.on.length > 0
   if (!canRetry && !waitsForSignal) return null

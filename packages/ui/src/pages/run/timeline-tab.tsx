@@ -315,17 +315,6 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
       <div
         class="timeline-area"
         ref={area}
-        tabIndex={0}
-        role="group"
-        aria-label="Timeline. Arrow keys move between attempts; the table of nodes has the same."
-        onKeyDown={(event) => {
-          if (event.key === 'ArrowRight') step(0, 1)
-          else if (event.key === 'ArrowLeft') step(0, -1)
-          else if (event.key === 'ArrowDown') step(1, 0)
-          else if (event.key === 'ArrowUp') step(-1, 0)
-          else return
-          event.preventDefault()
-        }}
         onWheel={(event) => {
           const box = canvas.current!.getBoundingClientRect()
           if (event.ctrlKey || event.metaKey) {
@@ -350,6 +339,17 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
         />
         <div
           class="timeline-scroll"
+          tabIndex={0}
+          role="group"
+          aria-label="Timeline. Arrow keys move between attempts; the table of nodes has the same."
+          onKeyDown={(event) => {
+            if (event.key === 'ArrowRight') step(0, 1)
+            else if (event.key === 'ArrowLeft') step(0, -1)
+            else if (event.key === 'ArrowDown') step(1, 0)
+            else if (event.key === 'ArrowUp') step(-1, 0)
+            else return
+            event.preventDefault()
+          }}
           style={{ height: `${bodyHeight}px` }}
           onScroll={(event) => (scroll.value = event.currentTarget.scrollTop)}
         >

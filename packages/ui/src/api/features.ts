@@ -1,0 +1,30 @@
+/** Which routes the server has: views and buttons without theirs are not shown. */
+import { signal, type ReadonlySignal } from '@preact/signals'
+import { call } from './client.ts'
+
+const routes = signal<ReadonlySet<string> | undefined>(undefined)
+
+/** `POST /runs/{id}/pause`. Undefined until the server has answered. */
+export const features: ReadonlySignal<ReadonlySet<string> | undefined> = routes
+
+interface OpenApi {
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+/** Asks once; a server that cannot be asked now is taken to have everything. */
+export async function loadFeatures(): Promise<void> {
+  try {
+    const { paths = {} } = await call<OpenApi>('GET /openapi.json')
+    routes.value = new Set(
+      Object.entries(paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+      ),
+    )
+  } catch {
+    // It is shown by the view that asks for something.
+  }
+}
+
+export function has(route: string): boolean {
+  return routes.value === undefined || routes.value.has(route)
+}

@@ -1,0 +1,83 @@
+/**
+ * A form from a JSON Schema: an object's properties are fields, everything that has no simple field is typed as JSON.
+ *
+ * Invariants, quoted by the tests:
+ *  O1  Every property of an object schema has one field; any other schema has one field for the whole input.
+ *  O2  A field that is left empty is left out, unless it is the whole input.
+ *  O3  What is typed as JSON is parsed, and a mistake is reported with the name of its field.
+ */
+export interface JsonSchema {
+  readonly type?: string | readonly string[]
+  readonly title?: string
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly enum?: readonly unknown[]
+}
+
+export interface Field {
+  /** Empty: the whole input. */
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly kind: 'text' | 'number' | 'choice' | 'json'
+  readonly choices: readonly string[]
+  readonly isRequired: boolean
+}
+
+export function fieldsOf(schema: JsonSchema | null | undefined): Field[] {
+  const { properties, required = [] } = schema ?? {}
+  if (properties === undefined) {
+    return [toField('', { ...schema, title: schema?.title ?? 'Input, as JSON' }, true, 'json')]
+  }
+  return Object.entries(properties).map(([name, property]) =>
+    toField(name, property, required.includes(name), kindOf(property)),
+  )
+}
+
+function toField(
+  name: string,
+  schema: JsonSchema,
+  isRequired: boolean,
+  kind: Field['kind'],
+): Field {
+  return {
+    name,
+    title: schema.title ?? name,
+    description: schema.description ?? '',
+    kind,
+    choices: (schema.enum ?? []).map((choice) => JSON.stringify(choice)),
+    isRequired,
+  }
+}
+
+function kindOf({ type, enum: choices }: JsonSchema): Field['kind'] {
+  if (choices !== undefined) return 'choice'
+  if (type === 'string') return 'text'
+  return type === 'number' || type === 'integer' ? 'number' : 'json'
+}
+
+/** The input that the fields make. */
+export function valueOf(
+  fields: readonly Field[],
+  texts: Readonly<Record<string, string>>,
+): unknown {
+  const [only] = fields
+  if (only?.name === '') return parse(only, texts[''] ?? '')
+  const value: Record<string, unknown> = {}
+  for (const field of fields) {
+    const text = texts[field.name] ?? ''
+    if (text !== '') value[field.name] = parse(field, text)
+  }
+  return value
+}
+
+function parse(field: Field, text: string): unknown {
+  if (field.kind === 'text') return text
+  if (field.kind === 'number') return Number(text)
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new Error(`${field.title} is not JSON.`)
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Every view in both themes: no serious finding of axe-core, no error in the console, and a picture of it. The pictures are
+ * in `packages/ui/dist/screenshots`.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { makeRun } from '../stand-in/made-run.ts'
+import { serveMade } from '../stand-in/stand-in.ts'
+import { openPage } from './browser.ts'
+import { openServed } from './served.ts'
+
+const pictures = path.join(import.meta.dirname, '../../dist/screenshots')
+mkdirSync(pictures, { recursive: true })
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+)
+
+interface Finding {
+  readonly id: string
+  readonly impact: string | null
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+/** Serious and critical findings, as text. */
+async function examine(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which the content security policy does not stop.
+  await page.evaluate(axeSource)
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: unknown[] }> }
+    }
+    return (await axe.run({ resultTypes: ['violations'] })).violations
+  })
+  return (found as Finding[])
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary?.slice(0, 200)}`).join(' | ')}`,
+    )
+}
+
+for (const theme of ['light', 'dark'] as const) {
+  test(`every view in the ${theme} theme is accessible and without errors`, async () => {
+    const made = [
+      makeRun({
+        id: '20261117-0300-k4m9',
+        title: 'nightly.ts',
+        items: 24,
+        startedAt: Date.UTC(2026, 10, 17, 3),
+      }),
+      makeRun({
+        id: '20261116-0300-a1c7',
+        title: 'nightly.ts',
+        items: 24,
+        startedAt: Date.UTC(2026, 10, 16, 3),
+        seed: 11,
+      }),
+      makeRun({
+        id: '20261115-0300-zz81',
+        title: 'nightly.ts',
+        items: 20,
+        startedAt: Date.UTC(2026, 10, 15, 3),
+        outcome: 'failed',
+      }),
+      makeRun({
+        id: '20261114-1800-large',
+        title: 'campaign.ts',
+        items: 250,
+        startedAt: Date.UTC(2026, 10, 14, 18),
+        lanes: 24,
+      }),
+    ]
+    await using standIn = await serveMade(made)
+    await using served = await openServed()
+    for (const gate of ['fetch', 'left']) served.gates.open(gate)
+    await served.start('shaky')
+    await served.start('wide')
+    const run = await served.start('diamond')
+    const views: readonly (readonly [name: string, url: string, ready: string])[] = [
+      ['runs', `${served.url}/ui/#/runs`, 'table'],
+      ['run-live', `${served.url}/ui/#/runs/${run}/timeline?node=right`, '.panel-body'],
+      ['run-timeline', `${standIn.url}/ui/#/runs/20261117-0300-k4m9/timeline`, '.timeline-canvas'],
+      [
+        'run-timeline-nodes',
+        `${standIn.url}/ui/#/runs/20261117-0300-k4m9/timeline?rows=node&node=score%20012`,
+        '.panel-body',
+      ],
+      ['run-graph', `${standIn.url}/ui/#/runs/20261117-0300-k4m9/graph?node=merge`, '.panel-body'],
+      [
+        'run-graph-large',
+        `${standIn.url}/ui/#/runs/20261114-1800-large/graph`,
+        '.graph-area canvas',
+      ],
+      [
+        'run-nodes',
+        `${standIn.url}/ui/#/runs/20261117-0300-k4m9/nodes?sort=took&down=1`,
+        '.nodes-area tbody tr',
+      ],
+      [
+        'run-past',
+        `${standIn.url}/ui/#/runs/20261117-0300-k4m9/graph?at=5000`,
+        '.graph-area canvas',
+      ],
+      ['run-what-if', `${standIn.url}/ui/#/runs/20261117-0300-k4m9/what-if`, '.change-bar'],
+      ['run-log', `${served.url}/ui/#/runs/${run}/log`, '.log-tab .log'],
+      ['run-compare', `${served.url}/ui/#/runs/${run}/compare`, '.tab-page'],
+      ['jobs', `${served.url}/ui/#/jobs?job=square`, 'form'],
+      ['load', `${served.url}/ui/#/load`, '.chart canvas'],
+      ['unknown', `${served.url}/ui/#/nowhere`, '.empty'],
+    ]
+    for (const [name, url, ready] of views) {
+      const { page, context, problems } = await openPage(url, { theme })
+      await page
+        .locator(ready)
+        .first()
+        .waitFor()
+        .catch(async (error: unknown) => {
+          const text = await page.locator('body').innerText()
+          throw new Error(`${name}: ${problems.join('; ')}\n${text}`, { cause: error })
+        })
+      await page.waitForLoadState('load')
+      await page.evaluate(
+        () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+      )
+      assert.deepEqual(await examine(page), [], `${name} (${theme})`)
+      await page.screenshot({ path: path.join(pictures, `${name}-${theme}.png`) })
+      const expected = problems.filter(
+        (problem) => !(url.startsWith(standIn.url) && problem.includes('404')),
+      )
+      assert.deepEqual(expected, [], name)
+      await context.close()
+    }
+    const phone = await openPage(`${served.url}/ui/#/runs/${run}/nodes`, {
+      theme,
+      width: 390,
+      height: 780,
+    })
+    await phone.page.locator('tbody tr').first().waitFor()
+    assert.deepEqual(await examine(phone.page), [], `phone (${theme})`)
+    await phone.page.screenshot({ path: path.join(pictures, `phone-${theme}.png`) })
+    const width = await phone.page.evaluate(() => document.documentElement.scrollWidth)
+    assert.ok(width <= 390, `the page is ${width} pixels wide`)
+    await phone.context.close()
+    served.gates.open('right')
+    served.gates.open('join')
+  })
+}
+
+test('a job is submitted by its form, and its result is shown', async () => {
+  await using served = await openServed()
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/jobs`)
+  await page.getByRole('button', { name: 'square' }).click()
+  await page.getByLabel('Input, as JSON').fill('12')
+  await page.getByRole('button', { name: 'Submit' }).click()
+  await page.getByText('"result": 144').waitFor()
+  await page.getByLabel('Input, as JSON').fill('[1,')
+  await page.getByRole('button', { name: 'Submit' }).click()
+  await page.getByText('Input, as JSON is not JSON.').waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
