@@ -40,7 +40,7 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** Job output is data everywhere: were a piece of it to become markup, the browser would still run nothing. */
-export const contentSecurityPolicy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

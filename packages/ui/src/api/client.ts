@@ -9,7 +9,7 @@ interface CallOptions {
 }
 
 /** The folder above the page: `https://tools.example/heddle/ui/` talks to `https://tools.example/heddle`. */
-export const serverUrl: string = new URL('..', document.baseURI).href.replace(/\/$/, '')
+const serverUrl: string = new URL('..', document.baseURI).href.replace(/\/$/, '')
 
 const client = connect({ url: serverUrl })
 

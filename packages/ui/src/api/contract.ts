@@ -2,7 +2,6 @@
 export type {
   Forecast,
   GraphEdges,
-  GraphList,
   LogPage,
   NodeColumns,
   NodeDetail,

@@ -1,11 +1,9 @@
 /** Which routes the server has: views and buttons without theirs are not shown. */
-import { signal, type ReadonlySignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { call } from './client.ts'
 
-const routes = signal<ReadonlySet<string> | undefined>(undefined)
-
 /** `POST /runs/{id}/pause`. Undefined until the server has answered. */
-export const features: ReadonlySignal<ReadonlySet<string> | undefined> = routes
+const routes = signal<ReadonlySet<string> | undefined>(undefined)
 
 interface OpenApi {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>

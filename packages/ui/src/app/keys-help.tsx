@@ -5,7 +5,7 @@ import { icons } from '../parts/icons.tsx'
 import { keymap, overlay } from './actions.ts'
 import type { KeyBinding } from './keys.ts'
 
-export function KeysTable(): JSX.Element {
+function KeysTable(): JSX.Element {
   const groups = Map.groupBy(keymap.list(), (binding) => binding.group)
   return (
     <div class="keys">

@@ -2,7 +2,7 @@
 import { computed, effect, signal, type ReadonlySignal } from '@preact/signals'
 
 export type ThemeChoice = 'system' | 'light' | 'dark'
-export const themeChoices: readonly ThemeChoice[] = ['system', 'light', 'dark']
+const themeChoices: readonly ThemeChoice[] = ['system', 'light', 'dark']
 
 const storageKey = 'heddle.theme'
 const prefersDark = matchMedia('(prefers-color-scheme: dark)')

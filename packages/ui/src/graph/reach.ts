@@ -3,7 +3,6 @@
  *
  * Invariants, quoted by the tests:
  *  C1  The result is exactly the set of nodes that have a path to the node, or from it, and the node itself.
- *  C2  A path is connected: each node depends on the one before it.
  */
 import { reversed, type Edges } from './edges.ts'
 
@@ -33,16 +32,4 @@ function walk({ offsets, after }: Edges, from: number, reached: Uint8Array): voi
       queue.push(next)
     }
   }
-}
-
-/** The edges of a path that is given by its nodes, in order: for drawing it. */
-export function pathEdges(edges: Edges, path: readonly number[]): Set<number> {
-  const found = new Set<number>()
-  for (let step = 1; step < path.length; step++) {
-    const node = path[step]!
-    for (let i = edges.offsets[node]!; i < edges.offsets[node + 1]!; i++) {
-      if (edges.after[i] === path[step - 1]) found.add(i)
-    }
-  }
-  return found
 }

@@ -70,7 +70,7 @@ export class NodeTable {
   }
 }
 
-export const places = ['loop', 'thread', 'fleet'] as const
+const places = ['loop', 'thread', 'fleet'] as const
 
 /** Attempts as columns, in order of their start. */
 export class BarTable {

@@ -1,5 +1,5 @@
 /** The colours of the theme, for what is drawn on a canvas. */
-import { effect, signal, type ReadonlySignal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { theme } from '../app/theme.ts'
 import { nodeStates } from '../api/contract.ts'
 
@@ -48,8 +48,6 @@ export function colours(): Colours {
   current.value ??= read()
   return current.value
 }
-
-export const coloursChanged: ReadonlySignal<Colours | undefined> = current
 
 effect(() => {
   void theme.value

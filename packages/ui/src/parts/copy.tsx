@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { browserClock } from '../kernel/clock.ts'
 import { icons } from './icons.tsx'
 
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -11,7 +11,7 @@ export interface Loaded<T> {
   readonly isLoading: boolean
 }
 
-export class Resource<T> {
+class Resource<T> {
   readonly #state = signal<Loaded<T>>({ value: undefined, error: undefined, isLoading: false })
   #abort: AbortController | undefined
 

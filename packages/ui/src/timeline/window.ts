@@ -18,7 +18,7 @@ export function whole(length: number): TimeWindow {
   return { from: 0, to: Math.max(shortest, length) }
 }
 
-export function isWhole(window: TimeWindow, length: number): boolean {
+function isWhole(window: TimeWindow, length: number): boolean {
   return window.from <= 0 && window.to >= length - 1e-6
 }
 

@@ -1,64 +1,12 @@
-/** One Chromium for a test process: the one from npm, or the system's (HEDDLE_CHROMIUM names another). */
-import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
+/** One Chromium for a test process, and pages that record what they must not do. */
 import { after } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
-
-const systemBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { openBrowser } from './launch.ts'
 
 let shared: Promise<Browser> | undefined
 
 // Of the whole file: whoever imports this has one browser for all of its tests.
 after(async () => (await shared)?.close())
-
-async function launch(): Promise<Browser> {
-  const executablePath = await findBrowser()
-  return chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--no-zygote',
-      '--disable-dev-shm-usage',
-      '--disable-gpu',
-      '--font-render-hinting=none',
-      '--hide-scrollbars',
-    ],
-  })
-}
-
-async function findBrowser(): Promise<string> {
-  const named = process.env['HEDDLE_CHROMIUM']
-  if (named !== undefined) return named
-  const found = systemBrowsers.find((file) => existsSync(file))
-  if (found !== undefined) return found
-  // The package unpacks itself into the temporary folder when it is first used: one process at a time.
-  const lock = path.join(os.tmpdir(), 'heddle-chromium.lock')
-  for (;;) {
-    try {
-      mkdirSync(lock)
-      break
-    } catch {
-      if (lockAge(lock) > 120_000) rmdirSync(lock)
-      await wait(100)
-    }
-  }
-  try {
-    const { default: packed } = await import('@sparticuz/chromium')
-    return await packed.executablePath()
-  } finally {
-    rmdirSync(lock)
-  }
-}
-
-function lockAge(lock: string): number {
-  try {
-    return Date.now() - statSync(lock).mtimeMs
-  } catch {
-    return 0
-  }
-}
 
 export interface OpenPage {
   readonly page: Page
@@ -77,7 +25,7 @@ export interface PageOptions {
 /** Opens a page that records its problems. */
 export async function openPage(url: string, options: PageOptions = {}): Promise<OpenPage> {
   const { theme = 'light', width = 1360, height = 850 } = options
-  const browser = await (shared ??= launch())
+  const browser = await (shared ??= openBrowser())
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,

@@ -32,7 +32,7 @@ export interface Served {
 }
 
 /** `diamond`: fetch → left, right → join. `shaky`: a node that fails twice. `wide`: 30 items in two steps. */
-export function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
+function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
   const step = job({ name: 'step' }, async (name: string, { signal, log }) => {
     log(`${name} <script>alert(1)</script> waits for its gate`)
     await gates.pass(name, signal)

@@ -1,0 +1,96 @@
+import type { Contender, Figures, Row } from '../../harness/row.ts'
+import {
+  load,
+  type BenchPage,
+  type BrowserModule,
+  type MadeRunModule,
+  type StandInModule,
+} from './parts.ts'
+
+/** Each item has four nodes and a few more attempts. */
+const nodesPerItem = 4
+
+const painted = `document.querySelector('.timeline-canvas')?.width > 200 && document.querySelectorAll('.timeline-label').length > 3`
+
+/** Milliseconds of the slowest of the 95 % fastest key presses, each until the frame after it. */
+const interactions = `(async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+  const times = []
+  for (let i = 0; i < 40; i++) {
+    const started = performance.now()
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: ['+', '-', 'l', 'h'][i % 4], bubbles: true }))
+    await frame()
+    times.push(performance.now() - started)
+  }
+  return times.sort((a, b) => a - b)[37]
+})()`
+
+/** Frames a second while the timeline is dragged to and fro for two seconds. */
+const panning = `(async () => {
+  const canvas = document.querySelector('.timeline-canvas')
+  const box = canvas.getBoundingClientRect()
+  const at = (type, x) => canvas.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: box.top + 20, pointerId: 1, button: 0, buttons: 1, bubbles: true }))
+  canvas.setPointerCapture = () => {}
+  canvas.hasPointerCapture = () => true
+  at('pointerdown', box.left + 300)
+  let frames = 0
+  const started = performance.now()
+  while (performance.now() - started < 2000) {
+    at('pointermove', box.left + 300 + 200 * Math.sin(frames / 8))
+    await new Promise((done) => requestAnimationFrame(done))
+    frames++
+  }
+  at('pointerup', box.left + 300)
+  return (frames * 1000) / (performance.now() - started)
+})()`
+
+async function contender(): Promise<Contender> {
+  const { serveMade } = await load<StandInModule>('test/stand-in/stand-in.ts')
+  const { makeRun } = await load<MadeRunModule>('test/stand-in/made-run.ts')
+  const { openBrowser } = await load<BrowserModule>('test/browser/launch.ts')
+  return {
+    async prepare(nodes) {
+      const items = Math.floor(nodes / nodesPerItem)
+      const run = makeRun({ id: 'large', title: 'large.ts', items, startedAt: 1e12, lanes: 40 })
+      const browser = await openBrowser()
+      const server = await serveMade([run])
+      const page: BenchPage = await browser.newPage({ viewport: { width: 1360, height: 850 } })
+      return async () => {
+        const started = performance.now()
+        await page.goto(`${server.url}/ui/?${started}#/runs/large`)
+        await page.waitForFunction(painted)
+        const opened = performance.now() - started
+        const p95 = await page.evaluate<number>(interactions)
+        const frames = await page.evaluate<number>(panning)
+        return (): Figures => ({
+          value: opened * 1_000,
+          also: { 'interaction p95': p95 * 1_000, 'frames while panning': frames },
+        })
+      }
+    },
+  }
+}
+
+function row(size: number): Row {
+  return {
+    name: `open a run of ${size.toLocaleString('en-US')} nodes`,
+    measure: 'latency',
+    unit: 'µs',
+    size,
+    quickSize: size,
+    warmUps: 1,
+    warmUpSize: 400,
+    rounds: 3,
+    children: 1,
+    limitMs: 300_000,
+    isOutside: true,
+    also: [
+      { name: 'interaction p95', measure: 'latency', unit: 'µs' },
+      { name: 'frames while panning', measure: 'rate', unit: 'frames/s' },
+    ],
+    entrants: { heddle: { role: 'ours', load: contender } },
+    note: 'From the navigation to the drawn timeline; the server answers columns from memory.',
+  }
+}
+
+export const rows: readonly Row[] = [row(10_000), row(100_000)]
