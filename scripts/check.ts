@@ -68,6 +68,11 @@ async function checkPages(): Promise<ToolResult> {
 
 // Types come first because they write what the packages are packed from.
 const types: Step = ['types', () => runTool('tsc', ['-b'])]
+// The server is packed with the dashboard.
+const ui: Step = [
+  'ui',
+  () => runNode(['packages/ui/build/build.ts', '--to', 'packages/server/dist/site']),
+]
 const others: Step[] = [
   ['lint', () => runTool('oxlint', ['--type-aware', '--format=unix'])],
   ['format', () => runTool('oxfmt', ['--check'])],
@@ -79,5 +84,6 @@ const others: Step[] = [
 ]
 
 let ok = await show(types)
+ok = (await show(ui)) && ok
 for (const step of others) ok = (await show(step)) && ok
 process.exitCode = ok ? 0 : 1

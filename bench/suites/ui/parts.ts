@@ -9,39 +9,31 @@ export interface Edges {
 }
 
 export interface LayoutModule {
-  layOut(edges: Edges, before?: unknown): { readonly count: number }
+  readonly layOut: (edges: Edges) => { readonly count: number }
 }
 
 export interface EdgesModule {
-  edgesOf(dependencies: readonly (readonly number[])[]): Edges
+  readonly edgesOf: (dependencies: readonly (readonly number[])[]) => Edges
 }
 
 export interface StandInModule {
-  serveMade(runs: readonly unknown[]): Promise<AsyncDisposable & { readonly url: string }>
+  readonly serveMade: (
+    runs: readonly unknown[],
+  ) => Promise<AsyncDisposable & { readonly url: string }>
 }
 
 export interface MadeRunModule {
-  makeRun(options: object): unknown
+  readonly makeRun: (options: object) => unknown
 }
 
 /** As much of a page as is used here. */
 export interface BenchPage {
   goto(url: string): Promise<unknown>
-  waitForFunction(script: string): Promise<unknown>
   evaluate<T>(script: string): Promise<T>
-  mouse: {
-    move(x: number, y: number): Promise<void>
-    down(): Promise<void>
-    up(): Promise<void>
-  }
-  keyboard: { press(key: string): Promise<void> }
 }
 
 export interface BrowserModule {
-  openBrowser(): Promise<{
-    newPage(options: object): Promise<BenchPage>
-    close(): Promise<void>
-  }>
+  readonly openBrowser: () => Promise<{ newPage(options: object): Promise<BenchPage> }>
 }
 
 export async function load<T>(file: string): Promise<T> {

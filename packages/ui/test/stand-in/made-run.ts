@@ -108,7 +108,7 @@ export function makeRun(options: MadeOptions): MadeRun {
     }
   }
   bars.sort((a, b) => a.started - b.started)
-  const length = Math.max(...ended)
+  const length = ended.reduce((latest, end) => Math.max(latest, end), 0)
   const offsets = [0]
   for (const list of after) offsets.push(offsets.at(-1)! + list.length)
   const path = criticalPath(after, ended)
