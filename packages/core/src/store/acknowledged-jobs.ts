@@ -403,16 +403,23 @@ export class AcknowledgedJobs implements RunningService {
       // A cancel that came first has decided, whatever the attempt made of it.
       if (controller.signal.aborted) return
       entry.state = 'ending'
-      if (outcome === undefined) {
-        await committer.write(shard.grant, [{ kind: 'job-put-back', handle }])
-        return
-      }
+      if (outcome === undefined) return await this.#putBack(shard, entry)
       await this.#recordEnd(shard, handle, outcome)
       shard.entries.delete(handle)
     } catch {
       // A runner rejects only when its signal aborted: by a cancel, which records the outcome, or because the shard is
       // lost, and its next owner runs the job again.
     }
+  }
+
+  /** It is not the fault of the job: it runs again, here if the server goes on, else at the next owner of the shard. */
+  async #putBack(shard: ShardJobs, entry: Entry): Promise<void> {
+    const { handle } = entry.request
+    await this.#options.committer.write(shard.grant, [{ kind: 'job-put-back', handle }])
+    await this.#pause()
+    if (shard.isLost || entry.state !== 'ending') return
+    entry.state = 'queued'
+    this.#startReady(shard)
   }
 
   /** The outcome waits in memory for as long as the database is away (C9). */

@@ -9,7 +9,7 @@ import { serviceConformance } from '../../src/testing/service-conformance.ts'
 async function setUp() {
   const clock = new VirtualClock()
   const rows: JobRow[] = []
-  const ends = new Map<string, (outcome: string) => void>()
+  const ends = new Map<string, (outcome: string | undefined) => void>()
   const reasons: unknown[] = []
   const grant = { shard: 0, epoch: 1 }
   const jobs = new AcknowledgedJobs({
@@ -67,4 +67,19 @@ test('an attempt that is cut off at the deadline stays open, for the next owner'
     ['job-acknowledged', 'job-started'],
   )
   assert.equal(jobs.stats().open, 1)
+})
+
+test('C5: a job that its runner puts back runs again while its server goes on', async () => {
+  const { clock, jobs, rows, ends, acknowledge } = await setUp()
+  await acknowledge('a')
+  ends.get('a')!(undefined)
+  await clock.settle()
+  assert.deepEqual(rows.at(-1), { kind: 'job-put-back', handle: 'a' })
+  ends.clear()
+  await clock.advance(500)
+  ends.get('a')!('done')
+  await clock.settle()
+  assert.deepEqual(rows.at(-1), { kind: 'job-ended', handle: 'a', outcome: 'done' })
+  assert.equal(jobs.stats().open, 0)
+  await jobs.stop()
 })

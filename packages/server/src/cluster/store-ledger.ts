@@ -12,7 +12,7 @@
  *      that of the handle, so all requests for one content meet on one server.
  *  L3  A shard that is lost ends its works: whoever waits for one gets an error that may be tried again.
  */
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import {
   AcknowledgedJobs,
   newRunId,
@@ -158,10 +158,10 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       await this.#service!.takeOver(work, entry, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      this.#options.onProblem(`Acknowledged work of ${entry.handle} could not be resumed`, error)
       // The server is draining: the next owner takes it. Anything else would fail there too.
-      if ((error as { code?: unknown }).code === 'HDL_DRAINING') entry.putBack()
-      else entry.end('cancelled')
+      if (isError(error, 'HDL_DRAINING')) return entry.putBack()
+      this.#options.onProblem(`Acknowledged work of ${entry.handle} could not be resumed`, error)
+      entry.end('cancelled')
     }
   }
 }

@@ -1,0 +1,15 @@
+/** A server on the store of a cluster, in a process of its own. Its first line says where it listens. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { job } from '@heddle/core'
+import { startServer } from '@heddle/server'
+
+const [store = ''] = process.argv.slice(2)
+
+const work = job({ name: 'work' }, async (n: number) => {
+  await sleep(n % 40)
+  return n * 2
+})
+const limits = { loop: 32, prepareCapacity: 2_000, loopGap: Infinity, drain: 1_000 }
+const server = await startServer({ jobs: [work], store, port: 0, threads: 1, limits })
+process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
+process.on('disconnect', () => process.exit(0))
