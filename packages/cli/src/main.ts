@@ -37,6 +37,14 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'show the runs of a journal in a browser',
     load: async () => (await import('./commands/ui.ts')).uiCommand(),
   },
+  users: {
+    summary: 'users of a server: list, add, block',
+    load: async () => (await import('./commands/users.ts')).usersCommand(),
+  },
+  tokens: {
+    summary: 'tokens of a server: list, add, revoke',
+    load: async () => (await import('./commands/tokens.ts')).tokensCommand(),
+  },
   analyze: {
     summary: 'find the races and the loop blocking of TypeScript code',
     load: async () => (await import('./commands/analyze.ts')).analyzeCommand(),

@@ -398,6 +398,52 @@ export const errorTable = {
     (p: { what: string; needs: string }) => `${p.what} needs the right "${p.needs}".`,
     'Ask an admin for the role or for a token with the scope.',
   ),
+  HDL_BAD_LOGIN: entry(
+    false,
+    (_: object) => 'The name or the password is wrong.',
+    'Try again, or ask an admin for a link that sets a new password.',
+  ),
+  HDL_ACCOUNT_BLOCKED: entry(
+    false,
+    (p: { name: string }) => `The account ${quote(p.name)} is blocked.`,
+    'Ask an admin to unblock it: `heddle users unblock NAME`.',
+  ),
+  HDL_CSRF: entry(
+    false,
+    (p: { what: string }) => `${p.what} came without the token of this session.`,
+    'Send the header `X-CSRF-Token` with the value that GET /session returns.',
+  ),
+  HDL_BAD_LINK: entry(
+    false,
+    (_: object) => 'This link was used already, is too old, or is not complete.',
+    'Ask for another one: `heddle users link NAME`.',
+  ),
+  HDL_NAME_TAKEN: entry(
+    false,
+    (p: { name: string }) => `The name ${quote(p.name)} is taken.`,
+    'Choose another name.',
+  ),
+  HDL_UNKNOWN_USER: entry(
+    false,
+    (p: { name: string }) => `There is no user ${quote(p.name)}.`,
+    'List them with `heddle users`.',
+  ),
+  HDL_UNKNOWN_TOKEN: entry(
+    false,
+    (p: { token: string }) => `There is no token ${quote(p.token)}.`,
+    'List them with `heddle tokens`.',
+  ),
+  HDL_LAST_ADMIN: entry(
+    false,
+    (p: { name: string }) => `${quote(p.name)} is the last active admin.`,
+    'Make another admin first.',
+  ),
+  HDL_OPEN_TO_OTHERS: entry(
+    false,
+    (p: { host: string }) =>
+      `The server would listen on ${p.host}, where others reach it, and it has neither users nor tokens.`,
+    'Add an admin first: `heddle users add NAME --role admin`. Or listen on 127.0.0.1.',
+  ),
   HDL_UNKNOWN_GRAPH: entry(
     false,
     (p: { graph: string; suggestion?: string | undefined }) =>

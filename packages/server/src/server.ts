@@ -21,6 +21,7 @@ import {
   kernelOf,
   loopPlace,
   openJournal,
+  openStore,
   threadPlace,
   withoutPasswords,
   type Clock,
@@ -31,7 +32,7 @@ import { adminRoom } from './http/admin-room.ts'
 import { openCluster, type ClusterOptions } from './cluster/cluster.ts'
 import { makeApp } from './http/app.ts'
 import { isLoopback } from './http/browsers.ts'
-import { openPolicy, type AccessPolicy } from './http/caller.ts'
+import type { AccessPolicy } from './http/caller.ts'
 import type { ServerContext } from './http/context.ts'
 import { makeHttpServer } from './http/http-server.ts'
 import { Arrivals, type ArrivalStats } from './http/lifecycle/arrivals.ts'
@@ -44,6 +45,10 @@ import { jobTable } from './jobs/job-table.ts'
 import { openJobsRoom } from './jobs/room.ts'
 import type { ServiceStats } from './jobs/service.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
+import { People } from './people/people.ts'
+import { PeoplePolicy } from './people/policy.ts'
+import { openPeopleRoom } from './people/room.ts'
+import { peopleTables } from './people/tables.ts'
 import { openRunsRoom, openRunViewsRoom } from './runs/room.ts'
 import { openUiRoom } from './ui/room.ts'
 
@@ -164,6 +169,8 @@ export interface Server extends AsyncDisposable {
   readonly url: string
   /** Whether only this machine can reach it. */
   readonly isLocal: boolean
+  /** Whether it has neither users nor tokens: everyone on this machine may do everything. */
+  readonly isOpen: boolean
   /** Names of what is served. */
   readonly jobs: readonly string[]
   readonly state: ServerState
@@ -185,7 +192,8 @@ const minute = 60_000
  *
  * *Cancellation*: none: it waits for the disk and the port only.
  *
- * @throws `HDL_BAD_OPTION`; `HDL_LOCKED` when another process uses the store; `HDL_STORE_FAILED`; `HDL_CANNOT_LISTEN`.
+ * @throws `HDL_BAD_OPTION`; `HDL_LOCKED` when another process uses the store; `HDL_STORE_FAILED`; `HDL_CANNOT_LISTEN`;
+ * `HDL_OPEN_TO_OTHERS` on an address that others reach, without users or tokens.
  * @example
  * await using server = await startServer({ jobs: [square], port: 0 })
  */
@@ -205,7 +213,17 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     options.jobs === undefined ? openRunViewsRoom(context.journal, kernel) : openRunsRoom(context)
   parts.defer(() => runs.stop())
   const { cluster } = context
-  const rooms: readonly Room[] = [jobs, runs, ...(cluster === undefined ? [] : [cluster.room()])]
+  const people = new People(context.store.tables, kernel)
+  const policy = new PeoplePolicy(people, {
+    clock: kernel.clock,
+    trustedProxies: options.trustedProxies ?? [],
+  })
+  const peopleRoom = openPeopleRoom({ people, policy, kernel })
+  parts.defer(() => peopleRoom.stop())
+  const isOpen = options.policy === undefined && (await people.isOpen())
+  if (isOpen && !isLoopback(host)) throw new HeddleError('HDL_OPEN_TO_OTHERS', { host })
+  const clusterRooms = cluster === undefined ? [] : [cluster.room()]
+  const rooms: readonly Room[] = [jobs, runs, peopleRoom, ...clusterRooms]
   const drain = new Drain(rooms, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,
@@ -237,7 +255,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let listener: RequestListener | undefined
   const app = makeApp({
     rooms: [...rooms, admin, ...(ui === undefined ? [] : [ui])],
-    policy: options.policy ?? openPolicy,
+    policy: options.policy ?? policy,
     errorDetails: options.errorDetails ?? 'operators',
     log,
     requestLimit: limits.request ?? 10 * minute,
@@ -272,6 +290,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     host: bound.address,
     port: bound.port,
     isLocal: isLoopback(bound.address),
+    isOpen,
     jobs: jobs.jobs,
     url: urlOf(bound),
     get state() {
@@ -320,6 +339,9 @@ async function openContext(
     parts.use(cluster.database)
     parts.defer(() => cluster.stop())
   }
+  // A window into a journal leaves nothing of its own in it.
+  const storeAddress = options.jobs === undefined ? 'memory' : address
+  const store = parts.use(await openStore(storeAddress, { tables: peopleTables, kernel }))
   const storeWatch = new StoreWatch(journal, () =>
     log(
       'warning',
@@ -351,6 +373,7 @@ async function openContext(
     exported: options.jobs,
     journal,
     cluster,
+    store,
     storeWatch,
     resultsFolder,
     capacity,

@@ -114,9 +114,9 @@ class ServeSession {
     this.#isLoading = false
     // The address of a database may hold a password.
     this.#narrator.listening(server.url, server.jobs, withoutPasswords(this.#store))
-    if (!server.isLocal) {
-      const text = `Everybody who can reach ${host} can use it: there is no authentication yet.`
-      this.#narrator.log({ level: 'warning', text })
+    if (server.isOpen) {
+      const text = 'There are no users: everyone on this machine may do everything.'
+      this.#narrator.log({ level: 'info', text })
     }
     return server
   }

@@ -29,6 +29,8 @@ const commands = [
   'analyze',
   'doctor',
   'ui',
+  ...['list', 'add', 'block', 'unblock', 'link'].map((name) => `users ${name}`),
+  ...['list', 'add', 'revoke'].map((name) => `tokens ${name}`),
   ...['plan', 'version', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
   ...['list', 'show', 'timeline', 'compare', 'export', 'cancel', 'prune'].map(
     (name) => `runs ${name}`,

@@ -22,8 +22,8 @@ test('--json: one object per line, the jobs answer, what they print goes to the 
     ['listening', ['book', 'square', 'staged', 'stray'], 'sqlite:.heddle/serve.db'],
   )
   const types = others.map(({ type }) => type)
-  assert.deepEqual(types, ['log', 'draining', 'stopped'])
-  assert.match(String(others[0]!['text']), /^square-\w+: squaring 12$/)
+  assert.deepEqual(types, ['log', 'log', 'draining', 'stopped'])
+  assert.match(String(others[1]!['text']), /^square-\w+: squaring 12$/)
   assert.equal(others.at(-1)!['ok'], true)
   assert.match(served.program.stderr, /printed by the job: 12/)
   assert.ok(existsSync(path.join(stage.folder, '.heddle/.gitignore')))
@@ -61,7 +61,8 @@ test('for people: a line with the address and what is served, and one with the d
     /^\d\d:\d\d:\d\d serving +4 jobs on (http:\S+): book, square, staged, stray; store memory$/m,
   )
   const [dashboard] = await program.printed(/^\d\d:\d\d:\d\d dashboard (http:\S+)\/ui\/$/m)
-  assert.deepEqual(program.lines, [line, dashboard])
+  const [open] = await program.printed(/^.*There are no users: everyone on this machine.*$/m)
+  assert.deepEqual(program.lines, [line, dashboard, open])
   assert.equal((await fetch(`${url}/ui/`)).status, 200)
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
   program.process.kill('SIGINT')
@@ -72,14 +73,13 @@ test('for people: a line with the address and what is served, and one with the d
   assert.equal(existsSync(path.join(stage.folder, '.heddle')), false)
 })
 
-test('what is not loopback is warned of', async () => {
+test('an address that others reach is refused without users, with the way to add one', async () => {
   await using stage = await Stage.open()
-  using served = await Served.start(stage, '--store', 'memory', '--host', '0.0.0.0')
-  await served.program.printed(/"warning".*0\.0\.0\.0 can use it: there is no authentication yet/)
-  using quiet = await Served.start(stage, '--store', 'memory', '--host', 'localhost')
-  quiet.kill('SIGTERM')
-  assert.equal(await quiet.program.ended(), 0)
-  assert.doesNotMatch(quiet.program.stdout, /authentication/)
+  const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--host', '0.0.0.0']
+  using program = new Program(args, { cwd: stage.folder, env: stage.env })
+  assert.equal(await program.ended(), 2)
+  assert.match(program.stderr, /neither users nor tokens/)
+  assert.match(program.stderr, /heddle users add NAME --role admin/)
 })
 
 test('V2 a store that cannot be written any more: warned of, and it never ends with 0', async () => {

@@ -36,6 +36,14 @@ export interface AppOptions {
   readonly host: string
 }
 
+/** Of every answer; the dashboard adds its content security policy. */
+const secureHeaders = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
 export function makeApp(options: AppOptions): FastifyInstance {
   const { rooms, clock } = options
   const sendError = (error: unknown, reply: FastifyReply): FastifyReply => {
@@ -94,6 +102,10 @@ export function makeApp(options: AppOptions): FastifyInstance {
   app.addHook('onRequest', (request, _, done) =>
     runBlamed(`${request.method} ${request.routeOptions.url ?? 'unknown route'}`, done),
   )
+  app.addHook('onRequest', (_, reply, done) => {
+    void reply.headers(secureHeaders)
+    done()
+  })
   refuseForeignPages(app, options.host)
   refuseUnknownRoutes(app, rooms)
   app.addHook('onRequest', (request, _, done) => done(codingProblemOf(request)))

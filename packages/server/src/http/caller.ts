@@ -29,7 +29,7 @@ export const anonymous: Caller = {
   scopes: ['submit', 'worker'],
 }
 
-/** Finds out who asks, and decides what it may do. The room of people has one; without users it is {@link openPolicy}. */
+/** Finds out who asks, and decides what it may do. The room of people has one. */
 export interface AccessPolicy {
   /**
    * Asked when the head of a request was read, before its body. A public route has a caller too.
@@ -40,11 +40,6 @@ export interface AccessPolicy {
   callerOf(request: FastifyRequest, contract: Contract): Caller | Promise<Caller>
   /** @throws `HDL_UNAUTHENTICATED`, `HDL_FORBIDDEN`. */
   check(caller: Caller, contract: Contract, request: FastifyRequest): void
-}
-
-export const openPolicy: AccessPolicy = {
-  callerOf: () => anonymous,
-  check: (caller, contract) => checkAccess(caller, contract),
 }
 
 /** @throws `HDL_UNAUTHENTICATED` for a caller without any right, `HDL_FORBIDDEN` for one with others. */

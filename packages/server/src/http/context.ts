@@ -5,6 +5,7 @@ import type {
   Journal,
   Kernel,
   LoopWatch,
+  OpenStore,
   Places,
   ThreadPool,
 } from '@heddle/core/lowlevel'
@@ -20,6 +21,8 @@ export interface ServerContext {
   readonly journal: Journal
   /** The other servers on the same database; undefined when there are none. */
   readonly cluster: Cluster | undefined
+  /** Tables of rooms. */
+  readonly store: OpenStore
   readonly storeWatch: StoreWatch
   /** The folder for results; undefined when they are in memory only. */
   readonly resultsFolder: string | undefined

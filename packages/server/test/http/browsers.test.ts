@@ -1,7 +1,11 @@
 /** B1 to B3: what a web page can make a browser send. */
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
+import { openPeople } from '../../src/people/open-people.ts'
 import { startServer, type Server } from '../../src/index.ts'
 import { isLoopback } from '../../src/http/browsers.ts'
 import { Wire, call } from '../support/client.ts'
@@ -85,11 +89,19 @@ test('B3 a local server answers to its own names only', async () => {
   assert.match(body.error!.message, /not called "evil\.example": it listens on 127\.0\.0\.1/)
 })
 
-test('B3 a server that others can reach does not know its names', async () => {
-  await using server = await startServer({ jobs: [echo], port: 0, host: '0.0.0.0' })
+test('B3 a server that others can reach does not know its names', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-browsers-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const store = `sqlite:${join(folder, 'serve.db')}`
+  const { people, ...opened } = await openPeople(store)
+  const { token } = await people.addToken({ name: 'test', scopes: ['read'], by: 'test' })
+  await opened[Symbol.asyncDispose]()
+  await using server = await startServer({ jobs: [echo], port: 0, host: '0.0.0.0', store })
   assert.equal(server.isLocal, false)
   const here = { host: '127.0.0.1', port: server.port }
-  const { status } = await call(here, '/jobs', { headers: { host: 'loom.example' } })
+  const { status } = await call(here, '/jobs', {
+    headers: { host: 'loom.example', authorization: `Bearer ${token}` },
+  })
   assert.equal(status, 200)
 })
 

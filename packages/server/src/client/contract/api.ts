@@ -1,8 +1,14 @@
 /** All routes of a server. A room adds its list here, and the client knows its routes. */
 import { adminContracts } from './admin.ts'
 import { jobContracts } from './jobs.ts'
+import { peopleContracts } from './people.ts'
 import { runContracts } from './runs.ts'
 
-export const api = [...jobContracts, ...runContracts, ...adminContracts] as const
+export const api = [
+  ...jobContracts,
+  ...runContracts,
+  ...peopleContracts,
+  ...adminContracts,
+] as const
 
 export type Api = (typeof api)[number]

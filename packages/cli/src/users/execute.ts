@@ -1,0 +1,100 @@
+/** `heddle users`: who may use a server. */
+import { chmod, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { printable } from '../view/text.ts'
+import { commandLine, withPeople, type PeopleLook, type PeopleSettings } from './with-people.ts'
+
+export type UserRole = 'viewer' | 'operator' | 'admin'
+
+export interface AddSettings extends PeopleSettings {
+  readonly name: string
+  readonly role: UserRole
+  readonly tenant: string | undefined
+  /** The password is the first line of standard input. */
+  readonly isPasswordGiven: boolean
+  /** Of the server, for the link. */
+  readonly url: string
+}
+
+/** *Cancellation*: none; it reads a list. */
+export function listUsers(settings: PeopleSettings): Promise<void> {
+  return withPeople(settings, async ({ people, line, answer }) => {
+    const users = await people.listUsers()
+    answer({
+      users: users.map(({ name, role, state, tenant, createdAt }) => ({
+        name,
+        role,
+        state,
+        tenant,
+        createdAt,
+      })),
+    })
+    if (users.length === 0) line('There are no users. Add one: heddle users add NAME --role admin')
+    for (const { name, role, state } of users) {
+      line(`${printable(name).padEnd(24)} ${role.padEnd(10)} ${state}`)
+    }
+  })
+}
+
+/** *Cancellation*: none; it writes a record. */
+export function addUser(settings: AddSettings): Promise<void> {
+  return withPeople(settings, async (look) => {
+    const { people, line, answer } = look
+    const { name, role, tenant } = settings
+    const password = settings.isPasswordGiven ? await readPassword() : undefined
+    const user = await people.addUser({ name, role, tenant, password })
+    await people.audit({ ...commandLine, action: 'user added', target: user.name, detail: role })
+    line(`Added ${user.name} as ${role}.`)
+    const link = password === undefined ? await giveLink(look, user.name, settings.url) : {}
+    answer({ name: user.name, role, state: user.state, ...link })
+  })
+}
+
+/** *Cancellation*: none; it writes a record. */
+export function changeUser(
+  settings: PeopleSettings & { readonly name: string; readonly state: 'active' | 'blocked' },
+): Promise<void> {
+  return withPeople(settings, async ({ people, line, answer }) => {
+    const { state } = settings
+    const { name } = await people.changeUser(settings.name, { state })
+    const action = state === 'blocked' ? 'user blocked' : 'user changed'
+    await people.audit({ ...commandLine, action, target: name, detail: state })
+    line(
+      state === 'blocked' ? `Blocked ${name}: cut off within two seconds.` : `Unblocked ${name}.`,
+    )
+    answer({ name, state })
+  })
+}
+
+/** *Cancellation*: none; it writes a record. */
+export function linkUser(
+  settings: PeopleSettings & { readonly name: string; readonly url: string },
+): Promise<void> {
+  return withPeople(settings, async (look) => {
+    const { name } = await look.people.findUser(settings.name)
+    const link = await giveLink(look, name, settings.url)
+    await look.people.audit({ ...commandLine, action: 'link made', target: name })
+    look.answer({ name, ...link })
+  })
+}
+
+/** On a terminal it is shown; elsewhere it goes to a file that only this user can read: logs are read by others. */
+async function giveLink({ people, line }: PeopleLook, name: string, url: string): Promise<object> {
+  const { secret, expiresAt } = await people.makeLink(name)
+  const link = `${url}/ui/#/link/${secret}`
+  if (process.stdout.isTTY) {
+    line(`Open this link within 15 minutes to set the password. It works once:\n  ${link}`)
+    return { link, expiresAt }
+  }
+  const file = path.resolve(`heddle-link-${name.replaceAll(/[^\w.-]/g, '_')}.txt`)
+  await writeFile(file, `${link}\n`, { mode: 0o600 })
+  // The mode above counts for new files only.
+  await chmod(file, 0o600)
+  line(`The link that sets the password, for 15 minutes and once, is in ${file}.`)
+  return { file, expiresAt }
+}
+
+async function readPassword(): Promise<string> {
+  return (await text(process.stdin)).split(/\r?\n/, 1)[0]!
+}

@@ -1,0 +1,451 @@
+/**
+ * Users, their sessions, tokens, and the log of what was changed by whom.
+ *
+ *   user:     pending ── link used ─▶ active ◀──▶ blocked
+ *   session:  open ── logout, revoke, age, block ─▶ gone      rotated every hour: the old secret works for another minute
+ *   token:    valid ── revoke, age ─▶ refused
+ *
+ *  U1  A caller is looked up in the store at most a second after the last look: what is blocked or revoked on any server
+ *      is refused on all of them within two seconds.
+ *  U2  Unknown names and wrong passwords are refused with the same words, after the same work.
+ *  U3  Secrets are stored as hashes; the store alone does not let anyone in.
+ *  U4  The last active admin is neither blocked nor given another role.
+ *  U5  Every change of people, and every refused login, is in the log.
+ */
+import { HeddleError } from '@heddle/core'
+import { erase, write, type Kernel, type Stored, type Tables } from '@heddle/core/lowlevel'
+import { commonTenant, type Caller, type Role } from '../http/caller.ts'
+import { isSame, newId, newSecret, Passwords, readSigned, sha256, sign } from './secrets.ts'
+import {
+  actions,
+  links,
+  sessions,
+  settings,
+  tokens,
+  users,
+  type ActionRecord,
+  type SessionRecord,
+  type TokenRecord,
+  type UserRecord,
+  type UserState,
+} from './tables.ts'
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+/** How long sessions last: since the login, by whether the user wanted to be remembered. */
+const sessionAge = { usual: 12 * hour, remembered: 400 * day }
+const rotateEvery = hour
+/** An old secret works so long after a rotation: other requests of the page are on their way. */
+const rotationGrace = minute
+export const linkAge: number = 15 * minute
+const lookEvery = second
+/** Callers that are remembered between looks. */
+const mostKnown = 20_000
+
+export const tokenScopes = ['read', 'operate', 'submit', 'worker'] as const
+export type TokenScope = (typeof tokenScopes)[number]
+
+const roleOrder: readonly Role[] = ['viewer', 'operator', 'admin']
+
+/** Who is behind a request. */
+export interface KnownSession {
+  readonly caller: Caller
+  readonly session: Stored<SessionRecord>
+  readonly user: Stored<UserRecord>
+}
+
+interface Known<T> {
+  readonly at: number
+  readonly value: Promise<T>
+}
+
+export interface AuditInput {
+  readonly by: string
+  readonly action: string
+  readonly target: string
+  readonly address: string
+  readonly detail?: string | undefined
+}
+
+export class People {
+  readonly #tables: Tables
+  readonly #kernel: Kernel
+  readonly #passwords = new Passwords()
+  readonly #sessions = new Map<string, Known<KnownSession | undefined>>()
+  readonly #tokens = new Map<string, Known<Caller | undefined>>()
+  #open: Known<boolean> | undefined
+  #key = ''
+  #sweptAt = 0
+
+  constructor(tables: Tables, kernel: Kernel) {
+    this.#tables = tables
+    this.#kernel = kernel
+  }
+
+  /** Reads the key that cookies are signed with, or makes it. *Cancellation*: none. */
+  async start(): Promise<void> {
+    const [found] = await this.#tables.byIds(settings, ['cookie key'])
+    if (found !== undefined) {
+      this.#key = found.value
+      return
+    }
+    const made = { id: 'cookie key', value: newSecret() }
+    const refused = await this.#tables.change([write(settings, made, 'absent')])
+    // Another server was faster.
+    this.#key = refused === undefined ? made.value : ''
+    if (refused !== undefined) await this.start()
+  }
+
+  /** Whether there is nobody to tell apart: no user and no token. Looked at once a second. */
+  async isOpen(): Promise<boolean> {
+    const now = this.#kernel.clock.now()
+    if (this.#open === undefined || now - this.#open.at >= lookEvery) {
+      const value = this.#lookOpen()
+      this.#open = { at: now, value }
+      value.catch(() => (this.#open = undefined))
+    }
+    return this.#open.value
+  }
+
+  async #lookOpen(): Promise<boolean> {
+    const [[user], [token]] = await Promise.all([
+      this.#tables.list(users, { limit: 1 }),
+      this.#tables.list(tokens, { limit: 1 }),
+    ])
+    return user === undefined && token === undefined
+  }
+
+  // Users.
+
+  /** @throws `HDL_NAME_TAKEN`, `HDL_BAD_INPUT`. */
+  async addUser(input: {
+    readonly name: string
+    readonly role: Role
+    readonly password?: string | undefined
+    readonly tenant?: string | undefined
+  }): Promise<UserRecord> {
+    const name = readName(input.name)
+    const password = input.password === undefined ? undefined : await this.#hash(input.password)
+    const user: UserRecord = {
+      id: newId(),
+      name,
+      role: input.role,
+      state: password === undefined ? 'pending' : 'active',
+      tenant: input.tenant ?? commonTenant,
+      createdAt: this.#kernel.clock.wallTime(),
+      ...(password !== undefined && { password }),
+    }
+    const refused = await this.#tables.change([write(users, user, 'absent')])
+    this.#open = undefined
+    if (refused !== undefined) throw new HeddleError('HDL_NAME_TAKEN', { name })
+    return user
+  }
+
+  async listUsers(): Promise<readonly UserRecord[]> {
+    return this.#tables.list(users, { by: 'name', limit: 1_000 })
+  }
+
+  /** @throws `HDL_UNKNOWN_USER`. */
+  async findUser(name: string): Promise<Stored<UserRecord>> {
+    const found = await this.#byName(name)
+    if (found === undefined) throw new HeddleError('HDL_UNKNOWN_USER', { name })
+    return found
+  }
+
+  /** @throws `HDL_UNKNOWN_USER`, `HDL_LAST_ADMIN`, `HDL_STORE_FAILED` when it was changed at the same moment. */
+  async changeUser(
+    name: string,
+    change: {
+      readonly role?: Role | undefined
+      readonly state?: Exclude<UserState, 'pending'> | undefined
+      readonly password?: string | undefined
+    },
+  ): Promise<UserRecord> {
+    const password = change.password === undefined ? undefined : await this.#hash(change.password)
+    const { revision, ...user } = await this.findUser(name)
+    const changed: UserRecord = {
+      ...user,
+      ...(change.role !== undefined && { role: change.role }),
+      ...(change.state !== undefined && { state: change.state }),
+      ...(password !== undefined && { password, state: change.state ?? 'active' }),
+    }
+    const isAdmin = ({ role, state }: UserRecord): boolean => role === 'admin' && state === 'active'
+    if (isAdmin(user) && !isAdmin(changed)) {
+      const admins = (await this.listUsers()).filter(isAdmin)
+      if (admins.length <= 1) throw new HeddleError('HDL_LAST_ADMIN', { name: user.name })
+    }
+    const refused = await this.#tables.change([write(users, changed, revision)])
+    if (refused !== undefined) return this.changeUser(name, change)
+    if (changed.state !== 'active' || password !== undefined) await this.revokeSessions(user.id)
+    return changed
+  }
+
+  /** A link that sets the password of a user once, within 15 minutes: the secret part of it. */
+  async makeLink(name: string): Promise<{ readonly secret: string; readonly expiresAt: number }> {
+    const user = await this.findUser(name)
+    const secret = newSecret()
+    const expiresAt = this.#kernel.clock.wallTime() + linkAge
+    const link = { id: sha256(secret), user: user.id, expiresAt }
+    await this.#tables.change([write(links, link, 'absent')])
+    return { secret, expiresAt }
+  }
+
+  /** @throws `HDL_BAD_LINK` for one that was used, is too old, or never existed. */
+  async useLink(secret: string, password: string): Promise<UserRecord> {
+    const id = sha256(secret)
+    const [link] = await this.#tables.byIds(links, [id])
+    if (link === undefined || link.expiresAt <= this.#kernel.clock.wallTime()) {
+      throw new HeddleError('HDL_BAD_LINK', {})
+    }
+    const hashed = await this.#hash(password)
+    const [user] = await this.#tables.byIds(users, [link.user])
+    if (user === undefined || user.state === 'blocked') throw new HeddleError('HDL_BAD_LINK', {})
+    const { revision, ...record } = user
+    const changed: UserRecord = { ...record, password: hashed, state: 'active' }
+    const refused = await this.#tables.change([
+      erase(links, id, link.revision),
+      write(users, changed, revision),
+    ])
+    if (refused !== undefined) throw new HeddleError('HDL_BAD_LINK', {})
+    await this.revokeSessions(user.id)
+    return changed
+  }
+
+  // Sessions.
+
+  /**
+   * *Cancellation*: none; it hashes a password.
+   * @throws `HDL_BAD_LOGIN`, the same for unknown names and wrong passwords (U2); `HDL_ACCOUNT_BLOCKED`.
+   */
+  async login(input: {
+    readonly name: string
+    readonly password: string
+    readonly remember: boolean
+    readonly address: string
+  }): Promise<{ readonly cookie: string; readonly known: KnownSession }> {
+    const user = await this.#byName(input.name)
+    const isRight = await this.#passwords.verify(user?.password, input.password)
+    if (!isRight || user === undefined) throw new HeddleError('HDL_BAD_LOGIN', {})
+    if (user.state === 'blocked') throw new HeddleError('HDL_ACCOUNT_BLOCKED', { name: user.name })
+    const now = this.#kernel.clock.wallTime()
+    await this.#sweep(now)
+    return this.#openSession(user, {
+      user: user.id,
+      csrf: newSecret(),
+      createdAt: now,
+      rotatedAt: now,
+      expiresAt: now + (input.remember ? sessionAge.remembered : sessionAge.usual),
+      remember: input.remember,
+      address: input.address,
+    })
+  }
+
+  async #openSession(
+    user: Stored<UserRecord>,
+    record: Omit<SessionRecord, 'id'>,
+  ): Promise<{ readonly cookie: string; readonly known: KnownSession }> {
+    const secret = newSecret()
+    const session = { id: sha256(secret), ...record }
+    await this.#tables.change([write(sessions, session, 'absent')])
+    const known = { caller: callerOfUser(user), session: { ...session, revision: 1 }, user }
+    return { cookie: sign(secret, this.#key), known }
+  }
+
+  /** Who a cookie stands for; undefined for one that is not ours, too old, or revoked. */
+  sessionOf(cookie: string): Promise<KnownSession | undefined> {
+    const secret = readSigned(cookie, this.#key)
+    if (secret === undefined) return Promise.resolve(undefined)
+    const id = sha256(secret)
+    return this.#remember(this.#sessions, id, () => this.#lookSession(id))
+  }
+
+  async #lookSession(id: string): Promise<KnownSession | undefined> {
+    const [session] = await this.#tables.byIds(sessions, [id])
+    if (session === undefined || session.expiresAt <= this.#kernel.clock.wallTime())
+      return undefined
+    const [user] = await this.#tables.byIds(users, [session.user])
+    if (user === undefined) return undefined
+    if (user.state !== 'active') throw new HeddleError('HDL_ACCOUNT_BLOCKED', { name: user.name })
+    return { caller: callerOfUser(user), session, user }
+  }
+
+  /** Another secret for a session that has had its own for an hour; undefined when it is younger. */
+  async rotate({ session, user }: KnownSession): Promise<string | undefined> {
+    const now = this.#kernel.clock.wallTime()
+    if (now - session.rotatedAt < rotateEvery) return undefined
+    const { revision, id, ...record } = session
+    const old = { ...record, id, expiresAt: Math.min(session.expiresAt, now + rotationGrace) }
+    // Of two requests at the same moment one rotates.
+    const refused = await this.#tables.change([write(sessions, old, revision)])
+    if (refused !== undefined) return undefined
+    this.#sessions.delete(id)
+    const { cookie } = await this.#openSession(user, { ...record, rotatedAt: now })
+    return cookie
+  }
+
+  async logout({ session }: KnownSession): Promise<void> {
+    await this.#tables.change([erase(sessions, session.id)])
+    this.#sessions.delete(session.id)
+  }
+
+  async sessionsOf(user: string): Promise<readonly SessionRecord[]> {
+    const where = { user }
+    return this.#tables.list(sessions, { where, by: 'createdAt', descending: true, limit: 1_000 })
+  }
+
+  /** All of a user, or one of them. Gives how many there were. */
+  async revokeSessions(user: string, only?: string): Promise<number> {
+    const all = await this.sessionsOf(user)
+    const gone = only === undefined ? all : all.filter(({ id }) => id.startsWith(only))
+    if (gone.length > 0) await this.#tables.change(gone.map(({ id }) => erase(sessions, id)))
+    for (const { id } of gone) this.#sessions.delete(id)
+    return gone.length
+  }
+
+  /** Removes sessions and links that are too old, now and then: what adds sessions also removes them. */
+  async #sweep(now: number): Promise<void> {
+    if (now - this.#sweptAt < 10 * minute) return
+    this.#sweptAt = now
+    await this.#tables.removeBelow(sessions, 'expiresAt', now)
+    await this.#tables.removeBelow(links, 'expiresAt', now)
+  }
+
+  // Tokens.
+
+  /** The token itself is shown once: only its hash is stored. @throws `HDL_NAME_TAKEN`. */
+  async addToken(input: {
+    readonly name: string
+    readonly scopes: readonly TokenScope[]
+    readonly tenant?: string | undefined
+    readonly by: string
+    readonly expiresIn?: number | undefined
+  }): Promise<{ readonly token: string; readonly record: TokenRecord }> {
+    const id = newId()
+    const secret = newSecret()
+    const now = this.#kernel.clock.wallTime()
+    const record: TokenRecord = {
+      id,
+      name: readName(input.name),
+      hash: sha256(secret),
+      scopes: [...input.scopes],
+      tenant: input.tenant ?? commonTenant,
+      createdBy: input.by,
+      createdAt: now,
+      ...(input.expiresIn !== undefined && { expiresAt: now + input.expiresIn }),
+    }
+    const refused = await this.#tables.change([write(tokens, record, 'absent')])
+    this.#open = undefined
+    if (refused !== undefined) throw new HeddleError('HDL_NAME_TAKEN', { name: record.name })
+    return { token: `hdl_${id}_${secret}`, record }
+  }
+
+  async listTokens(): Promise<readonly TokenRecord[]> {
+    return this.#tables.list(tokens, { by: 'createdAt', descending: true, limit: 1_000 })
+  }
+
+  /** By id or name. @throws `HDL_UNKNOWN_TOKEN`. */
+  async revokeToken(which: string): Promise<TokenRecord> {
+    const found = (await this.listTokens()).find(({ id, name }) => id === which || name === which)
+    if (found === undefined) throw new HeddleError('HDL_UNKNOWN_TOKEN', { token: which })
+    const { revision: _revision, ...record } = found as Stored<TokenRecord>
+    const revoked = { ...record, revokedAt: record.revokedAt ?? this.#kernel.clock.wallTime() }
+    await this.#tables.change([write(tokens, revoked)])
+    this.#tokens.delete(found.id)
+    return revoked
+  }
+
+  /** Who a token stands for; undefined for one that is not valid. */
+  async callerOfToken(token: string): Promise<Caller | undefined> {
+    const [, id, secret] = /^hdl_([0-9a-f]{18})_([\w-]{43})$/.exec(token) ?? []
+    if (id === undefined || secret === undefined) return undefined
+    // Under its hash as well: a wrong secret must not find the caller of a right one.
+    const key = `${id} ${sha256(secret)}`
+    return this.#remember(this.#tokens, key, () => this.#lookToken(id, secret))
+  }
+
+  async #lookToken(id: string, secret: string): Promise<Caller | undefined> {
+    const [token] = await this.#tables.byIds(tokens, [id])
+    if (token === undefined || !isSame(token.hash, sha256(secret))) return undefined
+    const now = this.#kernel.clock.wallTime()
+    if (token.revokedAt !== undefined || (token.expiresAt ?? Infinity) <= now) return undefined
+    const { name, tenant, scopes } = token
+    return { kind: 'token', id, name, tenant, roles: [], scopes }
+  }
+
+  // The log.
+
+  async audit(input: AuditInput): Promise<void> {
+    const { by, action, target, address, detail } = input
+    const at = this.#kernel.clock.wallTime()
+    const record: ActionRecord = {
+      id: `${String(at).padStart(15, '0')}-${newId()}`,
+      at,
+      by,
+      action,
+      target,
+      address,
+      ...(detail !== undefined && { detail }),
+    }
+    await this.#tables.change([write(actions, record, 'absent')])
+  }
+
+  /** Newest first, by one of three fields. */
+  async searchActions(query: {
+    readonly by?: string | undefined
+    readonly action?: string | undefined
+    readonly target?: string | undefined
+    readonly before?: number | undefined
+    readonly limit: number
+  }): Promise<readonly ActionRecord[]> {
+    const { by, action, target, before, limit } = query
+    const where = {
+      ...(by !== undefined && { by }),
+      ...(action !== undefined && { action }),
+      ...(target !== undefined && { target }),
+    }
+    return this.#tables.list(actions, { where, by: 'at', below: before, descending: true, limit })
+  }
+
+  async #byName(name: string): Promise<Stored<UserRecord> | undefined> {
+    const [found] = await this.#tables.list(users, {
+      where: { name: name.toLowerCase() },
+      by: 'name',
+      limit: 1,
+    })
+    return found
+  }
+
+  async #hash(password: string): Promise<string> {
+    if (password.length >= 10 && password.length <= 1_000) return this.#passwords.hash(password)
+    const problem = 'expected a password of 10 to 1,000 characters.'
+    throw new HeddleError('HDL_BAD_INPUT', { what: 'password', problem })
+  }
+
+  /** U1: one look a second for each caller, shared by its requests. */
+  #remember<T>(known: Map<string, Known<T>>, key: string, look: () => Promise<T>): Promise<T> {
+    const now = this.#kernel.clock.now()
+    const found = known.get(key)
+    if (found !== undefined && now - found.at < lookEvery) return found.value
+    const value = look()
+    known.delete(key)
+    known.set(key, { at: now, value })
+    value.catch(() => known.delete(key))
+    if (known.size > mostKnown) known.delete(known.keys().next().value!)
+    return value
+  }
+}
+
+/** @throws `HDL_BAD_INPUT`. */
+function readName(name: string): string {
+  if (/^[\p{L}\p{N}][\p{L}\p{N}._@+-]{0,63}$/u.test(name)) return name.toLowerCase()
+  const problem = 'expected 1 to 64 letters, digits and . _ @ + -'
+  throw new HeddleError('HDL_BAD_INPUT', { what: 'name', problem })
+}
+
+function callerOfUser({ id, name, tenant, role }: UserRecord): Caller {
+  const roles = roleOrder.slice(0, roleOrder.indexOf(role) + 1)
+  return { kind: 'user', id, name, tenant, roles, scopes: [] }
+}

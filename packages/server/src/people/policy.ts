@@ -1,0 +1,126 @@
+/**
+ * Decides who asks and what it may do.
+ *
+ *   Authorization: Bearer ─▶ token          no users, no tokens ─▶ everyone may do everything
+ *   cookie ─▶ session                       otherwise ─▶ anonymous, who may do what is public
+ *
+ *  P1  A token that is not valid is refused; a cookie that is not is as good as none.
+ *  P2  A request with a cookie that changes something brings the CSRF token of its session in a header. Requests with
+ *      a token need none: no browser sends it by itself.
+ *  P3  Tokens have a rate of their own. Workers' beats are far below it.
+ */
+import type { FastifyRequest } from 'fastify'
+import { HeddleError } from '@heddle/core'
+import type { Clock } from '@heddle/core/lowlevel'
+import type { Contract } from '../client/contract/contract.ts'
+import {
+  anonymous,
+  checkAccess,
+  commonTenant,
+  type AccessPolicy,
+  type Caller,
+} from '../http/caller.ts'
+import { ClientAddresses, type Origin } from './client-address.ts'
+import type { KnownSession, People } from './people.ts'
+import { RateLimits } from './rate-limits.ts'
+import { isSame } from './secrets.ts'
+
+export const cookieName = 'heddle_session'
+
+/** A caller of a server that has users, and that has not said who it is. */
+const stranger: Caller = {
+  kind: 'anonymous',
+  id: 'anonymous',
+  name: 'anonymous',
+  tenant: commonTenant,
+  roles: [],
+  scopes: [],
+}
+
+/** Bytes of a cookie that can be ours. */
+const longestCookie = 3_800
+
+export class PeoplePolicy implements AccessPolicy {
+  readonly #people: People
+  readonly #sessions = new WeakMap<FastifyRequest, KnownSession>()
+  readonly addresses: ClientAddresses
+  /** S140: 10 a second, 20 at once. */
+  readonly tokenRate: RateLimits
+  /** 5 a minute, by address and by name. */
+  readonly loginRate: RateLimits
+
+  constructor(
+    people: People,
+    options: { readonly clock: Clock; readonly trustedProxies: readonly string[] },
+  ) {
+    this.#people = people
+    this.addresses = new ClientAddresses(options.trustedProxies)
+    this.tokenRate = new RateLimits({ perSecond: 10, burst: 20 }, options.clock)
+    this.loginRate = new RateLimits({ perSecond: 5 / 60, burst: 5 }, options.clock)
+  }
+
+  async callerOf(request: FastifyRequest, contract: Contract): Promise<Caller> {
+    const { authorization } = request.headers
+    if (authorization !== undefined) return this.#callerOfToken(authorization, contract)
+    const cookie = readCookie(request.headers.cookie)
+    if (cookie !== undefined) {
+      const known = await this.#people.sessionOf(cookie)
+      if (known !== undefined) {
+        this.#sessions.set(request, known)
+        return known.caller
+      }
+    }
+    try {
+      return (await this.#people.isOpen()) ? anonymous : stranger
+    } catch (error) {
+      // Health is asked for most when the store cannot be read.
+      if (contract.access === 'public') return stranger
+      throw error
+    }
+  }
+
+  check(caller: Caller, contract: Contract, request: FastifyRequest): void {
+    const session = this.#sessions.get(request)
+    const isChange = contract.method !== 'GET'
+    if (isChange && session !== undefined) {
+      const given = request.headers['x-csrf-token']
+      if (typeof given !== 'string' || !isSame(given, session.session.csrf)) {
+        throw new HeddleError('HDL_CSRF', { what: `${contract.method} ${contract.path}` })
+      }
+    }
+    checkAccess(caller, contract)
+  }
+
+  sessionOf(request: FastifyRequest): KnownSession | undefined {
+    return this.#sessions.get(request)
+  }
+
+  originOf({ raw }: FastifyRequest): Origin {
+    return this.addresses.of(raw)
+  }
+
+  async #callerOfToken(authorization: string, contract: Contract): Promise<Caller> {
+    const what = `${contract.method} ${contract.path}`
+    const [, token] = /^Bearer ([\w-]{1,128})$/i.exec(authorization) ?? []
+    const caller = token === undefined ? undefined : await this.#people.callerOfToken(token)
+    if (caller === undefined) throw new HeddleError('HDL_UNAUTHENTICATED', { what })
+    if (contract.access !== 'worker') this.tokenRate.take(`token ${caller.id}`, what)
+    return caller
+  }
+}
+
+function readCookie(header: string | undefined): string | undefined {
+  if (header === undefined || header.length > 4 * longestCookie) return undefined
+  for (const part of header.split(';')) {
+    const [name, value] = part.trim().split('=', 2)
+    if (name === cookieName && value !== undefined && value.length <= longestCookie) return value
+  }
+  return undefined
+}
+
+export function setCookie(value: string, { isHttps }: Origin, maxAge: number | undefined): string {
+  const parts = [`${cookieName}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Lax']
+  if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`)
+  if (isHttps) parts.push('Secure')
+  return parts.join('; ')
+}
