@@ -702,8 +702,8 @@ export const errorTable = {
   HDL_NO_WORKSPACE: entry(
     false,
     (p: { folder: string }) =>
-      `${p.folder} belongs to no package: neither it nor a folder above has a package.json or pyproject.toml.`,
-    'Run the command inside of the repository that is to be released.',
+      `There is no package.json or pyproject.toml in ${p.folder} or in a folder above it.`,
+    'Run the command inside the repository that you want to release.',
   ),
   HDL_WORKSPACE_INVALID: entry(
     false,
@@ -717,7 +717,7 @@ export const errorTable = {
       }[]
     }) =>
       `${p.root} cannot be released: ${list(p.problems, ({ file, line, problem, todo }) => `${file}${line === undefined ? '' : `:${line}`}: ${problem}. ${todo}`)}`,
-    'Repair these files; all that is wrong with them is listed, and nothing has been done.',
+    'Correct these files. The list is complete, and nothing has been built or published.',
   ),
   HDL_PACKAGE_CYCLE: entry(
     false,
@@ -734,7 +734,7 @@ export const errorTable = {
         readonly problem: string
       }[]
     }) =>
-      `The plan would release what nobody can install: ${list(p.problems, ({ problem }) => `${problem}.`)}`,
+      `The plan would release packages that cannot be installed: ${list(p.problems, ({ problem }) => `${problem}.`)}`,
     'Release the missing packages too, or correct the ranges; nothing has been uploaded.',
   ),
   HDL_PLAN_STALE: entry(
@@ -746,20 +746,20 @@ export const errorTable = {
   HDL_CHANGES_PENDING: entry(
     false,
     (p: { packages: readonly string[] }) =>
-      `Changesets wait for their versions, which no manifest has yet: ${list(p.packages, (each) => each)}`,
+      `These changesets have not been turned into versions yet: ${list(p.packages, (each) => each)}`,
     'Run `heddle release version`: it writes versions and changelogs and commits them. Or publish the versions of the manifests with `--from manifests`.',
   ),
   HDL_TREE_DIRTY: entry(
     false,
     (p: { files: readonly string[] }) =>
       `The work tree differs from its commit in ${p.files.length === 1 ? 'one file' : `${p.files.length} files`}: ${list(p.files.slice(0, 10), (file) => file.trim())}`,
-    'Commit or stash the changes. `publish --allow-dirty` publishes them all the same; the Git tags then stand for a commit without them.',
+    'Commit or stash the changes. `publish --allow-dirty` publishes them anyway; the Git tags then point to a commit without them.',
   ),
   HDL_VERSION_EDITED: entry(
     false,
     (p: { path: string; intent: string }) =>
-      `${p.path} was edited after \`heddle release version\` was cut short: what ${p.intent} has noted cannot be finished.`,
-    'Restore the file with `git checkout` and run the command again, or delete the note to keep the tree as it is.',
+      `${p.path} was edited after \`heddle release version\` was interrupted, so the changes recorded in ${p.intent} cannot be finished.`,
+    'Restore the file with `git checkout` and run the command again, or delete the record to keep the tree as it is.',
   ),
   HDL_HISTORY_CUT: entry(
     false,
@@ -799,12 +799,12 @@ export const errorTable = {
       retryAfter?: number | undefined
     }) =>
       `${p.action} at ${p.registry} failed${p.tries > 1 ? ` ${p.tries} times` : ''}: ${p.problem}.`,
-    'Run the release again later: what the registry has by then is found and not uploaded twice.',
+    'Run the release again later. Versions that the registry has by then are not uploaded again.',
   ),
   HDL_REGISTRY_RATE: entry(
     true,
     (p: { registry: string; action: string; tries: number; retryAfter: number }) =>
-      `${p.registry} wants fewer requests: ${p.action} was refused${p.tries > 1 ? ` ${p.tries} times` : ''}, again in ${Math.ceil(p.retryAfter / 1000)} s.`,
+      `${p.registry} limits the rate of requests: ${p.action} was refused${p.tries > 1 ? ` ${p.tries} times` : ''}. It can be tried again in ${Math.ceil(p.retryAfter / 1000)} s.`,
     'Run the release again later, with a smaller `--concurrency`.',
   ),
   HDL_REGISTRY_AUTH: entry(
@@ -830,8 +830,8 @@ export const errorTable = {
   HDL_TAG_BACKWARDS: entry(
     false,
     (p: { package: string; version: string; latest: string }) =>
-      `${p.package}@${p.version} would take "latest" from ${p.latest}, which is newer: everybody would install the older one.`,
-    'Give it another dist-tag with `--dist-tag` or `publishConfig.tag`; `"tag": "latest"` there says that it is meant. Nothing has been uploaded.',
+      `${p.package}@${p.version} would take "latest" from ${p.latest}, which is newer: users would install the older version.`,
+    'Give it another dist-tag with `--dist-tag` or `publishConfig.tag`; `"tag": "latest"` in `publishConfig` moves the tag on purpose. Nothing has been uploaded.',
   ),
   HDL_PACKAGE_REFUSED: entry(
     false,
@@ -854,8 +854,8 @@ export const errorTable = {
       waited: number
       lacks?: 'version' | 'archive'
     }) =>
-      `${p.registry} took ${p.package}@${p.version} and does not show ${p.lacks === 'archive' ? 'its archive' : 'it'} after ${Math.round(p.waited / 1000)} s.`,
-    'Run the release again later: it goes on from here and uploads nothing twice.',
+      `${p.registry} accepted ${p.package}@${p.version} and does not show ${p.lacks === 'archive' ? 'its archive' : 'it'} after ${Math.round(p.waited / 1000)} s.`,
+    'Run the release again later: it resumes here and uploads nothing twice.',
   ),
   HDL_ARCHIVE_DIFFERS: entry(
     false,
@@ -866,13 +866,13 @@ export const errorTable = {
   HDL_VERSION_TAKEN: entry(
     false,
     (p: { package: string; version: string; registry: string; from: string }) =>
-      `${p.package}@${p.version} would be made of changes that are newer than what ${p.registry} has under this version (${p.from}).`,
+      `${p.registry} already has ${p.package}@${p.version} (${p.from}), without the newest changes.`,
     'Release under a higher version. If the tags of the last release are missing here, run `git fetch --tags`. Nothing has been built.',
   ),
   HDL_TAG_TAKEN: entry(
     false,
     (p: { package: string; version: string; tag: string; commit: string; head: string }) =>
-      `The Git tag ${p.tag} stands for commit ${p.commit.slice(0, 12)}, but ${p.package}@${p.version} is not on the registry, and ${p.head.slice(0, 12)} would be published.`,
+      `The Git tag ${p.tag} points to commit ${p.commit.slice(0, 12)}, but ${p.package}@${p.version} is not on the registry, and ${p.head.slice(0, 12)} would be published.`,
     'Release from the tagged commit, choose another version, or delete the tag. Nothing has been built.',
   ),
   HDL_PREFLIGHT: entry(
@@ -884,7 +884,7 @@ export const errorTable = {
   HDL_RELEASE_LEASED: entry(
     true,
     (p: { remote: string; holder: string }) =>
-      `Another clone releases at this moment: ${p.holder}. Its lease is the ref refs/heddle/release of ${p.remote}.`,
+      `Another clone is releasing: ${p.holder}. Its lease is the ref refs/heddle/release of ${p.remote}.`,
     'Wait for that release to end, then run this one again: it finishes what is left. A lease that is not renewed is taken after 90 s.',
   ),
   HDL_LEASE_LOST: entry(
@@ -896,14 +896,14 @@ export const errorTable = {
   HDL_NOT_INSTALLABLE: entry(
     false,
     (p: { package: string; version: string; registry: string; problem: string }) =>
-      `${p.package}@${p.version} from ${p.registry} does not work for its users: ${p.problem}.`,
-    'It is published. Repair it and publish a new version. Packages that only browsers can import belong into `smoke.installOnly` of heddle.release.json.',
+      `${p.package}@${p.version} from ${p.registry} cannot be used after installation: ${p.problem}.`,
+    'It is published. Repair it and publish a new version. Packages that only browsers can import belong in `smoke.installOnly` of heddle.release.json.',
   ),
   HDL_ARTIFACT_CHANGED: entry(
     false,
     (p: { file: string; expected: string; found: string }) =>
       `${p.file} is not what was packed: expected ${p.expected}, found ${p.found}.`,
-    'Do not touch the packed files while they are released; pack again.',
+    'Do not change the packed files during a release. Run the release again: it packs them anew.',
   ),
 } as const
 

@@ -59,9 +59,9 @@ export interface RollbackFlags extends PlanFlags {
 export function releaseCommand(): Command {
   const release = new Command('release')
     .description(
-      'Publish the packages of a workspace in the order of their dependencies. What\n' +
-        'was published is what the registry says; a release that was cut short is\n' +
-        'finished by running it again.',
+      'Publish the packages of a workspace in dependency order. Results are read back\n' +
+        'from the registry. To finish an interrupted release, run the same command\n' +
+        'again.',
     )
     .addHelpText(
       'after',
@@ -80,22 +80,19 @@ function withPlanFlags(command: Command): Command {
     .addOption(
       new Option(
         '--from <source>',
-        'where versions come from (default: what is prepared, see the guide)',
+        'where versions come from (default: publish-plan.json, changesets, manifests)',
       ).choices(planSources),
     )
     .option('--registry <url>', 'the npm registry (default: as npm is configured)')
     .option('--pypi <url>', 'the Python registry (default: https://pypi.org)')
-    .option('--include <globs...>', 'only these packages, and what they need of this release')
-    .option('--exclude <globs...>', 'not these packages')
-    .option('--preid <name>', 'with --from commits: make prereleases of this name')
-    .option(
-      '--dist-tag <tag>',
-      'what installers ask for (default: latest, or the name of a prerelease)',
-    )
+    .option('--include <globs...>', 'only these packages and their dependencies in this release')
+    .option('--exclude <globs...>', 'leave out these packages')
+    .option('--preid <name>', 'with --from commits: make prereleases with this identifier')
+    .option('--dist-tag <tag>', 'the dist-tag (default: latest, or the identifier of a prerelease)')
     .option('--snapshot [name]', 'versions of this commit, such as 0.0.0-pr-12-…; no tags')
     .option('--canary [name]', 'versions of this commit, such as 1.3.1-canary.…; no tags')
     .option('--lockstep', 'with --from commits: all packages get the same version')
-    .option('--tag-format <format>', 'how Git tags are called (default: {name}@{version})')
+    .option('--tag-format <format>', 'the format of Git tags (default: {name}@{version})')
     .option('--json', 'one JSON object; with publish one per event, the last is the result')
     .option('--no-color', 'plain lines without colours or live view')
 }
@@ -104,16 +101,19 @@ function planCommand(): Command {
   return withPlanFlags(new Command('plan'))
     .summary('what would be released, in which order')
     .description(
-      'Print what would be released, and what of it the registry has already. Changes\nnothing.',
+      'Print what would be released, and which versions the registry already has.\nChanges nothing.',
     )
     .addOption(
       new Option('-f, --format <format>', 'how to print it')
         .choices(['table', 'json', 'mermaid', 'levels', 'csv'])
         .default('table'),
     )
-    .option('--offline', 'ask no registry')
+    .option('--offline', 'do not ask the registries')
     .addHelpText('after', '\nExample:\n  $ heddle release plan --format mermaid')
-    .addHelpText('after', exitCodeHelp({ 0: 'here it is', 2: 'the workspace cannot be released' }))
+    .addHelpText(
+      'after',
+      exitCodeHelp({ 0: 'the plan was printed', 2: 'the workspace cannot be released' }),
+    )
     .action(async (flags: PrintPlanFlags) => {
       const { printPlan } = await import('../release/plan.ts')
       await printPlan(flags)
@@ -125,8 +125,8 @@ function versionCommand(): Command {
     .summary('write versions and changelogs from changesets or commits, and commit them')
     .description(
       'Write the versions that changesets (or, with --from commits, commit messages)\n' +
-        'ask for: manifests, lock file and changelogs; remove the changesets that are\n' +
-        'used up; make one commit of it. Running it again after a crash finishes it.',
+        'ask for: manifests, lock file and changelogs. Remove the changesets that were\n' +
+        'used, and commit everything at once. After a crash, run it again.',
     )
     .option('--dry-run', 'print what would be written, and write nothing')
     .option('--no-commit', 'leave the changes in the work tree')
@@ -148,18 +148,18 @@ function versionCommand(): Command {
 
 function publishCommand(): Command {
   return withPlanFlags(new Command('publish'))
-    .summary('publish what is planned, or finish a release that was cut short')
+    .summary('publish what is planned, or finish an interrupted release')
     .description(
-      'Build, pack, upload and verify the planned packages. Each starts as soon as\n' +
-        'what it depends on can be installed. Running it again after a crash, a\n' +
-        'failure or a cancel finishes the release; nothing is uploaded twice.',
+      'Build, pack, upload and verify the planned packages. A package is uploaded as\n' +
+        'soon as its dependencies can be installed. After a crash, a failure or a\n' +
+        'cancel, run it again to finish; nothing is uploaded twice.',
     )
     .option('--dry-run', 'build, pack and check for real; upload and tag nothing')
     .addOption(
       new Option('-c, --concurrency <n>', 'uploads at once').argParser(parseCount(1)).default(5),
     )
     .addOption(
-      new Option('-r, --retries <n>', 'uploads again after a failure that may pass')
+      new Option('-r, --retries <n>', 'how often an upload is retried after a temporary failure')
         .argParser(parseCount(0))
         .default(3),
     )
@@ -169,7 +169,10 @@ function publishCommand(): Command {
         .default(600_000),
     )
     .addOption(
-      new Option('--visibility <ms>', 'how long the registry has to show what it took')
+      new Option(
+        '--visibility <ms>',
+        'how long to wait until the registry shows an accepted version',
+      )
         .argParser(parseDuration)
         .default(1_800_000),
     )
@@ -178,7 +181,7 @@ function publishCommand(): Command {
         .choices(['visible', 'accepted'])
         .default('visible'),
     )
-    .option('--staged', 'hand everything in first, then approve in order of dependencies')
+    .option('--staged', 'stage everything first, then approve in dependency order')
     .addOption(
       new Option('--pin <where>', 'where exact versions are written for the build')
         .choices(['memory', 'in-place'])
@@ -188,21 +191,21 @@ function publishCommand(): Command {
       '--build <script>',
       'the script that builds a package, where it has one (default: build)',
     )
-    .option('--no-build', 'build nothing; scripts of npm such as prepack run all the same')
-    .option('--ignore-scripts', 'run none of the scripts that npm runs by itself, such as prepack')
-    .option('--no-smoke', 'do not install what was published')
+    .option('--no-build', 'skip builds; npm lifecycle scripts such as prepack still run')
+    .option('--ignore-scripts', 'skip npm lifecycle scripts such as prepack')
+    .option('--no-smoke', 'do not install and import the published packages')
     .option('--no-tag', 'make no Git tags')
-    .option('--push [remote]', 'send the tags to a remote (origin)')
+    .option('--push [remote]', 'push the tags to a remote (origin)')
     .option(
       '--lease <remote>',
-      'the remote that keeps other clones from releasing (default: origin)',
+      'the remote whose lease keeps other clones from releasing (default: origin)',
     )
-    .option('--no-lease', 'do not keep other clones from releasing at the same time')
-    .option('--notes <forge>', 'announce each release with its notes: github or gitlab')
-    .option('--no-notes', 'announce nothing')
+    .option('--no-lease', 'take no lease: other clones may release at the same time')
+    .option('--notes <forge>', 'create a release with notes for each package: github or gitlab')
+    .option('--no-notes', 'create no releases on GitHub or GitLab')
     .option('--otp <code>', 'a one-time password')
-    .option('--allow-dirty', 'publish what is in the work tree although it is not committed')
-    .option('--allow-unpushed', 'publish a commit that no remote has')
+    .option('--allow-dirty', 'publish uncommitted changes of the work tree')
+    .option('--allow-unpushed', 'publish a commit that is not on a remote')
     .option('--branch <globs...>', 'refuse to publish from other branches')
     .addHelpText(
       'after',
@@ -211,11 +214,11 @@ function publishCommand(): Command {
         '  $ heddle release publish --dry-run',
         '  $ heddle release publish --registry http://127.0.0.1:4873',
         exitCodeHelp({
-          0: 'every package is on its registry with our content',
-          1: 'some are not, or something went wrong after that',
-          2: 'the command was not understood or nothing could start',
-          130: 'it was cancelled',
-          143: 'it was terminated',
+          0: 'every package is published and verified',
+          1: 'some packages are not, or a later step failed',
+          2: 'the command is invalid, or the release could not start',
+          130: 'cancelled',
+          143: 'terminated',
         }),
       ].join('\n'),
     )
@@ -227,7 +230,7 @@ function publishCommand(): Command {
 
 function statusCommand(): Command {
   return withPlanFlags(new Command('status'))
-    .summary('what the registry holds of what is planned')
+    .summary('what the registry has of the planned versions')
     .description('Compare the plan with the registry, the tags and the last release.')
     .addHelpText('after', '\nExample:\n  $ heddle release status --json')
     .addHelpText(
@@ -242,15 +245,15 @@ function statusCommand(): Command {
 
 function rollbackCommand(): Command {
   return withPlanFlags(new Command('rollback'))
-    .argument('[release]', 'the id of the release, where more than one is recorded')
-    .summary('take a release back: tags to the versions before, deprecate the new ones')
+    .argument('[release]', 'the id of the release, when several are recorded')
+    .summary('roll a release back: move dist-tags back and deprecate the new versions')
     .description(
-      'Print what taking a release back would do; with --yes, do it. What was released\n' +
-        'is read from the journal. Published versions stay, because others may depend on\n' +
-        'them already.',
+      'Print the steps of a rollback; with --yes, perform them. What was released is\n' +
+        'read from the journal. Published versions stay, because other packages may\n' +
+        'already depend on them.',
     )
-    .option('-y, --yes', 'do it')
-    .option('-m, --message <text>', 'what the deprecation says')
+    .option('-y, --yes', 'perform the rollback')
+    .option('-m, --message <text>', 'the deprecation message')
     .addHelpText(
       'after',
       '\nExample:\n  $ heddle release rollback\n  $ heddle release rollback --yes',

@@ -49,7 +49,7 @@ async function askRegistries(
   await using registries = await registriesFor(settings, flags)
   const { registryOf } = registries
   const { published, silent } = await publishedVersions(plan, registryOf, { deadline: patience })
-  for (const url of silent) warn(`${url} does not answer: what it has is not shown`)
+  for (const url of silent) warn(`${url} does not answer: published versions are not shown`)
   return published
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a release does, as lines with the time: for logs, pipes and CI. A stage says itself what it
- * has done: of one that had nothing to do, or was done by an earlier process, nothing is told.
+ * Lines with the time, one for each thing that a stage reports: for logs, pipes and CI. Stages that had
+ * nothing to do, or that an earlier process has done, print nothing.
  */
 import type { RunEvent } from '@heddle/core'
 import { partsOf } from '@heddle/release'

@@ -130,7 +130,7 @@ class PublishSession {
     }
   }
 
-  /** Undefined when nothing is announced: a dry run, a snapshot, or nobody asked for it. */
+  /** Undefined when nothing is announced: a dry run, a snapshot, or notes were not asked for. */
   async #openForge({ workspace, config }: ReleaseSettings): Promise<Forge | undefined> {
     const { notes = config.notes, dryRun = false, snapshot, canary } = this.#flags
     if (notes === undefined || notes === false || dryRun) return undefined
@@ -169,7 +169,7 @@ class PublishSession {
       color: choice.color,
       symbols: this.symbols,
       onFailure: (error) =>
-        warn(`the live view failed, the release goes on: ${formatError(error)}`),
+        warn(`the live view failed; the release continues: ${formatError(error)}`),
     })
   }
 }

@@ -9,7 +9,7 @@ import { stageTable } from './stage-table.ts'
 
 const outcomeWords: Readonly<Record<ReleaseOutcome, string>> = {
   published: 'published',
-  'already-published': 'was published already',
+  'already-published': 'already published',
   'accepted-not-visible': 'accepted by the registry, not visible yet',
   failed: 'failed',
   blocked: 'blocked',
@@ -45,7 +45,7 @@ export function reportLines(report: ReleaseReport, symbols: Symbols): Line[] {
     ...stageTable(report.packages),
     ...report.restored.map((file): Line => [
       span(`${symbols.warning} `, 'yellow'),
-      span(`restored, a killed release had left it pinned: ${printable(file)}`),
+      span(`restored: an interrupted release had left it pinned: ${printable(file)}`),
     ]),
     ...report.warnings.map((text): Line => [
       span(`${symbols.warning} `, 'yellow'),
@@ -93,7 +93,9 @@ function closing({ ok, isDryRun, packages, ms }: ReleaseReport): Line[] {
   const sum = `${done} of ${plural(packages.length, 'package')} ${what}, ${formatDuration(ms)}`
   const lines: Line[] = [[], [span(sum, ok ? ['green', 'bold'] : ['red', 'bold'])]]
   if (!ok && !isDryRun && packages.some(helpsToRunAgain)) {
-    lines.push([span('Run it again to finish the release: nothing is uploaded twice.', 'cyan')])
+    lines.push([
+      span('Run the same command again to finish the release. Nothing is uploaded twice.', 'cyan'),
+    ])
   }
   return lines
 }

@@ -40,17 +40,17 @@ export async function rollback(release: string | undefined, flags: RollbackFlags
     const todo = await stepsOf(folder, options)
     if (todo.run !== undefined) say(`release ${todo.run}`)
     for (const remark of todo.remarks) say(remark)
-    if (todo.steps.length === 0) say('Nothing is left to take back.')
+    if (todo.steps.length === 0) say('There is nothing left to roll back.')
     else if (!isMeant) {
       for (const step of todo.steps) say(`would do  ${describeStep(step)}`)
-      say('Nothing has been changed. Add --yes to do it.')
+      say('Nothing has been changed. Add --yes to roll back.')
     } else {
       const onStep = (step: RollbackStep): void => say(describeStep(step))
       try {
         await applyRollback(todo, { ...options, onStep })
       } catch (error) {
         tell(errorLines(error))
-        say('Run it again to do what is left.')
+        say('Run the same command again for the remaining steps.')
         result({ ok: false, done: false, ...todo, error: errorRecord(error) })
         return exitCodes.failed
       }

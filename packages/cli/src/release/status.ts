@@ -32,7 +32,7 @@ function aroundIt({ last, holder }: ReleaseStatus): string[] {
   }
   if (holder !== undefined) {
     const { pid, hostname, user, startedAt } = holder
-    lines.push(`under way: process ${pid} of ${user} on ${hostname} since ${startedAt}`)
+    lines.push(`a release is running: process ${pid} of ${user} on ${hostname}, since ${startedAt}`)
   }
   return lines
 }
@@ -43,7 +43,9 @@ function lineOf(
 ): string {
   const notes = [
     isPublished ? 'published' : 'not published',
-    ...(isPublished && tagged !== version ? [`installers get ${tagged ?? 'nothing'}`] : []),
+    ...(isPublished && tagged !== version
+      ? [`the dist-tag points to ${tagged ?? 'no version'}`]
+      : []),
     ...(deprecated !== undefined ? [`deprecated: ${deprecated}`] : []),
     ...(isPublished && isRepository && tag === undefined ? ['no Git tag'] : []),
   ]

@@ -24,8 +24,8 @@ export async function version(flags: VersionFlags): Promise<void> {
     const { packages, files, commit, isFinished } = report
     const isDryRun = flags.dryRun === true
     for (const { name, from, version: to } of packages) say(`${name}  ${from} → ${to}`)
-    if (isFinished) say('Finished the versions that an earlier call had begun to write.')
-    else if (packages.length === 0) say('There is nothing to make versions of.')
+    if (isFinished) say('Finished the versions that an interrupted call had begun to write.')
+    else if (packages.length === 0) say('There are no changes that need a new version.')
     if (files.length > 0)
       say(`${plural(files.length, 'file')} ${isDryRun ? 'would change' : 'changed'}`)
     if (commit !== undefined) say(`committed ${commit.slice(0, 12)}`)

@@ -124,7 +124,7 @@ test('a registry that refuses: exit code 1, the reason, what to do', async () =>
   assert.match(stdout, /✗ @cli\/a@1\.0\.2 +failed/)
   assert.match(stdout, /⊘ @cli\/b@1\.0\.2 +blocked by @cli\/a/)
   assert.match(stdout, /0 of 2 packages on the registry/)
-  assert.match(stdout, /Run it again to finish/)
+  assert.match(stdout, /Run the same command again to finish/)
 })
 
 test('a folder that is no workspace: exit code 2 and a clear word', async () => {

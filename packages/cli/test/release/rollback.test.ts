@@ -46,7 +46,7 @@ class Single implements Disposable {
   }
 }
 
-test('where nothing was released there is nothing to take back', async () => {
+test('where nothing was released there is nothing to roll back', async () => {
   using single = new Single('back-none')
   const { code, stdout } = await single.run('rollback', registry.url, '--yes')
   assert.equal(code, 0)
@@ -67,15 +67,18 @@ test('a step that fails: exit code 1, and the next call does what is left', asyn
   const [, id = ''] = /^ +(\S+) .*back-one@1\.1\.0/m.exec(unclear.stderr) ?? []
   const failed = await single.run('rollback', proxy.url, id, '--yes')
   assert.equal(failed.code, 1, failed.stdout)
-  assert.match(failed.stdout, /HDL_REGISTRY_AUTH[^]*Run it again to do what is left/)
+  assert.match(
+    failed.stdout,
+    /HDL_REGISTRY_AUTH[^]*Run the same command again for the remaining steps/,
+  )
   const rest = await single.run('rollback', registry.url, id, '--yes')
   assert.equal(rest.code, 0)
   assert.match(rest.stdout, /\nback-one@1\.1\.0: deprecate.*\n1 step done/)
   const nothing = await single.run('rollback', registry.url, id, '--yes')
-  assert.match(nothing.stdout, /Nothing is left to take back/)
+  assert.match(nothing.stdout, /There is nothing left to roll back/)
 })
 
-test('while a release is under way nothing is taken back', async () => {
+test('while a release is running nothing is rolled back', async () => {
   using single = new Single('back-two')
   const file = path.join(single.root, '.git', 'heddle', 'release.lock')
   mkdirSync(path.dirname(file), { recursive: true })
@@ -85,7 +88,7 @@ test('while a release is under way nothing is taken back', async () => {
   assert.match(stderr, /HDL_LOCKED/)
 })
 
-test('B3 a release that was killed in an upload which the registry took can be taken back', async () => {
+test('B3 a release that was killed in an upload that the registry accepted can be rolled back', async () => {
   using single = new Single('back-three')
   const rules = [{ method: 'PUT', afterCommit: true, hang: true, times: 1 }]
   await using proxy = await startFaultProxy({ target: registry.url, rules })

@@ -84,15 +84,15 @@ test('15 a group in lockstep: its packages get the same version, others their ow
 test('15 a registry for each scope, and the dist-tag of the branch', async () => {
   await using other = await startFaultProxy({ target: registry.url })
   const registries = { '@scoped': other.url, npm: registry.url }
-  using repo = repository('@scoped', { a: [] }, { registries, distTags: { '1.x': 'v1' } })
+  using repo = repository('@scoped', { a: [] }, { registries, distTags: { '1.x': 'line-1' } })
   repo.write('packages/plain/package.json', { name: 'plain-of-settings', version: '1.0.0' })
   repo.commit('plain')
   repo.git('switch', '--quiet', '--create', '1.x')
   const { code, stderr } = await repo.releaseAsConfigured('publish')
   assert.equal(code, 0, stderr)
   assert.deepEqual([...other.uploads.keys()], ['@scoped/a@1.0.0'])
-  assert.equal((await repo.onRegistry('@scoped/a')).tags['v1'], '1.0.0')
-  assert.equal((await repo.onRegistry('plain-of-settings')).tags['v1'], '1.0.0')
+  assert.equal((await repo.onRegistry('@scoped/a')).tags['line-1'], '1.0.0')
+  assert.equal((await repo.onRegistry('plain-of-settings')).tags['line-1'], '1.0.0')
 })
 
 test('15 S1, S3 snapshots and canaries: versions of the commit, nothing else changes, a rerun uploads nothing', async () => {

@@ -145,11 +145,11 @@ test('conventional commits with a prerelease and a hotfix: versions, dist-tags a
   assert.equal((await repo.release('version', ...from)).code, 0)
   const refused = await repo.release('publish')
   assert.equal(refused.code, 1, 'latest would go back to an older line')
-  const hotfix = await repo.release('publish', '--dist-tag', 'v1.0')
+  const hotfix = await repo.release('publish', '--dist-tag', 'line-1.0')
   assert.equal(hotfix.code, 0, hotfix.stderr)
   const a = await repo.onRegistry('@cc/a')
   assert.deepEqual(a.versions, ['1.0.0', '1.1.0-rc.0', '1.1.0', '1.0.1'])
-  assert.deepEqual(a.tags, { latest: '1.1.0', rc: '1.1.0-rc.0', 'v1.0': '1.0.1' })
+  assert.deepEqual(a.tags, { latest: '1.1.0', rc: '1.1.0-rc.0', 'line-1.0': '1.0.1' })
   assert.equal(repo.status, '')
 })
 

@@ -137,13 +137,18 @@ async function contentOf(file: string, problems: Problems): Promise<unknown> {
 
 function checkFields(file: string, config: unknown, problems: Problems): void {
   if (!isFields(config)) {
-    const problem = file.endsWith('.ts') ? 'its default export is no object' : 'it is no object'
+    const problem = file.endsWith('.ts')
+      ? 'its default export is not an object'
+      : 'it is not an object'
     problems.add({ file, problem, todo: 'Write the settings into one object.' })
     return
   }
   const names = Object.keys(fields)
   for (const [name, value] of Object.entries(config)) {
-    const known = (fields as Readonly<Record<string, readonly [Check, string]>>)[name]
+    // `__proto__` and the like are no settings.
+    const known = Object.hasOwn(fields, name)
+      ? (fields as Readonly<Record<string, readonly [Check, string]>>)[name]
+      : undefined
     if (known === undefined) {
       // For editors.
       if (name === '$schema') continue

@@ -228,10 +228,21 @@ export function tagFormatOf(tool: Workspace['tool'], format: string | undefined)
   return format ?? (tool === 'single' ? 'v{version}' : '{name}@{version}')
 }
 
-/** @throws `HDL_BAD_OPTION` for a format without a version: every release would have the same tag. */
+/** What Git takes in no name of a ref: see `git check-ref-format`. */
+const badRef =
+  // oxlint-disable-next-line no-control-regex -- Git refuses control characters
+  /[\u0000- ~^:?*[\\\u007f]|\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)|^[/.]|[/.]$/
+
+/**
+ * @throws `HDL_BAD_OPTION` for a format without a version, because every release would have the same tag, and
+ * for one that Git takes for no tag: that would come out after everything is published.
+ */
 export function checkTagFormat(format: string): void {
-  if (format.split('{version}').length === 2) return
-  const expected = 'a text with {version}, such as "{name}@{version}"'
+  const hasVersion = format.split('{version}').length === 2
+  if (hasVersion && !badRef.test(tagName('name', '1.0.0', format))) return
+  const expected = hasVersion
+    ? 'a name that Git accepts: no spaces, no "..", none of ~ ^ : ? * [ \\'
+    : 'a text with {version}, such as "{name}@{version}"'
   throw new HeddleError('HDL_BAD_OPTION', { option: 'tagFormat', value: format, expected })
 }
 

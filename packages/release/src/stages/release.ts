@@ -17,6 +17,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
+import semver from 'semver'
 import { HeddleError, startRun, type Graph, type GraphResult, type RunOptions } from '@heddle/core'
 import {
   holdLock,
@@ -75,6 +76,7 @@ export async function publishRelease(
   const repaired = [...recovered.restored, ...(versioned?.files ?? []), ...scripted]
   const plan = repaired.length === 0 ? given : await planAgain(repaired, options)
   refusePending(plan)
+  refuseVersionTags(plan)
   requireInstallable(plan)
 
   const repository = await Repository.open(root, wait)
@@ -254,6 +256,16 @@ function refusePending({ source, packages, isSnapshot = false }: ReleasePlan): v
   if (included.length === 0) return
   const waiting = included.map((each) => `${each.package.name} ${versionChange(each)}`)
   throw new HeddleError('HDL_CHANGES_PENDING', { packages: waiting })
+}
+
+/** As npm refuses it: installers take such a tag for a range of versions. */
+function refuseVersionTags({ packages }: ReleasePlan): void {
+  for (const { status, tag, package: of } of packages.values()) {
+    if (status !== 'included' || of.ecosystem !== 'npm') continue
+    if (semver.validRange(tag) === null && encodeURIComponent(tag) === tag) continue
+    const expected = 'a name that is not a version or a range, without spaces, such as "next"'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'dist-tag', value: tag, expected })
+  }
 }
 
 async function planAgain(

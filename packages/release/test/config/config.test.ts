@@ -43,11 +43,21 @@ test('15 everything that is wrong in a config is named at once', async () => {
   repo.write('heddle.release.ts', 'export default 1\n')
   await assert.rejects(readReleaseConfig(repo.root), /there is also heddle\.release\.json/)
   rmSync(path.join(repo.root, 'heddle.release.json'))
-  await assert.rejects(readReleaseConfig(repo.root), /its default export is no object/)
+  await assert.rejects(readReleaseConfig(repo.root), /its default export is not an object/)
   repo.write('heddle.release.ts', 'export default {\n')
   rmSync(path.join(repo.root, 'heddle.release.ts'))
   repo.write('heddle.release.json', '{')
   await assert.rejects(readReleaseConfig(repo.root), /it cannot be read/)
+})
+
+test('15 names of the prototype are settings like any other unknown one', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  repo.write('heddle.release.json', '{ "__proto__": { "x": 1 }, "toString": true }')
+  await assert.rejects(readReleaseConfig(repo.root), (error) => {
+    assert.ok(isError(error, 'HDL_WORKSPACE_INVALID'))
+    assert.equal(error.details.problems.length, 2)
+    return true
+  })
 })
 
 test('15 the dist-tag of a branch', async () => {

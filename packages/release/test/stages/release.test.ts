@@ -358,3 +358,13 @@ test('Python packages are built, uploaded once and found again', async () => {
   assert.ok(again.packages.every(({ outcome }) => outcome === 'already-published'))
   assert.equal(pypi.files.length, 4)
 })
+
+test('a dist-tag that installers would take for a version is refused before anything is built', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  const workspace = await readWorkspace(repo.root)
+  for (const tag of ['1.x', '1.0.0', '^2', 'a b', 'a/b']) {
+    const plan = await planFromManifests(workspace, { tag })
+    const registryOf = (): never => assert.fail('no registry is asked')
+    await assert.rejects(publishRelease(plan, { registryOf }), { code: 'HDL_BAD_OPTION' }, tag)
+  }
+})
