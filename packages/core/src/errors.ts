@@ -824,7 +824,9 @@ export const errorTable = {
     (p: { release: string | undefined; releases: readonly string[] }) =>
       p.release === undefined
         ? `More than one release is recorded here: ${list(p.releases, (each) => each)}`
-        : `No single release is called ${show(p.release)}. Recorded are: ${list(p.releases, (each) => each)}`,
+        : p.releases.length === 0
+          ? `There is no release ${show(p.release)}: none is recorded here.`
+          : `No single release is called ${show(p.release)}. Recorded are: ${list(p.releases, (each) => each)}`,
     'Name the release by its id, or by the beginning of it.',
   ),
   HDL_TAG_BACKWARDS: entry(
