@@ -658,6 +658,31 @@ export const errorTable = {
     'Merge the two files by hand, then delete the kept one.',
   ),
 
+  // The fleet: leases, workers, campaigns.
+  HDL_LEASE_ENDED: entry(
+    false,
+    (p: { lease: string; reason: string }) =>
+      `Lease ${quote(p.lease)} is not held by this worker any more (${p.reason}).`,
+    'Stop this piece of work and claim again: what was reported before counts, the rest goes to other workers.',
+  ),
+  HDL_PROTOCOL_VERSION: entry(
+    false,
+    (p: { worker: string; server: string }) =>
+      `The worker speaks versions ${p.worker} of the fleet protocol, this server ${p.server}.`,
+    'Install a worker that speaks one of the versions of the server: `npm install @heddle/worker@latest`.',
+  ),
+  HDL_UNKNOWN_CAMPAIGN: entry(
+    false,
+    (p: { campaign: string }) => `There is no campaign ${quote(p.campaign)}.`,
+    'Use an id that `GET /campaigns` lists.',
+  ),
+  HDL_JOB_VERSION: entry(
+    true,
+    (p: { job: string; wanted: string; known: string }) =>
+      `${quote(p.job)} is wanted in version ${p.wanted}; this worker has ${p.known}.`,
+    'Update the module of the worker, or start a worker that has the version.',
+  ),
+
   // Analysis.
   HDL_NO_SUCH_SOURCE: entry(
     false,

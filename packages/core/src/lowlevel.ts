@@ -17,6 +17,7 @@ export { CleanupStack } from './kernel/cleanup.ts'
 export type { Clock, Timer } from './kernel/clock.ts'
 export { seededRandom, type Random } from './kernel/random.ts'
 export { kernelOf, systemKernel, type Kernel } from './kernel/kernel.ts'
+export { LinkedList, type ListItem } from './kernel/linked-list.ts'
 export { Life, type ServiceState, type StopOptions } from './kernel/service.ts'
 export { waitFor } from './kernel/wait-for.ts'
 export { suggest } from './kernel/suggest.ts'
@@ -164,6 +165,7 @@ export type { AttemptReport } from './attempts/runner.ts'
 
 // places/: where jobs run.
 export { findPlace, type Places } from './places/find-place.ts'
+export { fleetPlace, type FleetAttempt, type FleetDispatch } from './places/fleet.ts'
 export { loopPlace } from './places/loop.ts'
 export { threadPlace } from './places/thread.ts'
 

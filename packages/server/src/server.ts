@@ -17,6 +17,7 @@ import {
   checkOptions,
   checkText,
   checkWord,
+  fleetPlace,
   holdLock,
   kernelOf,
   loopPlace,
@@ -28,6 +29,7 @@ import {
   type Kernel,
   type OptionNames,
 } from '@heddle/core/lowlevel'
+import { openFleetRoom, fleetLimitNames, type FleetLimits } from './fleet/room.ts'
 import { adminRoom } from './http/admin-room.ts'
 import { openCluster, type ClusterOptions } from './cluster/cluster.ts'
 import { makeApp } from './http/app.ts'
@@ -73,6 +75,8 @@ export interface ServerOptions {
   /** Thread jobs at a time; as many as the machine runs at a time, and at least two, when absent. One more thread is kept for priority 0. */
   readonly threads?: number | undefined
   readonly limits?: ServerLimits | undefined
+  /** Times and limits of the fleet: see docs/design/fleet.md. */
+  readonly fleet?: FleetLimits | undefined
   /**
    * Addresses and networks (`10.0.0.0/8`) of proxies in front of this server. Many clients share such an address: its
    * connections are not limited by `limits.connectionsPerAddress`.
@@ -103,6 +107,7 @@ const optionNames = {
   clusterSecret: 1,
   threads: 1,
   limits: 1,
+  fleet: 1,
   trustedProxies: 1,
   ui: 1,
   policy: 1,
@@ -127,6 +132,7 @@ function checkServerOptions(options: ServerOptions): void {
   if (options.ui !== undefined) checkText('ui', options.ui)
   if (threads !== undefined) checkCount('threads', threads)
   checkLimits(limits)
+  if (options.fleet !== undefined) checkFleetLimits(options.fleet)
   if (trustedProxies !== undefined && !isListOfText(trustedProxies)) {
     const expected = 'a list of addresses and networks'
     const value = trustedProxies
@@ -144,6 +150,13 @@ function checkAddress(advertise: string): void {
   if (URL.canParse(advertise) && /^https?:$/.test(new URL(advertise).protocol)) return
   const expected = 'an address such as http://10.0.0.5:4500'
   throw new HeddleError('HDL_BAD_OPTION', { option: 'advertise', value: advertise, expected })
+}
+
+function checkFleetLimits(fleet: FleetLimits): void {
+  checkOptions(fleet, fleetLimitNames, 'fleet')
+  for (const [name, value] of Object.entries(fleet) as [string, number][]) {
+    checkCount(`fleet.${name}`, value)
+  }
 }
 
 function isListOfText(value: unknown): value is readonly string[] {
@@ -206,11 +219,20 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const context = await openContext(options, kernel, log, parts)
   const { storeWatch, loop, pool } = context
 
-  const jobs = await openJobsRoom(context)
+  const fleet = await openFleetRoom(context, {
+    // Without jobs it is a window into a store that other processes write.
+    store: options.jobs === undefined ? 'memory' : (options.store ?? 'memory'),
+    limits: options.fleet,
+  })
+  parts.defer(() => fleet.stop())
+  const places = { ...context.places, fleet: fleetPlace(fleet.dispatch) }
+  const jobs = await openJobsRoom({ ...context, places })
   parts.defer(() => jobs.stop())
   // Without jobs it is a window into a journal that other processes write: it resumes and starts nothing.
   const runs =
-    options.jobs === undefined ? openRunViewsRoom(context.journal, kernel) : openRunsRoom(context)
+    options.jobs === undefined
+      ? openRunViewsRoom(context.journal, kernel)
+      : openRunsRoom({ ...context, places })
   parts.defer(() => runs.stop())
   const { cluster } = context
   const people = new People(context.store.tables, kernel)
@@ -223,7 +245,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const isOpen = options.policy === undefined && (await people.isOpen())
   if (isOpen && !isLoopback(host)) throw new HeddleError('HDL_OPEN_TO_OTHERS', { host })
   const clusterRooms = cluster === undefined ? [] : [cluster.room()]
-  const rooms: readonly Room[] = [jobs, runs, peopleRoom, ...clusterRooms]
+  const rooms: readonly Room[] = [jobs, runs, fleet, peopleRoom, ...clusterRooms]
   const drain = new Drain(rooms, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,

@@ -110,6 +110,8 @@ export interface JobOptions<I = unknown> {
   readonly version?: string
   /** Served over HTTP, tenants that send the same input share one computation and its result. False when absent. */
   readonly shared?: boolean
+  /** What a worker of the fleet must have to run it: `['gpu']`. For `place: 'fleet'`. */
+  readonly capabilities?: readonly string[]
 }
 
 const optionNames = {
@@ -122,6 +124,7 @@ const optionNames = {
   needs: 1,
   priority: 1,
   shared: 1,
+  capabilities: 1,
 } satisfies OptionNames<JobOptions>
 
 /**
@@ -194,6 +197,7 @@ export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>)
   checkFunction('run', run)
   checkOwnLimits(options as OwnLimits)
   if (options.module !== undefined) checkText('module', options.module)
+  if (options.capabilities !== undefined) checkCapabilities(options.capabilities)
   if (options.version !== undefined) checkName('version', options.version)
   if (options.shared !== undefined) checkFlag('shared', options.shared)
   const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])
@@ -203,6 +207,17 @@ export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>)
   const made: Job<I, O> = { ...options, place, run: run as JobFunction<I, O> }
   if (options.module !== undefined) define(options.module, made as Job)
   return made
+}
+
+function checkCapabilities(capabilities: readonly string[]): void {
+  const isList =
+    Array.isArray(capabilities) && capabilities.every((each) => typeof each === 'string')
+  if (isList) return
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'capabilities',
+    value: capabilities,
+    expected: "a list of names, such as ['gpu']",
+  })
 }
 
 function define(module: string, made: Job): void {

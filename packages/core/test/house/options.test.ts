@@ -27,6 +27,7 @@ const plain = new Set([
   'HeddleError',
   'Graph',
   'Histogram',
+  'LinkedList',
   'CleanupStack',
   'Cache',
   'RestoreRegistry',

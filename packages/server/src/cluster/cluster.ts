@@ -17,6 +17,7 @@ import {
   type Kernel,
   type OpenStore,
 } from '@heddle/core/lowlevel'
+import { campaignTables } from '../campaigns/records.ts'
 import type { Drained, Room } from '../http/room.ts'
 import type { JobTable } from '../jobs/job-table.ts'
 import { Forwarder } from './forward.ts'
@@ -132,7 +133,7 @@ export async function openCluster(
   options: ClusterOptions,
 ): Promise<Cluster> {
   const secrets = await readSecrets(options)
-  const tables = [serverTable, resultTable]
+  const tables = [serverTable, resultTable, ...campaignTables]
   return new Cluster(await openStore(address, { tables, kernel }), secrets, kernel, options)
 }
 

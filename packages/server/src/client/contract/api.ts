@@ -1,5 +1,7 @@
 /** All routes of a server. A room adds its list here, and the client knows its routes. */
 import { adminContracts } from './admin.ts'
+import { campaignContracts } from './campaigns.ts'
+import { fleetContracts } from './fleet.ts'
 import { jobContracts } from './jobs.ts'
 import { peopleContracts } from './people.ts'
 import { runContracts } from './runs.ts'
@@ -8,6 +10,8 @@ export const api = [
   ...jobContracts,
   ...runContracts,
   ...peopleContracts,
+  ...fleetContracts,
+  ...campaignContracts,
   ...adminContracts,
 ] as const
 

@@ -1,0 +1,63 @@
+import type { Job } from '../graph/job.ts'
+import type { Place, PlaceContext } from './place.ts'
+
+/** One attempt of a job, for a worker of the fleet. */
+export interface FleetAttempt {
+  readonly job: string
+  readonly version: string
+  /** What a worker must have. */
+  readonly capabilities: readonly string[]
+  /** The node, and the number of the attempt. */
+  readonly name: string
+  readonly attempt: number
+  /** JSON. */
+  readonly input: unknown
+  readonly signal: AbortSignal
+  /** A worker has accepted it: its timeout starts. */
+  readonly onStart: () => void
+  /** It waits for a worker, at first or again: its timeout stops. */
+  readonly onWaiting: () => void
+  readonly onLog: (text: string) => void
+  readonly onProgress: (fraction: number, text?: string) => void
+}
+
+/** Hands attempts to workers. A server implements it. */
+export interface FleetDispatch {
+  /** Settles as the worker says, and soon after the signal aborts. */
+  run(attempt: FleetAttempt): Promise<unknown>
+  /** Why an attempt waits, in words: `no worker with capability gpu`. */
+  whyWaiting(attempt: Pick<FleetAttempt, 'job' | 'version' | 'capabilities'>): string
+}
+
+const onFleet = { place: 'fleet' } as const
+
+/** Runs jobs on workers of the fleet. Their inputs and results are JSON. */
+export function fleetPlace(dispatch: FleetDispatch): Place {
+  return {
+    permitsOf: () => onFleet,
+    run: (job, input, context) => runOn(dispatch, job, input, context),
+  }
+}
+
+function runOn(
+  dispatch: FleetDispatch,
+  job: Job,
+  input: unknown,
+  context: PlaceContext,
+): Promise<unknown> {
+  const { name, attempt, signal } = context
+  context.queued()
+  return dispatch.run({
+    job: job.name,
+    version: job.version ?? '1',
+    capabilities: job.capabilities ?? [],
+    name,
+    attempt,
+    input,
+    signal,
+    onStart: () => context.started(),
+    onWaiting: () => context.queued(),
+    onLog: (text) => context.log(text),
+    onProgress: (fraction, text) => context.progress(fraction, text),
+  })
+}

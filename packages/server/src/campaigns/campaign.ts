@@ -1,0 +1,659 @@
+/**
+ * One campaign on its owner: which units are open, what was counted, and what must be written. Rules P1 to P8, and L3,
+ * L5, L9 to L11 for its leases: docs/design/fleet.md.
+ *
+ * A unit is in one place at a time:
+ *
+ *     open ──offer──▶ in an offer ──accept──▶ in a lease ──report──▶ counted
+ *       ▲                 │                       │                     │
+ *       └── not accepted ─┘◀── the rest, durable ─┘◀──── excluded ──────┘
+ */
+import type { Kernel, TableRow } from '@heddle/core/lowlevel'
+import { isError } from '@heddle/core'
+import type { FleetWorker, Refusal } from '../fleet/fleet-worker.ts'
+import {
+  Lease,
+  leaseId,
+  type ClosedLease,
+  type CloseReason,
+  type LeaseTimes,
+  type Report,
+  type ReportOutcome,
+  type Work,
+} from '../fleet/lease.ts'
+import type { CampaignSpec } from './campaign-spec.ts'
+import { matches } from './matches.ts'
+import type { DecisionRule, Proposer, Reducer } from './parts.ts'
+import {
+  campaignEnded,
+  campaignSaved,
+  leaseSaved,
+  type CampaignRecord,
+  type LeaseRecord,
+} from './records.ts'
+import { SaveLoop } from './save-loop.ts'
+import { UnitRanges, type UnitRange } from './unit-ranges.ts'
+
+export type CampaignPhase = 'running' | 'paused' | 'ended'
+
+/** JSON of what has become of a campaign: what a take-over continues from. */
+export interface CampaignState {
+  readonly phase: CampaignPhase
+  /** Why and how it ended. */
+  readonly ended?: CampaignEnd
+  readonly quota: number
+  readonly next: number
+  readonly returned: readonly UnitRange[]
+  readonly lastLease: number
+  /** Totals and units of closed leases. */
+  readonly total: unknown
+  readonly done: number
+  readonly excluded: number
+  readonly rule: unknown
+  readonly proposal: unknown
+}
+
+export interface CampaignEnd {
+  readonly why: 'quota' | 'decided' | 'stopped' | 'cannot_start'
+  /** The verdict of the rule, or the reason that was given. */
+  readonly detail: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+export interface CampaignParts {
+  readonly reducer: Reducer
+  readonly rule: (state: unknown) => DecisionRule
+  readonly proposer: (state: unknown) => Proposer | undefined
+}
+
+export interface CampaignHost {
+  readonly kernel: Kernel
+  /** @throws `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. */
+  write(rows: readonly TableRow[]): Promise<void>
+  /** Units became open, or the campaign ended. */
+  changed(campaign: Campaign): void
+  /** The leases of a campaign that has ended are closed. */
+  closeLeases(campaign: Campaign): void
+  closedLease(id: string): Promise<LeaseRecord | undefined>
+}
+
+interface ClosingLease {
+  readonly lease: Lease
+  readonly rest: UnitRange
+}
+
+/** P6. */
+const mostStartFailures = 5
+const fewStartFailures = 3
+/** Leases of a campaign that has ended, in one batch. */
+const leftInBatch = 200
+/** Milliseconds over which the throughput is averaged. */
+const throughputWindow = 60_000
+
+export class Campaign implements Work {
+  readonly id: string
+  readonly spec: CampaignSpec
+  readonly epoch: number
+  readonly createdAt: number
+  readonly times: LeaseTimes
+  readonly #record: CampaignRecord
+  readonly #host: CampaignHost
+  readonly #reducer: Reducer
+  readonly #rule: DecisionRule
+  readonly #proposer: Proposer | undefined
+  readonly #ranges: UnitRanges
+  readonly #saves: SaveLoop
+  #phase: CampaignPhase
+  #end: CampaignEnd | undefined
+  #lastLease: number
+  /** Of closed leases: what is saved. */
+  #closedTotal: unknown
+  #closedDone: number
+  /** Of all leases, where results can be taken out again. */
+  #liveTotal: unknown
+  #openDone = 0
+  #excluded: number
+  /** Leases that the store does not have yet: their units count as returned in what is saved. */
+  readonly #unsaved = new Set<Lease>()
+  readonly #dirty = new Set<Lease>()
+  #closing: ClosingLease[] = []
+  #excluding: { readonly record: LeaseRecord; readonly rest: UnitRange }[] = []
+  /** Closed by the end of the campaign: written after it, a few at a time. */
+  readonly #left: Lease[] = []
+  #isStateDue = false
+  #isEndSaved = false
+  readonly #startFailures = new Map<string, string>()
+  #workers = 0
+  #threads = 0
+  #speed: number | undefined
+  #rate = 0
+  #rateAt: number
+
+  constructor(record: CampaignRecord, epoch: number, parts: CampaignParts, host: CampaignHost) {
+    const state = JSON.parse(record.state) as CampaignState
+    this.#record = record
+    this.id = record.id
+    this.spec = readSpec(record.spec)
+    this.epoch = epoch
+    this.createdAt = record.createdAt
+    this.#host = host
+    const { beat, stale, idleBeats } = this.spec
+    this.times = { beat, stale, idleBeats }
+    this.#reducer = parts.reducer
+    this.#rule = parts.rule(state.rule)
+    this.#proposer = parts.proposer(state.proposal)
+    this.#ranges = new UnitRanges(state.quota, state.next, state.returned)
+    this.#phase = state.phase
+    this.#end = state.ended
+    this.#isEndSaved = record.ended
+    this.#lastLease = state.lastLease
+    this.#closedTotal = state.total
+    this.#liveTotal = state.total
+    this.#closedDone = state.done
+    this.#excluded = state.excluded
+    this.#rateAt = host.kernel.clock.now()
+    this.#saves = new SaveLoop({
+      kernel: host.kernel,
+      write: () => this.#writeDue(),
+      isDue: () => this.#isDue,
+    })
+  }
+
+  // ── What it is ────────────────────────────────────────────────────────────────────────────────
+
+  get phase(): CampaignPhase {
+    return this.#phase
+  }
+
+  get ended(): CampaignEnd | undefined {
+    return this.#end
+  }
+
+  /** Units that are counted. */
+  get done(): number {
+    return this.#closedDone + this.#openDone
+  }
+
+  get quota(): number {
+    return this.#ranges.quota
+  }
+
+  get openUnits(): number {
+    return this.#ranges.open
+  }
+
+  get total(): unknown {
+    return this.#liveTotal
+  }
+
+  get workers(): number {
+    return this.#workers
+  }
+
+  /** Threads of the workers that hold its leases. */
+  get threads(): number {
+    return this.#threads
+  }
+
+  get leases(): number {
+    return this.#lastLease
+  }
+
+  get excluded(): number {
+    return this.#excluded
+  }
+
+  get isSaved(): boolean {
+    return this.#saves.isIdle
+  }
+
+  /** Units per second, averaged over the last minute. */
+  get throughput(): number {
+    const passed = this.#host.kernel.clock.now() - this.#rateAt
+    return this.#rate * Math.exp(-passed / throughputWindow)
+  }
+
+  /** Milliseconds until the quota is reached at the present rate; undefined when nothing moves. */
+  get timeLeft(): number | undefined {
+    const { throughput } = this
+    return throughput > 0 ? ((this.quota - this.done) / throughput) * 1_000 : undefined
+  }
+
+  get view(): { total: unknown; done: number; quota: number } {
+    return { total: this.total, done: this.done, quota: this.quota }
+  }
+
+  describeRule(): object {
+    return this.#rule.describe(this.view)
+  }
+
+  describeProposal(): object | undefined {
+    return this.#proposer?.describe()
+  }
+
+  // ── Handing out ───────────────────────────────────────────────────────────────────────────────
+
+  /** Why this worker cannot have a lease of it; undefined when it can. */
+  refusal(worker: FleetWorker): Refusal | undefined {
+    if (this.#phase !== 'running' || this.openUnits < 1) return noWork
+    const { needs, job, version, name } = this.spec
+    const { capabilities, tags, memory, threads, system, jobs } = worker.description
+    const missing = needs.capabilities.find((each) => !capabilities.includes(each))
+    if (missing !== undefined) return lacks(name, `capability ${missing}`)
+    const tag = needs.tags.find((each) => !tags.includes(each))
+    if (tag !== undefined) return lacks(name, `tag ${tag}`)
+    if (memory < needs.memory) return lacks(name, `${needs.memory} MB of memory, not ${memory}`)
+    if (threads < needs.minThreads)
+      return lacks(name, `${needs.minThreads} threads, not ${threads}`)
+    if (threads > needs.maxThreads) {
+      return lacks(name, `at most ${needs.maxThreads} threads, not ${threads}`)
+    }
+    if (!matches(needs.system, system)) return lacks(name, `a system like ${needs.system}`)
+    const versions = jobs.filter((each) => each.name === job).map((each) => each.version)
+    if (versions.length === 0) return lacks(name, `job ${job}`)
+    if (versions.includes(version)) return undefined
+    const message = `campaign ${name} needs ${job} version ${version}; this worker has ${versions.join(', ')}`
+    return { reason: 'version', message }
+  }
+
+  /** Takes units for a lease of this worker; undefined when none is open. */
+  take(worker: FleetWorker): UnitRange | undefined {
+    const range = this.#ranges.take(this.leaseSize(worker))
+    if (range === undefined) return undefined
+    this.#workers++
+    this.#threads += worker.threads
+    return range
+  }
+
+  /** P1. */
+  leaseSize(worker: FleetWorker): number {
+    const { batch, leaseTime } = this.spec
+    const speed = worker.speeds.get(this.id) ?? this.#speed
+    const wanted = speed === undefined ? 1 : (speed * worker.threads * leaseTime) / 1_000
+    const fair = Math.ceil(this.openUnits / (this.#workers + 1))
+    const batches = Math.floor(Math.min(wanted, fair) / batch)
+    return Math.max(1, batches) * batch
+  }
+
+  // ── Work: what the lease book asks ────────────────────────────────────────────────────────────
+
+  nextLease(): number {
+    return ++this.#lastLease
+  }
+
+  describe(lease: Lease): object {
+    const { spec } = this
+    return {
+      campaign: this.id,
+      job: spec.job,
+      version: spec.version,
+      input: spec.input,
+      start: lease.start,
+      size: lease.size,
+      batch: spec.batch,
+      outcomes: spec.outcomes,
+      parameters: this.#proposer !== undefined,
+    }
+  }
+
+  /** The units of an offer are out, but in no row. */
+  offered(lease: Lease): void {
+    this.#unsaved.add(lease)
+  }
+
+  grant(lease: Lease): Promise<void> {
+    this.#dirty.add(lease)
+    return this.#saves.save()
+  }
+
+  /** P8: parameters for the next report of a lease. */
+  propose(lease: Lease): unknown {
+    return this.#proposer?.propose(lease.number, lease.start + lease.done)
+  }
+
+  report(lease: Lease, report: Report): ReportOutcome {
+    const problem = this.#problemWith(lease, report)
+    if (problem !== undefined) return { kind: 'closed', why: 'invalid_report', problem }
+    this.#measure(lease, report)
+    this.#learn(lease, report)
+    this.#openDone += report.done - lease.done
+    const { add, subtract } = this.#reducer
+    if (subtract !== undefined) {
+      if (lease.sequence > 0) this.#liveTotal = subtract(this.#liveTotal, lease.result)
+      this.#liveTotal = add(this.#liveTotal, report.result)
+    }
+    lease.sequence = report.sequence
+    lease.done = report.done
+    lease.result = report.result
+    this.#dirty.add(lease)
+    if (subtract !== undefined && this.#decide()) return { kind: 'closed', why: 'campaign_ended' }
+    if (lease.done === lease.size) return { kind: 'closed', why: 'finished' }
+    return { kind: 'counted' }
+  }
+
+  saved(): Promise<void> {
+    return this.#saves.save()
+  }
+
+  release(lease: Lease, why: CloseReason, wasOffer: boolean): void {
+    this.#workers--
+    this.#threads -= lease.worker.threads
+    if (wasOffer && !this.#dirty.has(lease)) {
+      // L1: at no cost.
+      this.#unsaved.delete(lease)
+      this.#giveBack({ start: lease.start, size: lease.size })
+      return
+    }
+    const rest = { start: lease.start + lease.done, size: lease.size - lease.done }
+    if (why === 'campaign_ended') {
+      this.#ranges.giveBack(rest)
+      this.#left.push(lease)
+    } else {
+      this.#closing.push({ lease, rest })
+      this.#dirty.add(lease)
+    }
+    this.#openDone -= lease.done
+    this.#closedDone += lease.done
+    if (lease.sequence > 0) {
+      this.#closedTotal = this.#reducer.add(this.#closedTotal, lease.result)
+      if (this.#reducer.subtract === undefined) this.#liveTotal = this.#closedTotal
+    }
+    this.#isStateDue = true
+    if (why === 'finished') {
+      lease.worker.lastWork = this.id
+      this.#startFailures.clear()
+    }
+    if (this.#phase !== 'ended') {
+      if (this.#reducer.subtract === undefined) this.#decide()
+      if (this.done >= this.quota) this.end('quota', `all ${this.quota} units are counted`)
+    }
+    this.#saves.saveSoon()
+  }
+
+  seen(leases: readonly Lease[]): void {
+    for (const lease of leases) this.#dirty.add(lease)
+    this.#saves.saveSoon()
+  }
+
+  async closedLease(number: number): Promise<ClosedLease | undefined> {
+    const record = await this.#host.closedLease(leaseId(this.id, number))
+    if (record === undefined) return undefined
+    const { closed, sequence, worker, epoch } = record
+    return { why: closed, sequence, worker, epoch }
+  }
+
+  // ── Steering ──────────────────────────────────────────────────────────────────────────────────
+
+  /** P6: a worker could not start its lease. Ends the campaign when that is not the workers' fault. */
+  failedToStart(worker: FleetWorker, reason: string): void {
+    if (this.done > 0 || this.#phase === 'ended') return
+    this.#startFailures.set(worker.name, worker.identity.owner)
+    const failures = this.#startFailures.size
+    const owners = new Set(this.#startFailures.values()).size
+    if (failures < mostStartFailures && !(failures >= fewStartFailures && owners >= 2)) return
+    this.end('cannot_start', `${failures} workers could not start it, the last one: ${reason}`)
+  }
+
+  /** False when it has ended already. */
+  end(why: CampaignEnd['why'], detail: string): boolean {
+    if (this.#phase === 'ended') return false
+    this.#phase = 'ended'
+    this.#end = { why, detail, at: this.#host.kernel.clock.wallTime() }
+    this.#isStateDue = true
+    this.#host.closeLeases(this)
+    this.#saves.saveSoon()
+    this.#host.changed(this)
+    return true
+  }
+
+  pause(): boolean {
+    return this.#setPhase('running', 'paused')
+  }
+
+  resume(): boolean {
+    return this.#setPhase('paused', 'running')
+  }
+
+  setQuota(quota: number): void {
+    this.#ranges.setQuota(quota)
+    this.#isStateDue = true
+    this.#saves.saveSoon()
+    this.#host.changed(this)
+  }
+
+  /**
+   * P5: takes the result of a closed lease out. `records` are all closed leases that count, read by the caller, and
+   * are needed only where results cannot be subtracted.
+   */
+  exclude(record: LeaseRecord, why: string, others?: readonly LeaseRecord[]): void {
+    const { add, subtract, initial } = this.#reducer
+    if (record.sequence > 0) {
+      const result: unknown = JSON.parse(record.result)
+      if (subtract === undefined) {
+        this.#closedTotal = (others ?? []).reduce<unknown>(
+          (total, each) => (each.sequence > 0 ? add(total, JSON.parse(each.result)) : total),
+          initial,
+        )
+        this.#liveTotal = this.#closedTotal
+      } else {
+        this.#closedTotal = subtract(this.#closedTotal, result)
+        this.#liveTotal = subtract(this.#liveTotal, result)
+      }
+    }
+    this.#closedDone -= record.done
+    this.#excluded++
+    this.#isStateDue = true
+    const rest = { start: record.start, size: record.done }
+    this.#excluding.push({ record: { ...record, excluded: why }, rest })
+    this.#saves.saveSoon()
+  }
+
+  /** Whether the results of single leases can be taken out without reading the others. */
+  get canSubtract(): boolean {
+    return this.#reducer.subtract !== undefined
+  }
+
+  /** A lease that was read from the store. */
+  restore(record: LeaseRecord, worker: FleetWorker): Lease {
+    const { number, epoch, start, size } = record
+    const lease = new Lease({ work: this, number, epoch, worker, start, size })
+    lease.sequence = record.sequence
+    lease.savedSequence = record.sequence
+    lease.isGrantSaved = true
+    lease.grantedAt = record.grantedAt
+    lease.done = record.done
+    if (record.sequence > 0) lease.result = JSON.parse(record.result)
+    this.#ranges.remove({ start, size })
+    this.#lastLease = Math.max(this.#lastLease, number)
+    this.#openDone += lease.done
+    if (lease.sequence > 0 && this.#reducer.subtract !== undefined) {
+      this.#liveTotal = this.#reducer.add(this.#liveTotal, lease.result)
+    }
+    this.#workers++
+    this.#threads += worker.threads
+    return lease
+  }
+
+  /** Another server owns it now, or this one stops. */
+  stop(reason: Error): void {
+    this.#saves.stop(reason)
+  }
+
+  // ── Inside ────────────────────────────────────────────────────────────────────────────────────
+
+  #problemWith(lease: Lease, { done, result }: Report): string | undefined {
+    const { batch } = this.spec
+    if (done < lease.done) return `${done} units are fewer than the ${lease.done} reported before`
+    if (done > lease.size) return `${done} units are more than the lease has (${lease.size})`
+    if (done % batch !== 0 && done !== lease.size)
+      return `${done} units are not a multiple of ${batch}`
+    if (this.#proposer !== undefined && done === lease.done) return 'a step without progress'
+    return this.#reducer.check(result, done)
+  }
+
+  #decide(): boolean {
+    const verdict = this.#rule.observe(this.view)
+    if (verdict === undefined) return false
+    return this.end('decided', verdict)
+  }
+
+  #learn(lease: Lease, report: Report): void {
+    if (this.#proposer === undefined) return
+    const { subtract } = this.#reducer
+    const isFirst = lease.sequence === 0 || subtract === undefined
+    const fresh = isFirst ? report.result : subtract(report.result, lease.result)
+    this.#proposer.learn(lease.number, lease.start + lease.done, fresh)
+    this.#isStateDue = true
+  }
+
+  #measure(lease: Lease, report: Report): void {
+    const now = this.#host.kernel.clock.now()
+    const units = report.done - lease.done
+    const passed = Math.max(1, now - lease.reportedAt)
+    lease.reportedAt = now
+    if (units === 0) return
+    const speed = (units / passed / lease.worker.threads) * 1_000
+    lease.worker.measured(this.id, speed)
+    this.#speed = this.#speed === undefined ? speed : this.#speed * 0.9 + speed * 0.1
+    this.#rate = this.throughput + (units / throughputWindow) * 1_000
+    this.#rateAt = now
+  }
+
+  #setPhase(from: CampaignPhase, to: CampaignPhase): boolean {
+    if (this.#phase !== from) return false
+    this.#phase = to
+    this.#isStateDue = true
+    this.#saves.saveSoon()
+    this.#host.changed(this)
+    return true
+  }
+
+  #giveBack(range: UnitRange): void {
+    this.#ranges.giveBack(range)
+    this.#host.changed(this)
+  }
+
+  get #isDue(): boolean {
+    return this.#isStateDue || this.#dirty.size > 0 || this.#left.length > 0
+  }
+
+  /** One batch: everything that is due. What it contains rests only on itself and on earlier ones. */
+  async #writeDue(): Promise<void> {
+    const isLeft = this.#isEndSaved && this.#left.length > 0
+    const left = isLeft ? this.#left.splice(0, leftInBatch) : []
+    const leases = [...this.#dirty, ...left]
+    const sequences = leases.map(({ sequence }) => sequence)
+    const closing = this.#closing
+    const excluding = this.#excluding
+    const isEnd = this.#phase === 'ended' && !this.#isEndSaved
+    const hasState = this.#isStateDue
+    const rows: TableRow[] = leases.flatMap((lease) => leaseSaved(this.#leaseRecord(lease)))
+    for (const { record } of excluding) rows.push(...leaseSaved(record))
+    if (hasState) rows.push(...this.#stateRows())
+    this.#dirty.clear()
+    this.#closing = []
+    this.#excluding = []
+    this.#isStateDue = false
+    try {
+      await this.#host.write(rows)
+    } catch (error) {
+      for (const lease of leases) this.#dirty.add(lease)
+      this.#closing = [...closing, ...this.#closing]
+      this.#excluding = [...excluding, ...this.#excluding]
+      this.#isStateDue ||= hasState
+      if (isError(error, 'HDL_OWNERSHIP_LOST')) this.stop(error)
+      throw error
+    }
+    if (isEnd) this.#isEndSaved = true
+    for (const [index, lease] of leases.entries()) {
+      lease.isGrantSaved = true
+      lease.savedSequence = Math.max(lease.savedSequence, sequences[index]!)
+      this.#unsaved.delete(lease)
+    }
+    for (const { rest } of closing) this.#giveBack(rest)
+    for (const { rest } of excluding) this.#giveBack(rest)
+    if (this.#left.length > 0) this.#saves.saveSoon()
+  }
+
+  #stateRows(): TableRow[] {
+    const state = JSON.stringify(this.#state())
+    if (this.#phase !== 'ended') return [campaignSaved(this.id, state)]
+    return campaignEnded({ ...this.#record, state })
+  }
+
+  #leaseRecord(lease: Lease): LeaseRecord {
+    const { id, number, epoch, worker, start, size, sequence, done } = lease
+    const now = this.#host.kernel.clock.wallTime()
+    lease.grantedAt ??= now
+    const { description, identity } = worker
+    return {
+      id,
+      campaign: this.id,
+      number,
+      epoch,
+      worker: worker.id,
+      holder: JSON.stringify({ description: { ...description, jobs: [] }, identity }),
+      start,
+      size,
+      sequence,
+      done,
+      result: sequence === 0 ? '' : JSON.stringify(lease.result),
+      closed: lease.closedWhy ?? '',
+      excluded: '',
+      grantedAt: lease.grantedAt,
+      seenAt: now,
+    }
+  }
+
+  /** What is saved: as if everything that is not in a row of the store had come back. */
+  #state(): CampaignState {
+    const returned = new UnitRanges(0, 0, this.#ranges.returned)
+    for (const { start, size } of this.#unsaved) returned.giveBack({ start, size })
+    for (const { rest, lease } of this.#closing)
+      if (!this.#unsaved.has(lease)) returned.giveBack(rest)
+    for (const { rest } of this.#excluding) returned.giveBack(rest)
+    return {
+      phase: this.#phase,
+      ...(this.#end === undefined ? {} : { ended: this.#end }),
+      quota: this.quota,
+      next: this.#ranges.next,
+      returned: [...returned.returned],
+      lastLease: this.#lastLease,
+      total: this.#closedTotal,
+      done: this.#closedDone,
+      excluded: this.#excluded,
+      rule: this.#rule.state(),
+      proposal: this.#proposer?.state() ?? null,
+    }
+  }
+}
+
+/** The state of a campaign that has just been created. */
+export function firstState(spec: CampaignSpec, { reducer }: CampaignParts): CampaignState {
+  return {
+    phase: 'running',
+    quota: spec.units,
+    next: 0,
+    returned: [],
+    lastLease: 0,
+    total: reducer.initial,
+    done: 0,
+    excluded: 0,
+    rule: null,
+    proposal: null,
+  }
+}
+
+const noWork: Refusal = { reason: 'no_work', message: 'no units are open' }
+
+function lacks(campaign: string, what: string): Refusal {
+  return { reason: 'capability', message: `campaign ${campaign} needs ${what}` }
+}
+
+/** JSON has no Infinity: an upper limit that was not set comes back as null. */
+function readSpec(text: string): CampaignSpec {
+  const spec = JSON.parse(text) as CampaignSpec
+  const maxThreads = spec.needs.maxThreads ?? Infinity
+  return { ...spec, needs: { ...spec.needs, maxThreads } }
+}

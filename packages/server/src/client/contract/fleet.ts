@@ -1,0 +1,275 @@
+/**
+ * The fleet protocol over HTTP: what workers send. `docs/reference/fleet-protocol.md` explains it; a worker in any language
+ * can be written from that page. Unknown fields of a worker are ignored, so that newer ones can talk to older servers.
+ */
+import { Type } from 'typebox'
+import { contract } from './contract.ts'
+
+/** Versions of the protocol that this server speaks. */
+export const protocolVersions: readonly number[] = [1]
+
+const name = Type.String({ minLength: 1, maxLength: 200 })
+const names = Type.Array(name, { maxItems: 200 })
+
+export const WorkerSchema = Type.Object({
+  id: Type.String({
+    minLength: 8,
+    maxLength: 100,
+    description: 'Made by the worker, one for each process.',
+  }),
+  name,
+  threads: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  memory: Type.Integer({ minimum: 0, description: 'Megabytes.' }),
+  capabilities: names,
+  tags: names,
+  system: name,
+  jobs: Type.Array(Type.Object({ name, version: name }), { maxItems: 1_000 }),
+})
+
+const leaseFields = {
+  lease: Type.String({ minLength: 3, maxLength: 200 }),
+  epoch: Type.Integer({ minimum: 0 }),
+  worker: Type.String({ minLength: 1, maxLength: 100 }),
+}
+const nextBeat = Type.Integer({ description: 'Milliseconds until the next beat.' })
+const closedReason = Type.Optional(Type.String({ description: 'The lease has ended, and why.' }))
+
+export const fleetVersion = contract({
+  method: 'POST',
+  path: '/fleet/version',
+  summary: 'Agrees on a version of the protocol: the highest that both sides speak',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({ protocol: Type.Array(Type.Integer(), { minItems: 1, maxItems: 50 }) }),
+  responses: { 200: Type.Object({ protocol: Type.Integer(), server: Type.String() }) },
+})
+
+export const fleetRegister = contract({
+  method: 'POST',
+  path: '/fleet/register',
+  summary: 'Introduces a worker',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({
+    protocol: Type.Array(Type.Integer(), { minItems: 1, maxItems: 50 }),
+    worker: WorkerSchema,
+  }),
+  responses: {
+    200: Type.Object({ protocol: Type.Integer(), worker: Type.String(), next_beat_ms: nextBeat }),
+  },
+})
+
+const Offer = Type.Object({
+  lease: Type.String(),
+  epoch: Type.Integer(),
+  accept_within_ms: Type.Integer(),
+  next_beat_ms: nextBeat,
+  stale_ms: Type.Integer({ description: 'Without any call for so long, the lease is lost.' }),
+  work: Type.Unknown({ description: "A campaign's units, or one attempt of a job." }),
+})
+
+export const fleetClaim = contract({
+  method: 'POST',
+  path: '/fleet/claim',
+  summary: 'Asks for work, and waits for it: an offer, or the reason why there is none',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({
+    worker: WorkerSchema,
+    request: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'The same again gets the same offer.',
+    }),
+    wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000 })),
+    holds: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 10_000 })),
+  }),
+  responses: {
+    200: Type.Object({
+      offer: Type.Optional(Offer),
+      empty: Type.Optional(
+        Type.Object({
+          reason: Type.Enum(['no_work', 'busy', 'version', 'capability', 'blocked', 'limit']),
+          message: Type.String(),
+          retry_after_ms: Type.Integer(),
+        }),
+      ),
+    }),
+  },
+})
+
+export const fleetAccept = contract({
+  method: 'POST',
+  path: '/fleet/accept',
+  summary: 'Turns an offer into a lease',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object(leaseFields),
+  responses: { 200: Type.Object({ lease: Type.String(), next_beat_ms: nextBeat }) },
+})
+
+export const fleetBeat = contract({
+  method: 'POST',
+  path: '/fleet/beat',
+  summary: 'Says that leases are being worked on, and how far they are',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({
+    worker: leaseFields.worker,
+    leases: Type.Array(
+      Type.Object({
+        lease: leaseFields.lease,
+        epoch: leaseFields.epoch,
+        progress: Type.Optional(Type.Integer({ minimum: 0 })),
+        fraction: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+        text: Type.Optional(Type.String({ maxLength: 1_000 })),
+      }),
+      { maxItems: 10_000 },
+    ),
+  }),
+  responses: {
+    200: Type.Object({
+      lost: Type.Array(Type.Object({ lease: Type.String(), reason: Type.String() })),
+      next_beat_ms: nextBeat,
+    }),
+  },
+})
+
+export const fleetUpdate = contract({
+  method: 'POST',
+  path: '/fleet/update',
+  summary: 'Reports what a lease has done so far: cumulative and numbered',
+  access: 'worker',
+  body: 'json',
+  bodyLimit: 4 * 1_024 * 1_024,
+  bodySchema: Type.Object({
+    ...leaseFields,
+    sequence: Type.Integer({ minimum: 1 }),
+    done: Type.Integer({ minimum: 0 }),
+    result: Type.Optional(Type.Unknown()),
+  }),
+  responses: {
+    200: Type.Object({
+      counted: Type.Boolean({ description: 'False for a report that was counted before.' }),
+      closed: closedReason,
+      problem: Type.Optional(Type.String()),
+      next_beat_ms: nextBeat,
+    }),
+  },
+})
+
+export const fleetParams = contract({
+  method: 'POST',
+  path: '/fleet/params',
+  summary: 'Parameters for the next report of a lease',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object(leaseFields),
+  responses: { 200: Type.Object({ parameters: Type.Unknown() }) },
+})
+
+export const fleetFail = contract({
+  method: 'POST',
+  path: '/fleet/fail',
+  summary: 'Ends a lease: it failed, or the worker hands it back',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({
+    ...leaseFields,
+    stage: Type.Enum(['start', 'run', 'hand_back']),
+    message: Type.String({ maxLength: 100_000 }),
+    retryable: Type.Optional(Type.Boolean()),
+    name: Type.Optional(Type.String({ maxLength: 200 })),
+    stack: Type.Optional(Type.String({ maxLength: 100_000 })),
+  }),
+  responses: { 200: Type.Object({ ended: Type.Boolean() }) },
+})
+
+export const fleetStop = contract({
+  method: 'POST',
+  path: '/fleet/stop',
+  summary: 'Stops the campaign of a lease; a worker without that right ends its own lease only',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({ ...leaseFields, reason: Type.String({ maxLength: 100_000 }) }),
+  responses: { 200: Type.Object({ stopped: Type.Boolean() }) },
+})
+
+export const fleetLog = contract({
+  method: 'POST',
+  path: '/fleet/log',
+  summary: 'Writes a line to the log of the server, or of the job that a lease is of',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({
+    worker: leaseFields.worker,
+    lease: Type.Optional(leaseFields.lease),
+    epoch: Type.Optional(leaseFields.epoch),
+    campaign: Type.Optional(Type.String({ maxLength: 200, description: 'Needs the lease too.' })),
+    text: Type.String({ maxLength: 200_000 }),
+  }),
+  responses: {
+    200: Type.Object({ logged: Type.Integer({ description: 'Characters that were kept.' }) }),
+  },
+})
+
+export const fleetLeave = contract({
+  method: 'POST',
+  path: '/fleet/leave',
+  summary: 'The worker ends: its offers and leases go back',
+  access: 'worker',
+  body: 'json',
+  bodySchema: Type.Object({ worker: leaseFields.worker }),
+  responses: { 200: Type.Object({ left: Type.Boolean() }) },
+})
+
+export const fleetSummary = contract({
+  method: 'GET',
+  path: '/fleet/summary',
+  summary: 'Workers, claims and leases, and why workers get nothing',
+  access: 'viewer',
+  body: 'none',
+  query: Type.Object(
+    { workers: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000 })) },
+    { additionalProperties: false },
+  ),
+  responses: {
+    200: Type.Object({
+      workers: Type.Integer(),
+      active: Type.Integer(),
+      waiting: Type.Integer(),
+      offered: Type.Integer(),
+      held: Type.Integer(),
+      granted: Type.Integer(),
+      closed: Type.Record(Type.String(), Type.Integer()),
+      jobs_waiting: Type.Integer(),
+      list: Type.Array(
+        Type.Object({
+          worker: Type.String(),
+          name: Type.String(),
+          owner: Type.String(),
+          threads: Type.Integer(),
+          capabilities: Type.Array(Type.String()),
+          leases: Type.Array(Type.String()),
+          seen_ms_ago: Type.Integer(),
+          why_idle: Type.Optional(Type.String()),
+        }),
+      ),
+    }),
+  },
+})
+
+export const fleetContracts = [
+  fleetVersion,
+  fleetRegister,
+  fleetClaim,
+  fleetAccept,
+  fleetBeat,
+  fleetUpdate,
+  fleetParams,
+  fleetFail,
+  fleetStop,
+  fleetLog,
+  fleetLeave,
+  fleetSummary,
+] as const

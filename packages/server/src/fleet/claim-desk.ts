@@ -1,0 +1,191 @@
+/**
+ * Claims that wait for work (W3), and who gets what. One claim is decided in one step, so no unit is offered twice.
+ *
+ *     claim ──▶ offered at once
+ *        └────▶ waiting ──work arrives──▶ offered
+ *                  ├── 25 s, or the server drains ──▶ empty, with the reason (W2)
+ *                  └── the client went away ──▶ gone; an offer that was on its way goes back
+ */
+import {
+  LinkedList,
+  type Clock,
+  type Kernel,
+  type ListItem,
+  type Timer,
+} from '@heddle/core/lowlevel'
+import type { FleetWorker, Refusal } from './fleet-worker.ts'
+import type { Lease } from './lease.ts'
+
+export type ClaimAnswer =
+  | { readonly kind: 'offer'; readonly lease: Lease }
+  | ({ readonly kind: 'empty' } & Refusal)
+
+export interface ClaimRequest {
+  /** Made by the worker; the same one again gets the same answer (L5). */
+  readonly request: string
+  /** Milliseconds to wait for work. */
+  readonly wait: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ClaimDeskOptions {
+  readonly kernel: Kernel
+  /** Makes an offer, or says why not. */
+  readonly choose: (worker: FleetWorker, request: string) => Lease | Refusal
+  /** Whether there is anything to hand out at all: otherwise waiting claims are not looked at. */
+  readonly hasWork: () => boolean
+  /** Takes back an offer whose claim has gone. */
+  readonly takeBack: (lease: Lease) => void
+  /** Claims that wait at a time. Default 100,000. */
+  readonly most?: number
+}
+
+class WaitingClaim implements ListItem<WaitingClaim> {
+  list: object | undefined
+  previous: WaitingClaim | undefined
+  next: WaitingClaim | undefined
+  readonly worker: FleetWorker
+  readonly request: string
+  refusal: Refusal
+  readonly #done: (answer: ClaimAnswer) => void
+  readonly #timer: Timer
+  readonly #signal: AbortSignal | undefined
+  readonly #onAbort: () => void
+
+  constructor(
+    worker: FleetWorker,
+    { request, wait, signal }: ClaimRequest,
+    refusal: Refusal,
+    clock: Clock,
+    list: LinkedList<WaitingClaim>,
+    done: (answer: ClaimAnswer) => void,
+  ) {
+    this.worker = worker
+    this.request = request
+    this.refusal = refusal
+    this.#done = done
+    this.#signal = signal
+    this.#onAbort = () => this.end(list)
+    this.#timer = clock.setTimer(wait, this.#onAbort)
+    signal?.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  /** Answers with nothing. */
+  end(list: LinkedList<WaitingClaim>): void {
+    if (list.remove(this)) this.#answer({ kind: 'empty', ...this.refusal })
+  }
+
+  give(list: LinkedList<WaitingClaim>, lease: Lease): void {
+    list.remove(this)
+    this.#answer({ kind: 'offer', lease })
+  }
+
+  #answer(answer: ClaimAnswer): void {
+    this.#timer.cancel()
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+    this.#done(answer)
+  }
+}
+
+/** Waiting claims that are looked at in one turn of the loop. */
+const slice = 500
+
+export class ClaimDesk {
+  readonly #options: ClaimDeskOptions
+  readonly #waiting = new LinkedList<WaitingClaim>()
+  readonly #most: number
+  #isPlanned = false
+  #isOpen = true
+
+  constructor(options: ClaimDeskOptions) {
+    this.#options = options
+    this.#most = options.most ?? 100_000
+  }
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /**
+   * Answers with an offer, or with the reason why there is none.
+   *
+   * *Cancellation*: the claim leaves; an offer that it got in the same moment goes back.
+   * *Fairness*: waiting claims are looked at in the order in which they came.
+   */
+  async claim(worker: FleetWorker, request: ClaimRequest): Promise<ClaimAnswer> {
+    const answer = await this.#claim(worker, request)
+    if (answer.kind === 'offer' && request.signal?.aborted === true) {
+      this.#options.takeBack(answer.lease)
+      return { kind: 'empty', reason: 'no_work', message: 'the worker went away' }
+    }
+    if (answer.kind === 'empty') worker.lastRefusal = answer
+    else worker.lastRefusal = undefined
+    return answer
+  }
+
+  #claim(worker: FleetWorker, request: ClaimRequest): Promise<ClaimAnswer> | ClaimAnswer {
+    for (const lease of worker.leases) {
+      if (lease.request === request.request && request.request !== '')
+        return { kind: 'offer', lease }
+    }
+    if (!this.#isOpen) return { kind: 'empty', ...draining }
+    const chosen = this.#options.choose(worker, request.request)
+    if (!('reason' in chosen)) return { kind: 'offer', lease: chosen }
+    const mayWait = chosen.reason === 'no_work' || chosen.reason === 'capability'
+    if (!mayWait || request.wait <= 0 || request.signal?.aborted === true) {
+      return { kind: 'empty', ...chosen }
+    }
+    if (this.#waiting.size >= this.#most) return { kind: 'empty', ...tooMany }
+    const { clock } = this.#options.kernel
+    return new Promise((done) => {
+      this.#waiting.push(new WaitingClaim(worker, request, chosen, clock, this.#waiting, done))
+    })
+  }
+
+  /** Work has arrived: looks at waiting claims when the code that runs now has finished. */
+  wake(): void {
+    if (this.#isPlanned || this.#waiting.size === 0) return
+    this.#isPlanned = true
+    void Promise.resolve().then(() => this.#look(this.#waiting.size))
+  }
+
+  #look(left: number): void {
+    this.#isPlanned = false
+    let claim = this.#waiting.first
+    for (let looked = 0; claim !== undefined && looked < left; looked++) {
+      if (!this.#options.hasWork()) return
+      if (looked === slice) return this.#lookLater(left - looked)
+      const next: WaitingClaim | undefined = claim.next
+      const chosen = this.#options.choose(claim.worker, claim.request)
+      if ('reason' in chosen) {
+        claim.refusal = chosen
+        // To the end: the next slice looks at others.
+        this.#waiting.remove(claim)
+        this.#waiting.push(claim)
+      } else claim.give(this.#waiting, chosen)
+      claim = next ?? this.#waiting.first
+    }
+  }
+
+  #lookLater(left: number): void {
+    this.#isPlanned = true
+    this.#options.kernel.clock.afterIo(() => this.#look(left))
+  }
+
+  /** Answers the waiting claims of a worker. */
+  leave(worker: FleetWorker): void {
+    for (const claim of this.#waiting) if (claim.worker === worker) claim.end(this.#waiting)
+  }
+
+  /** No claim waits or gets work from now on. */
+  close(): void {
+    this.#isOpen = false
+    for (const claim of this.#waiting) {
+      claim.refusal = draining
+      claim.end(this.#waiting)
+    }
+  }
+}
+
+const draining: Refusal = { reason: 'busy', message: 'the server is draining', retryAfter: 1_000 }
+const tooMany: Refusal = { reason: 'busy', message: 'too many claims wait', retryAfter: 2_000 }

@@ -1,0 +1,95 @@
+import type { Lease } from './lease.ts'
+
+/** What a worker says about itself with each claim (W1). */
+export interface WorkerDescription {
+  /** One for each process: made by the worker when it starts. */
+  readonly id: string
+  /** For people; unique among the workers of its owner. */
+  readonly name: string
+  /** How many units of work it does at a time. */
+  readonly threads: number
+  /** Megabytes. */
+  readonly memory: number
+  readonly capabilities: readonly string[]
+  readonly tags: readonly string[]
+  /** Operating system and processor, such as `linux-x64`. */
+  readonly system: string
+  /** Jobs that it can run, with their versions. */
+  readonly jobs: readonly { readonly name: string; readonly version: string }[]
+}
+
+/** Who sent a call. */
+export interface WorkerIdentity {
+  /** The user or token that it acts for. */
+  readonly owner: string
+  readonly tenant: string
+  readonly address: string
+}
+
+/** Why a worker got nothing (W2). Part of the protocol. */
+export type EmptyReason = 'no_work' | 'busy' | 'version' | 'capability' | 'blocked' | 'limit'
+
+export interface Refusal {
+  readonly reason: EmptyReason
+  readonly message: string
+  readonly retryAfter?: number
+}
+
+/** A worker as this server knows it. */
+export class FleetWorker {
+  readonly id: string
+  description: WorkerDescription
+  identity: WorkerIdentity
+  readonly leases = new Set<Lease>()
+  /** On the monotonic clock. */
+  seenAt: number
+  isLeaving = false
+  lastRefusal: Refusal | undefined
+  /** The campaign of its last lease. */
+  lastWork: string | undefined
+  /** Units per second and thread, by campaign. */
+  readonly speeds = new Map<string, number>()
+  /** Campaigns in which it failed, with their owners (W5). */
+  readonly failures = new Map<string, string>()
+
+  constructor(description: WorkerDescription, identity: WorkerIdentity, now: number) {
+    this.id = description.id
+    this.description = description
+    this.identity = identity
+    this.seenAt = now
+  }
+
+  get name(): string {
+    return this.description.name
+  }
+
+  get threads(): number {
+    return this.description.threads
+  }
+
+  /** W5. */
+  get isSuspect(): boolean {
+    return this.failures.size >= 3 && new Set(this.failures.values()).size >= 2
+  }
+
+  /** Remembers a failure; old campaigns are forgotten. */
+  failedIn(campaign: string, owner: string): void {
+    this.failures.delete(campaign)
+    this.failures.set(campaign, owner)
+    if (this.failures.size > mostRemembered) this.failures.delete(first(this.failures))
+  }
+
+  measured(campaign: string, speed: number): void {
+    const before = this.speeds.get(campaign)
+    this.speeds.delete(campaign)
+    this.speeds.set(campaign, before === undefined ? speed : before * 0.7 + speed * 0.3)
+    if (this.speeds.size > mostRemembered) this.speeds.delete(first(this.speeds))
+  }
+}
+
+const mostRemembered = 16
+
+function first(map: ReadonlyMap<string, unknown>): string {
+  for (const key of map.keys()) return key
+  throw new Error('the map is empty')
+}

@@ -1,0 +1,375 @@
+/**
+ * The fleet of one server: workers, their claims and their leases. Rules L1 to L12 and W1 to W6: docs/design/fleet.md.
+ */
+import { HeddleError } from '@heddle/core'
+import type { Kernel, StopOptions } from '@heddle/core/lowlevel'
+import type { Campaign } from '../campaigns/campaign.ts'
+import type { Campaigns } from '../campaigns/campaigns.ts'
+import { chooseCampaign } from '../campaigns/choose-campaign.ts'
+import { ClaimDesk, type ClaimAnswer, type ClaimRequest } from './claim-desk.ts'
+import type { FleetJobs } from './fleet-jobs.ts'
+import {
+  FleetWorker,
+  type Refusal,
+  type WorkerDescription,
+  type WorkerIdentity,
+} from './fleet-worker.ts'
+import { LeaseBook, type LeaseCall, type UpdateAnswer } from './lease-book.ts'
+import type { CloseReason, Lease, Report, Work } from './lease.ts'
+
+export interface FleetOptions {
+  readonly kernel: Kernel
+  /** Milliseconds: see LeaseBookOptions. */
+  readonly offerFor?: number | undefined
+  readonly sweepEvery?: number | undefined
+  readonly writeSeenEvery?: number | undefined
+  /** Leases of one address at a time. Default 100. */
+  readonly leasesPerAddress?: number | undefined
+  /** Milliseconds within which two workers of one name are refused (W6). Default 120,000. */
+  readonly nameFor?: number | undefined
+  /** Workers that are remembered after they were seen last. Default 100,000. */
+  readonly mostWorkers?: number | undefined
+}
+
+/** What a worker says about work that failed. */
+export interface Failure {
+  readonly message: string
+  /** Whether another attempt may succeed. */
+  readonly retryable: boolean
+  /** `start`: the work did not begin (P6). */
+  readonly stage: 'start' | 'run'
+  readonly name?: string | undefined
+  readonly stack?: string | undefined
+}
+
+export interface FleetClaim extends ClaimRequest {
+  readonly description: WorkerDescription
+  readonly identity: WorkerIdentity
+  /** The leases that the worker holds: others of it were lost on the way (L5). */
+  readonly holds?: readonly string[] | undefined
+}
+
+export interface FleetSummary {
+  readonly workers: number
+  readonly active: number
+  readonly waiting: number
+  readonly offered: number
+  readonly held: number
+  readonly granted: number
+  readonly closed: Readonly<Record<string, number>>
+  readonly jobs_waiting: number
+}
+
+export class Fleet {
+  readonly book: LeaseBook
+  readonly desk: ClaimDesk
+  readonly #kernel: Kernel
+  readonly #leasesPerAddress: number
+  readonly #nameFor: number
+  readonly #mostWorkers: number
+  readonly #workers = new Map<string, FleetWorker>()
+  /** By owner and name (W6). */
+  readonly #names = new Map<string, FleetWorker>()
+  readonly #addresses = new Map<string, number>()
+  readonly #blocked = new Set<string>()
+  #campaigns: Campaigns | undefined
+  #jobs: FleetJobs | undefined
+
+  constructor(options: FleetOptions) {
+    this.#kernel = options.kernel
+    this.#leasesPerAddress = options.leasesPerAddress ?? 100
+    this.#nameFor = options.nameFor ?? 120_000
+    this.#mostWorkers = options.mostWorkers ?? 100_000
+    this.book = new LeaseBook({
+      kernel: options.kernel,
+      ...(options.offerFor === undefined ? {} : { offerFor: options.offerFor }),
+      ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
+      ...(options.writeSeenEvery === undefined ? {} : { writeSeenEvery: options.writeSeenEvery }),
+      onClosed: (lease, why) => this.#onClosed(lease, why),
+    })
+    this.book.findWork = (id) => this.#findWork(id)
+    this.desk = new ClaimDesk({
+      kernel: options.kernel,
+      choose: (worker, request) => this.#choose(worker, request),
+      hasWork: () => this.#hasWork(),
+      takeBack: (lease) => this.book.close(lease, 'not_accepted'),
+    })
+  }
+
+  /** What leases are made of. Set once, before the start. */
+  attach(work: { readonly campaigns?: Campaigns; readonly jobs?: FleetJobs }): void {
+    this.#campaigns = work.campaigns ?? this.#campaigns
+    this.#jobs = work.jobs ?? this.#jobs
+  }
+
+  /** Milliseconds for an offer to be accepted. */
+  get offerFor(): number {
+    return this.book.offerFor
+  }
+
+  now(): number {
+    return this.#kernel.clock.now()
+  }
+
+  start(): Promise<void> {
+    return this.book.start()
+  }
+
+  async stop(options: StopOptions = {}): Promise<void> {
+    this.desk.close()
+    await this.book.stop(options)
+  }
+
+  // ── Workers ───────────────────────────────────────────────────────────────────────────────────
+
+  /** The worker of a call, as it describes itself now (W1). */
+  worker(description: WorkerDescription, identity: WorkerIdentity): FleetWorker {
+    const now = this.#kernel.clock.now()
+    let worker = this.#workers.get(description.id)
+    if (worker === undefined) {
+      worker = new FleetWorker(description, identity, now)
+      this.#workers.set(worker.id, worker)
+      this.#forgetOldest()
+    } else {
+      // The last one stays last: the map is in the order of first contact.
+      worker.description = description
+      worker.identity = identity
+    }
+    return worker
+  }
+
+  knownWorker(id: string): FleetWorker | undefined {
+    return this.#workers.get(id)
+  }
+
+  workers(): IterableIterator<FleetWorker> {
+    return this.#workers.values()
+  }
+
+  /** A user was blocked: its workers get nothing, and its leases end now. */
+  block(owner: string): void {
+    this.#blocked.add(owner)
+    for (const lease of this.book.leases()) {
+      if (lease.worker.identity.owner === owner) this.book.close(lease, 'blocked')
+    }
+    for (const worker of this.#workers.values()) {
+      if (worker.identity.owner === owner) this.desk.leave(worker)
+    }
+  }
+
+  unblock(owner: string): void {
+    this.#blocked.delete(owner)
+  }
+
+  // ── Calls ─────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * *Cancellation*: the claim leaves; what was offered to it goes back.
+   * *Fairness*: as ClaimDesk.claim().
+   */
+  async claim(claim: FleetClaim): Promise<ClaimAnswer> {
+    const worker = this.worker(claim.description, claim.identity)
+    const now = this.#kernel.clock.now()
+    const other = this.#otherOfName(worker, now)
+    if (other !== undefined) {
+      const message = `a worker with name ${worker.name} was seen ${Math.round((now - other.seenAt) / 1_000)} s ago`
+      const refusal: Refusal = { reason: 'limit', message, retryAfter: this.#nameFor }
+      worker.lastRefusal = refusal
+      return { kind: 'empty', ...refusal }
+    }
+    worker.seenAt = now
+    worker.isLeaving = false
+    this.#names.set(nameKey(worker), worker)
+    if (claim.holds !== undefined) this.#closeOrphans(worker, claim.holds)
+    return this.desk.claim(worker, claim)
+  }
+
+  accept(call: LeaseCall): Promise<Lease> {
+    this.#checkOwner(call)
+    return this.book.accept(call)
+  }
+
+  update(call: LeaseCall, report: Report): Promise<UpdateAnswer> {
+    this.#checkOwner(call)
+    return this.book.update(call, report)
+  }
+
+  /** The lease failed. Resolves when that is durable. */
+  async fail(call: LeaseCall, failure: Failure): Promise<void> {
+    this.#checkOwner(call)
+    const lease = this.book.heldLease(call)
+    const { work, worker } = lease
+    if (isJobs(work)) work.failed(lease, failure)
+    this.book.close(lease, 'failed')
+    if (isCampaign(work)) {
+      worker.failedIn(work.id, work.spec.owner)
+      if (failure.stage === 'start' || lease.done === 0) work.failedToStart(worker, failure.message)
+    }
+    await work.saved()
+  }
+
+  /** The worker hands a lease back unfinished: what it reported counts. */
+  async handBack(call: LeaseCall): Promise<void> {
+    this.#checkOwner(call)
+    const lease = this.book.get(call.lease)
+    if (lease === undefined || lease.epoch !== call.epoch || lease.worker.id !== call.worker) return
+    this.book.close(lease, lease.state === 'offered' ? 'not_accepted' : 'handed_back')
+    await lease.work.saved()
+  }
+
+  /** W4. */
+  async leave(id: string): Promise<void> {
+    const worker = this.#workers.get(id)
+    if (worker === undefined) return
+    worker.isLeaving = true
+    this.desk.leave(worker)
+    const leases = [...worker.leases]
+    for (const lease of leases) {
+      this.book.close(lease, lease.state === 'offered' ? 'not_accepted' : 'handed_back')
+    }
+    await Promise.allSettled(leases.map(({ work }) => work.saved()))
+    if (worker.leases.size === 0) this.#forget(worker)
+  }
+
+  /** Work has arrived: waiting claims are looked at in this turn of the loop (W3). */
+  wake(): void {
+    this.desk.wake()
+  }
+
+  summary(): FleetSummary {
+    const { offered, held, granted, closed } = this.book.stats()
+    let active = 0
+    for (const { leases } of this.#workers.values()) if (leases.size > 0) active++
+    return {
+      workers: this.#workers.size,
+      active,
+      waiting: this.desk.waiting,
+      offered,
+      held,
+      granted,
+      closed,
+      jobs_waiting: this.#jobs?.waiting ?? 0,
+    }
+  }
+
+  // ── Choosing ──────────────────────────────────────────────────────────────────────────────────
+
+  #choose(worker: FleetWorker, request: string): Lease | Refusal {
+    const refusal = this.#refusal(worker)
+    if (refusal !== undefined) return refusal
+    const job = this.#jobs?.take(worker)
+    if (job !== undefined && !('reason' in job)) {
+      return this.#offer({ work: this.#jobs!, worker, start: 0, size: 1 }, request, (lease) =>
+        this.#jobs!.offered(lease, job),
+      )
+    }
+    if (worker.isSuspect) return suspect(worker)
+    const campaign = chooseCampaign(this.#campaigns?.offering() ?? [], worker, this.#kernel.random)
+    if ('reason' in campaign)
+      return job !== undefined && campaign.reason === 'no_work' ? job : campaign
+    const range = campaign.take(worker)
+    if (range === undefined) return { reason: 'no_work', message: 'no units are open' }
+    worker.lastWork = campaign.id
+    return this.#offer({ work: campaign, worker, ...range }, request, (lease) =>
+      campaign.offered(lease),
+    )
+  }
+
+  #offer(
+    init: { work: Work; worker: FleetWorker; start: number; size: number },
+    request: string,
+    offered: (lease: Lease) => void,
+  ): Lease {
+    const lease = this.book.offer(init, request)
+    offered(lease)
+    const { address } = init.worker.identity
+    this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
+    return lease
+  }
+
+  #refusal(worker: FleetWorker): Refusal | undefined {
+    const { owner, address } = worker.identity
+    if (this.#blocked.has(owner)) return { reason: 'blocked', message: `user ${owner} is blocked` }
+    if (worker.isLeaving) return { reason: 'limit', message: 'the worker is leaving' }
+    const leases = this.#addresses.get(address) ?? 0
+    if (leases < this.#leasesPerAddress) return undefined
+    const message = `${leases} leases are held from ${address}, the limit is ${this.#leasesPerAddress}`
+    return { reason: 'limit', message, retryAfter: 10_000 }
+  }
+
+  #hasWork(): boolean {
+    if ((this.#jobs?.waiting ?? 0) > 0) return true
+    for (const campaign of this.#campaigns?.offering() ?? [])
+      if (campaign.openUnits > 0) return true
+    return false
+  }
+
+  #otherOfName(worker: FleetWorker, now: number): FleetWorker | undefined {
+    const other = this.#names.get(nameKey(worker))
+    const isOther = other !== undefined && other !== worker && other.leases.size > 0
+    return isOther && now - other.seenAt <= this.#nameFor ? other : undefined
+  }
+
+  /** L5: leases whose accept was answered, but the answer never arrived. */
+  #closeOrphans(worker: FleetWorker, holds: readonly string[]): void {
+    for (const lease of worker.leases) {
+      if (lease.state === 'held' && !holds.includes(lease.id)) this.book.close(lease, 'not_held')
+    }
+  }
+
+  /** L12: a server that is not sure of the shard says so, and the worker asks again. */
+  #checkOwner({ lease }: LeaseCall): void {
+    const work = lease.slice(0, lease.lastIndexOf('.'))
+    if (this.#jobs?.id !== work) this.#campaigns?.checkOwner(work)
+  }
+
+  #findWork(id: string): Work | undefined {
+    return this.#jobs?.id === id ? this.#jobs : this.#campaigns?.get(id)
+  }
+
+  #onClosed(lease: Lease, why: CloseReason): void {
+    const { address } = lease.worker.identity
+    const left = (this.#addresses.get(address) ?? 1) - 1
+    if (left > 0) this.#addresses.set(address, left)
+    else this.#addresses.delete(address)
+    if (why === 'finished' && isJobs(lease.work)) lease.worker.failures.clear()
+    if (lease.worker.isLeaving && lease.worker.leases.size === 0) this.#forget(lease.worker)
+  }
+
+  #forgetOldest(): void {
+    if (this.#workers.size <= this.#mostWorkers) return
+    for (const worker of this.#workers.values()) {
+      if (worker.leases.size > 0) continue
+      this.#forget(worker)
+      return
+    }
+  }
+
+  #forget(worker: FleetWorker): void {
+    this.#workers.delete(worker.id)
+    if (this.#names.get(nameKey(worker)) === worker) this.#names.delete(nameKey(worker))
+  }
+}
+
+function nameKey({ name, identity }: FleetWorker): string {
+  return `${identity.owner} ${name}`
+}
+
+function isCampaign(work: Work): work is Campaign {
+  return 'spec' in work
+}
+
+function isJobs(work: Work): work is FleetJobs {
+  return 'isJobs' in work
+}
+
+function suspect({ failures }: FleetWorker): Refusal {
+  const message = `this worker failed in ${failures.size} campaigns of different owners; repair it, or ask an operator to clear it`
+  return { reason: 'blocked', message }
+}
+
+/** The campaign of a lease. @throws `HDL_UNKNOWN_CAMPAIGN` for the lease of a job. */
+export function campaignOf(lease: Lease): Campaign {
+  if (isCampaign(lease.work)) return lease.work
+  throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: lease.work.id })
+}

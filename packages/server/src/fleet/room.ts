@@ -1,0 +1,356 @@
+/** The rooms of the fleet and of campaigns: they share workers, leases and the shards of this server. */
+import { HeddleError, isError } from '@heddle/core'
+import {
+  Shards,
+  newRunId,
+  openStore,
+  type FleetDispatch,
+  type Kernel,
+  type OpenStore,
+  type OptionNames,
+} from '@heddle/core/lowlevel'
+import { builtInParts } from '../campaigns/built-in-parts.ts'
+import { Campaigns } from '../campaigns/campaigns.ts'
+import { campaignTables } from '../campaigns/records.ts'
+import { campaignRoutes } from '../campaigns/routes.ts'
+import {
+  fleetAccept,
+  fleetBeat,
+  fleetClaim,
+  fleetFail,
+  fleetLeave,
+  fleetLog,
+  fleetParams,
+  fleetRegister,
+  fleetStop,
+  fleetSummary,
+  fleetUpdate,
+  fleetVersion,
+  protocolVersions,
+} from '../client/contract/fleet.ts'
+import type { Caller } from '../http/caller.ts'
+import type { ServerContext } from '../http/context.ts'
+import type { Room } from '../http/room.ts'
+import { route, type Call } from '../http/route.ts'
+import { FleetJobs } from './fleet-jobs.ts'
+import { Fleet, campaignOf } from './fleet.ts'
+import type { WorkerIdentity } from './fleet-worker.ts'
+import { defaultTimes, type LeaseTimes } from './lease.ts'
+
+/** Milliseconds, for the fleet of one server. */
+export interface FleetLimits {
+  /** Between two beats of a worker that runs a job. Default 120,000. */
+  readonly beat?: number
+  /** Without a sign of a worker, after which its leases are lost. Default 360,000. */
+  readonly stale?: number
+  /** Between two looks for stale leases. Default 60,000. */
+  readonly sweep?: number
+  /** For an offer to be accepted. Default 10,000. */
+  readonly offer?: number
+  /** Leases of one address at a time. Default 100. */
+  readonly leasesPerAddress?: number
+}
+
+export const fleetLimitNames = {
+  beat: 1,
+  stale: 1,
+  sweep: 1,
+  offer: 1,
+  leasesPerAddress: 1,
+} satisfies OptionNames<FleetLimits>
+
+export interface FleetRoom extends Room {
+  readonly dispatch: FleetDispatch
+  readonly fleet: Fleet
+  readonly campaigns: Campaigns
+}
+
+/** Characters of a line that are kept. */
+const longestLog = 5_120
+/** Milliseconds that a claim waits when the worker does not say. */
+const usualWait = 25_000
+
+export async function openFleetRoom(
+  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster'>,
+  options: { readonly store: string; readonly limits?: FleetLimits | undefined },
+): Promise<FleetRoom> {
+  const { kernel, log, cluster } = context
+  const { limits = {} } = options
+  // Servers on one PostgreSQL have their shards already: a role is added to them.
+  const store: OpenStore =
+    cluster?.database ?? (await openStore(options.store, { tables: campaignTables, kernel }))
+  const shards = cluster?.shards ?? makeShards(store, kernel)
+  const fleet = new Fleet({
+    kernel,
+    offerFor: limits.offer,
+    sweepEvery: limits.sweep,
+    leasesPerAddress: limits.leasesPerAddress,
+  })
+  const beat = limits.beat ?? defaultTimes.beat
+  const times: LeaseTimes = { ...defaultTimes, beat, stale: limits.stale ?? 3 * beat }
+  const jobs = new FleetJobs({
+    times,
+    onWaiting: () => fleet.wake(),
+    close: (lease, why) => fleet.book.close(lease, why),
+    workers: () => fleet.workers(),
+  })
+  const campaigns = new Campaigns({
+    kernel,
+    ownership: shards.ownership,
+    committer: shards.committer,
+    tables: store.tables,
+    book: fleet.book,
+    partsOf: builtInParts,
+    workerOf: (description, identity) => fleet.worker(description, identity),
+    onChange: () => fleet.wake(),
+  })
+  fleet.attach({ campaigns, jobs })
+  shards.add(campaigns)
+  // A store in memory has nothing to continue: its shards are acquired when the first campaign needs them.
+  const isLazy = options.store === 'memory'
+  let started: Promise<void> | undefined
+  const ready = async (): Promise<void> => {
+    started ??= startAll()
+    await started
+  }
+  const startAll = async (): Promise<void> => {
+    await fleet.start()
+    // Those of a cluster are started when the server listens.
+    if (cluster !== undefined) return
+    await shards.start()
+    await campaigns.waitOwned(5_000)
+  }
+  let stopped: Promise<void> | undefined
+  const stopAll = async (): Promise<void> => {
+    await fleet.stop()
+    await campaigns.stop()
+    if (cluster !== undefined) return
+    await shards.stop()
+    await store[Symbol.asyncDispose]()
+  }
+  return {
+    name: 'fleet',
+    dispatch: jobs,
+    fleet,
+    campaigns,
+    routes: [
+      ...fleetRoutes(fleet, jobs, times, ready, log),
+      ...campaignRoutes(campaigns, store.tables, ready),
+    ],
+    start: async () => {
+      if (!isLazy) await ready()
+    },
+    drain: async () => {
+      fleet.desk.close()
+      return { isClean: true }
+    },
+    stop: () => (stopped ??= stopAll()),
+    stats: () => fleet.summary(),
+    metrics: () => {
+      const { workers, active, waiting, held, jobs_waiting: queued } = fleet.summary()
+      const gauge = (name: string, help: string, value: number) => ({
+        name,
+        help,
+        type: 'gauge' as const,
+        samples: [{ value }],
+      })
+      return [
+        gauge('heddle_fleet_workers', 'Workers that were seen.', workers),
+        gauge('heddle_fleet_active_workers', 'Workers that hold a lease.', active),
+        gauge('heddle_fleet_waiting_claims', 'Claims that wait for work.', waiting),
+        gauge('heddle_fleet_leases', 'Leases that are held.', held),
+        gauge('heddle_fleet_waiting_jobs', 'Attempts that wait for a worker.', queued),
+        gauge(
+          'heddle_fleet_open_units',
+          'Units of campaigns that no worker has.',
+          openUnits(campaigns),
+        ),
+      ]
+    },
+  }
+}
+
+function makeShards(database: OpenStore, kernel: Kernel): Shards {
+  const server = `fleet-${newRunId(kernel)}`
+  return new Shards({ server, database, kernel })
+}
+
+function openUnits(campaigns: Campaigns): number {
+  let open = 0
+  for (const campaign of campaigns.offering()) open += campaign.openUnits
+  return open
+}
+
+/** @throws `HDL_PROTOCOL_VERSION` when there is none in common. */
+export function agreeVersion(offered: readonly number[]): number {
+  const common = offered.filter((version) => protocolVersions.includes(version))
+  if (common.length > 0) return Math.max(...common)
+  throw new HeddleError('HDL_PROTOCOL_VERSION', {
+    worker: offered.join(', '),
+    server: protocolVersions.join(', '),
+  })
+}
+
+function identityOf({ caller, request }: Pick<Call, 'caller' | 'request'>): WorkerIdentity {
+  return { owner: caller.id, tenant: caller.tenant, address: request.ip }
+}
+
+function mayStop({ roles }: Caller): boolean {
+  return roles.includes('operator') || roles.includes('admin')
+}
+
+function fleetRoutes(
+  fleet: Fleet,
+  jobs: FleetJobs,
+  times: LeaseTimes,
+  ready: () => Promise<void>,
+  log: ServerContext['log'],
+): Room['routes'] {
+  const { book } = fleet
+  return [
+    route(fleetVersion, ({ body }) => ({
+      protocol: agreeVersion(body.protocol),
+      server: protocolVersions.join(', '),
+    })),
+    route(fleetRegister, async (call) => {
+      const { protocol, worker } = call.body
+      const agreed = agreeVersion(protocol)
+      await ready()
+      fleet.worker(worker, identityOf(call))
+      return { protocol: agreed, worker: worker.id, next_beat_ms: times.beat }
+    }),
+    route(fleetClaim, async (call) => {
+      await ready()
+      const { worker, request, wait_ms: wait = usualWait, holds } = call.body
+      const { signal } = call
+      const identity = identityOf(call)
+      const answer = await fleet.claim({
+        description: worker,
+        identity,
+        request,
+        wait,
+        holds,
+        signal,
+      })
+      if (answer.kind === 'empty') {
+        const { reason, message, retryAfter = reason === 'no_work' ? 0 : 5_000 } = answer
+        return { empty: { reason, message, retry_after_ms: retryAfter } }
+      }
+      const { lease } = answer
+      const { work } = lease
+      return {
+        offer: {
+          lease: lease.id,
+          epoch: lease.epoch,
+          accept_within_ms: fleet.offerFor,
+          next_beat_ms: book.nextBeat(work),
+          stale_ms: work.times.stale,
+          work: work.describe(lease),
+        },
+      }
+    }),
+    route(fleetAccept, async ({ body }) => {
+      const lease = await fleet.accept(body)
+      return { lease: lease.id, next_beat_ms: book.nextBeat(lease.work) }
+    }),
+    route(fleetBeat, ({ body: { worker, leases } }) => {
+      const lost: { lease: string; reason: string }[] = []
+      let next = times.beat
+      for (const { lease, epoch, progress, fraction, text } of leases) {
+        try {
+          const { nextBeat } = book.beat({ lease, epoch, worker }, progress)
+          next = Math.min(next, nextBeat)
+          const held = book.get(lease)
+          if (fraction !== undefined && held !== undefined) jobs.progress(held, fraction, text)
+        } catch (error) {
+          if (!isError(error, 'HDL_LEASE_ENDED')) throw error
+          lost.push({ lease, reason: error.details.reason })
+        }
+      }
+      return { lost, next_beat_ms: next }
+    }),
+    route(fleetUpdate, async ({ body }) => {
+      const { sequence, done, result = null } = body
+      const answer = await fleet.update(body, { sequence, done, result })
+      const { counted, closed, problem, nextBeat } = answer
+      return {
+        counted,
+        ...(closed === undefined ? {} : { closed }),
+        ...(problem === undefined ? {} : { problem }),
+        next_beat_ms: nextBeat,
+      }
+    }),
+    route(fleetParams, ({ body }) => {
+      const lease = book.heldLease(body)
+      return { parameters: campaignOf(lease).propose(lease) ?? null }
+    }),
+    route(fleetFail, async ({ body }) => {
+      const { stage, message, retryable = true, name, stack } = body
+      if (stage === 'hand_back') await fleet.handBack(body)
+      else
+        await fleet.fail(body, {
+          message: message.slice(0, longestLog),
+          retryable,
+          stage,
+          name,
+          stack,
+        })
+      return { ended: true }
+    }),
+    route(fleetStop, async (call) => {
+      const { body, caller } = call
+      const lease = book.heldLease(body)
+      const reason = body.reason.slice(0, longestLog)
+      if (mayStop(caller)) {
+        const campaign = campaignOf(lease)
+        campaign.end('stopped', reason)
+        await campaign.saved()
+        return { stopped: true }
+      }
+      await fleet.fail(body, { message: reason, retryable: true, stage: 'run' })
+      throw new HeddleError('HDL_FORBIDDEN', { what: 'Stopping a campaign', needs: 'operator' })
+    }),
+    route(fleetLog, ({ body, caller }) => {
+      const { worker, lease, epoch, campaign } = body
+      const text = body.text.slice(0, longestLog)
+      if (campaign !== undefined && lease === undefined) {
+        throw new HeddleError('HDL_BAD_INPUT', {
+          what: 'lease',
+          problem: 'a line for a campaign names the lease of its sender',
+        })
+      }
+      if (lease !== undefined) jobs.log(book.heldLease({ lease, epoch: epoch ?? 0, worker }), text)
+      else log('info', `worker ${worker} of ${caller.name}: ${text}`)
+      return { logged: text.length }
+    }),
+    route(fleetLeave, async ({ body }) => {
+      await fleet.leave(body.worker)
+      return { left: true }
+    }),
+    route(fleetSummary, ({ query, caller }) => ({
+      ...fleet.summary(),
+      list: workerList(fleet, caller, query.workers ?? 0),
+    })),
+  ]
+}
+
+function workerList(fleet: Fleet, caller: Caller, most: number) {
+  const now = fleet.now()
+  const list = []
+  for (const worker of fleet.workers()) {
+    if (list.length >= most) break
+    // Nothing of one tenant is visible to another.
+    if (worker.identity.tenant !== caller.tenant && !caller.roles.includes('admin')) continue
+    list.push({
+      worker: worker.id,
+      name: worker.name,
+      owner: worker.identity.owner,
+      threads: worker.threads,
+      capabilities: [...worker.description.capabilities],
+      leases: [...worker.leases].map(({ id }) => id),
+      seen_ms_ago: Math.round(now - worker.seenAt),
+      ...(worker.lastRefusal === undefined ? {} : { why_idle: worker.lastRefusal.message }),
+    })
+  }
+  return list
+}

@@ -1,0 +1,35 @@
+/** Between the loop of a worker and its network thread. */
+
+export type ToNetwork =
+  | {
+      readonly kind: 'call'
+      readonly id: number
+      readonly path: string
+      readonly body: string
+      readonly within: number
+    }
+  | {
+      readonly kind: 'hold'
+      readonly lease: string
+      readonly epoch: number
+      readonly nextBeat: number
+    }
+  | { readonly kind: 'drop'; readonly lease: string }
+  | {
+      readonly kind: 'progress'
+      readonly lease: string
+      readonly fraction?: number | undefined
+      readonly text?: string | undefined
+    }
+
+export type FromNetwork =
+  | { readonly kind: 'answer'; readonly id: number; readonly status: number; readonly body: string }
+  | { readonly kind: 'failed'; readonly id: number; readonly problem: string }
+  | { readonly kind: 'lost'; readonly lease: string; readonly reason: string }
+  | { readonly kind: 'contact' }
+
+export interface NetworkSettings {
+  readonly server: string
+  readonly token: string | undefined
+  readonly worker: string
+}

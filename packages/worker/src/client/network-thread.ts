@@ -1,0 +1,106 @@
+/**
+ * The network thread of a worker: all connections, and the beats. A job that blocks the loop of the worker does not stop
+ * them: the lease lives as long as this thread and the server agree that there is progress.
+ *
+ *  N1  A beat is sent when it is due, for all leases in one request. One that failed is sent again with full jitter,
+ *      well before the lease is stale.
+ *  N2  Every request has a deadline.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { describe, systemKernel, type Timer } from '@heddle/core/lowlevel'
+import type { FromNetwork, NetworkSettings, ToNetwork } from './messages.ts'
+import { Sender } from './send.ts'
+
+interface Held {
+  readonly epoch: number
+  progress: number
+  fraction: number | undefined
+  text: string | undefined
+}
+
+const { clock, random } = systemKernel
+const port = parentPort!
+const { server, token, worker } = workerData as NetworkSettings
+const sender = new Sender(server, token)
+const held = new Map<string, Held>()
+let timer: Timer | undefined
+let dueAt = Infinity
+let failures = 0
+
+const beatWithin = 20_000
+
+function say(message: FromNetwork): void {
+  port.postMessage(message)
+}
+
+function beatIn(delay: number): void {
+  const at = clock.now() + delay
+  if (at >= dueAt) return
+  dueAt = at
+  timer?.cancel()
+  timer = clock.setTimer(delay, () => void beat())
+}
+
+/** Never rejects. */
+async function beat(): Promise<void> {
+  dueAt = Infinity
+  if (held.size === 0) return
+  const leases = [...held].map(([lease, { epoch, progress, fraction, text }]) => ({
+    lease,
+    epoch,
+    progress,
+    ...(fraction === undefined ? {} : { fraction }),
+    ...(text === undefined ? {} : { text }),
+  }))
+  try {
+    const answer = await sender.post('/fleet/beat', JSON.stringify({ worker, leases }), beatWithin)
+    if (answer.status !== 200) throw new Error(`status ${answer.status}`)
+    const { lost, next_beat_ms: next } = JSON.parse(answer.body) as {
+      lost: { lease: string; reason: string }[]
+      next_beat_ms: number
+    }
+    failures = 0
+    say({ kind: 'contact' })
+    for (const { lease, reason } of lost) {
+      if (held.delete(lease)) say({ kind: 'lost', lease, reason })
+    }
+    beatIn(next)
+  } catch {
+    // N1.
+    failures++
+    beatIn(random.next() * Math.min(500 * 2 ** failures, 15_000))
+  }
+}
+
+async function call(id: number, path: string, body: string, within: number): Promise<void> {
+  try {
+    const answer = await sender.post(path, body, within)
+    say({ kind: 'answer', id, ...answer })
+  } catch (error) {
+    say({ kind: 'failed', id, problem: describe(error) })
+  }
+}
+
+port.on('message', (message: ToNetwork) => {
+  switch (message.kind) {
+    case 'call':
+      void call(message.id, message.path, message.body, message.within)
+      return
+    case 'hold': {
+      const { lease, epoch, nextBeat } = message
+      held.set(lease, { epoch, progress: 0, fraction: undefined, text: undefined })
+      beatIn(nextBeat)
+      return
+    }
+    case 'drop':
+      held.delete(message.lease)
+      return
+    case 'progress': {
+      const lease = held.get(message.lease)
+      if (lease === undefined) return
+      lease.progress++
+      lease.fraction = message.fraction ?? lease.fraction
+      lease.text = message.text ?? lease.text
+    }
+  }
+})

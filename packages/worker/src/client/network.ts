@@ -1,0 +1,172 @@
+import { Worker as Thread } from 'node:worker_threads'
+import { HeddleError, isError } from '@heddle/core'
+import { waitFor, type Kernel } from '@heddle/core/lowlevel'
+import type { FromNetwork, NetworkSettings, ToNetwork } from './messages.ts'
+
+/** Threads run the same kind of file as the loop does: sources from sources, built from built. */
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? './network-thread.ts' : './network-thread.js',
+  import.meta.url,
+)
+
+/** What the server refused, in its own words. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  readonly retryable: boolean
+  readonly retryAfter: number | undefined
+
+  constructor(
+    status: number,
+    error: { code?: string; message?: string; retryable?: boolean; retry_after_ms?: number },
+  ) {
+    super(error.message ?? `the server answered with status ${status}`)
+    this.name = 'Refused'
+    this.status = status
+    this.code = error.code ?? String(status)
+    this.retryable = error.retryable ?? status >= 500
+    this.retryAfter = error.retry_after_ms
+  }
+}
+
+export interface CallOptions {
+  /** Milliseconds for one request. Default 30,000. */
+  readonly within?: number
+  /** Ends the retries. */
+  readonly signal?: AbortSignal
+  /** Milliseconds for all retries. No end when absent. */
+  readonly insistFor?: number
+}
+
+const usualWithin = 30_000
+const longestPause = 30_000
+
+/** The loop's side of the network thread. */
+export class Network {
+  readonly #thread: Thread
+  readonly #kernel: Kernel
+  readonly #calls = new Map<number, PromiseWithResolvers<{ status: number; body: string }>>()
+  #lastId = 0
+  #lastContact: number
+  #ended: Error | undefined
+  onLost: (lease: string, reason: string) => void = () => undefined
+
+  constructor(settings: NetworkSettings, kernel: Kernel) {
+    this.#kernel = kernel
+    this.#lastContact = kernel.clock.now()
+    this.#thread = new Thread(entry, { workerData: settings, name: 'heddle-network' })
+    this.#thread.on('message', (message: FromNetwork) => this.#on(message))
+    this.#thread.once('error', (error) => this.#end(error))
+    this.#thread.once('exit', () =>
+      this.#end(new HeddleError('HDL_CLOSED', { what: 'The network thread' })),
+    )
+  }
+
+  /** Milliseconds since the server was heard of. */
+  get silence(): number {
+    return this.#kernel.clock.now() - this.#lastContact
+  }
+
+  hold(lease: string, epoch: number, nextBeat: number): void {
+    this.#post({ kind: 'hold', lease, epoch, nextBeat })
+  }
+
+  drop(lease: string): void {
+    this.#post({ kind: 'drop', lease })
+  }
+
+  progress(lease: string, fraction?: number, text?: string): void {
+    this.#post({ kind: 'progress', lease, fraction, text })
+  }
+
+  /**
+   * One request, repeated with full jitter while its failure may pass.
+   *
+   * *Cancellation*: the signal ends the retries; a request that was sent is not taken back.
+   * @throws {Refused} when the server says that repeating it cannot help.
+   */
+  async call<T>(path: string, body: object, options: CallOptions = {}): Promise<T> {
+    const { clock, random } = this.#kernel
+    const giveUpAt = clock.now() + (options.insistFor ?? Infinity)
+    for (let failures = 0; ; failures++) {
+      try {
+        return (await this.#once(path, body, options.within ?? usualWithin)) as T
+      } catch (error) {
+        const mayPass = error instanceof Refused ? error.retryable : !isError(error, 'HDL_CLOSED')
+        if (!mayPass || clock.now() >= giveUpAt) throw error
+        options.signal?.throwIfAborted()
+        const least = error instanceof Refused ? (error.retryAfter ?? 0) : 0
+        await this.#pause(
+          least + random.next() * Math.min(200 * 2 ** failures, longestPause),
+          options.signal,
+        )
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#thread.terminate()
+  }
+
+  async #once(path: string, body: object, within: number): Promise<unknown> {
+    if (this.#ended !== undefined) throw this.#ended
+    const id = ++this.#lastId
+    const call = Promise.withResolvers<{ status: number; body: string }>()
+    this.#calls.set(id, call)
+    this.#post({ kind: 'call', id, path, body: JSON.stringify(body), within })
+    try {
+      // The thread has its own deadline; this one is for a thread that stands still.
+      const { clock } = this.#kernel
+      const answer = await waitFor(call.promise, path, clock, { deadline: within + 5_000 })
+      return readAnswer(answer)
+    } finally {
+      this.#calls.delete(id)
+    }
+  }
+
+  async #pause(delay: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#kernel.clock.setTimer(delay, resolve)
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+    await promise
+    timer.cancel()
+    signal?.throwIfAborted()
+  }
+
+  #post(message: ToNetwork): void {
+    if (this.#ended === undefined) this.#thread.postMessage(message)
+  }
+
+  #on(message: FromNetwork): void {
+    switch (message.kind) {
+      case 'answer':
+        this.#lastContact = this.#kernel.clock.now()
+        this.#calls.get(message.id)?.resolve(message)
+        return
+      case 'failed':
+        this.#calls.get(message.id)?.reject(new Error(message.problem))
+        return
+      case 'lost':
+        return this.onLost(message.lease, message.reason)
+      case 'contact':
+        this.#lastContact = this.#kernel.clock.now()
+    }
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error
+    for (const call of this.#calls.values()) call.reject(error)
+  }
+}
+
+function readAnswer({ status, body }: { status: number; body: string }): unknown {
+  let read: unknown
+  try {
+    read = JSON.parse(body)
+  } catch {
+    // A proxy answers with HTML: that passes, unless it says that the request is wrong.
+    throw new Refused(status, { retryable: status >= 500 || status === 429 || status === 408 })
+  }
+  if (status >= 200 && status < 300) return read
+  throw new Refused(status, (read as { error?: object }).error ?? {})
+}

@@ -1,0 +1,75 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+
+/** Two connections: one may wait in a claim, the other carries everything else. */
+const agentOptions = { keepAlive: true, maxSockets: 2, maxFreeSockets: 2 } as const
+
+/** The largest answer that is read. */
+const mostBytes = 64 * 2 ** 20
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/** Sends JSON to one server, over at most two connections. */
+export class Sender {
+  readonly #server: URL
+  readonly #token: string | undefined
+  readonly #agent: HttpAgent | HttpsAgent
+
+  constructor(server: string, token: string | undefined) {
+    this.#server = new URL(server)
+    this.#token = token
+    this.#agent =
+      this.#server.protocol === 'https:'
+        ? new HttpsAgent(agentOptions)
+        : new HttpAgent(agentOptions)
+  }
+
+  /**
+   * *Cancellation*: ends after `within` milliseconds, whatever the server does.
+   * @throws what the connection says.
+   */
+  post(path: string, body: string, within: number): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const target = new URL(path.replace(/^\//, ''), withSlash(this.#server))
+    const send = target.protocol === 'https:' ? httpsRequest : httpRequest
+    const request = send(target, {
+      method: 'POST',
+      agent: this.#agent,
+      signal: AbortSignal.timeout(within),
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+      },
+    })
+    request.once('error', reject)
+    request.once('response', (response) => {
+      const parts: Buffer[] = []
+      let bytes = 0
+      response.on('data', (part: Buffer) => {
+        bytes += part.length
+        if (bytes > mostBytes)
+          request.destroy(new Error(`the answer has more than ${mostBytes} bytes`))
+        else parts.push(part)
+      })
+      response.once('error', reject)
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString('utf8') }),
+      )
+    })
+    request.end(body)
+    return promise
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+/** A server may be behind a path: `https://host/heddle`. */
+function withSlash(url: URL): URL {
+  return url.pathname.endsWith('/') ? url : new URL(`${url.pathname}/`, url)
+}

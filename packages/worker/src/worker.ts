@@ -1,0 +1,427 @@
+/**
+ * A worker: claims, runs, reports.
+ *
+ *     connecting ──version agreed──▶ claiming ⇄ running ──stop()──▶ leaving ──▶ ended
+ *         └── 401, 403, 426 ──▶ ended, with an exit code
+ *
+ *  K1  An error that may pass never ends the worker: it tries again with full jitter.
+ *  K2  Every wait has a deadline; the beats come from a thread of their own.
+ *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent.
+ *  K4  A lease whose job this worker does not have in that version is handed back, with what it has.
+ *  K5  stop() finishes what runs within its deadline, hands the rest back, and says that the worker leaves.
+ */
+import { randomUUID } from 'node:crypto'
+import { arch, availableParallelism, hostname, platform, totalmem } from 'node:os'
+import { HeddleError, final, type Job } from '@heddle/core'
+import { describe, kernelOf, type Kernel, type StopOptions } from '@heddle/core/lowlevel'
+import { Network, Refused } from './client/network.ts'
+import {
+  isCampaignWork,
+  type CampaignUnits,
+  type CampaignWork,
+  type ClaimAnswer,
+  type JobWork,
+  type Offer,
+  type UpdateAnswer,
+} from './lease/work.ts'
+import { isFinalError, runJob } from './runner/run-job.ts'
+
+export interface WorkerOptions {
+  /** The address of the server: `https://host:4500`. */
+  readonly server: string
+  readonly token?: string | undefined
+  /** Jobs, or what a module exports. */
+  readonly jobs: readonly unknown[] | Readonly<Record<string, unknown>>
+  /** The name for people. The name of the machine and the process when absent. */
+  readonly name?: string | undefined
+  /** Leases at a time. As many as the machine runs at a time when absent. */
+  readonly concurrency?: number | undefined
+  readonly capabilities?: readonly string[] | undefined
+  readonly tags?: readonly string[] | undefined
+  /** Megabytes. All of the machine's when absent. */
+  readonly memory?: number | undefined
+  /** Ends when there is no work. */
+  readonly exitWhenIdle?: boolean | undefined
+  /** Milliseconds that a claim waits for work. Default 25,000. */
+  readonly wait?: number | undefined
+  readonly onEvent?: ((event: WorkerEvent) => void) | undefined
+  readonly kernel?: Kernel | undefined
+}
+
+export type WorkerEvent =
+  | { readonly kind: 'connected'; readonly worker: string; readonly protocol: number }
+  | { readonly kind: 'started'; readonly lease: string; readonly job: string }
+  | { readonly kind: 'ended'; readonly lease: string; readonly outcome: string }
+  | { readonly kind: 'idle'; readonly reason: string; readonly message: string }
+  | { readonly kind: 'trouble'; readonly message: string }
+
+/** Why a worker ended, and with what a process should exit. */
+export interface WorkerEnd {
+  readonly why: 'stopped' | 'idle' | 'refused' | 'version'
+  readonly message: string
+  readonly exitCode: 0 | 3 | 4
+}
+
+export const workerProtocols: readonly number[] = [1]
+
+interface Running {
+  readonly offer: Offer
+  readonly controller: AbortController
+  ended: Promise<void>
+}
+
+const usualWait = 25_000
+
+export class Worker {
+  readonly id: string = randomUUID()
+  readonly #options: WorkerOptions
+  readonly #kernel: Kernel
+  readonly #jobs: readonly Job[]
+  readonly #network: Network
+  readonly #concurrency: number
+  readonly #running = new Map<string, Running>()
+  readonly #stopping = new AbortController()
+  #wake: (() => void) | undefined
+  #leaseCount = 0
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#kernel = kernelOf(options)
+    this.#jobs = findJobs(options.jobs)
+    this.#concurrency = options.concurrency ?? availableParallelism()
+    const { server, token } = options
+    this.#network = new Network({ server, token, worker: this.id }, this.#kernel)
+    this.#network.onLost = (lease, reason) => this.#lose(lease, reason)
+  }
+
+  stats(): {
+    readonly running: readonly string[]
+    readonly leases: number
+    readonly silence: number
+  } {
+    return {
+      running: [...this.#running.keys()],
+      leases: this.#leaseCount,
+      silence: this.#network.silence,
+    }
+  }
+
+  /**
+   * Works until stop(), until there is no work (`exitWhenIdle`), or until the server refuses this worker for good.
+   *
+   * *Cancellation*: by stop().
+   */
+  async run(): Promise<WorkerEnd> {
+    let end: WorkerEnd
+    try {
+      end = await this.#work()
+    } catch (error) {
+      end = endOf(error)
+    }
+    for (const { controller } of this.#running.values())
+      controller.abort(new Error('the worker ends'))
+    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
+    if (end.exitCode === 0) await this.#leave()
+    await this.#network.stop()
+    return end
+  }
+
+  /** K5. *Cancellation*: at the deadline (default 30,000) what still runs is handed back. */
+  async stop({ deadline = 30_000 }: Pick<StopOptions, 'deadline'> = {}): Promise<void> {
+    this.#stopping.abort(new Error('the worker stops'))
+    this.#wake?.()
+    const timer = this.#kernel.clock.setTimer(deadline, () => {
+      for (const { controller } of this.#running.values()) controller.abort(handBack)
+    })
+    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
+    timer.cancel()
+  }
+
+  async #work(): Promise<WorkerEnd> {
+    const signal = this.#stopping.signal
+    const registered = await this.#network.call<{ protocol: number }>(
+      '/fleet/register',
+      { protocol: workerProtocols, worker: this.#description() },
+      { signal },
+    )
+    this.#say({ kind: 'connected', worker: this.id, protocol: registered.protocol })
+    while (!signal.aborted) {
+      if (this.#running.size >= this.#concurrency) {
+        await this.#waitForRoom()
+        continue
+      }
+      const idle = await this.#claim(signal)
+      if (idle !== undefined && this.#options.exitWhenIdle === true && this.#running.size === 0) {
+        return { why: 'idle', message: idle, exitCode: 0 }
+      }
+    }
+    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
+    return { why: 'stopped', message: 'it was stopped', exitCode: 0 }
+  }
+
+  /** Resolves with the reason when there was nothing. */
+  async #claim(signal: AbortSignal): Promise<string | undefined> {
+    const { exitWhenIdle, wait = exitWhenIdle === true ? 0 : usualWait } = this.#options
+    // With work under way a claim is short: its end may need the connection.
+    const waits = this.#running.size > 0 ? Math.min(wait, 5_000) : wait
+    const answer = await this.#network.call<ClaimAnswer>(
+      '/fleet/claim',
+      {
+        worker: this.#description(),
+        request: randomUUID(),
+        wait_ms: waits,
+        holds: [...this.#running.keys()],
+      },
+      { signal, within: waits + 30_000 },
+    )
+    if (answer.offer !== undefined) {
+      await this.#take(answer.offer, signal)
+      return undefined
+    }
+    const { reason, message, retry_after_ms: retryAfter } = answer.empty
+    this.#say({ kind: 'idle', reason, message })
+    if (retryAfter > 0 || waits === 0)
+      await this.#pause(retryAfter * (0.5 + this.#kernel.random.next()))
+    return message
+  }
+
+  async #take(offer: Offer, signal: AbortSignal): Promise<void> {
+    const { lease, epoch, work } = offer
+    const call = { lease, epoch, worker: this.id }
+    if (signal.aborted) return this.#handBack(offer, 'the worker stops')
+    const job = this.#findJob(work)
+    if (job === undefined) return this.#refuse(offer)
+    try {
+      await this.#network.call('/fleet/accept', call, { insistFor: offer.stale_ms })
+    } catch (error) {
+      if (isLeaseLost(error)) return
+      throw error
+    }
+    this.#network.hold(lease, epoch, offer.next_beat_ms)
+    this.#leaseCount++
+    this.#say({ kind: 'started', lease, job: job.name })
+    const running: Running = { offer, controller: new AbortController(), ended: Promise.resolve() }
+    this.#running.set(lease, running)
+    running.ended = this.#execute(running, job)
+  }
+
+  /** Never rejects. */
+  async #execute({ offer, controller }: Running, job: Job): Promise<void> {
+    const { lease, work } = offer
+    let outcome = 'finished'
+    try {
+      if (isCampaignWork(work)) await this.#runUnits(offer, work, job, controller.signal)
+      else await this.#runAttempt(offer, work, job, controller.signal)
+    } catch (error) {
+      outcome = await this.#reportFailure(offer, error, controller.signal)
+    }
+    this.#network.drop(lease)
+    this.#running.delete(lease)
+    this.#say({ kind: 'ended', lease, outcome })
+    this.#wake?.()
+  }
+
+  async #runAttempt(offer: Offer, work: JobWork, job: Job, signal: AbortSignal): Promise<void> {
+    const value = await this.#runJob(offer, job, work.name, work.input, signal)
+    await this.#update(offer, 1, 1, value)
+  }
+
+  async #runUnits(offer: Offer, work: CampaignWork, job: Job, signal: AbortSignal): Promise<void> {
+    let sum: number[] | undefined
+    let sequence = 0
+    for (let done = 0; done < work.size;) {
+      const count = Math.min(work.batch, work.size - done)
+      const parameters = work.parameters ? await this.#parameters(offer) : null
+      const units: CampaignUnits = {
+        input: work.input,
+        start: work.start + done,
+        count,
+        parameters,
+      }
+      const result = await this.#runJob(offer, job, `${work.job} ${units.start}`, units, signal)
+      done += count
+      if (work.outcomes.length > 0) sum = addCounts(sum, result, work.outcomes)
+      const answer = await this.#update(offer, ++sequence, done, sum ?? result ?? null)
+      if (answer.closed === 'invalid_report')
+        throw final(new Error(answer.problem ?? 'the report is invalid'))
+      if (answer.closed !== undefined) return
+    }
+  }
+
+  #runJob(
+    offer: Offer,
+    job: Job,
+    name: string,
+    input: unknown,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const { lease, epoch } = offer
+    return runJob(job, name, input, signal, {
+      onLog: (text) => {
+        this.#network.progress(lease)
+        this.#network
+          .call('/fleet/log', { worker: this.id, lease, epoch, text }, { insistFor: 10_000 })
+          .catch((error: unknown) => this.#say({ kind: 'trouble', message: describe(error) }))
+      },
+      onProgress: (fraction, text) => this.#network.progress(lease, fraction, text),
+    })
+  }
+
+  #update(offer: Offer, sequence: number, done: number, result: unknown): Promise<UpdateAnswer> {
+    const { lease, epoch, stale_ms: insistFor } = offer
+    this.#network.progress(lease)
+    const body = { lease, epoch, worker: this.id, sequence, done, result }
+    return this.#network.call('/fleet/update', body, { insistFor })
+  }
+
+  async #parameters({ lease, epoch, stale_ms: insistFor }: Offer): Promise<unknown> {
+    const body = { lease, epoch, worker: this.id }
+    const answer = await this.#network.call<{ parameters: unknown }>('/fleet/params', body, {
+      insistFor,
+    })
+    return answer.parameters
+  }
+
+  /** Says how the lease ended, for people. */
+  async #reportFailure(offer: Offer, error: unknown, signal: AbortSignal): Promise<string> {
+    if (isLeaseLost(error) || signal.reason instanceof LeaseLost) return 'lost'
+    if (signal.aborted) {
+      await this.#handBack(offer, describe(signal.reason))
+      return 'handed back'
+    }
+    const { lease, epoch, stale_ms: insistFor } = offer
+    const message = describe(error)
+    const body = {
+      lease,
+      epoch,
+      worker: this.id,
+      stage: 'run',
+      message,
+      retryable: !isFinalError(error),
+      ...(error instanceof Error ? { name: error.name, stack: error.stack ?? '' } : {}),
+    }
+    await this.#quietly('/fleet/fail', body, insistFor)
+    return `failed: ${message}`
+  }
+
+  async #handBack({ lease, epoch }: Offer, message: string): Promise<void> {
+    const body = { lease, epoch, worker: this.id, stage: 'hand_back', message }
+    await this.#quietly('/fleet/fail', body, 5_000)
+  }
+
+  /** K4. */
+  async #refuse(offer: Offer): Promise<void> {
+    const { job, version } = offer.work
+    const known = this.#jobs.filter(({ name }) => name === job).map((each) => each.version ?? '1')
+    const error = new HeddleError('HDL_JOB_VERSION', {
+      job,
+      wanted: version,
+      known: known.length === 0 ? 'no version of it' : known.join(', '),
+    })
+    this.#say({ kind: 'trouble', message: error.message })
+    await this.#handBack(offer, error.message)
+    await this.#pause(1_000)
+  }
+
+  async #leave(): Promise<void> {
+    await this.#quietly('/fleet/leave', { worker: this.id }, 3_000)
+  }
+
+  /** What cannot be said is found out by the server: the lease goes stale. */
+  async #quietly(path: string, body: object, insistFor: number): Promise<void> {
+    try {
+      await this.#network.call(path, body, { insistFor, within: 5_000 })
+    } catch (error) {
+      if (!isLeaseLost(error)) this.#say({ kind: 'trouble', message: describe(error) })
+    }
+  }
+
+  /** K3. */
+  #lose(lease: string, reason: string): void {
+    this.#running.get(lease)?.controller.abort(new LeaseLost(reason))
+  }
+
+  #findJob({ job, version }: { readonly job: string; readonly version: string }): Job | undefined {
+    return this.#jobs.find((each) => each.name === job && (each.version ?? '1') === version)
+  }
+
+  #description(): object {
+    const { name, capabilities = [], tags = [], memory } = this.#options
+    return {
+      id: this.id,
+      name: name ?? `${hostname()}-${process.pid}`,
+      threads: this.#concurrency,
+      memory: memory ?? Math.floor(totalmem() / 2 ** 20),
+      capabilities,
+      tags,
+      system: `${platform()}-${arch()}`,
+      jobs: this.#jobs.map((each) => ({ name: each.name, version: each.version ?? '1' })),
+    }
+  }
+
+  async #waitForRoom(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    await promise
+  }
+
+  async #pause(delay: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#kernel.clock.setTimer(delay, resolve)
+    this.#wake = resolve
+    await promise
+    timer.cancel()
+  }
+
+  #say(event: WorkerEvent): void {
+    this.#options.onEvent?.(event)
+  }
+}
+
+class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+
+const handBack = new Error('the worker stops')
+
+function isLeaseLost(error: unknown): boolean {
+  return error instanceof Refused && error.status === 410
+}
+
+function endOf(error: unknown): WorkerEnd {
+  const message = describe(error)
+  if (error instanceof Refused && error.status === 426)
+    return { why: 'version', message, exitCode: 4 }
+  if (error instanceof Refused) return { why: 'refused', message, exitCode: 3 }
+  return { why: 'stopped', message, exitCode: 0 }
+}
+
+function addCounts(
+  sum: number[] | undefined,
+  result: unknown,
+  outcomes: readonly string[],
+): number[] {
+  const isCounts = Array.isArray(result) && result.length === outcomes.length
+  if (!isCounts)
+    throw final(new Error(`the job must return ${outcomes.length} counts: ${outcomes.join(', ')}`))
+  return (result as number[]).map((count, index) => count + (sum?.[index] ?? 0))
+}
+
+function findJobs(given: WorkerOptions['jobs']): readonly Job[] {
+  const values: unknown[] = Array.isArray(given) ? [...(given as unknown[])] : Object.values(given)
+  const jobs = values.filter((value): value is Job => {
+    const it = value as Partial<Job> | null
+    return (
+      typeof it === 'object' &&
+      it !== null &&
+      typeof it.run === 'function' &&
+      typeof it.place === 'string'
+    )
+  })
+  if (jobs.length > 0) return jobs
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'jobs',
+    value: given,
+    expected: 'at least one job',
+  })
+}
