@@ -42,6 +42,11 @@ const keys = [
 ]
 const actions = 120
 
+/** An action may come too late, for a run that has ended: the server refuses it, and the browser itself reports that. */
+function unexpected(problems: readonly string[]): string[] {
+  return problems.filter((problem) => !/responded with a status of 409/.test(problem))
+}
+
 for (const seed of [1, 20_261_117]) {
   test(`${actions} random actions leave no error in the console (seed ${seed})`, async () => {
     const random = seededRandom(seed)
@@ -71,7 +76,7 @@ for (const seed of [1, 20_261_117]) {
         }, choice)
       }
       if (i === 60) for (const gate of ['fetch', 'left', 'right', 'join']) served.gates.open(gate)
-      assert.deepEqual(problems, [], `after action ${i} of seed ${seed}`)
+      assert.deepEqual(unexpected(problems), [], `after action ${i} of seed ${seed}`)
     }
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
@@ -79,7 +84,7 @@ for (const seed of [1, 20_261_117]) {
       location.hash = '#/runs'
     })
     await page.getByRole('heading', { name: 'Runs' }).waitFor()
-    assert.deepEqual(problems, [])
+    assert.deepEqual(unexpected(problems), [])
     await context.close()
   })
 }

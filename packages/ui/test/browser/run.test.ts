@@ -60,6 +60,8 @@ test('the same by keyboard only: find the run, open a node, cancel', async () =>
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).getByText('Cancel the run').waitFor()
   await page.keyboard.press('Escape')
+  // Keys belong to a dialog while it is open.
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.keyboard.press('q')
   await page.getByRole('dialog', { name: 'Cancel this run?' }).waitFor()
   await page.keyboard.press('Enter')
