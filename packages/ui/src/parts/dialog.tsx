@@ -29,6 +29,8 @@ export function Dialog({ label, class: name, onClose, children }: DialogProps): 
         event.preventDefault()
         onClose()
       }}
+      // A browser closes by itself, without asking, when Escape is pressed twice without another action between.
+      onClose={onClose}
       onClick={(event) => {
         if (event.target === ref.current) onClose()
       }}
