@@ -225,6 +225,12 @@ export const errorTable = {
       `Step ${quote(p.step)} of ${quote(p.node)} is recorded with ${p.was}, and is now called with ${p.now}.`,
     'A job must make the same steps in the same order after a restart. Give a step a `key` when its place in the order can change.',
   ),
+  HDL_WRONG_INPUT: entry(
+    false,
+    (p: { node: string; issues: readonly string[] }) =>
+      `The input of ${quote(p.node)} is wrong: ${p.issues.join('; ')}.`,
+    'Give the job what its `input` schema describes.',
+  ),
   HDL_NO_STEPS: entry(
     false,
     (p: { node: string; step: string }) =>

@@ -21,6 +21,7 @@ export {
   type StepOptions,
 } from './graph/job.ts'
 export { bytes, isBytes, type Bytes } from './graph/bytes.ts'
+export type { InputSchema } from './graph/schema.ts'
 export {
   Graph,
   type BuiltGraph,

@@ -12,6 +12,7 @@ import {
   type OptionNames,
 } from '../kernel/check.ts'
 import { checkPriority } from '../kernel/rank.ts'
+import { checkSchema, type InputSchema } from './schema.ts'
 import { describeConflict, locateDefinition, type Definition } from './definition.ts'
 
 /** Where a job runs: on the event loop, in a thread of this process, or on another machine. */
@@ -104,6 +105,12 @@ export interface JobOptions<I = unknown> {
   /** 0 is first, 9 is last. */
   readonly priority?: number
   /**
+   * What an input must be: any schema that follows https://standardschema.dev (zod, valibot, TypeBox with its adapter). A
+   * wrong input is refused with the path of the wrong field, before anything starts where it is known by then; the job
+   * gets what the schema makes of it.
+   */
+  readonly input?: InputSchema
+  /**
    * Which version of the work this is: another one makes results of earlier versions worthless. It is recorded with each
    * node; a run is not resumed with another version unless changes are allowed, and then its nodes run again.
    */
@@ -116,6 +123,7 @@ export interface JobOptions<I = unknown> {
 
 const optionNames = {
   name: 1,
+  input: 1,
   version: 1,
   place: 1,
   module: 1,
@@ -187,10 +195,13 @@ const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefi
  * const square = job({ name: 'square' }, (n: number) => n * n)
  */
 export function job<I, O>(
-  options: JobOptions<I> & { readonly place?: 'loop' },
+  options: JobOptions<I> & { readonly place?: 'loop'; readonly input?: InputSchema<I> },
   run: JobFunction<I, O, LoopContext>,
 ): Job<I, O>
-export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O>): Job<I, O>
+export function job<I, O>(
+  options: JobOptions<I> & { readonly input?: InputSchema<I> },
+  run: JobFunction<I, O>,
+): Job<I, O>
 export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>): Job<I, O> {
   checkOptions(options, optionNames)
   checkName('name', options.name)
@@ -198,6 +209,7 @@ export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>)
   checkOwnLimits(options as OwnLimits)
   if (options.module !== undefined) checkText('module', options.module)
   if (options.capabilities !== undefined) checkCapabilities(options.capabilities)
+  if (options.input !== undefined) checkSchema(options.input)
   if (options.version !== undefined) checkName('version', options.version)
   if (options.shared !== undefined) checkFlag('shared', options.shared)
   const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])

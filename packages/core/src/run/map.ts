@@ -15,7 +15,15 @@ import type { Part, PartEnd } from '../scheduler/part.ts'
 import { ElementPast, elementPath } from './element-past.ts'
 import { fromErrorRecord, toErrorRecord } from './error-record.ts'
 import { untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
-import { answerOf, ownLimits, placement, reader, withValue, type PlacedNode } from './placed.ts'
+import {
+  answerOf,
+  ownLimits,
+  placement,
+  reader,
+  runJob,
+  withValue,
+  type PlacedNode,
+} from './placed.ts'
 
 /** Milliseconds between two reports of how far a map has come. */
 const reportEvery = 100
@@ -192,7 +200,7 @@ class MapRun {
       ...(past !== undefined && past.length > 0 && { past }),
       call: (attempt) => {
         const outcome = withValue(this.#inputOf(element, index), (input) =>
-          place.run(job, input, attempt),
+          runJob(job, input, place, attempt),
         )
         return this.#host.record(attempt, outcome, name, { path })
       },

@@ -10,7 +10,9 @@ import type { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import { findPlace, type Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
-import type { Place } from '../places/place.ts'
+import { final } from '../attempts/retry.ts'
+import { validateInput } from '../graph/schema.ts'
+import type { Place, PlaceContext } from '../places/place.ts'
 import type { AddOptions, NeedsFunction } from '../scheduler/scheduler.ts'
 
 /** The graph that a node was added to, and what the names of its nodes begin with in the run. */
@@ -82,6 +84,39 @@ export function withInput(
 ): unknown {
   if (typeof input !== 'function') return use(input)
   return withValue(input(reader(scope, resultOf)), use)
+}
+
+/** Runs a job at its place, with an input that its schema has checked. */
+export function runJob(job: Job, input: unknown, place: Place, context: PlaceContext): unknown {
+  if (job.input === undefined) return place.run(job, input, context)
+  return withValue(checkedInput(context.name, job, input), (checked) =>
+    place.run(job, checked, context),
+  )
+}
+
+/** A wrong input stays wrong: it is not tried again. */
+function checkedInput(node: string, { input: schema }: Job, input: unknown): unknown {
+  const refuse = (error: unknown): never => {
+    throw isError(error, 'HDL_WRONG_INPUT') ? final(error) : error
+  }
+  try {
+    const checked = validateInput(node, schema!, input)
+    return isThenable(checked) ? Promise.resolve(checked).catch(refuse) : checked
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+/**
+ * Checks inputs that are known before anything starts.
+ *
+ * @throws `HDL_WRONG_INPUT`.
+ */
+export async function checkInputs(placed: Iterable<PlacedNode>): Promise<void> {
+  for (const { name, node } of placed) {
+    if (node.job.input === undefined || typeof node.input === 'function') continue
+    await validateInput(name, node.job.input, node.input)
+  }
 }
 
 /** Calls `use` with a value, or with what a promise of it comes to. */

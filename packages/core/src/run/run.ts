@@ -44,8 +44,10 @@ import { Grower } from './grower.ts'
 import type { AttemptContext } from './growth-host.ts'
 import {
   addOptionsOf,
+  checkInputs,
   dependenciesOf,
   placeNodes,
+  runJob,
   withInput,
   withNodeName,
   type PlacedNode,
@@ -203,6 +205,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const available: Places = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
   const nodes: PlacedNodes = new NameMap<PlacedNode>()
   await placeNodes(nodes, { graph, prefix: '' }, available, clock)
+  await checkInputs(nodes.values())
   const scheduler = new Scheduler(limits)
   const recorded = plainLimits(limits)
   const journaled = labels === undefined ? recorded : { ...recorded, labels: { ...labels } }
@@ -406,6 +409,6 @@ function plainLimits(
 function execute(placed: PlacedNode, context: AttemptContext): unknown {
   const { node, place } = placed
   // Most inputs are there already.
-  if (typeof node.input !== 'function') return place.run(node.job, node.input, context)
-  return withInput(placed, context.resultOf, (input) => place.run(node.job, input, context))
+  if (typeof node.input !== 'function') return runJob(node.job, node.input, place, context)
+  return withInput(placed, context.resultOf, (input) => runJob(node.job, input, place, context))
 }

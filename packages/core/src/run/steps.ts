@@ -19,7 +19,7 @@ import { Part, type PartEnd } from '../scheduler/part.ts'
 import { fromErrorRecord } from './error-record.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { AttemptContext, GrowthHost } from './growth-host.ts'
-import { answerOf, placement } from './placed.ts'
+import { answerOf, placement, runJob } from './placed.ts'
 import type { Signals } from './signals.ts'
 import type { PastStep, RememberedSteps, StepPast } from './step-past.ts'
 
@@ -201,7 +201,7 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
       priority,
       drains: true,
       call: (attempt) =>
-        this.#host.record(attempt, place.run(job, input, attempt), this.#node, part),
+        this.#host.record(attempt, runJob(job, input, place, attempt), this.#node, part),
       onEnd: resolve,
     })
     const text = `waits for the step "${part.path}"`
