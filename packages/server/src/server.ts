@@ -42,6 +42,7 @@ import { Connections, type ConnectionStats } from './http/lifecycle/connections.
 import { Drain, type DrainOptions, type ServerState } from './http/lifecycle/drain.ts'
 import { OpenResponses } from './http/lifecycle/open-responses.ts'
 import { StoreWatch } from './http/lifecycle/store-watch.ts'
+import { RouteMetrics } from './http/metrics/route-metrics.ts'
 import type { Drained, Room } from './http/room.ts'
 import { jobTable } from './jobs/job-table.ts'
 import { openJobsRoom } from './jobs/room.ts'
@@ -264,7 +265,18 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const ui = await openUiRoom(options.ui)
   const { clock } = kernel
   const { readyGap = 250 } = limits
-  const figures = { drain, loop, pool, storeWatch, connections, arrivals, clock, readyGap }
+  const routeMetrics = new RouteMetrics()
+  const figures = {
+    drain,
+    loop,
+    pool,
+    storeWatch,
+    connections,
+    arrivals,
+    routeMetrics,
+    clock,
+    readyGap,
+  }
   const admin = adminRoom({ rooms, ...figures })
   const open = new OpenResponses(limits.sending ?? minute)
   const servers: HttpServer[] = []
@@ -285,6 +297,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     connections,
     arrivals,
     open,
+    routeMetrics,
     storeWatch,
     isDraining: () => drain.state !== 'accepting',
     clock: kernel.clock,

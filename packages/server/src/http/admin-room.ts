@@ -7,6 +7,7 @@ import type { Drain } from './lifecycle/drain.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
 import { prometheusText } from './metrics/prometheus.ts'
 import { httpMetrics } from './metrics/http-metrics.ts'
+import type { RouteMetrics } from './metrics/route-metrics.ts'
 import { openApiOf } from './openapi.ts'
 import type { Room } from './room.ts'
 import { route } from './route.ts'
@@ -20,6 +21,7 @@ export interface AdminOptions {
   readonly storeWatch: StoreWatch
   readonly connections: Connections
   readonly arrivals: Arrivals
+  readonly routeMetrics: RouteMetrics
   readonly clock: Clock
   /** Milliseconds of a gap of the loop that make the server not ready. */
   readonly readyGap: number
@@ -67,7 +69,11 @@ export function adminRoom(options: AdminOptions): Room {
         reply
           .type('text/plain; version=0.0.4; charset=utf-8')
           .send(
-            prometheusText([...rooms.flatMap((one) => one.metrics()), ...httpMetrics(options)]),
+            prometheusText([
+              ...rooms.flatMap((one) => one.metrics()),
+              ...httpMetrics(options),
+              ...options.routeMetrics.metrics(),
+            ]),
           ),
       ),
       route(openApiDocument, () => document),

@@ -11,6 +11,7 @@ import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { Connections } from './lifecycle/connections.ts'
 import type { OpenResponses } from './lifecycle/open-responses.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
+import type { RouteMetrics } from './metrics/route-metrics.ts'
 import { codingProblemOf, newRequestId } from './read-request.ts'
 import type { Room } from './room.ts'
 import { addRoom, refuseUnknownRoutes } from './route-table.ts'
@@ -29,6 +30,7 @@ export interface AppOptions {
   readonly arrivals: Arrivals
   /** Notified of every answer. */
   readonly open: OpenResponses
+  readonly routeMetrics: RouteMetrics
   readonly storeWatch: Pick<StoreWatch, 'look'>
   readonly isDraining: () => boolean
   readonly clock: Clock
@@ -72,6 +74,7 @@ export function makeApp(options: AppOptions): FastifyInstance {
   })
   // Each kind of body has a parser of its own, in the scope of its routes.
   app.removeAllContentTypeParsers()
+  options.routeMetrics.follow(app, clock)
   app.setErrorHandler((error, _, reply) => sendError(error, reply))
   app.addHook('onRequest', (_, reply, done) => {
     options.open.add(reply.raw)

@@ -36,6 +36,10 @@ export class Backlog {
     return this.#listed.get(handle)
   }
 
+  handles(): IterableIterator<[string, Listed]> {
+    return this.#listed.entries()
+  }
+
   /** It is worked on from now on, or never will be. */
   take(handle: string): void {
     const listed = this.#listed.get(handle)

@@ -77,6 +77,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     prepare,
     items,
     kernel,
+    capacity,
     onProblem,
   })
   shared?.connect(service)

@@ -3,14 +3,16 @@ import type { FastifyReply } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import type { Clock, Seat, ThreadPool } from '@heddle/core/lowlevel'
 import {
+  cancelComputation,
   cancelRequest,
   fetchResult,
+  listComputations,
   listJobs,
   manageCache,
   submitJob,
 } from '../client/contract/jobs.ts'
 import type { Forwarder } from '../cluster/forward.ts'
-import { commonTenant } from '../http/caller.ts'
+import { commonTenant, type Caller } from '../http/caller.ts'
 import { SendTurns, sendBytes } from '../http/send-bytes.ts'
 import { route, type Call, type Route } from '../http/route.ts'
 import { jsonType } from './encoded.ts'
@@ -73,6 +75,14 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       request: id,
       state: service.cancel(caller.tenant, id),
     })),
+    route(listComputations, ({ query, caller }) => {
+      const all = service.computations(tenantsOf(caller))
+      return { computations: all.slice(0, query.limit ?? 100), total: all.length }
+    }),
+    route(cancelComputation, async ({ params: { handle }, caller }) => ({
+      handle,
+      state: await service.cancelComputation(handle, tenantsOf(caller), caller.name),
+    })),
     route(manageCache, ({ body }) => manage(service, body)),
   ]
 }
@@ -102,6 +112,11 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
       ? await service.acknowledge(submission, index, caller)
       : await service.compute(submission, index, caller)
   return sendAnswer(call, answer, turns, id)
+}
+
+/** Undefined for all: an admin sees and cancels what belongs to any tenant. */
+function tenantsOf({ tenant, roles }: Caller): string | undefined {
+  return roles.includes('admin') ? undefined : tenant
 }
 
 /** The tenant that is part of a handle: the common one is not, so that handles of earlier versions stay valid. */

@@ -40,6 +40,7 @@ import {
   highestLoad,
   waitFor,
   type CacheStats,
+  type Capacity,
   type DispatcherStats,
   type Kernel,
   type Load,
@@ -47,6 +48,7 @@ import {
   type RegistryStats,
   type Seat,
 } from '@heddle/core/lowlevel'
+import type { Computation } from '../client/contract/jobs.ts'
 import { commonTenant } from '../http/caller.ts'
 import { Backlog } from './backlog.ts'
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
@@ -75,6 +77,8 @@ export interface ServiceOptions extends Pick<
   readonly jobs: JobTable
   readonly ledger: AcknowledgementLog
   readonly kernel: Kernel
+  /** Says why something is queued. */
+  readonly capacity?: Pick<Capacity, 'stats'> | undefined
   /** Told what no request hears of. */
   readonly onProblem: (what: string, error: unknown) => void
 }
@@ -109,6 +113,11 @@ export interface ServiceStats {
   readonly unstored: number
 }
 
+interface SetAside {
+  readonly unfinished: Unfinished
+  readonly reason: string
+}
+
 /** Failures that are told to who asks for the result later. */
 const rememberedFailures = 1_000
 
@@ -129,6 +138,10 @@ export class JobService {
   readonly #runner: WorkRunner
   readonly #waiting: Waiting
   readonly #backlog: Backlog
+  /** Acknowledged before the last stop, and not resumed; and why. */
+  readonly #setAside = new Map<string, SetAside>()
+  /** Of the backlog, cancelled before they had a seat: the run of each is ended when its turn comes. */
+  readonly #cancelled = new Map<string, HeddleError>()
   #unfinished: readonly Unfinished[] = []
   #unstored = 0
   /** The deadline of a drain has passed. */
@@ -235,6 +248,108 @@ export class JobService {
     return this.#requests.cancel(tenant, request)
   }
 
+  /** What is queued and running, oldest first, then what waits for a seat, then what was set aside. */
+  computations(tenant: string | undefined): Computation[] {
+    const isShown = (owner: string): boolean => tenant === undefined || owner === tenant
+    const found: Computation[] = []
+    for (const {
+      handle,
+      served,
+      tenant: owner,
+      state,
+      priority,
+      total,
+      holds,
+    } of this.#works.values()) {
+      if (!isShown(owner) || state === 'done' || state === 'ended') continue
+      const waiting = this.#registry.active(handle)
+      found.push({
+        handle,
+        job: served.name,
+        tenant: owner,
+        state,
+        priority,
+        total,
+        waiting,
+        held: holds.size > 0,
+        ...(state === 'queued' && { waits_for: this.#whyQueued(served) }),
+      })
+    }
+    const common = { priority: 1, waiting: 0, held: true }
+    for (const [handle, { total, tenant: owner }] of this.#backlog.handles()) {
+      const job = jobOfHandle(handle) ?? ''
+      if (!isShown(owner)) continue
+      const waits_for = 'a seat: it was acknowledged before the last stop'
+      found.push({ ...common, handle, job, tenant: owner, state: 'waiting', total, waits_for })
+    }
+    for (const [handle, { unfinished, reason }] of this.#setAside) {
+      const { job, tenant: owner = commonTenant } = unfinished.work
+      if (!isShown(owner)) continue
+      found.push({ ...common, handle, job, tenant: owner, state: 'set_aside', waits_for: reason })
+    }
+    return found
+  }
+
+  #whyQueued({ prepare }: ServedJob): string {
+    const place = prepare.place === 'thread' ? 'thread' : 'loop'
+    const permits = this.#options.capacity?.stats()[place]
+    if (permits !== undefined && permits.used >= permits.permits)
+      return `a permit of ${place}: ${permits.used} of ${permits.permits} are in use`
+    return 'its turn, or what its job needs'
+  }
+
+  /**
+   * Ends a computation for all its callers. One of another tenant is unknown, also when its job is shared.
+   *
+   * *Cancellation*: none: it waits for the store only.
+   * @param tenant Undefined for any.
+   * @throws `HDL_UNKNOWN_RESULT`.
+   */
+  async cancelComputation(
+    handle: string,
+    tenant: string | undefined,
+    by: string,
+  ): Promise<'cancelled' | 'already_done'> {
+    const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
+    const error = new HeddleError('HDL_CANCELLED', { what: handle, source: 'user', by })
+    const work = this.#works.get(handle)
+    if (work !== undefined && isOwn(work.tenant)) {
+      for (const hold of work.holds) {
+        if (hold.release === undefined) work.holds.delete(hold)
+        else hold.release(error)
+      }
+      this.#registry.cancelAllForHandle(handle, error)
+      this.#leave(work)
+      work.isAbandoned = true
+      work.abort(error)
+      return 'cancelled'
+    }
+    const listed = this.#backlog.find(handle)
+    if (listed !== undefined && isOwn(listed.tenant)) {
+      this.#cancelled.set(handle, error)
+      return 'cancelled'
+    }
+    const aside = this.#setAside.get(handle)
+    if (aside !== undefined && isOwn(aside.unfinished.work.tenant ?? commonTenant)) {
+      this.#setAside.delete(handle)
+      await this.#endRun(aside.unfinished)
+      this.#failures.set(handle, { tenant: aside.unfinished.work.tenant ?? commonTenant, error })
+      return 'cancelled'
+    }
+    const served = this.#options.jobs.get(jobOfHandle(handle) ?? '')
+    const stored = served === undefined ? undefined : await this.#options.store.prepared(handle)
+    if (stored !== undefined && isOwn(stored.value.tenant ?? commonTenant)) return 'already_done'
+    throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+  }
+
+  /** Ends the run of something that will not be resumed. */
+  async #endRun({ runId, work }: Unfinished): Promise<void> {
+    const served = this.#options.jobs.get(work.job)
+    if (served === undefined) return
+    const entry = await this.#options.ledger.resume(runId, served)
+    entry.end('cancelled')
+  }
+
   /** Deletes the stored results of a handle; work under way is not touched. *Cancellation*: none. */
   forget(handle: string): Promise<boolean> {
     this.#failures.delete(handle)
@@ -280,12 +395,14 @@ export class JobService {
       for (const unfinished of inTurn) {
         try {
           const work = await this.#restore(unfinished, signal)
+          if (work === undefined) continue
           restored++
           if (unfinished.crashes > 0) await work.ended
         } catch (error) {
           if (signal.aborted || isError(error, 'HDL_DRAINING')) throw error
           const { runId, work } = unfinished
           const what = `Run ${runId} of ${work.handle} could not be resumed`
+          this.#setAside.set(work.handle, { unfinished, reason: asError(error).message })
           this.#options.onProblem(what, error)
         }
         this.#backlog.take(unfinished.work.handle)
@@ -297,7 +414,18 @@ export class JobService {
     return restored
   }
 
-  async #restore({ runId, work: was, crashes }: Unfinished, signal: AbortSignal): Promise<Work> {
+  /** It was cancelled while it waited for a seat. */
+  async #endCancelled(unfinished: Unfinished, error: HeddleError): Promise<void> {
+    const { handle, tenant = commonTenant } = unfinished.work
+    await this.#endRun(unfinished)
+    this.#cancelled.delete(handle)
+    this.#failures.set(handle, { tenant, error })
+    this.#backlog.take(handle)
+  }
+
+  /** Undefined when it was cancelled before it had a seat. */
+  async #restore(unfinished: Unfinished, signal: AbortSignal): Promise<Work | undefined> {
+    const { runId, work: was, crashes } = unfinished
     const { ledger, jobs, prepare } = this.#options
     const { input, handle, priority, force, tenant = commonTenant } = was
     const served = findJob(jobs, was.job)
@@ -308,6 +436,12 @@ export class JobService {
       throw refusal
     }
     const seat = await prepare.waitRoom({ priority, signal, tenant })
+    const cancelled = this.#cancelled.get(handle)
+    if (cancelled !== undefined) {
+      seat.release()
+      await this.#endCancelled(unfinished, cancelled)
+      return undefined
+    }
     let entry: LedgerEntry | undefined
     try {
       entry = await ledger.resume(runId, served)

@@ -102,6 +102,7 @@ export class Waiting {
       opened[Symbol.dispose]()
       this.#options.abandon(work, cancelledBy(handle, request))
     }
+    hold.release = release
     try {
       ticket ??= this.#take(caller)
       ticket?.signal.addEventListener('abort', () => release(ticket?.signal.reason), { once: true })

@@ -22,6 +22,8 @@ export interface Hold {
   readonly request: string
   /** Why it was lost before the end of the work. */
   lostBy?: HeddleError
+  /** Gives it up, with the slot and the id of its request. Absent after a restart, when it has neither. */
+  release?: (lostBy: HeddleError) => void
 }
 
 export interface NewWork {

@@ -114,6 +114,53 @@ export const cancelRequest = contract({
   },
 })
 
+export const Computation = Type.Object(
+  {
+    handle,
+    job: Type.String(),
+    tenant: Type.String(),
+    state: Type.Enum(['looking', 'queued', 'preparing', 'making', 'waiting', 'set_aside'], {
+      description:
+        'waiting: acknowledged before the last stop, and not started again yet. set_aside: not resumed, and why.',
+    }),
+    priority: Type.Integer(),
+    total: Type.Optional(Type.Integer()),
+    waiting: Type.Integer({ description: 'Callers that wait for a result.' }),
+    held: Type.Boolean({ description: 'Acknowledged: it continues without a caller.' }),
+    waits_for: Type.Optional(Type.String({ description: 'Why it does not run now.' })),
+  },
+  { $id: 'Computation' },
+)
+export type Computation = Static<typeof Computation>
+
+export const listComputations = contract({
+  method: 'GET',
+  path: '/computations',
+  summary: 'What is queued and running on this server and why it waits, and what was set aside',
+  access: 'viewer',
+  body: 'none',
+  query: Type.Object({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000, description: '100 when absent.' }),
+    ),
+  }),
+  responses: {
+    200: Type.Object({ computations: Type.Array(Computation), total: Type.Integer() }),
+  },
+})
+
+export const cancelComputation = contract({
+  method: 'DELETE',
+  path: '/computations/:handle',
+  summary: 'Cancel a computation for all its callers, also one of before the last restart',
+  access: 'submit',
+  body: 'none',
+  params: Type.Object({ handle }),
+  responses: {
+    200: Type.Object({ handle, state: Type.Enum(['cancelled', 'already_done']) }),
+  },
+})
+
 export const manageCache = contract({
   method: 'POST',
   path: '/cache',
@@ -141,4 +188,12 @@ export const manageCache = contract({
   },
 })
 
-export const jobContracts = [listJobs, submitJob, fetchResult, cancelRequest, manageCache] as const
+export const jobContracts = [
+  listJobs,
+  submitJob,
+  fetchResult,
+  cancelRequest,
+  listComputations,
+  cancelComputation,
+  manageCache,
+] as const

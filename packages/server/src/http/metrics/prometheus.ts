@@ -7,7 +7,7 @@
 export interface MetricFamily {
   readonly name: string
   readonly help: string
-  readonly type: 'counter' | 'gauge' | 'summary'
+  readonly type: 'counter' | 'gauge' | 'summary' | 'histogram'
   readonly samples: readonly Sample[]
 }
 
