@@ -406,7 +406,7 @@ export const errorTable = {
   ),
   HDL_BAD_LOGIN: entry(
     false,
-    (_: object) => 'The name or the password is wrong.',
+    () => 'The name or the password is wrong.',
     'Try again, or ask an admin for a link that sets a new password.',
   ),
   HDL_ACCOUNT_BLOCKED: entry(
@@ -421,7 +421,7 @@ export const errorTable = {
   ),
   HDL_BAD_LINK: entry(
     false,
-    (_: object) => 'This link was used already, is too old, or is not complete.',
+    () => 'This link was used already, is too old, or is not complete.',
     'Ask for another one: `heddle users link NAME`.',
   ),
   HDL_NAME_TAKEN: entry(

@@ -62,7 +62,7 @@ export interface WorkerEnd {
   readonly exitCode: 0 | 3 | 4
 }
 
-export const workerProtocols: readonly number[] = [1]
+const workerProtocols: readonly number[] = [1]
 
 interface Running {
   readonly offer: Offer

@@ -126,6 +126,8 @@ export class PlainReporter implements Reporter {
         break
       }
       case 'progress':
+      case 'nodes':
+      case 'part':
       case 'complete':
         break
     }

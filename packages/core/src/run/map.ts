@@ -127,7 +127,7 @@ class MapRun {
     const slices = new Slices(this.#host.clock)
     try {
       for (let index = 0; ; index++) {
-        while (this.#live.size >= this.#spec.window) await this.#waitChange()
+        while (this.#live.size >= this.#spec.window && !this.#isStopped) await this.#waitChange()
         if (this.#isStopped) return
         const next = source.next()
         const { done, value } = isThenable(next) ? await next : next

@@ -88,6 +88,4 @@ export function campaignSpec(given: Given): CampaignSpec {
 }
 
 /** Results of pairs of games. */
-export const pentanomial: readonly string[] = ['LL', 'LD', 'DD', 'WD', 'WW']
-/** Results of single games. */
-export const trinomial: readonly string[] = ['L', 'D', 'W']
+const pentanomial: readonly string[] = ['LL', 'LD', 'DD', 'WD', 'WW']

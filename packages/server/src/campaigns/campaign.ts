@@ -544,15 +544,20 @@ export class Campaign implements Work {
     const left = isLeft ? this.#left.splice(0, leftInBatch) : []
     const leases = [...this.#dirty, ...left]
     const sequences = leases.map(({ sequence }) => sequence)
+    // heddle-ignore H501 -- a batch that failed is put back in front of whatever became due meanwhile; nothing is lost
     const closing = this.#closing
+    // heddle-ignore H501 -- a batch that failed is put back in front of whatever became due meanwhile; nothing is lost
     const excluding = this.#excluding
     const isEnd = this.#phase === 'ended' && !this.#isEndSaved
     const hasState = this.#isStateDue
     const rows: TableRow[] = leases.flatMap((lease) => leaseSaved(this.#leaseRecord(lease)))
     for (const { record } of excluding) rows.push(...leaseSaved(record))
     if (hasState) rows.push(...this.#stateRows())
+    // heddle-ignore H502 -- emptied because the batch carries it now; grants and releases add to the next batch
     this.#dirty.clear()
+    // heddle-ignore H502 -- emptied because the batch carries it now; grants and releases add to the next batch
     this.#closing = []
+    // heddle-ignore H502 -- emptied because the batch carries it now; grants and releases add to the next batch
     this.#excluding = []
     this.#isStateDue = false
     try {

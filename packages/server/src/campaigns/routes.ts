@@ -233,7 +233,7 @@ async function describeEnded(tables: Tables, id: string): Promise<object> {
 }
 
 /** @throws `HDL_BAD_INPUT`. */
-export function specOf(body: Static<typeof CampaignBody>, caller: Caller): CampaignSpec {
+function specOf(body: Static<typeof CampaignBody>, caller: Caller): CampaignSpec {
   const { rule, proposal, needs = {}, batch = 1 } = body
   const outcomes = body.outcomes ?? (rule?.kind === 'sprt' ? ['LL', 'LD', 'DD', 'WD', 'WW'] : [])
   if (rule?.kind === 'sprt') {

@@ -6,7 +6,6 @@
  */
 import type { Api } from './contract/api.ts'
 import type {
-  Contract,
   ErrorBody,
   ParamsOf,
   QueryOf,
@@ -197,5 +196,3 @@ async function errorOf(response: Response): Promise<CallError> {
   const body = (await response.json().catch(() => undefined)) as Partial<ErrorBody> | undefined
   return new CallError(response.status, body?.error ?? {})
 }
-
-export type { Contract }

@@ -155,7 +155,8 @@ export class ResultTier implements CacheTier {
 
   async #sweep(): Promise<void> {
     const before = this.#clock.wallTime() - this.#maxAge
-    this.#expired += await this.#tables.removeBelow(resultTable, 'createdAt', before)
+    const removed = await this.#tables.removeBelow(resultTable, 'createdAt', before)
+    this.#expired += removed
   }
 }
 

@@ -44,7 +44,7 @@ export interface StoreLedgerOptions {
 /** Between the handle and the number of an acknowledgement: no handle has it. */
 const separator = ' '
 
-export const handleOf = (id: string): string => id.slice(0, id.indexOf(separator))
+const handleOf = (id: string): string => id.slice(0, id.indexOf(separator))
 
 /** The entry of one acknowledgement. */
 class StoreEntry implements LedgerEntry {
@@ -148,7 +148,8 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       return await Promise.race([entry.outcome, aborted])
     } finally {
       signal.removeEventListener('abort', onAbort)
-      this.#entries.delete(id)
+      // The next acknowledgement of the same handle may have put its own entry there.
+      if (this.#entries.get(id) === entry) this.#entries.delete(id)
     }
   }
 

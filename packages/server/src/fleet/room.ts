@@ -182,7 +182,7 @@ function openUnits(campaigns: Campaigns): number {
 }
 
 /** @throws `HDL_PROTOCOL_VERSION` when there is none in common. */
-export function agreeVersion(offered: readonly number[]): number {
+function agreeVersion(offered: readonly number[]): number {
   const common = offered.filter((version) => protocolVersions.includes(version))
   if (common.length > 0) return Math.max(...common)
   throw new HeddleError('HDL_PROTOCOL_VERSION', {

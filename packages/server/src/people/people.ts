@@ -40,7 +40,7 @@ const sessionAge = { usual: 12 * hour, remembered: 400 * day }
 const rotateEvery = hour
 /** An old secret works so long after a rotation: other requests of the page are on their way. */
 const rotationGrace = minute
-export const linkAge: number = 15 * minute
+const linkAge: number = 15 * minute
 const lookEvery = second
 /** Callers that are remembered between looks. */
 const mostKnown = 20_000

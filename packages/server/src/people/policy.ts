@@ -25,7 +25,7 @@ import type { KnownSession, People } from './people.ts'
 import { RateLimits } from './rate-limits.ts'
 import { isSame } from './secrets.ts'
 
-export const cookieName = 'heddle_session'
+const cookieName = 'heddle_session'
 
 /** A caller of a server that has users, and that has not said who it is. */
 const stranger: Caller = {

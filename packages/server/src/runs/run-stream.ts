@@ -105,7 +105,7 @@ interface ChangeInput {
 }
 
 /** F2: the last row of each node. */
-export function changeOf(
+function changeOf(
   rows: readonly HistoryEntry[],
   { counts }: Pick<RunOverview, 'counts'>,
   { position, log, at }: ChangeInput,

@@ -14,7 +14,7 @@ import { Fleet, type FleetOptions } from '../../src/fleet/fleet.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
 
 /** Tests use few shards, so that a take-over moves everything at once. */
-export const shards = 4
+const shards = 4
 
 /** A database whose answers may be lost, before or after the call was carried out. */
 export class FaultyDatabase extends MemoryDatabase {
@@ -187,7 +187,7 @@ export async function openLeases({ database }: World): Promise<readonly LeaseRec
 
 let requests = 0
 
-export function describeWorker(worker: string | Partial<WorkerDescription>): WorkerDescription {
+function describeWorker(worker: string | Partial<WorkerDescription>): WorkerDescription {
   const given = typeof worker === 'string' ? { id: worker } : worker
   return {
     id: given.id ?? 'w',

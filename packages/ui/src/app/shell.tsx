@@ -161,8 +161,15 @@ function PageFrame({
   const [content, setContent] = useState<ComponentType<PageProps> | undefined>(undefined)
   const [error, setError] = useState<unknown>(undefined)
   useEffect(() => {
+    let isShown = true
     document.title = `${page.title} · Heddle`
-    page.load().then((loaded) => setContent(() => loaded), setError)
+    page.load().then(
+      (loaded) => isShown && setContent(() => loaded),
+      (reason: unknown) => isShown && setError(reason),
+    )
+    return () => {
+      isShown = false
+    }
   }, [page])
   if (error !== undefined) {
     return (

@@ -3,14 +3,14 @@ import { eloOf, regularized, type Counts } from './elo.ts'
 import { estimateSprt, type SprtEstimate, type SprtOptions } from './sprt.ts'
 
 /** The Elo of a BayesElo at this tendency to draw. */
-export function bayesToElo(bayesElo: number, drawElo: number): number {
+function bayesToElo(bayesElo: number, drawElo: number): number {
   const win = 1 / (1 + 10 ** ((-bayesElo + drawElo) / 400))
   const loss = 1 / (1 + 10 ** ((bayesElo + drawElo) / 400))
   return eloOf(win + (1 - win - loss) / 2)
 }
 
 /** The tendency to draw that these results show. */
-export function drawEloOf(counts: Counts): number {
+function drawEloOf(counts: Counts): number {
   const filled = regularized(counts)
   const games = filled.reduce((sum, count) => sum + count, 0)
   const loss = filled[0]! / games

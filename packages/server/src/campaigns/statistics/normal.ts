@@ -12,7 +12,7 @@ export function normalCdf(z: number): number {
 }
 
 /** 1 − erf(x), with full relative precision where it is tiny. */
-export function erfc(x: number): number {
+function erfc(x: number): number {
   if (x < 0) return 2 - erfc(-x)
   return x < 2 ? 1 - erfSeries(x) : erfcFraction(x)
 }

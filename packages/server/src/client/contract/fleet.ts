@@ -11,7 +11,7 @@ export const protocolVersions: readonly number[] = [1]
 const name = Type.String({ minLength: 1, maxLength: 200 })
 const names = Type.Array(name, { maxItems: 200 })
 
-export const WorkerSchema = Type.Object({
+const WorkerSchema = Type.Object({
   id: Type.String({
     minLength: 8,
     maxLength: 100,

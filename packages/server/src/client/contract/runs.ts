@@ -26,7 +26,6 @@ export const nodeStates = [
   /** It ran when its process was killed. */
   'interrupted',
 ] as const
-export type NodeWord = (typeof nodeStates)[number]
 
 /** How an attempt ended. Columns hold indexes of this list. */
 export const attemptOutcomes = [
@@ -55,15 +54,15 @@ export type RunOutcome = (typeof runOutcomes)[number]
 /** What `?state=` takes: an outcome, or one of two groups of them. */
 export const runFilters = ['active', 'finished', ...runOutcomes] as const
 
-export const RunOutcomeSchema = Type.Enum([...runOutcomes])
-export const PlaceSchema = Type.Enum(['loop', 'thread', 'fleet'])
+const RunOutcomeSchema = Type.Enum([...runOutcomes])
+const PlaceSchema = Type.Enum(['loop', 'thread', 'fleet'])
 /** How many nodes are in each state; states without nodes are left out. */
-export const CountsSchema = Type.Partial(
+const CountsSchema = Type.Partial(
   Type.Record(Type.Enum([...nodeStates]), Type.Integer({ minimum: 0 })),
 )
 
-export const RunParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }, closed)
-export const NodeParams = Type.Object(
+const RunParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }, closed)
+const NodeParams = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 256 }),
     name: Type.String({ minLength: 1, maxLength: 4_096 }),
@@ -93,7 +92,7 @@ export const RunSummarySchema = Type.Object({
 })
 export type RunSummary = Static<typeof RunSummarySchema>
 
-export const ListQuery = Type.Object(
+const ListQuery = Type.Object(
   {
     state: Type.Optional(Type.Enum([...runFilters])),
     /** Part of the id, the key, the title or the graph; case does not count. */
@@ -105,7 +104,7 @@ export const ListQuery = Type.Object(
 )
 
 /** Newest first. */
-export const RunPageSchema = Type.Object({
+const RunPageSchema = Type.Object({
   runs: Type.Array(RunSummarySchema),
   /**
    * The cursor of the next page; null at the end. A search looks at a bounded number of runs for each page, so a page
@@ -123,7 +122,7 @@ export const RunCountsSchema = Type.Object({
 export type RunCounts = Static<typeof RunCountsSchema>
 
 /** A stretch in which one process worked on the run. */
-export const SessionSchema = Type.Object({
+const SessionSchema = Type.Object({
   started_at: Type.Number(),
   ended_at: Type.Number(),
   pid: Type.Integer(),
@@ -131,7 +130,7 @@ export const SessionSchema = Type.Object({
   command: Type.String(),
 })
 
-export const CriticalPathSchema = Type.Object({
+const CriticalPathSchema = Type.Object({
   /** Milliseconds from the first start to the last end. */
   length_ms: Type.Number(),
   nodes: Type.Array(
@@ -146,7 +145,7 @@ export const CriticalPathSchema = Type.Object({
   left_out: Type.Integer(),
 })
 
-export const AtQuery = Type.Object(
+const AtQuery = Type.Object(
   {
     /** As the run stood after this row. */
     position: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -191,7 +190,7 @@ export const RunHeadSchema = Type.Object({
 })
 export type RunHead = Static<typeof RunHeadSchema>
 
-export const NodesQuery = Type.Object(
+const NodesQuery = Type.Object(
   {
     ...AtQuery.properties,
     /** Index of the first node. */
@@ -238,7 +237,7 @@ export const NodeColumnsSchema = Type.Object({
 export type NodeColumns = Static<typeof NodeColumnsSchema>
 
 /** An error as it was recorded, with everything below it. */
-export const ErrorSchema = Type.Cyclic(
+const ErrorSchema = Type.Cyclic(
   {
     Error: Type.Object({
       name: Type.String(),
@@ -274,7 +273,7 @@ export const AttemptSchema = Type.Object({
 })
 
 /** A value, when it is small enough to be sent; `GET …/result` has the whole of it. */
-export const ValueSchema = Type.Object({
+const ValueSchema = Type.Object({
   /** Bytes of its JSON; null when there is no value. */
   bytes: orNull(Type.Integer()),
   /** Absent when it is longer than `value_limit`. */
@@ -284,7 +283,7 @@ export const ValueSchema = Type.Object({
 })
 
 /** Why a node waits. `kind` is what a view switches on; `text` is the sentence for people. */
-export const WaitSchema = Type.Object({
+const WaitSchema = Type.Object({
   kind: Type.Enum([
     'dependencies',
     'permits',
@@ -304,7 +303,7 @@ export const WaitSchema = Type.Object({
   until_at: orNull(Type.Number()),
 })
 
-export const NodeQuery = Type.Object(
+const NodeQuery = Type.Object(
   {
     ...AtQuery.properties,
     /** Bytes of JSON up to which the value is sent. */
@@ -349,7 +348,7 @@ export type NodeDetail = Omit<Static<typeof NodeDetailSchema>, 'attempts'> & {
   })[]
 }
 
-export const LogQuery = Type.Object(
+const LogQuery = Type.Object(
   {
     /** Only of this node. */
     node: Type.Optional(Type.String({ maxLength: 4_096 })),
@@ -380,7 +379,7 @@ export const LogPageSchema = Type.Object({
 })
 export type LogPage = Static<typeof LogPageSchema>
 
-export const TimelineQuery = Type.Object(
+const TimelineQuery = Type.Object(
   {
     ...AtQuery.properties,
     from: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
@@ -422,7 +421,7 @@ export const TimelineSchema = Type.Object({
 })
 export type Timeline = Static<typeof TimelineSchema>
 
-export const GraphQuery = Type.Object(
+const GraphQuery = Type.Object(
   {
     from: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50_000, default: 20_000 })),
@@ -446,7 +445,7 @@ export type GraphEdges = Static<typeof GraphSchema>
  * Frames of GET /runs/:id/events (`text/event-stream`). The id of each is a position: `Last-Event-ID` (or `?after=`)
  * continues there without a gap. At most 10 a second; what changes twice within a frame is sent once.
  */
-export const RunEventsQuery = Type.Object(
+const RunEventsQuery = Type.Object(
   {
     after: Type.Optional(Type.Integer({ minimum: 0 })),
     /** Also log lines, of all nodes or of one: `*` or its name. */
@@ -496,7 +495,6 @@ export type RunChange = Static<typeof RunChangeSchema>
  * stream continues from this position), `event: beat` (`{ position, at }`, every 10 s without changes), `event: end`
  * (`{ reason: 'finished' | 'draining' | 'removed' }`, after which the server ends the stream; on `draining` reconnect).
  */
-export const runEventNames = ['change', 'reset', 'beat', 'end'] as const
 
 /** `event: runs` of GET /runs/events: runs that began, ended or moved since the last frame, with their counts. */
 export const RunsChangeSchema = Type.Object({
@@ -508,7 +506,7 @@ export const RunsChangeSchema = Type.Object({
 export type RunsChange = Static<typeof RunsChangeSchema>
 
 /** Graphs that can be started: GET /graphs. */
-export const GraphListSchema = Type.Object({
+const GraphListSchema = Type.Object({
   graphs: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -520,7 +518,7 @@ export const GraphListSchema = Type.Object({
 })
 export type GraphList = Static<typeof GraphListSchema>
 
-export const StartBody = Type.Object(
+const StartBody = Type.Object(
   {
     graph: Type.String({ minLength: 1, maxLength: 256 }),
     /** Given to the function that makes the graph. */
@@ -547,7 +545,7 @@ export const StartBody = Type.Object(
 )
 
 /** 201 when a run was opened, 200 when the key has one already, 202 when it starts later. */
-export const StartedSchema = Type.Object({
+const StartedSchema = Type.Object({
   /** Null while it has not started. */
   run: orNull(Type.String()),
   how: Type.Enum(['started', 'attached', 'resumed', 'recorded', 'delayed']),
@@ -555,9 +553,8 @@ export const StartedSchema = Type.Object({
   start: Type.Optional(Type.String()),
   due_at: Type.Optional(Type.Number()),
 })
-export type Started = Static<typeof StartedSchema>
 
-export const CancelBody = Type.Object(
+const CancelBody = Type.Object(
   {
     reason: Type.Optional(Type.String({ maxLength: 1_000 })),
     /** Also what runs, at once. Otherwise it may finish, and nothing new starts. */
@@ -567,75 +564,27 @@ export const CancelBody = Type.Object(
 )
 
 /** Answer of pause, resume and cancel: how the run stands, and whether the call changed that. */
-export const SteeredSchema = Type.Object({
+const SteeredSchema = Type.Object({
   run: Type.String(),
   outcome: RunOutcomeSchema,
   changed: Type.Boolean(),
 })
-export type Steered = Static<typeof SteeredSchema>
 
-export const RetryBody = Type.Object(
-  {
-    /** The node and everything that depends on it, or only what did not succeed. Default `from`. */
-    what: Type.Optional(Type.Enum(['from', 'failed'])),
-    key: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  },
-  closed,
-)
-/** Retrying makes a new run that reuses the other results; the old one is not touched. */
-export const RetriedSchema = Type.Object({ run: Type.String(), forked_from: Type.String() })
-export type Retried = Static<typeof RetriedSchema>
-
-export const SignalParams = Type.Object(
+const SignalParams = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 256 }),
     name: Type.String({ minLength: 1, maxLength: 256 }),
   },
   closed,
 )
-export const SignalBody = Type.Object({ value: Type.Optional(Type.Unknown()) }, closed)
+const SignalBody = Type.Object({ value: Type.Optional(Type.Unknown()) }, closed)
 /** It is kept until a job waits for it. */
-export const SignalledSchema = Type.Object({
+const SignalledSchema = Type.Object({
   run: Type.String(),
   signal: Type.String(),
 })
 
-export const ApprovalBody = Type.Object(
-  {
-    signal: Type.String({ minLength: 1, maxLength: 256 }),
-    /** What the links send, by the word on their button: { approve: true, refuse: false }. */
-    choices: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.Unknown())),
-    /** Milliseconds until the links stop working. */
-    expires_in_ms: Type.Optional(
-      Type.Integer({ minimum: 1_000, maximum: 2_592_000_000, default: 86_400_000 }),
-    ),
-    note: Type.Optional(Type.String({ maxLength: 1_000 })),
-  },
-  closed,
-)
-/** Links that send a signal once, without a login. Using one ends the others. */
-export const ApprovalSchema = Type.Object({
-  approval: Type.String(),
-  expires_at: Type.Number(),
-  links: Type.Array(Type.Object({ choice: Type.String(), path: Type.String() })),
-})
-export type Approval = Static<typeof ApprovalSchema>
-
-/** What the page behind a link shows: GET /approvals/:token changes nothing; POST sends the signal. */
-export const ApprovalPageSchema = Type.Object({
-  run: Type.String(),
-  title: Type.String(),
-  signal: Type.String(),
-  choice: Type.String(),
-  note: orNull(Type.String()),
-  state: Type.Enum(['open', 'used', 'expired']),
-  expires_at: Type.Number(),
-})
-
-export const CompareQuery = Type.Object(
-  { with: Type.String({ minLength: 1, maxLength: 256 }) },
-  closed,
-)
+const CompareQuery = Type.Object({ with: Type.String({ minLength: 1, maxLength: 256 }) }, closed)
 const ChangeSchema = Type.Object({
   before: Type.Number(),
   now: Type.Number(),
@@ -675,12 +624,12 @@ export const ComparisonSchema = Type.Object({
 })
 export type RunComparison = Static<typeof ComparisonSchema>
 
-export const ForecastQuery = Type.Object(
+const ForecastQuery = Type.Object(
   { concurrency: Type.Integer({ minimum: 1, maximum: 1_000_000 }) },
   closed,
 )
 /** GET /runs/:id/forecast?concurrency=8: what the run would have taken, played with its own durations. */
-export const ForecastSchema = Type.Object({
+const ForecastSchema = Type.Object({
   duration_ms: Type.Number(),
   recorded_ms: Type.Number(),
   /** No concurrency makes it shorter than this. */
@@ -689,8 +638,8 @@ export const ForecastSchema = Type.Object({
 export type Forecast = Static<typeof ForecastSchema>
 
 /** What `GET /runs/:id/export/:format` makes: a Chrome trace, a drawing, all rows, the graph. */
-export const exportFormats = ['trace', 'mermaid', 'rows', 'graph'] as const
-export const ExportParams = Type.Object(
+const exportFormats = ['trace', 'mermaid', 'rows', 'graph'] as const
+const ExportParams = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 256 }),
     format: Type.Enum([...exportFormats]),
@@ -871,7 +820,7 @@ export const sendSignal = contract({
 })
 
 /** Routes that read. */
-export const runViewContracts = [
+const runViewContracts = [
   listRuns,
   countRuns,
   followRuns,
@@ -889,7 +838,7 @@ export const runViewContracts = [
 ] as const
 
 /** Routes that change something. */
-export const runChangeContracts = [
+const runChangeContracts = [
   listGraphs,
   startRun,
   pauseRun,

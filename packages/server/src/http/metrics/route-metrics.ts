@@ -4,7 +4,7 @@ import type { Clock } from '@heddle/core/lowlevel'
 import { counter, type MetricFamily, type Sample } from './prometheus.ts'
 
 /** Upper ends in seconds; fixed, so that figures of several servers can be added up. */
-export const bucketEnds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const bucketEnds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 class Buckets {
   readonly #counts = bucketEnds.map(() => 0)

@@ -121,7 +121,14 @@ function TabContent({ tab, view }: { readonly tab: Tab; readonly view: RunView }
   )
   const [error, setError] = useState<unknown>(undefined)
   useEffect(() => {
-    tab.load().then((loaded) => setContent(() => loaded), setError)
+    let isShown = true
+    tab.load().then(
+      (loaded) => isShown && setContent(() => loaded),
+      (reason: unknown) => isShown && setError(reason),
+    )
+    return () => {
+      isShown = false
+    }
   }, [tab])
   if (error !== undefined) return <Failed error={error} />
   const Content = content
