@@ -7,6 +7,8 @@ export const exitCodes = {
   usage: 2,
   /** It was done in part: something could not be read. */
   incomplete: 3,
+  /** The server speaks no protocol of this version. */
+  outdated: 4,
   /** Somebody cancelled it. */
   cancelled: 130,
   /** Somebody ended it at once with SIGTERM: 128 and the number of the signal, as shells count. */
@@ -20,6 +22,7 @@ const meanings: Readonly<Record<ExitCode, string>> = {
   1: 'something failed',
   2: 'the command was not understood, or could not start',
   3: 'something could not be read: the answer is incomplete',
+  4: 'the server speaks no protocol of this version',
   130: 'it was cancelled',
   143: 'it was terminated',
 }

@@ -33,6 +33,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'serve the jobs that a module exports over HTTP',
     load: async () => (await import('./commands/serve.ts')).serveCommand(),
   },
+  work: {
+    summary: 'run jobs of a server on this machine',
+    load: async () => (await import('./commands/work.ts')).workCommand(),
+  },
   ui: {
     summary: 'show the runs of a journal in a browser',
     load: async () => (await import('./commands/ui.ts')).uiCommand(),

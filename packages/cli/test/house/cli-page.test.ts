@@ -29,6 +29,7 @@ const commands = [
   'analyze',
   'doctor',
   'ui',
+  'work',
   ...['list', 'add', 'block', 'unblock', 'link'].map((name) => `users ${name}`),
   ...['list', 'add', 'revoke'].map((name) => `tokens ${name}`),
   ...['plan', 'version', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
