@@ -145,7 +145,7 @@ export const errorTable = {
     false,
     (p: { node: string; place: string }) =>
       `${quote(p.node)} runs in place ${quote(p.place)}, which this run does not have.`,
-    'Pass the place in `places`, or change the job to `loop` or `thread`.',
+    'Change the job to `loop` or `thread`. Jobs in place `fleet` run on a server with workers: `heddle serve`, then `heddle work`.',
   ),
 
   // Outcomes of jobs.

@@ -305,6 +305,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   })
   parts.defer(() => closeApp(app, servers, open, kernel.clock))
 
+  // Validators of all routes are compiled here, before any request and before the loop is watched.
+  await app.ready()
   if (limits.loopGap !== Infinity) await loop.start()
   for (const room of rooms) await room.start()
   const [first, ...others] = host === 'localhost' ? await localAddresses() : [host]

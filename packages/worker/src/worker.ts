@@ -72,6 +72,8 @@ interface Running {
 
 const usualWait = 25_000
 
+const stopped: WorkerEnd = { why: 'stopped', message: 'it was stopped', exitCode: 0 }
+
 export class Worker {
   readonly id: string = randomUUID()
   readonly #options: WorkerOptions
@@ -116,7 +118,7 @@ export class Worker {
     try {
       end = await this.#work()
     } catch (error) {
-      end = endOf(error)
+      end = this.#stopping.signal.aborted ? stopped : endOf(error)
     }
     for (const { controller } of this.#running.values())
       controller.abort(new Error('the worker ends'))
@@ -150,13 +152,17 @@ export class Worker {
         await this.#waitForRoom()
         continue
       }
-      const idle = await this.#claim(signal)
+      const idle = await this.#claim(signal).catch((error: unknown) => {
+        // An offer that comes after the stop is not accepted, so the server hands it out again.
+        if (signal.aborted) return undefined
+        throw error
+      })
       if (idle !== undefined && this.#options.exitWhenIdle === true && this.#running.size === 0) {
         return { why: 'idle', message: idle, exitCode: 0 }
       }
     }
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
-    return { why: 'stopped', message: 'it was stopped', exitCode: 0 }
+    return stopped
   }
 
   /** Resolves with the reason when there was nothing. */

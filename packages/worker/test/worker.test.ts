@@ -163,3 +163,20 @@ test('S146 K5: stop() hands back what does not end in time', async () => {
   const campaign = await get(server, `/campaigns/${created.body.id}`)
   assert.deepEqual([campaign.open, campaign.workers, campaign.done], [5, 0, 0])
 })
+
+test('K5: stop() does not wait for a claim that waits for work', async () => {
+  await using server = await startServer({ jobs, port: 0 })
+  const seen: string[] = []
+  const idle = event('connected')
+  const onEvent = (each: WorkerEvent): void => {
+    seen.push(each.kind)
+    idle.onEvent(each)
+  }
+  const worker = makeWorker(server, { wait: 60_000, onEvent })
+  const ended = worker.run()
+  await idle.seen
+  await worker.stop()
+  assert.deepEqual(await ended, { why: 'stopped', message: 'it was stopped', exitCode: 0 })
+  // An answer to the claim would have been reported as idle.
+  assert.deepEqual(seen, ['connected'])
+})

@@ -72,7 +72,8 @@ test(
       const plan = await planFromManifests(await readWorkspace(root))
       // The project below is the smoke test, once for all of them.
       const report = await publishRelease(plan, { registryOf: registries.registryOf, smoke: false })
-      assert.equal(report.packages.length, folders.length)
+      // The dashboard is private: the server brings its built files.
+      assert.equal(report.packages.length, folders.length - 1)
       for (const { name, outcome, problems } of report.packages) {
         assert.deepEqual([name, outcome, problems], [name, 'published', []])
       }

@@ -142,10 +142,10 @@ test('a release of an older version never takes "latest" unasked, and nothing el
   assert.equal(refused.packages[0]!.problems[0]!.code, 'HDL_TAG_BACKWARDS')
   assert.ok(proxy.log.every(({ isUpload }) => !isUpload))
 
-  const report = await publish(repo, proxy.url, { distTag: 'v1' })
+  const report = await publish(repo, proxy.url, { distTag: 'line-1' })
   assert.equal(report.ok, true)
   const tags: unknown = await (await fetch(`${registry.url}/-/package/rh/dist-tags`)).json()
-  assert.deepEqual(tags, { latest: '2.0.0', v1: '1.9.0' })
+  assert.deepEqual(tags, { latest: '2.0.0', 'line-1': '1.9.0' })
   // It is there now: who releases the same commit without the tag moves nothing.
   assert.equal((await publish(repo, proxy.url)).packages[0]!.outcome, 'already-published')
 })

@@ -82,7 +82,8 @@ export class Network {
   /**
    * One request, repeated with full jitter while its failure may pass.
    *
-   * *Cancellation*: the signal ends the retries; a request that was sent is not taken back.
+   * *Cancellation*: the signal ends the wait and the retries; a request that was sent is not taken back, so the server
+   * may still act on it.
    * @throws {Refused} when the server says that repeating it cannot help.
    */
   async call<T>(path: string, body: object, options: CallOptions = {}): Promise<T> {
@@ -90,7 +91,7 @@ export class Network {
     const giveUpAt = clock.now() + (options.insistFor ?? Infinity)
     for (let failures = 0; ; failures++) {
       try {
-        return (await this.#once(path, body, options.within ?? usualWithin)) as T
+        return (await this.#once(path, body, options)) as T
       } catch (error) {
         const mayPass = error instanceof Refused ? error.retryable : !isError(error, 'HDL_CLOSED')
         if (!mayPass || clock.now() >= giveUpAt) throw error
@@ -108,7 +109,11 @@ export class Network {
     await this.#thread.terminate()
   }
 
-  async #once(path: string, body: object, within: number): Promise<unknown> {
+  async #once(
+    path: string,
+    body: object,
+    { within = usualWithin, signal }: CallOptions,
+  ): Promise<unknown> {
     if (this.#ended !== undefined) throw this.#ended
     const id = ++this.#lastId
     const call = Promise.withResolvers<{ status: number; body: string }>()
@@ -117,7 +122,10 @@ export class Network {
     try {
       // The thread has its own deadline; this one is for a thread that stands still.
       const { clock } = this.#kernel
-      const answer = await waitFor(call.promise, path, clock, { deadline: within + 5_000 })
+      const answer = await waitFor(call.promise, path, clock, {
+        deadline: within + 5_000,
+        signal,
+      })
       return readAnswer(answer)
     } finally {
       this.#calls.delete(id)

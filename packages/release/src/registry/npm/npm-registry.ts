@@ -140,6 +140,7 @@ export class NpmRegistry implements Registry {
       )
       if (answer.status === 200) {
         this.#reads = 'version'
+        this.#absent.delete(name)
         return parseAnswer(answer, this.url, () => readVersionDocument(answer.body, version))
       }
       // A registry without this kind of document says "not found" for whatever it has.
@@ -421,6 +422,8 @@ export class NpmRegistry implements Registry {
       this.#absent.set(name, this.#kernel.clock.now())
       return undefined
     }
+    // A version that was handed in for approval is there later than its upload.
+    this.#absent.delete(name)
     return parseAnswer(answer, this.url, () => this.#packuments.version(answer.body, version, wait))
   }
 }
