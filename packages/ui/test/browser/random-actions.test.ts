@@ -83,7 +83,7 @@ for (const seed of [1, 20_261_117]) {
     await page.evaluate(() => {
       location.hash = '#/runs'
     })
-    await page.getByRole('heading', { name: 'Runs' }).waitFor()
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
     assert.deepEqual(unexpected(problems), [])
     await context.close()
   })

@@ -31,7 +31,10 @@ export class OpenResponses {
     ofConnection.add(response)
     this.#open++
     // A client that does not read keeps an answer, and its memory. Node ends the time when the answer was sent.
-    response.once('prefinish', () => socket.setTimeout(this.#sendLimit))
+    const limitSending = (): void => void socket.setTimeout(this.#sendLimit)
+    response.once('prefinish', limitSending)
+    // A stream waits for its reader, so its end may never come.
+    response.once('pipe', limitSending)
     response.once('close', () => {
       if (ofConnection.delete(response)) this.#closed(1)
     })
