@@ -41,8 +41,7 @@ test('a run is watched live: states, a node with its log, pause, resume and the 
   await context.close()
 })
 
-const keyboardHangs =
-  'a key is lost now and then behind a dialog that closes; the reason is not found yet'
+const keyboardHangs = 'it hung in three of its last three runs; the reason is not known'
 
 test(
   'the same by keyboard only: find the run, open a node, cancel',
