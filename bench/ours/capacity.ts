@@ -3,14 +3,19 @@ import { Graph, Scheduler, job, run } from '@heddle/core'
 import { startServer } from '@heddle/server'
 import { parse, spin } from './capacity-jobs.ts'
 
-/** Milliseconds for `nodes` empty nodes with so many keys, one at a time for each, 64 at once. */
-export async function runWithKeys(nodes: number, keys: number): Promise<number> {
+/**
+ * Describes `nodes` empty nodes with so many keys, one at a time for each, 64 at once. The function that it
+ * returns runs them and answers with the milliseconds that took.
+ */
+export function describeKeys(nodes: number, keys: number): () => Promise<number> {
   const scheduler = new Scheduler({ concurrency: 64, resources: { tenant: { each: 1 } } })
   for (let i = 0; i < nodes; i++) scheduler.add(`n${i}`, { needs: { tenant: `t${i % keys}` } })
-  const started = performance.now()
-  const result = await scheduler.run(async () => undefined)
-  if (!result.ok) throw new Error('nodes failed')
-  return performance.now() - started
+  return async () => {
+    const started = performance.now()
+    const result = await scheduler.run(async () => undefined)
+    if (!result.ok) throw new Error('nodes failed')
+    return performance.now() - started
+  }
 }
 
 export interface Drained {
@@ -54,10 +59,13 @@ export interface Served {
   readonly urgentMs: number
 }
 
-/** A real server over HTTP with its own limits, and two threads. */
-export async function serve(): Promise<Served> {
+/**
+ * Starts a real server over HTTP with its own limits and two threads. The function that it returns measures
+ * and stops it.
+ */
+export async function serve(): Promise<() => Promise<Served>> {
   const wait = job({ name: 'wait' }, (n: number) => later(500, n))
-  await using server = await startServer({ jobs: [wait, spin], port: 0, threads: 2 })
+  const server = await startServer({ jobs: [wait, spin], port: 0, threads: 2 })
   const post = async (path: string, input: unknown): Promise<void> => {
     const answer = await fetch(`${server.url}/jobs/${path}`, {
       method: 'POST',
@@ -72,17 +80,20 @@ export async function serve(): Promise<Served> {
   await later(100, undefined)
   await post('spin?wait=60000&priority=0', { ms: 20, n: 0 })
   await Promise.all(warming)
-  const waitsMs = await timed(() =>
-    Promise.all(Array.from({ length: 8 }, (_, n) => post('wait?wait=60000', n))),
-  )
-  const pairMs = await timed(() =>
-    Promise.all([3, 4].map((n) => post('spin?wait=60000', { ms: 300, n }))),
-  )
-  const ordinary = [5, 6, 7].map((n) => post('spin?wait=60000', { ms: 500, n }))
-  await later(50, undefined)
-  const urgentMs = await timed(() => post('spin?wait=60000&priority=0', { ms: 1, n: 8 }))
-  await Promise.all(ordinary)
-  return { waitsMs, pairMs, urgentMs }
+  return async () => {
+    await using _stopped = server
+    const waitsMs = await timed(() =>
+      Promise.all(Array.from({ length: 8 }, (_, n) => post('wait?wait=60000', n))),
+    )
+    const pairMs = await timed(() =>
+      Promise.all([3, 4].map((n) => post('spin?wait=60000', { ms: 300, n }))),
+    )
+    const ordinary = [5, 6, 7].map((n) => post('spin?wait=60000', { ms: 500, n }))
+    await later(50, undefined)
+    const urgentMs = await timed(() => post('spin?wait=60000&priority=0', { ms: 1, n: 8 }))
+    await Promise.all(ordinary)
+    return { waitsMs, pairMs, urgentMs }
+  }
 }
 
 async function timed(act: () => Promise<unknown>): Promise<number> {

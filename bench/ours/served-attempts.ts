@@ -11,9 +11,12 @@ const flaky = job({ name: 'flaky', retries: 1 }, (_: unknown, { attempt }) => {
 })
 const quick = job({ name: 'quick' }, (input: number) => input)
 
-/** Milliseconds from the request for a quick job to its answer. `isBeside`: while another job is in back-off. */
-export async function quickJob(isBeside: boolean, count: number): Promise<number[]> {
-  await using server = await startServer({
+/**
+ * Starts a server. The function that it returns measures the milliseconds from the request for a quick job to
+ * its answer, and stops the server. `isBeside`: while another job is in back-off.
+ */
+export async function quickJob(isBeside: boolean, count: number): Promise<() => Promise<number[]>> {
+  const server = await startServer({
     jobs: [flaky, quick],
     port: 0,
     limits: { loop: { permits: 1, reserved: 0 } },
@@ -30,12 +33,15 @@ export async function quickJob(isBeside: boolean, count: number): Promise<number
   }
   // The first request opens the connection and loads what is loaded late.
   await post('quick?wait=60000', -1)
-  const times: number[] = []
-  for (let round = 0; round < count; round++) {
-    if (isBeside) await post('flaky', round)
-    const started = performance.now()
-    await post('quick?wait=60000', round)
-    times.push(performance.now() - started)
+  return async () => {
+    await using _stopped = server
+    const times: number[] = []
+    for (let round = 0; round < count; round++) {
+      if (isBeside) await post('flaky', round)
+      const started = performance.now()
+      await post('quick?wait=60000', round)
+      times.push(performance.now() - started)
+    }
+    return times
   }
-  return times
 }

@@ -7,9 +7,12 @@ function entrant(role: Entrant['role'], isBeside: boolean): Entrant {
     load: async () => {
       const { quickJob } = await import('../../ours/served-attempts.ts')
       return {
-        prepare: (size) => async () => {
-          const times = await quickJob(isBeside, size)
-          return () => ({ value: Math.max(...times), also: {} })
+        prepare: async (size) => {
+          const measure = await quickJob(isBeside, size)
+          return async () => {
+            const times = await measure()
+            return () => ({ value: Math.max(...times), also: {} })
+          }
         },
       }
     },
