@@ -18,8 +18,10 @@
  *  G3  After an answer was lost nothing is sent before the old session is fenced.
  *  G4  The writes of one shard are written in the order in which they were handed in.
  *  G5  Every write is answered: written, refused, or failed when the database did not answer for `giveUpAfter`.
+ *  G6  A commit that fails although the database answers is sent at most `mostTries` times, with growing pauses. Then its
+ *      writes fail with the database's reason, and the writes behind them are sent.
  */
-import { HeddleError, isError } from '../errors.ts'
+import { describe, HeddleError, isError } from '../errors.ts'
 import { checkCount, checkDuration } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
@@ -82,6 +84,9 @@ interface Session {
 /** Milliseconds; doubled with each failure. */
 const firstPause = 20
 const longestPause = 1_000
+
+/** G6: about two seconds of pauses. */
+const mostTries = 8
 
 export class Committer<R> implements RunningService {
   readonly #options: CommitterOptions<R>
@@ -200,7 +205,7 @@ export class Committer<R> implements RunningService {
   /** Sends the batches until it is known what became of them. */
   async #commit(batches: readonly ShardBatch<R>[]): Promise<CommitAnswer> {
     const giveUpAt = this.#clock.now() + this.#giveUpAfter
-    for (;;) {
+    for (let failures = 0; ; failures++) {
       const session = await this.#open(giveUpAt)
       const number = ++session.number
       try {
@@ -212,6 +217,9 @@ export class Committer<R> implements RunningService {
         this.#unknown++
         const answer = await this.#decide(session, number, giveUpAt)
         if (answer !== undefined) return answer
+        if (failures + 1 === mostTries) throw error
+        this.#checkPatience(giveUpAt, error)
+        await this.#backOff(failures)
       }
     }
   }
@@ -251,11 +259,20 @@ export class Committer<R> implements RunningService {
       try {
         return await this.#ask(ask())
       } catch (error) {
-        if (!this.#life.isRunning || this.#clock.now() >= giveUpAt) throw error
-        const longest = Math.min(firstPause * 2 ** failures, longestPause)
-        await this.#pause(this.#options.kernel.random.next() * longest)
+        this.#checkPatience(giveUpAt, error)
+        await this.#backOff(failures)
       }
     }
+  }
+
+  /** Throws the error when it is time to give up. */
+  #checkPatience(giveUpAt: number, error: unknown): void {
+    if (!this.#life.isRunning || this.#clock.now() >= giveUpAt) throw error
+  }
+
+  async #backOff(failures: number): Promise<void> {
+    const longest = Math.min(firstPause * 2 ** failures, longestPause)
+    await this.#pause(this.#options.kernel.random.next() * longest)
   }
 
   #ask<T>(call: Promise<T>): Promise<T> {
@@ -295,8 +312,10 @@ export class Committer<R> implements RunningService {
   }
 
   #fail(group: readonly Write<R>[], cause: unknown): void {
-    const isOurs = isError(cause, 'HDL_CLOSED') || isError(cause, 'HDL_BAD_OPTION')
-    const error = isOurs ? cause : noAnswer(cause)
+    const isOurs = ['HDL_CLOSED', 'HDL_BAD_OPTION', 'HDL_STORE_FAILED'] as const
+    const error = isOurs.some((code) => isError(cause, code))
+      ? (cause as HeddleError)
+      : failed(cause)
     for (const { batch, reject } of group) {
       this.#pending -= batch.rows.length
       reject(error)
@@ -307,10 +326,8 @@ export class Committer<R> implements RunningService {
 /** Settled: what waits for it happens when the code that runs now has finished. */
 const sent = Promise.resolve()
 
-function noAnswer(cause: unknown): HeddleError {
-  return new HeddleError(
-    'HDL_STORE_FAILED',
-    { store: 'The database', action: 'be written', cause: 'it does not answer' },
-    { cause },
-  )
+function failed(cause: unknown): HeddleError {
+  const why = isError(cause, 'HDL_TIMEOUT') ? 'it does not answer' : describe(cause)
+  const store = 'The database'
+  return new HeddleError('HDL_STORE_FAILED', { store, action: 'be written', cause: why }, { cause })
 }

@@ -126,6 +126,51 @@ test('C4: a commit that was lost on its way is sent again, in a new session', as
   assert.equal((await database.openJobs([0, 1, 2, 3])).length, 1)
 })
 
+test('G6: a commit that fails while the database answers is sent 8 times, with pauses, and fails its writes', async () => {
+  const sentAt: number[] = []
+  const { clock, committer, database, grant } = await setUp(async (carryOut, batches) => {
+    const isPoisoned = batches.some(({ rows }) => rows.some((row) => row.handle === 'poison'))
+    if (!isPoisoned) return carryOut()
+    sentAt.push(clock.now())
+    throw new Error('value out of range')
+  })
+  const writes = ['poison', 'b', 'c', 'd', 'behind'].map((name) =>
+    committer.write(grant, [acknowledged(name)]),
+  )
+  const outcomes = await clock.runUntil(Promise.allSettled(writes))
+  const [first] = outcomes
+  assert.ok(first!.status === 'rejected' && isError(first!.reason, 'HDL_STORE_FAILED'))
+  assert.match(first!.reason.message, /value out of range/)
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.equal(sentAt.length, 8)
+  const pauses = sentAt.slice(1).map((at, index) => at - sentAt[index]!)
+  assert.ok(pauses.every((pause, index) => pause > 0 && pause <= Math.min(20 * 2 ** index, 1_000)))
+  const open = await database.openJobs([0, 1, 2, 3])
+  assert.deepEqual(
+    open.map(({ handle }) => handle),
+    ['behind'],
+  )
+  assert.deepEqual([committer.stats().pending, clock.pending], [0, 0])
+})
+
+test('G6: stop() ends the pauses of a commit that fails while the database answers', async () => {
+  let commits = 0
+  const { clock, committer, grant } = await setUp(async () => {
+    commits++
+    return lost()
+  })
+  const failed = assert.rejects(committer.write(grant, [acknowledged('a')]), {
+    code: 'HDL_STORE_FAILED',
+  })
+  await clock.settle()
+  await clock.runUntil(Promise.all([committer.stop({ deadline: 0 }), failed]))
+  assert.ok(commits < 8)
+  assert.equal(clock.pending, 0)
+})
+
 test('G3: a commit that is late finds its session fenced, however long the fence took', async () => {
   const late: (() => Promise<unknown>)[] = []
   const { clock, committer, database, grant, failFences } = await setUp(async (carryOut) => {
