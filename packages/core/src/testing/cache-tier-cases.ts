@@ -74,6 +74,13 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     await tier.close()
   },
 
+  'gives back an empty value': async (open) => {
+    const tier = await open({ maxBytes: ample })
+    await tier.write('key', entry(''))
+    assert.equal(await textOf(tier, 'key'), '')
+    await tier.close()
+  },
+
   'says whether there was an entry before': async (open) => {
     const tier = await open({ maxBytes: ample })
     assert.equal(await tier.delete('key', 9), false)

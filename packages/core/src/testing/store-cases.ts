@@ -433,9 +433,10 @@ export const storeCases: readonly StoreCase[] = [
         "'; --",
         '❄',
       ]
-      const input = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+      const inputs = [Uint8Array.from({ length: 256 }, (_, byte) => byte), new Uint8Array()]
       let number = 0
-      for (const text of texts) {
+      for (const [index, text] of texts.entries()) {
+        const input = inputs[index % 2]!
         const grant = grants.find(({ shard }) => shard === shardOf(`h${text}`))!
         const row = acknowledged(`h${text}`, { job: text, version: text, input })
         const claim = handle(`h${text}`, text)

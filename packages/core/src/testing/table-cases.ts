@@ -94,7 +94,15 @@ export const tableCases: readonly StoreCase[] = [
         detail: { list: [1, null, 'a\0b', '\ud800'], 'a"b': { deep: true } },
       }
       const bare: Sample = { id: 'bare' }
-      const edge: Sample = { id: 'edge', name: '', rank: Infinity, isOpen: true, detail: null }
+      const body = new Uint8Array()
+      const edge: Sample = {
+        id: 'edge',
+        name: '',
+        rank: Infinity,
+        isOpen: true,
+        body,
+        detail: null,
+      }
       await commit(grants[0]!, put(samples, whole), put(samples, bare), put(samples, edge))
       const read = await other.tables.byIds(samples, ['bare', 'none', whole.id, 'edge'])
       assert.deepEqual(plain(read[0]), { id: 'bare', revision: 1 })
@@ -105,6 +113,7 @@ export const tableCases: readonly StoreCase[] = [
         name: '',
         rank: Infinity,
         isOpen: true,
+        body,
         revision: 1,
       })
       await commit(grants[0]!, put(samples, { id: 'edge', rank: 2 }))

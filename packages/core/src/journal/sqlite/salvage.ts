@@ -25,7 +25,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { tmpdir } from 'node:os'
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import {
   applicationId,
   Kind,
@@ -38,6 +38,7 @@ import { migrate } from './migrate.ts'
 import { savedName, valuesFolder } from './file-names.ts'
 import { holderOf, returnArrays } from './rows.ts'
 import { isEnd, runStateOf, storedRunStates } from '../states.ts'
+import { toBlob } from '../../sqlite/blob.ts'
 
 export interface Saved {
   readonly runs: number
@@ -162,7 +163,7 @@ function copyTable(
     for (const row of readable(source, sql, run === undefined ? [] : [run])) {
       try {
         // From the other end: what is there already has been read from this side.
-        if (insert.run(...row).changes === 0 && order === 'DESC') break
+        if (insert.run(...row.map(toCell)).changes === 0 && order === 'DESC') break
       } catch {
         // A value of the wrong type: one row is lost, not those behind it.
       }
@@ -192,8 +193,23 @@ function makeUpRuns(source: DatabaseSync, target: DatabaseSync): void {
     const state = last?.state ?? storedRunStates.indexOf('running')
     const endedAt = last !== undefined && isEnd(runStateOf(last.state)) ? last.at : null
     const id = ids.get(run) ?? `saved-${run}`
-    insert.run(run, id, command, first?.at ?? 0, endedAt, state, pid, host, command, noOptions)
+    insert.run(
+      run,
+      id,
+      command,
+      first?.at ?? 0,
+      endedAt,
+      state,
+      pid,
+      host,
+      command,
+      toBlob(noOptions),
+    )
   }
+}
+
+function toCell(value: SQLOutputValue): SQLInputValue {
+  return value instanceof Uint8Array ? toBlob(value) : value
 }
 
 /** How a value that is not there is encoded. */

@@ -18,6 +18,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { CountFold } from '../fold.ts'
 import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import { toBlob } from '../../sqlite/blob.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { RunHolder } from '../journal.ts'
 import { LogSpace } from './log-space.ts'
@@ -333,7 +334,7 @@ export class JournalStore {
       `INSERT INTO run
         (run, id, key, title, started_at, state, pid, host, command, options, session, visible)
       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 0)`,
-      [run, id, key, title, startedAt, pid, host, command, options, this.#session],
+      [run, id, key, title, startedAt, pid, host, command, toBlob(options), this.#session],
     )
     changed.taken.push(run)
     return { run }
@@ -491,7 +492,7 @@ export class JournalStore {
       const value = results[2 * row + 1]!
       values[to] = first + (results[2 * row] as number)
       if (typeof value === 'string') values[to + 1] = value
-      else values[to + 1] = bodies?.subarray(at, (at += value)) ?? noBytes
+      else values[to + 1] = toBlob(bodies?.subarray(at, (at += value)) ?? noBytes)
     })
   }
 

@@ -1,5 +1,6 @@
 /** The tables of roles in a file, in the thread that hosts it. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { toBlob } from '../../sqlite/blob.ts'
 import {
   readQuery,
   type AnyQuery,
@@ -179,7 +180,7 @@ function cellOf(type: ColumnType, value: unknown): SQLInputValue {
     case 'json':
       return toStored(JSON.stringify(value))
     case 'bytes':
-      return value as Uint8Array
+      return toBlob(value as Uint8Array)
     case 'number':
     case 'boolean':
       return Number(value)

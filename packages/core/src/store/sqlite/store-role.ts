@@ -9,6 +9,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { HeddleError } from '../../errors.ts'
+import { toBlob } from '../../sqlite/blob.ts'
 import type { Role } from '../../sqlite/host-server.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
@@ -259,8 +260,15 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
         return
       case 'job-acknowledged':
         this.#prepared(
-          `INSERT OR IGNORE INTO store_job (handle, shard, job, version, input) VALUES (?, ?, ?, ?, ?)`,
-        ).run(toStored(row.handle), shard, toStored(row.job), toStored(row.version), row.input)
+          `INSERT INTO store_job (handle, shard, job, version, input) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (handle) DO NOTHING`,
+        ).run(
+          toStored(row.handle),
+          shard,
+          toStored(row.job),
+          toStored(row.version),
+          toBlob(row.input),
+        )
         return
       case 'job-started':
         this.#prepared('UPDATE store_job SET started = 1 WHERE handle = ?').run(
@@ -283,11 +291,9 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
         const handle = toStored(row.handle)
         const sql = 'DELETE FROM store_job WHERE handle = ?'
         if (this.#prepared(sql).run(handle).changes === 0) return
-        this.#prepared('INSERT OR IGNORE INTO store_outcome VALUES (?, ?, ?)').run(
-          handle,
-          toStored(row.outcome),
-          now,
-        )
+        this.#prepared(
+          'INSERT INTO store_outcome VALUES (?, ?, ?) ON CONFLICT (handle) DO NOTHING',
+        ).run(handle, toStored(row.outcome), now)
       }
     }
   }
@@ -312,8 +318,8 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
   }
 
   #post({ id, shard, kind, to }: Message): void {
-    const sql =
-      'INSERT OR IGNORE INTO store_message (id, shard, kind, recipient) VALUES (?, ?, ?, ?)'
+    const sql = `INSERT INTO store_message (id, shard, kind, recipient) VALUES (?, ?, ?, ?)
+      ON CONFLICT (id) DO NOTHING`
     this.#prepared(sql).run(toStored(id), shard, kind, toStored(to))
   }
 

@@ -1,15 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { test } from 'node:test'
 import { openStore } from '../../../src/journal/open-store.ts'
 import { storeConformance } from '../../../src/testing/store-conformance.ts'
 
-const isOldNode = Number.parseInt(process.versions.node, 10) < 24
-const why = 'the case C5, C10 does not end on Node 22; the reason is not found yet'
-
-if (isOldNode) test('store conformance: sqlite', { skip: why }, () => undefined)
-else storeConformance('sqlite', openSqlite)
+storeConformance('sqlite', openSqlite)
 
 async function openSqlite(tables: Parameters<Parameters<typeof storeConformance>[1]>[0]) {
   const folder = await mkdtemp(path.join(tmpdir(), 'heddle-store-'))

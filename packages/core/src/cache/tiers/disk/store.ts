@@ -14,6 +14,7 @@
 import { readdirSync, rmSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { toBlob } from '../../../sqlite/blob.ts'
 import type { ParentVersion, TierMeta, TierStats } from '../../tier.ts'
 import type { WireMeta } from './messages.ts'
 
@@ -239,7 +240,7 @@ export class DiskStore {
       ++this.#lastUse,
       size,
       change.file,
-      change.body,
+      change.body && toBlob(change.body),
     )
     return old !== undefined && !hasExpired(old, now)
   }
