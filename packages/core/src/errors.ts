@@ -664,6 +664,42 @@ export const errorTable = {
     'Merge the two files by hand, then delete the kept one.',
   ),
 
+  // Artifacts: files that jobs leave.
+  HDL_ARTIFACT_QUOTA: entry(
+    false,
+    (p: { run: string; quota: string }) =>
+      `The artifacts of run ${p.run} would take more than their quota of ${p.quota}.`,
+    'Write less, or raise `artifacts.quota` in the options of the run.',
+  ),
+  HDL_ARTIFACT_TAKEN: entry(
+    false,
+    (p: { run: string; artifact: string; by: string; holder: string }) =>
+      `The artifact ${quote(p.artifact)} of run ${p.run} was written by ${quote(p.holder)}, and ${quote(p.by)} may not replace it.`,
+    'Give each artifact of a run a name of its own; for elements of a map, put the index or the key into it.',
+  ),
+  HDL_ARTIFACT_MISMATCH: entry(
+    false,
+    (p: { artifact: string; expected: string; found: string }) =>
+      `The artifact ${quote(p.artifact)} is not what was announced: expected ${p.expected}, found ${p.found}.`,
+    'Send the bytes that length and checksum were made from, from the beginning.',
+  ),
+  HDL_ARTIFACT_BUSY: entry(
+    true,
+    (p: { artifact: string }) =>
+      `The same upload of the artifact ${quote(p.artifact)} is being received already.`,
+    'Wait until it has ended, then ask how much has arrived.',
+  ),
+  HDL_UNKNOWN_ARTIFACT: entry(
+    false,
+    (p: { run: string; artifact: string }) => `Run ${p.run} has no artifact ${quote(p.artifact)}.`,
+    '`heddle runs artifacts RUN` lists those that it has.',
+  ),
+  HDL_ARTIFACT_DAMAGED: entry(
+    false,
+    (p: { run: string; artifact: string; problem: string }) =>
+      `The artifact ${quote(p.artifact)} of run ${p.run} is damaged: ${p.problem}.`,
+    'Run the node that wrote it again: `heddle runs retry RUN --from NODE`.',
+  ),
   // The fleet: leases, workers, campaigns.
   HDL_LEASE_ENDED: entry(
     false,

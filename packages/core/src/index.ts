@@ -20,6 +20,7 @@ export {
   type SignalOptions,
   type StepOptions,
 } from './graph/job.ts'
+export type { ArtifactContent, ArtifactInfo } from './artifacts/artifact-store.ts'
 export { bytes, isBytes, type Bytes } from './graph/bytes.ts'
 export type { InputSchema } from './graph/schema.ts'
 export {

@@ -23,6 +23,17 @@ export { waitFor } from './kernel/wait-for.ts'
 export { suggest } from './kernel/suggest.ts'
 export type { WaitOptions } from './kernel/waiters.ts'
 
+// artifacts/: files that jobs leave.
+export type {
+  ArtifactQuota,
+  ArtifactRange,
+  ArtifactStore,
+  ArtifactUpload,
+  OpenArtifact,
+  PutArtifactOptions,
+} from './artifacts/artifact-store.ts'
+export { openArtifacts, type OpenArtifactsOptions } from './artifacts/open-artifacts.ts'
+
 // sync/: what callers wait on.
 export { Event } from './sync/event.ts'
 export { Gate } from './sync/gate.ts'

@@ -8,6 +8,12 @@ export { expectLoopFree, measureLoopGap, type LoopFreeOptions } from './watch/lo
 // cache/: the checks that every tier passes.
 export { cacheTierCases, type TierCase, type TierFactory } from './testing/cache-tier-cases.ts'
 
+// artifacts/: what every store of artifacts must pass.
+export {
+  artifactStoreConformance,
+  type ArtifactStoreUnderTest,
+} from './testing/artifact-store-conformance.ts'
+
 // journal/: what every implementation of a journal must pass.
 export { journalConformance, type ConformanceStore } from './testing/journal-conformance.ts'
 

@@ -49,6 +49,7 @@ const before: Readonly<Record<string, readonly unknown[]>> = {
   writeAtomic: ['/nowhere/file', ''],
   holdLock: ['/nowhere/lock'],
   recover: ['/nowhere'],
+  openArtifacts: ['memory'],
   openJournal: ['memory'],
   openStore: ['memory'],
   replayRun: [{}],

@@ -1,0 +1,105 @@
+import { createHash, type Hash } from 'node:crypto'
+import { HeddleError } from '../errors.ts'
+import type { ArtifactQuota } from './artifact-store.ts'
+import type { CheckedPut } from './checks.ts'
+
+/** What the artifacts of a run take, with those that are being written (F3). */
+export class Budget {
+  readonly #run: string
+  bytes = 0
+  count = 0
+
+  constructor(run: string) {
+    this.#run = run
+  }
+
+  /** @throws `HDL_ARTIFACT_QUOTA`; then nothing was taken. */
+  take({ bytes, count }: ArtifactQuota, more: Partial<ArtifactQuota>): void {
+    const { bytes: moreBytes = 0, count: moreCount = 0 } = more
+    if (this.bytes + moreBytes > bytes) throw this.#full(`${bytes} bytes`)
+    if (this.count + moreCount > count) throw this.#full(`${count} artifacts`)
+    this.bytes += moreBytes
+    this.count += moreCount
+  }
+
+  /** Whether so many bytes would be refused. */
+  check({ bytes }: ArtifactQuota, more: number): void {
+    if (this.bytes + more > bytes) throw this.#full(`${bytes} bytes`)
+  }
+
+  giveBack({ bytes = 0, count = 0 }: Partial<ArtifactQuota>): void {
+    this.bytes -= bytes
+    this.count -= count
+  }
+
+  #full(quota: string): HeddleError {
+    return new HeddleError('HDL_ARTIFACT_QUOTA', { run: this.#run, quota })
+  }
+}
+
+/** Counts and hashes the bytes of one artifact on their way into a store. */
+export class Intake {
+  readonly #name: string
+  readonly #put: CheckedPut
+  readonly #budget: Budget
+  readonly #hash: Hash = createHash('sha256')
+  length = 0
+  /** More bytes have come than were announced. */
+  isTooLong = false
+
+  constructor(name: string, put: CheckedPut, budget: Budget) {
+    this.#name = name
+    this.#put = put
+    this.#budget = budget
+    // At the door, where it is known how much will come.
+    if (put.length !== undefined) budget.check(put.quota, put.length - put.start)
+  }
+
+  /** Bytes that an earlier put has brought: the budget has them. */
+  addReceived(piece: Uint8Array): void {
+    this.#hash.update(piece)
+    this.length += piece.length
+  }
+
+  /** @throws `HDL_ARTIFACT_QUOTA`, `HDL_ARTIFACT_MISMATCH`. */
+  add(piece: Uint8Array): void {
+    const { length: announced, quota } = this.#put
+    if (announced !== undefined && this.length + piece.length > announced) {
+      this.isTooLong = true
+      throw this.#mismatch(`${announced} bytes`, 'more')
+    }
+    this.#budget.take(quota, { bytes: piece.length })
+    this.#hash.update(piece)
+    this.length += piece.length
+  }
+
+  /** @throws `HDL_ARTIFACT_MISMATCH`. */
+  finish(): { readonly length: number; readonly sha256: string } {
+    const { length, sha256 } = this.#put
+    if (length !== undefined && this.length !== length) {
+      throw this.#mismatch(`${length} bytes`, `${this.length}`)
+    }
+    const found = this.#hash.digest('hex')
+    if (sha256 !== undefined && found !== sha256) {
+      throw this.#mismatch(`SHA-256 ${sha256}`, found)
+    }
+    return { length: this.length, sha256: found }
+  }
+
+  #mismatch(expected: string, found: string): HeddleError {
+    return new HeddleError('HDL_ARTIFACT_MISMATCH', { artifact: this.#name, expected, found })
+  }
+}
+
+/** Checks the bytes of an artifact while the whole of it is read (F5). */
+export class ReadCheck {
+  readonly #hash: Hash = createHash('sha256')
+
+  add(piece: Uint8Array): void {
+    this.#hash.update(piece)
+  }
+
+  holds(sha256: string): boolean {
+    return this.#hash.digest('hex') === sha256
+  }
+}
