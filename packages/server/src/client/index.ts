@@ -11,7 +11,8 @@ export {
 } from './client.ts'
 export type { EventOptions, ServerEvent } from './events.ts'
 export type { Access, BodyKind, ErrorBody } from './contract/contract.ts'
-export type { Pending, Result } from './contract/jobs.ts'
+export type { Computation, Pending, Result } from './contract/jobs.ts'
+export type { Action, SessionInfo, Token, User } from './contract/people.ts'
 export type {
   Forecast,
   GraphEdges,

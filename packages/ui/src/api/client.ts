@@ -1,5 +1,6 @@
 /** The server that sent this page. Everything the dashboard asks goes through here. */
-import { connect, type ServerEvent } from '@heddle/server/client'
+import { connect, type ServerEvent, type SessionInfo } from '@heddle/server/client'
+import { isLocked, session, sessionHeaders, setSession } from './session.ts'
 
 interface CallOptions {
   readonly params?: Readonly<Record<string, string>>
@@ -11,29 +12,80 @@ interface CallOptions {
 /** The folder above the page: `https://tools.example/heddle/ui/` talks to `https://tools.example/heddle`. */
 const serverUrl: string = new URL('..', document.baseURI).href.replace(/\/$/, '')
 
-const client = connect({ url: serverUrl })
+const client = connect({ url: serverUrl, headers: sessionHeaders })
 
 /**
  * Calls a route by its name in the table. The types of answers are the server's own; views name them, so that a page that
  * is drawn from one answer does not depend on how the table is put together.
  */
 export async function call<T>(route: string, options: CallOptions = {}): Promise<T> {
-  const { body } = await client.call(route as never, options as never)
-  return body
+  try {
+    const { body } = await client.call(route as never, options as never)
+    return body
+  } catch (error) {
+    checkSession(error)
+    throw error
+  }
 }
 
 /** Events of a stream, from after the last known one; the client connects again by itself. */
-export function events(
+export async function* events(
   route: string,
   options: CallOptions & {
     readonly lastEventId?: string
     readonly onState: (state: 'open' | 'lost') => void
   },
 ): AsyncGenerator<ServerEvent, void, undefined> {
-  return client.events(route as never, options as never)
+  try {
+    yield* client.events(route as never, options as never)
+  } catch (error) {
+    checkSession(error)
+    throw error
+  }
 }
 
 /** The address of a route for links and downloads. */
 export function hrefOf(path: string): string {
   return `${serverUrl}${path}`
+}
+
+/** Asks who this tab belongs to. */
+export async function loadSession(): Promise<void> {
+  try {
+    const { body } = await client.call('GET /session')
+    setSession(body)
+  } catch {
+    // The view that asks for something reports it.
+    if (session.peek() === undefined) setSession(undefined)
+  }
+}
+
+/** The session has ended, or was revoked (E2). */
+function checkSession(error: unknown): void {
+  const { status } = (error ?? {}) as { readonly status?: number }
+  if (status === 401 && !isLocked.peek()) void loadSession()
+}
+
+export async function logIn(name: string, password: string, remember: boolean): Promise<void> {
+  const { body } = await client.call('POST /login', { body: { name, password, remember } })
+  setSession(body)
+}
+
+export async function logOut(): Promise<void> {
+  const { body } = await client.call('POST /logout')
+  setSession(body satisfies SessionInfo)
+}
+
+/** Sets a password by a link that works once, and logs in. */
+export async function enterByLink(secret: string, password: string): Promise<void> {
+  const { body } = await client.call('POST /links/:secret', {
+    params: { secret },
+    body: { password },
+  })
+  setSession(body)
+}
+
+export async function changePassword(old: string, next: string): Promise<void> {
+  const { body } = await client.call('POST /password', { body: { old, new: next } })
+  setSession(body)
 }

@@ -1,6 +1,6 @@
 /** What can be done now: filled by the shell and by the page that is shown, read by the palette and by the keys. */
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { Keymap, type KeyBinding } from './keys.ts'
 
 export const keymap = new Keymap()
@@ -35,7 +35,7 @@ export function useCommands(source: CommandSource, inputs: readonly unknown[]): 
   }, [...inputs])
 }
 
-/** Binds keys for as long as the component is shown. */
+/** Binds keys for as long as the component is shown: from the moment it is, before the next frame is drawn. */
 export function useKeys(bindings: readonly KeyBinding[], inputs: readonly unknown[]): void {
-  useEffect(() => keymap.add(bindings), [...inputs])
+  useLayoutEffect(() => keymap.add(bindings), [...inputs])
 }

@@ -1,5 +1,6 @@
 /** The views: what stands in the side bar, which key leads there, and which file draws it. */
 import type { ComponentType } from 'preact'
+import type { Role } from '../api/session.ts'
 import { type icons } from '../parts/icons.tsx'
 
 export interface PageProps {
@@ -16,6 +17,8 @@ export interface PageEntry {
   readonly key: string
   /** The route without which the server has nothing to show here. */
   readonly needs: string
+  /** Who sees it in the side bar; every viewer when absent. */
+  readonly role?: Role
   readonly load: () => Promise<ComponentType<PageProps>>
 }
 
@@ -46,5 +49,25 @@ export const pages: readonly PageEntry[] = [
     key: 'l',
     needs: 'GET /healthz',
     load: async () => (await import('../pages/load/page.tsx')).LoadPage,
+  },
+  {
+    name: 'people',
+    title: 'People',
+    group: 'Access',
+    icon: 'people',
+    key: 'p',
+    needs: 'GET /users',
+    role: 'admin',
+    load: async () => (await import('../pages/people/page.tsx')).PeoplePage,
+  },
+  {
+    name: 'audit',
+    title: 'Audit',
+    group: 'Access',
+    icon: 'audit',
+    key: 'a',
+    needs: 'GET /actions',
+    role: 'operator',
+    load: async () => (await import('../pages/audit/page.tsx')).AuditPage,
   },
 ]

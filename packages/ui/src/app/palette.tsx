@@ -1,4 +1,9 @@
-/** The command palette: every view, every action of this view, and what the server finds. */
+/**
+ * The command palette: every view, every action of this view, and what the server finds.
+ *
+ * Enter runs the selected command of what is typed, never one that was found for an earlier text: typed before anything is
+ * found, it runs the first command that is.
+ */
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
@@ -7,21 +12,43 @@ import { rank, type Match } from './match.ts'
 
 const shown = 40
 
+interface Found {
+  /** What they were found for. */
+  readonly query: string
+  readonly matches: readonly Match<Command>[]
+}
+
 export function Palette(): JSX.Element {
   const [query, setQuery] = useState('')
-  const [matches, setMatches] = useState<readonly Match<Command>[]>([])
+  const [shownNow, setShownNow] = useState<Found>({ query: '', matches: [] })
   const [selected, setSelected] = useState(0)
+  /** What was typed when Enter came before its matches. */
+  const wanted = useRef<string | undefined>(undefined)
+  const { matches } = shownNow
   const list = useRef<HTMLUListElement>(null)
   const close = (): void => {
     overlay.value = 'none'
+  }
+
+  const run = (command: Command): void => {
+    wanted.current = undefined
+    close()
+    command.run()
+  }
+  const onEnter = (typed: string): void => {
+    const command = shownNow.query === typed ? matches[selected]?.item : undefined
+    if (command === undefined) wanted.current = typed
+    else run(command)
   }
 
   useEffect(() => {
     let isCurrent = true
     const collected: Command[] = []
     const show = (): void => {
-      setMatches(rank(collected, query, (command) => command.title, shown))
+      const ranked = rank(collected, query, (command) => command.title, shown)
+      setShownNow({ query, matches: ranked })
       setSelected(0)
+      if (wanted.current === query && ranked.length > 0) run(ranked[0]!.item)
     }
     for (const source of commandSources) {
       const found = source(query)
@@ -50,11 +77,6 @@ export function Palette(): JSX.Element {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
   }, [selected])
 
-  const run = (command: Command | undefined): void => {
-    if (command === undefined) return
-    close()
-    command.run()
-  }
   const move = (by: number): void => {
     if (matches.length > 0) setSelected((selected + by + matches.length) % matches.length)
   }
@@ -76,7 +98,7 @@ export function Palette(): JSX.Element {
         onKeyDown={(event) => {
           if (event.key === 'ArrowDown') move(1)
           else if (event.key === 'ArrowUp') move(-1)
-          else if (event.key === 'Enter') run(matches[selected]?.item)
+          else if (event.key === 'Enter') onEnter(event.currentTarget.value)
           else return
           event.preventDefault()
         }}

@@ -1,12 +1,17 @@
 /** The frame of every view: side bar, line at the top, overlays. */
 import { useSignal } from '@preact/signals'
 import type { ComponentType, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { logOut } from '../api/client.ts'
+import { describeError } from '../api/errors.ts'
 import { has } from '../api/features.ts'
+import { isLocked, may, session } from '../api/session.ts'
 import { browserClock } from '../kernel/clock.ts'
+import { LinkPage, LoginPage } from '../pages/login/login.tsx'
 import { Confirmation } from '../parts/confirm.tsx'
 import { icons } from '../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../parts/placeholders.tsx'
+import { SecretDialog } from '../parts/secret.tsx'
 import mark from '../styles/mark.svg'
 import { keymap, overlay, useCommands, useKeys } from './actions.ts'
 import { address, go } from './address.ts'
@@ -16,9 +21,17 @@ import { pages, type PageEntry, type PageProps } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { link } from './route.ts'
 import { nextTheme, themeChoice } from './theme.ts'
-import { Toasts } from './toasts.tsx'
+import { Toasts, toast } from './toasts.tsx'
 
+/** A link that sets a password, the login, or the views. */
 export function Shell(): JSX.Element {
+  const [name, secret] = address.value.path
+  if (name === 'link' && secret !== undefined) return <LinkPage key={secret} secret={secret} />
+  if (isLocked.value) return <LoginPage />
+  return <Frame />
+}
+
+function Frame(): JSX.Element {
   const isMenuOpen = useSignal(false)
   const [name = 'runs', ...path] = address.value.path
   const page = pages.find((each) => each.name === name)
@@ -51,7 +64,11 @@ export function Shell(): JSX.Element {
             <span class="sr">Open the command palette</span>
           </button>
         </header>
-        {page === undefined ? (
+        {session.value === undefined ? (
+          <main class="page" id="content" tabIndex={-1}>
+            <Loading />
+          </main>
+        ) : page === undefined ? (
           <UnknownPage name={name} />
         ) : (
           <PageFrame key={name} page={page} path={path} />
@@ -60,6 +77,7 @@ export function Shell(): JSX.Element {
       {overlay.value === 'palette' && <Palette />}
       {overlay.value === 'keys' && <KeysHelp />}
       <Confirmation />
+      <SecretDialog />
       <Toasts />
     </div>
   )
@@ -78,7 +96,7 @@ function Side({
   readonly isOpen: boolean
 }): JSX.Element {
   const groups = Map.groupBy(
-    pages.filter((page) => has(page.needs)),
+    pages.filter((page) => has(page.needs) && may(page.role ?? 'viewer')),
     (page) => page.group,
   )
   const theme = themeChoice.value
@@ -107,6 +125,7 @@ function Side({
         </div>
       ))}
       <div class="side-foot">
+        <Account />
         <div class="row">
           <button
             class="button plain small"
@@ -123,6 +142,30 @@ function Side({
         </div>
       </div>
     </nav>
+  )
+}
+
+async function leave(): Promise<void> {
+  try {
+    await logOut()
+  } catch (error) {
+    toast('bad', describeError(error))
+  }
+}
+
+/** Who is logged in. */
+function Account(): JSX.Element | null {
+  const user = session.value?.user
+  if (user === null || user === undefined) return null
+  return (
+    <div class="account">
+      <div class="grow cut">
+        <b>{user.name}</b> <span class="quiet">{user.role}</span>
+      </div>
+      <button class="button plain small" type="button" onClick={() => void leave()}>
+        Log out
+      </button>
+    </div>
   )
 }
 
@@ -241,6 +284,7 @@ function useShellKeys(): void {
         run: () => go(link([page.name])),
       })),
       { id: 'theme', title: 'Change the theme', hint: 't', run: nextTheme },
+      ...(session.peek()?.user ? [{ id: 'leave', title: 'Log out', run: () => void leave() }] : []),
       { id: 'keys', title: 'Show all keys', hint: '?', run: () => (overlay.value = 'keys') },
       {
         id: 'live',
@@ -251,7 +295,7 @@ function useShellKeys(): void {
     ],
     [],
   )
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (overlay.peek() !== 'none' || document.querySelector('dialog[open]') !== null) return
       const target = event.target as HTMLElement | null

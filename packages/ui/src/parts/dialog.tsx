@@ -1,6 +1,6 @@
 /** A modal dialog: the browser's own, which keeps the focus inside and gives it back. */
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 interface DialogProps {
   readonly label: string
@@ -11,7 +11,7 @@ interface DialogProps {
 
 export function Dialog({ label, class: name, onClose, children }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current!
     const before = document.activeElement
     dialog.showModal()

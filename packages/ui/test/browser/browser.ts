@@ -3,6 +3,9 @@ import { after } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from './launch.ts'
 
+/** Milliseconds. A machine with 20 busy processes on two cores needs less than a quarter of it. */
+const stepLimit = 120_000
+
 let shared: Promise<Browser> | undefined
 
 // Of the whole file: whoever imports this has one browser for all of its tests.
@@ -33,8 +36,14 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
-  context.setDefaultTimeout(120_000)
+  // Of each step: a page that does not come to it fails here, and says at what.
+  context.setDefaultTimeout(stepLimit)
   const page = await context.newPage()
+  const slowdown = Number(process.env['HEDDLE_UI_SLOWDOWN'] ?? 1)
+  if (slowdown > 1) {
+    const session = await context.newCDPSession(page)
+    await session.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
+  }
   const problems: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning')

@@ -9,6 +9,7 @@ import { link } from '../../app/route.ts'
 import { hrefOf } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import type { RunHead } from '../../api/contract.ts'
+import { may } from '../../api/session.ts'
 import { cancelRun, pauseRun, resumeRun } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
@@ -168,8 +169,9 @@ function Actions({ view, head }: HeadProps): JSX.Element {
   const canContinue =
     ['failed', 'cancelled', 'interrupted'].includes(head.outcome) &&
     has('POST /runs/{id}/resume') &&
+    may('operator') &&
     head.graph !== null
-  const isSteerable = head.is_steerable
+  const isSteerable = head.is_steerable && may('operator')
   useKeys(
     isLive && isSteerable
       ? [
@@ -201,7 +203,7 @@ function Actions({ view, head }: HeadProps): JSX.Element {
   )
   return (
     <div class="row actions">
-      {isLive && !isSteerable && <span class="quiet hide-small">{otherProcess}</span>}
+      {isLive && !head.is_steerable && <span class="quiet hide-small">{otherProcess}</span>}
       {isLive && isSteerable && (
         <>
           <button class="button" type="button" onClick={isPaused ? resume : pause}>

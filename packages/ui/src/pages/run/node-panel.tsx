@@ -6,6 +6,7 @@ import { go } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
 import type { LogPage, NodeDetail, RecordedError } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
+import { may } from '../../api/session.ts'
 import { readLog, readNode, retryNode, sendSignal } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { Throttle } from '../../kernel/throttle.ts'
@@ -211,7 +212,7 @@ function NodeActions({
   const canRetry = isOver && head?.graph !== null && has('POST /runs/{id}/nodes/{name}/retry')
   const waitsForSignal =
     detail.state === 'suspended' && detail.waits?.kind === 'suspended' && detail.waits.on.length > 0
-  if (!canRetry && !waitsForSignal) return null
+  if (!may('operator') || (!canRetry && !waitsForSignal)) return null
   const retry = (): void =>
     ask({
       title: `Retry from ${name}?`,

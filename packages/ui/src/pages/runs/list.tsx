@@ -7,6 +7,7 @@ import { address, go, setQuery } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
 import { link } from '../../app/route.ts'
 import type { RunCounts, RunSummary } from '../../api/contract.ts'
+import { may } from '../../api/session.ts'
 import { cancelRun, countRuns, followRuns, listRuns } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
@@ -178,7 +179,9 @@ export function RunList(): JSX.Element {
         </nav>
         <SearchBox q={q} />
         <span class="grow" />
-        {chosen.length > 0 && <Bulk runs={chosen} onDone={() => (selected.value = new Set())} />}
+        {chosen.length > 0 && may('operator') && (
+          <Bulk runs={chosen} onDone={() => (selected.value = new Set())} />
+        )}
       </div>
       {error.value !== undefined && (
         <Failed error={error.value} onRetry={() => void load(new AbortController().signal)} />

@@ -1,0 +1,164 @@
+/** A server with users: the first admin, login, a user who is blocked while at work, tokens, the log of actions. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openPage } from './browser.ts'
+import { openServed, type Served } from './served.ts'
+
+const password = 'correct horse battery'
+
+/** Adds the first user by the page, and sets its password by the link that the page shows. */
+async function becomeAdmin(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Add a user' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a user?' })
+  await dialog.getByLabel('Name').fill('ada')
+  await dialog.getByRole('button', { name: 'Add the user' }).click()
+  await page.getByRole('heading', { name: 'Set your password' }).waitFor()
+  await page.getByLabel('Password').fill(password)
+  await page.getByLabel('The same once more').fill(password)
+  await page.getByRole('button', { name: 'Set the password' }).click()
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+}
+
+/** Adds a user as the admin, over HTTP with a token of its own. */
+async function addUser({ url }: Served, page: Page, name: string, role: string): Promise<void> {
+  const status = await page.evaluate(
+    async ([address, user, given, secret]) => {
+      const session = (await (await fetch(`${address}/session`)).json()) as { csrf: string }
+      const answer = await fetch(`${address}/users`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-csrf-token': session.csrf },
+        body: JSON.stringify({ name: user, role: given, password: secret }),
+      })
+      return answer.status
+    },
+    [url, name, role, password] as const,
+  )
+  assert.equal(status, 201)
+}
+
+/** What the browser itself reports of answers with an error. */
+function unexpected(problems: readonly string[]): string[] {
+  return problems.filter((problem) => !/responded with a status of 40[13]/.test(problem))
+}
+
+test('the first admin comes by a link; a user logs in, is blocked at work and cannot come back', async () => {
+  await using served = await openServed()
+  const admin = await openPage(`${served.url}/ui/#/people`)
+  await becomeAdmin(admin.page)
+  await addUser(served, admin.page, 'bob', 'operator')
+
+  const bob = await openPage(`${served.url}/ui/#/jobs`)
+  await bob.page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await bob.page.getByLabel('Name').fill('bob')
+  await bob.page.getByLabel('Password').fill('wrong')
+  await bob.page.getByRole('button', { name: 'Log in' }).click()
+  await bob.page.getByRole('alert').waitFor()
+  await bob.page.getByLabel('Password').fill(password)
+  await bob.page.getByRole('button', { name: 'Log in' }).click()
+  // The view that was asked for, without what only admins see.
+  await bob.page.getByRole('heading', { name: 'Jobs' }).waitFor()
+  assert.equal(await bob.page.getByRole('link', { name: 'People' }).count(), 0)
+  await bob.page.getByRole('button', { name: 'square' }).click()
+  await bob.page.getByLabel('Input, as JSON').fill('7')
+  await bob.page.getByRole('button', { name: 'Submit' }).click()
+  await bob.page.getByText('"result": 49').waitFor()
+
+  const { page } = admin
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.getByRole('button', { name: 'Sessions of bob' }).click()
+  await page.getByText('logged in').waitFor()
+  await page.getByRole('button', { name: 'Block bob' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Block bob?' })
+  await dialog.getByText('All sessions of bob end').waitFor()
+  await dialog.getByRole('button', { name: 'Block bob' }).click()
+  await page.getByRole('button', { name: 'Unblock bob' }).waitFor()
+
+  await bob.page.getByRole('button', { name: 'Submit' }).click()
+  await bob.page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await bob.page.getByLabel('Name').fill('bob')
+  await bob.page.getByLabel('Password').fill(password)
+  await bob.page.getByRole('button', { name: 'Log in' }).click()
+  await bob.page.getByRole('alert').waitFor()
+
+  await page.getByRole('link', { name: 'Audit' }).click()
+  const row = page.locator('tbody tr', { hasText: 'user blocked' })
+  await row.getByText('bob').waitFor()
+  await page.getByLabel('Action').fill('login')
+  await row.waitFor({ state: 'detached' })
+  assert.match(page.url(), /action=login/)
+  assert.deepEqual(unexpected([...admin.problems, ...bob.problems]), [])
+  await admin.context.close()
+  await bob.context.close()
+})
+
+test('the same by keyboard only: log in, block a user, log out', async () => {
+  await using served = await openServed()
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/people`)
+  await becomeAdmin(page)
+  await addUser(served, page, 'bob', 'viewer')
+  await context.clearCookies()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await page.keyboard.type('ada')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(password)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('p')
+  await page.getByRole('button', { name: 'Block bob' }).waitFor()
+  await tabTo(page, 'Block bob')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Block bob?' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Unblock bob' }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('log out')
+  await page.getByRole('option', { name: 'Log out' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  assert.deepEqual(unexpected(problems), [])
+  await context.close()
+})
+
+/** Presses Tab until the element with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let i = 0; i < 80; i++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate(
+      () =>
+        document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent,
+    )
+    if (focused?.trim() === name) return
+  }
+  throw new Error(`${name} is not reached by Tab`)
+}
+
+test('a token is made, shown once and revoked', async () => {
+  await using served = await openServed()
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/people`)
+  await becomeAdmin(page)
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.getByRole('button', { name: 'Add a token' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a token?' })
+  await dialog.getByLabel('Name').fill('workers')
+  await dialog.getByLabel('worker: claim').check()
+  await dialog.getByRole('button', { name: 'Add the token' }).click()
+  const shown = page.getByRole('dialog', { name: 'The token workers' })
+  const token = await shown.locator('code').innerText()
+  await shown.getByRole('button', { name: 'Done' }).click()
+  const ask = async (): Promise<number> => {
+    const answer = await fetch(`${served.url}/runs`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    return answer.status
+  }
+  assert.equal(await ask(), 200)
+  // How soon the server refuses it is the server's own matter; here it is what the page shows.
+  await page.getByRole('button', { name: 'Revoke workers' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke workers' }).click()
+  await page.locator('tr', { hasText: 'workers' }).getByText('revoked').waitFor()
+  assert.deepEqual(unexpected(problems), [])
+  await context.close()
+})
