@@ -75,9 +75,11 @@ test('the same by keyboard only: find the run, open a node, cancel', async () =>
 
 test('a moment of the past is looked at: states of then, and back to the end', async () => {
   await using served = await openServed()
-  for (const gate of ['fetch', 'left', 'right', 'join']) served.gates.open(gate)
   const run = await served.start('diamond')
   const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}/nodes`)
+  // Only then: a run of less than a millisecond has everything done at its first moment.
+  await page.locator('tbody').getByText('running').waitFor()
+  for (const gate of ['fetch', 'left', 'right', 'join']) served.gates.open(gate)
   await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
   await page.getByText('Complete').waitFor()
   const slider = page.getByRole('slider', { name: 'Moment of the run' })
