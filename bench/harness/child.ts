@@ -6,7 +6,8 @@
  */
 import { writeFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import { GapMeter } from './gap-meter.ts'
+import { CollectorLog } from './collector.ts'
+import { GapMeter, type Gaps } from './gap-meter.ts'
 import type { ChildReport, Contender, Observation, Row } from './row.ts'
 import { childLimitOf, planOf, type Plan } from './plan.ts'
 import { findRow, loadSuite } from './suites.ts'
@@ -31,10 +32,11 @@ async function measure(
 ): Promise<ChildReport> {
   const values: number[] = []
   const also: Record<string, number[]> = {}
-  const gaps: number[] = []
+  const gaps: Gaps[] = []
   const builds: number[] = []
   let observed: Observation | undefined
   const meter = new GapMeter()
+  const collector = new CollectorLog()
   for (let count = 0; count < warmUps; count++) {
     const play = await contender.prepare(warmUpSize)
     await play(() => {})
@@ -42,14 +44,15 @@ async function measure(
   for (let count = 0; count < rounds; count++) {
     const play = await contender.prepare(size)
     gc?.({ type: 'minor' })
+    await collector.take()
     await turn()
 
     meter.start()
     const start = performance.now()
     const work = await play(() => builds.push(performance.now() - start))
     const elapsed = performance.now() - start
-    const gap = meter.stop()
-    if (!isOutside) gaps.push(gap)
+    meter.stop()
+    if (!isOutside) gaps.push(meter.read(await collector.take()))
     if (typeof work === 'function') {
       const figures = work()
       values.push(figures.value)

@@ -2,6 +2,7 @@
  * The vocabulary of the bench: a suite has rows, a row has entrants, an entrant is measured in
  * children, a child plays rounds.
  */
+import type { Gaps } from './gap-meter.ts'
 import type { MachineLoad } from './machine-lock.ts'
 
 /**
@@ -129,7 +130,7 @@ export interface ChildReport {
   /** By name. */
   readonly also: Readonly<Record<string, readonly number[]>>
   /** Empty, as `rssMb` is absent, where other programs do the work. */
-  readonly gaps: readonly number[]
+  readonly gaps: readonly Gaps[]
   readonly builds: readonly number[]
   readonly rssMb?: number
   /** Of the last round. */
@@ -161,10 +162,17 @@ export interface MeasuredRow {
   readonly floorRatio?: number
   /** Median over rounds of the longest gap of the floor's loop: what the machine itself does to a loop. */
   readonly floorLoopGapMs?: number
+  /** Median over rounds of what the collector took of it. */
+  readonly floorCollectorMs?: number
   /** Median over rounds of the longest gap of the loop during the round. */
   readonly loopGapMs: number | null
   /** The longest gap of all rounds. */
   readonly loopGapWorstMs: number | null
+  /** Median and worst over rounds of the longest gap when the collector's pauses are taken off each gap. */
+  readonly loopGapOwnMs: number | null
+  readonly loopGapOwnWorstMs: number | null
+  /** Median over rounds of what the collector took of the longest gap. */
+  readonly collectorMs: number | null
   /** Median over children of the peak resident memory. */
   readonly rssMb: number | null
   /** The part of the time in which the work was described; absent where there is no such part. */

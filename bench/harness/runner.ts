@@ -123,6 +123,7 @@ function summarize(
   const floorTally = withRole('floor')[0]
   const floor = floorTally === undefined ? null : valueOf(floorTally)
   const floorGap = floorTally === undefined ? null : gapOf(floorTally)
+  const floorCollector = floorTally === undefined ? null : over(floorTally, collected, median)
   const observed = observedBy(tallies)
   return {
     name,
@@ -133,12 +134,12 @@ function summarize(
     ...(floor !== null && { floor }),
     ...(floor !== null && value !== null && { floorRatio: round(ratioOf(value, floor, better)) }),
     ...(floorGap !== null && { floorLoopGapMs: floorGap }),
+    ...(floorCollector !== null && { floorCollectorMs: floorCollector }),
     loopGapMs: gapOf(ours),
-    loopGapWorstMs: over(
-      ours,
-      ({ gaps }) => gaps,
-      (gaps) => Math.max(...gaps),
-    ),
+    loopGapWorstMs: over(ours, longestGaps, worst),
+    loopGapOwnMs: over(ours, ownGaps, median),
+    loopGapOwnWorstMs: over(ours, ownGaps, worst),
+    collectorMs: over(ours, collected, median),
     rssMb: rssOf(ours),
     ...(build !== null && { buildMs: build }),
     size: planOf(row, ours.entrant, quick).size,
@@ -168,7 +169,11 @@ function over(
   return !isPlaying(tally) || values.length === 0 ? null : round(join(values))
 }
 
-const gapOf = (tally: Tally) => over(tally, ({ gaps }) => gaps, median)
+const longestGaps = ({ gaps }: ChildReport) => gaps.map(({ longest }) => longest)
+const ownGaps = ({ gaps }: ChildReport) => gaps.map(({ own }) => own)
+const collected = ({ gaps }: ChildReport) => gaps.map(({ collector }) => collector)
+const worst = (values: readonly number[]) => Math.max(...values)
+const gapOf = (tally: Tally) => over(tally, longestGaps, median)
 const buildOf = (tally: Tally) => over(tally, ({ builds }) => builds, median)
 const rssOf = (tally: Tally) =>
   over(tally, ({ rssMb }) => (rssMb === undefined ? [] : [rssMb]), median)

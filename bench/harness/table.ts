@@ -80,8 +80,21 @@ function renderRow(result: RowResult): string {
     ...alignColumns([[...headings], ...cells], 'right').map((line) => `  ${line}`),
     ...renderObserved(result.observed ?? {}).map((line) => `  ${line}`),
     ...result.notes.map((note) => `  note: ${note}`),
+    ...collectorShare(result).map((note) => `  note: ${note}`),
     '',
   ].join('\n')
+}
+
+/** Whose a long gap is: the collector's or the code's. */
+function collectorShare(result: RowResult): string[] {
+  const { loopGapMs, collectorMs, loopGapOwnMs, loopGapOwnWorstMs } = result
+  if (loopGapMs === null || collectorMs === null || loopGapOwnMs === null) return []
+  if (collectorMs < 1) return []
+  const floor = result.floorCollectorMs
+  return [
+    `the collector took ${collectorMs} ms of the longest gap; without it the longest is ${loopGapOwnMs} ms (worst ${loopGapOwnWorstMs})`,
+    ...(floor === undefined ? [] : [`the collector took ${floor} ms of the floor's gap`]),
+  ]
 }
 
 function grouped(value: number): string {

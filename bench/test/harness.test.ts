@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CollectorLog } from '../harness/collector.ts'
 import { GapMeter } from '../harness/gap-meter.ts'
 import { best, median, ratioOf, round } from '../harness/statistics.ts'
 import { random } from '../suites/engine/shapes.ts'
@@ -28,7 +29,35 @@ test('a loop that gets no turn at all counts as one gap', () => {
   const meter = new GapMeter(() => now)
   meter.start()
   now = 31
-  assert.equal(meter.stop(), 30)
+  meter.stop()
+  assert.deepEqual(meter.read(), { longest: 30, own: 30, collector: 0 })
+})
+
+test('pauses of the collector are taken off the gaps they fall into, once', () => {
+  let now = 0
+  const meter = new GapMeter(() => now)
+  meter.start()
+  now = 41
+  meter.stop()
+  const pauses = [
+    { from: -5, to: 3 },
+    { from: 10, to: 30 },
+    { from: 12, to: 20 },
+    { from: 39, to: 60 },
+  ]
+  assert.deepEqual(meter.read(pauses), { longest: 40, own: 16, collector: 24 })
+})
+
+test('the collector is heard of before a round is read', async () => {
+  const log = new CollectorLog()
+  await log.take()
+  const before = performance.now()
+  const kept: object[][] = []
+  while ((await log.take()).length === 0) {
+    kept.push(Array.from({ length: 100_000 }, (_, index) => ({ index })))
+    if (kept.length > 1000) assert.fail('the collector did nothing')
+  }
+  assert.ok(performance.now() > before)
 })
 
 test('the random graph is the same in every process and has three dependencies a node', () => {
