@@ -38,6 +38,7 @@ import { versionChange } from '../plan/output/order.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { preflight } from '../preflight/preflight.ts'
 import { dirtyTree } from '../preflight/work-tree.ts'
+import { readNpmConfig, type NpmConfig } from '../registry/npm/npmrc.ts'
 import { wantsProvenance } from '../registry/npm/sign-provenance.ts'
 import type { Registry } from '../registry/registry.ts'
 import { makeReport, type ReleaseReport } from '../report/report.ts'
@@ -88,7 +89,8 @@ export async function publishRelease(
   const title = titleOf(plan, options, registries, repository)
   const earlier = await readEarlier(journal, title)
   const { resume, sources, lost } = earlier
-  const signed = signedPackages(plan, options)
+  const npm = await readNpmConfig({ folder: root, env: options.env ?? process.env })
+  const signed = signedPackages(plan, options, npm)
   const subject = {
     repository,
     registries: registries.values(),
@@ -232,14 +234,15 @@ async function findVanished(
 /** npm packages that ask for provenance and were not given a bundle. */
 function signedPackages(
   { packages }: ReleasePlan,
-  { env = process.env, provenance }: ReleaseOptions,
+  { provenance }: ReleaseOptions,
+  npm: NpmConfig,
 ): PlannedPackage[] {
   return [...packages.values()].filter(
     ({ status, package: { ecosystem, manifest, name } }) =>
       status === 'included' &&
       ecosystem === 'npm' &&
       provenance?.has(name) !== true &&
-      wantsProvenance(manifest, env),
+      wantsProvenance(manifest, npm),
   )
 }
 

@@ -43,6 +43,25 @@ test('publishConfig.provenance outside of a build service is refused, as npm ref
   assert.equal(registry.uploads.length, 0)
 })
 
+test('provenance=true in the .npmrc of the workspace asks for provenance too', async () => {
+  using repo = new Monorepo({
+    packages: { signed: [], unsigned: [] },
+    fields: {
+      signed: { publishConfig: { access: 'public' } },
+      unsigned: { publishConfig: { access: 'public', provenance: false } },
+    },
+  })
+  repo.write('.npmrc', 'provenance=true\n')
+  repo.commit('ask for provenance')
+  await using registry = await startPaperRegistry()
+  await assert.rejects(publish(repo, registry.url, {}), (error) => {
+    assert.ok(isError(error, 'HDL_PREFLIGHT'))
+    assert.match(error.message, /GitHub Actions and GitLab CI only/)
+    return true
+  })
+  assert.equal(registry.uploads.length, 0)
+})
+
 test('a package that not everybody may see gets no provenance', async () => {
   using repo = withProvenance()
   await using service = await startBuildService()

@@ -105,6 +105,12 @@ export class NpmConfig {
     return found
   }
 
+  /** Whether a setting of npm that is on or off is on. */
+  isOn(name: string): boolean {
+    const value = this.#values.get(name)
+    return value === 'true' || value === '1'
+  }
+
   /** Variables that the credentials of an address name and that are not set. */
   unsetFor(url: string): string[] {
     const { host } = new URL(url)
@@ -157,8 +163,10 @@ export async function readNpmConfig(options: NpmConfigOptions = {}): Promise<Npm
   for (const [name, value] of Object.entries(env)) {
     const key = /^npm_config_(.+)$/i.exec(name)?.[1]
     if (key === undefined || value === undefined || value === '') continue
-    // Addresses and scopes are kept as they are; the client's own settings have any case.
-    values.set(/^(\/\/|@)/.test(key) ? key : key.toLowerCase(), value)
+    // Addresses and scopes are kept as they are. The client's own settings have any case, and a variable
+    // cannot have the `-` of `strict-ssl`.
+    const isAddress = /^(\/\/|@)/.test(key)
+    values.set(isAddress ? key : key.toLowerCase().replaceAll(/(?!^)_/g, '-'), value)
   }
   return new NpmConfig(values)
 }

@@ -5,19 +5,19 @@
  */
 import type { PackedPackage } from '../../model.ts'
 import { buildServiceOf, type Environment } from '../id-token.ts'
+import type { NpmConfig } from './npmrc.ts'
 import type { ProvenanceBundle } from './provenance.ts'
 
-/** Whether a package asks for provenance: by its manifest, or by settings of npm. */
+/** Whether a package asks for provenance: by its manifest, or by the settings of npm (`.npmrc`, environment). */
 export function wantsProvenance(
   manifest: Readonly<Record<string, unknown>>,
-  env: Environment,
+  config: NpmConfig,
 ): boolean {
   const { publishConfig } = manifest as {
     readonly publishConfig?: { readonly provenance?: unknown }
   }
   if (publishConfig?.provenance !== undefined) return publishConfig.provenance === true
-  const setting = env['npm_config_provenance'] ?? env['NPM_CONFIG_PROVENANCE']
-  return setting === 'true' || setting === '1'
+  return config.isOn('provenance')
 }
 
 /** Why no provenance can be made here, in the words of npm; undefined when it can. */

@@ -102,3 +102,14 @@ test('printing the settings prints no secret', async () => {
   assert.doesNotMatch(inspect(config, { depth: 9, showHidden: true }), /hush/)
   assert.doesNotMatch(JSON.stringify(config), /hush/)
 })
+
+test('a setting with a hyphen is read from a variable, which cannot have one', async () => {
+  const env = {
+    npm_config_strict_ssl: 'false',
+    NPM_CONFIG_HTTPS_PROXY: 'http://proxy.example:3128',
+  }
+  const config = await configOf('', '', env)
+  const transport = (await config.transports(env))('https://r.example')
+  assert.equal(transport.isStrict, false)
+  assert.equal(transport.proxy, 'http://proxy.example:3128')
+})
