@@ -59,12 +59,19 @@ function checkIdentity(planned: PlannedPackage, manifest: Fields): void {
   const { name, isPrivate } = planned.package
   const { publishConfig } = manifest
   const otherName = isFields(publishConfig) ? (publishConfig['name'] ?? name) : name
+  const version = semver.parse(planned.version)
   let problem: string | undefined
   if (isPrivate) problem = 'it is private'
-  else if (semver.valid(planned.version) === null) problem = `"${planned.version}" is no version`
+  else if (version === null) problem = `"${planned.version}" is no version`
+  else if (version.build.length > 0) problem = buildMetadata(version)
   else if (manifest['name'] !== name) problem = `its manifest is called ${String(manifest['name'])}`
   else if (otherName !== name) problem = 'publishConfig gives it another name'
   if (problem !== undefined) throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
+}
+
+/** npm publishes `1.0.0+build` as 1.0.0: a release that looks for the former would look for ever. */
+function buildMetadata({ raw, version }: semver.SemVer): string {
+  return `its version ${raw} has build metadata, which registries drop: they would show ${version}. Make it ${version}, or a prerelease`
 }
 
 /**

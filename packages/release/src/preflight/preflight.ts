@@ -13,7 +13,7 @@ import type { Repository } from '../git/repository.ts'
 import type { PlannedPackage } from '../model.ts'
 import { provenanceProblem } from '../registry/npm/sign-provenance.ts'
 import type { Account, Registry } from '../registry/registry.ts'
-import { dirtyTree } from './work-tree.ts'
+import { dirtyTree, whyUnreadable } from './work-tree.ts'
 
 export interface PreflightOptions {
   /** Publishes what is in the work tree although it differs from the commit. */
@@ -39,6 +39,8 @@ export interface Preflight {
 }
 
 export interface PreflightSubject {
+  /** The folder of the workspace. */
+  readonly root: string
   readonly repository: Repository | undefined
   readonly registries: Iterable<Registry>
   /** Whether an earlier process has begun this release: its builds may have left new files. */
@@ -52,7 +54,7 @@ export interface PreflightSubject {
  * @throws `HDL_PREFLIGHT` with all problems.
  */
 export async function preflight(
-  { repository, registries, isResumed, signed = [] }: PreflightSubject,
+  { root, repository, registries, isResumed, signed = [] }: PreflightSubject,
   options: PreflightOptions,
   wait: WaitOptions,
 ): Promise<Preflight> {
@@ -61,6 +63,8 @@ export async function preflight(
   const users = new Map<string, string>()
   if (repository !== undefined) {
     problems.push(...(await checkRepository(repository, isResumed, options, wait)))
+  } else if (options.allowDirty !== true) {
+    problems.push(...(await checkUnreadable(root, wait)))
   }
   for (const registry of new Set(registries)) {
     const account = await registry.account?.(wait)
@@ -73,6 +77,17 @@ export async function preflight(
   problems.push(...(await checkProvenance(signed, options, wait)))
   if (problems.length > 0) throw new HeddleError('HDL_PREFLIGHT', { problems })
   return { warnings, users }
+}
+
+/** A repository without a commit, or one that Git refuses to read, is not the same as none. */
+async function checkUnreadable(root: string, wait: WaitOptions): Promise<PreflightProblem[]> {
+  const reason = await whyUnreadable(root, wait)
+  if (reason === undefined) return []
+  const todo =
+    reason === 'it has no commit'
+      ? 'Commit what is released, or publish it with --allow-dirty.'
+      : 'Make Git read it, or publish without tags and checks of the commit with --allow-dirty.'
+  return [{ check: 'work tree', problem: reason, todo }]
 }
 
 async function checkRepository(

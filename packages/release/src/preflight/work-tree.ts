@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
-import type { Repository } from '../git/repository.ts'
+import { runGit, type Repository } from '../git/repository.ts'
 
 /** Never packed, and where build services put their token. */
 const settings = /^.. \.npmrc$/
@@ -13,4 +16,28 @@ export async function dirtyTree(
   const all = (await repository?.changes({ untracked, ...wait })) ?? []
   const changes = all.filter((line) => !settings.test(line))
   return changes.length === 0 ? undefined : changes
+}
+
+/**
+ * Why nothing could be read from the repository that a folder is in: no commit yet, or what Git says (an owner
+ * that it does not trust, as in containers). Undefined outside of a repository.
+ */
+export async function whyUnreadable(
+  root: string,
+  wait: WaitOptions = {},
+): Promise<string | undefined> {
+  if (!isInRepository(root)) return undefined
+  try {
+    await runGit(root, ['rev-parse', '--git-dir'], wait)
+    return 'it has no commit'
+  } catch (error) {
+    if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+    return `Git cannot read it: ${error.message}`
+  }
+}
+
+function isInRepository(folder: string): boolean {
+  if (existsSync(path.join(folder, '.git'))) return true
+  const parent = path.dirname(folder)
+  return parent !== folder && isInRepository(parent)
 }

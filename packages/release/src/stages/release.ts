@@ -92,6 +92,7 @@ export async function publishRelease(
   const npm = await readNpmConfig({ folder: root, env: options.env ?? process.env })
   const signed = signedPackages(plan, options, npm)
   const subject = {
+    root,
     repository,
     registries: registries.values(),
     isResumed: resume !== undefined,

@@ -112,6 +112,11 @@ test('private packages, impossible versions and other names are not packed', () 
   assert.throws(() => release({ private: true }), /it is private/)
   const plan = planOf('/repository', [{ manifest: { name: 'app', version: 'x' } }])
   assert.throws(() => releaseManifest(planned(plan, 'app'), plan), /"x" is no version/)
+  const built = planOf('/repository', [{ manifest: { name: 'app', version: '1.0.0+linux' } }])
+  assert.throws(
+    () => releaseManifest(planned(built, 'app'), built),
+    /1\.0\.0\+linux has build metadata.*Make it 1\.0\.0,/,
+  )
 })
 
 test('S63 whatever the ranges are: an error, or a manifest without local ranges', () => {

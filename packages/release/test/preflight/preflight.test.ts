@@ -32,6 +32,18 @@ async function problemsOf(work: Promise<unknown>): Promise<string[]> {
   return error.details.problems.map(({ check, problem }) => `${check}: ${problem}`)
 }
 
+test('a repository without a commit, and one that Git does not read, are refused', async () => {
+  using repo = repository('pu')
+  rmSync(path.join(repo.root, '.git'), { recursive: true })
+  repo.git('init', '--quiet')
+  const refused = problemsOf(publishManifests(repo, registry.url))
+  assert.deepEqual(await refused, ['work tree: it has no commit'])
+  rmSync(path.join(repo.root, '.git'), { recursive: true })
+  repo.write('.git', 'gitdir: elsewhere\n')
+  const [unread] = await problemsOf(publishManifests(repo, registry.url))
+  assert.match(unread!, /^work tree: Git cannot read it: .*not a git repository/s)
+})
+
 test('99 all problems of the repository at once, before anything is built', async () => {
   using repo = repository('pa')
   const remote = mkdtempSync(path.join(os.tmpdir(), 'heddle-remote-'))
