@@ -1,4 +1,4 @@
-/** Ours in the journal rows: a run's writer on a file, as `run()` uses it. */
+/** Ours in the rows of transitions: a run's writer, as `run()` uses it. */
 import { newRunId, openJournal } from '@heddle/core/lowlevel'
 import type { OpenLedger, Step } from '../suites/journal/contract.ts'
 
@@ -7,8 +7,8 @@ const states = ['ready', 'running', 'succeeded'] as const
 /** What a node returns: kept with its success. */
 const result = 1
 
-export const ledger: OpenLedger = async (file, durability) => {
-  const journal = await openJournal(`sqlite:${file}`, { durability })
+export const ledger: OpenLedger = async (address, durability) => {
+  const journal = await openJournal(address, { durability })
   const writer = await journal.openRun({
     id: newRunId(),
     title: 'bench',

@@ -2,7 +2,6 @@
 import { Graph, job, run, type NodeRef, type RunOptions } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
 import type { Shape } from '../suites/engine/shapes.ts'
-import { flowConcurrency } from '../suites/journal/conditions.ts'
 import type { Durability } from '../suites/journal/contract.ts'
 import type { PlayFlow } from '../suites/journal/flow.ts'
 
@@ -18,20 +17,23 @@ function graphOf({ names, after }: Shape): Graph {
 }
 
 async function play(shape: Shape, options: RunOptions): Promise<void> {
-  const result = await run(graphOf(shape), { concurrency: flowConcurrency, ...options })
+  const result = await run(graphOf(shape), options)
   if (result.succeeded.length !== shape.names.length) throw new Error('not everything succeeded')
 }
 
 /** The journal is open before: the servers of the peers are up, too. */
 export async function openFlow(
-  file: string,
+  address: string,
   durability: Durability,
+  concurrency: number,
 ): Promise<AsyncDisposable & { readonly play: PlayFlow }> {
-  const journal = await openJournal(`sqlite:${file}`, { durability })
+  const journal = await openJournal(address, { durability })
   return {
-    play: (shape) => play(shape, { journal }),
+    play: (shape) => play(shape, { concurrency, journal }),
     [Symbol.asyncDispose]: () => journal.close(),
   }
 }
 
-export const plainFlow: PlayFlow = (shape) => play(shape, {})
+export function plainFlow(concurrency: number): PlayFlow {
+  return (shape) => play(shape, { concurrency })
+}

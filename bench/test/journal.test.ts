@@ -171,14 +171,17 @@ function checkOrder(shape: Shape, order: readonly number[]): void {
   assert.equal(seen.size, shape.names.length)
 }
 
-const ledgers = { heddle: ours.ledger, floor: floor.ledger }
+const ledgers = {
+  heddle: { open: ours.ledger, scheme: 'sqlite:' },
+  floor: { open: floor.ledger, scheme: '' },
+}
 
-for (const [name, open] of Object.entries(ledgers)) {
+for (const [name, { open, scheme }] of Object.entries(ledgers)) {
   for (const durability of ['fsync', 'process'] as const) {
     test(`${name} has written a ${durability} commit when it says so`, async () => {
       await inFolder(async (folder) => {
         const file = path.join(folder, 'journal.db')
-        const ledger = await open(file, durability)
+        const ledger = await open(scheme + file, durability)
         ledger.append('a', 0)
         await Promise.all([ledger.commit('b', 0), ledger.commit('a', 1)])
         await ledger.commit('a', 2)
@@ -214,7 +217,7 @@ test('the floor of a flow starts a node when its dependencies are durable', asyn
 test('ours runs a flow twice into one journal', async () => {
   await inFolder(async (folder) => {
     const file = path.join(folder, 'runs.db')
-    await using flow = await openFlow(file, 'process')
+    await using flow = await openFlow(`sqlite:${file}`, 'process', 64)
     await flow.play(random(20))
     await flow.play(random(20))
     using database = new DatabaseSync(file, { readOnly: true })

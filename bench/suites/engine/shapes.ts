@@ -16,6 +16,11 @@ export function fan(size: number): Shape {
   return shapeOf(size, (index) => (index === 0 ? [] : [0]))
 }
 
+/** No node waits for another. */
+export function loose(size: number): Shape {
+  return shapeOf(size, () => [])
+}
+
 /** Three different earlier nodes for each node, as far as there are three. */
 export function random(size: number): Shape {
   const next = generator(1)

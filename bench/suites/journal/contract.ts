@@ -22,7 +22,8 @@ export interface Ledger extends AsyncDisposable {
   append(node: string, step: Step): void
 }
 
-export type OpenLedger = (file: string, durability: Durability) => Promise<Ledger>
+/** At the address of a journal, or in a file. */
+export type OpenLedger = (at: string, durability: Durability) => Promise<Ledger>
 
 /** What a library that keeps jobs is told when it is opened. Jobs are numbers. */
 export interface QueueOptions {

@@ -25,13 +25,14 @@ export function flowRow(durability: Durability): Row {
       role: 'ours',
       load: async () => {
         const { openFlow } = await ours()
-        const { play } = await openFlow(path.join(await workFolder(), 'runs.db'), durability)
+        const address = `sqlite:${path.join(await workFolder(), 'runs.db')}`
+        const { play } = await openFlow(address, durability, flowConcurrency)
         return flowContender(play)
       },
     },
     'heddle without journal': {
       role: 'variant',
-      load: async () => flowContender((await ours()).plainFlow),
+      load: async () => flowContender((await ours()).plainFlow(flowConcurrency)),
     },
     floor: {
       role: 'floor',

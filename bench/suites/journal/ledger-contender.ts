@@ -1,7 +1,5 @@
-import path from 'node:path'
 import type { Contender } from '../../harness/row.ts'
-import type { Durability, Ledger, OpenLedger } from './contract.ts'
-import { workFolder } from '../../servers/work-folder.ts'
+import type { Ledger } from './contract.ts'
 import { Tally } from './tally.ts'
 
 /**
@@ -13,13 +11,7 @@ import { Tally } from './tally.ts'
 export type Waits = 'each' | 'last'
 
 /** Keeps `inFlight` nodes on their way. Each lane takes one after the other. */
-export async function ledgerContender(
-  open: OpenLedger,
-  durability: Durability,
-  inFlight: number,
-  waits: Waits,
-): Promise<Contender> {
-  const ledger = await open(path.join(await workFolder(), 'journal.db'), durability)
+export function ledgerContender(ledger: Ledger, inFlight: number, waits: Waits): Contender {
   const takeThrough = waits === 'each' ? stepByStep : atOnce
   let nodes = 0
   return {

@@ -1,15 +1,22 @@
+import path from 'node:path'
 import type { Entrant, Row } from '../../harness/row.ts'
+import { workFolder } from '../../servers/work-folder.ts'
 import { timedInFlight } from './conditions.ts'
 import type { Durability } from './contract.ts'
 import { ledgerContender, type Waits } from './ledger-contender.ts'
 import { peers } from './peers.ts'
 import { queueContender } from './queue-contender.ts'
 
+async function fileName(): Promise<string> {
+  return path.join(await workFolder(), 'journal.db')
+}
+
 /** How many changes become durable in a second when so many are under way at once. */
 export function rateRow(durability: Durability, inFlight: number): Row {
   const ours = async (waits: Waits) => {
     const { ledger } = await import('../../ours/journal.ts')
-    return ledgerContender(ledger, durability, inFlight, waits)
+    const address = `sqlite:${await fileName()}`
+    return ledgerContender(await ledger(address, durability), inFlight, waits)
   }
   const entrants: Record<string, Entrant> = {
     heddle: { role: 'ours', load: () => ours('each') },
@@ -18,7 +25,7 @@ export function rateRow(durability: Durability, inFlight: number): Row {
       role: 'floor',
       load: async () => {
         const { ledger } = await import('./floor.ts')
-        return ledgerContender(ledger, durability, inFlight, 'each')
+        return ledgerContender(await ledger(await fileName(), durability), inFlight, 'each')
       },
     },
   }

@@ -1,4 +1,4 @@
-/** What is around the journal suite: a folder on a real disk, installed peers, servers. */
+/** What is around the suites of the journal and the store: a folder on a real disk, installed peers, servers. */
 import { statfs } from 'node:fs/promises'
 import { openKeeper, startPostgres, type Keeper } from '@heddle/test-servers'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'
@@ -43,14 +43,19 @@ const servers: readonly ServerNeed[] = [
 export async function surround(
   wanted: ReadonlySet<string>,
   options: SurroundOptions,
+  /** Servers that ours talks to as well. */
+  ownServers: readonly string[] = [],
 ): Promise<Surroundings> {
   const missing = new Map<string, string>()
   if (wanted.has(needs.peers)) {
     const reason = await installPeers('journal', options)
     if (reason !== undefined) missing.set(needs.peers, reason)
   }
-  // Without the libraries nobody would talk to the servers.
-  const used = missing.has(needs.peers) ? [] : servers.filter(({ need }) => wanted.has(need))
+  // Without the libraries only ours talks to servers.
+  const hasPeers = !missing.has(needs.peers)
+  const used = servers.filter(
+    ({ need }) => wanted.has(need) && (hasPeers || ownServers.includes(need)),
+  )
   const absent = await provideServers([...new Set(used.map(({ server }) => server))], options)
   const keeper = await openKeeper()
   const environment: Record<string, string> = { [folderVariable]: keeper.folder }

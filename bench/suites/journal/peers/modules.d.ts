@@ -148,29 +148,33 @@ declare module '@boringnode/queue/drivers/knex_adapter' {
 }
 
 declare module 'openworkflow/sqlite' {
-  interface Owned {
-    readonly workflowRunId: string
-    readonly workerId: string
-  }
-
   export class BackendSqlite {
-    static connect(file: string): BackendSqlite
+    static connect(file: string): BackendSqlite & import('./openworkflow-steps.ts').StepStore
     readonly db: { exec(sql: string): void }
-    createWorkflowRun(run: object): Promise<unknown>
-    claimWorkflowRun(options: {
-      workerId: string
-      leaseDurationMs: number
-    }): Promise<{ id: string } | null>
-    createStepAttempt(
-      step: Owned & {
-        readonly stepName: string
-        readonly kind: 'function'
-        readonly config: object
-        readonly context: null
-      },
-    ): Promise<{ id: string }>
-    completeStepAttempt(
-      step: Owned & { readonly stepAttemptId: string; readonly output: unknown },
-    ): Promise<unknown>
+  }
+}
+
+declare module 'openworkflow/postgres' {
+  export class BackendPostgres {
+    static connect(
+      address: string,
+      options: { schema: string },
+    ): Promise<BackendPostgres & import('./openworkflow-steps.ts').StepStore>
+  }
+}
+
+declare module '@dbos-inc/dbos-sdk' {
+  export const DBOS: {
+    setConfig(config: {
+      name: string
+      applicationVersion: string
+      systemDatabaseUrl: string
+      systemDatabaseSchemaName: string
+      logLevel: string
+    }): void
+    launch(): Promise<void>
+    registerWorkflow(workflow: () => Promise<void>, options: { name: string }): () => Promise<void>
+    startWorkflow(workflow: () => Promise<void>): () => Promise<unknown>
+    runStep(step: () => Promise<void>, options: { name: string }): Promise<void>
   }
 }

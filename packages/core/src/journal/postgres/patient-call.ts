@@ -28,12 +28,16 @@ export async function callPatiently<Row extends unknown[]>(
   { clock, retryFor, onTrouble }: Patience,
   action: string,
   statement: string,
-  parameters: readonly unknown[],
+  /** Those of each attempt, counted from 1. */
+  parameters: readonly unknown[] | ((attempt: number) => readonly unknown[]),
 ): Promise<Row[]> {
   const giveUpAt = clock.now() + retryFor
+  let attempt = 0
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    attempt++
     try {
-      const rows = await link.call<Row>(action, statement, parameters)
+      const values = typeof parameters === 'function' ? parameters(attempt) : parameters
+      const rows = await link.call<Row>(action, statement, values)
       if (pause > firstPause) onTrouble?.(undefined)
       return rows
     } catch (error) {

@@ -9,6 +9,7 @@
  *  R1  Rows of a run are written in the order of push(). One statement is under way at a time.
  *  R2  A statement that was left without an answer is sent again as it was: rows and states that are there already
  *      change nothing (journal-schema.ts), and rows of a run that was taken over are refused.
+ *  R4  While a statement is under way the next one is made ready as soon as it is full.
  *  R3  Every batch is reported once: durable, lost, or with the failure of the whole journal (J6).
  */
 import type { HeddleError } from '../../errors.ts'
@@ -29,6 +30,14 @@ export interface RecorderOptions extends Patience {
   onFailed(error: HeddleError): void
 }
 
+/** One statement. */
+interface Group {
+  readonly record: RowGroup
+  readonly parameters: readonly unknown[]
+  /** Batches whose last row is in it. */
+  readonly complete: readonly Waiting[]
+}
+
 interface Waiting {
   readonly lane: Lane
   readonly batch: BatchWire
@@ -40,27 +49,34 @@ export class GroupRecorder {
   readonly #options: RecorderOptions
   readonly #statement: string
   readonly #waiting: Waiting[] = []
+  /** Rows of `#waiting` that are in no statement yet. */
+  #waitingRows = 0
+  /** R4 */
+  #ready: Group | undefined
   #isBusy = false
   #isFailed = false
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    const places = Array.from({ length: 27 }, (_, index) => `$${index + 1}`).join(', ')
-    this.#statement = `SELECT ${options.schema}.record_2(${places})`
+    const places = Array.from({ length: 28 }, (_, index) => `$${index + 1}`).join(', ')
+    this.#statement = `SELECT ${options.schema}.record_3(${places})`
   }
 
   push(lane: Lane, batch: BatchWire): void {
     if (this.#isFailed) return
     this.#waiting.push({ lane, batch, taken: 0 })
+    this.#waitingRows += batch.rows.length / cellsPerRow
     if (!this.#isBusy) void this.#drain()
+    else if (this.#waitingRows >= mostRows) this.#ready ??= this.#take()
   }
 
   async #drain(): Promise<void> {
     this.#isBusy = true
-    while (this.#waiting.length > 0) {
-      const { record, complete } = this.#take()
+    while (this.#ready !== undefined || this.#waiting.length > 0) {
+      const { record, complete, parameters } = this.#ready ?? this.#take()
+      this.#ready = undefined
       try {
-        const lost = await this.#send(record)
+        const lost = await this.#send(parameters)
         const lanes = new Set(lost.map((number) => record.laneAt(number)!))
         for (const lane of lanes) this.#options.onLost(lane)
         for (const { lane, batch } of complete) {
@@ -69,13 +85,14 @@ export class GroupRecorder {
       } catch (error) {
         this.#isFailed = true
         this.#waiting.length = 0
+        this.#ready = undefined
         this.#options.onFailed(error as HeddleError)
       }
     }
     this.#isBusy = false
   }
 
-  #take(): { readonly record: RowGroup; readonly complete: readonly Waiting[] } {
+  #take(): Group {
     const record = new RowGroup()
     const complete: Waiting[] = []
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
@@ -84,25 +101,24 @@ export class GroupRecorder {
       const isWhole = next.taken === 0 && next.batch.changes.some(({ type }) => type === 'taken')
       const to = isWhole ? rows : Math.min(rows, next.taken + mostRows - record.rows)
       record.add(next.lane, next.batch, next.taken, to)
+      this.#waitingRows -= to - next.taken
       next.taken = to
       if (to < rows) break
       complete.push(next)
       this.#waiting.shift()
       if (record.rows >= mostRows) break
     }
-    return { record, complete }
+    return { record, complete, parameters: record.parameters(this.#options.isDurable) }
   }
 
   /** The numbers of the runs that were lost. */
-  async #send(record: RowGroup): Promise<readonly number[]> {
-    const { link, isDurable } = this.#options
-    const parameters = record.parameters(isDurable)
+  async #send(rows: readonly unknown[]): Promise<readonly number[]> {
     const [row] = await callPatiently<[number[] | null]>(
-      link,
+      this.#options.link,
       this.#options,
       'be written',
       this.#statement,
-      parameters,
+      (attempt) => [attempt > 1, ...rows],
     )
     return row?.[0] ?? []
   }

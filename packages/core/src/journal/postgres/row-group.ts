@@ -1,4 +1,5 @@
-/** Rows of several runs as the parameters of `record_1`: columns, not rows. */
+/** Rows of several runs as the parameters of `record_3`: columns, not rows. */
+import { arrayWires } from '../../store/postgres/array-wire.ts'
 import { toStored } from '../../store/text.ts'
 import type { CountFold } from '../fold.ts'
 import type { RunHolder } from '../journal.ts'
@@ -32,14 +33,23 @@ interface Standing {
 export class RowGroup {
   readonly #lanes: Lane[] = []
   readonly #indexes = new Map<Lane, number>()
-  readonly #history: unknown[][] = [[], [], [], [], [], [], [], []]
-  readonly #results: unknown[][] = [[], [], [], []]
+  readonly #history = arrayWires(
+    'integer',
+    'bigint',
+    'smallint',
+    'text',
+    'smallint',
+    'bigint',
+    'double precision',
+    'text',
+  )
+  readonly #results = arrayWires('integer', 'bigint', 'bytea', 'text')
   readonly #standings = new Map<Lane, Standing>()
   readonly #leaving: number[] = []
-  readonly #taken: unknown[][] = [[], []]
+  readonly #taken = arrayWires('integer', 'bigint')
 
   get rows(): number {
-    return this.#history[0]!.length
+    return this.#history[0].length
   }
 
   /** The lane that a refused number stands for. */
@@ -57,10 +67,12 @@ export class RowGroup {
     for (const change of batch.changes) this.#change(index, lane, change)
   }
 
+  /** Without the first one, which says whether it may have been written already. */
   parameters(isDurable: boolean): unknown[] {
     const standings: unknown[][] = [[], [], [], [], [], [], [], []]
     for (const [lane, { state, endedAt, counts, holder }] of this.#standings) {
-      pushTo(standings, this.#indexOf(lane), lane.position, state, endedAt, counts)
+      const stands = [this.#indexOf(lane), lane.position, state, endedAt, counts]
+      for (const [column, cell] of stands.entries()) standings[column]!.push(cell)
       standings[5]!.push(holder?.pid ?? null)
       standings[6]!.push(holder === undefined ? null : toStored(holder.host))
       standings[7]!.push(holder === undefined ? null : toStored(holder.command))
@@ -70,11 +82,11 @@ export class RowGroup {
       this.#lanes.map(({ run }) => run),
       this.#lanes.map(({ epoch }) => epoch),
       this.#lanes.map(({ period }) => period),
-      ...this.#history,
-      ...this.#results,
+      ...this.#history.map((column) => column.wire()),
+      ...this.#results.map((column) => column.wire()),
       ...standings,
       this.#leaving,
-      ...this.#taken,
+      ...this.#taken.map((column) => column.wire()),
     ]
   }
 
@@ -94,17 +106,15 @@ export class RowGroup {
     const detail = cells[at + 6] as string | null
     if (kind === Kind.nodes) lane.counts.addNodes(nodesOf(detail!))
     if (kind === Kind.node || kind === Kind.success) lane.counts.add(node!, nodeStateOf(state))
-    pushTo(
-      this.#history,
-      index,
-      ++lane.position,
-      kind,
-      node === null ? null : toStored(node),
-      state,
-      cells[at + 4],
-      cells[at + 5],
-      detail === null ? null : toStored(detail),
-    )
+    const [runs, positions, kinds, nodes, states, attempts, times, details] = this.#history
+    runs.pushNumber(index)
+    positions.pushNumber(++lane.position)
+    kinds.pushNumber(kind)
+    nodes.pushText(node === null ? null : toStored(node))
+    states.pushNumber(state)
+    attempts.pushNumber(cells[at + 4] as number | null)
+    times.pushNumber(cells[at + 5] as number)
+    details.pushText(detail === null ? null : toStored(detail))
   }
 
   #addResults(index: number, batch: BatchWire, from: number, to: number, first: number): void {
@@ -116,13 +126,21 @@ export class RowGroup {
       const isHere = row >= from && row < to
       const position = first + row - from
       if (typeof stored === 'string') {
-        if (isHere) pushTo(this.#results, index, position, null, stored)
+        if (isHere) this.#addResult(index, position, null, stored)
         continue
       }
       const body = bodies?.subarray(start, start + stored) ?? new Uint8Array(0)
       start += stored
-      if (isHere) pushTo(this.#results, index, position, body, null)
+      if (isHere) this.#addResult(index, position, body, null)
     }
+  }
+
+  #addResult(index: number, position: number, body: Uint8Array | null, name: string | null): void {
+    const [runs, positions, bodies, names] = this.#results
+    runs.pushNumber(index)
+    positions.pushNumber(position)
+    bodies.pushBytes(body)
+    names.pushText(name)
   }
 
   #change(index: number, lane: Lane, change: RunChange): void {
@@ -141,7 +159,8 @@ export class RowGroup {
         this.#leaving.push(index)
         return
       case 'taken':
-        pushTo(this.#taken, index, change.mail)
+        this.#taken[0].pushNumber(index)
+        this.#taken[1].pushNumber(change.mail)
     }
   }
 
@@ -150,8 +169,4 @@ export class RowGroup {
     const before = this.#standings.get(lane)?.holder
     this.#standings.set(lane, { state, endedAt, counts, holder: holder ?? before })
   }
-}
-
-function pushTo(columns: unknown[][], ...cells: readonly unknown[]): void {
-  for (const [index, cell] of cells.entries()) columns[index]!.push(cell)
 }

@@ -22,12 +22,10 @@
  */
 
 import { journalMigration } from './journal-schema.ts'
-import type { Migration } from './migration.ts'
+import { byIndex, type Migration } from './migration.ts'
+import { recordMigration } from './record-schema.ts'
 import { partsMigration, runMailMigration } from './run-mail-schema.ts'
 import { tableMigration } from './table-schema.ts'
-
-/** Plans that read a whole table are chosen while it is small, and kept for the life of a connection. */
-const byIndex = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
 
 const tables = `
   CREATE TABLE @.server (
@@ -293,6 +291,7 @@ export const migrations: readonly Migration[] = [
   tableMigration,
   // Once more, for tables of earlier versions: commit_1 knows a mark that those versions never send.
   { title: 'jobs that are put back', sql: commit },
+  recordMigration,
 ]
 
 /** The version of a database that has seen all migrations. */

@@ -1,0 +1,43 @@
+import type { Row, Suite } from '../../harness/row.ts'
+import { inFlight } from '../journal/conditions.ts'
+import { needs } from '../journal/needs.ts'
+import { nodesRow } from './nodes-row.ts'
+import type { Peer } from './peers.ts'
+import { transitionsRow } from './transitions-row.ts'
+
+const all = (): boolean => true
+const recordSteps = ({ keeps }: Peer): boolean => keeps === 'steps'
+const queues = ({ keeps }: Peer): boolean => keeps === 'queue'
+
+const runs: readonly Row[] = [
+  nodesRow({ name: 'run nodes, SQLite', backend: 'SQLite', shape: 'loose', against: all }),
+  nodesRow({
+    name: 'run nodes, PostgreSQL, against those that record steps',
+    backend: 'PostgreSQL',
+    shape: 'loose',
+    against: recordSteps,
+  }),
+  nodesRow({
+    name: 'run nodes, PostgreSQL, against queues',
+    backend: 'PostgreSQL',
+    shape: 'loose',
+    against: queues,
+  }),
+  nodesRow({ name: 'graph, SQLite', backend: 'SQLite', shape: 'graph', against: all }),
+  nodesRow({ name: 'graph, PostgreSQL', backend: 'PostgreSQL', shape: 'graph', against: all }),
+]
+
+export const suite: Suite = {
+  name: 'store',
+  summary: 'SQLite and PostgreSQL under the store, against queues and workflow engines',
+  rows: [
+    ...inFlight.map((count) => transitionsRow('SQLite', count)),
+    ...inFlight.map((count) => transitionsRow('PostgreSQL', count)),
+    ...runs,
+  ],
+  // Loaded by the bench alone: the children, which load this file too, start nothing.
+  surround: async (wanted, options) => {
+    const { surround } = await import('../journal/surround.ts')
+    return surround(wanted, options, [needs.postgres])
+  },
+}
