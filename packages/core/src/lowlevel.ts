@@ -143,7 +143,7 @@ export { AcknowledgedJobs, type JobRequest, type JobRunner } from './store/ackno
 export type { Claim, Grant } from './store/database.ts'
 export { openStore, type OpenStore } from './journal/open-store.ts'
 export type { StoreDatabase, StoreRow } from './store/roles.ts'
-export { shardOf } from './store/shard-of.ts'
+export { shardCount, shardOf } from './store/shard-of.ts'
 export { Shards, type ShardRole } from './store/shards.ts'
 export {
   cursorOf,

@@ -29,7 +29,8 @@ import {
   type Kernel,
   type OptionNames,
 } from '@heddle/core/lowlevel'
-import { openFleetRoom, fleetLimitNames, type FleetLimits } from './fleet/room.ts'
+import { fleetLimitNames, openFleetRoom, type FleetLimits } from './fleet/room.ts'
+import { fleetTables } from './fleet/tables.ts'
 import { adminRoom } from './http/admin-room.ts'
 import { openCluster, type ClusterOptions } from './cluster/cluster.ts'
 import { makeApp } from './http/app.ts'
@@ -220,9 +221,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const context = await openContext(options, kernel, log, parts)
   const { storeWatch, loop, pool } = context
 
-  const fleet = await openFleetRoom(context, {
-    // Without jobs it is a window into a store that other processes write.
-    store: options.jobs === undefined ? 'memory' : (options.store ?? 'memory'),
+  const people = new People(context.store.tables, kernel)
+  const fleet = openFleetRoom(context, {
+    people,
+    isLazy: options.jobs === undefined || (options.store ?? 'memory') === 'memory',
     limits: options.fleet,
   })
   parts.defer(() => fleet.stop())
@@ -236,7 +238,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       : openRunsRoom({ ...context, places })
   parts.defer(() => runs.stop())
   const { cluster } = context
-  const people = new People(context.store.tables, kernel)
   const policy = new PeoplePolicy(people, {
     clock: kernel.clock,
     trustedProxies: options.trustedProxies ?? [],
@@ -378,7 +379,9 @@ async function openContext(
   }
   // A window into a journal leaves nothing of its own in it.
   const storeAddress = options.jobs === undefined ? 'memory' : address
-  const store = parts.use(await openStore(storeAddress, { tables: peopleTables, kernel }))
+  const store = parts.use(
+    await openStore(storeAddress, { tables: [...peopleTables, ...fleetTables], kernel }),
+  )
   const storeWatch = new StoreWatch(journal, () =>
     log(
       'warning',

@@ -83,6 +83,8 @@ export interface DispatcherOptions extends Omit<AdmissionOptions, 'onRoom'> {
 export interface SubmitOptions extends ReserveOptions, FillOptions, WaitOptions {
   /** Named in errors. The dispatcher's name when absent. */
   readonly name?: string | undefined
+  /** `ctx.idempotencyKey` of its attempts; one that is used once when absent. */
+  readonly key?: string | undefined
   /** A seat taken earlier with {@link Dispatcher.reserve}: its priority and tenant count. */
   readonly reservation?: Seat | undefined
   /** Instead of the dispatcher's. */
@@ -110,6 +112,8 @@ export interface AdmittedTask<R> {
   readonly attempt: number
   /** Undefined until the caller was told. */
   readonly outcome: Outcome | undefined
+  /** Why its place has not started the attempt, where the place says so: `no worker is connected`. */
+  readonly waitsFor: string | undefined
   /** The result. Its rejection needs no handler: `outcome` keeps it, so other awaits may come first. */
   readonly done: Promise<R>
   /** Ends it with `HDL_CANCELLED`, or with the given Heddle error. False when it had an outcome already. */
@@ -147,6 +151,7 @@ interface Core {
 
 interface TaskOptions {
   readonly name: string
+  readonly key: string | undefined
   readonly retries: number
   readonly timeout: number
   /** Durations, not times. */
@@ -210,6 +215,10 @@ class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower
 
   get tenant(): string {
     return this.entry.tenant
+  }
+
+  get waitsFor(): string | undefined {
+    return this.current?.waitsFor?.()
   }
 
   get state(): AdmittedTask<unknown>['state'] {
@@ -468,6 +477,7 @@ export class Dispatcher {
     this.#queue.check(wants, priority)
     const task = new TaskNode(this.#core, work, wants, this.#kernel.clock.now(), {
       name,
+      key: options.key,
       retries: checkCount('retries', options.retries ?? 0, 0, true),
       timeout: checkTimeout('timeout', options.timeout ?? this.#timeout),
       queueTimeout: checkDuration('queueTimeout', options.queueTimeout ?? this.queueTimeout),
@@ -545,6 +555,7 @@ export class Dispatcher {
         return new Attempt(task, this.#runner)
       },
       call: (attempt) => attempt.entry.work(attempt),
+      identify: ({ entry }) => entry.limits.key,
       isElsewhere: ({ wants: { place } }) => place !== undefined && place.place !== 'loop',
       mayRetry: (task) => task.outcome === undefined,
       timeoutError: (task) => this.#timeoutError(task, this.#stage, task.limits.timeout),

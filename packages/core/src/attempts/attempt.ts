@@ -28,8 +28,8 @@ export interface Attemptable {
 export interface RunnerContext extends JobContext {
   /** Milliseconds it has to settle once its signal has aborted. Then it is abandoned. */
   readonly grace: number
-  /** The work waits for something that is not its own, such as a thread: its timeout stops. */
-  queued(): void
+  /** The work waits for something that is not its own, such as a thread: its timeout stops. `why` is asked by explain(). */
+  queued(why?: () => string): void
   /** The work runs now: its timeout starts. */
   started(): void
   /**
@@ -77,6 +77,7 @@ interface Rare {
   controller: AbortController | undefined
   reason: unknown
   suspension: Suspension | undefined
+  waitsFor: (() => string) | undefined
 }
 
 // What has happened to an attempt, as bits of one number: a field for each would cost 48 bytes and 12 stores.
@@ -185,6 +186,11 @@ export class Attempt<out T extends Attemptable>
     return this.#rare?.reason
   }
 
+  /** Why its place has not started it, where the place says so. */
+  get waitsFor(): (() => string) | undefined {
+    return this.#rare?.waitsFor
+  }
+
   get suspension(): Suspension | undefined {
     return this.#rare?.suspension
   }
@@ -235,11 +241,13 @@ export class Attempt<out T extends Attemptable>
     return this.control.abortGrace
   }
 
-  queued(): void {
+  queued(why?: () => string): void {
+    if (why !== undefined || this.#rare !== undefined) this.#made.waitsFor = why
     this.control.stopTimeout(this)
   }
 
   started(): void {
+    if (this.#rare !== undefined) this.#rare.waitsFor = undefined
     this.control.startTimeout(this)
   }
 
@@ -277,6 +285,11 @@ export class Attempt<out T extends Attemptable>
   }
 
   get #made(): Rare {
-    return (this.#rare ??= { controller: undefined, reason: undefined, suspension: undefined })
+    return (this.#rare ??= {
+      controller: undefined,
+      reason: undefined,
+      suspension: undefined,
+      waitsFor: undefined,
+    })
   }
 }

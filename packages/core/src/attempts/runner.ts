@@ -126,7 +126,7 @@ export interface AttemptHost<T extends Attemptable, A extends Attempt<T>> {
   onSuspended(attempt: A, now: number): void
   onResumed(attempt: A, now: number): void
   /** What names the work of an attempt for other systems. One for each entry when absent. */
-  identify?(attempt: A): string
+  identify?(attempt: A): string | undefined
   onLog(attempt: A, text: string): void
   onProgress(attempt: A, fraction: number, text: string | undefined): void
   /** Everything that can start now has started. */

@@ -10,6 +10,8 @@ export interface FleetAttempt {
   /** The node, and the number of the attempt. */
   readonly name: string
   readonly attempt: number
+  /** `ctx.idempotencyKey`: the same over restarts and take-overs. */
+  readonly key: string
   /** JSON. */
   readonly input: unknown
   readonly signal: AbortSignal
@@ -45,18 +47,23 @@ function runOn(
   input: unknown,
   context: PlaceContext,
 ): Promise<unknown> {
-  const { name, attempt, signal } = context
-  context.queued()
-  return dispatch.run({
+  const { name, attempt, signal, idempotencyKey: key } = context
+  const wants = {
     job: job.name,
     version: job.version ?? '1',
     capabilities: job.capabilities ?? [],
+  }
+  const wait = (): void => context.queued(() => dispatch.whyWaiting(wants))
+  wait()
+  return dispatch.run({
+    ...wants,
     name,
     attempt,
+    key,
     input,
     signal,
     onStart: () => context.started(),
-    onWaiting: () => context.queued(),
+    onWaiting: wait,
     onLog: (text) => context.log(text),
     onProgress: (fraction, text) => context.progress(fraction, text),
   })

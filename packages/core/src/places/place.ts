@@ -5,8 +5,8 @@ import type { Job, JobContext } from '../graph/job.ts'
 export interface PlaceContext extends JobContext {
   /** Milliseconds the place has to settle once `signal` has aborted. Then the attempt ends without it. */
   readonly grace: number
-  /** The job waits for the place, not for itself: its timeout stops. */
-  queued(): void
+  /** The job waits for the place, not for itself: its timeout stops. `why` is asked by explain(). */
+  queued(why?: () => string): void
   /** The job runs now: its timeout starts. */
   started(): void
 }

@@ -15,6 +15,8 @@ export type Explanation = {
 } & (
   | { readonly why: 'ended'; readonly blockedBy?: string }
   | { readonly why: 'running'; readonly ms: number }
+  /** It has its permits, and its place has no room for it: no worker of the fleet, for instance. */
+  | { readonly why: 'place'; readonly ms: number }
   | {
       readonly why: 'dependencies'
       /** At most a hundred of them. */
@@ -76,6 +78,8 @@ export function explainNode(node: Node, view: View): Explanation {
   const base = { name: node.name, state: node.stateName }
   if (node.state === running) {
     const ms = view.now - view.timeline.startedAt(node.index)
+    const waitsFor = node.current?.waitsFor
+    if (waitsFor !== undefined) return { ...base, why: 'place', ms, text: waitsFor() }
     return { ...base, why: 'running', ms, text: `has been running for ${seconds(ms)}` }
   }
   if (node.state === waiting) return { ...base, ...explainDependencies(node, view) }

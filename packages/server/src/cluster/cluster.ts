@@ -17,7 +17,7 @@ import {
   type Kernel,
   type OpenStore,
 } from '@heddle/core/lowlevel'
-import { campaignTables } from '../campaigns/records.ts'
+import { fleetTables } from '../fleet/tables.ts'
 import type { Drained, Room } from '../http/room.ts'
 import type { JobTable } from '../jobs/job-table.ts'
 import { Forwarder } from './forward.ts'
@@ -133,7 +133,7 @@ export async function openCluster(
   options: ClusterOptions,
 ): Promise<Cluster> {
   const secrets = await readSecrets(options)
-  const tables = [serverTable, resultTable, ...campaignTables]
+  const tables = [serverTable, resultTable, ...fleetTables]
   return new Cluster(await openStore(address, { tables, kernel }), secrets, kernel, options)
 }
 

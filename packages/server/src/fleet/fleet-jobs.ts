@@ -1,28 +1,39 @@
 /**
- * Attempts of jobs with `place: 'fleet'` on one server: each is one lease. They live as long as the attempt: the run is
- * what is durable, and an attempt whose server ended runs again with it.
+ * Attempts of jobs with `place: 'fleet'` on one server: each is one lease. What runs them is durable elsewhere (a run, or
+ * an acknowledged computation) and asks again after a restart; the lease continues meanwhile, and is handed to whoever asks
+ * for the same attempt.
  *
  *     waiting ──offer──▶ offered ──accept──▶ running ──▶ succeeded | failed
- *        ▲                  │                   │
- *        └── not accepted ──┘◀── lease lost ────┘  at most `mostLosses` times, then the attempt fails
+ *        ▲                  │                   │  │
+ *        └── not accepted ──┘◀── lease lost ────┘  └── the server ends ──▶ unclaimed ──the run asks again──▶ running
+ *             at most `mostLosses` times, then the attempt fails                └── not within a stale period ──▶ closed
+ *
+ *  J1  A lease of a job is held only after its row is durable, and its last report is acknowledged only after the result is.
+ *  J2  After a restart or a take-over every lease continues: the attempt that asks for its key gets it, or its result.
+ *  J3  A server that ends closes no lease.
  */
-import { randomUUID } from 'node:crypto'
-import { HeddleError } from '@heddle/core'
-import type { FleetAttempt, FleetDispatch } from '@heddle/core/lowlevel'
-import type { FleetWorker, Refusal } from './fleet-worker.ts'
-import type { Failure } from './fleet.ts'
+import { HeddleError, isError } from '@heddle/core'
 import {
-  defaultTimes,
-  type ClosedLease,
-  type CloseReason,
-  type Lease,
-  type LeaseTimes,
-  type Report,
-  type ReportOutcome,
-  type Work,
-} from './lease.ts'
+  shardCount,
+  shardOf,
+  type FleetAttempt,
+  type FleetDispatch,
+  type Grant,
+  type Kernel,
+  type ShardRole,
+  type TableRow,
+  type Tables,
+  type Timer,
+} from '@heddle/core/lowlevel'
+import type { FleetWorker, Refusal, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
+import type { Failure } from './fleet.ts'
+import { jobLeaseRecord, jobLeaseTable, readHolder, type JobLeaseRecord } from './job-records.ts'
+import { JobShard, type JobShardHost } from './job-shard.ts'
+import { defaultTimes, Lease, type CloseReason, type LeaseTimes } from './lease.ts'
+import { refusalOf, whyWaiting } from './why-waiting.ts'
 
-interface WaitingJob {
+export interface WaitingJob {
+  readonly key: string
   readonly attempt: FleetAttempt
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -32,36 +43,77 @@ interface WaitingJob {
 }
 
 export interface FleetJobsOptions {
+  readonly kernel: Kernel
   readonly times?: LeaseTimes
+  readonly ownership: { trusts(shard: number): boolean }
+  readonly committer: { write(grant: Grant, rows: readonly TableRow[]): Promise<unknown> }
+  readonly tables: Tables
   /** A job waits, or came back. */
   readonly onWaiting: () => void
   /** An attempt was cancelled: its lease ends. */
   readonly close: (lease: Lease, why: CloseReason) => void
+  /** Puts a lease that was read from the store into the book. */
+  readonly restore: (lease: Lease) => void
+  /** Another server owns the shard: its leases are forgotten. */
+  readonly drop: (shard: JobShard) => void
+  /** The worker that a restored lease belongs to. */
+  readonly workerOf: (description: WorkerDescription, identity: WorkerIdentity) => FleetWorker
   /** Workers that are there, for what explain() says. */
   readonly workers: () => Iterable<FleetWorker>
+  readonly shards?: number
 }
 
 /** Leases that an attempt may lose before it fails: its workers died under it. */
 const mostLosses = 3
+/** Milliseconds until a shard that could not be read is read again. */
+const readAgainAfter = 500
 
 /** Reasons that say nothing about the job. */
 const isHarmless: ReadonlySet<CloseReason> = new Set(['not_accepted', 'handed_back', 'not_held'])
 
-export class FleetJobs implements Work, FleetDispatch {
-  readonly isJobs = true
-  readonly id: string = `j-${randomUUID().slice(0, 13)}`
-  readonly epoch = 1
+/** What is left of an earlier life of the server: a lease that runs, or the result of one. */
+interface Unclaimed {
+  readonly lease: Lease
+  readonly shard: JobShard
+  readonly key: string
+  readonly timer: Timer
+  isFinished: boolean
+}
+
+export class FleetJobs implements FleetDispatch, ShardRole {
   readonly times: LeaseTimes
   readonly #options: FleetJobsOptions
+  readonly #host: JobShardHost
+  readonly #shards = new Map<number, JobShard>()
+  readonly #byId = new Map<string, JobShard>()
   /** By what they need, in order of arrival: a claim looks at each need once. */
   readonly #waiting = new Map<string, WaitingJob[]>()
+  /** Jobs of shards that are being read: they may have a lease there. */
+  readonly #held = new Map<JobShard, WaitingJob[]>()
   readonly #byLease = new Map<Lease, WaitingJob>()
+  readonly #byKey = new Map<string, WaitingJob>()
+  readonly #unclaimed = new Map<string, Unclaimed>()
+  readonly #reads = new Set<Promise<void>>()
+  #unread: JobShard[] = []
   #waitingCount = 0
-  #lastLease = 0
+  #isStopped = false
 
   constructor(options: FleetJobsOptions) {
     this.#options = options
     this.times = options.times ?? defaultTimes
+    const { kernel, committer } = options
+    this.#host = {
+      kernel,
+      times: this.times,
+      write: async (grant, rows) => {
+        await committer.write(grant, rows)
+      },
+      describe: (lease) => this.#describe(lease),
+      recordOf: (lease) => this.#recordOf(lease),
+      onGranted: (lease) => this.#byLease.get(lease)?.attempt.onStart(),
+      onFinished: (lease) => this.#byLease.get(lease)?.resolve(lease.result),
+      onReleased: (lease, why) => this.#release(lease, why),
+    }
   }
 
   get waiting(): number {
@@ -75,60 +127,41 @@ export class FleetJobs implements Work, FleetDispatch {
   /**
    * Runs one attempt on a worker.
    *
-   * *Cancellation*: the lease ends, and the worker stops at its next beat.
+   * *Cancellation*: the lease ends, and the worker stops at its next beat. When the server ends, the lease continues (J3).
    * *Fairness*: in order of arrival among attempts with the same needs.
    */
   run(attempt: FleetAttempt): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const job: WaitingJob = {
-        attempt,
-        resolve,
-        reject,
-        lease: undefined,
-        losses: 0,
-        isOver: false,
-      }
       const { signal } = attempt
+      const key = keyOfAttempt(attempt)
       const stop = (): void => this.#cancel(job)
       const end = <A>(settle: (value: A) => void) => {
         return (value: A): void => {
           job.isOver = true
+          if (this.#byKey.get(key) === job) this.#byKey.delete(key)
           signal.removeEventListener('abort', stop)
           settle(value)
         }
       }
-      Object.assign(job, { resolve: end(resolve), reject: end(reject) })
+      const job: WaitingJob = {
+        key,
+        attempt,
+        resolve: end(resolve),
+        reject: end(reject),
+        lease: undefined,
+        losses: 0,
+        isOver: false,
+      }
       if (signal.aborted) return stop()
       signal.addEventListener('abort', stop, { once: true })
-      this.#enqueue(job)
+      this.#byKey.set(key, job)
+      this.#begin(job)
     })
   }
 
   /** Why an attempt waits: for what explain() says. */
-  whyWaiting({
-    job,
-    version,
-    capabilities,
-  }: Pick<FleetAttempt, 'job' | 'version' | 'capabilities'>): string {
-    const workers = [...this.#options.workers()]
-    if (workers.length === 0) return 'no worker is connected'
-    const able = workers.filter(({ description }) =>
-      capabilities.every((each) => description.capabilities.includes(each)),
-    )
-    const names = workers.slice(0, 5).map(({ name }) => name)
-    const there = `${workers.length} connected: ${names.join(', ')}${workers.length > 5 ? ', …' : ''}`
-    if (able.length === 0) {
-      const missing = capabilities.find((each) =>
-        workers.every(({ description }) => !description.capabilities.includes(each)),
-      )
-      return `no worker with capability ${missing ?? capabilities.join(' and ')} (${there})`
-    }
-    const has = able.filter(({ description }) =>
-      description.jobs.some((each) => each.name === job && each.version === version),
-    )
-    if (has.length === 0) return `no worker has ${job} version ${version} (${there})`
-    const busy = has.filter(({ leases }) => leases.size > 0).length
-    return `${busy} of ${has.length} workers that can run it are busy (${there})`
+  whyWaiting(attempt: Pick<FleetAttempt, 'job' | 'version' | 'capabilities'>): string {
+    return whyWaiting(attempt, [...this.#options.workers()])
   }
 
   /** The first job that this worker can run, or why there is none; undefined when no job waits. */
@@ -140,6 +173,8 @@ export class FleetJobs implements Work, FleetDispatch {
         refusal = refused
         continue
       }
+      // L12: without a shard that it is sure of, this server hands out nothing.
+      if (this.#findShard(jobs[0]!) === undefined) return unsure
       const job = jobs.shift()!
       if (jobs.length === 0) this.#waiting.delete(key)
       this.#waitingCount--
@@ -148,37 +183,14 @@ export class FleetJobs implements Work, FleetDispatch {
     return refusal
   }
 
+  /** What a lease of this job is a part of. Called right after take(). */
+  workOf(job: WaitingJob): JobShard {
+    return this.#findShard(job)!
+  }
+
   offered(lease: Lease, job: WaitingJob): void {
     job.lease = lease
     this.#byLease.set(lease, job)
-  }
-
-  // ── Work ──────────────────────────────────────────────────────────────────────────────────────
-
-  nextLease(): number {
-    return ++this.#lastLease
-  }
-
-  describe(lease: Lease): object {
-    const { job, version, name, attempt, input } = this.#byLease.get(lease)!.attempt
-    return { job, version, name, attempt, input }
-  }
-
-  async grant(lease: Lease): Promise<void> {
-    this.#byLease.get(lease)?.attempt.onStart()
-  }
-
-  report(lease: Lease, report: Report): ReportOutcome {
-    const job = this.#byLease.get(lease)
-    lease.sequence = report.sequence
-    if (report.done < 1) return { kind: 'counted' }
-    lease.done = 1
-    job?.resolve(report.result)
-    return { kind: 'closed', why: 'finished' }
-  }
-
-  async saved(): Promise<void> {
-    // Nothing of it is durable: the run is.
   }
 
   failed(lease: Lease, { message, retryable, name, stack }: Failure): void {
@@ -187,28 +199,6 @@ export class FleetJobs implements Work, FleetDispatch {
       stack: stack ?? '',
     })
     this.#byLease.get(lease)?.reject(error)
-  }
-
-  release(lease: Lease, why: CloseReason): void {
-    const job = this.#byLease.get(lease)
-    this.#byLease.delete(lease)
-    if (job === undefined || job.isOver) return
-    job.lease = undefined
-    if (!isHarmless.has(why)) job.losses++
-    if (job.losses > mostLosses) {
-      job.reject(new HeddleError('HDL_LEASE_ENDED', { lease: lease.id, reason: why }))
-    } else {
-      job.attempt.onWaiting()
-      this.#enqueue(job)
-    }
-  }
-
-  seen(): void {
-    // See saved().
-  }
-
-  async closedLease(): Promise<ClosedLease | undefined> {
-    return undefined
   }
 
   /** What a worker logs or reports as progress for a lease. */
@@ -220,8 +210,205 @@ export class FleetJobs implements Work, FleetDispatch {
     this.#byLease.get(lease)?.attempt.onProgress(fraction, text)
   }
 
+  find(id: string): JobShard | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** Whether this server answers for the leases of a shard now. @throws `HDL_NOT_OWNER`. */
+  checkOwner(id: string): void {
+    const shard = shardOf(id, this.#options.shards)
+    const owned = this.#shards.get(shard)
+    if (owned?.isRead === true && this.#options.ownership.trusts(shard)) return
+    throw new HeddleError('HDL_NOT_OWNER', { shard, retryAfter: readAgainAfter })
+  }
+
+  // ── Ownership ─────────────────────────────────────────────────────────────────────────────────
+
+  acquired(grant: Grant): void {
+    const id = jobShardIds(this.#options.shards)[grant.shard]!
+    const shard = new JobShard(id, grant, this.#host)
+    this.#shards.set(grant.shard, shard)
+    this.#byId.set(id, shard)
+    if (this.#unread.push(shard) > 1) return
+    // Shards that are acquired together are read together.
+    const read = Promise.resolve().then(() => this.#readAll(this.#unread.splice(0)))
+    this.#reads.add(read)
+    void read.finally(() => this.#reads.delete(read))
+  }
+
+  lost(grant: Grant): void {
+    const shard = this.#shards.get(grant.shard)
+    if (shard === undefined || shard.epoch !== grant.epoch) return
+    this.#shards.delete(grant.shard)
+    this.#byId.delete(shard.id)
+    shard.stop(new HeddleError('HDL_OWNERSHIP_LOST', grant))
+    for (const unclaimed of this.#unclaimed.values()) {
+      if (unclaimed.shard === shard) this.#dropUnclaimed(unclaimed)
+    }
+    this.#options.drop(shard)
+    for (const [lease, job] of this.#byLease) {
+      if (lease.work !== shard) continue
+      this.#byLease.delete(lease)
+      job.lease = undefined
+      // What another server owns now is aborted by its run; the others get another lease.
+      if (!job.isOver && shardOfJob(job, this.#options.shards) !== grant.shard) this.#enqueue(job)
+    }
+    for (const job of this.#held.get(shard) ?? []) this.#enqueue(job)
+    this.#held.delete(shard)
+  }
+
+  resume(): void {
+    if (this.#waitingCount > 0) this.#options.onWaiting()
+  }
+
+  isIdle(number: number): boolean {
+    const shard = this.#shards.get(number)
+    if (shard === undefined) return true
+    if (!shard.isRead || !shard.isIdle) return false
+    for (const { work } of this.#byLease.keys()) if (work === shard) return false
+    for (const unclaimed of this.#unclaimed.values()) if (unclaimed.shard === shard) return false
+    return true
+  }
+
+  /** Resolves when everything acquired so far has been read. */
+  async waitRead(): Promise<void> {
+    while (this.#reads.size > 0) await Promise.all(this.#reads)
+  }
+
+  /** J3. What is due is written; nothing is closed. *Cancellation*: none; the store has its own deadline. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await Promise.allSettled([...this.#shards.values()].map((shard) => shard.saved()))
+    for (const unclaimed of this.#unclaimed.values()) this.#dropUnclaimed(unclaimed)
+    for (const shard of this.#shards.values()) {
+      shard.stop(new HeddleError('HDL_CLOSED', { what: 'The fleet' }))
+    }
+  }
+
+  async #readAll(shards: readonly JobShard[]): Promise<void> {
+    const { tables, kernel, shards: count } = this.#options
+    while (!this.#isStopped) {
+      const left = shards.filter(({ isLost, isRead }) => !isLost && !isRead)
+      if (left.length === 0) return
+      try {
+        const rows = await tables.ofShards(
+          jobLeaseTable,
+          left.map(({ right }) => right.shard),
+        )
+        const byShard = Map.groupBy(rows, ({ id }) =>
+          shardOf(id.slice(0, id.lastIndexOf('.')), count),
+        )
+        for (const shard of left) {
+          if (!shard.isLost) this.#continue(shard, byShard.get(shard.right.shard) ?? [])
+        }
+        return
+      } catch {
+        // The database is away: read again after a pause.
+        await new Promise<void>((done) => kernel.clock.setTimer(readAgainAfter, done))
+      }
+    }
+  }
+
+  /** J2. */
+  #continue(shard: JobShard, rows: readonly JobLeaseRecord[]): void {
+    shard.isRead = true
+    for (const row of rows) this.#restore(shard, row)
+    for (const job of this.#held.get(shard) ?? []) if (!job.isOver) this.#begin(job)
+    this.#held.delete(shard)
+  }
+
+  #restore(shard: JobShard, row: JobLeaseRecord): void {
+    const { number, epoch, sequence, key } = row
+    const { description, identity } = readHolder(row.holder)
+    const worker = this.#options.workerOf(description, identity)
+    const lease = new Lease({ work: shard, number, epoch, worker, start: 0, size: 1 })
+    lease.sequence = sequence
+    lease.isGrantSaved = true
+    lease.grantedAt = row.grantedAt
+    const isFinished = row.result !== ''
+    if (isFinished) {
+      lease.done = 1
+      lease.result = JSON.parse(row.result)
+      shard.keepFinished(lease)
+    } else this.#options.restore(lease)
+    this.#keepUnclaimed(lease, key, isFinished)
+    // Its run may have asked before this was read.
+    const job = this.#byKey.get(key)
+    if (job !== undefined && job.lease === undefined && this.#unqueue(job)) this.#begin(job)
+  }
+
+  /** No run has asked for it: it was cancelled, or changed. */
+  #onUnclaimed(key: string): void {
+    const unclaimed = this.#unclaimed.get(key)
+    if (unclaimed === undefined) return
+    this.#unclaimed.delete(key)
+    if (!unclaimed.isFinished) this.#options.close(unclaimed.lease, 'cancelled')
+  }
+
+  #dropUnclaimed({ key, timer }: Unclaimed): void {
+    timer.cancel()
+    this.#unclaimed.delete(key)
+  }
+
+  // ── Leases ────────────────────────────────────────────────────────────────────────────────────
+
+  #describe(lease: Lease): object {
+    const { job, version, name, attempt, input } = this.#byLease.get(lease)!.attempt
+    return { job, version, name, attempt, input }
+  }
+
+  #recordOf(lease: Lease): JobLeaseRecord | undefined {
+    const key = this.#byLease.get(lease)?.key ?? this.#unclaimedOf(lease)?.key
+    if (key === undefined) return undefined
+    return jobLeaseRecord(lease, key, this.#options.kernel.clock.wallTime())
+  }
+
+  #unclaimedOf(lease: Lease): Unclaimed | undefined {
+    return this.#unclaimed.values().find((each) => each.lease === lease)
+  }
+
+  #release(lease: Lease, why: CloseReason): void {
+    const job = this.#byLease.get(lease)
+    this.#byLease.delete(lease)
+    if (job === undefined) return this.#releaseUnclaimed(lease, why)
+    if (job.isOver) return
+    job.lease = undefined
+    if (!isHarmless.has(why)) job.losses++
+    if (job.losses > mostLosses) {
+      job.reject(new HeddleError('HDL_LEASE_ENDED', { lease: lease.id, reason: why }))
+    } else {
+      job.attempt.onWaiting()
+      this.#begin(job)
+    }
+  }
+
+  /** Its worker was faster than the run that has to ask for it. */
+  #releaseUnclaimed(lease: Lease, why: CloseReason): void {
+    const unclaimed = this.#unclaimedOf(lease)
+    if (unclaimed === undefined) return
+    if (why === 'finished') unclaimed.isFinished = true
+    else this.#dropUnclaimed(unclaimed)
+  }
+
+  #begin(job: WaitingJob): void {
+    const shard = this.#ownShard(job)
+    if (shard?.isRead === false) {
+      const held = this.#held.get(shard)
+      if (held === undefined) this.#held.set(shard, [job])
+      else held.push(job)
+      return
+    }
+    const unclaimed = this.#unclaimed.get(job.key)
+    if (unclaimed === undefined) return this.#enqueue(job)
+    this.#dropUnclaimed(unclaimed)
+    const { lease } = unclaimed
+    if (unclaimed.isFinished) return job.resolve(lease.result)
+    this.offered(lease, job)
+    job.attempt.onStart()
+  }
+
   #enqueue(job: WaitingJob): void {
-    const key = keyOf(job.attempt)
+    const key = needsOf(job.attempt)
     const jobs = this.#waiting.get(key)
     if (jobs === undefined) this.#waiting.set(key, [job])
     else jobs.push(job)
@@ -229,36 +416,100 @@ export class FleetJobs implements Work, FleetDispatch {
     this.#options.onWaiting()
   }
 
-  #cancel(job: WaitingJob): void {
-    job.reject(job.attempt.signal.reason)
-    if (job.lease !== undefined) return this.#options.close(job.lease, 'cancelled')
-    const key = keyOf(job.attempt)
+  /** False when it does not wait. */
+  #unqueue(job: WaitingJob): boolean {
+    const key = needsOf(job.attempt)
     const jobs = this.#waiting.get(key)
     const index = jobs?.indexOf(job) ?? -1
-    if (index < 0) return
+    if (index < 0) return false
     jobs!.splice(index, 1)
     this.#waitingCount--
     if (jobs!.length === 0) this.#waiting.delete(key)
+    return true
+  }
+
+  #cancel(job: WaitingJob): void {
+    const { reason } = job.attempt.signal
+    job.reject(reason)
+    const { lease } = job
+    if (lease === undefined) this.#unqueue(job)
+    else if (isServerEnd(reason)) this.#leaveRunning(lease, job.key)
+    else this.#options.close(lease, 'cancelled')
+  }
+
+  /** J3. */
+  #leaveRunning(lease: Lease, key: string): void {
+    this.#byLease.delete(lease)
+    this.#keepUnclaimed(lease, key, false)
+  }
+
+  #keepUnclaimed(lease: Lease, key: string, isFinished: boolean): void {
+    const { clock } = this.#options.kernel
+    const timer = clock.setTimer(this.times.stale, () => this.#onUnclaimed(key))
+    this.#unclaimed.set(key, { lease, shard: lease.work as JobShard, key, timer, isFinished })
+  }
+
+  /** The shard of what runs the job, where this server has it. */
+  #ownShard(job: WaitingJob): JobShard | undefined {
+    return this.#shards.get(shardOfJob(job, this.#options.shards))
+  }
+
+  /** Where a lease is written: with what runs the job, or in any shard that this server is sure of. */
+  #findShard(job: WaitingJob): JobShard | undefined {
+    const own = this.#ownShard(job)
+    if (own !== undefined && this.#isSure(own)) return own
+    for (const shard of this.#shards.values()) if (this.#isSure(shard)) return shard
+    return undefined
+  }
+
+  #isSure({ isRead, right }: JobShard): boolean {
+    return isRead && this.#options.ownership.trusts(right.shard)
   }
 }
 
-function keyOf({ job, version, capabilities }: FleetAttempt): string {
+/** One attempt of one piece of work: the same after a restart, another for a retry. */
+function keyOfAttempt({ key, attempt }: Pick<FleetAttempt, 'key' | 'attempt'>): string {
+  return `${key.includes('/') ? key : `${key}/`}#${attempt}`
+}
+
+/** The shard of what runs it: a run, or a computation. */
+function shardOfJob({ key }: WaitingJob, shards: number | undefined): number {
+  return shardOf(key.slice(0, key.indexOf('/')), shards)
+}
+
+function needsOf({ job, version, capabilities }: FleetAttempt): string {
   return JSON.stringify([job, version, capabilities])
 }
 
-function refusalOf(
-  worker: FleetWorker,
-  { job, version, capabilities }: FleetAttempt,
-): Refusal | undefined {
-  const { description } = worker
-  const missing = capabilities.find((each) => !description.capabilities.includes(each))
-  if (missing !== undefined) {
-    return { reason: 'capability', message: `job ${job} needs capability ${missing}` }
+/** The server ends or gave the shard away: the work itself goes on. */
+function isServerEnd(reason: unknown): boolean {
+  if (isError(reason, 'HDL_OWNERSHIP_LOST')) return true
+  return isError(reason, 'HDL_CANCELLED') && serverEnds.has(reason.details.source)
+}
+
+const serverEnds: ReadonlySet<string> = new Set(['shutdown', 'drain', 'takeover'])
+
+const unsure: Refusal = {
+  reason: 'busy',
+  message: 'the server is not sure of its shards',
+  retryAfter: 1_000,
+}
+
+const knownIds = new Map<number, readonly string[]>()
+
+/** A name for the leases of each shard, which hashes to that shard: every server makes the same. */
+export function jobShardIds(shards: number = shardCount): readonly string[] {
+  let ids = knownIds.get(shards)
+  if (ids === undefined) knownIds.set(shards, (ids = makeShardIds(shards)))
+  return ids
+}
+
+function makeShardIds(shards: number): readonly string[] {
+  const ids = new Map<number, string>()
+  for (let number = 1; ids.size < shards; number++) {
+    const id = `j-${number}`
+    const shard = shardOf(id, shards)
+    if (!ids.has(shard)) ids.set(shard, id)
   }
-  const versions = description.jobs.filter((each) => each.name === job).map((each) => each.version)
-  if (versions.length === 0)
-    return { reason: 'capability', message: `job ${job} waits, which this worker does not have` }
-  if (versions.includes(version)) return undefined
-  const message = `job ${job} waits in version ${version}; this worker has ${versions.join(', ')}`
-  return { reason: 'version', message }
+  return Array.from({ length: shards }, (_, shard) => ids.get(shard)!)
 }

@@ -24,6 +24,8 @@ export interface WorkerIdentity {
   readonly owner: string
   readonly tenant: string
   readonly address: string
+  /** Who has to be blocked to end its leases: `token ci`, `user ann`. */
+  readonly names?: readonly string[]
 }
 
 /** Why a worker got nothing (W2). Part of the protocol. */

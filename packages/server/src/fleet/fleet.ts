@@ -14,6 +14,7 @@ import {
   type WorkerDescription,
   type WorkerIdentity,
 } from './fleet-worker.ts'
+import type { JobShard } from './job-shard.ts'
 import { LeaseBook, type LeaseCall, type UpdateAnswer } from './lease-book.ts'
 import type { CloseReason, Lease, Report, Work } from './lease.ts'
 
@@ -71,7 +72,6 @@ export class Fleet {
   /** By owner and name (W6). */
   readonly #names = new Map<string, FleetWorker>()
   readonly #addresses = new Map<string, number>()
-  readonly #blocked = new Set<string>()
   #campaigns: Campaigns | undefined
   #jobs: FleetJobs | undefined
 
@@ -146,19 +146,19 @@ export class Fleet {
     return this.#workers.values()
   }
 
-  /** A user was blocked: its workers get nothing, and its leases end now. */
-  block(owner: string): void {
-    this.#blocked.add(owner)
-    for (const lease of this.book.leases()) {
-      if (lease.worker.identity.owner === owner) this.book.close(lease, 'blocked')
-    }
-    for (const worker of this.#workers.values()) {
-      if (worker.identity.owner === owner) this.desk.leave(worker)
-    }
+  get hasWorkers(): boolean {
+    return this.#workers.size > 0
   }
 
-  unblock(owner: string): void {
-    this.#blocked.delete(owner)
+  /** These were blocked or revoked (`user ann`, `token ci`): the leases of their workers end now. */
+  block(refused: ReadonlySet<string>): void {
+    const isRefused = ({ identity }: FleetWorker): boolean =>
+      identity.names?.some((name) => refused.has(name)) === true
+    for (const worker of this.#workers.values()) {
+      if (!isRefused(worker)) continue
+      this.desk.leave(worker)
+      for (const lease of worker.leases) this.book.close(lease, 'blocked')
+    }
   }
 
   // ── Calls ─────────────────────────────────────────────────────────────────────────────────────
@@ -199,7 +199,7 @@ export class Fleet {
     this.#checkOwner(call)
     const lease = this.book.heldLease(call)
     const { work, worker } = lease
-    if (isJobs(work)) work.failed(lease, failure)
+    if (isJobs(work)) this.#jobs!.failed(lease, failure)
     this.book.close(lease, 'failed')
     if (isCampaign(work)) {
       worker.failedIn(work.id, work.spec.owner)
@@ -259,7 +259,8 @@ export class Fleet {
     if (refusal !== undefined) return refusal
     const job = this.#jobs?.take(worker)
     if (job !== undefined && !('reason' in job)) {
-      return this.#offer({ work: this.#jobs!, worker, start: 0, size: 1 }, request, (lease) =>
+      const work = this.#jobs!.workOf(job)
+      return this.#offer({ work, worker, start: 0, size: 1 }, request, (lease) =>
         this.#jobs!.offered(lease, job),
       )
     }
@@ -288,8 +289,7 @@ export class Fleet {
   }
 
   #refusal(worker: FleetWorker): Refusal | undefined {
-    const { owner, address } = worker.identity
-    if (this.#blocked.has(owner)) return { reason: 'blocked', message: `user ${owner} is blocked` }
+    const { address } = worker.identity
     if (worker.isLeaving) return { reason: 'limit', message: 'the worker is leaving' }
     const leases = this.#addresses.get(address) ?? 0
     if (leases < this.#leasesPerAddress) return undefined
@@ -320,11 +320,12 @@ export class Fleet {
   /** L12: a server that is not sure of the shard says so, and the worker asks again. */
   #checkOwner({ lease }: LeaseCall): void {
     const work = lease.slice(0, lease.lastIndexOf('.'))
-    if (this.#jobs?.id !== work) this.#campaigns?.checkOwner(work)
+    if (work.startsWith('j-')) this.#jobs?.checkOwner(work)
+    else this.#campaigns?.checkOwner(work)
   }
 
   #findWork(id: string): Work | undefined {
-    return this.#jobs?.id === id ? this.#jobs : this.#campaigns?.get(id)
+    return this.#jobs?.find(id) ?? this.#campaigns?.get(id)
   }
 
   #onClosed(lease: Lease, why: CloseReason): void {
@@ -359,7 +360,7 @@ function isCampaign(work: Work): work is Campaign {
   return 'spec' in work
 }
 
-function isJobs(work: Work): work is FleetJobs {
+function isJobs(work: Work): work is JobShard {
   return 'isJobs' in work
 }
 

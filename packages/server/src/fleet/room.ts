@@ -3,7 +3,6 @@ import { HeddleError, isError } from '@heddle/core'
 import {
   Shards,
   newRunId,
-  openStore,
   type FleetDispatch,
   type Kernel,
   type OpenStore,
@@ -11,7 +10,6 @@ import {
 } from '@heddle/core/lowlevel'
 import { builtInParts } from '../campaigns/built-in-parts.ts'
 import { Campaigns } from '../campaigns/campaigns.ts'
-import { campaignTables } from '../campaigns/records.ts'
 import { campaignRoutes } from '../campaigns/routes.ts'
 import {
   fleetAccept,
@@ -32,9 +30,11 @@ import type { Caller } from '../http/caller.ts'
 import type { ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
+import type { People } from '../people/people.ts'
+import { BlockWatch } from './block-watch.ts'
 import { FleetJobs } from './fleet-jobs.ts'
 import { Fleet, campaignOf } from './fleet.ts'
-import type { WorkerIdentity } from './fleet-worker.ts'
+import type { WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
 import { defaultTimes, type LeaseTimes } from './lease.ts'
 
 /** Milliseconds, for the fleet of one server. */
@@ -67,18 +67,23 @@ export interface FleetRoom extends Room {
 
 /** Characters of a line that are kept. */
 const longestLog = 5_120
+/** Milliseconds that the first request waits for shards: longer than the lease of a server that was killed. */
+const mostWait = 10_000
 /** Milliseconds that a claim waits when the worker does not say. */
 const usualWait = 25_000
 
-export async function openFleetRoom(
-  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster'>,
-  options: { readonly store: string; readonly limits?: FleetLimits | undefined },
-): Promise<FleetRoom> {
+export function openFleetRoom(
+  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster' | 'store'>,
+  options: {
+    readonly isLazy: boolean
+    readonly limits?: FleetLimits | undefined
+    readonly people: Pick<People, 'refusedSince'>
+  },
+): FleetRoom {
   const { kernel, log, cluster } = context
   const { limits = {} } = options
-  // Servers on one PostgreSQL have their shards already: a role is added to them.
-  const store: OpenStore =
-    cluster?.database ?? (await openStore(options.store, { tables: campaignTables, kernel }))
+  // Servers on one PostgreSQL have their shards already: roles are added to them.
+  const store: OpenStore = cluster?.database ?? context.store
   const shards = cluster?.shards ?? makeShards(store, kernel)
   const fleet = new Fleet({
     kernel,
@@ -88,45 +93,58 @@ export async function openFleetRoom(
   })
   const beat = limits.beat ?? defaultTimes.beat
   const times: LeaseTimes = { ...defaultTimes, beat, stale: limits.stale ?? 3 * beat }
-  const jobs = new FleetJobs({
-    times,
-    onWaiting: () => fleet.wake(),
-    close: (lease, why) => fleet.book.close(lease, why),
-    workers: () => fleet.workers(),
-  })
-  const campaigns = new Campaigns({
+  const { book } = fleet
+  const common = {
     kernel,
     ownership: shards.ownership,
     committer: shards.committer,
     tables: store.tables,
-    book: fleet.book,
+    workerOf: (description: WorkerDescription, identity: WorkerIdentity) =>
+      fleet.worker(description, identity),
+  }
+  const jobs = new FleetJobs({
+    ...common,
+    times,
+    onWaiting: () => fleet.wake(),
+    close: (lease, why) => book.close(lease, why),
+    restore: (lease) => book.restore(lease),
+    drop: (shard) => book.drop(shard),
+    workers: () => fleet.workers(),
+  })
+  const campaigns = new Campaigns({
+    ...common,
+    book,
     partsOf: builtInParts,
-    workerOf: (description, identity) => fleet.worker(description, identity),
     onChange: () => fleet.wake(),
   })
   fleet.attach({ campaigns, jobs })
   shards.add(campaigns)
-  // A store in memory has nothing to continue: its shards are acquired when the first campaign needs them.
-  const isLazy = options.store === 'memory'
+  shards.add(jobs)
+  const blocks = new BlockWatch({ fleet, people: options.people, kernel })
   let started: Promise<void> | undefined
-  const ready = async (): Promise<void> => {
-    started ??= startAll()
-    await started
-  }
+  let owned: Promise<void> | undefined
   const startAll = async (): Promise<void> => {
     await fleet.start()
+    await blocks.start()
     // Those of a cluster are started when the server listens.
-    if (cluster !== undefined) return
-    await shards.start()
-    await campaigns.waitOwned(5_000)
+    if (cluster === undefined) await shards.start()
+  }
+  const waitOwned = async (): Promise<void> => {
+    await campaigns.waitOwned(mostWait)
+    await jobs.waitRead()
+  }
+  /** What routes wait for: the first shards are this server's, and were read. */
+  const ready = async (): Promise<void> => {
+    await (started ??= startAll())
+    await (owned ??= waitOwned())
   }
   let stopped: Promise<void> | undefined
   const stopAll = async (): Promise<void> => {
+    await blocks.stop()
     await fleet.stop()
     await campaigns.stop()
-    if (cluster !== undefined) return
-    await shards.stop()
-    await store[Symbol.asyncDispose]()
+    await jobs.stop()
+    if (cluster === undefined) await shards.stop()
   }
   return {
     name: 'fleet',
@@ -138,7 +156,10 @@ export async function openFleetRoom(
       ...campaignRoutes(campaigns, store.tables, ready),
     ],
     start: async () => {
-      if (!isLazy) await ready()
+      // A store in memory has nothing to continue: its shards are acquired when they are needed first.
+      if (options.isLazy) return
+      if (cluster === undefined) await ready()
+      else await (started ??= startAll())
     },
     drain: async () => {
       fleet.desk.close()
@@ -192,7 +213,9 @@ function agreeVersion(offered: readonly number[]): number {
 }
 
 function identityOf({ caller, request }: Pick<Call, 'caller' | 'request'>): WorkerIdentity {
-  return { owner: caller.id, tenant: caller.tenant, address: request.ip }
+  const { kind, name, by } = caller
+  const names = [`${kind} ${name}`, ...(by === undefined ? [] : [`user ${by}`])]
+  return { owner: caller.id, tenant: caller.tenant, address: request.ip, names }
 }
 
 function mayStop({ roles }: Caller): boolean {

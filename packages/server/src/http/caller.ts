@@ -14,6 +14,8 @@ export interface Caller {
   readonly roles: readonly Role[]
   /** Of a token: `submit`, `worker`, … */
   readonly scopes: readonly string[]
+  /** Of a token: the name of the user who made it. */
+  readonly by?: string
 }
 
 /** The tenant of callers that have none of their own. */

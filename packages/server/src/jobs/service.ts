@@ -252,15 +252,8 @@ export class JobService {
   computations(tenant: string | undefined): Computation[] {
     const isShown = (owner: string): boolean => tenant === undefined || owner === tenant
     const found: Computation[] = []
-    for (const {
-      handle,
-      served,
-      tenant: owner,
-      state,
-      priority,
-      total,
-      holds,
-    } of this.#works.values()) {
+    for (const work of this.#works.values()) {
+      const { handle, served, tenant: owner, state, priority, total, holds } = work
       if (!isShown(owner) || state === 'done' || state === 'ended') continue
       const waiting = this.#registry.active(handle)
       found.push({
@@ -272,7 +265,7 @@ export class JobService {
         total,
         waiting,
         held: holds.size > 0,
-        ...(state === 'queued' && { waits_for: this.#whyQueued(served) }),
+        ...waitsFor(state === 'queued' ? this.#whyQueued(served) : work.waitsFor),
       })
     }
     const common = { priority: 1, waiting: 0, held: true }
@@ -693,4 +686,8 @@ function whyNotAgain(
   if (crashes >= mostCrashes) return new HeddleError('HDL_SET_ASIDE', { handle, crashes })
   if (version === served.version) return undefined
   return new HeddleError('HDL_GONE', { what: `${handle}, of version "${version}" of the job,` })
+}
+
+function waitsFor(why: string | undefined): { readonly waits_for?: string } {
+  return why === undefined ? {} : { waits_for: why }
 }

@@ -142,6 +142,7 @@ export class WorkRunner {
         (context) => this.#runAtPlace(job, submitted.input, context),
         {
           ...this.#stageOptions(job, submitted.input, work, shownName(handle)),
+          key: `${handle}/prepare`,
           reservation: seat,
           // Whether somebody was promised it shows when the time is over.
           queueTimeout: Infinity,
@@ -353,6 +354,7 @@ export class WorkRunner {
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
       const task = items.submit((context) => this.#runAtPlace(job, input, context), {
         ...this.#stageOptions(job, input, work, shownName(handle, index)),
+        key: name,
         reservation: held,
         timeout: work.served.limits.item ?? job.timeout,
         onReport: (report) => this.#onItemReport(work, shownName(handle, index), index, report),

@@ -106,6 +106,12 @@ export class Work implements NewWork {
     this.#tellMore()
   }
 
+  /** Why the place of its job has not started what has its permits. */
+  get waitsFor(): string | undefined {
+    for (const { waitsFor } of this.#tasks) if (waitsFor !== undefined) return waitsFor
+    return undefined
+  }
+
   get signal(): AbortSignal {
     return this.#controller.signal
   }

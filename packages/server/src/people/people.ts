@@ -371,8 +371,11 @@ export class People {
     if (token === undefined || !isSame(token.hash, sha256(secret))) return undefined
     const now = this.#kernel.clock.wallTime()
     if (token.revokedAt !== undefined || (token.expiresAt ?? Infinity) <= now) return undefined
-    const { name, tenant, scopes } = token
-    return { kind: 'token', id, name, tenant, roles: [], scopes }
+    const { name, tenant, scopes, createdBy: by } = token
+    // What a blocked user has handed out is blocked with it.
+    const maker = await this.#byName(by)
+    if (maker?.state === 'blocked') throw new HeddleError('HDL_ACCOUNT_BLOCKED', { name: by })
+    return { kind: 'token', id, name, tenant, roles: [], scopes, by }
   }
 
   // The log.
@@ -407,6 +410,18 @@ export class People {
       ...(target !== undefined && { target }),
     }
     return this.#tables.list(actions, { where, by: 'at', below: before, descending: true, limit })
+  }
+
+  /** Who was refused since then, and not let in again: `user ann`, `token ci`. */
+  async refusedSince(at: number): Promise<ReadonlySet<string>> {
+    const found = await this.#tables.list(actions, { by: 'at', from: at, limit: 1_000 })
+    const refused = new Set<string>()
+    for (const { action, target } of found) {
+      if (action === 'user blocked') refused.add(`user ${target}`)
+      else if (action === 'token revoked') refused.add(`token ${target}`)
+      else if (action === 'user changed') refused.delete(`user ${target}`)
+    }
+    return refused
   }
 
   async #byName(name: string): Promise<Stored<UserRecord> | undefined> {

@@ -9,9 +9,11 @@ import { campaignSpec, type CampaignSpec } from '../../src/campaigns/campaign-sp
 import type { Campaign } from '../../src/campaigns/campaign.ts'
 import { Campaigns } from '../../src/campaigns/campaigns.ts'
 import type { WorkerDescription, WorkerIdentity } from '../../src/fleet/fleet-worker.ts'
-import { campaignTables, readOpen, type LeaseRecord } from '../../src/campaigns/records.ts'
+import { readOpen, type LeaseRecord } from '../../src/campaigns/records.ts'
+import { FleetJobs } from '../../src/fleet/fleet-jobs.ts'
 import { Fleet, type FleetOptions } from '../../src/fleet/fleet.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
+import { fleetTables } from '../../src/fleet/tables.ts'
 
 /** Tests use few shards, so that a take-over moves everything at once. */
 const shards = 4
@@ -66,7 +68,7 @@ export interface World {
 export function makeWorld(seed = 1): World {
   const clock = new VirtualClock()
   const random = seededRandom(seed)
-  const database = new FaultyDatabase(() => clock.now(), shards, campaignTables)
+  const database = new FaultyDatabase(() => clock.now(), shards, fleetTables)
   database.random = seededRandom(seed + 1_000_000)
   return { clock, kernel: { clock, random }, database }
 }
@@ -80,6 +82,7 @@ export class TestServer {
   readonly committer: Committer<StoreRow>
   readonly fleet: Fleet
   readonly campaigns: Campaigns
+  readonly jobs: FleetJobs
 
   constructor(world: World, options: Partial<FleetOptions> = {}) {
     const { kernel, database } = world
@@ -91,8 +94,14 @@ export class TestServer {
       kernel,
       shards,
       listener: {
-        acquired: (grant) => this.campaigns.acquired(grant),
-        lost: (grant) => this.campaigns.lost(grant),
+        acquired: (grant) => {
+          this.campaigns.acquired(grant)
+          this.jobs.acquired(grant)
+        },
+        lost: (grant) => {
+          this.campaigns.lost(grant)
+          this.jobs.lost(grant)
+        },
         renewed: () => this.fleet.wake(),
         mayRelease: () => false,
       },
@@ -117,7 +126,21 @@ export class TestServer {
       onChange: () => this.fleet.wake(),
       shards,
     })
-    this.fleet.attach({ campaigns: this.campaigns })
+    const { book } = this.fleet
+    this.jobs = new FleetJobs({
+      kernel,
+      ownership: this.ownership,
+      committer: this.committer,
+      tables: database.tables,
+      onWaiting: () => this.fleet.wake(),
+      close: (lease, why) => book.close(lease, why),
+      restore: (lease) => book.restore(lease),
+      drop: (shard) => book.drop(shard),
+      workerOf: (description, identity) => this.fleet.worker(description, identity),
+      workers: () => this.fleet.workers(),
+      shards,
+    })
+    this.fleet.attach({ campaigns: this.campaigns, jobs: this.jobs })
   }
 
   async start(): Promise<this> {
@@ -125,12 +148,17 @@ export class TestServer {
     await this.ownership.start()
     await this.world.clock.settle()
     await this.campaigns.waitRead()
+    await this.jobs.waitRead()
     return this
   }
 
   /** As kill -9: nothing is written, its timers stop. */
   async kill(): Promise<void> {
     for (const campaign of this.campaigns.all()) campaign.stop(new Error('killed'))
+    for (let shard = 0; shard < shards; shard++) {
+      const epoch = this.ownership.epochOf(shard)
+      if (epoch !== undefined) this.jobs.lost({ shard, epoch })
+    }
     await this.committer.stop({ deadline: 0 })
     await this.fleet.stop({ deadline: 0 })
     const stopping = this.ownership.stop({ deadline: 0 })

@@ -1,0 +1,61 @@
+/**
+ * Ends the leases of who was blocked, on whichever server that happened: it reads the log of actions once a second. One short
+ * query however many workers there are, and none while there are no workers.
+ *
+ *  B1  Leases of a user who was blocked, of its tokens and of a token that was revoked end within two seconds.
+ */
+import { Life, type Kernel, type StopOptions, type Timer } from '@heddle/core/lowlevel'
+import type { People } from '../people/people.ts'
+import type { Fleet } from './fleet.ts'
+
+export interface BlockWatchOptions {
+  readonly fleet: Pick<Fleet, 'block' | 'hasWorkers'>
+  readonly people: Pick<People, 'refusedSince'>
+  readonly kernel: Kernel
+}
+
+const lookEvery = 1_000
+/** Milliseconds that are read again: the clocks of servers differ, and a claim may have been under way. */
+const overlap = 10_000
+
+export class BlockWatch {
+  readonly #options: BlockWatchOptions
+  readonly #life: Life
+  #timer: Timer | undefined
+
+  constructor(options: BlockWatchOptions) {
+    this.#options = options
+    this.#life = new Life({
+      what: 'The watch over blocked users',
+      clock: options.kernel.clock,
+      deadline: 1_000,
+      start: () => this.#lookLater(),
+      stop: () => this.#timer?.cancel(),
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#life.start()
+  }
+
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  #lookLater(): void {
+    this.#timer = this.#options.kernel.clock.setTimer(lookEvery, () => void this.#look())
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const { fleet, people, kernel } = this.#options
+    if (fleet.hasWorkers) {
+      // A store that is away is asked again: the calls of blocked workers are refused meanwhile.
+      const refused = await people
+        .refusedSince(kernel.clock.wallTime() - overlap)
+        .catch(() => undefined)
+      if (refused !== undefined && refused.size > 0) fleet.block(refused)
+    }
+    if (this.#life.isRunning) this.#lookLater()
+  }
+}

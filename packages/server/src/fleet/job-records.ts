@@ -1,0 +1,66 @@
+/** What is stored of the leases of jobs: a row from the accept until the outcome is in the record of its run. */
+import { put, remove, type Table, type TableRow } from '@heddle/core/lowlevel'
+import type { WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
+import type { Lease } from './lease.ts'
+
+export interface JobLeaseRecord {
+  /** That of the protocol. */
+  readonly id: string
+  /** Which attempt of which work: see keyOfAttempt(). */
+  readonly key: string
+  readonly number: number
+  readonly epoch: number
+  /** JSON of what is known of the worker. */
+  readonly holder: string
+  /** The number of the last report; 0 before the first. */
+  readonly sequence: number
+  /** JSON of the result; empty while the worker runs it. */
+  readonly result: string
+  readonly grantedAt: number
+}
+
+export const jobLeaseTable: Table<JobLeaseRecord> = {
+  name: 'fleet_job_lease',
+  columns: {
+    key: 'text',
+    number: 'number',
+    epoch: 'number',
+    holder: 'text',
+    sequence: 'number',
+    result: 'text',
+    grantedAt: 'number',
+  },
+}
+
+export function jobLeaseSaved(record: JobLeaseRecord): TableRow {
+  return put(jobLeaseTable, record)
+}
+
+export function jobLeaseForgotten(id: string): TableRow {
+  return remove(jobLeaseTable, id)
+}
+
+export function jobLeaseRecord(lease: Lease, key: string, now: number): JobLeaseRecord {
+  const { id, number, epoch, worker, sequence, result } = lease
+  const { description, identity } = worker
+  lease.grantedAt ??= now
+  return {
+    id,
+    key,
+    number,
+    epoch,
+    holder: JSON.stringify({ description: { ...description, jobs: [] }, identity }),
+    sequence,
+    result: sequence === 0 ? '' : JSON.stringify(result ?? null),
+    grantedAt: lease.grantedAt,
+  }
+}
+
+export interface Holder {
+  readonly description: WorkerDescription
+  readonly identity: WorkerIdentity
+}
+
+export function readHolder(text: string): Holder {
+  return JSON.parse(text) as Holder
+}

@@ -1,0 +1,6 @@
+import type { AnyTable } from '@heddle/core/lowlevel'
+import { campaignTables } from '../campaigns/records.ts'
+import { jobLeaseTable } from './job-records.ts'
+
+/** What leases and campaigns are stored in. */
+export const fleetTables: readonly AnyTable[] = [...campaignTables, jobLeaseTable]

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { job } from '@heddle/core'
+import { openPeople, startServer, type Server } from '@heddle/server'
+import { Worker, type WorkerEvent } from '../src/index.ts'
+import * as jobs from './fixtures/jobs.ts'
+
+const audited = { by: 'root', address: '127.0.0.1' }
+
+/** A store with an admin and the user ann, who has made a token for her workers and one for submitting. */
+async function withPeople(
+  use: (around: {
+    server: Server
+    workerToken: string
+    submitToken: string
+    people: Awaited<ReturnType<typeof openPeople>>['people']
+  }) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-access-'))
+  try {
+    const store = `sqlite:${path.join(folder, 'store.db')}`
+    await using opened = await openPeople(store)
+    const { people } = opened
+    await people.addUser({ name: 'root', role: 'admin', password: 'correct horse battery' })
+    await people.addUser({ name: 'ann', role: 'operator', password: 'correct horse battery' })
+    const { token: workerToken } = await people.addToken({
+      name: 'rack-1',
+      scopes: ['worker'],
+      by: 'ann',
+    })
+    const { token: submitToken } = await people.addToken({
+      name: 'ci',
+      scopes: ['submit', 'read', 'operate'],
+      by: 'root',
+    })
+    await using server = await startServer({ jobs, store, port: 0, limits: { loopGap: Infinity } })
+    await use({ server, workerToken, submitToken, people })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function ask(
+  server: Server,
+  route: string,
+  token: string,
+  body?: unknown,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(server.url + route, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+/** Runs a unit until it is aborted. */
+const stuck = job({ name: 'stuck' }, (_: unknown, { signal }) => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return promise
+})
+
+test('S132: a token of another scope may not act as a worker, one of workers may not submit', async () => {
+  await withPeople(async ({ server, workerToken, submitToken }) => {
+    const asWorker = await ask(server, '/fleet/version', submitToken, { protocol: [1] })
+    assert.equal(asWorker.status, 403)
+    const asUser = await ask(server, '/jobs/square', workerToken, 3)
+    assert.equal(asUser.status, 403)
+    const right = await ask(server, '/fleet/version', workerToken, { protocol: [1] })
+    assert.equal(right.status, 200)
+    const nobody = new Worker({ server: server.url, jobs, token: 'hdl_wrong' })
+    const end = await nobody.run()
+    assert.deepEqual([end.why, end.exitCode], ['refused', 3])
+  })
+})
+
+test('S133 B1: the leases of a blocked user end on a server that did not block it, and its workers exit with 3', async () => {
+  await withPeople(async ({ server, workerToken, submitToken, people }) => {
+    const created = await ask(server, '/campaigns', submitToken, {
+      name: 'long',
+      job: 'stuck',
+      units: 5,
+    })
+    assert.equal(created.status, 201)
+    const started = Promise.withResolvers<void>()
+    const events: WorkerEvent[] = []
+    const worker = new Worker({
+      server: server.url,
+      token: workerToken,
+      jobs: [stuck],
+      concurrency: 1,
+      onEvent: (event) => {
+        events.push(event)
+        if (event.kind === 'started') started.resolve()
+      },
+    })
+    const end = worker.run()
+    await started.promise
+    // As `heddle users block` does, in another process.
+    await people.changeUser('ann', { state: 'blocked' })
+    await people.audit({ ...audited, action: 'user blocked', target: 'ann' })
+    const since = performance.now()
+    let closed: Record<string, number> = {}
+    while (closed['blocked'] === undefined) {
+      const { body } = await ask(server, '/fleet/summary', submitToken)
+      closed = (body['closed'] ?? closed) as Record<string, number>
+      if (performance.now() - since > 60_000) break
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.deepEqual(closed, { blocked: 1 })
+    let refused = await ask(server, '/fleet/version', workerToken, { protocol: [1] })
+    while (refused.status === 200 && performance.now() - since < 60_000) {
+      refused = await ask(server, '/fleet/version', workerToken, { protocol: [1] })
+    }
+    assert.deepEqual(
+      [refused.status, (refused.body['error'] as { code: string } | undefined)?.code],
+      [401, 'account_blocked'],
+    )
+    await worker.stop({ deadline: 0 })
+    await end
+    const { body } = await ask(server, `/campaigns/${String(created.body['id'])}`, submitToken)
+    assert.deepEqual([body['open'], body['workers']], [5, 0])
+  })
+})
