@@ -665,6 +665,12 @@ export const errorTable = {
   ),
 
   // Artifacts: files that jobs leave.
+  HDL_NO_ARTIFACTS: entry(
+    false,
+    (p: { node: string; artifact: string }) =>
+      `${quote(p.node)} cannot write the artifact ${quote(p.artifact)}: nothing keeps artifacts here.`,
+    'Run the graph with a journal, which keeps them beside itself, or with the option `artifacts: { store }`.',
+  ),
   HDL_ARTIFACT_QUOTA: entry(
     false,
     (p: { run: string; quota: string }) =>

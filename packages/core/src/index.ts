@@ -47,6 +47,7 @@ export {
 } from './graph/graph.ts'
 export type { Concurrency, ResourceOptions, Resources } from './capacity/resources.ts'
 export type { Place, PlaceContext } from './places/place.ts'
+export type { ArtifactOptions } from './run/run-artifacts.ts'
 export { run, startRun, type GraphResult, type Run, type RunOptions } from './run/run.ts'
 export {
   Scheduler,

@@ -1,3 +1,4 @@
+import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
 import type { JobContext, LoopContext } from '../graph/job.ts'
 import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
@@ -58,6 +59,12 @@ export interface AttemptControl {
   /** What names its work for other systems. */
   identify(attempt: Attempt<Attemptable>): string
   progress(attempt: Attempt<Attemptable>, fraction: number, text: string | undefined): void
+  /** Rejects with `HDL_NO_ARTIFACTS` where nothing keeps them. */
+  artifact(
+    attempt: Attempt<Attemptable>,
+    name: string,
+    content: ArtifactContent,
+  ): Promise<ArtifactInfo>
   stopTimeout(attempt: Attempt<Attemptable>): void
   startTimeout(attempt: Attempt<Attemptable>): void
   suspend(attempt: Attempt<Attemptable>): boolean
@@ -219,6 +226,10 @@ export class Attempt<out T extends Attemptable>
   get progress(): (fraction: number, text?: string) => void {
     return (fraction, text) =>
       this.control.progress(this, fraction, text === undefined ? undefined : toText(text))
+  }
+
+  get artifact(): JobContext['artifact'] {
+    return (name, content) => this.control.artifact(this, name, content)
   }
 
   get run(): DurableSteps['run'] {

@@ -459,6 +459,10 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     throw new HeddleError('HDL_NO_STEPS', { node, step })
   }
 
+  artifact({ name: node }: Attempt<Attemptable>, artifact: string): Promise<never> {
+    return Promise.reject(new HeddleError('HDL_NO_ARTIFACTS', { node, artifact }))
+  }
+
   identify(attempt: Attempt<Attemptable>): string {
     const named = this.#host.identify?.(attempt as A)
     if (named !== undefined) return named

@@ -1,3 +1,4 @@
+import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
 import { HeddleError } from '../errors.ts'
 import {
   checkCount,
@@ -43,6 +44,15 @@ export interface JobContext {
    * takes the run over. Visible ASCII, at most 200 characters.
    */
   readonly idempotencyKey: string
+  /**
+   * Writes a file that is kept with the run: text, bytes, or a stream of either. It is durable when this resolves, and
+   * stays when the attempt fails later; a later attempt of the same node replaces it. The job ends when it is written, also
+   * when it does not wait for it.
+   *
+   * @throws `HDL_NO_ARTIFACTS` in a run without a journal; `HDL_ARTIFACT_QUOTA`; `HDL_ARTIFACT_TAKEN` for a name that another
+   *   node of the run has used.
+   */
+  readonly artifact: (name: string, content: ArtifactContent) => Promise<ArtifactInfo>
 }
 
 /** How a step is told from others. */

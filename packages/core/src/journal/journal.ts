@@ -1,3 +1,4 @@
+import type { ArtifactStore } from '../artifacts/artifact-store.ts'
 import type { HeddleError } from '../errors.ts'
 import type { PlaceName } from '../graph/job.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
@@ -368,6 +369,8 @@ export interface RunWriter extends AsyncDisposable {
 export interface Journal extends AsyncDisposable {
   /** How to open it again: `sqlite:runs.db`, `memory`. */
   readonly address: string
+  /** Files that jobs of its runs leave; removed with their run. Absent where there is no place for them. */
+  readonly artifacts?: ArtifactStore
   /** @throws `HDL_RUN_EXISTS`; `HDL_KEY_TAKEN` with the run that has the key. */
   openRun(header: RunHeader): Promise<RunWriter>
   /**

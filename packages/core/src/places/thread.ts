@@ -1,6 +1,7 @@
 import { processCapacity } from '../capacity/capacity.ts'
 import type { PlacePermits } from '../capacity/lane-table.ts'
 import type { Job } from '../graph/job.ts'
+import type { OnArtifact } from '../threads/artifact-flow.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import type { Place, PlaceContext } from './place.ts'
 
@@ -47,10 +48,11 @@ function runIn(
   const onLog = (text: string): void => context.log(text)
   const onProgress = (fraction: number, text?: string): void => context.progress(fraction, text)
   const onStart = (): void => context.started()
+  const onArtifact: OnArtifact = (artifact, content) => context.artifact(artifact, content)
   context.queued()
   return pool.run(
     { module: job.module!, job: job.name, input },
-    { name, attempt, signal, grace, key, idempotencyKey, onLog, onProgress, onStart },
+    { name, attempt, signal, grace, key, idempotencyKey, onLog, onProgress, onArtifact, onStart },
   )
 }
 

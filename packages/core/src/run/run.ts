@@ -40,6 +40,7 @@ import {
 import { parkedInThread } from '../threads/inside.ts'
 import type { CommitGuard } from '../journal/journal.ts'
 import { retryOf } from '../journal/retry.ts'
+import { newRunId } from '../journal/run-id.ts'
 import { Grower } from './grower.ts'
 import type { AttemptContext } from './growth-host.ts'
 import {
@@ -53,6 +54,7 @@ import {
   type PlacedNode,
   type PlacedNodes,
 } from './placed.ts'
+import { checkArtifacts, RunArtifacts, type ArtifactOptions } from './run-artifacts.ts'
 import type * as SessionModule from './session.ts'
 import type { JournalOptions, RecordedRun, Session } from './session.ts'
 
@@ -64,6 +66,8 @@ export interface RunOptions
   readonly deadline?: number
   /** Other places than this process's loop and its shared thread pool. */
   readonly places?: Places
+  /** Limits and place of what jobs write with `ctx.artifact()`. */
+  readonly artifacts?: ArtifactOptions
   /** Words that are recorded with the run and listed with it: what it was started from, by what. */
   readonly labels?: Readonly<Record<string, string>>
 }
@@ -91,6 +95,7 @@ const optionNames = {
   deadline: 1,
   places: 1,
   labels: 1,
+  artifacts: 1,
 } satisfies OptionNames<RunOptions>
 
 const placeNames = { loop: 1, thread: 1, fleet: 1 } satisfies OptionNames<Places>
@@ -118,6 +123,7 @@ function checkValues(options: RunOptions): void {
   }
   if (allowChanges !== undefined) checkFlag('allowChanges', allowChanges)
   if (title !== undefined) checkText('title', title)
+  if (options.artifacts !== undefined) checkArtifacts(options.artifacts)
   if (options.labels !== undefined) {
     checkRecord('labels', options.labels, "an object of texts: { graph: 'nightly' }")
     for (const [name, text] of Object.entries(options.labels)) checkText(`labels.${name}`, text)
@@ -197,10 +203,12 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     journalRetry: _journalRetry,
     onJournalTrouble: _onJournalTrouble,
     labels,
+    artifacts: artifactOptions = {},
     ...limits
   } = options
   checkValues(options)
-  const { clock } = kernelOf(options)
+  const kernel = kernelOf(options)
+  const { clock } = kernel
   sealGraph(graph)
   const available: Places = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
   const nodes: PlacedNodes = new NameMap<PlacedNode>()
@@ -229,6 +237,10 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     await session?.close()
     throw error
   }
+  const store = artifactOptions.store ?? session?.artifacts
+  const artifacts =
+    store &&
+    new RunArtifacts(session?.runId ?? newRunId(kernel), store, artifactOptions.quota, growth)
   const grower = new Grower({
     growth,
     clock,
@@ -237,8 +249,8 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     session,
     record: (context, outcome, node, part) =>
       session === undefined
-        ? outcome
-        : record(scheduler, context, outcome, (value, guard) =>
+        ? withArtifacts(artifacts, context, outcome)
+        : record(scheduler, context, outcome, artifacts, (value, guard) =>
             session.recorder.partSucceeded(node, context.attempt, part, value, guard),
           ),
     addNode: (parent, placed, done) =>
@@ -249,8 +261,8 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     const placed = nodes.get(name)!
     const outcome =
       placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
-    if (session === undefined) return outcome
-    return record(scheduler, context, outcome, (value, guard) =>
+    if (session === undefined) return withArtifacts(artifacts, context, outcome)
+    return record(scheduler, context, outcome, artifacts, (value, guard) =>
       session.recorder.succeeded(name, context.attempt, value, guard),
     )
   }
@@ -359,6 +371,7 @@ function record(
   scheduler: Scheduler,
   context: RunnerContext,
   outcome: unknown,
+  artifacts: RunArtifacts | undefined,
   makeDurable: (value: unknown, guard: CommitGuard) => Promise<void>,
 ): unknown {
   const fail = (error: unknown): never => {
@@ -368,6 +381,10 @@ function record(
     throw final(error as Error)
   }
   const commit = (value: unknown): unknown => {
+    const pending = artifacts?.pending(context)
+    return pending === undefined ? write(value) : pending.then(() => commit(value))
+  }
+  const write = (value: unknown): unknown => {
     // How an aborted attempt has ended is known. Any other ends with this error: not by the cancel that follows.
     const onFailure = (error: unknown): unknown => (shield(context) ? fail(error) : value)
     if (context.cancelled) return value
@@ -379,6 +396,20 @@ function record(
   }
   // Awaiting what is there already would cost a job that does little as much as the job itself.
   return isThenable(outcome) ? Promise.resolve(outcome).then(commit) : commit(outcome)
+}
+
+/** A job has ended when its artifacts are written, too. Without a journal, which waits for them itself. */
+function withArtifacts(
+  artifacts: RunArtifacts | undefined,
+  context: RunnerContext,
+  outcome: unknown,
+): unknown {
+  if (artifacts === undefined) return outcome
+  const finish = (value: unknown): unknown => {
+    const pending = artifacts.pending(context)
+    return pending === undefined ? value : pending.then(() => finish(value))
+  }
+  return isThenable(outcome) ? Promise.resolve(outcome).then(finish) : finish(outcome)
 }
 
 /** Shields the attempt when its result is encoded. */

@@ -16,6 +16,7 @@
  *      with the error when that takes too long.
  */
 import { hostname } from 'node:os'
+import type { ArtifactStore } from '../artifacts/artifact-store.ts'
 import { HeddleError, cancelled, isError } from '../errors.ts'
 import type { Graph } from '../graph/graph.ts'
 import type {
@@ -102,6 +103,8 @@ export interface Session {
   /** The rows of the parts of a node so far. */
   parts(node: string, options?: PartsOptions): AsyncIterable<PartEntry>
   readonly signals: Signals
+  /** Where artifacts of the run are written, if the journal has a place for them. */
+  readonly artifacts: ArtifactStore | undefined
   /** From here on messages and failed writes steer the run. */
   steer(scheduler: Pick<Scheduler, 'pause' | 'resume' | 'cancel' | 'state'>): void
   /** Makes everything durable and lets go of the journal. */
@@ -189,6 +192,7 @@ async function connect(
     },
     parts: (node, which) => readParts(journal, writer, node, which),
     signals,
+    artifacts: journal.artifacts,
     steer: (scheduler) => steer(writer, scheduler, signals, options),
     close: async () => {
       // In one turn: the end of the run, and that no process holds it any more, become durable together.

@@ -1,4 +1,5 @@
 import { Attempt, type AttemptControl, type DurableSteps } from '../attempts/attempt.ts'
+import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
 import { HeddleError } from '../errors.ts'
 import type { JobContext } from '../graph/job.ts'
 import type { Node } from './node.ts'
@@ -12,6 +13,13 @@ export interface NodeContext extends JobContext {
   readonly resultOf: (name: string) => unknown
 }
 
+/** Writes an artifact of an attempt. */
+export type PutArtifact = (
+  attempt: NodeAttempt,
+  name: string,
+  content: ArtifactContent,
+) => Promise<ArtifactInfo>
+
 /** What attempts of nodes ask for: of the attempt runner, and of the graph. */
 export class NodeControl implements AttemptControl {
   readonly #attempts: AttemptControl
@@ -21,6 +29,8 @@ export class NodeControl implements AttemptControl {
 
   readonly #steps = new WeakMap<NodeAttempt, DurableSteps>()
   #makeSteps: ((attempt: NodeAttempt) => DurableSteps) | undefined
+
+  #putArtifact: PutArtifact | undefined
 
   constructor(attempts: AttemptControl, find: (node: Node) => ReadonlyMap<string, Node>) {
     this.#attempts = attempts
@@ -48,6 +58,17 @@ export class NodeControl implements AttemptControl {
     let steps = this.#steps.get(attempt)
     if (steps === undefined) this.#steps.set(attempt, (steps = this.#makeSteps(attempt)))
     return steps
+  }
+
+  /** From here on jobs can write artifacts. */
+  setArtifacts(put: PutArtifact): void {
+    this.#putArtifact = put
+  }
+
+  artifact(attempt: NodeAttempt, name: string, content: ArtifactContent): Promise<ArtifactInfo> {
+    const put = this.#putArtifact
+    if (put === undefined) return this.#attempts.artifact(attempt, name, content)
+    return put(attempt, name, content)
   }
 
   identify(attempt: NodeAttempt): string {

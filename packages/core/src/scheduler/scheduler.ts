@@ -39,7 +39,7 @@ import { suggest } from '../kernel/suggest.ts'
 import { checkWait, type WaitOptions } from '../kernel/waiters.ts'
 import { parkedInThread } from '../threads/inside.ts'
 import { AskedNeeds } from './asked-needs.ts'
-import { NodeAttempt, NodeControl, type NodeContext } from './attempt.ts'
+import { NodeAttempt, NodeControl, type NodeContext, type PutArtifact } from './attempt.ts'
 import { findCycle } from './cycles.ts'
 import { Dependencies, noEdge } from './dependencies.ts'
 import {
@@ -298,6 +298,8 @@ export interface Growth {
   onAttemptEnd(attempt: NodeAttempt, callback: () => void): void
   /** Makes the durable steps of an attempt, when its job asks for them first. */
   setSteps(stepsOf: (attempt: NodeAttempt) => DurableSteps): void
+  /** Writes the artifacts of attempts. */
+  setArtifacts(put: PutArtifact): void
   /** What a node that has succeeded returned, and what the last attempt of one that has not threw. */
   valueOf(name: string): unknown
   errorOf(name: string): unknown
@@ -347,7 +349,7 @@ export class Scheduler {
   readonly #endWatch = new Map<Node, (state: NodeState) => void>()
   readonly #suspendedFor = new WeakMap<Node, () => string>()
   readonly #onDrain: (() => void)[] = []
-  readonly #attemptEnds = new Map<Node, () => void>()
+  readonly #attemptEnds = new Map<Node, readonly (() => void)[]>()
   #isAborting = false
   /** What names the work of this run for other systems. */
   #identity: string | undefined
@@ -367,8 +369,12 @@ export class Scheduler {
         if (!scheduler.#observers.wanted) return
         scheduler.#emit({ type: 'nodes', at: scheduler.#clock.now(), name, added })
       },
-      onAttemptEnd: ({ entry }, callback) => void scheduler.#attemptEnds.set(entry, callback),
+      onAttemptEnd: ({ entry }, callback) => {
+        const others = scheduler.#attemptEnds.get(entry)
+        scheduler.#attemptEnds.set(entry, others === undefined ? [callback] : [...others, callback])
+      },
       setSteps: (stepsOf) => scheduler.#nodeControl.setSteps(stepsOf),
+      setArtifacts: (put) => scheduler.#nodeControl.setArtifacts(put),
       valueOf: (name) => scheduler.#nodes.get(name)?.value,
       errorOf: (name) => scheduler.#nodes.get(name)?.errors.at(-1),
       removeNode: (name) => void scheduler.remove(name),
@@ -1287,9 +1293,9 @@ export class Scheduler {
   }
 
   #endAttempt(node: Node): void {
-    const onEnd = this.#attemptEnds.get(node)
+    const callbacks = this.#attemptEnds.get(node)
     this.#attemptEnds.delete(node)
-    onEnd?.()
+    for (const onEnd of callbacks ?? []) onEnd()
   }
 
   #begin(node: Node, now: number): NodeAttempt {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
 import type { JobContext } from '../graph/job.ts'
 import { toText } from '../kernel/to-text.ts'
 import { isCancelled, type Ticket } from './slots.ts'
@@ -12,6 +13,8 @@ export interface ContextHost {
   log(ticket: Ticket, text: string): void
   /** Sends how far the job has come to the loop. */
   progress(ticket: Ticket, fraction: number, text: string | undefined): void
+  /** Sends an artifact to the loop, which has the store. */
+  artifact(ticket: Ticket, name: string, content: ArtifactContent): Promise<ArtifactInfo>
 }
 
 /** What a job in a thread is given, and what the thread remembers of the job while it runs. */
@@ -56,6 +59,10 @@ export class ThreadContext implements JobContext {
   get progress(): (fraction: number, text?: string) => void {
     return (fraction, text) =>
       this.#host.progress(this.ticket, fraction, text === undefined ? undefined : toText(text))
+  }
+
+  get artifact(): JobContext['artifact'] {
+    return (name, content) => this.#host.artifact(this.ticket, name, content)
   }
 
   get idempotencyKey(): string {

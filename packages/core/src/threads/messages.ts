@@ -4,6 +4,7 @@
  * Tasks and results are flat arrays: an object per task costs about 0.4 µs more on each side.
  */
 import type { MessagePort } from 'node:worker_threads'
+import type { ArtifactControl, ArtifactNotice } from './artifact-flow.ts'
 import type { ErrorWire } from './error-wire.ts'
 import type { LogLines, LogWords } from './log-flow.ts'
 import type { Ticket } from './slots.ts'
@@ -27,6 +28,7 @@ export type Control =
   | { readonly type: 'cancel'; readonly ticket: Ticket; readonly reason: ErrorWire }
   /** The input of the task that follows is in the pieces of an encoded value. */
   | { readonly type: 'encoded'; readonly ticket: Ticket }
+  | ArtifactControl
 
 /** How a job ended. */
 export const outcome = { value: 0, error: 1, notCloneable: 2, encoded: 3 } as const
@@ -40,6 +42,7 @@ export type Notice =
   | { readonly type: 'ready' }
   /** Lines of `ctx.log()` and reports of `ctx.progress()`, in order. */
   | { readonly type: 'log'; readonly lines: LogLines }
+  | ArtifactNotice
   /** Whether something that was written to stdout or stderr has not arrived yet. */
   | { readonly type: 'writing'; readonly isWriting: boolean }
   /** An error nobody caught. The thread ends, at once or after the job that runs. */

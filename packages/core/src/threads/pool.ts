@@ -61,6 +61,7 @@ import {
 import { afterReactions } from '../kernel/turn.ts'
 import { TurnBudget } from '../kernel/turn-budget.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
+import type { OnArtifact } from './artifact-flow.ts'
 import { clause, decodeError, type ErrorWire } from './error-wire.ts'
 import { parkedInThread } from './inside.ts'
 import { JobRecords, loadBudget, loadOf, observeRun, type JobRecord } from './job-records.ts'
@@ -98,6 +99,8 @@ export interface ThreadRunOptions {
   readonly onLog?: ((text: string) => void) | undefined
   /** Called for each `ctx.progress()`, in order and before the result. What it throws is ignored. */
   readonly onProgress?: ((fraction: number, text?: string) => void) | undefined
+  /** Writes the artifacts of the job. `ctx.artifact()` throws `HDL_NO_ARTIFACTS` when absent. */
+  readonly onArtifact?: OnArtifact | undefined
   /** Told when nothing is in front of the job in its thread any more: again, when it changes threads before that. */
   readonly onStart?: (() => void) | undefined
   /** What is put in quarantine when it keeps ending threads. The job's name when absent. */
@@ -336,6 +339,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
       transfer,
       onLog,
       onProgress,
+      onArtifact,
       onStart,
     } = options
     const what = `Job "${name ?? task.job}"`
@@ -370,6 +374,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
       admitted.idempotencyKey = idempotencyKey
       admitted.onLog = onLog
       admitted.onProgress = onProgress
+      admitted.onArtifact = onArtifact
       admitted.onStart = onStart
       if (transfer !== undefined && transfer.length > 0) admitted.transfer = transfer
       admitted.grace = grace

@@ -13,6 +13,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { receiveMessageOnPort, type Transferable } from 'node:worker_threads'
 import type { JobFunction } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { ArtifactSender } from './artifact-flow.ts'
 import { ThreadContext, type ContextHost } from './context.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
 import { enterThread } from './inside.ts'
@@ -56,16 +57,21 @@ export class Runner {
   readonly #stdout = process.stdout
   readonly #stderr = process.stderr
   readonly #log: LogWriter
+  readonly #artifacts: ArtifactSender
   readonly #contextHost: ContextHost
 
   constructor(data: ThreadData, clock: Clock) {
     this.#port = data.port
     this.#log = new LogWriter(data.logWords, clock, (lines) => this.#notify({ type: 'log', lines }))
+    this.#artifacts = new ArtifactSender((notice, transfer = []) =>
+      this.#port.postMessage(notice, transfer),
+    )
     this.#contextHost = {
       words: data.words,
       readMail: () => this.#drain(),
       log: (ticket, text) => this.#log.write(ticket, text),
       progress: (ticket, fraction, text) => this.#log.report(ticket, fraction, text),
+      artifact: (ticket, name, content) => this.#artifacts.send(ticket, name, content),
     }
     this.#clock = clock
     this.#loader = new Loader(clock, data.loadLimit)
@@ -102,6 +108,8 @@ export class Runner {
       this.#jobs[message.id] = { module: message.module, name: message.name, run: undefined }
     } else if (message.type === 'encoded') {
       this.#encoded.add(message.ticket)
+    } else if (message.type === 'artifact') {
+      this.#artifacts.accept(message)
     } else if (this.#current?.ticket === message.ticket) {
       this.#current.abort(decodeError(message.reason))
     }
@@ -157,13 +165,26 @@ export class Runner {
       return
     }
     if (typeof (value as { then?: unknown } | null | undefined)?.then !== 'function') {
-      this.#succeed(context, value)
+      if (this.#artifacts.pending(context.ticket) === undefined) this.#succeed(context, value)
+      else this.#succeedLater(context, Promise.resolve(value))
       return
     }
     // Through a native promise: the reactions of another kind may run in the job's own context,
     // and the next module would then be imported as if it were a part of this job.
-    Promise.resolve(value).then(
+    this.#succeedLater(context, Promise.resolve(value))
+  }
+
+  /** A job has returned when its artifacts are written, too. */
+  #succeedLater(context: ThreadContext, value: Promise<unknown>): void {
+    value.then(
       (settled) => {
+        const pending = this.#artifacts.pending(context.ticket)
+        if (pending !== undefined) {
+          return this.#succeedLater(
+            context,
+            pending.then(() => settled),
+          )
+        }
         this.#succeed(context, settled)
         this.#pump()
       },
@@ -195,6 +216,7 @@ export class Runner {
   #finish(context: ThreadContext, how: Outcome, value: unknown, transfer?: Transferable[]): void {
     const ran = this.#clock.now() - this.#startedAt
     this.#current = undefined
+    this.#artifacts.drop(context.ticket)
     if (!this.#isWriting && (this.#stdout.writableLength > 0 || this.#stderr.writableLength > 0)) {
       this.#watchOutput()
     }

@@ -4,6 +4,7 @@ import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
 import { loadOf, wholeThread, type JobRecord } from './job-records.ts'
 import { bulkOf, type Bulk } from './large.ts'
+import type { OnArtifact } from './artifact-flow.ts'
 import type { Ticket } from './slots.ts'
 import type { CarriedStreams } from './streams.ts'
 import type { Thread } from './thread.ts'
@@ -30,6 +31,8 @@ export class Task implements ListItem<Task>, Due {
   onLog: ((text: string) => void) | undefined
   /** Told how far the job has come. */
   onProgress: ((fraction: number, text?: string) => void) | undefined
+  /** Writes its artifacts. */
+  onArtifact: OnArtifact | undefined
   /** Told when nothing is in front of it in its thread any more. */
   onStart: (() => void) | undefined
   input: unknown

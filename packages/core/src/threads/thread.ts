@@ -21,8 +21,10 @@ import {
   type ResourceLimits,
   type Transferable,
 } from 'node:worker_threads'
+import { HeddleError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
+import { ArtifactReader } from './artifact-flow.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
 import { loadBudget, observeLoop, wholeThread, type JobRecord } from './job-records.ts'
 import { carryInput, type Bulk, type CarriedInput } from './large.ts'
@@ -84,6 +86,7 @@ export class Thread {
   readonly #port: MessagePort
   readonly #slots = new Slots()
   readonly #log: LogReader
+  readonly #artifacts: ArtifactReader
   readonly #bySlot: (Task | undefined)[] = Array.from({ length: slotCount })
   readonly #knownJobs = new Set<number>()
   #outbox: Task[] = []
@@ -98,6 +101,7 @@ export class Thread {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
     this.#log = new LogReader(host.clock)
+    this.#artifacts = new ArtifactReader((control) => this.#port.postMessage(control))
     const { loadLimit, resourceLimits } = options
     const data: ThreadData = {
       port: port2,
@@ -370,6 +374,7 @@ export class Thread {
   }
 
   #forget(task: Task): void {
+    if (!this.#artifacts.isIdle) this.#artifacts.drop(task.ticket, leftJob(task))
     this.#bySlot[slotOf(task.ticket)] = undefined
     this.tasks.remove(task)
     task.thread = undefined
@@ -407,6 +412,12 @@ export class Thread {
           else task.reportProgress(fraction, text)
         })
         break
+      case 'artifact': {
+        const task = this.#bySlot[slotOf(notice.ticket)]
+        const isCurrent = task?.ticket === notice.ticket
+        this.#artifacts.accept(notice, isCurrent ? task.onArtifact : undefined)
+        break
+      }
       case 'writing':
         this.#isWriting = notice.isWriting
         break
@@ -438,6 +449,8 @@ export class Thread {
     this.isRetiring = true
     this.exitCode = code
     this.#port.close()
+    const what = 'The thread of the job that wrote the artifact'
+    this.#artifacts.drop(undefined, new HeddleError('HDL_CLOSED', { what }))
     this.#host.onEnded(this)
   }
 
@@ -446,4 +459,9 @@ export class Thread {
     if (this.fault !== undefined) return clause(this.fault)
     return `it exited with code ${this.exitCode ?? 'unknown'}`
   }
+}
+
+/** Why an artifact was not written to its end. */
+function leftJob(task: Task): HeddleError {
+  return new HeddleError('HDL_CLOSED', { what: `${task.what}, which wrote the artifact,` })
 }

@@ -153,6 +153,7 @@ const checked: Readonly<Record<string, Checked>> = {
     call: (o) => run(new Graph(), o),
     also: ['scheduler/scheduler.ts#SchedulerOptions', 'run/session.ts#JournalOptions'],
   },
+  ArtifactOptions: { call: (o) => run(new Graph(), { artifacts: o }) },
   SchedulerOptions: { call: (o) => new Scheduler(o) },
   AddOptions: { call: (o) => scheduler().add('a', o), any: ['value'] },
   RemoveOptions: { call: (o) => started().remove('a', o) },

@@ -100,6 +100,7 @@ test('a node that collects many results looks for its dependencies once', () => 
       throw new Error('none')
     },
     progress: () => undefined,
+    artifact: () => Promise.reject(new Error('none')),
     stopTimeout: () => undefined,
     startTimeout: () => undefined,
     suspend: () => false,

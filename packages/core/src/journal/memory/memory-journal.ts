@@ -4,6 +4,8 @@
  * Durable means written down here, so commit() waits for nothing but the encoding of a large value.
  * Everything is kept until the journal is dropped: its size is that of the runs it holds.
  */
+import { defaultQuota, type ArtifactStore } from '../../artifacts/artifact-store.ts'
+import { MemoryArtifacts } from '../../artifacts/memory/memory-artifacts.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { Slices } from '../../kernel/slices.ts'
@@ -37,6 +39,7 @@ import { MemoryRunWriter } from './memory-writer.ts'
 
 export class MemoryJournal implements Journal {
   readonly address = 'memory'
+  readonly artifacts: ArtifactStore
   readonly #kernel: Kernel
   readonly #runs = new Map<string, MemoryRun>()
   #position = 0
@@ -45,6 +48,7 @@ export class MemoryJournal implements Journal {
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
+    this.artifacts = new MemoryArtifacts(kernel, defaultQuota)
   }
 
   async openRun(header: RunHeader): Promise<RunWriter> {
@@ -223,7 +227,9 @@ export class MemoryJournal implements Journal {
       if (!choice.goes(sized)) continue
       runs.push(sized.summary)
       bytes += sized.bytes
-      if (options.dryRun !== true) this.#runs.delete(sized.summary.id)
+      if (options.dryRun === true) continue
+      this.#runs.delete(sized.summary.id)
+      bytes += await this.artifacts.remove(sized.summary.id)
     }
     return { runs, bytes }
   }

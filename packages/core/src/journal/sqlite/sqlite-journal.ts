@@ -3,6 +3,7 @@
  *
  *   <file>          the database        <file>-wal, <file>-shm   its log, while it is open
  *   <file>.values/  large values        <file>.writers/          a lock for each process that writes
+ *   <file>.artifacts/  what jobs leave
  *                                       <file>.lock, .lock.json  held while the file is opened for writing
  *
  *   loop ──rows, per turn──▶ writing thread ──one transaction per group──▶ <file>-wal ──▶ <file>
@@ -11,6 +12,9 @@
  * The writing thread is shared by all journals of the process on this file (write-side.ts). The reading thread
  * starts with the first question. Neither keeps the process alive unless something is under way.
  */
+import { defaultQuota } from '../../artifacts/artifact-store.ts'
+import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
+import { artifactsBeside } from '../../artifacts/open-artifacts.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
@@ -85,6 +89,7 @@ export async function openSqliteJournal(
 
 class SqliteJournal implements Journal {
   readonly address: string
+  readonly artifacts: FolderArtifacts
   readonly #file: string
   readonly #kernel: Kernel
   /** Its share of the write side, unless it only reads. */
@@ -108,6 +113,8 @@ class SqliteJournal implements Journal {
     this.#outbox = lease?.value.outbox
     this.#session = lease?.value.session
     this.#values = new ValueFiles(file, options)
+    const { kernel } = options
+    this.artifacts = new FolderArtifacts(artifactsBeside(file), { kernel, quota: defaultQuota })
   }
 
   async openRun(header: RunHeader): Promise<RunWriter> {
@@ -321,13 +328,28 @@ class SqliteJournal implements Journal {
     }
     if (dryRun) return report
     // Oldest first: a run that was stopped in between has lost its oldest ones.
-    for (const { run } of chosen.toReversed()) {
+    let artifactBytes = 0
+    for (const { run, summary } of chosen.toReversed()) {
       checkWanted(signal)
+      if (summary !== undefined) await this.artifacts.markRemoval(summary.id)
       await this.#repeat(side, { prune: 'rows', run })
+      if (summary !== undefined) artifactBytes += await this.#removeArtifacts(side, summary.id)
+    }
+    // Of runs that a killed process has removed from the file and not from the folder.
+    for (const id of await this.artifacts.unfinishedRemovals()) {
+      artifactBytes += await this.#removeArtifacts(side, id)
     }
     await this.#repeat(side, { prune: 'pages' })
     await side.ask({ type: 'sweep' })
-    return report
+    return { ...report, bytes: report.bytes + artifactBytes }
+  }
+
+  /** Removes the artifacts of a run that is not in the file any more. One that was resumed meanwhile keeps them. */
+  async #removeArtifacts(side: WriteSide, id: string): Promise<number> {
+    const found = await side.ask({ type: 'find', run: id })
+    if (found === undefined) return this.artifacts.remove(id)
+    await this.artifacts.unmarkRemoval(id)
+    return 0
   }
 
   async #repeat(side: WriteSide, step: PruneWire): Promise<void> {
