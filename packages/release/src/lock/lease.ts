@@ -287,7 +287,7 @@ async function readRef({ root, remote, ...wait }: LeaseOptions): Promise<string 
   return /^([0-9a-f]+)\t/.exec(line)?.[1]
 }
 
-/** Undefined when it is gone already, or is no lease of ours. */
+/** Undefined when it is gone already, or is not a lease of ours. */
 async function readContent(options: LeaseOptions, commit: string): Promise<Content | undefined> {
   const { root, remote, ...wait } = options
   try {

@@ -19,7 +19,7 @@ function nodeAt(tree: Node | undefined, path: ValuePath): Node | undefined {
 /**
  * Changes text values of a JSON file and leaves every other byte as it is.
  *
- * @throws `HDL_BAD_MANIFEST` when the text is no JSON, or does not have these values.
+ * @throws `HDL_BAD_MANIFEST` when the text is not JSON, or does not have these values.
  */
 export function editJson(file: string, text: string, changes: readonly ValueChange[]): string {
   const before = parseJsonManifest(file, text)
@@ -28,7 +28,7 @@ export function editJson(file: string, text: string, changes: readonly ValueChan
   const replacements = changes.map(({ path, value }) => {
     const node = nodeAt(tree, path)
     if (node?.type !== 'string' || node.value !== valueAt(before, path)) {
-      throw badManifest(file, `${path.join('.')} is no text`)
+      throw badManifest(file, `${path.join('.')} is not a string`)
     }
     expected = withValueAt(expected, path, value)
     return { start: node.offset, end: node.offset + node.length, text: JSON.stringify(value) }

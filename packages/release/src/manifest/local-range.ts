@@ -85,7 +85,7 @@ export function throwFirst(errors: readonly HeddleError<'HDL_LOCAL_RANGE'>[]): v
   throw new HeddleError(first.code, first.details, { cause: first, errors })
 }
 
-/** The result of `work`; a local range is put to the others instead, to be told with them. */
+/** The result of `work`; a local range is collected instead, to be reported with the others. */
 export function orCollect<T>(
   errors: HeddleError<'HDL_LOCAL_RANGE'>[],
   work: () => T,

@@ -39,7 +39,7 @@ export function decodeManifest(file: string, bytes: Uint8Array): string {
 
 export const withoutMark = (text: string): string => text.replace(/^\ufeff/, '')
 
-/** @throws `HDL_BAD_MANIFEST` when it is no object of JSON. */
+/** @throws `HDL_BAD_MANIFEST` when it is not an object of JSON. */
 export function parseJsonManifest(file: string, text: string): Fields {
   let found: unknown
   try {
@@ -48,7 +48,7 @@ export function parseJsonManifest(file: string, text: string): Fields {
     throw badManifest(file, (error as Error).message, error)
   }
   if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found as Fields
-  throw badManifest(file, 'it is no object')
+  throw badManifest(file, 'it is not an object')
 }
 
 /** A manifest as text in the style of another: its indentation, its line ends, its last line. */

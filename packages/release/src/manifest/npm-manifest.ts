@@ -14,8 +14,8 @@ import { RangeResolver } from './resolve-range.ts'
 
 export interface ReleaseManifestOptions {
   /**
-   * `keep` (default): resolved like all others, because tools read them, though nobody installs
-   * them. `omit`: left out of the archive.
+   * `keep` (default): resolved like all others, because tools read them, though installing the package does
+   * not install them. `omit`: left out of the archive.
    */
   readonly devDependencies?: 'keep' | 'omit'
 }
@@ -62,7 +62,7 @@ function checkIdentity(planned: PlannedPackage, manifest: Fields): void {
   const version = semver.parse(planned.version)
   let problem: string | undefined
   if (isPrivate) problem = 'it is private'
-  else if (version === null) problem = `"${planned.version}" is no version`
+  else if (version === null) problem = `"${planned.version}" is not a version`
   else if (version.build.length > 0) problem = buildMetadata(version)
   else if (manifest['name'] !== name) problem = `its manifest is called ${String(manifest['name'])}`
   else if (otherName !== name) problem = 'publishConfig gives it another name'

@@ -4,7 +4,7 @@ import { badManifest, withoutMark } from './manifest-text.ts'
 import { replaceIn, samePath, valueAt, withValueAt, type ValueChange } from './text-edit.ts'
 import { tomlStrings } from './toml-strings.ts'
 
-/** @throws `HDL_BAD_MANIFEST` when it is no TOML. */
+/** @throws `HDL_BAD_MANIFEST` when it is not TOML. */
 export function parseToml(file: string, text: string): TomlTable {
   try {
     return parse(withoutMark(text))
@@ -24,7 +24,7 @@ function quoted(value: string, before: string): string {
  * Changes text values of a TOML file and leaves every other byte as it is: comments, order, quotes,
  * line ends.
  *
- * @throws `HDL_BAD_MANIFEST` when the text is no TOML, or does not have these values.
+ * @throws `HDL_BAD_MANIFEST` when the text is not TOML, or does not have these values.
  */
 export function editToml(file: string, text: string, changes: readonly ValueChange[]): string {
   const before = parseToml(file, text)
@@ -33,7 +33,7 @@ export function editToml(file: string, text: string, changes: readonly ValueChan
   const replacements = changes.map(({ path, value }) => {
     const found = strings.find((string) => samePath(string.path, path))
     if (found === undefined || found.value !== valueAt(before, path)) {
-      throw badManifest(file, `${path.join('.')} is no text`)
+      throw badManifest(file, `${path.join('.')} is not a string`)
     }
     expected = withValueAt(expected, path, value)
     const { start, end } = found

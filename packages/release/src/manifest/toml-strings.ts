@@ -1,7 +1,7 @@
 /**
  * Finds the strings of a TOML document: where each stands and what leads to it.
  *
- * It is no parser: the document must be valid, which a real parser has to say first. It knows just
+ * It is not a parser: the document must be valid, which a real parser has to say first. It knows just
  * enough to walk from one value to the next: comments, the four kinds of strings, arrays, inline
  * tables, dotted and quoted keys, tables and arrays of tables. Numbers, dates and booleans are only
  * skipped.

@@ -15,7 +15,7 @@
  *  K5  A failed or cancelled call leaves nothing in the folder.
  *
  * Known limit: compressed bytes are zlib's, and another version of Node may bring another zlib. Who
- * goes on with a release on another machine should use the same version of Node.
+ * resumes a release on another machine should use the same version of Node.
  */
 import { rm } from 'node:fs/promises'
 import path from 'node:path'

@@ -24,7 +24,7 @@ export async function* through(
   transform: Transform,
 ): AsyncGenerator<Buffer> {
   const fed = pipeline(source, transform)
-  // Whoever reads the transform is told; when nobody does any more, nobody wants to know.
+  // The reader of the transform gets the error; without a reader it is dropped.
   const settled = fed.catch(() => undefined)
   try {
     yield* transform as AsyncIterable<Buffer>

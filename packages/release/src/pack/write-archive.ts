@@ -23,7 +23,7 @@ export type ArchiveSource =
   | { readonly kind: 'tar'; readonly entries: readonly ArchiveEntry[] }
   /** `record` is the path of the list of hashes that a wheel ends with. */
   | { readonly kind: 'wheel'; readonly entries: readonly ArchiveEntry[]; readonly record: string }
-  /** An archive that somebody else has made. */
+  /** An archive that another process has made. */
   | { readonly kind: 'copy'; readonly from: string }
 
 export interface ArchiveTask {
@@ -78,7 +78,7 @@ export async function writeArchive(
   try {
     return await packThreads().run({ module: import.meta.url, job: name, input: task }, { signal })
   } catch (error) {
-    // The thread may have been done, with its result on the way: nobody gets to hear of the archive.
+    // The thread may have been done, with its result on the way: the archive is not reported.
     if (signal.aborted) await rm(task.file, { force: true }).catch(() => undefined)
     throw error
   }

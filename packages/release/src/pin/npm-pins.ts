@@ -17,7 +17,7 @@ import type { PlannedPackage, ReleasePlan } from '../model.ts'
  * How a group is pinned:
  *  - `exact`: packages of the workspace at exactly the planned version;
  *  - `range`: as they are released, because an exact peer would conflict with every other version;
- *  - `local`: only what means nothing outside of the workspace, because nobody installs them.
+ *  - `local`: only what means nothing outside of the workspace, because they are never installed.
  *
  * Packages from outside stay as they are; only `catalog:` becomes what the catalog says.
  */

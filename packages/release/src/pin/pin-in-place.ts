@@ -42,7 +42,7 @@ export interface PinnedManifests extends AsyncDisposable {
    * *Cancellation*: cannot be cancelled; killing it is harmless.
    * *Fairness*: does not apply; callers at the same time share one restoration.
    *
-   * @throws `HDL_RESTORE_CONFLICT` when somebody edited one; both versions are kept, and all others
+   * @throws `HDL_RESTORE_CONFLICT` when one was edited meanwhile; both versions are kept, and all others
    * are restored.
    */
   restore(): Promise<void>

@@ -31,7 +31,7 @@ export interface PlanOptions extends SelectionOptions, WaitOptions {
   readonly onRegistry?: OnRegistry
   /** The dist-tag of all npm packages, whatever else says one. */
   readonly tag?: string
-  /** The dist-tag of npm packages whose version is no prerelease, unless a manifest says one. */
+  /** The dist-tag of npm packages whose version is not a prerelease, unless a manifest says one. */
   readonly releaseTag?: string
   /** Lists of patterns: the packages of each get the same version when versions are made. */
   readonly groups?: readonly (readonly string[])[]
@@ -64,7 +64,7 @@ export async function assemblePlan(
   source: ReleasePlan['source'],
   decisions: ReadonlyMap<string, Decision>,
   options: PlanOptions,
-  told: readonly string[] = [],
+  found: readonly string[] = [],
 ): Promise<ReleasePlan> {
   const { packages } = workspace
   const isCandidate = (each: WorkspacePackage): boolean =>
@@ -100,7 +100,7 @@ export async function assemblePlan(
       ...(decision.changes !== undefined && { changes: decision.changes }),
     })
   }
-  const warnings = [...(workspace.warnings ?? []), ...told]
+  const warnings = [...(workspace.warnings ?? []), ...found]
   for (const [dependent, dependency] of loosePeers) {
     warnings.push(
       `${dependent} has ${dependency} as a peer or in an extra and is needed by it: it does not wait for it.`,

@@ -8,7 +8,7 @@ import { planFromChangesets } from './from-changesets.ts'
 import { planFromManifests } from './from-manifests.ts'
 import { planFromFile } from './publish-plan.ts'
 
-/** The file that Changesets is told to write its plan to, in its own documentation. */
+/** The file for its plan that Changesets' own documentation uses. */
 export const publishPlanFile = 'publish-plan.json'
 
 /**

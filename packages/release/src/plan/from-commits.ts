@@ -87,13 +87,13 @@ export async function planFromCommits(
   const tags = await git.tags()
   const half =
     options.purpose === 'version' ? undefined : await halfReleased(git, tags, workspace, options)
-  const { decisions, told } = half ?? (await decide(git, tags, workspace, options))
-  return assemblePlan(workspace, 'commits', decisions, options, told)
+  const { decisions, warnings } = half ?? (await decide(git, tags, workspace, options))
+  return assemblePlan(workspace, 'commits', decisions, options, warnings)
 }
 
 interface Decided {
   readonly decisions: Map<string, Decision>
-  readonly told: readonly string[]
+  readonly warnings: readonly string[]
 }
 
 /**
@@ -190,7 +190,7 @@ async function decide(
       changes: draft.changes,
     })
   }
-  return { decisions, told: all.flatMap(missingTag) }
+  return { decisions, warnings: all.flatMap(missingTag) }
 }
 
 /** Of `name@1.2.3`. */
@@ -379,8 +379,8 @@ function highest(drafts: readonly Draft[]): Map<string, string> {
 }
 
 /**
- * The version that somebody wrote into a new manifest is the one that they want to start with;
- * 0.0.0 is what tools write when nobody did.
+ * A version written into a new manifest is the one to start with;
+ * 0.0.0 is what tools write by default.
  */
 function isAsWritten({ package: { ecosystem, version }, last }: Draft): boolean {
   return last.isFirst && compareVersions(ecosystem, version, '0.0.0') !== 0

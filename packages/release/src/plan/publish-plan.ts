@@ -40,7 +40,7 @@ export async function planFromFile(
     const { kind, name, version, tag, access } = entry
     if (kind === 'tag-only') continue
     if (kind !== 'publish' || typeof name !== 'string' || typeof version !== 'string') {
-      refuse(`it has an entry that is no release: ${JSON.stringify(entry)}`)
+      refuse(`it has an entry that is not a release: ${JSON.stringify(entry)}`)
       continue
     }
     const found = workspace.packages.get(name)

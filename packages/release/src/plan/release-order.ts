@@ -3,7 +3,7 @@
  *
  *  O1  A package comes after every released package that it needs when it is installed or built:
  *      dependencies, optionalDependencies, peerDependencies; requirements, extras and build
- *      requirements of Python. devDependencies and dependency groups make no order: nobody who
+ *      requirements of Python. devDependencies and dependency groups make no order: no one who
  *      installs the package gets them.
  *  O2  A circle is an error that names its packages, before anything is done (scenarios 13 and 14).
  *  O3  A circle that only peerDependencies or extras of Python close is none: neither package installs
@@ -124,7 +124,7 @@ function refuseCycles(names: ReadonlySet<string>, firm: Edges): void {
   const levels = levelsOf(names, firm)
   const left = new Set([...names].filter((name) => !levels.has(name)))
   const cycles: string[][] = []
-  // Whoever is left needs somebody who is left, so walking on along them ends in a circle.
+  // Every package that is left needs another one that is left, so following the needs ends in a circle.
   const walked = new Set<string>()
   for (const start of left) {
     const path: string[] = []

@@ -1,5 +1,5 @@
 /**
- * A release that nobody keeps: versions that belong to one commit, for trying it out.
+ * A release that is not kept: versions that belong to one commit, for trying it out.
  *
  *   snapshot  0.0.0-pr-12-20261117060106-1a2b3c4          never the newest version of anything
  *   canary    1.3.1-canary.20261117060106.g1a2b3c4        newer than 1.3.0, older than 1.3.1

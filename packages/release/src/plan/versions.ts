@@ -38,7 +38,7 @@ export function prereleaseName(ecosystem: Ecosystem, version: string): string | 
   return typeof first === 'number' ? 'next' : first
 }
 
-/** Whether a breaking change of this version is told by the second number. */
+/** Whether the second number announces a breaking change of this version. */
 export function isInitialDevelopment(version: string): boolean {
   return /^(?:0!)?0(?!\d)/.test(version)
 }

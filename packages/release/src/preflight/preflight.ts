@@ -34,7 +34,7 @@ export interface PreflightProblem {
 
 export interface Preflight {
   readonly warnings: readonly string[]
-  /** The user of each registry that has told it, by address. */
+  /** The user of each registry that names one, by address. */
   readonly users: ReadonlyMap<string, string>
 }
 

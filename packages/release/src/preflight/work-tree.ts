@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { access } from 'node:fs/promises'
 import path from 'node:path'
 import { isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
@@ -26,7 +26,7 @@ export async function whyUnreadable(
   root: string,
   wait: WaitOptions = {},
 ): Promise<string | undefined> {
-  if (!isInRepository(root)) return undefined
+  if (!(await isInRepository(root))) return undefined
   try {
     await runGit(root, ['rev-parse', '--git-dir'], wait)
     return 'it has no commit'
@@ -36,8 +36,13 @@ export async function whyUnreadable(
   }
 }
 
-function isInRepository(folder: string): boolean {
-  if (existsSync(path.join(folder, '.git'))) return true
-  const parent = path.dirname(folder)
-  return parent !== folder && isInRepository(parent)
+async function isInRepository(folder: string): Promise<boolean> {
+  for (let at = folder; ; at = path.dirname(at)) {
+    const isThere = await access(path.join(at, '.git')).then(
+      () => true,
+      () => false,
+    )
+    if (isThere) return true
+    if (path.dirname(at) === at) return false
+  }
 }

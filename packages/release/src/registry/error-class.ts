@@ -21,7 +21,7 @@ export interface ClassPolicy {
   readonly again: boolean
   /** Whether all requests to this registry slow down. */
   readonly slowsRun: boolean
-  /** Whether somebody has to act before a rerun can succeed. */
+  /** Whether the user has to act before a rerun can succeed. */
   readonly needsPerson: boolean
 }
 
@@ -125,9 +125,9 @@ export interface Asked {
 /** What the registry said, short enough for a message: registries answer with JSON, proxies with pages. */
 function saidBy(answer: HttpAnswer): string {
   const text = answer.body.subarray(0, 4096).toString('utf8').trim()
-  const told = /"(?:error|message|reason)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1]
+  const reason = /"(?:error|message|reason)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1]
   const title = /<title>([^<]*)<\/title>/i.exec(text)?.[1]
-  const plain = told ?? title ?? (text.startsWith('<') ? '' : text)
+  const plain = reason ?? title ?? (text.startsWith('<') ? '' : text)
   return plain.replaceAll(/\s+/g, ' ').slice(0, 300)
 }
 

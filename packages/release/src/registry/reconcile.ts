@@ -20,7 +20,7 @@
  * Invariants, quoted by the tests:
  *  R1  Each upload follows a read that did not find the version (or these files of it), and nothing
  *      is awaited between the two but the caller's own note that it begins.
- *  R2  After an upload that may have happened, absence is no proof: reads go on for `settle`
+ *  R2  After an upload that may have happened, absence is not proof: reads go on for `settle`
  *      milliseconds before there is another upload.
  *  R3  It ends well only if the registry took an upload of ours, or a read found our hashes, or the
  *      registry says that it has the version after an upload of ours that may have happened.
@@ -50,7 +50,7 @@ export interface PublishOptions extends Omit<UploadOptions, 'files' | 'stage'> {
   /** Uploads, at most, those not counted that were refused for their rate. Default 4. */
   readonly tries?: number
   readonly backoff?: Backoff
-  /** Milliseconds for which absence is no proof after an upload that may have happened. Default 20 s. */
+  /** Milliseconds for which absence is not proof after an upload that may have happened. Default 20 s. */
   readonly settle?: number
   /** Whether an earlier run began an upload of this version and does not know how it ended. */
   readonly uploadBegun?: boolean

@@ -30,7 +30,7 @@ export type Visibility =
 
 /**
  * Waits until the registry shows the version with our hashes and gives out its archive, with the same
- * hash: before that nobody can install it.
+ * hash: before that it cannot be installed.
  *
  * Between two looks nothing is held: no connection, no slot. Looks that fail for a time do not end
  * it; those that say that we may not look do, because waiting does not change that.

@@ -155,7 +155,7 @@ function outcomeOf({ standing, checked, uploaded, problems, blockedBy }: Finding
   // Not packed because an earlier release, or another tool, has published it.
   if (checked?.isOld === true) return 'already-published'
   if (uploaded !== undefined) return 'accepted-not-visible'
-  // That it cannot be looked at now is no failure of its own.
+  // That it cannot be looked at now is not a failure of its own.
   const isOwnFailure = problems.some(({ stage }) => stage !== 'report')
   if (blockedBy !== undefined && !isOwnFailure) return 'blocked'
   return problems.length > 0 ? 'failed' : 'skipped'

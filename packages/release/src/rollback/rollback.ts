@@ -4,7 +4,7 @@
  *   journal ──one release──▶ look at what the registry holds of it ──▶ steps ──apply──▶ done
  *
  * Published versions stay: others may depend on them already. The tag goes back to the version that
- * had it, so that nobody gets the new one without asking for it, and the new one is deprecated. Last
+ * had it, so that no one installs the new one without asking for it, and the new one is deprecated. Last
  * published, first taken back: at no moment a version is recommended that needs one that is not.
  *
  * Invariants, quoted by the tests:

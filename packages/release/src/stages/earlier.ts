@@ -7,9 +7,9 @@ import { nodeName, partsOf } from './stages.ts'
 import type { Begun } from './work.ts'
 
 export interface Earlier {
-  /** The run to go on with. Undefined when there is none. */
+  /** The run to resume. Undefined when there is none. */
   readonly resume: string | undefined
-  /** Packages whose upload was begun and whose end nobody knows: it may have happened (G2). */
+  /** Packages whose upload was begun and has no recorded end: it may have happened (G2). */
   readonly unsure: ReadonlySet<string>
   /** What packages were packed from whose upload may have happened, or has (G4). */
   readonly sources: ReadonlyMap<string, string>

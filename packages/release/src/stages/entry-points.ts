@@ -56,7 +56,7 @@ function isRunnable(target: unknown, kind: 'import' | 'require'): boolean {
   for (const [condition, inner] of Object.entries(target)) {
     if (condition !== kind && !met.has(condition)) continue
     if (isRunnable(inner, kind)) return true
-    // Node takes the first condition that holds, even if it is no program.
+    // Node takes the first condition that holds, even if it is not a program.
     if (typeof inner === 'string' || inner === null) return false
   }
   return false

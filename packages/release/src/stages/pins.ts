@@ -24,12 +24,12 @@ export async function holdPins({ plan }: Release, journalFolder: string): Promis
       left.delete(parts.name)
       if (left.size > 0) return
       restoring ??= pins.restore()
-      // Told at the end, by the disposal: nobody else waits for it.
+      // Reported at the end, by the disposal: nothing else waits for it.
       restoring.catch(() => undefined)
     },
     [Symbol.asyncDispose]: async () => {
       const early = await Promise.allSettled(restoring === undefined ? [] : [restoring])
-      // Tries again what failed for a reason that may pass. A conflict is told by the first try alone.
+      // Tries again what failed for a reason that may pass. Only the first try reports a conflict.
       await pins.restore()
       for (const result of early) {
         if (result.status === 'rejected' && isError(result.reason, 'HDL_RESTORE_CONFLICT')) {

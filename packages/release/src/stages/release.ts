@@ -1,7 +1,7 @@
 /**
  * A release from its plan to its report.
  *
- *   lock ─▶ restore what a killed release left ─▶ look for a release to go on with ─▶ stages ─▶ report
+ *   lock ─▶ restore what a killed release left ─▶ look for a release to resume ─▶ stages ─▶ report
  *
  * Invariants, quoted by the tests:
  *  L1  At most one release per repository is under way on a machine; between clones that share a remote,
@@ -83,7 +83,7 @@ export async function publishRelease(
   const repository = await Repository.open(root, wait)
   const registries = registriesOf(plan, options)
   const isDryRun = options.dryRun === true
-  // A dry run is not one to go on with: it has nothing to remember.
+  // A dry run is never resumed: it records nothing.
   const address = isDryRun ? 'memory' : `sqlite:${folder.journal}`
   await using journal = await openJournal(address, { kernel })
   const title = titleOf(plan, options, registries, repository)
@@ -306,7 +306,7 @@ function titleOf(
 }
 
 /**
- * G4: what packages are packed from. Only a commit can be told from another one; whatever else is in
+ * G4: what packages are packed from. Only commits can be told apart; whatever else is in
  * the folder may have changed since, so it is marked as different every time.
  */
 async function sourceMarks(

@@ -69,7 +69,7 @@ export function nodeName(name: string, stage: StageName): string {
   return `${name} ${stage}`
 }
 
-/** The other way round. Undefined for a node that is no stage of a package. */
+/** The other way round. Undefined for a node that is not a stage of a package. */
 export function partsOf(
   node: string,
 ): { readonly name: string; readonly stage: StageName } | undefined {

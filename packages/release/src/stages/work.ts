@@ -3,7 +3,7 @@
  * data: the journal keeps it, and a release that goes on after a crash starts from there.
  *
  * Invariants, quoted by the tests:
- *  G1  Nothing is uploaded that was not packed and read back in this release or the one it goes on with.
+ *  G1  Nothing is uploaded that was not packed and read back in this release or the one it resumes.
  *  G2  `begin` is durable before the upload starts. Who finds another process's `begin` without the
  *      end of its upload takes the upload for one that may have happened; one that the registry has
  *      refused has ended.
@@ -121,7 +121,7 @@ const beforePack = ['prepublishOnly', 'prepack', 'prepare'] as const
 const afterPack = ['postpack'] as const
 const afterUpload = ['publish', 'postpublish'] as const
 
-/** @throws `HDL_LOCAL_RANGE` for a range that nobody else can install. */
+/** @throws `HDL_LOCAL_RANGE` for a range that cannot be installed outside of the workspace. */
 export function manifest({ plan }: Release, name: string): void {
   const planned = plannedOf({ plan }, name)
   if (planned.package.ecosystem === 'npm') releaseManifest(planned, plan)
@@ -208,7 +208,7 @@ async function checkRights(
   })
 }
 
-/** Whether somebody has chosen the tag: another one than `latest`, or `latest` in so many words. */
+/** Whether the user has chosen the tag: another one than `latest`, or `latest` in so many words. */
 function isTagMeant({
   tag: distTag,
   package: { ecosystem, manifest: fields },

@@ -12,7 +12,7 @@ export interface LoggedRequest {
   readonly package?: string
   readonly version?: string
   readonly isUpload: boolean
-  /** What the client was told. */
+  /** The answer that the client got. */
   readonly answer: number | 'cut' | 'hang' | 'gone'
   /** What the registry said; absent when it did not get the request. */
   readonly registryAnswer?: number
@@ -32,7 +32,7 @@ export class Call {
   readonly headers: http.IncomingHttpHeaders
   subject: Subject
   body: Buffer = Buffer.alloc(0)
-  told: LoggedRequest['answer'] | undefined
+  sent: LoggedRequest['answer'] | undefined
   registryAnswer: number | undefined
   readonly #request: http.IncomingMessage
   readonly #response: http.ServerResponse
@@ -51,13 +51,13 @@ export class Call {
   }
 
   entry(): LoggedRequest {
-    const { method, path, headers, told = 'gone', registryAnswer, subject } = this
+    const { method, path, headers, sent = 'gone', registryAnswer, subject } = this
     return {
       at: this.#at,
       method,
       path,
       ...subject,
-      answer: told,
+      answer: sent,
       ...(registryAnswer === undefined ? {} : { registryAnswer }),
       headers,
     }
@@ -75,7 +75,7 @@ export class Call {
   }
 
   async answer({ status, headers, body }: Answer, trickle?: FaultRule['trickle']): Promise<void> {
-    this.told = status
+    this.sent = status
     const { 'transfer-encoding': _, ...kept } = headers
     this.#response.writeHead(status, { ...kept, 'content-length': body.length })
     if (trickle !== undefined) {
@@ -89,7 +89,7 @@ export class Call {
 
   /** Waits for the first piece of the body, if there is one, and hangs up. */
   async cutInRequest(): Promise<void> {
-    this.told = 'cut'
+    this.sent = 'cut'
     if (this.method !== 'GET' && this.method !== 'HEAD') {
       await new Promise<void>((arrived) => this.#request.once('data', () => arrived()))
     }
@@ -97,12 +97,12 @@ export class Call {
   }
 
   cutBeforeAnswer(): void {
-    this.told = 'cut'
+    this.sent = 'cut'
     this.#request.socket.destroy()
   }
 
   async cutInAnswer({ status, headers, body }: Answer): Promise<void> {
-    this.told = 'cut'
+    this.sent = 'cut'
     const { 'transfer-encoding': _, ...kept } = headers
     this.#response.writeHead(status, { ...kept, 'content-length': body.length + 1 })
     const half = body.subarray(0, Math.floor(body.length / 2))
@@ -112,7 +112,7 @@ export class Call {
 
   /** Nothing more happens until the client gives up. */
   async hang(): Promise<void> {
-    this.told = 'hang'
+    this.sent = 'hang'
     await new Promise<void>((gone) => this.#request.socket.once('close', () => gone()))
   }
 }

@@ -9,7 +9,7 @@
  * ```
  *
  * F1  Each request is in the log once, with what the client got and whether the registry got it.
- * F2  `uploads` counts what the registry itself accepted, whatever the client was told.
+ * F2  `uploads` counts what the registry itself accepted, whatever answer the client got.
  * F3  A hidden version is in no answer: not by itself, in lists, in tags or as an archive.
  *
  * Time comes from the kernel, so that a test with a virtual clock can wait an hour at once. Bodies are
@@ -149,8 +149,8 @@ export class FaultProxy {
     try {
       await this.#handle(call)
     } catch (error) {
-      // The client or the registry went away: there is nobody to tell.
-      call.told ??= 'gone'
+      // The client or the registry went away: no answer can be sent.
+      call.sent ??= 'gone'
       response.destroy(error instanceof Error ? error : new Error(describe(error)))
     } finally {
       this.#active--

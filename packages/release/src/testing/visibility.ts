@@ -30,7 +30,7 @@ export class Hidden {
   }
 
   /**
-   * The answer as somebody sees it who does not see hidden versions. Undefined: there is nothing to
+   * The answer for a client that does not see hidden versions. Undefined: there is nothing to
    * be seen.
    */
   without(subject: Subject, body: Buffer): Buffer | undefined {

@@ -56,7 +56,7 @@ function add(
   }
   if (!isFields(entries)) {
     refuse(
-      `\`${keys.join('.')}\` is no table of ranges`,
+      `\`${keys.join('.')}\` is not a table of ranges`,
       'Write names on the left and ranges on the right.',
     )
     return
@@ -71,7 +71,7 @@ function add(
   const ranges = new Map<string, string>()
   for (const [dependency, range] of Object.entries(entries)) {
     if (typeof range === 'string') ranges.set(dependency, range)
-    else refuse(`the range of "${dependency}" is no text`, 'Put it in quotes.', dependency)
+    else refuse(`the range of "${dependency}" is not a string`, 'Put it in quotes.', dependency)
   }
   found.set(name, ranges)
 }

@@ -39,7 +39,7 @@ function textsAt(
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
     problems.add({
       ...where,
-      problem: `\`${keys.join('.')}\` is no list of texts`,
+      problem: `\`${keys.join('.')}\` is not a list of strings`,
       todo: 'List the folders of the packages, such as "packages/*".',
     })
     return []

@@ -184,12 +184,12 @@ export function parseText(
     problems.add({
       file,
       line: 1,
-      problem: `it is no table of names and values`,
+      problem: `it is not a table of names and values`,
       todo: `Write ${language.name} with names on the left.`,
     })
   } catch (error) {
     if (!(error instanceof SyntaxProblem)) throw error
-    const problem = `it is no valid ${language.name}: ${error.message}`
+    const problem = `it is not valid ${language.name}: ${error.message}`
     problems.add({ file, line: error.line, problem, todo: 'Repair the file at this line.' })
   }
   return undefined

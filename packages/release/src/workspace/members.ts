@@ -10,7 +10,7 @@
  * For all of them:
  *  M1  `node_modules` is never entered; hidden folders only if a pattern names them.
  *  M2  A folder that is a workspace of its own may be a member, but is not entered. The tools do enter
- *      it, so this is told.
+ *      it, so this is reported.
  *  M3  A symbolic link to a folder is a member like a folder; `**` does not go through it, so that a
  *      link to a folder above does not make an endless walk.
  *  M4  One folder is one member, however many paths lead to it: the one without links counts.

@@ -11,8 +11,8 @@ const validName = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/i
 /**
  * A package.json as a package, without its dependencies yet.
  *
- * Undefined for one that nobody can refer to and that is not released: a private folder without a
- * name, or the root of a workspace, which often is no package at all.
+ * Undefined for one that no package can refer to and that is not released: a private folder without a
+ * name, or the root of a workspace, which often is not a package at all.
  */
 export function npmPackage(
   document: Document,
@@ -34,7 +34,7 @@ export function npmPackage(
       'Add one, or `"private": true` if it is not to be published.',
     )
   } else if (typeof name !== 'string') {
-    refuse('name', '"name" is no text', 'Put the name in quotes.')
+    refuse('name', '"name" is not a string', 'Put the name in quotes.')
   } else if (!isPrivate && (!validName.test(name) || name.length > 214)) {
     refuse(
       'name',
@@ -52,7 +52,7 @@ export function npmPackage(
   } else if (!isUnversioned && !isVersion(version)) {
     refuse(
       'version',
-      `"version" is ${JSON.stringify(version)}, which is no semantic version`,
+      `"version" is ${JSON.stringify(version)}, which is not a semantic version`,
       'Write three numbers, such as "1.2.3" or "1.2.3-rc.0".',
     )
   }
@@ -89,12 +89,12 @@ function checkRanges(document: Document, problems: Problems): void {
       })
     }
     if (!isFields(listed)) {
-      refuse(`"${group}" is no table of ranges`)
+      refuse(`"${group}" is not a table of ranges`)
       continue
     }
     for (const [dependency, range] of Object.entries(listed)) {
       if (typeof range !== 'string')
-        refuse(`the range of "${dependency}" in "${group}" is no text`, dependency)
+        refuse(`the range of "${dependency}" in "${group}" is not a string`, dependency)
     }
   }
 }

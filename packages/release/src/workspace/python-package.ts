@@ -8,7 +8,7 @@ import type { Problems } from './problems.ts'
 
 /**
  * A pyproject.toml as a package, without its dependencies yet. Undefined for one without
- * `[project]`: settings of tools, or the root of a uv workspace that is no package itself.
+ * `[project]`: settings of tools, or the root of a uv workspace that is not a package itself.
  */
 export function pythonPackage(
   document: Document,
@@ -48,7 +48,7 @@ export function pythonPackage(
   } else if (typeof version !== 'string' || parsePythonVersion(version) === undefined) {
     refuse(
       'version',
-      `\`project.version\` is ${JSON.stringify(version)}, which is no version of Python (PEP 440)`,
+      `\`project.version\` is ${JSON.stringify(version)}, which is not a version of Python (PEP 440)`,
       'Write numbers with dots, such as "1.2.3" or "1.2.3rc1".',
     )
   }
@@ -79,7 +79,7 @@ export function builtFields({ project }: WorkspacePackage['manifest']): {
   }
 }
 
-/** PyPI refuses what says `Private ::`; uv builds nothing that says it is no package. */
+/** PyPI refuses what says `Private ::`; uv builds nothing that says it is not a package. */
 function isNeverUploaded(fields: Document['fields'], isRoot: boolean): boolean {
   const { project, tool } = fields
   const classifiers = isFields(project) ? project['classifiers'] : undefined
@@ -129,7 +129,7 @@ function checkRequirements(document: Document, problems: Problems): void {
       // `{ include-group = "lint" }`
       if (isFields(requirement) && group.startsWith('dependency-groups.')) continue
       if (typeof requirement === 'string' && parseRequirement(requirement) !== undefined) continue
-      const problem = `${JSON.stringify(requirement)} in \`${group}\` is no requirement (PEP 508)`
+      const problem = `${JSON.stringify(requirement)} in \`${group}\` is not a requirement (PEP 508)`
       problems.add({
         file: document.file,
         line: document.lineOf(...keys),

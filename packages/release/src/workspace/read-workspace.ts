@@ -3,7 +3,7 @@
  *
  *   folder ──up──▶ root ──patterns──▶ folders ──manifests──▶ packages ──names──▶ dependencies
  *
- *  W1  Everything that is wrong is told at once, with file and line.
+ *  W1  All problems are reported at once, with file and line.
  *  W2  What is read does not depend on the order in which the disk answers.
  *  W3  A package belongs to the nearest workspace that lists it. One that no workspace lists stands
  *      alone, also inside of the folder of a workspace.
@@ -80,7 +80,7 @@ export async function readWorkspace(
   return readPackages(alone, { files: [], notEntered: [] }, problems, options)
 }
 
-/** From the folder up to the root of the repository: what is above that is somebody else's. */
+/** From the folder up to the root of the repository: what is above that does not belong to it. */
 async function foldersAbove(start: string): Promise<string[]> {
   const folders = [start]
   for (;;) {

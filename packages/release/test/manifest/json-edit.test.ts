@@ -17,7 +17,7 @@ test('of equal keys the one that counts is changed', () => {
   assert.equal(editJson('p', text, [{ path: ['a'], value: 'new' }]), '{"a":"first","a":"new"}')
 })
 
-test('S70 what is no JSON, not there or no text is refused', () => {
+test('S70 an edit of invalid JSON, a missing value or a value that is not a string is refused', () => {
   for (const [text, path] of [
     ['{', ['a']],
     ['{"a":1}', ['a']],

@@ -16,7 +16,7 @@ test('indentation, line ends and the last line are those of the original', () =>
   assert.equal(formatLike(manifest, '\ufeff{\n\t"name": "a"\n}').split('\n')[1], '\t"name": "a",')
 })
 
-test('what is no manifest is told with its file', () => {
+test('a file that is not a manifest is named in the error', () => {
   for (const text of ['', '{', '[]', 'null', '"x"', '{ "a": 1, }']) {
     assert.throws(() => parseJsonManifest('here/package.json', text), {
       code: 'HDL_BAD_MANIFEST',

@@ -74,7 +74,7 @@ test('development dependencies can be left out', () => {
   assert.ok(!('devDependencies' in release(manifest, { devDependencies: 'omit' })))
 })
 
-test('every leak is told, naming package, group and range', () => {
+test('every leak is reported with package, group and range', () => {
   assert.throws(
     () =>
       release({
@@ -111,7 +111,7 @@ test('private packages, impossible versions and other names are not packed', () 
   assert.throws(() => release({ publishConfig: { name: 'other' } }), /gives it another name/)
   assert.throws(() => release({ private: true }), /it is private/)
   const plan = planOf('/repository', [{ manifest: { name: 'app', version: 'x' } }])
-  assert.throws(() => releaseManifest(planned(plan, 'app'), plan), /"x" is no version/)
+  assert.throws(() => releaseManifest(planned(plan, 'app'), plan), /"x" is not a version/)
   const built = planOf('/repository', [{ manifest: { name: 'app', version: '1.0.0+linux' } }])
   assert.throws(
     () => releaseManifest(planned(built, 'app'), built),

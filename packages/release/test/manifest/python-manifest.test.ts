@@ -27,7 +27,7 @@ function changes(text: string): [path: string, value: string][] {
   ])
 }
 
-test('S61 version, dependencies and extras are pinned; groups that nobody installs are not', () => {
+test('S61 version, dependencies and extras are pinned; groups that are never installed are not', () => {
   const found = changes(`
 [project]
 name = "genkit-app"
@@ -54,7 +54,7 @@ test('what is pinned already, or dynamic, stays as it is', () => {
   assert.deepEqual(changes(text), [])
 })
 
-test('requirements that nobody else can install are errors', () => {
+test('requirements that cannot be installed elsewhere are errors', () => {
   for (const requirement of ['x @ file:///src/x', 'x @ ../x', 'hidden>=1']) {
     const text = `[project]\nname = "genkit-app"\nversion = "0.4.0"\ndependencies = ["${requirement}"]\n`
     assert.throws(() => changes(text), {

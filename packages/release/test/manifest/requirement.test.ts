@@ -31,7 +31,7 @@ for (const [requirement, result] of pinned) {
   })
 }
 
-test('what is no requirement is not taken for one', () => {
+test('text that is not a requirement is not taken for one', () => {
   for (const text of ['', ' ', '-e .', './local', 'two words', '!x', '[extra]']) {
     assert.equal(parseRequirement(text), undefined, text)
   }

@@ -76,7 +76,7 @@ test('a bundled package of the workspace gets the manifest of its release', asyn
   fs.symlinkSync('../packages/lib', tree.at('node_modules/lib'))
   fs.symlinkSync('../packages/base', tree.at('node_modules/base'))
   const plan = planFromDisk(tree)
-  // Nobody installs lib: it is inside.
+  // lib is not installed: it is inside.
   const { artifacts } = await packNpm(planned(plan, 'app'), plan, { folder: out.path })
   await extract({ file: artifacts[0]!.file, cwd: out.path })
   const manifest = JSON.parse(

@@ -285,7 +285,7 @@ test('K5: a cancelled pack leaves nothing, also one that is cancelled halfway', 
   assert.deepEqual(out.names(), [])
 })
 
-test('a folder that cannot be written to is told', async () => {
+test('a folder that cannot be written to is reported', async () => {
   using tree = workspace()
   using out = new Tree()
   const file = out.write('file', '')

@@ -58,6 +58,6 @@ test('S63 aliases keep their target, catalogs say their range', () => {
   ])
 })
 
-test('what nobody can install is an error', () => {
+test('a range that cannot be installed is an error', () => {
   assert.throws(() => pins({ dependencies: { x: 'link:../../x' } }), { code: 'HDL_LOCAL_RANGE' })
 })

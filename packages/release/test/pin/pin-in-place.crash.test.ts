@@ -70,7 +70,7 @@ test('S67, C, N1: SIGKILL, then a restart: 5 of 5 byte-identical before anything
   assert.deepEqual(tree.traces(), [])
 })
 
-test('S68, N1: edited after a SIGKILL: told once, both versions kept, the others restored', async () => {
+test('S68, N1: edited after a SIGKILL: reported once, both versions kept, the others restored', async () => {
   using tree = new WildTree()
   const plan = tree.plan()
   const child = await startPinned(tree, 'kill')

@@ -117,7 +117,7 @@ test('peers in a circle are a warning', async () => {
   ])
 })
 
-test('what was left out of the workspace is told with the plan', async () => {
+test('the plan names what was left out of the workspace', async () => {
   const { warnings } = await planFromManifests(
     sketchWorkspace({ a: {} }, { warnings: ['x is not entered.'] }),
   )

@@ -241,7 +241,7 @@ test('all mistakes at once, with their lines', async (t) => {
   await assert.rejects(plan(t, { packages, intents, config, files }), (error) => {
     assert.deepEqual(problemsOf(error), [
       '.changeset/config.json "core" is in several groups of `fixed` and `linked`',
-      '.changeset/config.json:10 `linked` is no list',
+      '.changeset/config.json:10 `linked` is not a list',
       '.changeset/config.json:11 "nobody" in `ignore` matches no package',
       '.changeset/front.md:1 it does not start with a part between two lines `---`',
       '.changeset/name.md:3 the workspace has no package "croe"',
@@ -249,7 +249,7 @@ test('all mistakes at once, with their lines', async (t) => {
       '.changeset/type.md:2 "core" has the change "huge"',
       ...problemsOf(error).filter((text) => text.includes('yaml.md')),
     ])
-    assert.match(problemsOf(error).at(-1)!, /^\.changeset\/yaml\.md:[34] it is no valid YAML/)
+    assert.match(problemsOf(error).at(-1)!, /^\.changeset\/yaml\.md:[34] it is not valid YAML/)
     return true
   })
 })

@@ -52,7 +52,7 @@ test('a release that was cut short after some tags is planned as it was', async 
   await repository.tag('b@1.0.1', 'c@0.5.1')
   assert.deepEqual(await repository.versions(), {})
   await repository.git('tag', '--delete', 'b@1.0.1', 'a@1.1.0')
-  // A version that somebody chose is no part of what is planned.
+  // A version that the user chose is not part of what is planned.
   await repository.tag('a@2.0.0')
   assert.deepEqual(await repository.versions(), {})
 })
@@ -243,7 +243,7 @@ test('V4: without a tag of the current version, the nearest one that is reachabl
   await repository.commit('chore: version 2', { 'packages/a/package.json': manifest('a', '2.0.0') })
   await repository.change('a', 'fix: after')
   const { packages, warnings } = await repository.plan({ exclude: ['b', 'c'] })
-  assert.equal(packages.get('a')!.version, '3.0.0', 'nobody knows what 2.0.0 was')
+  assert.equal(packages.get('a')!.version, '3.0.0', '2.0.0 is not known')
   assert.match(
     warnings![0]!,
     /a is at 2\.0\.0, which was not tagged; its changes are counted from a@1\.0\.0/,

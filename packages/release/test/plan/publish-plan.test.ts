@@ -62,7 +62,7 @@ test('what does not fit the workspace is refused, all of it', async (t) => {
   const folder = await makeTree(t, { ...files, 'plan.json': { version: 2, plan } })
   await assert.rejects(planFromFile(await readWorkspace(folder), 'plan.json'), (error) => {
     assert.deepEqual(problemsOf(error), [
-      'plan.json it has an entry that is no release: {"kind":"later","name":"c"}',
+      'plan.json it has an entry that is not a release: {"kind":"later","name":"c"}',
       'plan.json it releases a@1.0.0, but the manifest says 1.1.0',
       'plan.json it releases app, which is private',
       'plan.json its version is 2, this reader knows version 1',

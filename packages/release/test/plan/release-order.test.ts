@@ -51,7 +51,7 @@ test('O2: circles are named, each once and always in the same way', () => {
   assert.throws(() => orderOf(circle), /a → b → c → a/)
 })
 
-test('O3: peers in a circle make no order and are told; other peers do', () => {
+test('O3: peers in a circle make no order and are reported; other peers make one', () => {
   const { after, loosePeers } = orderOf({
     core: { needs: { plugin: '1' } },
     plugin: { needs: { 'peer:core': '1', 'peer:base': '1' } },

@@ -97,7 +97,7 @@ test('only a lost or late answer to a write may have happened', () => {
   assert.ok(!mayHaveHappened(new Error('other')))
 })
 
-test('a conflict of a read is no conflict', () => {
+test('a conflict of a read is not a conflict', () => {
   assert.equal(classOf(failure(409, 'already present', {}, false)), 'transient')
 })
 

@@ -194,7 +194,7 @@ test('fault matrix: 500 forever ends after 4 tries, with a read before each', as
   assert.match(steps, /^(r+u){4}r+$/)
 })
 
-test('scenario 87: the upload waits as long as it is told', async () => {
+test('scenario 87: the upload waits as long as the registry asks', async () => {
   const headers = { 'retry-after': '42' }
   const { took } = await publishThrough([{ upload: true, status: 429, headers, times: 1 }])
   assert.ok(took >= 42_000 && took < 45_000, `took ${took} ms`)
@@ -245,7 +245,7 @@ test('two runs at the same moment: one upload is taken, both end well', async ()
   assert.equal(proxy.uploads.get('@fault/race@1.0.0')?.accepted, 1)
 })
 
-test('somebody published other content: a conflict, also when it turns up after the upload', async () => {
+test('another user published other content: a conflict, also when it turns up after the upload', async () => {
   const first = await packNpm(temporary.folder, '@fault/other', '1.0.0')
   await using direct = npmRegistry({ url: verdaccio.url, token: 'anybody' })
   await direct.upload(first, { tag: 'latest' })
@@ -253,7 +253,7 @@ test('somebody published other content: a conflict, also when it turns up after 
   await assert.rejects(publishOnce(direct, second, { tag: 'latest' }), (error) =>
     isError(error, 'HDL_VERSION_CONFLICT'),
   )
-  // The first read is told that there is nothing.
+  // The first read finds nothing.
   await using proxy = await startFaultProxy({
     target: verdaccio.url,
     rules: [{ method: 'GET', status: 404, times: 2 }],

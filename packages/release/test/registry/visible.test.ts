@@ -56,7 +56,7 @@ test('other content that turns up is a conflict', async () => {
   )
 })
 
-test('looks that fail for a time do not end it, and the last failure is told', async () => {
+test('looks that fail for a time do not end it, and the last failure is reported', async () => {
   const kernel = virtualKernel(half)
   const failingReads = new Set([0, 1, 2, 3])
   const other = { at: 0, hash: 'sha512-ours' }

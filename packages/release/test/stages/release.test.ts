@@ -221,7 +221,7 @@ test('72 a build that fails ends its package with what it said; nothing of it is
   assert.match(problems[0]!.message, /exit code 3.*no compiler here/s)
 })
 
-test('63 a local range is told before anything is uploaded', async () => {
+test('63 a local range is reported before anything is uploaded', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   repo.write(`packages/${of('e')}/package.json`, {

@@ -21,7 +21,7 @@ test('a private registry gets the token of the workspace; its settings do not le
 
   await using closed = await startStub(async ({ url, headers }, response) => {
     if (headers.authorization !== 'Bearer known') return void response.writeHead(401).end()
-    // Told its own name, it gives addresses that lead back here.
+    // With its own address configured, it answers with addresses that lead back here.
     const forwarded = { 'x-forwarded-proto': 'http', 'x-forwarded-host': headers.host! }
     const answer = await fetch(`${registry.url}${url}`, { headers: forwarded })
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type')! })

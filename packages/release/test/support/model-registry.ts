@@ -22,13 +22,13 @@ export interface ModelOptions {
   readonly failingReads?: ReadonlySet<number>
   /** Milliseconds until a version that was taken shows. */
   readonly visibleAfter?: number
-  /** Somebody else publishes, at this time. */
+  /** Another user publishes, at this time. */
   readonly other?: { readonly at: number; readonly hash: string }
 }
 
 /**
  * A registry in a few lines, to check the real client against: it has a version or not, shows it
- * after a while, takes no version twice, and loses requests and answers as it is told.
+ * after a while, takes no version twice, and loses requests and answers as the test says.
  */
 export class ModelRegistry implements Registry {
   readonly ecosystem = 'npm'
@@ -79,7 +79,7 @@ export class ModelRegistry implements Registry {
     const { clock } = this.#options.kernel
     this.history.push({ what: 'upload', at: clock.now(), says: fate })
     await this.#latency({})
-    if (fate === 'not-connected') throw unavailable('nobody listens', 'not-done')
+    if (fate === 'not-connected') throw unavailable('no server listens', 'not-done')
     if (fate === 'lost-request') throw unavailable('cut while it was sent', 'unknown')
     if (fate === 'busy') throw unavailable('Failed to save packument', 'not-done')
     const where = { registry: this.url, action: 'PUT' }

@@ -8,7 +8,7 @@ interface Staged {
 }
 
 export interface StagingRegistry extends StubServer {
-  /** Puts something in, as somebody else would. */
+  /** Puts something in, as another user would. */
   stage(name: string, version: string, integrity: string): string
 }
 

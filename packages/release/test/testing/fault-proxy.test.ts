@@ -75,7 +75,7 @@ test('a status with headers and body, so many times, for one package', async () 
   assert.deepEqual(proxy.uploads.get('a@2.0.0'), { sent: 4, accepted: 2 })
 })
 
-test('F2: after the commit the registry has it, whatever the client is told', async () => {
+test('F2: after the commit the registry has it, whatever answer the client gets', async () => {
   await using target = await agreeable()
   await using proxy = await startFaultProxy({
     target: target.url,

@@ -49,7 +49,7 @@ test('TOML: the same', () => {
   )
 })
 
-test('mistakes are told with their line', () => {
+test('mistakes are reported with their line', () => {
   const cases: [string, string, number | undefined, RegExp][] = [
     ['/x.json', '{\n"a": 1,\n}', 3, /JSON: /],
     ['/x.json', '{\n// note\n"a": 1}', 2, /JSON: /],

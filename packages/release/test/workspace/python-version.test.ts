@@ -56,7 +56,7 @@ test('spellings of the same version', () => {
   }
 })
 
-test('what is no version', () => {
+test('text that is not a version', () => {
   for (const text of ['', 'one', '1.', '1..2', '1.0-x', '1.0+', 'a1', '1.0 0', '1.0rc1rc2']) {
     assert.equal(parsePythonVersion(text), undefined, text)
   }

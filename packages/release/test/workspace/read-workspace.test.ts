@@ -302,25 +302,25 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
   assert.ok(isError(error, 'HDL_WORKSPACE_INVALID'))
   assert.deepEqual(problemsOf(error), [
     'package.json:4 "../outside" leads out of the workspace',
-    'packages/comma/package.json:3 it is no valid JSON: comma expected',
-    'packages/early/package.json:3 it is no valid JSON: property name expected',
-    'packages/list/package.json:1 it is no table of names and values',
+    'packages/comma/package.json:3 it is not valid JSON: comma expected',
+    'packages/early/package.json:3 it is not valid JSON: property name expected',
+    'packages/list/package.json:1 it is not a table of names and values',
     'packages/name/package.json:2 "name" is "bad name", which no registry accepts',
     'packages/nameless/package.json:1 it has no "name"',
     'packages/noproject/pyproject.toml:1 it has no table [project]',
-    'packages/pep440/pyproject.toml:3 `project.version` is "one", which is no version of Python (PEP 440)',
-    'packages/prefix/package.json:3 "version" is "v1.0.0", which is no semantic version',
-    'packages/range/package.json:5 the range of "x" in "dependencies" is no text',
-    'packages/requirement/pyproject.toml:4 "core 1" in `project.dependencies` is no requirement (PEP 508)',
-    'packages/toml/pyproject.toml:3 it is no valid TOML: illegal character in numeric literal',
+    'packages/pep440/pyproject.toml:3 `project.version` is "one", which is not a version of Python (PEP 440)',
+    'packages/prefix/package.json:3 "version" is "v1.0.0", which is not a semantic version',
+    'packages/range/package.json:5 the range of "x" in "dependencies" is not a string',
+    'packages/requirement/pyproject.toml:4 "core 1" in `project.dependencies` is not a requirement (PEP 508)',
+    'packages/toml/pyproject.toml:3 it is not valid TOML: illegal character in numeric literal',
     'packages/two/package.json the name "twin" is taken by packages/one/package.json',
     'packages/unversioned/package.json:1 it has no "version"',
-    'packages/version/package.json:3 "version" is "1.0", which is no semantic version',
+    'packages/version/package.json:3 "version" is "1.0", which is not a semantic version',
   ])
   for (const { todo } of error.details.problems) assert.match(todo, /^[A-Z].*\.$/)
   assert.match(
     error.message,
-    /comma\/package\.json:3: it is no valid JSON: comma expected\. Repair/,
+    /comma\/package\.json:3: it is not valid JSON: comma expected\. Repair/,
   )
 })
 
@@ -343,7 +343,7 @@ test('a folder without a manifest, and one that does not exist', async (t) => {
   }
 })
 
-test('a broken root is told, not overlooked', async (t) => {
+test('a broken root is reported, not overlooked', async (t) => {
   const folder = await makeTree(t, { 'package.json': '{', '.git/HEAD': '' })
   await assert.rejects(readWorkspace(folder), { code: 'HDL_WORKSPACE_INVALID' })
   const yaml = await makeTree(t, {

@@ -18,7 +18,7 @@ export interface ChangesetsConfig {
   readonly versionsPrivate: boolean
   /** What a minor or major release does to those who have the package as a peer. */
   readonly peers: 'major' | 'major-when-out-of-range' | 'patch-when-out-of-range'
-  /** Whether ranges without `workspace:` are somebody else's business. */
+  /** Whether ranges without `workspace:` are left alone. */
   readonly workspaceProtocolOnly: boolean
   readonly access: 'public' | 'restricted' | undefined
   /** Whether packages get a CHANGELOG.md. */
@@ -88,7 +88,7 @@ function groups(
   problems.add({
     file: config.file,
     line: config.lineOf(key),
-    problem: `\`${key}\` is no list`,
+    problem: `\`${key}\` is not a list`,
     todo: 'Write a list of lists of names.',
   })
   return []
@@ -107,7 +107,7 @@ function names(
   }
   if (listed === undefined) return []
   if (!Array.isArray(listed) || !listed.every((pattern) => typeof pattern === 'string')) {
-    refuse(`\`${key}\` is no list of names`, 'Write the names of packages in quotes.')
+    refuse(`\`${key}\` is not a list of names`, 'Write the names of packages in quotes.')
     return []
   }
   const all = [...workspace.packages.keys()]

@@ -145,7 +145,7 @@ export class History {
 
   /**
    * What `from` contains and `without` does not, as far as it is in the range. Positions are in the
-   * order of the graph: when a commit is reached, everything newer has told whether it is wanted.
+   * order of the graph: when a commit is reached, everything newer has decided whether it is wanted.
    */
   #between(from: string, without: string | undefined): HistoryEntry[] {
     const wanted = new Map<number, boolean>()

@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Workspace } from '../../model.ts'
 import type { Owners } from './history.ts'
 
-const nobody: readonly string[] = []
+const noOwners: readonly string[] = []
 
 /**
  * A file belongs to the innermost package whose folder it is in; to two of them where a folder has
@@ -21,6 +21,6 @@ export function fileOwners({ root, packages }: Workspace): Owners {
       const found = byFolder.get(folder)
       if (found !== undefined) return found
     }
-    return nobody
+    return noOwners
   }
 }

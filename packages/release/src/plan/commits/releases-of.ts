@@ -74,7 +74,7 @@ export class ReleaseTags {
    * older line was merged back, the nearest one would be of that line, and everything that the
    * newer line has released would be counted again.
    *
-   * For a release that is no prerelease, prereleases are no releases: what they announced counts.
+   * For a release that is not a prerelease, prereleases are no releases: what they announced counts.
    */
   lastOf(of: WorkspacePackage, isShared: boolean, isPrerelease: boolean): LastRelease {
     const shared = this.sharedReleases().filter(({ version }) => isVersion(of, version))

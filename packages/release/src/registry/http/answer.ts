@@ -1,7 +1,7 @@
 import { HeddleError } from '@heddle/core'
 import type { HttpAnswer } from './request.ts'
 
-/** A page of a proxy that claims success is no answer of the registry. */
+/** A page of a proxy that claims success is not an answer of the registry. */
 export async function parseAnswer<T>(
   answer: HttpAnswer,
   registry: string,

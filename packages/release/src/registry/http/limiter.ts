@@ -1,5 +1,5 @@
 /**
- * One pace for all requests to a registry: whoever is told to slow down slows everybody down.
+ * One pace for all requests to a registry: a request that is asked to slow down slows all of them down.
  *
  * ```
  *   free ──429──▶ held until Retry-After is over ──▶ paced: one start per gap ──▶ free
@@ -16,7 +16,7 @@
  *  L2  While it is paced, two starts are at least one gap apart.
  *  L3  Refusals of requests that started before the last cut do not cut again: a burst of ten is one
  *      sign and not ten.
- *  L4  After enough successes there is no pace any more.
+ *  L4  After enough successes the pace is lifted.
  *  L5  Whoever gives up leaves nothing behind but its unused turn.
  *
  * Turns are promised by arithmetic and not by a queue: each caller takes the next free time and sleeps
@@ -35,7 +35,7 @@ export interface LimiterOptions {
   readonly longestGap?: number
   /** Starts per second by which the pace grows in a second of successes. Default 0.1. */
   readonly step?: number
-  /** Starts per second from which on there is no pace any more. Default 20. */
+  /** Starts per second at which the pace is lifted. Default 20. */
   readonly freeAt?: number
 }
 

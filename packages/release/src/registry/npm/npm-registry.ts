@@ -51,7 +51,7 @@ export interface NpmRegistryOptions {
   /** Milliseconds without progress after which an upload is given up. Default 2 minutes. */
   readonly uploadTimeout?: number
   readonly kernel?: Kernel
-  /** How a person is asked for one-time passwords; nobody is when absent. */
+  /** How the user is asked for a one-time password. Absent: never. */
   readonly prompt?: OtpPrompt
   /** Where a build service says who it is, for trusted publishing. Nothing when absent. */
   readonly env?: Environment
@@ -187,7 +187,7 @@ export class NpmRegistry implements Registry {
 
   /**
    * Asks the registry who we are. Without a token nothing is asked. In a build that can prove its identity
-   * a token that is unknown or not set is no problem: each package gets one of its own.
+   * a token that is unknown or not set is not a problem: each package gets one of its own.
    *
    * *Cancellation*: leaves nothing behind.
    * *Fairness*: waits in line for a connection.
@@ -235,7 +235,7 @@ export class NpmRegistry implements Registry {
     const url = collaboratorsUrl(this.url, name)
     const answer = await this.#requests.ask(url, `GET rights on ${name}`, wait)
     if (answer.status !== 200) {
-      // 404 is also the answer for a new package: nobody has rights on it yet.
+      // 404 is also the answer for a new package: there are no rights on it yet.
       if (answer.status !== 404) this.#tellsRights = false
       return 'unknown'
     }

@@ -18,7 +18,7 @@ interface Statement {
  * is checked by the registry, which refuses a wrong one.
  *
  * *Cancellation*: none; it reads one small file.
- * @throws `HDL_BAD_OPTION` when it is no bundle, or one of something else.
+ * @throws `HDL_BAD_OPTION` when it is not a bundle, or one of something else.
  */
 export async function readProvenance(
   file: string,

@@ -14,7 +14,7 @@ interface NpmRequestsOptions {
   readonly kernel: Kernel
   /** The header of that name, for this registry only. */
   readonly authorization: string | undefined
-  /** How a person is asked for one-time passwords; nobody is when absent. */
+  /** How the user is asked for a one-time password. Absent: never. */
   readonly prompt?: OtpPrompt | undefined
 }
 

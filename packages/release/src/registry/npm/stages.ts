@@ -24,7 +24,7 @@ interface StagePage {
 
 const perPage = 100
 
-/** Staged publishing of npm: versions that are handed in and become public when somebody approves them. */
+/** Staged publishing of npm: versions that are handed in and become public when they are approved. */
 export class NpmStages implements Stages {
   readonly #requests: NpmRequests
 

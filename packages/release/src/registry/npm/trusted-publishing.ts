@@ -1,7 +1,7 @@
 /**
  * Trusted publishing of npm: the registry exchanges the identity of a build for a token that may publish
  * one package for a short time. As with the npm client, a registry that does not know the package or the
- * build is no error: the configured token counts then.
+ * build is not an error: the configured token counts then.
  */
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { HttpClient } from '../http/client.ts'

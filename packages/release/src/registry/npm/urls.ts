@@ -22,7 +22,7 @@ export function versionUrl(base: string, name: string, version: string): string 
   return join(base, `${escaped(name)}/${encodeURIComponent(version)}`)
 }
 
-/** Where clients are told to fetch the archive. Here the slash of a scope is a slash. */
+/** The address of the archive, as clients read it. Here the slash of a scope is a slash. */
 export function archiveUrl(base: string, of: { name: string; version: string }): string {
   return join(base, `${of.name}/-/${of.name}-${of.version}.tgz`)
 }

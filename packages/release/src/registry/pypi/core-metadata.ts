@@ -32,7 +32,7 @@ export function parseCoreMetadata(text: string): readonly FormField[] {
   const head = split < 0 ? normal : normal.slice(0, split)
   const body = split < 0 ? '' : normal.slice(split + 2)
   const fields: FormField[] = []
-  // A line that starts with a space goes on with the one before.
+  // A line that starts with a space continues the one before.
   for (const line of head.split(/\n(?![ \t])/)) {
     const colon = line.indexOf(':')
     if (colon <= 0) continue

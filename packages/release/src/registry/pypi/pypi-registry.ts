@@ -201,7 +201,7 @@ export class PypiRegistry implements Registry {
 
   /** @throws `HDL_REGISTRY_UNSUPPORTED` always. */
   async setTag(): Promise<void> {
-    throw this.#unsupported('tags', 'The highest version that is no prerelease is installed.')
+    throw this.#unsupported('tags', 'The highest version that is not a prerelease is installed.')
   }
 
   /** @throws `HDL_REGISTRY_UNSUPPORTED` always: it can be done on its pages only. */

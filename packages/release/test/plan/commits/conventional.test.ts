@@ -17,7 +17,7 @@ test('titles, with and without a merge before them', () => {
   for (const [message, title] of titles) assert.equal(parseMessage(message).title, title)
 })
 
-test('what is no convention', () => {
+test('messages that do not follow the convention', () => {
   for (const message of [
     '',
     'feat',

@@ -46,7 +46,7 @@ test('L3: a burst of refusals is one sign', async () => {
   assert.equal(limiter.stats().gap, 150, 'slower by a third')
 })
 
-test('L4: after enough successes there is no pace any more', async () => {
+test('L4: after enough successes the pace is lifted', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel })
   limiter.refused(await limiter.pass('first'), 1000)

@@ -98,7 +98,7 @@ test('N3: a server that says nothing is given up and asked again', async () => {
   assert.equal(stub.calls.length, 2)
 })
 
-test('N3: nobody listens', async () => {
+test('N3: no server listens', async () => {
   const gone = await startStub(() => {})
   await gone[Symbol.asyncDispose]()
   const kernel = virtualKernel()
@@ -182,7 +182,7 @@ test('scenario 87: the whole run slows down, and then gets faster', async () => 
   await until(() => http.stats().get(origin)!.pace.state === 'held')
   const others = Array.from({ length: 60 }, get)
   await kernel.clock.advance(29_000)
-  assert.equal(stub.calls.length, 1, 'nobody asks while the registry wants to be left alone')
+  assert.equal(stub.calls.length, 1, 'no request is sent before the time that the registry names')
   await inVirtualTime(kernel.clock, busy, Promise.all([refused, ...others]))
   assert.equal(stub.calls.length, 62)
   const took = kernel.clock.now() - 30_000

@@ -50,7 +50,7 @@ test('a version goes up and comes back: hashes, bytes, readme, tag', async () =>
   assert.match(JSON.stringify(packument), /# Hi/)
 })
 
-test('N-PM: other content under the same version is told by SHA-512, scoped names included', async () => {
+test('N-PM: other content under the same version is recognised by SHA-512, scoped names included', async () => {
   await using registry = npmRegistry({ url: `${verdaccio.url}/`, token: 'anybody' })
   const first = await packNpm(temporary.folder, '@s/taken', '1.0.0')
   await registry.upload(first, latest)
@@ -133,7 +133,7 @@ test('a large packument is read in a thread', async () => {
   assert.match(puts[0]!, /"deprecated":"very much no"/)
 })
 
-test('a page that claims success is no answer', async () => {
+test('a page that claims success is not an answer', async () => {
   await using stub = await startStub((_, response) => void response.end('<html>Log in</html>'))
   await using registry = npmRegistry({ url: stub.url })
   await assert.rejects(registry.read('a', '1.0.0'), (error) =>

@@ -31,7 +31,7 @@ test('a file is found by its path and read whole', async () => {
   )
 })
 
-test('an empty file and one that is no archive have nothing in them', async () => {
+test('an empty file and one that is not an archive have nothing in them', async () => {
   await using temporary = await scratch()
   const file = path.join(temporary.folder, 'a.zip')
   for (const content of ['', 'x', 'x'.repeat(100_000)]) {
