@@ -1,4 +1,4 @@
-import type { CampaignParts } from './campaign.ts'
+import type { CampaignParts } from './campaign-state.ts'
 import type { CampaignSpec } from './campaign-spec.ts'
 import { countReducer, quotaRule, unitReducer } from './parts.ts'
 import { spsaProposer } from './spsa-proposer.ts'

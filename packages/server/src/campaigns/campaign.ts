@@ -21,8 +21,17 @@ import {
   type ReportOutcome,
   type Work,
 } from '../fleet/lease.ts'
+import { CampaignDue } from './campaign-due.ts'
+import { refusalOf } from './campaign-refusal.ts'
 import type { CampaignSpec } from './campaign-spec.ts'
-import { matches } from './matches.ts'
+import {
+  readSpec,
+  type CampaignEnd,
+  type CampaignParts,
+  type CampaignPhase,
+  type CampaignState,
+} from './campaign-state.ts'
+import { CampaignTotals } from './campaign-totals.ts'
 import type { DecisionRule, Proposer, Reducer } from './parts.ts'
 import {
   campaignEnded,
@@ -32,40 +41,8 @@ import {
   type LeaseRecord,
 } from './records.ts'
 import { SaveLoop } from './save-loop.ts'
+import { Throughput } from './throughput.ts'
 import { UnitRanges, type UnitRange } from './unit-ranges.ts'
-
-export type CampaignPhase = 'running' | 'paused' | 'ended'
-
-/** JSON of what has become of a campaign: what a take-over continues from. */
-export interface CampaignState {
-  readonly phase: CampaignPhase
-  /** Why and how it ended. */
-  readonly ended?: CampaignEnd
-  readonly quota: number
-  readonly next: number
-  readonly returned: readonly UnitRange[]
-  readonly lastLease: number
-  /** Totals and units of closed leases. */
-  readonly total: unknown
-  readonly done: number
-  readonly excluded: number
-  readonly rule: unknown
-  readonly proposal: unknown
-}
-
-export interface CampaignEnd {
-  readonly why: 'quota' | 'decided' | 'stopped' | 'cannot_start'
-  /** The verdict of the rule, or the reason that was given. */
-  readonly detail: string
-  /** Milliseconds since 1970. */
-  readonly at: number
-}
-
-export interface CampaignParts {
-  readonly reducer: Reducer
-  readonly rule: (state: unknown) => DecisionRule
-  readonly proposer: (state: unknown) => Proposer | undefined
-}
 
 export interface CampaignHost {
   readonly kernel: Kernel
@@ -78,18 +55,9 @@ export interface CampaignHost {
   closedLease(id: string): Promise<LeaseRecord | undefined>
 }
 
-interface ClosingLease {
-  readonly lease: Lease
-  readonly rest: UnitRange
-}
-
 /** P6. */
 const mostStartFailures = 5
 const fewStartFailures = 3
-/** Leases of a campaign that has ended, in one batch. */
-const leftInBatch = 200
-/** Milliseconds over which the throughput is averaged. */
-const throughputWindow = 60_000
 
 export class Campaign implements Work {
   readonly id: string
@@ -107,28 +75,16 @@ export class Campaign implements Work {
   #phase: CampaignPhase
   #end: CampaignEnd | undefined
   #lastLease: number
-  /** Of closed leases: what is saved. */
-  #closedTotal: unknown
-  #closedDone: number
-  /** Of all leases, where results can be taken out again. */
-  #liveTotal: unknown
-  #openDone = 0
-  #excluded: number
+  readonly #totals: CampaignTotals
+  readonly #throughput: Throughput
   /** Leases that the store does not have yet: their units count as returned in what is saved. */
   readonly #unsaved = new Set<Lease>()
-  readonly #dirty = new Set<Lease>()
-  #closing: ClosingLease[] = []
-  #excluding: { readonly record: LeaseRecord; readonly rest: UnitRange }[] = []
-  /** Closed by the end of the campaign: written after it, a few at a time. */
-  readonly #left: Lease[] = []
-  #isStateDue = false
+  #due = new CampaignDue()
   #isEndSaved = false
   readonly #startFailures = new Map<string, string>()
   #workers = 0
   #threads = 0
   #speed: number | undefined
-  #rate = 0
-  #rateAt: number
 
   constructor(record: CampaignRecord, epoch: number, parts: CampaignParts, host: CampaignHost) {
     const state = JSON.parse(record.state) as CampaignState
@@ -148,15 +104,12 @@ export class Campaign implements Work {
     this.#end = state.ended
     this.#isEndSaved = record.ended
     this.#lastLease = state.lastLease
-    this.#closedTotal = state.total
-    this.#liveTotal = state.total
-    this.#closedDone = state.done
-    this.#excluded = state.excluded
-    this.#rateAt = host.kernel.clock.now()
+    this.#totals = new CampaignTotals(parts.reducer, state)
+    this.#throughput = new Throughput(host.kernel.clock)
     this.#saves = new SaveLoop({
       kernel: host.kernel,
       write: () => this.#writeDue(),
-      isDue: () => this.#isDue,
+      isDue: () => !this.#due.isEmpty,
     })
   }
 
@@ -172,7 +125,7 @@ export class Campaign implements Work {
 
   /** Units that are counted. */
   get done(): number {
-    return this.#closedDone + this.#openDone
+    return this.#totals.done
   }
 
   get quota(): number {
@@ -184,7 +137,7 @@ export class Campaign implements Work {
   }
 
   get total(): unknown {
-    return this.#liveTotal
+    return this.#totals.total
   }
 
   get workers(): number {
@@ -201,17 +154,16 @@ export class Campaign implements Work {
   }
 
   get excluded(): number {
-    return this.#excluded
+    return this.#totals.excluded
   }
 
   get isSaved(): boolean {
     return this.#saves.isIdle
   }
 
-  /** Units per second, averaged over the last minute. */
+  /** Units per second, averaged over about a minute. */
   get throughput(): number {
-    const passed = this.#host.kernel.clock.now() - this.#rateAt
-    return this.#rate * Math.exp(-passed / throughputWindow)
+    return this.#throughput.perSecond
   }
 
   /** Milliseconds until the quota is reached at the present rate; undefined when nothing moves. */
@@ -237,24 +189,7 @@ export class Campaign implements Work {
   /** Why this worker cannot have a lease of it; undefined when it can. */
   refusal(worker: FleetWorker): Refusal | undefined {
     if (this.#phase !== 'running' || this.openUnits < 1) return noWork
-    const { needs, job, version, name } = this.spec
-    const { capabilities, tags, memory, threads, system, jobs } = worker.description
-    const missing = needs.capabilities.find((each) => !capabilities.includes(each))
-    if (missing !== undefined) return lacks(name, `capability ${missing}`)
-    const tag = needs.tags.find((each) => !tags.includes(each))
-    if (tag !== undefined) return lacks(name, `tag ${tag}`)
-    if (memory < needs.memory) return lacks(name, `${needs.memory} MB of memory, not ${memory}`)
-    if (threads < needs.minThreads)
-      return lacks(name, `${needs.minThreads} threads, not ${threads}`)
-    if (threads > needs.maxThreads) {
-      return lacks(name, `at most ${needs.maxThreads} threads, not ${threads}`)
-    }
-    if (!matches(needs.system, system)) return lacks(name, `a system like ${needs.system}`)
-    const versions = jobs.filter((each) => each.name === job).map((each) => each.version)
-    if (versions.length === 0) return lacks(name, `job ${job}`)
-    if (versions.includes(version)) return undefined
-    const message = `campaign ${name} needs ${job} version ${version}; this worker has ${versions.join(', ')}`
-    return { reason: 'version', message }
+    return refusalOf(this.spec, worker)
   }
 
   /** Takes units for a lease of this worker; undefined when none is open. */
@@ -303,7 +238,7 @@ export class Campaign implements Work {
   }
 
   grant(lease: Lease): Promise<void> {
-    this.#dirty.add(lease)
+    this.#due.leases.add(lease)
     return this.#saves.save()
   }
 
@@ -317,17 +252,12 @@ export class Campaign implements Work {
     if (problem !== undefined) return { kind: 'closed', why: 'invalid_report', problem }
     this.#measure(lease, report)
     this.#learn(lease, report)
-    this.#openDone += report.done - lease.done
-    const { add, subtract } = this.#reducer
-    if (subtract !== undefined) {
-      if (lease.sequence > 0) this.#liveTotal = subtract(this.#liveTotal, lease.result)
-      this.#liveTotal = add(this.#liveTotal, report.result)
-    }
+    this.#totals.report(lease, report)
     lease.sequence = report.sequence
     lease.done = report.done
     lease.result = report.result
-    this.#dirty.add(lease)
-    if (subtract !== undefined && this.#decide()) return { kind: 'closed', why: 'campaign_ended' }
+    this.#due.leases.add(lease)
+    if (this.canSubtract && this.#decide()) return { kind: 'closed', why: 'campaign_ended' }
     if (lease.done === lease.size) return { kind: 'closed', why: 'finished' }
     return { kind: 'counted' }
   }
@@ -339,7 +269,7 @@ export class Campaign implements Work {
   release(lease: Lease, why: CloseReason, wasOffer: boolean): void {
     this.#workers--
     this.#threads -= lease.worker.threads
-    if (wasOffer && !this.#dirty.has(lease)) {
+    if (wasOffer && !this.#due.leases.has(lease)) {
       // L1: at no cost.
       this.#unsaved.delete(lease)
       this.#giveBack({ start: lease.start, size: lease.size })
@@ -348,31 +278,26 @@ export class Campaign implements Work {
     const rest = { start: lease.start + lease.done, size: lease.size - lease.done }
     if (why === 'campaign_ended') {
       this.#ranges.giveBack(rest)
-      this.#left.push(lease)
+      this.#due.left.push(lease)
     } else {
-      this.#closing.push({ lease, rest })
-      this.#dirty.add(lease)
+      this.#due.closing.push({ lease, rest })
+      this.#due.leases.add(lease)
     }
-    this.#openDone -= lease.done
-    this.#closedDone += lease.done
-    if (lease.sequence > 0) {
-      this.#closedTotal = this.#reducer.add(this.#closedTotal, lease.result)
-      if (this.#reducer.subtract === undefined) this.#liveTotal = this.#closedTotal
-    }
-    this.#isStateDue = true
+    this.#totals.close(lease)
+    this.#due.hasState = true
     if (why === 'finished') {
       lease.worker.lastWork = this.id
       this.#startFailures.clear()
     }
     if (this.#phase !== 'ended') {
-      if (this.#reducer.subtract === undefined) this.#decide()
+      if (!this.canSubtract) this.#decide()
       if (this.done >= this.quota) this.end('quota', `all ${this.quota} units are counted`)
     }
     this.#saves.saveSoon()
   }
 
   seen(leases: readonly Lease[]): void {
-    for (const lease of leases) this.#dirty.add(lease)
+    for (const lease of leases) this.#due.leases.add(lease)
     this.#saves.saveSoon()
   }
 
@@ -400,7 +325,7 @@ export class Campaign implements Work {
     if (this.#phase === 'ended') return false
     this.#phase = 'ended'
     this.#end = { why, detail, at: this.#host.kernel.clock.wallTime() }
-    this.#isStateDue = true
+    this.#due.hasState = true
     this.#host.closeLeases(this)
     this.#saves.saveSoon()
     this.#host.changed(this)
@@ -417,7 +342,7 @@ export class Campaign implements Work {
 
   setQuota(quota: number): void {
     this.#ranges.setQuota(quota)
-    this.#isStateDue = true
+    this.#due.hasState = true
     this.#saves.saveSoon()
     this.#host.changed(this)
   }
@@ -427,31 +352,16 @@ export class Campaign implements Work {
    * are needed only where results cannot be subtracted.
    */
   exclude(record: LeaseRecord, why: string, others?: readonly LeaseRecord[]): void {
-    const { add, subtract, initial } = this.#reducer
-    if (record.sequence > 0) {
-      const result: unknown = JSON.parse(record.result)
-      if (subtract === undefined) {
-        this.#closedTotal = (others ?? []).reduce<unknown>(
-          (total, each) => (each.sequence > 0 ? add(total, JSON.parse(each.result)) : total),
-          initial,
-        )
-        this.#liveTotal = this.#closedTotal
-      } else {
-        this.#closedTotal = subtract(this.#closedTotal, result)
-        this.#liveTotal = subtract(this.#liveTotal, result)
-      }
-    }
-    this.#closedDone -= record.done
-    this.#excluded++
-    this.#isStateDue = true
+    this.#totals.exclude(record, others)
+    this.#due.hasState = true
     const rest = { start: record.start, size: record.done }
-    this.#excluding.push({ record: { ...record, excluded: why }, rest })
+    this.#due.excluding.push({ record: { ...record, excluded: why }, rest })
     this.#saves.saveSoon()
   }
 
   /** Whether the results of single leases can be taken out without reading the others. */
   get canSubtract(): boolean {
-    return this.#reducer.subtract !== undefined
+    return this.#totals.canSubtract
   }
 
   /** A lease that was read from the store. */
@@ -466,10 +376,7 @@ export class Campaign implements Work {
     if (record.sequence > 0) lease.result = JSON.parse(record.result)
     this.#ranges.remove({ start, size })
     this.#lastLease = Math.max(this.#lastLease, number)
-    this.#openDone += lease.done
-    if (lease.sequence > 0 && this.#reducer.subtract !== undefined) {
-      this.#liveTotal = this.#reducer.add(this.#liveTotal, lease.result)
-    }
+    this.#totals.restore(lease)
     this.#workers++
     this.#threads += worker.threads
     return lease
@@ -500,11 +407,9 @@ export class Campaign implements Work {
 
   #learn(lease: Lease, report: Report): void {
     if (this.#proposer === undefined) return
-    const { subtract } = this.#reducer
-    const isFirst = lease.sequence === 0 || subtract === undefined
-    const fresh = isFirst ? report.result : subtract(report.result, lease.result)
+    const fresh = this.#totals.fresh(lease, report)
     this.#proposer.learn(lease.number, lease.start + lease.done, fresh)
-    this.#isStateDue = true
+    this.#due.hasState = true
   }
 
   #measure(lease: Lease, report: Report): void {
@@ -516,14 +421,13 @@ export class Campaign implements Work {
     const speed = (units / passed / lease.worker.threads) * 1_000
     lease.worker.measured(this.id, speed)
     this.#speed = this.#speed === undefined ? speed : this.#speed * 0.9 + speed * 0.1
-    this.#rate = this.throughput + (units / throughputWindow) * 1_000
-    this.#rateAt = now
+    this.#throughput.add(units, passed)
   }
 
   #setPhase(from: CampaignPhase, to: CampaignPhase): boolean {
     if (this.#phase !== from) return false
     this.#phase = to
-    this.#isStateDue = true
+    this.#due.hasState = true
     this.#saves.saveSoon()
     this.#host.changed(this)
     return true
@@ -534,39 +438,21 @@ export class Campaign implements Work {
     this.#host.changed(this)
   }
 
-  get #isDue(): boolean {
-    return this.#isStateDue || this.#dirty.size > 0 || this.#left.length > 0
-  }
-
   /** One batch: everything that is due. What it contains rests only on itself and on earlier ones. */
   async #writeDue(): Promise<void> {
-    const isLeft = this.#isEndSaved && this.#left.length > 0
-    const left = isLeft ? this.#left.splice(0, leftInBatch) : []
-    const leases = [...this.#dirty, ...left]
-    const sequences = leases.map(({ sequence }) => sequence)
-    // heddle-ignore H501 -- a batch that failed is put back in front of whatever became due meanwhile; nothing is lost
-    const closing = this.#closing
-    // heddle-ignore H501 -- a batch that failed is put back in front of whatever became due meanwhile; nothing is lost
-    const excluding = this.#excluding
     const isEnd = this.#phase === 'ended' && !this.#isEndSaved
-    const hasState = this.#isStateDue
+    const { now, later } = this.#due.split(this.#isEndSaved)
+    const leases = [...now.leases]
+    const sequences = leases.map(({ sequence }) => sequence)
     const rows: TableRow[] = leases.flatMap((lease) => leaseSaved(this.#leaseRecord(lease)))
-    for (const { record } of excluding) rows.push(...leaseSaved(record))
-    if (hasState) rows.push(...this.#stateRows())
-    // heddle-ignore H502 -- emptied because the batch carries it now; grants and releases add to the next batch
-    this.#dirty.clear()
-    // heddle-ignore H502 -- emptied because the batch carries it now; grants and releases add to the next batch
-    this.#closing = []
-    // heddle-ignore H502 -- emptied because the batch carries it now; grants and releases add to the next batch
-    this.#excluding = []
-    this.#isStateDue = false
+    for (const { record } of now.excluding) rows.push(...leaseSaved(record))
+    if (now.hasState) rows.push(...this.#stateRows())
+    // What is decided from here on is of the next batch.
+    this.#due = later
     try {
       await this.#host.write(rows)
     } catch (error) {
-      for (const lease of leases) this.#dirty.add(lease)
-      this.#closing = [...closing, ...this.#closing]
-      this.#excluding = [...excluding, ...this.#excluding]
-      this.#isStateDue ||= hasState
+      this.#due = now.joined(this.#due)
       if (isError(error, 'HDL_OWNERSHIP_LOST')) this.stop(error)
       throw error
     }
@@ -576,9 +462,9 @@ export class Campaign implements Work {
       lease.savedSequence = Math.max(lease.savedSequence, sequences[index]!)
       this.#unsaved.delete(lease)
     }
-    for (const { rest } of closing) this.#giveBack(rest)
-    for (const { rest } of excluding) this.#giveBack(rest)
-    if (this.#left.length > 0) this.#saves.saveSoon()
+    for (const { rest } of now.closing) this.#giveBack(rest)
+    for (const { rest } of now.excluding) this.#giveBack(rest)
+    if (this.#due.left.length > 0) this.#saves.saveSoon()
   }
 
   #stateRows(): TableRow[] {
@@ -615,9 +501,9 @@ export class Campaign implements Work {
   #state(): CampaignState {
     const returned = new UnitRanges(0, 0, this.#ranges.returned)
     for (const { start, size } of this.#unsaved) returned.giveBack({ start, size })
-    for (const { rest, lease } of this.#closing)
+    for (const { rest, lease } of this.#due.closing)
       if (!this.#unsaved.has(lease)) returned.giveBack(rest)
-    for (const { rest } of this.#excluding) returned.giveBack(rest)
+    for (const { rest } of this.#due.excluding) returned.giveBack(rest)
     return {
       phase: this.#phase,
       ...(this.#end === undefined ? {} : { ended: this.#end }),
@@ -625,40 +511,11 @@ export class Campaign implements Work {
       next: this.#ranges.next,
       returned: [...returned.returned],
       lastLease: this.#lastLease,
-      total: this.#closedTotal,
-      done: this.#closedDone,
-      excluded: this.#excluded,
+      ...this.#totals.closed,
       rule: this.#rule.state(),
       proposal: this.#proposer?.state() ?? null,
     }
   }
 }
 
-/** The state of a campaign that has just been created. */
-export function firstState(spec: CampaignSpec, { reducer }: CampaignParts): CampaignState {
-  return {
-    phase: 'running',
-    quota: spec.units,
-    next: 0,
-    returned: [],
-    lastLease: 0,
-    total: reducer.initial,
-    done: 0,
-    excluded: 0,
-    rule: null,
-    proposal: null,
-  }
-}
-
 const noWork: Refusal = { reason: 'no_work', message: 'no units are open' }
-
-function lacks(campaign: string, what: string): Refusal {
-  return { reason: 'capability', message: `campaign ${campaign} needs ${what}` }
-}
-
-/** JSON has no Infinity: an upper limit that was not set comes back as null. */
-function readSpec(text: string): CampaignSpec {
-  const spec = JSON.parse(text) as CampaignSpec
-  const maxThreads = spec.needs.maxThreads ?? Infinity
-  return { ...spec, needs: { ...spec.needs, maxThreads } }
-}

@@ -17,8 +17,9 @@ import {
 } from '@heddle/core/lowlevel'
 import type { FleetWorker, WorkerDescription, WorkerIdentity } from '../fleet/fleet-worker.ts'
 import type { LeaseBook } from '../fleet/lease-book.ts'
-import { Campaign, firstState, type CampaignParts } from './campaign.ts'
 import type { CampaignSpec } from './campaign-spec.ts'
+import { firstState, type CampaignParts } from './campaign-state.ts'
+import { Campaign } from './campaign.ts'
 import {
   campaignCreated,
   leaseForgotten,

@@ -18,7 +18,8 @@ import type { Room } from '../http/room.ts'
 import { route } from '../http/route.ts'
 import { builtInParts } from './built-in-parts.ts'
 import { anyWorker, campaignSpec, type CampaignSpec } from './campaign-spec.ts'
-import type { Campaign, CampaignState } from './campaign.ts'
+import type { CampaignState } from './campaign-state.ts'
+import type { Campaign } from './campaign.ts'
 import type { Campaigns } from './campaigns.ts'
 import {
   readCampaign,

@@ -47,7 +47,7 @@ export class JobShard implements Work {
   readonly #host: JobShardHost
   readonly #saves: SaveLoop
   /** By lease: the row that is due, or undefined where it goes. */
-  #due = new Map<string, JobLeaseRecord | undefined>()
+  readonly #due = new Map<string, JobLeaseRecord | undefined>()
   /** Finished leases whose row is kept, in the order of their end. */
   readonly #finished = new Map<number, { readonly lease: Lease; readonly at: number }>()
   #timer: Timer | undefined
@@ -149,18 +149,13 @@ export class JobShard implements Work {
   }
 
   async #writeDue(): Promise<void> {
-    const due = this.#due
-    this.#due = new Map()
-    const rows = [...due].map(([id, record]) =>
+    const due = [...this.#due]
+    const rows = due.map(([id, record]) =>
       record === undefined ? jobLeaseForgotten(id) : jobLeaseSaved(record),
     )
-    try {
-      await this.#host.write(this.right, rows)
-    } catch (error) {
-      // What became due meanwhile is newer.
-      this.#due = new Map([...due, ...this.#due])
-      throw error
-    }
+    await this.#host.write(this.right, rows)
+    // What was decided about a lease meanwhile stays due.
+    for (const [id, record] of due) if (this.#due.get(id) === record) this.#due.delete(id)
   }
 
   #forgetLater(): void {
