@@ -45,6 +45,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'users of a server: list, add, block',
     load: async () => (await import('./commands/users.ts')).usersCommand(),
   },
+  schedules: {
+    summary: 'graphs that a server runs by the clock: list, add, pause',
+    load: async () => (await import('./commands/schedules.ts')).schedulesCommand(),
+  },
   tokens: {
     summary: 'tokens of a server: list, add, revoke',
     load: async () => (await import('./commands/tokens.ts')).tokensCommand(),

@@ -456,6 +456,23 @@ export const errorTable = {
       `This server has no graph ${quote(p.graph)}.${didYouMean(p.suggestion)}`,
     'Export it from the module that is served: `export const graphs = { nightly: () => graph }`. GET /graphs lists them.',
   ),
+  HDL_UNKNOWN_SCHEDULE: entry(
+    false,
+    (p: { schedule: string; suggestion?: string | undefined }) =>
+      `There is no schedule ${quote(p.schedule)}.${didYouMean(p.suggestion)}`,
+    'List them with `heddle schedules`. Exported ones are called exported:NAME, those made over HTTP made:NAME.',
+  ),
+  HDL_SCHEDULE_EXPORTED: entry(
+    false,
+    (p: { schedule: string }) =>
+      `The schedule ${quote(p.schedule)} is exported by the served module and cannot be deleted here.`,
+    'Pause it, or take it out of the module.',
+  ),
+  HDL_UNKNOWN_START: entry(
+    false,
+    (p: { start: string }) => `No start ${quote(p.start)} waits for its time.`,
+    'It has started, was cancelled, or never existed: GET /starts lists them.',
+  ),
   HDL_NOT_STEERABLE: entry(
     false,
     (p: { run: string; action: string }) =>

@@ -53,7 +53,14 @@ import { People } from './people/people.ts'
 import { PeoplePolicy } from './people/policy.ts'
 import { openPeopleRoom } from './people/room.ts'
 import { peopleTables } from './people/tables.ts'
+import { graphTable } from './runs/graph-table.ts'
+import { OwnRuns } from './runs/own-runs.ts'
 import { openRunsRoom, openRunViewsRoom } from './runs/room.ts'
+import { DelayedStarts } from './schedules/delayed-starts.ts'
+import { exportedSchedules } from './schedules/definition.ts'
+import { openSchedulesRoom } from './schedules/room.ts'
+import { Schedules } from './schedules/schedules.ts'
+import { scheduleTables } from './schedules/tables.ts'
 import { openUiRoom } from './ui/room.ts'
 
 export type { ServerLimits }
@@ -231,12 +238,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const places = { ...context.places, fleet: fleetPlace(fleet.dispatch) }
   const jobs = await openJobsRoom({ ...context, places })
   parts.defer(() => jobs.stop())
-  // Without jobs it is a window into a journal that other processes write: it resumes and starts nothing.
-  const runs =
-    options.jobs === undefined
-      ? openRunViewsRoom(context.journal, kernel)
-      : openRunsRoom({ ...context, places })
-  parts.defer(() => runs.stop())
+  const runRooms = openRunRooms({ ...context, places })
+  for (const room of runRooms) parts.defer(() => room.stop())
   const { cluster } = context
   const policy = new PeoplePolicy(people, {
     clock: kernel.clock,
@@ -247,7 +250,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const isOpen = options.policy === undefined && (await people.isOpen())
   if (isOpen && !isLoopback(host)) throw new HeddleError('HDL_OPEN_TO_OTHERS', { host })
   const clusterRooms = cluster === undefined ? [] : [cluster.room()]
-  const rooms: readonly Room[] = [jobs, runs, fleet, peopleRoom, ...clusterRooms]
+  const rooms: readonly Room[] = [jobs, ...runRooms, fleet, peopleRoom, ...clusterRooms]
   const drain = new Drain(rooms, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,
@@ -356,6 +359,29 @@ function urlOf({ family, address, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
+/** Runs, and schedules that start them. Without jobs it is a window into a journal that other processes write. */
+function openRunRooms(context: ServerContext): readonly Room[] {
+  const { journal, kernel, capacity, places, log, exported, store } = context
+  if (exported === undefined) return [openRunViewsRoom(journal, kernel)]
+  const { definitions, graphs } = exportedSchedules(exported, graphTable(exported))
+  const onEnded = (): void => room.poke()
+  const own = new OwnRuns({
+    journal,
+    graphs,
+    capacity,
+    places,
+    kernel,
+    log,
+    most: 1_000,
+    onEnded,
+  })
+  const shared = { tables: store.tables, runner: own, log }
+  const starts = new DelayedStarts({ ...shared, kernel, onChange: () => room.poke() })
+  const schedules = new Schedules({ ...shared, exported: definitions })
+  const room = openSchedulesRoom({ ...shared, graphs, schedules, starts, clock: kernel.clock })
+  return [openRunsRoom({ journal, kernel, graphs, own, starts }), room]
+}
+
 /** Opens what rooms are made from; `parts` closes it. */
 async function openContext(
   options: ServerOptions,
@@ -379,9 +405,8 @@ async function openContext(
   }
   // A window into a journal leaves nothing of its own in it.
   const storeAddress = options.jobs === undefined ? 'memory' : address
-  const store = parts.use(
-    await openStore(storeAddress, { tables: [...peopleTables, ...fleetTables], kernel }),
-  )
+  const tables = [...peopleTables, ...fleetTables, ...scheduleTables]
+  const store = parts.use(await openStore(storeAddress, { tables, kernel }))
   const storeWatch = new StoreWatch(journal, () =>
     log(
       'warning',

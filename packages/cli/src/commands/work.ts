@@ -89,7 +89,7 @@ export function workCommand(): Command {
     })
 }
 
-function parseServer(text: string): string {
+export function parseServer(text: string): string {
   const url = URL.parse(text)
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/$/, '')
   throw new InvalidArgumentError('Expected an address such as https://host:4500.')

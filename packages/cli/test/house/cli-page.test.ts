@@ -31,6 +31,7 @@ const commands = [
   'ui',
   'work',
   ...['list', 'add', 'block', 'unblock', 'link'].map((name) => `users ${name}`),
+  ...['list', 'show', 'add', 'pause', 'resume', 'delete'].map((name) => `schedules ${name}`),
   ...['list', 'add', 'revoke'].map((name) => `tokens ${name}`),
   ...['plan', 'version', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
   ...['list', 'show', 'timeline', 'compare', 'export', 'cancel', 'prune'].map(

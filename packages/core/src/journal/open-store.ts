@@ -32,7 +32,13 @@ export async function openStore(
   const { tables = [], kernel = systemKernel } = options
   if (address === 'memory') {
     const { MemoryDatabase } = await import('../store/memory/memory-database.ts')
-    return new MemoryDatabase(() => kernel.clock.now(), shardCount, tables)
+    const { clock } = kernel
+    return new MemoryDatabase(
+      () => clock.now(),
+      shardCount,
+      tables,
+      () => clock.wallTime(),
+    )
   }
   if (isPostgresAddress(address)) {
     const { openPostgresDatabase } = await import('../store/postgres/postgres-database.ts')

@@ -15,6 +15,7 @@
  *  T4  `change()` writes everything or nothing. Of two that expect the same revision one is refused.
  *  T5  Lists are in the order of a column, then of the id; text by code points. A list starts after a cursor, so records
  *      that come and go meanwhile are neither repeated nor skipped.
+ *  T6  All processes of a store read one clock: `now()`.
  */
 import { HeddleError } from '../errors.ts'
 
@@ -153,6 +154,11 @@ export function cursorOf<R extends StoredRecord>(record: R, by?: ColumnOf<R>): C
 
 /** *Cancellation*: none of these can be cancelled; each ends when the database does not answer in time. */
 export interface Tables {
+  /**
+   * Milliseconds since 1970 by the clock of the database, which all its servers share (PostgreSQL); a store of one machine
+   * has that machine's. It may jump.
+   */
+  now(): Promise<number>
   /** Records by their ids, in that order; undefined where there is none. */
   byIds<R extends StoredRecord>(
     table: Table<R>,

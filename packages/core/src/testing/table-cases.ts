@@ -322,6 +322,19 @@ export const tableCases: readonly StoreCase[] = [
     },
   },
   {
+    title: 'T6: the clock of the store is one for all its processes',
+    async run(store) {
+      const [one, two] = [await store.connect(), await store.connect()]
+      const times = [await one.tables.now(), await two.tables.now(), await one.tables.now()]
+      assert.ok(times.every(Number.isFinite) && times[0]! > Date.UTC(2020, 0), times.join())
+      // Read one after the other by one clock.
+      assert.deepEqual(
+        times,
+        times.toSorted((a, b) => a - b),
+      )
+    },
+  },
+  {
     title: 'C12: old records are removed in slices',
     async run(store) {
       const { tables } = await store.connect()

@@ -31,3 +31,4 @@ export type {
   RunSummary,
   Timeline,
 } from './contract/runs.ts'
+export type { Firing, ScheduleInfo } from './contract/schedules.ts'

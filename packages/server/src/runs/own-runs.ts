@@ -29,6 +29,8 @@ export interface OwnRunsOptions {
   readonly log: (level: 'info' | 'warning', text: string) => void
   /** Runs at a time; more are refused. */
   readonly most: number
+  /** Called when a run of this server has ended. */
+  readonly onEnded?: (run: string) => void
 }
 
 export interface StartRequest {
@@ -102,6 +104,19 @@ export class OwnRuns {
       throw error
     } finally {
       if (this.#starting.get(key) === opening) this.#starting.delete(key)
+    }
+  }
+
+  /** Whether a run is under way in some process. *Cancellation*: none. */
+  async isActive(id: string): Promise<boolean> {
+    if (this.#runs.has(id)) return true
+    try {
+      const outcome = outcomeOf(await this.#options.journal.overview(id))
+      return !['succeeded', 'failed', 'cancelled', 'interrupted'].includes(outcome)
+    } catch (error) {
+      // It was pruned.
+      if (isError(error, 'HDL_UNKNOWN_RUN')) return false
+      throw error
     }
   }
 
@@ -254,6 +269,7 @@ export class OwnRuns {
     const id = run.id!
     const settled = (): void => {
       this.#runs.delete(id)
+      this.#options.onEnded?.(id)
     }
     const ended = run.result.then(settled, (error: unknown) => {
       settled()

@@ -3,14 +3,14 @@ import { HeddleError, isError } from '@heddle/core'
 import { type Journal, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/runs.ts'
 import type { RunOutcome } from '../client/contract/runs.ts'
-import type { ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
+import type { DelayedStarts } from '../schedules/delayed-starts.ts'
 import type { FastifyReply } from 'fastify'
 import { EventStream } from './event-stream.ts'
-import { graphTable } from './graph-table.ts'
+import { refuseGraph, type GraphTable } from './graph-table.ts'
 import { ListStream } from './list-stream.ts'
-import { OwnRuns } from './own-runs.ts'
+import type { OwnRuns } from './own-runs.ts'
 import { openRunsReader, type RunsReader } from './reader.ts'
 import { streamRun } from './run-stream.ts'
 import type { PointInput, ViewQuestion } from './run-views.ts'
@@ -25,10 +25,6 @@ const mostStreams = 1_000
 /** Counting all runs is bounded work, but not free: it is done at most once in this time. */
 const tallyEvery = 1_000
 
-export interface RunsRoom extends Room {
-  readonly runs: OwnRuns | undefined
-}
-
 interface ViewOptions {
   readonly journal: Journal
   readonly kernel: Kernel
@@ -36,25 +32,50 @@ interface ViewOptions {
   readonly own: OwnRuns | undefined
 }
 
+export interface RunsRoomOptions {
+  readonly journal: Journal
+  readonly kernel: Kernel
+  readonly graphs: GraphTable
+  readonly own: OwnRuns
+  readonly starts: DelayedStarts
+}
+
 /** Shows, starts and steers runs. */
-export function openRunsRoom(context: ServerContext): RunsRoom {
-  const { journal, kernel, capacity, places, log, exported } = context
-  const graphs = graphTable(exported ?? [])
-  const own = new OwnRuns({ journal, graphs, capacity, places, kernel, log, most: 1_000 })
+export function openRunsRoom(options: RunsRoomOptions): Room {
+  const { journal, kernel, graphs, own, starts } = options
   const views = new RunRoutes({ journal, kernel, own })
   const changes: readonly Route[] = [
     route(contracts.listGraphs, () => ({
       graphs: Array.from(graphs.keys(), (name) => ({ name, description: null, args: null })),
     })),
-    route(contracts.startRun, async ({ body, reply }) => {
-      if (body.start_at !== undefined || body.debounce !== undefined) {
-        const problem = 'a delayed start needs a server with schedules.'
-        throw new HeddleError('HDL_BAD_INPUT', { what: 'start_at', problem })
+    route(contracts.startRun, async ({ body, caller, reply }) => {
+      const { graph, args, key, title, start_at: at, debounce } = body
+      if (!graphs.has(graph)) refuseGraph(graphs, graph)
+      if (at === undefined && debounce === undefined) {
+        const answer = await own.start({ graph, args, key, title })
+        void reply.code(answer.how === 'started' ? 201 : 200)
+        return answer
       }
-      const { graph, args, key, title } = body
-      const answer = await own.start({ graph, args, key, title })
-      void reply.code(answer.how === 'started' ? 201 : 200)
-      return answer
+      const answer = await starts.request({
+        graph,
+        args,
+        key,
+        title,
+        by: caller.name,
+        startAt: at === undefined ? undefined : readInstant(at),
+        debounce: debounce && {
+          key: debounce.key,
+          delay: debounce.delay_ms,
+          most: debounce.most_ms,
+        },
+      })
+      if (answer.run !== null) {
+        void reply.code(answer.how === 'started' ? 201 : 200)
+        return answer
+      }
+      void reply.code(202)
+      const { run, how, start, dueAt } = answer
+      return { run, how, start, due_at: dueAt }
     }),
     route(contracts.pauseRun, ({ params }) => own.pause(params.id)),
     route(contracts.resumeRun, ({ params }) => own.resume(params.id)),
@@ -68,7 +89,6 @@ export function openRunsRoom(context: ServerContext): RunsRoom {
   ]
   return {
     name: 'runs',
-    runs: own,
     routes: [...views.routes, ...changes],
     start: () => own.resumeInterrupted(),
     drain: async ({ signal }) => {
@@ -313,6 +333,16 @@ function outcomesOf(
   if (state === undefined) return undefined
   if (state === 'active') return activeOutcomes
   return state === 'finished' ? endedOutcomes : [state]
+}
+
+/** Milliseconds since 1970, or RFC 3339 with a zone. @throws `HDL_BAD_INPUT`. */
+function readInstant(at: number | string): number {
+  if (typeof at === 'number') return at
+  const isComplete = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i.test(at)
+  const instant = isComplete ? Date.parse(at) : NaN
+  if (Number.isFinite(instant)) return instant
+  const problem = 'expected milliseconds since 1970, or a time such as 2026-12-24T18:00:00+01:00.'
+  throw new HeddleError('HDL_BAD_INPUT', { what: 'start_at', problem })
 }
 
 /** @throws `HDL_BAD_INPUT`. */

@@ -24,7 +24,7 @@ export async function openSqliteStore(
     // What fails at the end is made up for at the next opening.
     close: () => lease[Symbol.asyncDispose]().catch(() => undefined),
   }
-  const database = new SqliteDatabase(link, tables)
+  const database = new SqliteDatabase(link, tables, kernel.clock)
   try {
     await database.declare()
     return database

@@ -1,4 +1,5 @@
 import { HeddleError } from '../../errors.ts'
+import { systemClock } from '../../kernel/clock.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
   Claim,
@@ -45,8 +46,13 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
   readonly #messages = new Map<string, Message>()
   readonly #outcomes = new Map<string, string>()
 
-  constructor(now: () => number, shards: number, tables: readonly AnyTable[] = []) {
-    this.tables = new MemoryTables(new TableList(tables))
+  constructor(
+    now: () => number,
+    shards: number,
+    tables: readonly AnyTable[] = [],
+    wallTime: () => number = () => systemClock.wallTime(),
+  ) {
+    this.tables = new MemoryTables(new TableList(tables), wallTime)
     this.#now = now
     this.#shards = Array.from({ length: shards }, () => ({ owner: undefined, epoch: 0 }))
   }

@@ -193,10 +193,16 @@ function recordOf<R>({ id, revision, values }: Entry): Stored<R> {
 export class MemoryTables implements Tables {
   readonly #list: TableList
   readonly #tables = new Map<string, MemoryTable>()
+  readonly #wallTime: () => number
 
-  constructor(list: TableList) {
+  constructor(list: TableList, wallTime: () => number) {
     this.#list = list
+    this.#wallTime = wallTime
     for (const table of list) this.#tables.set(table.name, new MemoryTable(table))
+  }
+
+  async now(): Promise<number> {
+    return this.#wallTime()
   }
 
   /** A row of a batch. Whether it may be written has been checked. */

@@ -41,6 +41,12 @@ export class PostgresTables implements Tables {
     this.#list = list
   }
 
+  async now(): Promise<number> {
+    const statement = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000'
+    const [row] = await this.#link.call<[number]>('read its clock', statement)
+    return Math.floor(row![0])
+  }
+
   async byIds<R extends StoredRecord>(
     { name }: Table<R>,
     ids: readonly string[],

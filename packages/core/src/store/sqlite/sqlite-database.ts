@@ -2,6 +2,7 @@
  * A store in a file. It lives in the thread that writes the journal of that file (journal/sqlite/write-side.ts): one
  * connection, one lock for the process, and what comes together is committed together.
  */
+import type { Clock } from '../../kernel/clock.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
   CommitAnswer,
@@ -43,10 +44,10 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
   readonly #link: StoreLink
   readonly #list: TableList
 
-  constructor(link: StoreLink, tables: readonly AnyTable[]) {
+  constructor(link: StoreLink, tables: readonly AnyTable[], clock: Pick<Clock, 'wallTime'>) {
     this.#link = link
     this.#list = new TableList(tables)
-    this.tables = new TablesInFile(link, this.#list)
+    this.tables = new TablesInFile(link, this.#list, clock)
   }
 
   /** Makes what is missing of the declared tables. */
@@ -123,10 +124,17 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
 class TablesInFile implements Tables {
   readonly #link: StoreLink
   readonly #list: TableList
+  readonly #clock: Pick<Clock, 'wallTime'>
 
-  constructor(link: StoreLink, list: TableList) {
+  constructor(link: StoreLink, list: TableList, clock: Pick<Clock, 'wallTime'>) {
     this.#link = link
     this.#list = list
+    this.#clock = clock
+  }
+
+  /** A file is used by processes of one machine. */
+  async now(): Promise<number> {
+    return this.#clock.wallTime()
   }
 
   async byIds<R extends StoredRecord>(

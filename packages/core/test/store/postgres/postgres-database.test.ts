@@ -69,6 +69,7 @@ function databaseOfCalls(once: Once): StoreDatabase {
       ofShards: (...given) => once((each) => each.tables.ofShards(...given)),
       list: (...given) => once((each) => each.tables.list(...given)),
       change: (...given) => once((each) => each.tables.change(...given)),
+      now: () => once((each) => each.tables.now()),
       removeBelow: (...given) => once((each) => each.tables.removeBelow(...given)),
     },
   }

@@ -5,10 +5,12 @@ import { fleetContracts } from './fleet.ts'
 import { jobContracts } from './jobs.ts'
 import { peopleContracts } from './people.ts'
 import { runContracts } from './runs.ts'
+import { scheduleContracts } from './schedules.ts'
 
 export const api = [
   ...jobContracts,
   ...runContracts,
+  ...scheduleContracts,
   ...peopleContracts,
   ...fleetContracts,
   ...campaignContracts,

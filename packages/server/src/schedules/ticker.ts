@@ -1,0 +1,95 @@
+/**
+ * Looks at what is due, when it is due.
+ *
+ *   idle ── start ─▶ waiting ── due, poke, 5 s ─▶ looking ─▶ waiting …
+ *                       └── stop ─▶ stopped (a look under way ends first)
+ *
+ *  K1  One look at a time.
+ *  K2  A poke during a look is followed by another look.
+ *  K3  A look that fails is logged once, and repeated: the store may come back.
+ */
+import type { Clock, Tables, Timer } from '@heddle/core/lowlevel'
+
+/** What is looked at. */
+export interface Ticked {
+  /** `now` is the time of the store. Gives the instant at which it wants to be looked at again. */
+  look(now: number, signal: AbortSignal): Promise<number | undefined>
+}
+
+export interface TickerOptions {
+  readonly parts: readonly Ticked[]
+  readonly tables: Pick<Tables, 'now'>
+  readonly clock: Clock
+  readonly log: (level: 'info' | 'warning', text: string) => void
+  /** Milliseconds between looks, when nothing is due: another server may have changed something. 5,000 when absent. */
+  readonly every?: number
+}
+
+export class Ticker {
+  readonly #options: TickerOptions
+  #timer: Timer | undefined
+  #looking: Promise<void> | undefined
+  #isPoked = false
+  #isFailing = false
+  #stopped: AbortController | undefined
+
+  constructor(options: TickerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#stopped = new AbortController()
+    this.#wait(0)
+  }
+
+  /** Looks soon: something has changed. */
+  poke(): void {
+    this.#isPoked = true
+    if (this.#looking === undefined) this.#wait(0)
+  }
+
+  /** Harmless twice, and before the start. *Cancellation*: none; it waits for the look under way. */
+  async stop(): Promise<void> {
+    this.#stopped?.abort()
+    this.#timer?.cancel()
+    this.#timer = undefined
+    await this.#looking
+  }
+
+  #wait(delay: number): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    if (this.#stopped === undefined || this.#stopped.signal.aborted) return
+    this.#timer = this.#options.clock.setTimer(delay, () => this.#begin())
+  }
+
+  #begin(): void {
+    this.#timer = undefined
+    if (this.#looking !== undefined) return
+    const looking = this.#look().then((delay) => {
+      this.#looking = undefined
+      this.#wait(this.#isPoked ? 0 : delay)
+    })
+    this.#looking = looking
+  }
+
+  /** Gives the milliseconds until the next look. Does not throw. */
+  async #look(): Promise<number> {
+    this.#isPoked = false
+    const { parts, tables, clock, log, every = 5_000 } = this.#options
+    const { signal } = this.#stopped!
+    try {
+      const now = await tables.now()
+      const began = clock.now()
+      const wanted: number[] = []
+      for (const part of parts) wanted.push((await part.look(now, signal)) ?? Infinity)
+      this.#isFailing = false
+      const passed = clock.now() - began
+      return Math.max(0, Math.min(every, Math.min(...wanted) - now - passed))
+    } catch (error) {
+      if (!this.#isFailing) log('warning', `Schedules cannot be looked at now: ${String(error)}`)
+      this.#isFailing = true
+      return every
+    }
+  }
+}
