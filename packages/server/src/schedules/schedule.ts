@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { HeddleError, type Graph } from '@heddle/core'
 import {
   checkFlag,
@@ -90,6 +91,7 @@ export function schedule(
   checkWord('overlap', overlap, overlaps)
   checkWord('missed', missed, missedWays)
   checkFlag('paused', paused)
+  if (args !== undefined) checkJson('args', args)
   if (typeof graph !== 'function' && typeof graph?.nodes !== 'function') {
     const expected = 'a graph, or a function that makes one'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'graph', value: graph, expected })
@@ -98,6 +100,16 @@ export function schedule(
   void new DueTimes({ cron, timezone })
   const rest = { overlap, missed, args, isPaused: paused }
   return { name, cron, timezone, ...rest, graph, isSchedule: true }
+}
+
+/** What is recorded with a run must come back as it was. */
+function checkJson(option: string, value: unknown): void {
+  try {
+    if (isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)) return
+  } catch {
+    // A bigint, a circle, or nothing that JSON has a text for.
+  }
+  throw new HeddleError('HDL_BAD_OPTION', { option, value, expected: 'a value that JSON has' })
 }
 
 export function isSchedule(value: unknown): value is Schedule {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { isError, job } from '@heddle/core'
-import { serveJob, startServer } from '../../src/index.ts'
+import { Graph, isError, job } from '@heddle/core'
+import { schedule, serveJob, startServer } from '../../src/index.ts'
 
 const src = path.resolve(import.meta.dirname, '../../src')
 const read = (file: string): string => readFileSync(path.join(src, file), 'utf8')
@@ -39,6 +39,10 @@ const checked: Readonly<Record<string, Checked>> = {
   StageLimits: {
     file: 'jobs/served-job.ts',
     call: (limits) => serveJob({ name: 'a', prepare: square, limits }),
+  },
+  ScheduleOptions: {
+    file: 'schedules/schedule.ts',
+    call: (options) => schedule('a', '0 3 * * *', () => new Graph(), options),
   },
   DrainOptions: {
     file: '../../core/src/kernel/service.ts',

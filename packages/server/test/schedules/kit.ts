@@ -1,5 +1,5 @@
 /** Schedules on virtual time: a store in memory that several servers share, and runs that end when the test says so. */
-import { HeddleError } from '@heddle/core'
+import type { HeddleError } from '@heddle/core'
 import { openStore, seededRandom, type Kernel, type Tables } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import type { StartAnswer, StartRequest } from '../../src/runs/own-runs.ts'
