@@ -53,9 +53,11 @@ import { People } from './people/people.ts'
 import { PeoplePolicy } from './people/policy.ts'
 import { openPeopleRoom } from './people/room.ts'
 import { peopleTables } from './people/tables.ts'
+import { ApprovalLinks } from './runs/approval-links.ts'
 import { graphTable } from './runs/graph-table.ts'
 import { OwnRuns } from './runs/own-runs.ts'
 import { openRunsRoom, openRunViewsRoom } from './runs/room.ts'
+import { runTables } from './runs/tables.ts'
 import { DelayedStarts } from './schedules/delayed-starts.ts'
 import { exportedSchedules } from './schedules/definition.ts'
 import { openSchedulesRoom } from './schedules/room.ts'
@@ -379,7 +381,11 @@ function openRunRooms(context: ServerContext): readonly Room[] {
   const starts = new DelayedStarts({ ...shared, kernel, onChange: () => room.poke() })
   const schedules = new Schedules({ ...shared, exported: definitions })
   const room = openSchedulesRoom({ ...shared, graphs, schedules, starts, clock: kernel.clock })
-  return [openRunsRoom({ journal, kernel, graphs, own, starts }), room]
+  const links = new ApprovalLinks({
+    tables: store.tables,
+    send: (run, signal, value, by) => own.signal(run, signal, value, by),
+  })
+  return [openRunsRoom({ journal, kernel, graphs, own, starts, links }), room]
 }
 
 /** Opens what rooms are made from; `parts` closes it. */
@@ -405,7 +411,7 @@ async function openContext(
   }
   // A window into a journal leaves nothing of its own in it.
   const storeAddress = options.jobs === undefined ? 'memory' : address
-  const tables = [...peopleTables, ...fleetTables, ...scheduleTables]
+  const tables = [...peopleTables, ...fleetTables, ...scheduleTables, ...runTables]
   const store = parts.use(await openStore(storeAddress, { tables, kernel }))
   const storeWatch = new StoreWatch(journal, () =>
     log(

@@ -6,7 +6,7 @@
  *
  *  P1  A token that is not valid is refused; a cookie that is not is as good as none.
  *  P2  A request with a cookie that changes something brings the CSRF token of its session in a header. Requests with
- *      a token need none: no browser sends it by itself.
+ *      a token need none: no browser sends it by itself. Nor do routes whose address is a secret.
  *  P3  Tokens have a rate of their own. Workers' beats are far below it.
  */
 import type { FastifyRequest } from 'fastify'
@@ -82,7 +82,7 @@ export class PeoplePolicy implements AccessPolicy {
   check(caller: Caller, contract: Contract, request: FastifyRequest): void {
     const session = this.#sessions.get(request)
     const isChange = contract.method !== 'GET'
-    if (isChange && session !== undefined) {
+    if (isChange && session !== undefined && contract.hasSecret !== true) {
       const given = request.headers['x-csrf-token']
       if (typeof given !== 'string' || !isSame(given, session.session.csrf)) {
         throw new HeddleError('HDL_CSRF', { what: `${contract.method} ${contract.path}` })

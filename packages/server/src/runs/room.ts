@@ -1,12 +1,14 @@
 /** The room of runs: shows those of a journal, starts and steers those of this server (docs/design/runs-room.md). */
 import { HeddleError, isError } from '@heddle/core'
-import { type Journal, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import { outcomeOf, type Journal, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/runs.ts'
 import type { RunOutcome } from '../client/contract/runs.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
 import type { DelayedStarts } from '../schedules/delayed-starts.ts'
 import type { FastifyReply } from 'fastify'
+import type { ApprovalLinks } from './approval-links.ts'
+import { answeredPage, approvalHeaders, approvalPage, refusedPage } from './approval-page.ts'
 import { EventStream } from './event-stream.ts'
 import { refuseGraph, type GraphTable } from './graph-table.ts'
 import { ListStream } from './list-stream.ts'
@@ -38,11 +40,12 @@ export interface RunsRoomOptions {
   readonly graphs: GraphTable
   readonly own: OwnRuns
   readonly starts: DelayedStarts
+  readonly links: ApprovalLinks
 }
 
 /** Shows, starts and steers runs. */
 export function openRunsRoom(options: RunsRoomOptions): Room {
-  const { journal, kernel, graphs, own, starts } = options
+  const { journal, kernel, graphs, own, starts, links } = options
   const views = new RunRoutes({ journal, kernel, own })
   const changes: readonly Route[] = [
     route(contracts.listGraphs, () => ({
@@ -86,6 +89,7 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
       await own.signal(params.id, params.name, body.value, caller.name)
       return { run: params.id, signal: params.name }
     }),
+    ...approvalRoutes(journal, links),
   ]
   return {
     name: 'runs',
@@ -113,6 +117,41 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
       },
     ],
   }
+}
+
+function approvalRoutes(journal: Journal, links: ApprovalLinks): Route[] {
+  const day = 86_400_000
+  const shown = async (reply: FastifyReply, make: () => Promise<string>): Promise<FastifyReply> => {
+    void reply.headers(approvalHeaders)
+    try {
+      return await reply.send(await make())
+    } catch (error) {
+      if (!isError(error, 'HDL_BAD_LINK') && !isError(error, 'HDL_RUN_ENDED')) throw error
+      return reply.code(410).send(refusedPage(error.message))
+    }
+  }
+  return [
+    route(contracts.makeApprovalLink, async ({ params, body, caller, reply }) => {
+      const { id: run, name: signal } = params
+      const { text = '', choices = ['approved', 'rejected'], expires_in_ms: expiresIn = day } = body
+      const outcome = outcomeOf(await journal.overview(run))
+      if (endedOutcomes.includes(outcome)) {
+        throw new HeddleError('HDL_RUN_ENDED', { action: `A link to run ${run}` })
+      }
+      const request = { run, signal, text, choices, expiresIn, by: caller.name }
+      const { secret, expiresAt } = await links.make(request)
+      void reply.code(201).header('cache-control', 'no-store')
+      return { link: `/approvals/${secret}`, expires_at: expiresAt }
+    }),
+    route(contracts.showApproval, ({ params, reply }) =>
+      shown(reply, async () => approvalPage(await links.look(params.secret))),
+    ),
+    route(contracts.answerApproval, ({ params, body, reply }) =>
+      shown(reply, async () =>
+        answeredPage(await links.answer(params.secret, body.value), body.value),
+      ),
+    ),
+  ]
 }
 
 /** Only shows runs: for `heddle ui`. */
