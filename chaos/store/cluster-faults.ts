@@ -1,228 +1,165 @@
 /**
- * Three servers on one PostgreSQL, under load, with faults: servers are killed with SIGKILL, stopped for longer than their
- * lease and continued, and their connections to the database are cut.
+ * Three servers on one PostgreSQL, under load, with faults: servers are killed, stopped for longer than their lease and
+ * continued, and cut off from the database; PostgreSQL is killed, its disk is filled, and it is replaced by its replica.
  *
- * At the end every acknowledged request has its result, the store has one outcome for each acknowledgement and no open
- * job, and all shards have an owner. The seed decides faults and inputs; the exact instants are the machine's.
+ *  X1  Every acknowledged request has its result at the end. What was set aside by C5 is counted apart, and has its result
+ *      after an operator has retried it.
+ *  X2  The store has one outcome for each acknowledgement, and no open job.
+ *  X3  No server has written to a shard that another owned (audit.ts).
+ *  X4  After a kill, a stop or a long cut all shards have a living owner within the lease and three seconds.
+ *
+ * The seed decides faults and inputs; the exact instants are the machine's.
  */
-import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import pg from 'pg'
-import { seededRandom, type Random } from '@heddle/core/lowlevel'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { installAudit, noteMember, readAudit, type AuditReport } from './audit.ts'
+import type { FaultyDatabase } from './faulty-database.ts'
+import { FaultReport, playFault, type FaultKind, type Stage } from './faults.ts'
+import { Load } from './load.ts'
+import { Members } from './members.ts'
 
 export interface ClusterFaultsOptions {
-  /** The address of an empty database. */
-  readonly address: string
+  readonly database: FaultyDatabase
   readonly seed: number
   readonly faults: number
+  /** Each is played in turn, in an order that the seed decides. */
+  readonly kinds: readonly FaultKind[]
   /** Requests under way at a time. */
   readonly streams: number
-  readonly onFault?: (fault: string) => void
+  readonly onFault?: (kind: FaultKind, number: number) => void
 }
 
-export interface ClusterFaultsReport {
-  readonly kills: number
-  readonly stops: number
-  readonly cuts: number
+export interface ClusterFaultsReport extends AuditReport {
+  readonly counts: Readonly<Record<FaultKind, number>>
+  readonly longStops: number
+  readonly longCuts: number
   readonly acknowledged: number
   readonly refusedRequests: number
-  /** Batches of stopped servers that the database has refused. */
+  /** Batches of servers that had lost their shards. */
   readonly refusedBatches: number
+  /** Acknowledged, and without a result at the end. */
   readonly lost: number
   readonly wrong: number
-  readonly outcomes: number
   readonly openJobs: number
   readonly setAside: number
-  /** Milliseconds from a kill or a stop until all shards had a living owner. */
   readonly slowestTakeOver: number
+  readonly lateTakeOvers: number
+  /** From the return of the database until all shards had an owner. */
+  readonly slowestReturn: number
 }
 
-interface Member {
-  readonly child: ChildProcess
-  readonly url: string
-  isUp: boolean
-}
+/** Milliseconds between two requests of a stream. */
+const pause = 40
 
-/** The lease, and three seconds: how long a stop lasts, and how long a take-over may take. */
-const stopTime = 6_000 + 3_000
-
-async function startMember(store: string): Promise<Member> {
-  const child = fork(fileURLToPath(new URL('served.ts', import.meta.url)), [store], {
-    execArgv: ['--conditions=heddle-source'],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  })
-  const [line] = (await once(createInterface(child.stdout!), 'line')) as [string]
-  const { url } = JSON.parse(line) as { url: string }
-  return { child, url, isUp: true }
-}
-
-async function shardsOf({ url }: Member): Promise<{ shards: number; refused_batches: number }> {
-  const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) })
-  return ((await answer.json()) as { cluster: { shards: number; refused_batches: number } }).cluster
-}
+/** Milliseconds for the last outcomes, which are written after the results. */
+const settleLimit = 120_000
 
 export async function clusterFaults(options: ClusterFaultsOptions): Promise<ClusterFaultsReport> {
-  const { address, seed, faults, streams } = options
+  const { database, seed, faults, kinds, streams } = options
   const random = seededRandom(seed)
-  const store = `${address}?schema=chaos`
-  const members = [await startMember(store)]
-  members.push(await startMember(store), await startMember(store))
-  const admin = new pg.Client({ connectionString: address })
-  await admin.connect()
-  const load = new Load(members, streams)
-  const counts = { kills: 0, stops: 0, cuts: 0, refusedBatches: 0, slowestTakeOver: 0 }
+  const report = new FaultReport()
+  await using members = new Members(database.address, () => database.port)
+  const stage: Stage = { members, database, random, report }
+  // The first one makes the tables.
+  await members.start(0)
+  await installAudit(database)
+  await noteMember(database, members.all[0]!.number, members.all[0]!.child.pid!)
+  await Promise.all([1, 2].map((place) => members.start(place)))
+  for (const { number, child } of members.all.slice(1)) {
+    await noteMember(database, number, child.pid!)
+  }
+  await members.ownAll()
+  const load = new Load({ members, streams, pause })
+  load.start()
   try {
-    await ownedByAll(members)
-    load.start()
+    let turn: FaultKind[] = []
     for (let fault = 0; fault < faults; fault++) {
-      const kind = (['kills', 'stops', 'cuts'] as const)[fault % 3]!
-      counts[kind]++
-      options.onFault?.(kind)
-      await play(kind, { members, random, store, admin, counts })
+      if (turn.length === 0) turn = shuffle(kinds, () => random.next())
+      const kind = turn.pop()!
+      options.onFault?.(kind, fault + 1)
+      await sleep(random.next() * 500)
+      await playFault(kind, stage)
     }
-    await load.stop()
-    return await judge(load, members, admin, counts)
   } finally {
     await load.stop()
-    await admin.end()
-    for (const { child } of members) child.kill('SIGKILL')
   }
+  // Waited for here: the servers end with this function.
+  return await judge(load, stage)
 }
 
-interface Stage {
-  readonly members: Member[]
-  readonly random: Random
-  readonly store: string
-  readonly admin: pg.Client
-  readonly counts: { refusedBatches: number; slowestTakeOver: number }
-}
-
-async function play(kind: 'kills' | 'stops' | 'cuts', stage: Stage): Promise<void> {
-  const { members, random, store, admin, counts } = stage
-  const index = Math.floor(random.next() * members.length)
-  const member = members[index]!
-  await sleep(random.next() * 500)
-  if (kind === 'cuts') {
-    await admin.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE application_name LIKE 'heddle%' AND pid <> pg_backend_pid()`,
-    )
-    await ownedByAll(members)
-    return
-  }
-  const since = performance.now()
-  member.isUp = false
-  member.child.kill(kind === 'kills' ? 'SIGKILL' : 'SIGSTOP')
-  await ownedByAll(members)
-  counts.slowestTakeOver = Math.max(counts.slowestTakeOver, performance.now() - since)
-  if (kind === 'kills') {
-    members[index] = await startMember(store)
-  } else {
-    await sleep(Math.max(0, stopTime - (performance.now() - since)))
-    member.child.kill('SIGCONT')
-    member.isUp = true
-    counts.refusedBatches += (await shardsOf(member)).refused_batches
-  }
-  await ownedByAll(members)
-}
-
-/** Waits until the servers that are up own all shards. */
-async function ownedByAll(members: readonly Member[]): Promise<void> {
-  for (;;) {
-    const up = members.filter(({ isUp }) => isUp)
-    const found = await Promise.all(up.map((each) => shardsOf(each).catch(() => ({ shards: 0 }))))
-    if (found.reduce((sum, { shards }) => sum + shards, 0) === 256) return
-    await sleep(50)
-  }
-}
-
-/** Submits one number after the other to whichever server, and remembers what was acknowledged. */
-class Load {
-  readonly acknowledged = new Map<number, string>()
-  refused = 0
-  readonly #members: readonly Member[]
-  readonly #streams: number
-  #next = 0
-  #isOver = false
-  #running: Promise<unknown> = Promise.resolve()
-
-  constructor(members: readonly Member[], streams: number) {
-    this.#members = members
-    this.#streams = streams
-  }
-
-  start(): void {
-    this.#running = Promise.all(Array.from({ length: this.#streams }, () => this.#stream()))
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true
-    await this.#running
-  }
-
-  async #stream(): Promise<void> {
-    while (!this.#isOver) {
-      const n = this.#next++
-      const { url } = this.#members[n % this.#members.length]!
-      try {
-        const answer = await fetch(`${url}/jobs/work`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: String(n),
-          signal: AbortSignal.timeout(20_000),
-        })
-        const { handle } = (await answer.json()) as { handle?: string }
-        if (answer.status === 202 && handle !== undefined) this.acknowledged.set(n, handle)
-        else this.#refuse()
-      } catch {
-        this.#refuse()
-        await sleep(20)
-      }
-    }
-  }
-
-  #refuse(): void {
-    this.refused++
-  }
+function shuffle<T>(list: readonly T[], next: () => number): T[] {
+  const left = [...list]
+  const order: T[] = []
+  while (left.length > 0) order.push(...left.splice(Math.floor(next() * left.length), 1))
+  return order
 }
 
 async function judge(
   load: Load,
-  members: readonly Member[],
-  admin: pg.Client,
-  counts: Pick<
-    ClusterFaultsReport,
-    'kills' | 'stops' | 'cuts' | 'refusedBatches' | 'slowestTakeOver'
-  >,
+  { members, database, report }: Stage,
 ): Promise<ClusterFaultsReport> {
-  let [lost, wrong] = [0, 0]
-  for (const [n, handle] of load.acknowledged) {
-    const { url } = members[n % members.length]!
-    const answer = await fetch(`${url}/results/${handle}/0?wait=60000`)
-    const { result } = (await answer.json()) as { result?: number }
-    if (answer.status !== 200) lost++
-    else if (result !== n * 2) wrong++
-  }
-  const one = async (sql: string): Promise<number> => {
-    const { rows } = await admin.query<{ n: string }>(sql)
-    return Number(rows[0]!.n)
-  }
-  // Outcomes are written after the results: the last ones are on their way.
-  for (let round = 0; round < 100; round++) {
-    if ((await one('SELECT count(*) AS n FROM chaos.job WHERE NOT set_aside')) === 0) break
-    await sleep(100)
-  }
+  await members.ownAll()
+  const open = 'SELECT count(*) AS n FROM chaos.job WHERE NOT set_aside'
+  await settle(async () => (await database.count(open)) === 0)
+  const setAside = await retrySetAside(members, database)
+  await settle(async () => (await database.count('SELECT count(*) AS n FROM chaos.job')) === 0)
+  const { lost, wrong } = await readResults(load, members)
+  await members.ownAll()
   return {
-    ...counts,
+    counts: report.counts,
+    longStops: report.longStops,
+    longCuts: report.longCuts,
     acknowledged: load.acknowledged.size,
     refusedRequests: load.refused,
+    refusedBatches: members.refused,
     lost,
     wrong,
-    outcomes: await one('SELECT count(*) AS n FROM chaos.outcome'),
-    openJobs: await one('SELECT count(*) AS n FROM chaos.job WHERE NOT set_aside'),
-    setAside: await one('SELECT count(*) AS n FROM chaos.job WHERE set_aside'),
+    openJobs: await database.count('SELECT count(*) AS n FROM chaos.job'),
+    setAside,
+    slowestTakeOver: Math.max(0, ...report.takeOvers),
+    lateTakeOvers: report.lateTakeOvers,
+    slowestReturn: Math.max(0, ...report.returns),
+    ...(await readAudit(database)),
   }
+}
+
+async function settle(isSettled: () => Promise<boolean>): Promise<void> {
+  const until = performance.now() + settleLimit
+  while (!(await isSettled()) && performance.now() < until) await sleep(100)
+}
+
+/** As an operator does. Resolves with how many there were. */
+async function retrySetAside(members: Members, database: FaultyDatabase): Promise<number> {
+  const rows = await database.query<{ handle: string }>(
+    `SELECT DISTINCT split_part(handle, ' ', 1) AS handle FROM chaos.job WHERE set_aside`,
+  )
+  for (const [index, { handle }] of rows.entries()) {
+    const { url } = members.at(index)
+    const answer = await fetch(`${url}/computations/${handle}/retry`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    })
+    if (answer.status !== 202) throw new Error(`retry of ${handle}: ${await answer.text()}`)
+  }
+  return rows.length
+}
+
+/** Asks any server for every result. */
+async function readResults(
+  load: Load,
+  members: Members,
+): Promise<{ readonly lost: number; readonly wrong: number }> {
+  let [lost, wrong] = [0, 0]
+  const left = load.acknowledged.entries()
+  const read = async (): Promise<void> => {
+    // The readers share one iterator: each takes the next.
+    for (const [n, handle] of left) {
+      const answer = await fetch(`${members.at(n + 1).url}/results/${handle}/0?wait=60000`)
+      const { result } = (await answer.json()) as { result?: number }
+      if (answer.status !== 200) lost++
+      else if (result !== n * 2) wrong++
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, read))
+  return { lost, wrong }
 }

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { FromKeeper, ServerPlan, ToKeeper } from './messages.ts'
+import type { EndServer, FromKeeper, ServerPlan, ToKeeper } from './messages.ts'
 
 const program = fileURLToPath(new URL('keeper.ts', import.meta.url))
 
@@ -17,6 +17,8 @@ export interface Keeper extends AsyncDisposable {
   readonly folder: string
   /** Resolves when the server is ready. Rejects with what it said when it does not become so. */
   start(plan: ServerPlan): Promise<void>
+  /** Resolves when the server of a folder has ended, also if it had ended before. It can be started again. */
+  end(server: EndServer): Promise<void>
 }
 
 export async function openKeeper(): Promise<Keeper> {
@@ -51,11 +53,18 @@ class ForkedKeeper implements Keeper {
   }
 
   start(plan: ServerPlan): Promise<void> {
+    return this.#ask((id) => ({ id, start: plan }))
+  }
+
+  end(server: EndServer): Promise<void> {
+    return this.#ask((id) => ({ id, end: server }))
+  }
+
+  #ask(message: (id: number) => ToKeeper): Promise<void> {
     const id = ++this.#lastId
     const answer = Promise.withResolvers<void>()
     this.#asked.set(id, answer)
-    const message: ToKeeper = { id, start: plan }
-    this.#child.send(message, (error) => {
+    this.#child.send(message(id), (error) => {
       if (error !== null) this.#settle(id, error.message)
     })
     return answer.promise

@@ -16,7 +16,7 @@ import { chown, chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { isOpenToAll } from './open-to-all.ts'
-import type { Command, FromKeeper, ServerPlan, ToKeeper } from './messages.ts'
+import type { Command, EndServer, FromKeeper, ServerPlan, ToKeeper } from './messages.ts'
 import { waitLine } from './wait-line.ts'
 
 /** Milliseconds that a server has to become ready, and to end. */
@@ -31,8 +31,10 @@ const parent = process.getuid?.() === 0 && !isOpenToAll(os.tmpdir()) ? '/tmp' : 
 const folder = await mkdtemp(path.join(parent, 'heddle-servers-'))
 await chmod(folder, 0o711)
 
-process.on('message', ({ id, start: plan }: ToKeeper) => {
-  start(plan).then(
+process.on('message', (message: ToKeeper) => {
+  const { id } = message
+  const done = 'start' in message ? start(message.start) : endServer(message.end)
+  done.then(
     () => tell({ id, failure: undefined }),
     (error: unknown) =>
       tell({ id, failure: error instanceof Error ? error.message : String(error) }),
@@ -50,7 +52,7 @@ function tell(message: FromKeeper): void {
 
 async function start(plan: ServerPlan): Promise<void> {
   const own = path.join(folder, plan.folder)
-  await mkdir(own, { mode: 0o700 })
+  await mkdir(own, { mode: 0o700, recursive: true })
   for (const [name, content] of Object.entries(plan.files)) {
     const file = path.join(own, name)
     await writeFile(file, content, { mode: 0o600 })
@@ -112,7 +114,12 @@ async function stop(): Promise<void> {
   process.exit(0)
 }
 
-async function end(child: ChildProcess, signal: ServerPlan['stopSignal']): Promise<void> {
+async function endServer({ folder: name, signal }: EndServer): Promise<void> {
+  const found = [...running].filter(([, plan]) => plan.folder === name)
+  await Promise.all(found.map(([child]) => end(child, signal)))
+}
+
+async function end(child: ChildProcess, signal: EndServer['signal']): Promise<void> {
   const ended = once(child, 'exit')
   child.kill(signal)
   const tooLate = setTimeout(() => child.kill('SIGKILL'), stopLimit)

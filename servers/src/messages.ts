@@ -7,7 +7,7 @@ export interface Command {
 
 /** A server as the keeper starts it. */
 export interface ServerPlan {
-  /** Its folder below the keeper's: made before, removed after. */
+  /** Its folder below the keeper's: made before if it is absent, removed after. */
   readonly folder: string
   /** Written into the folder. */
   readonly files: Readonly<Record<string, string>>
@@ -22,10 +22,15 @@ export interface ServerPlan {
   readonly stopSignal: 'SIGTERM' | 'SIGINT'
 }
 
-export interface ToKeeper {
-  readonly id: number
-  readonly start: ServerPlan
+/** Ends the server of a folder; its files stay, and it can be started again. */
+export interface EndServer {
+  readonly folder: string
+  readonly signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'
 }
+
+export type ToKeeper =
+  | { readonly id: number; readonly start: ServerPlan }
+  | { readonly id: number; readonly end: EndServer }
 
 export type FromKeeper =
   | { readonly folder: string }

@@ -665,8 +665,10 @@ export const errorTable = {
   ),
   HDL_NOT_OWNER: entry(
     true,
-    (p: { shard: number; retryAfter: number }) =>
-      `This server does not own shard ${p.shard}, or is not sure that it still does.`,
+    (p: { shard: number; retryAfter: number; owner?: string }) =>
+      `This server does not own shard ${p.shard}, or is not sure that it still does.${
+        p.owner === undefined ? '' : ` Its owner is at ${p.owner}.`
+      }`,
     'Send the request again: it is forwarded to the owner as soon as there is one.',
   ),
   HDL_LOCKED: entry(

@@ -295,7 +295,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let listener: RequestListener | undefined
   const app = makeApp({
     rooms: [...rooms, admin, ...(ui === undefined ? [] : [ui])],
-    policy: options.policy ?? policy,
+    policy: cluster?.forwarding.policyOver(options.policy ?? policy) ?? options.policy ?? policy,
+    forwarding: cluster?.forwarding,
     errorDetails: options.errorDetails ?? 'operators',
     log,
     requestLimit: limits.request ?? 10 * minute,

@@ -33,6 +33,9 @@ import { estimateBayesSprt } from './statistics/bayes-elo.ts'
 import { estimateElo } from './statistics/elo.ts'
 import { estimateSprt, sprtState } from './statistics/sprt.ts'
 
+/** Its owner has the newest state, and is the only one that changes it. */
+const ownedBy = ({ params }: { readonly params: { readonly id: string } }): string => params.id
+
 export function campaignRoutes(
   campaigns: Campaigns,
   tables: Tables,
@@ -68,37 +71,57 @@ export function campaignRoutes(
       const records = await readCampaigns(tables, tenant, before, limit)
       return { campaigns: records.map((record) => viewNow(campaigns, record)) }
     }),
-    route(showCampaign, ({ params, caller }) => view(params.id, caller)),
-    route(campaignStats, async ({ params, caller }) => {
-      const campaign = await view(params.id, caller)
-      const here = campaigns.get(params.id)
-      const proposal = here?.describeProposal()
-      const rule = here?.describeRule() ?? (await describeEnded(tables, params.id))
-      return { campaign, rule, ...(proposal === undefined ? {} : { proposal }) }
-    }),
-    route(stopCampaign, async ({ params, caller, body }) => {
-      const campaign = await own(params.id, caller)
-      campaign.end('stopped', body.reason ?? `by ${caller.name}`)
-      await campaign.saved()
-      return viewOf(campaign)
-    }),
-    route(pauseCampaign, async ({ params, caller }) => {
-      const campaign = await own(params.id, caller)
-      campaign.pause()
-      await campaign.saved()
-      return viewOf(campaign)
-    }),
-    route(resumeCampaign, async ({ params, caller }) => {
-      const campaign = await own(params.id, caller)
-      campaign.resume()
-      await campaign.saved()
-      return viewOf(campaign)
-    }),
-    route(excludeLease, async ({ params, caller, body }) => {
-      const campaign = await own(params.id, caller)
-      await exclude(campaign, tables, body.lease, body.reason)
-      return viewOf(campaign)
-    }),
+    route(showCampaign, ({ params, caller }) => view(params.id, caller), { ownedBy }),
+    route(
+      campaignStats,
+      async ({ params, caller }) => {
+        const campaign = await view(params.id, caller)
+        const here = campaigns.get(params.id)
+        const proposal = here?.describeProposal()
+        const rule = here?.describeRule() ?? (await describeEnded(tables, params.id))
+        return { campaign, rule, ...(proposal === undefined ? {} : { proposal }) }
+      },
+      { ownedBy },
+    ),
+    route(
+      stopCampaign,
+      async ({ params, caller, body }) => {
+        const campaign = await own(params.id, caller)
+        campaign.end('stopped', body.reason ?? `by ${caller.name}`)
+        await campaign.saved()
+        return viewOf(campaign)
+      },
+      { ownedBy },
+    ),
+    route(
+      pauseCampaign,
+      async ({ params, caller }) => {
+        const campaign = await own(params.id, caller)
+        campaign.pause()
+        await campaign.saved()
+        return viewOf(campaign)
+      },
+      { ownedBy },
+    ),
+    route(
+      resumeCampaign,
+      async ({ params, caller }) => {
+        const campaign = await own(params.id, caller)
+        campaign.resume()
+        await campaign.saved()
+        return viewOf(campaign)
+      },
+      { ownedBy },
+    ),
+    route(
+      excludeLease,
+      async ({ params, caller, body }) => {
+        const campaign = await own(params.id, caller)
+        await exclude(campaign, tables, body.lease, body.reason)
+        return viewOf(campaign)
+      },
+      { ownedBy },
+    ),
     route(calculate, ({ body }) => {
       const { results, elo0, elo1, model = 'normalized', alpha = 0.05, beta = 0.05 } = body
       if (results.length === 4) {

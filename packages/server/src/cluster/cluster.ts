@@ -20,6 +20,7 @@ import {
 import { fleetTables } from '../fleet/tables.ts'
 import type { Drained, Room } from '../http/room.ts'
 import type { JobTable } from '../jobs/job-table.ts'
+import { ClusterForwarding } from './call-forwarding.ts'
 import { Forwarder } from './forward.ts'
 import { Members, serverTable } from './members.ts'
 import { ResultTier, resultTable } from './result-tier.ts'
@@ -43,6 +44,7 @@ export class Cluster {
   readonly shards: Shards
   readonly members: Members
   readonly forwarder: Forwarder
+  readonly forwarding: ClusterForwarding
   readonly tier: ResultTier
   readonly #kernel: Kernel
   readonly #options: ClusterOptions
@@ -62,6 +64,7 @@ export class Cluster {
     this.shards = new Shards({ server, database, kernel })
     this.members = new Members({ shards: this.shards, database, clock })
     this.forwarder = new Forwarder({ members: this.members, secrets, clock })
+    this.forwarding = new ClusterForwarding(this.forwarder)
     this.tier = new ResultTier({ tables: database.tables, clock })
   }
 
@@ -105,7 +108,7 @@ export class Cluster {
   stats() {
     const { ownership, commits } = this.shards.stats()
     const jobs = this.#ledger?.acknowledged
-    const aside = jobs?.setAside() ?? []
+    const aside = this.#ledger?.setAside() ?? []
     return {
       server: this.shards.server,
       shards: ownership.shards,
@@ -116,7 +119,7 @@ export class Cluster {
       forwarded: this.forwarder.forwarded,
       open_jobs: jobs?.stats().open ?? 0,
       set_aside: aside.length,
-      set_aside_handles: aside.slice(0, mostNamed).map(({ handle }) => handle.split(' ')[0]),
+      set_aside_handles: aside.slice(0, mostNamed).map(({ handle }) => handle),
     }
   }
 }

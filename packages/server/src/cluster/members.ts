@@ -88,6 +88,19 @@ export class Members {
     return address
   }
 
+  /**
+   * Where the other servers that own shards are reached; `unknown` is how many have written no address.
+   *
+   * *Cancellation*: none; it waits for the store.
+   */
+  async others(): Promise<{ readonly addresses: readonly string[]; readonly unknown: number }> {
+    await this.#read()
+    const servers = new Set(this.#owners.filter((owner) => owner !== undefined))
+    servers.delete(this.#options.shards.server)
+    const addresses = [...servers].flatMap((server) => this.#addresses.get(server) ?? [])
+    return { addresses, unknown: servers.size - addresses.length }
+  }
+
   async #read(): Promise<void> {
     if (this.#options.clock.now() - this.#readAt < readEvery) return
     this.#reading ??= this.#readNow()

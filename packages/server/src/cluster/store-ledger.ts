@@ -11,6 +11,8 @@
  *  L2  Each acknowledgement has an id of its own: the same content may be asked for again after it was done. Its shard is
  *      that of the handle, so all requests for one content meet on one server.
  *  L3  A shard that is lost ends its works: whoever waits for one gets an error that may be tried again.
+ *  L4  What was set aside stays in the store until an operator retries or cancels it. A retry is a new acknowledgement, written
+ *      before the old one is ended: a server that dies in between leaves both, and nothing is lost.
  */
 import { HeddleError, isError } from '@heddle/core'
 import {
@@ -28,6 +30,7 @@ import type {
   AcknowledgedWork,
   AcknowledgementLog,
   LedgerEntry,
+  SetAsideWork,
   Unfinished,
 } from '../jobs/ledger.ts'
 import type { JobService } from '../jobs/service.ts'
@@ -40,6 +43,8 @@ export interface StoreLedgerOptions {
   readonly jobs: JobTable
   readonly onProblem: (what: string, error: unknown) => void
 }
+
+type OpenJob = ReturnType<AcknowledgedJobs['setAside']>[number]
 
 /** Between the handle and the number of an acknowledgement: no handle has it. */
 const separator = ' '
@@ -79,6 +84,8 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
   readonly #options: StoreLedgerOptions
   /** Those whose acknowledgement this process has written. */
   readonly #entries = new Map<string, StoreEntry>()
+  /** Set aside, and ended since by an operator. */
+  readonly #ended = new WeakSet<OpenJob>()
   #service: Pick<JobService, 'takeOver' | 'handOver'> | undefined
 
   constructor(options: StoreLedgerOptions) {
@@ -115,6 +122,40 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       this.#entries.delete(handle)
       throw error
     }
+  }
+
+  setAside(): readonly SetAsideWork[] {
+    return this.#listAside().map(({ handle, job, input, interruptions }) => {
+      const { tenant } = workOf(input)
+      return { handle: handleOf(handle), job, tenant, interruptions: interruptions + 1 }
+    })
+  }
+
+  /** L4. @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async retry(handle: string): Promise<void> {
+    for (const aside of this.#listAside(handle)) {
+      const id = handle + separator + newRunId(this.#options.kernel)
+      const { job, version, input } = aside
+      await this.acknowledged.acknowledge({ handle: id, job, version, input })
+      await this.#end(aside, 'retried')
+    }
+  }
+
+  /** @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async endSetAside(handle: string): Promise<void> {
+    for (const aside of this.#listAside(handle)) await this.#end(aside, 'cancelled')
+  }
+
+  #listAside(handle?: string): readonly OpenJob[] {
+    const all = this.acknowledged.setAside().filter((job) => !this.#ended.has(job))
+    return handle === undefined ? all : all.filter((job) => handleOf(job.handle) === handle)
+  }
+
+  async #end(aside: OpenJob, outcome: 'retried' | 'cancelled'): Promise<void> {
+    const { shards } = this.#options
+    const { handle } = aside
+    await shards.write(shards.grantOf(handleOf(handle)), [{ kind: 'job-ended', handle, outcome }])
+    this.#ended.add(aside)
   }
 
   /** What was acknowledged is continued shard by shard, as they are acquired. *Cancellation*: none. */
@@ -155,8 +196,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
 
   async #continue(request: JobRequest, entry: StoreEntry, signal: AbortSignal): Promise<void> {
     try {
-      const work = JSON.parse(new TextDecoder().decode(request.input)) as AcknowledgedWork
-      await this.#service!.takeOver(work, entry, signal)
+      await this.#service!.takeOver(workOf(request.input), entry, signal)
     } catch (error) {
       if (signal.aborted) throw error
       // The server is draining: the next owner takes it. Anything else would fail there too.
@@ -165,4 +205,8 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       entry.end('cancelled')
     }
   }
+}
+
+function workOf(input: Uint8Array): AcknowledgedWork {
+  return JSON.parse(new TextDecoder().decode(input)) as AcknowledgedWork
 }

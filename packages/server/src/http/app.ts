@@ -6,6 +6,7 @@ import { runBlamed, type Clock } from '@heddle/core/lowlevel'
 import type { ErrorBody } from '../client/contract/contract.ts'
 import { refuseForeignPages } from './browsers.ts'
 import type { AccessPolicy } from './caller.ts'
+import type { CallForwarding } from './context.ts'
 import { toHttpError } from './http-error.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { Connections } from './lifecycle/connections.ts'
@@ -36,6 +37,8 @@ export interface AppOptions {
   readonly clock: Clock
   /** What the server listens on. */
   readonly host: string
+  /** Undefined where no other server shares the store. */
+  readonly forwarding?: CallForwarding | undefined
 }
 
 /** Of every answer; the dashboard adds its content security policy. */

@@ -9,9 +9,11 @@ import type {
   Places,
   ThreadPool,
 } from '@heddle/core/lowlevel'
+import type { FastifyRequest } from 'fastify'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
+import type { Call } from './route.ts'
 
 export interface ServerContext {
   readonly kernel: Kernel
@@ -37,8 +39,22 @@ export interface ServerContext {
   readonly log: (level: 'info' | 'warning', text: string) => void
 }
 
+/** Where several servers share a store: sends calls on to the server that answers them. */
+export interface CallForwarding {
+  /**
+   * Resolves with whether another server has answered; undefined when this one does. Never with the reply: that is a
+   * thenable, and would resolve with nothing once it was sent.
+   *
+   * *Cancellation*: the signal of the call.
+   */
+  forward(name: string, call: Call, body: string | undefined): Promise<boolean> | undefined
+  /** @throws `HDL_UNAUTHENTICATED` when the body of a forwarded request is not the one that was sent. */
+  checkBody(request: FastifyRequest, body: string | undefined): void
+}
+
 /** What the routes of every room need. */
 export interface HttpSettings {
+  readonly forwarding?: CallForwarding | undefined
   readonly clock: Clock
   /** Milliseconds a request may take. */
   readonly requestLimit: number

@@ -101,8 +101,8 @@ const parsers: Readonly<Record<BodyKind, AddParser>> = {
 }
 
 function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings): void {
-  const { contract, door, handle } = route
-  const { policy } = settings
+  const { contract, door, handle, ownedBy } = route
+  const { policy, forwarding } = settings
   const readParams = readerOfWords(contract.params, 'The address')
   const readQuery = readerOfWords(contract.query, 'The query')
   const readBody = bodyReader(route)
@@ -147,9 +147,17 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
     },
     handler: (request, reply) => {
       const call = request.heddleCall!
-      call.body = readBody(request.body) as undefined
-      if (status !== 200) void reply.code(status)
-      return handle(call)
+      const text = request.body as string | undefined
+      forwarding?.checkBody(request, text)
+      call.body = readBody(text) as undefined
+      const elsewhere = ownedBy && forwarding?.forward(ownedBy(call), call, text)
+      const answer = (): unknown => {
+        if (status !== 200) void reply.code(status)
+        return handle(call)
+      }
+      return elsewhere === undefined
+        ? answer()
+        : elsewhere.then((isAnswered) => (isAnswered ? reply : answer()))
     },
   })
 }

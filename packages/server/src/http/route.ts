@@ -43,6 +43,11 @@ export interface RouteOptions<C extends Contract> {
   readonly isUnparsed?: boolean
   /** Bytes of the body, where the operator decides: the contract's limit when absent. */
   readonly bodyLimit?: number
+  /**
+   * The name (a handle, a campaign) whose owner answers: where several servers share a store, the request is forwarded to that
+   * server before the handler is called.
+   */
+  readonly ownedBy?: (call: Call<C>) => string
 }
 
 /** The types of a route are those of its contract; here they are forgotten. */
@@ -52,6 +57,7 @@ export interface Route {
   readonly door: ((call: Call) => void) | undefined
   readonly isUnparsed: boolean
   readonly bodyLimit: number | undefined
+  readonly ownedBy: ((call: Call) => string) | undefined
 }
 
 /**
@@ -69,6 +75,7 @@ export function route<const C extends Contract>(
     door: options.door,
     isUnparsed: options.isUnparsed ?? false,
     bodyLimit: options.bodyLimit ?? contract.bodyLimit,
+    ownedBy: options.ownedBy,
   }
 }
 

@@ -56,7 +56,18 @@ export interface LedgerEntry {
 }
 
 /** Where a service writes what it has acknowledged: the journal of this file, or a store of several servers. */
-export type AcknowledgementLog = Pick<Ledger, 'acknowledge' | 'unfinished' | 'resume'>
+export interface AcknowledgementLog extends Pick<Ledger, 'acknowledge' | 'unfinished' | 'resume'> {
+  /** What was interrupted too often, of the shards of this server. Absent where the service itself sets aside. */
+  setAside?(): readonly SetAsideWork[]
+  /** Runs it again as if it had just been acknowledged. *Cancellation*: none. @throws `HDL_NOT_OWNER`. */
+  retry?(handle: string): Promise<void>
+  /** Ends it without a result. *Cancellation*: none. @throws `HDL_NOT_OWNER`. */
+  endSetAside?(handle: string): Promise<void>
+}
+
+export interface SetAsideWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 'tenant'> {
+  readonly interruptions: number
+}
 
 /** Marks the runs of a service among others. */
 const serviceOption = 'service'

@@ -93,7 +93,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       service,
       chores,
       bodyLimit: limits.body ?? 2 ** 20,
-      forwarder: cluster?.forwarder,
+      forwarding: cluster?.forwarding,
       clock: kernel.clock,
     }),
     async start() {

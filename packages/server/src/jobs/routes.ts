@@ -1,5 +1,4 @@
 /** The routes of served jobs: they read a request, ask the service, and write the answer. */
-import type { FastifyReply } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import type { Clock, Seat, ThreadPool } from '@heddle/core/lowlevel'
 import {
@@ -9,9 +8,12 @@ import {
   listComputations,
   listJobs,
   manageCache,
+  retryComputation,
   submitJob,
+  type CancelState,
+  type ComputationList,
 } from '../client/contract/jobs.ts'
-import type { Forwarder } from '../cluster/forward.ts'
+import type { ClusterForwarding } from '../cluster/call-forwarding.ts'
 import { commonTenant, type Caller } from '../http/caller.ts'
 import { SendTurns, sendBytes } from '../http/send-bytes.ts'
 import { route, type Call, type Route } from '../http/route.ts'
@@ -29,8 +31,8 @@ export interface JobRoutesOptions {
   readonly chores: ThreadPool
   /** Bytes of an input. */
   readonly bodyLimit: number
-  /** To the server that owns a handle; undefined when this one owns all. */
-  readonly forwarder?: Forwarder | undefined
+  /** To other servers on the same store; undefined when this one is alone. */
+  readonly forwarding?: ClusterForwarding | undefined
   readonly clock: Clock
 }
 
@@ -58,33 +60,83 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
         void call.signal
       },
     }),
-    route(fetchResult, async (call) => {
-      const { id, params, query, signal, deadline } = call
-      const elsewhere = await forwarded(options, params.handle, call)
-      if (elsewhere !== undefined) return elsewhere
-      const answer = await service.result(params.handle, params.index, {
-        request: id,
-        tenant: call.caller.tenant,
-        disconnect: signal,
-        deadline,
-        wait: query.wait ?? 0,
-      })
-      return sendAnswer(call, answer, turns)
+    route(
+      fetchResult,
+      async (call) => {
+        const { id, params, query, signal, deadline } = call
+        const answer = await service.result(params.handle, params.index, {
+          request: id,
+          tenant: call.caller.tenant,
+          disconnect: signal,
+          deadline,
+          wait: query.wait ?? 0,
+        })
+        return sendAnswer(call, answer, turns)
+      },
+      { ownedBy },
+    ),
+    route(cancelRequest, (call) => cancelAnywhere(call, options)),
+    route(listComputations, (call) => listEverywhere(call, options)),
+    route(
+      cancelComputation,
+      async ({ params: { handle }, caller }) => ({
+        handle,
+        state: await service.cancelComputation(handle, tenantsOf(caller), caller.name),
+      }),
+      { ownedBy },
+    ),
+    route(
+      retryComputation,
+      async ({ params: { handle }, caller, signal }) => {
+        await service.retry(handle, tenantsOf(caller), signal)
+        return { handle, state: 'retried' as const }
+      },
+      { ownedBy },
+    ),
+    route(manageCache, async (call) => {
+      const { body } = call
+      // What a server has in memory is stale when another has deleted it.
+      if (body.action !== 'info') await options.forwarding?.askOthers(call, JSON.stringify(body))
+      return manage(service, body)
     }),
-    route(cancelRequest, ({ params: { id }, caller }) => ({
-      request: id,
-      state: service.cancel(caller.tenant, id),
-    })),
-    route(listComputations, ({ query, caller }) => {
-      const all = service.computations(tenantsOf(caller))
-      return { computations: all.slice(0, query.limit ?? 100), total: all.length }
-    }),
-    route(cancelComputation, async ({ params: { handle }, caller }) => ({
-      handle,
-      state: await service.cancelComputation(handle, tenantsOf(caller), caller.name),
-    })),
-    route(manageCache, ({ body }) => manage(service, body)),
   ]
+}
+
+const ownedBy = ({ params }: { readonly params: { readonly handle: string } }): string =>
+  params.handle
+
+/** A request is known to the server that owns its handle, and its id does not say which one that is. */
+async function cancelAnywhere(
+  call: Call<typeof cancelRequest>,
+  { service, forwarding }: JobRoutesOptions,
+): Promise<CancelState> {
+  const { id } = call.params
+  try {
+    return { request: id, state: service.cancel(call.caller.tenant, id) }
+  } catch (error) {
+    if (forwarding === undefined || !isError(error, 'HDL_UNKNOWN_REQUEST')) throw error
+    const { answers } = await forwarding.askOthers<CancelState>(call)
+    if (answers[0] === undefined) throw error
+    return answers[0]
+  }
+}
+
+/** *Cancellation*: as the call. */
+async function listEverywhere(
+  call: Call<typeof listComputations>,
+  { service, forwarding }: JobRoutesOptions,
+): Promise<ComputationList> {
+  const { limit = 100 } = call.query
+  const own = service.computations(tenantsOf(call.caller))
+  const others = await forwarding?.askOthers<ComputationList>(call)
+  const all = [...own, ...(others?.answers ?? []).flatMap(({ computations }) => computations)]
+  const elsewhere = others?.answers.reduce((sum, { total }) => sum + total, 0) ?? 0
+  const missing = others?.missing ?? 0
+  return {
+    computations: all.slice(0, limit),
+    total: own.length + elsewhere,
+    ...(missing > 0 && { servers_missing: missing }),
+  }
 }
 
 /** *Cancellation*: the client leaving, its deadline, its slot and its id end the request. */
@@ -100,10 +152,15 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
       deadline,
     }),
   )
-  const elsewhere = await readWithin(seat, () => forwarded(options, read.handle, call))
-  if (elsewhere !== undefined) {
+  const isAnswered = await readWithin(
+    seat,
+    async () =>
+      (await options.forwarding?.forward(read.handle, call, call.body as string | undefined)) ===
+      true,
+  )
+  if (isAnswered) {
     seat.release()
-    return elsewhere
+    return call.reply
   }
   const caller = { request: id, tenant, slot, disconnect: signal, deadline, wait: wait ?? 0 }
   const submission = { ...read, served, seat, priority, force }
@@ -122,20 +179,6 @@ function tenantsOf({ tenant, roles }: Caller): string | undefined {
 /** The tenant that is part of a handle: the common one is not, so that handles of earlier versions stay valid. */
 function ownerOf({ isShared }: ServedJob, tenant: string): string | undefined {
   return isShared || tenant === commonTenant ? undefined : tenant
-}
-
-/** The answer of the server that owns the handle; undefined when it is this one (C6). */
-async function forwarded(
-  { forwarder }: JobRoutesOptions,
-  handle: string,
-  { request, reply, body, signal, deadline }: Call<typeof submitJob> | Call<typeof fetchResult>,
-): Promise<FastifyReply | undefined> {
-  if (forwarder === undefined) return undefined
-  const { method, url, headers } = request
-  const sent = { method, url, headers, body: body as string | undefined }
-  const answer = await forwarder.forward(handle, sent, { signal, deadline })
-  if (answer === undefined) return undefined
-  return reply.code(answer.status).headers(answer.headers).send(answer.body)
 }
 
 /** A seat that nothing is read for comes back at once (W3), also when the client does not take the answer. */

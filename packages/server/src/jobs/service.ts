@@ -54,7 +54,13 @@ import { Backlog } from './backlog.ts'
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
-import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, Unfinished } from './ledger.ts'
+import type {
+  AcknowledgedWork,
+  AcknowledgementLog,
+  LedgerEntry,
+  SetAsideWork,
+  Unfinished,
+} from './ledger.ts'
 import {
   asError,
   checkIndex,
@@ -280,6 +286,12 @@ export class JobService {
       if (!isShown(owner)) continue
       found.push({ ...common, handle, job, tenant: owner, state: 'set_aside', waits_for: reason })
     }
+    for (const aside of this.#options.ledger.setAside?.() ?? []) {
+      const { handle, job, tenant: owner = commonTenant } = aside
+      if (!isShown(owner)) continue
+      const { message } = setAsideError(aside)
+      found.push({ ...common, handle, job, tenant: owner, state: 'set_aside', waits_for: message })
+    }
     return found
   }
 
@@ -329,10 +341,47 @@ export class JobService {
       this.#failures.set(handle, { tenant: aside.unfinished.work.tenant ?? commonTenant, error })
       return 'cancelled'
     }
+    if (this.#findAside(handle, isOwn) !== undefined) {
+      await this.#options.ledger.endSetAside?.(handle)
+      this.#failures.set(handle, { tenant: tenant ?? commonTenant, error })
+      return 'cancelled'
+    }
     const served = this.#options.jobs.get(jobOfHandle(handle) ?? '')
     const stored = served === undefined ? undefined : await this.#options.store.prepared(handle)
     if (stored !== undefined && isOwn(stored.value.tenant ?? commonTenant)) return 'already_done'
     throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+  }
+
+  /**
+   * Runs what was set aside again, as if it had never been interrupted.
+   *
+   * *Cancellation*: none: it waits for a seat and for the store.
+   * @param tenant Undefined for any.
+   * @throws `HDL_UNKNOWN_RESULT` when nothing of this handle was set aside; `HDL_GONE` when the job has another version now.
+   */
+  async retry(handle: string, tenant: string | undefined, signal: AbortSignal): Promise<void> {
+    const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
+    if (this.#findAside(handle, isOwn) !== undefined) {
+      this.#failures.delete(handle)
+      await this.#options.ledger.retry?.(handle)
+      return
+    }
+    const aside = this.#setAside.get(handle)
+    if (aside === undefined || !isOwn(aside.unfinished.work.tenant ?? commonTenant))
+      throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+    this.#setAside.delete(handle)
+    try {
+      await this.#restore({ ...aside.unfinished, crashes: 0 }, signal)
+    } catch (error) {
+      this.#setAside.set(handle, aside)
+      throw error
+    }
+  }
+
+  /** Set aside by the log itself. */
+  #findAside(handle: string, isOwn: (owner: string) => boolean): SetAsideWork | undefined {
+    const all = this.#options.ledger.setAside?.() ?? []
+    return all.find((aside) => aside.handle === handle && isOwn(aside.tenant ?? commonTenant))
   }
 
   /** Ends the run of something that will not be resumed. */
@@ -671,8 +720,14 @@ export class JobService {
   #unknown(handle: string, tenant: string): never {
     const failure = this.#failures.get(handle)
     if (failure !== undefined && this.#mayRead(handle, failure.tenant, tenant)) throw failure.error
+    const aside = this.#findAside(handle, (owner) => this.#mayRead(handle, owner, tenant))
+    if (aside !== undefined) throw setAsideError(aside)
     throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
   }
+}
+
+function setAsideError({ handle, interruptions }: SetAsideWork): HeddleError {
+  return new HeddleError('HDL_SET_ASIDE', { handle, crashes: interruptions })
 }
 
 /** Times that the process may end without a word while it is worked on, before it is left alone. */

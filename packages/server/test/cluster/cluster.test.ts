@@ -8,6 +8,7 @@ import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { startServer, type Server } from '../../src/server.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
+import { clusterOf, reach } from './support/two-servers.ts'
 
 let postgres: TestDatabase
 before(async () => {
@@ -20,26 +21,6 @@ const newStore = (): string => `${postgres.address}?schema=cluster_${++schemas}`
 
 const start = (store: string, jobs: readonly unknown[]): Promise<Server> =>
   startServer({ jobs, store, port: 0, threads: 1, limits: { loop: 16, loopGap: Infinity } })
-
-interface ClusterHealth {
-  readonly shards: number
-  readonly servers: number
-  readonly sure: boolean
-  readonly forwarded: number
-  readonly open_jobs: number
-}
-
-async function clusterOf(server: Server): Promise<ClusterHealth> {
-  return (await call(server, '/healthz')).body['cluster'] as ClusterHealth
-}
-
-/** Asks again and again: each question takes a turn of the server. */
-async function reach<T>(ask: () => Promise<T>, isReached: (found: T) => boolean): Promise<T> {
-  for (;;) {
-    const found = await ask()
-    if (isReached(found)) return found
-  }
-}
 
 const double = job({ name: 'double' }, (n: number) => n * 2)
 

@@ -1,10 +1,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VirtualClock } from '@heddle/core/testing'
-import { Forwarder, forwardHeader, type ForwardRequest } from '../../src/cluster/forward.ts'
+import {
+  callerHeader,
+  Forwarder,
+  forwardHeader,
+  type ForwardRequest,
+} from '../../src/cluster/forward.ts'
 import type { Members } from '../../src/cluster/members.ts'
+import type { Caller } from '../../src/http/caller.ts'
 
-const request: ForwardRequest = { method: 'POST', url: '/jobs/a?wait=1', body: '1', headers: {} }
+const ann: Caller = {
+  kind: 'token',
+  id: 't1',
+  name: 'Ann’s token',
+  tenant: 'acme',
+  roles: ['operator'],
+  scopes: ['submit'],
+}
+
+const request: ForwardRequest = {
+  method: 'POST',
+  url: '/jobs/a?wait=1',
+  body: '1',
+  headers: { authorization: 'Bearer secret', cookie: 'heddle_session=1', traceparent: '00-1' },
+  caller: ann,
+  id: 'request-1',
+  signal: new AbortController().signal,
+  deadline: 1_000,
+}
 
 /** Two servers: the first forwards to the second over `fetch`, which the test answers. */
 function setUp(secrets: readonly string[] = ['s'.repeat(16)]) {
@@ -13,6 +37,7 @@ function setUp(secrets: readonly string[] = ['s'.repeat(16)]) {
   const members = {
     isLocal: () => address === undefined,
     addressOf: async () => address,
+    others: async () => ({ addresses: ['http://127.0.0.1:1', 'http://127.0.0.1:2'], unknown: 1 }),
   } as unknown as Members
   return {
     clock,
@@ -21,9 +46,12 @@ function setUp(secrets: readonly string[] = ['s'.repeat(16)]) {
   }
 }
 
-const options = { signal: new AbortController().signal, deadline: 1_000 }
+/** The request as the second server sees it. */
+function arrived(sent: Headers): ForwardRequest {
+  return { ...request, headers: Object.fromEntries(sent) }
+}
 
-test('F2, F3: only a request signed with one of the two secrets counts as forwarded', async (t) => {
+test('F2, F3, F4: only a request signed with one of the two secrets counts as forwarded, and comes from its caller', async (t) => {
   const { clock, make } = setUp()
   let sent: Headers | undefined
   t.mock.method(globalThis, 'fetch', async (_: URL, init: { headers: Headers }) => {
@@ -33,22 +61,36 @@ test('F2, F3: only a request signed with one of the two secrets counts as forwar
       headers: { location: '/results/h/0', 'x-other': '1' },
     })
   })
-  const answer = await make().forward('h', request, options)
-  assert.deepEqual([answer?.status, answer?.body], [202, '{}'])
+  const answer = await make().forward('h', request)
+  assert.deepEqual([answer?.status, answer?.body.toString()], [202, '{}'])
   assert.equal(answer?.headers['location'], '/results/h/0')
   assert.equal(answer?.headers['x-other'], undefined)
-  const signed = { ...request, headers: { [forwardHeader]: sent!.get(forwardHeader)! } }
-  assert.equal(make().isForwarded(signed), true)
-  assert.equal(make(['n'.repeat(16), 's'.repeat(16)]).isForwarded(signed), true)
-  assert.equal(make(['n'.repeat(16)]).isForwarded(signed), false)
-  assert.equal(make().isForwarded({ ...signed, body: '2' }), false)
-  assert.equal(make().isForwarded({ ...signed, url: '/jobs/b' }), false)
-  assert.equal(make().isForwarded(request), false)
-  for (const value of ['', '1', 'NaN.x', `${clock.wallTime()}.00`, `Infinity.00`]) {
-    assert.equal(make().isForwarded({ ...request, headers: { [forwardHeader]: value } }), false)
+  // F4, F5.
+  assert.equal(sent!.get('authorization'), null)
+  assert.equal(sent!.get('cookie'), null)
+  assert.equal(sent!.get('traceparent'), '00-1')
+  assert.equal(sent!.get('x-request-id'), 'request-1')
+  const signed = arrived(sent!)
+  const proof = make().proofOf(signed)
+  assert.deepEqual(proof?.caller, ann)
+  assert.deepEqual(
+    [proof?.isBody('1'), proof?.isBody('2'), proof?.isBody(undefined)],
+    [true, false, false],
+  )
+  assert.ok(make(['n'.repeat(16), 's'.repeat(16)]).proofOf(signed))
+  assert.equal(make(['n'.repeat(16)]).proofOf(signed), undefined)
+  assert.equal(make().proofOf({ ...signed, url: '/jobs/b' }), undefined)
+  assert.equal(make().proofOf({ ...signed, method: 'DELETE' }), undefined)
+  const admin = Buffer.from(JSON.stringify({ ...ann, roles: ['admin'] })).toString('base64url')
+  const raised = { ...signed, headers: { ...signed.headers, [callerHeader]: admin } }
+  assert.equal(make().proofOf(raised), undefined)
+  assert.equal(make().proofOf(request), undefined)
+  for (const value of ['', '1', 'NaN.x.y', `${clock.wallTime()}.00.00`, `Infinity.00.00`]) {
+    const headers = { [forwardHeader]: value, [callerHeader]: admin }
+    assert.equal(make().proofOf({ ...request, headers }), undefined)
   }
   await clock.advance(61_000)
-  assert.equal(make().isForwarded(signed), false)
+  assert.equal(make().proofOf(signed), undefined)
 })
 
 test('F1: a forwarded request is not forwarded again; the first server looks for the owner until the deadline', async (t) => {
@@ -64,13 +106,31 @@ test('F1: a forwarded request is not forwarded again; the first server looks for
       : new Response('1', { status: 200 })
   })
   const forwarder = make()
-  const found = forwarder.forward('h', request, options)
+  const found = forwarder.forward('h', request)
   await clock.advance(300)
-  assert.equal((await found)?.body, '1')
+  assert.equal((await found)?.body.toString(), '1')
   assert.deepEqual([answers, forwarder.forwarded], [4, 1])
-  const again = { ...request, headers: { [forwardHeader]: sent!.get(forwardHeader)! } }
-  await assert.rejects(make().forward('h', again, options), { code: 'HDL_NOT_OWNER' })
+  const again = arrived(sent!)
+  await assert.rejects(make().forward('h', again), {
+    code: 'HDL_NOT_OWNER',
+    message: /Its owner is at http:\/\/127\.0\.0\.1:1/,
+  })
+  assert.deepEqual(await make().askOthers(again), { answers: [], missing: 0 })
   assert.equal(answers, 4)
   become(undefined)
-  assert.equal(await make().forward('h', again, options), undefined)
+  assert.equal(await make().forward('h', again), undefined)
+})
+
+test('C6: of all servers that are asked, those that do not answer are counted', async (t) => {
+  const { make } = setUp()
+  t.mock.method(globalThis, 'fetch', async (url: URL) => {
+    if (url.port === '2') throw new TypeError('fetch failed')
+    return new Response(new Uint8Array([0, 255, 1]), { status: 200 })
+  })
+  const { answers, missing } = await make().askOthers(request)
+  assert.equal(missing, 2)
+  assert.deepEqual(
+    answers.map(({ body }) => [...body]),
+    [[0, 255, 1]],
+  )
 })

@@ -15,12 +15,16 @@ function mount(...args: string[]): string | undefined {
   return status === 0 ? undefined : stderr.trim() || `mount ended with ${status}`
 }
 
-/** Or the reason why there is none. */
-export function mountSmall(kibibytes: number): Mounted | string {
+/** Or the reason why there is none. It belongs to root, or to the owner. */
+export function mountSmall(
+  kibibytes: number,
+  owner?: { readonly uid: number; readonly gid: number },
+): Mounted | string {
   if (process.platform !== 'linux') return 'only Linux has tmpfs'
   if (process.getuid?.() !== 0) return 'only root may mount a file system'
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-mounted-'))
-  const problem = mount('-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', folder)
+  const owned = owner === undefined ? '' : `,uid=${owner.uid},gid=${owner.gid},mode=711`
+  const problem = mount('-t', 'tmpfs', '-o', `size=${kibibytes}k${owned}`, 'tmpfs', folder)
   if (problem !== undefined) {
     rmSync(folder, { recursive: true })
     return `mounting is not possible here: ${problem}`

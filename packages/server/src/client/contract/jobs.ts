@@ -97,6 +97,12 @@ export const fetchResult = contract({
   responses: { 200: Result, 202: Pending },
 })
 
+const CancelState = Type.Object({
+  request: Type.String(),
+  state: Type.Enum(['cancelled', 'already_cancelled', 'already_done']),
+})
+export type CancelState = Static<typeof CancelState>
+
 export const cancelRequest = contract({
   method: 'DELETE',
   path: '/requests/:id',
@@ -106,12 +112,7 @@ export const cancelRequest = contract({
   params: Type.Object({
     id: Type.String({ description: 'X-Request-Id, or the id from the answer.' }),
   }),
-  responses: {
-    200: Type.Object({
-      request: Type.String(),
-      state: Type.Enum(['cancelled', 'already_cancelled', 'already_done']),
-    }),
-  },
+  responses: { 200: CancelState },
 })
 
 export const Computation = Type.Object(
@@ -133,10 +134,19 @@ export const Computation = Type.Object(
 )
 export type Computation = Static<typeof Computation>
 
+const ComputationList = Type.Object({
+  computations: Type.Array(Computation),
+  total: Type.Integer(),
+  servers_missing: Type.Optional(
+    Type.Integer({ description: 'Servers that did not answer: what they compute is not listed.' }),
+  ),
+})
+export type ComputationList = Static<typeof ComputationList>
+
 export const listComputations = contract({
   method: 'GET',
   path: '/computations',
-  summary: 'What is queued and running on this server and why it waits, and what was set aside',
+  summary: 'What is queued and running on all servers and why it waits, and what was set aside',
   access: 'viewer',
   body: 'none',
   query: Type.Object({
@@ -144,9 +154,7 @@ export const listComputations = contract({
       Type.Integer({ minimum: 1, maximum: 1_000, description: '100 when absent.' }),
     ),
   }),
-  responses: {
-    200: Type.Object({ computations: Type.Array(Computation), total: Type.Integer() }),
-  },
+  responses: { 200: ComputationList },
 })
 
 export const cancelComputation = contract({
@@ -158,6 +166,18 @@ export const cancelComputation = contract({
   params: Type.Object({ handle }),
   responses: {
     200: Type.Object({ handle, state: Type.Enum(['cancelled', 'already_done']) }),
+  },
+})
+
+export const retryComputation = contract({
+  method: 'POST',
+  path: '/computations/:handle/retry',
+  summary: 'Run a computation again that was set aside',
+  access: 'operator',
+  body: 'none',
+  params: Type.Object({ handle }),
+  responses: {
+    202: Type.Object({ handle, state: Type.Literal('retried') }),
   },
 })
 
@@ -195,5 +215,6 @@ export const jobContracts = [
   cancelRequest,
   listComputations,
   cancelComputation,
+  retryComputation,
   manageCache,
 ] as const

@@ -1,0 +1,56 @@
+/** Submits one number after the other to whichever server, and remembers what was acknowledged. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Members } from './members.ts'
+
+export interface LoadOptions {
+  readonly members: Members
+  /** Requests under way at a time. */
+  readonly streams: number
+  /** Milliseconds between two requests of a stream. */
+  readonly pause: number
+}
+
+export class Load {
+  readonly acknowledged = new Map<number, string>()
+  refused = 0
+  readonly #options: LoadOptions
+  #next = 1
+  #isOver = false
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(options: LoadOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    const { streams } = this.#options
+    this.#running = Promise.all(Array.from({ length: streams }, () => this.#stream()))
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await this.#running
+  }
+
+  async #stream(): Promise<void> {
+    const { members, pause } = this.#options
+    while (!this.#isOver) {
+      const n = this.#next++
+      const { url } = members.at(n)
+      try {
+        const answer = await fetch(`${url}/jobs/work`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: String(n),
+          signal: AbortSignal.timeout(20_000),
+        })
+        const { handle } = (await answer.json()) as { handle?: string }
+        if (answer.status === 202 && handle !== undefined) this.acknowledged.set(n, handle)
+        else this.refused++
+      } catch {
+        this.refused++
+      }
+      await sleep(pause)
+    }
+  }
+}

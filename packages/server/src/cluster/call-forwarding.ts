@@ -1,0 +1,66 @@
+/** Calls of routes, sent on to the servers that answer them. */
+import type { FastifyRequest } from 'fastify'
+import type { AccessPolicy } from '../http/caller.ts'
+import type { CallForwarding } from '../http/context.ts'
+import type { Call } from '../http/route.ts'
+import { ForwardedPolicy } from './forwarded-policy.ts'
+import type { ForwardAnswer, Forwarder, ForwardRequest } from './forward.ts'
+
+/** A call, whatever its contract is. */
+type AnyCall = Pick<Call, 'request' | 'reply' | 'caller' | 'id' | 'signal' | 'deadline'>
+
+export interface OthersAnswer<T> {
+  readonly answers: readonly T[]
+  /** Servers that did not answer. */
+  readonly missing: number
+}
+
+export class ClusterForwarding implements CallForwarding {
+  readonly #forwarder: Forwarder
+  #policy: ForwardedPolicy | undefined
+
+  constructor(forwarder: Forwarder) {
+    this.#forwarder = forwarder
+  }
+
+  /** The policy of this server, which knows the callers of forwarded requests. Called once. */
+  policyOver(inner: AccessPolicy): AccessPolicy {
+    this.#policy = new ForwardedPolicy(inner, this.#forwarder)
+    return this.#policy
+  }
+
+  checkBody(request: FastifyRequest, body: string | undefined): void {
+    this.#policy?.checkBody(request, body)
+  }
+
+  forward(name: string, call: AnyCall, body: string | undefined): Promise<boolean> | undefined {
+    if (this.#forwarder.isLocal(name)) return undefined
+    return this.#forward(name, call, body)
+  }
+
+  /**
+   * What the other servers answer to the same request, as JSON; an answer that is not a success is left out, and its server
+   * is not missing.
+   *
+   * *Cancellation*: the signal of the call; a server that does not answer in a few seconds is missing.
+   */
+  async askOthers<T>(call: AnyCall, body?: string): Promise<OthersAnswer<T>> {
+    const { answers, missing } = await this.#forwarder.askOthers(requestOf(call, body))
+    const succeeded = answers.filter(({ status }) => status < 300)
+    const read = ({ body: text }: ForwardAnswer): T => JSON.parse(text.toString()) as T
+    return { answers: succeeded.map(read), missing }
+  }
+
+  async #forward(name: string, call: AnyCall, body: string | undefined): Promise<boolean> {
+    const answer = await this.#forwarder.forward(name, requestOf(call, body))
+    if (answer === undefined) return false
+    void call.reply.code(answer.status).headers(answer.headers).send(answer.body)
+    return true
+  }
+}
+
+function requestOf(call: AnyCall, body: string | undefined): ForwardRequest {
+  const { request, caller, id, signal, deadline } = call
+  const { method, url, headers } = request
+  return { method, url, headers, body, caller, id, signal, deadline }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { job } from '@heddle/core'
+import { openStore, shardOf, Shards, systemKernel, type StoreRow } from '@heddle/core/lowlevel'
+import { StoreLedger } from '../../src/cluster/store-ledger.ts'
+import { jobTable } from '../../src/jobs/job-table.ts'
+import type { AcknowledgedWork, LedgerEntry } from '../../src/jobs/ledger.ts'
+
+const kernel = systemKernel
+const double = job({ name: 'double' }, (n: number) => n * 2)
+
+const work = (handle: string): AcknowledgedWork => ({
+  job: 'double',
+  handle,
+  input: 1,
+  tenant: 'acme',
+  priority: 1,
+  version: jobTable([double]).get('double')!.version,
+  force: false,
+})
+
+/** A store in which three servers have died while they worked on each of these handles. */
+async function storeWithSuspects(...handles: string[]) {
+  const store = await openStore('memory', { kernel })
+  await store.renew('earlier', 60_000)
+  const grants = await store.acquire('earlier', 256)
+  await store.openSession('earlier', 'earlier/1')
+  let number = 0
+  for (const handle of handles) {
+    const id = `${handle} earlier`
+    const input = new TextEncoder().encode(JSON.stringify(work(handle)))
+    const started: StoreRow = { kind: 'job-started', handle: id }
+    const interrupted: StoreRow = { kind: 'job-interrupted', handle: id, setAside: false }
+    const { version } = work(handle)
+    const rows: StoreRow[] = [
+      { kind: 'job-acknowledged', handle: id, job: 'double', version, input },
+      ...[started, interrupted, started, interrupted, started],
+    ]
+    const grant = grants.find(({ shard }) => shard === shardOf(handle))!
+    await store.commit('earlier/1', ++number, [{ ...grant, rows, claims: [] }])
+  }
+  await store.release('earlier', grants)
+  await store.renew('earlier', 0)
+  return store
+}
+
+/** A server on it, whose service begins what it is given and ends it at once. */
+async function setUp(...handles: string[]) {
+  const store = await storeWithSuspects(...handles)
+  const shards = new Shards({ server: 'now', database: store, kernel })
+  const jobs = jobTable([double])
+  const ledger = new StoreLedger({
+    shards,
+    database: store,
+    kernel,
+    jobs,
+    onProblem: (what, error) => assert.fail(`${what}: ${String(error)}`),
+  })
+  const taken: AcknowledgedWork[] = []
+  ledger.connect({
+    async takeOver(was: AcknowledgedWork, entry: LedgerEntry) {
+      taken.push(was)
+      entry.end('finished')
+    },
+    handOver: () => undefined,
+  })
+  await shards.start()
+  while (ledger.setAside().length < handles.length) await new Promise(setImmediate)
+  return {
+    store,
+    ledger,
+    taken,
+    async [Symbol.asyncDispose]() {
+      await ledger.acknowledged.stop()
+      await shards.stop()
+      await store[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Turns of the loop until something holds. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(setImmediate)
+}
+
+test('L4: what was set aside is listed with its tenant, and runs again when it is retried', async () => {
+  await using set = await setUp('h1', 'h2')
+  const { store, ledger, taken } = set
+  const all = Array.from({ length: 256 }, (_, shard) => shard)
+  assert.deepEqual(
+    ledger.setAside().map(({ handle, tenant, interruptions }) => [handle, tenant, interruptions]),
+    [
+      ['h1', 'acme', 3],
+      ['h2', 'acme', 3],
+    ].toSorted(),
+  )
+  assert.deepEqual(taken, [])
+  await ledger.retry('h1')
+  await until(async () => (await store.openJobs(all)).length === 1)
+  assert.deepEqual(
+    taken.map(({ handle }) => handle),
+    ['h1'],
+  )
+  assert.equal(await store.recordedOutcome('h1 earlier'), 'retried')
+  assert.deepEqual(
+    ledger.setAside().map(({ handle }) => handle),
+    ['h2'],
+  )
+  // A second retry finds nothing.
+  await ledger.retry('h1')
+  assert.equal(taken.length, 1)
+  await ledger.endSetAside('h2')
+  assert.equal(await store.recordedOutcome('h2 earlier'), 'cancelled')
+  assert.deepEqual(await store.openJobs(all), [])
+  assert.deepEqual(ledger.setAside(), [])
+})
