@@ -24,12 +24,12 @@ function entrant(
 
 const ours = () => import('../../ours/capacity.ts')
 
-function keysRow(keys: number): Row {
+function keysRow(keys: number, size = 20_000): Row {
   return {
     name: `${keys.toLocaleString('en')} keys`,
     measure: 'latency',
     unit: 'us/node',
-    size: 20_000,
+    size,
     quickSize: 500,
     warmUps: 1,
     warmUpSize: 2_000,
@@ -112,5 +112,6 @@ export const suite: Suite = {
   name: 'capacity',
   summary:
     'what permits cost with many keys, whether a pipeline drains, what a server runs at once',
-  rows: [keysRow(10), keysRow(1_000), keysRow(10_000), pipeline, server],
+  // Ten times the keys and ten times the nodes: the cost of a node must stay.
+  rows: [keysRow(10), keysRow(1_000), keysRow(10_000), keysRow(100_000, 200_000), pipeline, server],
 }
