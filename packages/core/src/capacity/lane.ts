@@ -43,6 +43,8 @@ export class Lane<T extends Entry<T>> implements HeapItem {
   offeredBy: Claim<T> | undefined
   /** Entries that wait or run. */
   members = 0
+  /** Whether it stays when nothing waits in it or runs for it. */
+  isKept = false
 
   constructor(options: {
     readonly key: string
@@ -64,6 +66,11 @@ export class Lane<T extends Entry<T>> implements HeapItem {
     this.at = options.at
     this.line = options.line
     this.isPlain = options.isPlain
+  }
+
+  /** Whether it is the lane of one key: there may be any number of those. */
+  get isKeyed(): boolean {
+    return this.claims.some(({ view }) => view.key !== undefined)
   }
 
   claimOn(view: View<T>): Claim<T> {

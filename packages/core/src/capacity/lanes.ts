@@ -96,6 +96,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     this.#total = this.#table.total
     this.#gates = this.#table.gates
     this.#default = this.#laneFor(undefined, checkPriority(undefined), undefined)
+    this.#default.isKept = true
     const { gate, claims } = this.#default
     const takesOnlyTotal =
       claims.length === 1 && gate.own === undefined && gate.shared === undefined
@@ -105,6 +106,11 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   /** How many entries wait. */
   get size(): number {
     return this.#size
+  }
+
+  /** How many lanes there are: one for each combination of needs, place and priority. */
+  get count(): number {
+    return this.#table.size
   }
 
   /** Whether it is worth calling pick(). */
@@ -122,7 +128,20 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
    */
   laneFor(needs: Needs | undefined, priority: number | undefined, at?: PlacePermits): Lane<T> {
     if (needs === undefined && priority === undefined && at === undefined) return this.#default
-    return this.#laneFor(needs, checkPriority(priority), at)
+    const lane = this.#laneFor(needs, checkPriority(priority), at)
+    if (!this.#sweeps) lane.isKept = true
+    return lane
+  }
+
+  /**
+   * As {@link laneFor}, for an entry that comes once, such as an element of a map: a lane of a key is forgotten when
+   * nothing waits in it or runs for it, so that a million keys do not leave a million lanes.
+   */
+  laneForOnce(needs: Needs | undefined, priority: number | undefined, at?: PlacePermits): Lane<T> {
+    if (needs === undefined) return this.laneFor(needs, priority, at)
+    const lane = this.#laneFor(needs, checkPriority(priority), at)
+    if (!this.#sweeps && !lane.isKeyed) lane.isKept = true
+    return lane
   }
 
   /**
@@ -149,7 +168,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
 
   #enqueue(entry: T, isFirst: boolean): void {
     let { lane } = entry
-    if (this.#sweeps && !this.#table.has(lane)) {
+    if (!lane.isKept && !this.#table.has(lane)) {
       lane = entry.lane = this.#laneFor(lane.needs, lane.priority, lane.at)
     }
     lane.members++
@@ -485,7 +504,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   }
 
   #sweep(lane: Lane<T>): void {
-    if (lane.members > 0 || !this.#sweeps || lane === this.#default) return
+    if (lane.members > 0 || lane.isKept) return
     this.#table.delete(lane)
   }
 }

@@ -99,7 +99,7 @@ export class Parts {
   start(parent: NodeAttempt, options: PartOptions): Part {
     const { lanes, limits, attempts } = this.#host
     const { needs, priority, place, retries, timeout } = options
-    const lane = lanes.laneFor(needs, priority, place)
+    const lane = lanes.laneForOnce(needs, priority, place)
     const own =
       retries === undefined && timeout === undefined
         ? limits

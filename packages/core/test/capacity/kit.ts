@@ -32,6 +32,8 @@ export interface ItemOptions {
   readonly priority?: number
   readonly depth?: number
   readonly at?: PlacePermits
+  /** An element of a map, and not a node. */
+  readonly isOnce?: boolean
 }
 
 /** A run without jobs: what it started is started until the test ends it. */
@@ -73,7 +75,9 @@ export class FakeRun {
 
   /** Without starting anything. */
   add(name: string, options: ItemOptions = {}): Item {
-    const lane = this.lanes.laneFor(options.needs, options.priority, options.at)
+    const lane = options.isOnce
+      ? this.lanes.laneForOnce(options.needs, options.priority, options.at)
+      : this.lanes.laneFor(options.needs, options.priority, options.at)
     const item = new Item(name, lane, options.depth ?? 0, this.#clock.now())
     this.waiting.add(item)
     this.lanes.enqueue(item)

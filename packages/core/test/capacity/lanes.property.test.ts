@@ -97,6 +97,7 @@ class World {
     const priority = this.#below(3)
     try {
       const item = run.add(`n${this.#count++}`, {
+        isOnce: this.#chance(0.5),
         needs,
         priority,
         depth: this.#below(3),

@@ -221,3 +221,30 @@ test('a lane that nothing waits in or runs for is forgotten where lanes are swep
   run.lanes.enqueue(item)
   assert.equal(run.pump()[0], 'again', 'an entry that is tried again finds its lane again')
 })
+
+test('K5: elements with 100,000 keys leave no lanes behind, and limits for each key hold meanwhile', () => {
+  const { clock, capacity } = newCapacity()
+  const run = new FakeRun(capacity, clock, { resources: { tenant: { each: 1 }, db: 40 } })
+  const node = run.add('node', { needs: { tenant: 'kept' } })
+  let most = 0
+  for (let index = 0; index < 100_000; index++) {
+    // Each key twice in a row: the second waits for the first.
+    const tenant = `t${index >> 1}`
+    run.add(`element ${index}`, { needs: { tenant, db: 1 }, isOnce: true })
+    run.pump()
+    most = Math.max(most, run.lanes.count)
+    if (run.started.length < 40) continue
+    const running = run.started.map(({ lane }) => lane.needs!['tenant'])
+    assert.equal(new Set(running).size, running.length)
+    for (const item of [...run.started]) run.end(item)
+  }
+  for (const item of [...run.started]) run.end(item)
+  run.pump()
+  for (const item of [...run.started]) run.end(item)
+  assert.ok(most <= 50, `${most} lanes at a time`)
+  assert.equal(run.waiting.size, 0)
+  // The default lane, and that of the node, which may be tried again.
+  assert.equal(run.lanes.count, 2)
+  run.lanes.enqueue(node)
+  assert.deepEqual(run.pump(), ['node'])
+})

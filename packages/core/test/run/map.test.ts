@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Graph, job, run, startRun, type Job } from '@heddle/core'
+import { Graph, job, retryAfter, run, startRun, type Job, type Needs } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
+import { LaneTable } from '../../src/capacity/lane-table.ts'
 import { cutOff, historyOf, journals } from './kit.ts'
 
 const list = (length: number): Job<unknown, number[]> =>
@@ -98,6 +99,29 @@ test('needs, limits for each key and retries are those of each element', async (
   assert.deepEqual(result.of(all), [1, 1, 1, 1, 1, 1, 1, 1])
   assert.equal(failures, 8)
   assert.equal(most, 1)
+})
+
+test('G3: a map over 2,000 keys has no more lanes at a time than its window needs', async (t) => {
+  const tables = new Map<object, number>()
+  const { laneFor } = LaneTable.prototype
+  t.mock.method(LaneTable.prototype, 'laneFor', function (this: LaneTable<never>, ...given: never) {
+    const lane = Reflect.apply(laneFor, this, given) as unknown
+    tables.set(this, Math.max(tables.get(this) ?? 0, this.size))
+    return lane
+  })
+  const graph = new Graph()
+  const source = graph.add('list', list(2_000))
+  const work = job({ name: 'work', retries: 1 }, (n: number, ctx) => {
+    if (n % 100 === 0 && ctx.attempt === 0) throw retryAfter(0)
+    return n
+  })
+  const needs = (n: number): Needs => ({ tenant: `tenant ${n}` })
+  const all = graph.map('all', work, { over: source, needs, window: 10 })
+  const result = await run(graph, { resources: { tenant: { each: 1 } } })
+  assert.equal(result.of(all).length, 2_000)
+  assert.equal(tables.size, 1)
+  const [most] = tables.values()
+  assert.ok(most! <= 20, `${most} lanes at a time`)
 })
 
 test('G5: with stop the first failure ends the map, aborts what runs and starts nothing', async () => {
