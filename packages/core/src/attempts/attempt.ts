@@ -33,17 +33,6 @@ export interface RunnerContext extends JobContext {
   queued(why?: () => string): void
   /** The work runs now: its timeout starts. */
   started(): void
-  /**
-   * Gives back the permits and stops the timeout until {@link resume}. False when the attempt is not
-   * running or is being stopped.
-   */
-  suspend(): boolean
-  /**
-   * Waits for the permits again, before entries of the same rank that have not started.
-   *
-   * *Cancellation*: rejects with the reason when the attempt is aborted.
-   */
-  resume(): Promise<void>
 }
 
 /** What a loop job can wait for and find again after a restart. */
@@ -103,17 +92,72 @@ const timedByHand = 32
 /** It holds no permits for now. */
 const suspended = 64
 
-let setShielded: (attempt: Attempt<Attemptable>) => boolean
+// What follows is functions and not methods: jobs get the attempt as their context, and must not be able to make
+// themselves unstoppable, not even by a cast.
+
+/** The runner of an attempt, in the attempt. A symbol: private names cost more to make than all other fields together. */
+export const control: unique symbol = Symbol('control')
+
+let addFlag: (attempt: Attempt<Attemptable>, flag: number) => void
+let setSuspension: (attempt: Attempt<Attemptable>, suspension: Suspension | undefined) => void
+let abort: (attempt: Attempt<Attemptable>, reason: unknown) => void
 
 /**
  * From here on neither a timeout nor a cancel ends the attempt, only its own promise does: for the moment in
  * which the outcome of finished work is recorded. False when it has been aborted already.
- *
- * A function and not a method: jobs get the attempt as their context, and must not be able to make themselves
- * unstoppable.
  */
 export function shield(context: RunnerContext): boolean {
-  return setShielded(context as Attempt<Attemptable>)
+  const attempt = context as Attempt<Attemptable>
+  if (attempt.cancelled) return false
+  addFlag(attempt, shielded)
+  return true
+}
+
+/**
+ * Gives back the permits and stops the timeout until {@link resumeAttempt}. False when the attempt is not running or is
+ * being stopped.
+ */
+export function suspendAttempt(context: RunnerContext): boolean {
+  const attempt = context as Attempt<Attemptable>
+  return attempt[control].suspend(attempt)
+}
+
+/**
+ * Waits for the permits again, before entries of the same rank that have not started.
+ *
+ * *Cancellation*: rejects with the reason when the attempt is aborted.
+ */
+export function resumeAttempt(context: RunnerContext): Promise<void> {
+  const attempt = context as Attempt<Attemptable>
+  return attempt[control].resume(attempt)
+}
+
+/** The first reason stays: a job cancelled after its timeout has timed out. Listeners run now. */
+export function abortAttempt(attempt: Attempt<Attemptable>, reason: unknown): void {
+  abort(attempt, reason)
+}
+
+export function markTimedOut(attempt: Attempt<Attemptable>): void {
+  addFlag(attempt, timedOut)
+}
+
+export function markAbandoned(attempt: Attempt<Attemptable>): void {
+  addFlag(attempt, abandoned)
+}
+
+export function markPastFirstTurn(attempt: Attempt<Attemptable>): void {
+  addFlag(attempt, pastFirstTurn)
+}
+
+export function markTimedByHand(attempt: Attempt<Attemptable>): void {
+  addFlag(attempt, timedByHand)
+}
+
+export function keepSuspension(
+  attempt: Attempt<Attemptable>,
+  suspension: Suspension | undefined,
+): void {
+  setSuspension(attempt, suspension)
 }
 
 /** Bits with which an attempt does not end as its promise says. */
@@ -130,8 +174,7 @@ export class Attempt<out T extends Attemptable>
 {
   readonly entry: T
   readonly attempt: number
-  // Not a private name: those cost more to make than all other fields together.
-  protected readonly control: AttemptControl
+  readonly [control]: AttemptControl
   #rare: Rare | undefined
   #flags = 0
   // In the list of running attempts.
@@ -143,17 +186,27 @@ export class Attempt<out T extends Attemptable>
   dueAt: number | undefined
 
   static {
-    setShielded = (attempt) => {
-      if (attempt.cancelled) return false
-      attempt.#flags |= shielded
-      return true
+    addFlag = (attempt, flag) => {
+      attempt.#flags |= flag
+    }
+    setSuspension = (attempt, suspension) => {
+      attempt.#made.suspension = suspension
+      if (suspension === undefined) attempt.#flags &= ~suspended
+      else attempt.#flags |= suspended
+    }
+    abort = (attempt, reason) => {
+      if (attempt.cancelled) return
+      attempt.#flags |= aborted
+      const rare = attempt.#made
+      rare.reason = reason
+      rare.controller?.abort(reason)
     }
   }
 
-  constructor(entry: T, control: AttemptControl) {
+  constructor(entry: T, runner: AttemptControl) {
     this.entry = entry
     this.attempt = entry.attempt
-    this.control = control
+    this[control] = runner
   }
 
   get name(): string {
@@ -202,12 +255,6 @@ export class Attempt<out T extends Attemptable>
     return this.#rare?.suspension
   }
 
-  set suspension(suspension: Suspension | undefined) {
-    this.#made.suspension = suspension
-    if (suspension === undefined) this.#flags &= ~suspended
-    else this.#flags |= suspended
-  }
-
   get signal(): AbortSignal {
     const rare = this.#made
     if (rare.controller === undefined) {
@@ -220,79 +267,46 @@ export class Attempt<out T extends Attemptable>
   // Both can be taken out of the context (`{ log }`), like functions. Getters, because two closures per
   // attempt would cost more than the rest of it.
   get log(): (text: unknown) => void {
-    return (text) => this.control.log(this, toText(text))
+    return (text) => this[control].log(this, toText(text))
   }
 
   get progress(): (fraction: number, text?: string) => void {
     return (fraction, text) =>
-      this.control.progress(this, fraction, text === undefined ? undefined : toText(text))
+      this[control].progress(this, fraction, text === undefined ? undefined : toText(text))
   }
 
   get artifact(): JobContext['artifact'] {
-    return (name, content) => this.control.artifact(this, name, content)
+    return (name, content) => this[control].artifact(this, name, content)
   }
 
   get run(): DurableSteps['run'] {
-    return this.control.stepsOf(this, 'run').run
+    return this[control].stepsOf(this, 'run').run
   }
 
   get sleep(): DurableSteps['sleep'] {
-    return this.control.stepsOf(this, 'sleep').sleep
+    return this[control].stepsOf(this, 'sleep').sleep
   }
 
   get waitFor(): DurableSteps['waitFor'] {
-    return this.control.stepsOf(this, 'waitFor').waitFor
+    return this[control].stepsOf(this, 'waitFor').waitFor
   }
 
   get idempotencyKey(): string {
-    return this.control.identify(this)
+    return this[control].identify(this)
   }
 
   get grace(): number {
-    return this.control.abortGrace
+    return this[control].abortGrace
   }
 
   queued(why?: () => string): void {
     if (why !== undefined || this.#rare !== undefined) this.#made.waitsFor = why
-    this.control.stopTimeout(this)
+    this[control].stopTimeout(this)
   }
 
   started(): void {
     if (this.#rare !== undefined) this.#rare.waitsFor = undefined
-    this.control.startTimeout(this)
-  }
-
-  suspend(): boolean {
-    return this.control.suspend(this)
-  }
-
-  resume(): Promise<void> {
-    return this.control.resume(this)
-  }
-
-  /** The first reason stays: a job cancelled after its timeout has timed out. Listeners run now. */
-  abort(reason: unknown): void {
-    if (this.cancelled) return
-    this.#flags |= aborted
-    const rare = this.#made
-    rare.reason = reason
-    rare.controller?.abort(reason)
-  }
-
-  markTimedOut(): void {
-    this.#flags |= timedOut
-  }
-
-  markAbandoned(): void {
-    this.#flags |= abandoned
-  }
-
-  markPastFirstTurn(): void {
-    this.#flags |= pastFirstTurn
-  }
-
-  markTimedByHand(): void {
-    this.#flags |= timedByHand
+    this[control].startTimeout(this)
   }
 
   get #made(): Rare {

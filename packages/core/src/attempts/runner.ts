@@ -5,7 +5,17 @@ import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 import { TurnBudget } from '../kernel/turn-budget.ts'
-import type { Attempt, AttemptControl, Attemptable } from './attempt.ts'
+import {
+  abortAttempt,
+  keepSuspension,
+  markAbandoned,
+  markPastFirstTurn,
+  markTimedByHand,
+  markTimedOut,
+  type Attempt,
+  type AttemptControl,
+  type Attemptable,
+} from './attempt.ts'
 import { backoff, isRetryable, requestedDelay } from './retry.ts'
 
 /*
@@ -297,7 +307,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
    */
   #armTimeouts(): void {
     for (let last = this.#running.last; last?.isPastFirstTurn === false; last = last.previous) {
-      last.markPastFirstTurn()
+      markPastFirstTurn(last)
       const { timeout } = last.entry.limits
       // A shielded one has no deadline any more.
       if (timeout !== Infinity && !last.isTimedByHand && !last.isShielded) {
@@ -408,8 +418,8 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     if (attempt.cancelled || attempt.isShielded || attempt.list === undefined) return false
     // Before abort(): its listeners are user code and may end the attempt on the spot.
     this.#timeouts.set(attempt, this.#clock.now() + this.abortGrace)
-    attempt.markTimedByHand()
-    attempt.abort(reason)
+    markTimedByHand(attempt)
+    abortAttempt(attempt, reason)
     this.#rejectResuming(attempt, reason)
     return true
   }
@@ -418,7 +428,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   #onDue(attempt: A): void {
     if (attempt.cancelled) return this.#abandon(attempt)
     if (attempt.isShielded) return
-    attempt.markTimedOut()
+    markTimedOut(attempt)
     const error = this.#host.timeoutError(attempt.entry)
     this.abort(attempt, error)
     this.#host.onTimedOut(attempt.entry, error)
@@ -428,7 +438,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   #abandon(attempt: A): void {
     const { entry, reason } = attempt
     const now = this.now()
-    attempt.markAbandoned()
+    markAbandoned(attempt)
     this.#abandoned++
     this.#leaveSpecial(attempt)
     const error = new HeddleError(
@@ -485,14 +495,14 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   }
 
   #stopTimeout(attempt: Attempt<Attemptable>): void {
-    attempt.markTimedByHand()
+    markTimedByHand(attempt)
     if (!attempt.cancelled) this.#timeouts.delete(attempt as A)
   }
 
   startTimeout(attempt: Attempt<Attemptable>): void {
     if (!this.#host.isElsewhere(attempt.entry as T)) return
     const { timeout } = attempt.entry.limits
-    attempt.markTimedByHand()
+    markTimedByHand(attempt)
     if (timeout === Infinity || attempt.list === undefined || attempt.cancelled) return
     this.#timeouts.set(attempt as A, this.#clock.now() + timeout)
   }
@@ -505,7 +515,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     // Not armed yet: it began in this turn.
     const timeLeft = attempt.heapIndex >= 0 ? attempt.dueAt! - now : timeout
     this.#stopTimeout(attempt)
-    attempt.suspension = { timeLeft, waiter: undefined }
+    keepSuspension(attempt, { timeLeft, waiter: undefined })
     this.#suspended++
     this.#room.giveBack(attempt.entry as T)
     this.#host.onSuspended(attempt as A, now)
@@ -538,7 +548,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   /** It has its permits again. */
   #continue(attempt: A, now: number): void {
     const { timeLeft, waiter } = attempt.suspension!
-    attempt.suspension = undefined
+    keepSuspension(attempt, undefined)
     this.#suspended--
     this.#resuming.delete(attempt)
     if (timeLeft !== Infinity) this.#timeouts.set(attempt, now + timeLeft)
@@ -548,7 +558,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
 
   #endSuspension(attempt: A): void {
     this.#rejectResuming(attempt, new Error(`${attempt.name} has ended`))
-    attempt.suspension = undefined
+    keepSuspension(attempt, undefined)
     this.#suspended--
   }
 

@@ -6,6 +6,7 @@
  *      └── no more elements ──────┴──▶ waiting for the last ──▶ result
  *      └── too many failures, or the run is cancelled ──▶ stopping: nothing starts ──▶ error
  */
+import { suspendAttempt } from '../attempts/attempt.ts'
 import { HeddleError, describe } from '../errors.ts'
 import type { ElementError, ElementResult, MapCounts, MapSpec } from '../graph/graph.ts'
 import { isThenable } from '../kernel/call.ts'
@@ -81,7 +82,7 @@ class MapRun {
     const { growth, session } = this.#host
     const { name } = this.#placed
     const source = await this.#source()
-    this.#context.suspend()
+    suspendAttempt(this.#context)
     growth.describe(this.#context, () => this.#describe())
     if (session?.isResumed === true) {
       this.#past = await ElementPast.read(

@@ -7,6 +7,7 @@
  * The attempt is suspended while at least one wait is under way (G4): were it to take its permits again when the first of
  * several steps has ended, it could hold the one that another step of it needs.
  */
+import { resumeAttempt, suspendAttempt } from '../attempts/attempt.ts'
 import { HeddleError, reasonError } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import type { Job, LoopContext, SignalOptions, StepOptions } from '../graph/job.ts'
@@ -243,16 +244,16 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
   #begin(wait: Wait): void {
     if (this.#waits.size === 0) this.#watch()
     this.#waits.add(wait)
-    this.#context.suspend()
+    suspendAttempt(this.#context)
     if (this.#context.cancelled) wait.stop(this.#reason())
   }
 
   async #end(wait: Wait): Promise<void> {
     this.#waits.delete(wait)
     if (this.#waits.size > 0 || this.#isClosed) return
-    await this.#context.resume()
+    await resumeAttempt(this.#context)
     // Another one has begun meanwhile.
-    if (this.#waits.size > 0) this.#context.suspend()
+    if (this.#waits.size > 0) suspendAttempt(this.#context)
   }
 
   #isWatching = false

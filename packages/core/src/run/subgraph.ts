@@ -1,4 +1,5 @@
 /** Builds the graph of a sub-graph and waits until its nodes have ended: docs/design/growing.md. */
+import { suspendAttempt } from '../attempts/attempt.ts'
 import { HeddleError, describe, isError } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import {
@@ -31,7 +32,7 @@ export async function runSubgraph(
   const returned = result === undefined ? undefined : nameOfReference(result, find)
   sealGraph(graph)
   const scope: NodeScope = { graph, prefix: `${placed.name}/` }
-  context.suspend()
+  suspendAttempt(context)
   const group = new NodeGroup(placed.name, context, host)
   const joined = await join(placed, scope, context, host)
   host.growth.describe(context, () => group.describe())

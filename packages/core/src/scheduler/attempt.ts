@@ -1,4 +1,4 @@
-import { Attempt, type AttemptControl, type DurableSteps } from '../attempts/attempt.ts'
+import { Attempt, control, type AttemptControl, type DurableSteps } from '../attempts/attempt.ts'
 import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
 import { HeddleError } from '../errors.ts'
 import type { JobContext } from '../graph/job.ts'
@@ -102,12 +102,12 @@ export class NodeControl implements AttemptControl {
 
 /** One call of the user's function for one node. */
 export class NodeAttempt extends Attempt<Node> implements NodeContext {
-  declare protected readonly control: NodeControl
+  declare readonly [control]: NodeControl
 
   /** Can be taken out of the context, like a function. */
   get resultOf(): (name: string) => unknown {
     return (name) => {
-      const dependency = this.control.dependenciesOf(this).get(name)
+      const dependency = this[control].dependenciesOf(this).get(name)
       if (dependency !== undefined) return dependency.value
       throw new HeddleError('HDL_NOT_A_DEPENDENCY', { node: this.name, dependency: name })
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Dispatcher, type DispatcherOptions } from '../../src/admission/dispatcher.ts'
-import type { RunnerContext } from '../../src/attempts/attempt.ts'
+import { resumeAttempt, suspendAttempt, type RunnerContext } from '../../src/attempts/attempt.ts'
 import { Capacity } from '../../src/capacity/capacity.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
 import type { PermitOptions } from '../../src/kernel/permits.ts'
@@ -587,10 +587,10 @@ test('A9 a suspended task frees its permit and continues where it was in the que
   const first = dispatcher.submit(work('first'))
   dispatcher.submit(work('second'))
   dispatcher.submit(work('third'))
-  contexts.get('first')!.suspend()
+  suspendAttempt(contexts.get('first')!)
   await turn()
   assert.deepEqual([first.state, started], ['suspended', ['first', 'second']])
-  const resumed = contexts.get('first')!.resume()
+  const resumed = resumeAttempt(contexts.get('first')!)
   await finish('second')
   await resumed
   assert.deepEqual([first.state, started], ['running', ['first', 'second']])

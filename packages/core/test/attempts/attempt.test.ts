@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { shield } from '../../src/attempts/attempt.ts'
+import { abortAttempt, shield } from '../../src/attempts/attempt.ts'
 import { Entry, Kit } from './kit.ts'
 
 test('log and progress can be taken out of the context, like functions', async () => {
@@ -28,8 +28,22 @@ test('the signal is made on first use; the first reason stays', () => {
   const { signal } = attempt
   const seen: unknown[] = []
   signal.addEventListener('abort', () => seen.push(signal.reason))
-  attempt.abort('first')
-  attempt.abort('second')
+  abortAttempt(attempt, 'first')
+  abortAttempt(attempt, 'second')
   assert.deepEqual([attempt.cancelled, attempt.reason, seen], [true, 'first', ['first']])
   assert.equal(shield(attempt), false)
+})
+
+test('a job cannot reach by a cast what stops its timeout, frees its permits or ends it', () => {
+  const attempt: object = new Kit().submit(new Entry('entry')).current!
+  const names = new Set<string>()
+  for (let each: object = attempt; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+    for (const name of Object.getOwnPropertyNames(each)) names.add(name)
+  }
+  const changing = [...names].filter((name) =>
+    /^(mark|abort|suspend$|resume$|shield$|control$)/.test(name),
+  )
+  assert.deepEqual(changing, [])
+  const cast = attempt as unknown as { suspension: unknown }
+  assert.throws(() => (cast.suspension = { timeLeft: Infinity, waiter: undefined }), TypeError)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { shield } from '../../src/attempts/attempt.ts'
+import { resumeAttempt, shield, suspendAttempt } from '../../src/attempts/attempt.ts'
 import { Entry, Kit } from './kit.ts'
 
 /** All orders of a list. */
@@ -15,8 +15,8 @@ function* orders<T>(items: readonly T[]): Generator<readonly T[]> {
 const happenings = {
   settle: (entry: Entry) => entry.gates[0]!.resolve(1),
   abort: (entry: Entry, kit: Kit) => void kit.runner.abort(entry.attempts[0]!, new Error('stop')),
-  suspend: (entry: Entry) => void entry.attempts[0]!.suspend(),
-  resume: (entry: Entry) => void entry.attempts[0]!.resume().catch(() => undefined),
+  suspend: (entry: Entry) => void suspendAttempt(entry.attempts[0]!),
+  resume: (entry: Entry) => void resumeAttempt(entry.attempts[0]!).catch(() => undefined),
   shield: (entry: Entry) => void shield(entry.attempts[0]!),
   close: (_: Entry, kit: Kit) => {
     kit.isOpen = false

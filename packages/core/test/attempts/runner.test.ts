@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { shield } from '../../src/attempts/attempt.ts'
+import { resumeAttempt, shield, suspendAttempt } from '../../src/attempts/attempt.ts'
 import { final, retryAfter } from '../../src/attempts/retry.ts'
 import { HeddleError, isError } from '../../src/errors.ts'
 import { Entry, Kit } from './kit.ts'
@@ -202,14 +202,14 @@ test('A3 A4 A9: a suspended attempt holds no permit, its timeout stops, and it c
   const long = kit.submit(new Entry('long', { timeout: 100 }))
   await kit.clock.advance(40)
   const attempt = long.current!
-  assert.equal(attempt.suspend(), true)
-  assert.equal(attempt.suspend(), false)
+  assert.equal(suspendAttempt(attempt), true)
+  assert.equal(suspendAttempt(attempt), false)
   assert.deepEqual([kit.room.used, kit.runner.running, kit.runner.suspended], [0, 0, 1])
   const busy = kit.submit(new Entry('busy'))
   const waiting = kit.submit(new Entry('waiting'))
   await kit.clock.advance(10_000)
   let isResumed = false
-  const resumed = attempt.resume().then(() => (isResumed = true))
+  const resumed = resumeAttempt(attempt).then(() => (isResumed = true))
   await kit.clock.settle()
   assert.equal(isResumed, false, 'busy has the permit')
   await kit.resolve(busy)
@@ -232,14 +232,14 @@ test('A3 A4 A9: a suspended attempt holds no permit, its timeout stops, and it c
 test('attempts that resume continue in the order in which they became ready', async () => {
   const kit = new Kit({ permits: 2 })
   const [a, b] = ['a', 'b'].map((name) => kit.submit(new Entry(name)))
-  a!.current!.suspend()
-  b!.current!.suspend()
+  suspendAttempt(a!.current!)
+  suspendAttempt(b!.current!)
   await kit.clock.settle()
   kit.room.capacity = 0
   kit.submit(new Entry('new'))
   const order: string[] = []
-  void b!.current!.resume().then(() => order.push('b'))
-  void a!.current!.resume().then(() => order.push('a'))
+  void resumeAttempt(b!.current!).then(() => order.push('b'))
+  void resumeAttempt(a!.current!).then(() => order.push('a'))
   await kit.clock.settle()
   kit.room.capacity = 3
   kit.runner.pump()
@@ -252,10 +252,10 @@ test('A8: a suspended attempt continues while the host is closed', async () => {
   const kit = new Kit({ permits: 1 })
   const entry = kit.submit(new Entry('entry'))
   const attempt = entry.current!
-  attempt.suspend()
+  suspendAttempt(attempt)
   kit.isOpen = false
   const waiting = kit.submit(new Entry('waiting'))
-  await attempt.resume()
+  await resumeAttempt(attempt)
   assert.deepEqual([kit.room.used, waiting.attempts.length], [1, 0])
   await kit.resolve(entry)
   assert.equal(entry.end, 'succeeded')
@@ -266,13 +266,13 @@ test('a suspended attempt that is aborted: its wait ends with the reason and not
     const kit = new Kit({ permits: 1 })
     const entry = kit.submit(new Entry('entry', { retries: 3 }))
     const attempt = entry.current!
-    attempt.suspend()
+    suspendAttempt(attempt)
     const busy = kit.submit(new Entry('busy'))
     await kit.clock.settle()
     const reason = new HeddleError('HDL_CANCELLED', { what: 'It', source: 'user' })
-    const early = when === 'while' ? attempt.resume() : undefined
+    const early = when === 'while' ? resumeAttempt(attempt) : undefined
     kit.runner.abort(attempt, reason)
-    await assert.rejects(early ?? attempt.resume(), (error) => error === reason)
+    await assert.rejects(early ?? resumeAttempt(attempt), (error) => error === reason)
     assert.equal(kit.room.size, 0)
     await kit.reject(entry, reason)
     assert.deepEqual([entry.end, kit.room.used, kit.runner.suspended], ['cancelled', 1, 0])
@@ -286,20 +286,20 @@ test('an attempt that settles or is abandoned while it is suspended gives nothin
   const kit = new Kit({ permits: 1 })
   const entry = kit.submit(new Entry('entry'))
   const attempt = entry.current!
-  attempt.suspend()
+  suspendAttempt(attempt)
   const busy = kit.submit(new Entry('busy'))
   await kit.clock.settle()
-  const waiting = attempt.resume()
+  const waiting = resumeAttempt(attempt)
   await kit.resolve(entry)
   assert.equal(entry.end, 'succeeded')
   await assert.rejects(waiting, /has ended/)
-  await attempt.resume()
-  assert.equal(attempt.suspend(), false, 'it has ended')
+  await resumeAttempt(attempt)
+  assert.equal(suspendAttempt(attempt), false, 'it has ended')
   const deaf = kit.submit(new Entry('deaf'))
   await kit.resolve(busy)
-  deaf.current!.suspend()
+  suspendAttempt(deaf.current!)
   kit.runner.abort(deaf.current!, new Error('stop'))
-  assert.equal(deaf.current!.suspend(), false)
+  assert.equal(suspendAttempt(deaf.current!), false)
   await kit.clock.advance(100)
   assert.equal(deaf.end, 'cancelled')
   assert.deepEqual([kit.room.used, kit.runner.suspended, kit.clock.pending], [0, 0, 0])
@@ -308,7 +308,7 @@ test('an attempt that settles or is abandoned while it is suspended gives nothin
 test('a suspension ends with its attempt: the next attempt starts as any other', async () => {
   const kit = new Kit()
   const entry = kit.submit(new Entry('entry', { retries: 1 }))
-  entry.current!.suspend()
+  suspendAttempt(entry.current!)
   await kit.reject(entry)
   await kit.clock.advance(1_000)
   assert.deepEqual([entry.attempts.length, kit.room.used], [2, 1])

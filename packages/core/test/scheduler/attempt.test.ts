@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { isError } from '@heddle/core'
-import { shield, type RunnerContext } from '../../src/attempts/attempt.ts'
+import {
+  resumeAttempt,
+  shield,
+  suspendAttempt,
+  type RunnerContext,
+} from '../../src/attempts/attempt.ts'
 import { NodeAttempt, NodeControl, type NodeContext } from '../../src/scheduler/attempt.ts'
 import { Node } from '../../src/scheduler/node.ts'
 import { Bench, lanesOfNodes } from './kit.ts'
@@ -139,13 +144,13 @@ test('a suspended node is a state of its own: reported, explained, counted, and 
   const result = bench.scheduler.run(bench.work)
   await bench.clock.settle()
   const context = bench.contexts.get('a') as NodeContext & RunnerContext
-  assert.equal(context.suspend(), true)
+  assert.equal(suspendAttempt(context), true)
   await bench.clock.settle()
   assert.deepEqual(bench.started, ['a', 'b'])
   const { running, suspended } = bench.scheduler.stats()
   assert.deepEqual([bench.scheduler.stateOf('a'), running, suspended], ['suspended', 1, 1])
   assert.equal(bench.scheduler.explain('a').text, 'is suspended')
-  const resumed = context.resume()
+  const resumed = resumeAttempt(context)
   assert.equal(bench.scheduler.explain('a').text, 'is suspended and waits for its permits')
   const explained = bench.scheduler.explain('c')
   assert.deepEqual(explained.why === 'permits' && explained.holders, ['b'])
@@ -167,11 +172,11 @@ test('a graceful cancel waits for a suspended node and lets it continue; a hard 
     const result = bench.scheduler.run(bench.work)
     await bench.clock.settle()
     const context = bench.contexts.get('a') as NodeContext & RunnerContext
-    context.suspend()
+    suspendAttempt(context)
     bench.scheduler.cancel({ abort })
     await bench.clock.settle()
-    if (abort) await assert.rejects(context.resume(), /cancelled/)
-    else await context.resume()
+    if (abort) await assert.rejects(resumeAttempt(context), /cancelled/)
+    else await resumeAttempt(context)
     await bench.finish('a')
     const ended = await result
     assert.equal(ended.stateOf('a'), abort ? 'cancelled' : 'succeeded')
