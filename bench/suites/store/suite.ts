@@ -1,8 +1,11 @@
 import type { Row, Suite } from '../../harness/row.ts'
 import { inFlight } from '../journal/conditions.ts'
 import { needs } from '../journal/needs.ts'
+import { heldTransactionRow } from './held-transaction-row.ts'
+import { manyRunsRow } from './many-runs-row.ts'
 import { nodesRow } from './nodes-row.ts'
 import type { Peer } from './peers.ts'
+import { pruneRow } from './prune-row.ts'
 import { transitionsRow } from './transitions-row.ts'
 
 const all = (): boolean => true
@@ -34,6 +37,11 @@ export const suite: Suite = {
     ...inFlight.map((count) => transitionsRow('SQLite', count)),
     ...inFlight.map((count) => transitionsRow('PostgreSQL', count)),
     ...runs,
+    manyRunsRow('SQLite'),
+    manyRunsRow('PostgreSQL'),
+    pruneRow('SQLite'),
+    pruneRow('PostgreSQL'),
+    heldTransactionRow,
   ],
   // Loaded by the bench alone: the children, which load this file too, start nothing.
   surround: async (wanted, options) => {

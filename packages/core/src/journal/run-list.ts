@@ -69,6 +69,16 @@ function mayBe(state: JournaledState, wanted: ReadonlySet<RunOutcome>): boolean 
   return wanted.has('succeeded') || wanted.has('failed')
 }
 
+/** The states under which runs that are in this one now are stored. */
+export function storedStatesIn(state: JournaledState): readonly RunState[] {
+  return state === 'interrupted' ? openStates : [state]
+}
+
+/** Whether these are states of runs that have not ended: few, however many runs there are. */
+export function areOpen(states: readonly RunState[] | undefined): boolean {
+  return states !== undefined && !states.some(isEnd)
+}
+
 /** The states under which runs of these outcomes are stored; undefined when that leaves none out. */
 export function storedStatesOf(
   outcomes: readonly RunOutcome[] | undefined,

@@ -41,7 +41,7 @@ import type {
   RunWriter,
 } from '../journal.ts'
 import type { RunOutcome } from '../outcome.ts'
-import { checkPrune, checkWanted, PruneChoice, type SizedRun } from '../prune.ts'
+import { checkPrune, checkWanted, inTurnWithWriters, PruneChoice, type SizedRun } from '../prune.ts'
 import { checkRunState, runStateOf } from '../states.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import type { RunChange } from '../sqlite/messages.ts'
@@ -49,14 +49,9 @@ import { Outbox } from '../sqlite/outbox.ts'
 import { SqliteRunWriter } from '../sqlite/sqlite-writer.ts'
 import { ChunkWriter, incomplete } from './chunks.ts'
 import { RunLease } from './lease.ts'
+import { Pruning, type PrunedRun } from './pruning.ts'
 import { callPatiently } from './patient-call.ts'
-import {
-  PostgresReader,
-  type PostedMessage,
-  type RunPlace,
-  type RunRecord,
-  type StoredResult,
-} from './reader.ts'
+import { PostgresReader, type PostedMessage, type RunPlace, type StoredResult } from './reader.ts'
 import { GroupRecorder } from './recorder.ts'
 import type { Lane } from './row-group.ts'
 
@@ -328,25 +323,39 @@ class PostgresJournal implements Journal {
     this.#checkWritable()
     const { signal, dryRun = false } = options
     const choice = new PruneChoice(options)
-    const chosen: (RunRecord & SizedRun)[] = []
+    const chosen: (PrunedRun & SizedRun)[] = []
+    const { clock } = this.#options.kernel
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
       checkWanted(signal)
-      const page = await this.#reader.sizes(before)
+      const below = before
+      const page = await inTurnWithWriters(clock, () => this.#reader.sizes(below))
       if (page.length === 0) break
-      chosen.push(...page.filter((each) => choice.goes(each)))
+      for (const each of page) {
+        const { run, period, epoch, summary, bytes } = each
+        if (choice.goes(each)) chosen.push({ run, period, epoch, summary, bytes })
+      }
       before = page.at(-1)!.run
     }
-    const removed: (RunRecord & SizedRun)[] = []
-    // Oldest first: a prune that was stopped in between has removed the oldest ones.
-    for (const each of chosen.toReversed()) {
-      checkWanted(signal)
-      const isGone = dryRun || (await this.#call<boolean>('prune_run_1', [each.run, each.epoch]))
-      if (isGone) removed.unshift(each)
-    }
+    const removed = dryRun ? chosen : await this.#remove(chosen, signal)
     return {
       runs: removed.map(({ summary }) => summary),
       bytes: removed.reduce((sum, { bytes }) => sum + bytes, 0),
     }
+  }
+
+  async #remove<R extends PrunedRun>(
+    chosen: readonly R[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly R[]> {
+    const pruning = new Pruning({
+      clock: this.#options.kernel.clock,
+      schema: this.#address.schema,
+      call: (name, parameters) => this.#call(name, parameters),
+      // Each in a transaction of its own.
+      change: async (statement) => void (await this.#readLink.call('be pruned', statement)),
+      periods: () => this.#reader.periods(),
+    })
+    return pruning.remove(chosen, signal)
   }
 
   stats(): JournalStats {

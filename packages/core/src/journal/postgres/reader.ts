@@ -4,6 +4,7 @@
  */
 import { HeddleError } from '../../errors.ts'
 import type { PostgresAddress } from '../../store/postgres/address.ts'
+import { openRuns } from '../../store/postgres/record-schema.ts'
 import type { Link } from '../../store/postgres/link.ts'
 import { fromStored, toStored } from '../../store/text.ts'
 import { systemClock } from '../../kernel/clock.ts'
@@ -21,8 +22,9 @@ import type {
 } from '../journal.ts'
 import type { SizedRun } from '../prune.ts'
 import { outcomeOf, type RunOutcome } from '../outcome.ts'
-import { labelsOf, listRuns, storedStatesOf } from '../run-list.ts'
+import { areOpen, labelsOf, listRuns, storedStatesIn, storedStatesOf } from '../run-list.ts'
 import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
+import type { RunState } from '../../scheduler/events.ts'
 import { Remembered } from '../sqlite/remembered.ts'
 import { entryOf, nodesOf, type HistoryRow } from '../sqlite/rows.ts'
 import { Kind } from '../sqlite/schema.ts'
@@ -36,6 +38,7 @@ const resultsPage = 64
 const chunksPage = 8
 
 const runsPage = 100
+const sizesPage = 500
 
 /** Runs of which it is remembered how many nodes are in which state. */
 const rememberedRuns = 8
@@ -59,6 +62,8 @@ export interface RunRecord extends RunPlace {
   readonly command: string
   readonly counts: string | null
   readonly epoch: number
+  /** Encoded. */
+  readonly options: Uint8Array<ArrayBuffer>
   readonly isHeld: boolean
 }
 
@@ -89,11 +94,12 @@ type RunColumns = [
   string,
   string | null,
   string,
+  Uint8Array,
   boolean,
 ]
 
 const runColumns = `r.run, r.period, r.id, r.key, r.title, r.started_at, r.ended_at, r.state, r.pid, r.host, r.command,
-  r.counts, r.epoch`
+  r.counts, r.epoch, r.options`
 
 type RowColumns = [
   string,
@@ -129,10 +135,12 @@ export class PostgresReader {
   ): Promise<RunSummary[]> {
     const found: RunSummary[] = []
     let before = Number.MAX_SAFE_INTEGER
+    const inState = stateFilter(state && storedStatesIn(state))
+    const withKey = key === undefined ? '' : 'AND r.key = $3'
     while (found.length < limit) {
       const page = await this.#runRecords(
-        'r.run < $1 AND ($2::text IS NULL OR r.key = $2) ORDER BY r.run DESC LIMIT $3',
-        [before, key === undefined ? null : toStored(key), runsPage],
+        `r.run < $1 ${withKey} ${inState} ORDER BY r.run DESC LIMIT $2`,
+        [before, runsPage, ...(key === undefined ? [] : [toStored(key)])],
       )
       for (const record of page) {
         before = record.run
@@ -146,12 +154,12 @@ export class PostgresReader {
   }
 
   async list(options: RunListOptions): Promise<RunListPage> {
-    const states = storedStatesOf(options.outcomes)?.map((state) => checkRunState(state)) ?? null
+    const inState = stateFilter(storedStatesOf(options.outcomes))
     return listRuns(options, {
       read: async (before, size) => {
         const records = await this.#runRecords(
-          'r.run < $1 AND ($2::int[] IS NULL OR r.state = ANY ($2)) ORDER BY r.run DESC LIMIT $3',
-          [before, states, size],
+          `r.run < $1 ${inState} ORDER BY r.run DESC LIMIT $2`,
+          [before, size],
         )
         return records.map((record) => ({
           ...record,
@@ -162,7 +170,7 @@ export class PostgresReader {
       },
       entryOf: async ({ record }) => ({
         ...summaryOf(record, await this.counts(record)),
-        labels: labelsOf(await this.#decodedOptions(record)),
+        labels: labelsOf(await this.#decode(record.options)),
       }),
     })
   }
@@ -193,11 +201,10 @@ export class PostgresReader {
       [record.run, record.period],
     )
     const rows = [Number(bounds?.[0] ?? 0), Number(bounds?.[1] ?? 0)] as const
-    return { ...summary, options: await this.#decodedOptions(record), rows }
+    return { ...summary, options: await this.#decode(record.options), rows }
   }
 
-  async #decodedOptions(place: RunPlace): Promise<RunOverview['options']> {
-    const stored = await this.#options(place)
+  async #decode(stored: Uint8Array<ArrayBuffer>): Promise<RunOverview['options']> {
     const decoded = await decodeValue(stored, 'options', this.#address, systemClock)
     return (decoded ?? {}) as RunOverview['options']
   }
@@ -228,7 +235,7 @@ export class PostgresReader {
       state: end === last ? summary.state : fold.state,
       position: fold.position,
       nodes: fold.nodes(),
-      storedOptions: await this.#options(record),
+      storedOptions: record.options,
     }
   }
 
@@ -236,7 +243,7 @@ export class PostgresReader {
   async sizes(before: number): Promise<(RunRecord & SizedRun)[]> {
     const page = await this.#runRecords('r.run < $1 ORDER BY r.run DESC LIMIT $2', [
       before,
-      runsPage,
+      sizesPage,
     ])
     const sizes = await this.#call<[string, string]>(
       `SELECT r.run,
@@ -256,6 +263,15 @@ export class PostgresReader {
       sized.push({ ...record, summary, bytes: bytes.get(record.run) ?? 0 })
     }
     return sized
+  }
+
+  /** How many runs started in which week. */
+  async periods(): Promise<ReadonlyMap<number, number>> {
+    const rows = await this.#call<[number, string]>(
+      `SELECT period, count(*) FROM @.run WHERE opened AND holder IS DISTINCT FROM 'pruned' GROUP BY period`,
+      [],
+    )
+    return new Map(rows.map(([period, count]) => [period, Number(count)]))
   }
 
   /** Messages to these runs, oldest first. */
@@ -409,7 +425,8 @@ export class PostgresReader {
       command: fromStored(row[10]),
       counts: row[11],
       epoch: Number(row[12]),
-      isHeld: row[13],
+      options: Uint8Array.from(row[13]),
+      isHeld: row[14],
     }))
   }
 
@@ -460,16 +477,17 @@ export class PostgresReader {
     return rows.map(rowOf)
   }
 
-  async #options({ run }: RunPlace): Promise<Uint8Array<ArrayBuffer>> {
-    const statement = 'SELECT options FROM @.run WHERE run = $1'
-    const [row] = await this.#call<[Uint8Array]>(statement, [run])
-    return Uint8Array.from(row?.[0] ?? [])
-  }
-
   #call<Row extends unknown[]>(statement: string, parameters: readonly unknown[]): Promise<Row[]> {
     const text = statement.replaceAll('@.', `${this.#schema}.`)
     return this.#link.call<Row>('be read', text, parameters)
   }
+}
+
+/** Written out, so that a plan can use the index of the runs that have not ended. */
+function stateFilter(states: readonly RunState[] | undefined): string {
+  if (states === undefined) return ''
+  const codes = states.map((state) => checkRunState(state)).join(', ')
+  return `AND r.state IN (${codes}) ${areOpen(states) ? `AND ${openRuns('r.state')}` : ''}`
 }
 
 function rowOf([position, kind, node, state, attempt, at, detail]: RowColumns): HistoryRow {

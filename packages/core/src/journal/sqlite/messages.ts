@@ -102,14 +102,16 @@ export interface Stalled {
 
 /** A step of removing runs. Each is a transaction of a few milliseconds. */
 export type PruneWire =
-  /** Removes some rows of a run; the first step hides it, the last removes its record. */
-  | { readonly prune: 'rows'; readonly run: number }
+  /** Removes some rows of runs, one run after the other; a run is hidden first, and its record goes last. */
+  | { readonly prune: 'rows'; readonly runs: readonly number[] }
   /** Gives free pages back to the file system. */
   | { readonly prune: 'pages' }
 
 /** Whether there is more of it to do. */
 export interface PruneAnswer {
   readonly more: boolean
+  /** Runs, from the first on, with which it is done. */
+  readonly done?: number
 }
 
 export interface MailWire {

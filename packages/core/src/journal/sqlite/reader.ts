@@ -23,7 +23,8 @@ import type {
   RunSummary,
 } from '../journal.ts'
 import { outcomeOf, type RunOutcome } from '../outcome.ts'
-import { labelsOf, listRuns, storedStatesOf } from '../run-list.ts'
+import type { RunState } from '../../scheduler/events.ts'
+import { areOpen, labelsOf, listRuns, storedStatesIn, storedStatesOf } from '../run-list.ts'
 import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { valuesFolder } from './file-names.ts'
 import { isHeld } from './lock-probe.ts'
@@ -129,10 +130,11 @@ export class JournalReader {
     if (key !== undefined && this.#version < versionWithKeys) return found
     const live = this.#liveSessions()
     let before = Number.MAX_SAFE_INTEGER
+    const { filter, order } = stateFilter(state && storedStatesIn(state))
     while (found.length < limit) {
       const page = this.#all<RunRow>(
-        `SELECT * FROM run WHERE run < ? ${this.#visible} ${key === undefined ? '' : 'AND key = ?'}
-        ORDER BY run DESC LIMIT 100`,
+        `SELECT * FROM run WHERE run < ? ${this.#visible} ${key === undefined ? '' : 'AND key = ?'} ${filter}
+        ${order} LIMIT 100`,
         before,
         ...(key === undefined ? [] : [key]),
       )
@@ -149,13 +151,12 @@ export class JournalReader {
 
   async list(options: RunListOptions): Promise<RunListPage> {
     const live = this.#liveSessions()
-    const states = storedStatesOf(options.outcomes)?.map((state) => checkRunState(state))
-    const filter = states === undefined ? '' : `AND state IN (${states.join(', ')})`
+    const { filter, order } = stateFilter(storedStatesOf(options.outcomes))
     return listRuns(options, {
       read: async (before, size) => {
         await this.#pause()
         const rows = this.#all<RunRow>(
-          `SELECT * FROM run WHERE run < ? ${this.#visible} ${filter} ORDER BY run DESC LIMIT ?`,
+          `SELECT * FROM run WHERE run < ? ${this.#visible} ${filter} ${order} LIMIT ?`,
           before,
           size,
         )
@@ -472,6 +473,15 @@ export class JournalReader {
 
 function isLive({ session }: RunRow, live: ReadonlySet<number>): boolean {
   return session !== null && live.has(session)
+}
+
+/** Runs that have not ended are few: they are found by their state and then sorted. */
+function stateFilter(states: readonly RunState[] | undefined): { filter: string; order: string } {
+  const codes = states?.map((state) => checkRunState(state)).join(', ')
+  return {
+    filter: codes === undefined ? '' : `AND state IN (${codes})`,
+    order: areOpen(states) ? 'ORDER BY +run DESC' : 'ORDER BY run DESC',
+  }
 }
 
 function stateOf(row: RunRow, live: ReadonlySet<number>): JournaledState {

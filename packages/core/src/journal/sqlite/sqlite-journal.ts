@@ -44,7 +44,7 @@ import type {
   RunWriter,
 } from '../journal.ts'
 import type { RunOutcome } from '../outcome.ts'
-import { checkPrune, checkWanted, PruneChoice, type SizedRun } from '../prune.ts'
+import { checkPrune, checkWanted, inTurnWithWriters, PruneChoice, type SizedRun } from '../prune.ts'
 import { runStateOf } from '../states.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import type {
@@ -53,7 +53,6 @@ import type {
   PostAnswer,
   PostWire,
   PruneAnswer,
-  PruneWire,
   ReaderAnswers,
   ReaderData,
   ReaderQuestion,
@@ -64,6 +63,9 @@ import type { Outbox } from './outbox.ts'
 import { SqliteRunWriter, type WriterHost } from './sqlite-writer.ts'
 import { ValueFiles } from './value-files.ts'
 import { useWriteSide, type WriteSide } from './write-side.ts'
+
+/** Runs of which one step of a prune removes rows. */
+const prunedAtOnce = 500
 
 export interface SqliteJournalOptions {
   readonly durability: Durability
@@ -313,7 +315,9 @@ class SqliteJournal implements Journal {
     const chosen: (SizedRun & { readonly run: number })[] = []
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
       checkWanted(signal)
-      const page = await this.#ask({ type: 'sizes', before })
+      const below = before
+      const ask = () => this.#ask({ type: 'sizes', before: below })
+      const page = await inTurnWithWriters(this.#kernel.clock, ask)
       if (page.length === 0) break
       for (const each of page) {
         if (each.summary === undefined ? !dryRun : choice.goes(each as SizedRun)) {
@@ -328,18 +332,26 @@ class SqliteJournal implements Journal {
     }
     if (dryRun) return report
     // Oldest first: a run that was stopped in between has lost its oldest ones.
+    const left = [...chosen]
+    await this.#repeat(signal, async () => {
+      const slice = left.slice(-prunedAtOnce).reverse()
+      await Promise.all(
+        slice.map(({ summary }) => summary && this.artifacts.markRemoval(summary.id)),
+      )
+      const runs = slice.map(({ run }) => run)
+      const { done = 0 } = (await side.change({ prune: 'rows', runs })) as PruneAnswer
+      left.splice(left.length - done)
+      return left.length > 0
+    })
+    // Also of runs that a killed process has removed from the file and not from the folder.
     let artifactBytes = 0
-    for (const { run, summary } of chosen.toReversed()) {
-      checkWanted(signal)
-      if (summary !== undefined) await this.artifacts.markRemoval(summary.id)
-      await this.#repeat(side, { prune: 'rows', run })
-      if (summary !== undefined) artifactBytes += await this.#removeArtifacts(side, summary.id)
-    }
-    // Of runs that a killed process has removed from the file and not from the folder.
     for (const id of await this.artifacts.unfinishedRemovals()) {
       artifactBytes += await this.#removeArtifacts(side, id)
     }
-    await this.#repeat(side, { prune: 'pages' })
+    await this.#repeat(signal, async () => {
+      const { more } = (await side.change({ prune: 'pages' })) as PruneAnswer
+      return more
+    })
     await side.ask({ type: 'sweep' })
     return { ...report, bytes: report.bytes + artifactBytes }
   }
@@ -352,10 +364,11 @@ class SqliteJournal implements Journal {
     return 0
   }
 
-  async #repeat(side: WriteSide, step: PruneWire): Promise<void> {
-    for (;;) {
-      const { more } = (await side.change(step)) as PruneAnswer
-      if (!more) return
+  /** Repeats a step of a prune until it says that there is no more. */
+  async #repeat(signal: AbortSignal | undefined, step: () => Promise<boolean>): Promise<void> {
+    for (let isMore = true; isMore;) {
+      checkWanted(signal)
+      isMore = await inTurnWithWriters(this.#kernel.clock, step)
     }
   }
 

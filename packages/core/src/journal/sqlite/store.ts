@@ -311,7 +311,7 @@ export class JournalStore {
   ): ClaimAnswer | PostAnswer | PruneAnswer {
     if ('post' in change) return this.#post(change, now)
     if ('prune' in change) {
-      return change.prune === 'rows' ? this.#pruneRows(change.run, changed) : this.#prunePages()
+      return change.prune === 'rows' ? this.#pruneRuns(change.runs, changed) : this.#prunePages()
     }
     changed.isCounterDue = true
     return change.claim === 'new' ? this.#claimNew(change, changed) : this.#claim(change, changed)
@@ -427,25 +427,36 @@ export class JournalStore {
     return this.#held.size > 0
   }
 
-  /** Removes some rows of a run. One that a living process writes stays. */
-  #pruneRows(run: number, changed: Remembered): PruneAnswer {
+  #pruneRuns(runs: readonly number[], changed: Remembered): PruneAnswer {
+    let removed = 0
+    for (const [done, run] of runs.entries()) {
+      for (let rows = 1; rows > 0; removed += rows) {
+        if (removed >= pruneRows) return { more: true, done }
+        rows = this.#pruneRows(run, changed)
+      }
+    }
+    return { more: false, done: runs.length }
+  }
+
+  /** Removes some rows of a run, and says how many: none when it is done. One that a living process writes stays. */
+  #pruneRows(run: number, changed: Remembered): number {
     const found = this.#prepared('SELECT run, visible, session FROM run WHERE run = ?').get(run)
-    if (found === undefined) return { more: false }
+    if (found === undefined) return 0
     const { visible, session } = found as unknown as RunRecord
-    if (this.#isLive(run, session, changed)) return { more: false }
+    if (this.#isLive(run, session, changed)) return 0
     if (visible === 1 || session !== null) {
       // From here on readers do not see it, and its key is free.
       this.#run('UPDATE run SET visible = 0, key = NULL, session = NULL WHERE run = ?', [run])
       changed.isCounterDue = true
     }
-    const { last } = this.#prepared(
-      `SELECT max(position) AS last FROM
+    const { last, rows } = this.#prepared(
+      `SELECT max(position) AS last, count(*) AS rows FROM
         (SELECT position FROM history WHERE run = ? ORDER BY position LIMIT ${pruneRows})`,
-    ).get(run) as { last: number | null }
+    ).get(run) as { last: number | null; rows: number }
     if (last === null) {
       this.#run('DELETE FROM mail WHERE run = ?', [run])
       this.#run('DELETE FROM run WHERE run = ?', [run])
-      return { more: false }
+      return 0
     }
     this.#run(
       `DELETE FROM result WHERE position IN
@@ -454,7 +465,7 @@ export class JournalStore {
       [run, last],
     )
     this.#run('DELETE FROM history WHERE run = ? AND position <= ?', [run, last])
-    return { more: true }
+    return rows
   }
 
   /** Files that were made before version 3 keep their pages, for later rows. */

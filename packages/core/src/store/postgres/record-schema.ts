@@ -18,6 +18,57 @@ function insertRows(isAgain: boolean): string {
       END IF;`
 }
 
+/** Which runs have not ended, by the column of their state: the states of journal/states.ts below 4. */
+export function openRuns(state: string): string {
+  return `${state} < 4`
+}
+
+/** Runs that have not ended are few: they are found without looking at those that have. Old ones go in slices. */
+export const openRunsMigration: Migration = {
+  title: 'runs that have not ended, removal of many runs',
+  sql: `
+    CREATE INDEX run_open ON @.run (run) WHERE opened AND ${openRuns('state')};
+
+    -- Removes runs that no process holds, and returns them. p_rows: with their rows; without, because the partitions that
+    -- they are in are dropped afterwards.
+    CREATE FUNCTION @.prune_runs_2(p_runs bigint[], p_epochs bigint[], p_rows boolean) RETURNS json LANGUAGE plpgsql
+      ${byIndex} AS $$
+    DECLARE
+      gone bigint[];
+      each record;
+    BEGIN
+      SELECT array_agg(run) INTO gone FROM (
+        SELECT r.run FROM unnest(p_runs, p_epochs) p (run, epoch) JOIN @.run r ON r.run = p.run
+          WHERE r.epoch = p.epoch AND r.opened AND NOT coalesce(@.is_held_1(r.holder), false)
+          ORDER BY r.run FOR UPDATE OF r) free;
+      IF gone IS NULL THEN RETURN '[]'; END IF;
+      IF p_rows THEN
+        FOR each IN SELECT run, period FROM @.run WHERE run = ANY (gone) LOOP
+          DELETE FROM @.history WHERE run = each.run AND period = each.period;
+          DELETE FROM @.result WHERE run = each.run AND period = each.period;
+          DELETE FROM @.chunk WHERE run = each.run AND period = each.period;
+        END LOOP;
+      END IF;
+      DELETE FROM @.run_message WHERE run = ANY (gone);
+      UPDATE @.run SET key = NULL, opened = false, holder = 'pruned', title = '', command = '', options = '', counts = NULL
+        WHERE run = ANY (gone);
+      RETURN array_to_json(gone);
+    END $$;
+
+    -- Weeks before this one in which no run is left: their partitions can be dropped (C12).
+    CREATE FUNCTION @.empty_periods_1() RETURNS json LANGUAGE plpgsql AS $$
+    BEGIN
+      RETURN (SELECT coalesce(json_agg(period ORDER BY period), '[]') FROM (
+        SELECT substr(c.relname, 9)::integer AS period FROM pg_class c
+          WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = '@.run'::regclass) AND c.relkind = 'r' AND c.relname ~ '^history_[0-9]+$') p
+        WHERE period < @.period_1()
+          AND NOT EXISTS (SELECT FROM @.run r WHERE r.period = p.period AND r.holder IS DISTINCT FROM 'pruned'
+            AND (r.opened OR @.is_held_1(r.holder))));
+    END $$;
+    CREATE INDEX run_period ON @.run (period) WHERE holder IS DISTINCT FROM 'pruned';
+  `,
+}
+
 export const recordMigration: Migration = {
   title: 'rows that are written for the first time',
   sql: `

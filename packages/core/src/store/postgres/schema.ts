@@ -23,7 +23,7 @@
 
 import { journalMigration } from './journal-schema.ts'
 import { byIndex, type Migration } from './migration.ts'
-import { recordMigration } from './record-schema.ts'
+import { openRunsMigration, recordMigration } from './record-schema.ts'
 import { partsMigration, runMailMigration } from './run-mail-schema.ts'
 import { tableMigration } from './table-schema.ts'
 
@@ -292,6 +292,7 @@ export const migrations: readonly Migration[] = [
   // Once more, for tables of earlier versions: commit_1 knows a mark that those versions never send.
   { title: 'jobs that are put back', sql: commit },
   recordMigration,
+  openRunsMigration,
 ]
 
 /** The version of a database that has seen all migrations. */
