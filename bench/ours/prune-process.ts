@@ -10,7 +10,7 @@ export function pruneInProcess(address: string, before: number): Promise<number>
     const args = ['--conditions=heddle-source', program, address, String(before)]
     execFile(process.execPath, args, (error, stdout) => {
       if (error === null) resolve(Number(stdout))
-      else reject(error)
+      else reject(new Error('the prune failed', { cause: error }))
     })
   })
 }
