@@ -63,6 +63,7 @@ import { exportedSchedules } from './schedules/definition.ts'
 import { openSchedulesRoom } from './schedules/room.ts'
 import { Schedules } from './schedules/schedules.ts'
 import { scheduleTables } from './schedules/tables.ts'
+import { openMachineRoom } from './ui/machine-room.ts'
 import { openUiRoom } from './ui/room.ts'
 
 export type { ServerLimits }
@@ -95,6 +96,8 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[] | undefined
   /** Folder with the built files of the dashboard, which is at `/ui/`. When absent, the files that the package brings. */
   readonly ui?: string | undefined
+  /** The file that `heddle analyze --inventory --json` has written: the dashboard shows what runs on the loop. */
+  readonly inventory?: string | undefined
   /** Who a caller is and what it may do. When absent every caller may do everything. */
   readonly policy?: AccessPolicy | undefined
   /**
@@ -121,6 +124,7 @@ const optionNames = {
   fleet: 1,
   trustedProxies: 1,
   ui: 1,
+  inventory: 1,
   policy: 1,
   errorDetails: 1,
   onLog: 1,
@@ -141,6 +145,7 @@ function checkServerOptions(options: ServerOptions): void {
   if (options.advertise !== undefined) checkAddress(options.advertise)
   if (options.clusterSecret !== undefined) checkText('clusterSecret', options.clusterSecret)
   if (options.ui !== undefined) checkText('ui', options.ui)
+  if (options.inventory !== undefined) checkText('inventory', options.inventory)
   if (threads !== undefined) checkCount('threads', threads)
   checkLimits(limits)
   if (options.fleet !== undefined) checkFleetLimits(options.fleet)
@@ -251,8 +256,19 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   parts.defer(() => peopleRoom.stop())
   const isOpen = options.policy === undefined && (await people.isOpen())
   if (isOpen && !isLoopback(host)) throw new HeddleError('HDL_OPEN_TO_OTHERS', { host })
+  const machine = openMachineRoom({
+    clock: kernel.clock,
+    loop,
+    pool,
+    cluster,
+    jobs: () => jobs.stats(),
+    fleet,
+    tables: (cluster?.database ?? context.store).tables,
+    inventory: options.inventory,
+  })
+  parts.defer(() => machine.stop())
   const clusterRooms = cluster === undefined ? [] : [cluster.room()]
-  const rooms: readonly Room[] = [jobs, ...runRooms, fleet, peopleRoom, ...clusterRooms]
+  const rooms: readonly Room[] = [jobs, ...runRooms, fleet, peopleRoom, machine, ...clusterRooms]
   const drain = new Drain(rooms, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,
@@ -310,6 +326,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     clock: kernel.clock,
     host,
   })
+  machine.history.follow(app)
   parts.defer(() => closeApp(app, servers, open, kernel.clock))
 
   // Validators of all routes are compiled here, before any request and before the loop is watched.

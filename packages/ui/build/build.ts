@@ -58,7 +58,7 @@ export function viteConfig(outDir: string): InlineConfig {
     configFile: false,
     root: packageFolder,
     base: './',
-    logLevel: 'warn',
+    logLevel: 'error',
     publicDir: false,
     resolve: { conditions: ['heddle-source', 'module', 'browser', 'production'] },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

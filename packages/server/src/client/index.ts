@@ -12,6 +12,14 @@ export {
 export type { EventOptions, ServerEvent } from './events.ts'
 export type { Access, BodyKind, ErrorBody } from './contract/contract.ts'
 export type { Computation, Pending, Result } from './contract/jobs.ts'
+export type {
+  CampaignHistory,
+  InventoryView,
+  LoadView,
+  LoopView,
+  ServersView,
+  WorkersView,
+} from './contract/machine.ts'
 export type { Action, SessionInfo, Token, User } from './contract/people.ts'
 export type {
   Forecast,

@@ -20,9 +20,18 @@ interface ChartProps {
   readonly series: readonly Series[]
   readonly format: (value: number) => string
   readonly height?: number
+  /** Values may be negative: zero is not the bottom. */
+  readonly isSigned?: boolean
 }
 
-export function Chart({ title, times, series, format, height = 150 }: ChartProps): JSX.Element {
+export function Chart({
+  title,
+  times,
+  series,
+  format,
+  height = 150,
+  isSigned = false,
+}: ChartProps): JSX.Element {
   const area = useRef<HTMLDivElement>(null)
   const size = useSize(area)
   const plot = useRef<uPlot | undefined>(undefined)
@@ -43,7 +52,12 @@ export function Chart({ title, times, series, format, height = 150 }: ChartProps
         scales: {
           // A minute at least: the first sample alone has no extent.
           x: { range: (_, low, high) => [Math.min(low, high - 60), high] },
-          y: { range: (_, low, high) => [Math.min(0, low), Math.max(1e-9, high) * 1.1] },
+          y: {
+            range: (_, low, high) =>
+              isSigned
+                ? [Math.min(low, -1) * 1.1, Math.max(high, 1) * 1.1]
+                : [Math.min(0, low), Math.max(1e-9, high) * 1.1],
+          },
         },
         axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map(format) }],
         series: [

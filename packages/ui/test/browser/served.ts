@@ -108,3 +108,24 @@ export async function openServed({
     },
   }
 }
+
+/** A campaign with a sequential test, for the job `match`. Returns its id. */
+export async function startCampaign(url: string, more: object = {}): Promise<string> {
+  const response = await fetch(`${url}/campaigns`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'patch',
+      job: 'match',
+      version: '1',
+      units: 40_000,
+      batch: 10,
+      rule: { kind: 'sprt', elo0: 0, elo1: 10 },
+      outcomes: ['L', 'D', 'W'],
+      ...more,
+    }),
+  })
+  const body = (await response.json()) as { id?: string }
+  if (body.id === undefined) throw new Error(JSON.stringify(body))
+  return body.id
+}

@@ -3,6 +3,7 @@ import { adminContracts } from './admin.ts'
 import { campaignContracts } from './campaigns.ts'
 import { fleetContracts } from './fleet.ts'
 import { jobContracts } from './jobs.ts'
+import { machineContracts } from './machine.ts'
 import { peopleContracts } from './people.ts'
 import { runContracts } from './runs.ts'
 import { scheduleContracts } from './schedules.ts'
@@ -14,6 +15,7 @@ export const api = [
   ...peopleContracts,
   ...fleetContracts,
   ...campaignContracts,
+  ...machineContracts,
   ...adminContracts,
 ] as const
 

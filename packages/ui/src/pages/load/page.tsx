@@ -7,6 +7,7 @@ import { browserClock } from '../../kernel/clock.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { colours } from '../../parts/colours.ts'
 import { formatCount, formatDuration, formatPercent } from '../../parts/format.ts'
+import { Figure } from '../../parts/figure.tsx'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { State } from '../../parts/state.tsx'
 import { addSample, ratesOf, type Health, type QueueHealth, type Sample } from './health.ts'
@@ -191,25 +192,6 @@ function Figures({
           </dl>
         </section>
       )}
-    </div>
-  )
-}
-
-function Figure({
-  title,
-  value,
-  note,
-}: {
-  readonly title: string
-  readonly value: string
-  readonly note: string
-}): JSX.Element {
-  return (
-    <div class="figure">
-      <dt>{title}</dt>
-      <dd>
-        {value} <small>{note}</small>
-      </dd>
     </div>
   )
 }

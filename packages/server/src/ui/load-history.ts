@@ -1,0 +1,102 @@
+/**
+ * The load of a server over the last ten minutes, one sample a second, and the last requests that were refused for lack of
+ * room. For people who look after the fact; alerts are made from `/metrics`.
+ *
+ *  Y1  At most `most` samples and `mostRefusals` refusals are kept.
+ *  Y2  A refusal has the Retry-After that its client was given.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '@heddle/core/lowlevel'
+import type { LoadView } from '../client/contract/machine.ts'
+
+/** Milliseconds. */
+const sampleEvery = 1_000
+const most = 600
+const mostRefusals = 100
+
+export interface LoadSample {
+  readonly at: number
+  readonly utilisation: number
+  readonly level: string
+  readonly requests: number
+  readonly threadsBusy: number
+  readonly finished: number
+  readonly refused: number
+  readonly queued: Readonly<Record<string, number>>
+}
+
+type Refusal = LoadView['refusals'][number]
+
+export class LoadHistory {
+  readonly #clock: Clock
+  readonly #look: () => Omit<LoadSample, 'at'>
+  readonly #samples: LoadSample[] = []
+  readonly #refusals: Refusal[] = []
+  #refused = 0
+  #cancelTimer: (() => void) | undefined
+
+  constructor(clock: Clock, look: () => Omit<LoadSample, 'at'>) {
+    this.#clock = clock
+    this.#look = look
+  }
+
+  start(): void {
+    const take = (): void => {
+      this.#samples.push({ at: this.#clock.wallTime(), ...this.#look() })
+      if (this.#samples.length > most) this.#samples.shift()
+      const timer = this.#clock.setTimer(sampleEvery, take)
+      this.#cancelTimer = () => timer.cancel()
+    }
+    take()
+  }
+
+  stop(): void {
+    this.#cancelTimer?.()
+  }
+
+  /** Sees every answer of an application; to be called before it is ready. */
+  follow(app: FastifyInstance): void {
+    app.addHook('onResponse', (request, reply, done) => {
+      if (reply.statusCode === 503 || reply.statusCode === 429) {
+        const { contract } = request.routeOptions.config
+        this.refuse({
+          at: this.#clock.wallTime(),
+          route: contract === undefined ? 'none' : `${contract.method} ${contract.path}`,
+          status: reply.statusCode,
+          retry_after_s: secondsOf(reply.getHeader('retry-after')),
+        })
+      }
+      done()
+    })
+  }
+
+  refuse(refusal: Refusal): void {
+    this.#refused++
+    this.#refusals.push(refusal)
+    if (this.#refusals.length > mostRefusals) this.#refusals.shift()
+  }
+
+  view(): LoadView {
+    const all = this.#samples
+    const names = new Set(all.flatMap(({ queued }) => Object.keys(queued)))
+    return {
+      at: all.map(({ at }) => at),
+      utilisation: all.map(({ utilisation }) => utilisation),
+      level: all.map(({ level }) => level),
+      requests: all.map(({ requests }) => requests),
+      threads_busy: all.map(({ threadsBusy }) => threadsBusy),
+      finished: all.map(({ finished }) => finished),
+      refused: all.map(({ refused }) => refused),
+      queued: Object.fromEntries(
+        Array.from(names, (name) => [name, all.map(({ queued }) => queued[name] ?? 0)]),
+      ),
+      refusals: this.#refusals.toReversed(),
+      refused_total: this.#refused,
+    }
+  }
+}
+
+function secondsOf(header: unknown): number | null {
+  const seconds = Number(header)
+  return header === undefined || !Number.isFinite(seconds) ? null : seconds
+}

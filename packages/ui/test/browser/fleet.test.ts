@@ -1,0 +1,71 @@
+/** Workers and campaigns: what they did is shown, and a campaign is steered, by mouse and by keyboard. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deliver } from '../../../server/test/ui/deliver.ts'
+import { openPage } from './browser.ts'
+import { openServed, startCampaign } from './served.ts'
+
+const even = (units: number): number[] => {
+  const quarter = Math.floor(units / 4)
+  return [quarter, units - 2 * quarter, quarter]
+}
+
+test('workers are listed with what they hold and why they get nothing; a campaign shows its test and is excluded from', async () => {
+  await using served = await openServed()
+  const { url } = served
+  const campaign = await startCampaign(url, { name: 'patch 12' })
+  await deliver({ url, name: 'loom', job: 'match', leases: 4, result: even })
+  await deliver({ url, name: 'shuttle', job: 'match', leases: 2, result: even, keepsLast: true })
+  await deliver({ url, name: 'stray', job: 'other', leases: 1, result: even })
+  const { page, context, problems } = await openPage(`${url}/ui/#/fleet`)
+  const row = (name: string) => page.locator('tbody tr', { hasText: name })
+  await row('shuttle').getByText('working').waitFor()
+  await row('loom').getByText('idle').waitFor()
+  const { workers } = (await (await fetch(`${url}/fleet/workers`)).json()) as {
+    workers: { name: string; why_idle?: string }[]
+  }
+  const why = workers.find(({ name }) => name === 'stray')?.why_idle
+  assert.ok(why !== undefined)
+  await row('stray').getByText(why).waitFor()
+  await page.getByText('256 shards').waitFor()
+
+  await page.getByRole('link', { name: 'Campaigns' }).click()
+  await page.getByRole('link', { name: 'patch 12' }).click()
+  await page.getByText('Test of Elo 0 against 10').waitFor()
+  await page.locator('.chart canvas').waitFor()
+  assert.match(page.url(), new RegExp(`#/campaigns/${campaign}`))
+  await page.getByRole('button', { name: 'Exclude lease' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Exclude this lease?' })
+  await dialog.getByLabel('Reason').fill('wrong hardware')
+  await dialog.getByRole('button', { name: 'Exclude the lease' }).click()
+  await page.getByText('excluded: wrong hardware').waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
+test('a campaign is paused, resumed and stopped by keyboard only', async () => {
+  await using served = await openServed()
+  await startCampaign(served.url, { name: 'patch 13' })
+  const { page, context, problems } = await openPage(`${served.url}/ui/`)
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('c')
+  const open = page.getByRole('link', { name: 'patch 13' })
+  await open.focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
+  await page.keyboard.press('p')
+  await page.getByRole('dialog', { name: 'Pause this campaign?' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Resume', exact: true }).waitFor()
+  await page.keyboard.press('p')
+  await page.getByRole('dialog', { name: 'Resume this campaign?' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
+  await page.keyboard.press('q')
+  await page.getByRole('dialog', { name: 'Stop this campaign?' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.locator('.page-head .state').getByText('stopped').waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
