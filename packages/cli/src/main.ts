@@ -61,6 +61,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'publish the packages of a monorepo: plan, publish, status, rollback',
     load: async () => (await import('./commands/release.ts')).releaseCommand(),
   },
+  init: {
+    summary: 'write a first project into a folder',
+    load: async () => (await import('./commands/init.ts')).initCommand(),
+  },
   doctor: {
     summary: 'check whether this machine has what runs need',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand(),

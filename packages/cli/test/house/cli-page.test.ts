@@ -27,6 +27,7 @@ const commands = [
   'run',
   'serve',
   'analyze',
+  'init',
   'doctor',
   'ui',
   'work',
