@@ -12,7 +12,7 @@ const seed = 'heddle-folds-1'
 const count = 4
 
 /** Cases of these folds have been read: they are developed on. The others are seen by their score only. */
-export const readFolds: readonly number[] = [0, 1, 2, 3]
+export const readFolds: readonly number[] = [0, 1, 2, 3, 5, 6]
 
 export function repositoryOf(one: Case): string {
   return one.repo ?? one.npm.slice(0, one.npm.lastIndexOf('@'))
@@ -30,6 +30,17 @@ export function dealFolds(cases: readonly Case[]): ReadonlyMap<string, number> {
   return folds
 }
 
-function hashOf(name: string): string {
-  return createHash('sha256').update(`${seed}:${name}`).digest('hex')
+/** Folds 5 to 8, of the repositories whose cases are commits. */
+export function dealCommitFolds(
+  cases: readonly { readonly repo: string }[],
+): ReadonlyMap<string, number> {
+  const names = [...new Set(cases.map(({ repo }) => repo))]
+  const dealt = names
+    .map((name) => ({ name, hash: hashOf(name, 'heddle-folds-2') }))
+    .sort((a, b) => (a.hash < b.hash ? -1 : 1))
+  return new Map(dealt.map(({ name }, index) => [name, (index % count) + 1 + count]))
+}
+
+function hashOf(name: string, salt = seed): string {
+  return createHash('sha256').update(`${salt}:${name}`).digest('hex')
 }

@@ -1,19 +1,21 @@
 /**
  * How good the analyzer is, on real defects and on well-reviewed code.
  *
- *     npm run -s eval:analyze -- [--json] [--only races|clean|noise] [--fold 0,1] [--case id]
+ *     npm run -s eval:analyze -- [--json] [--only races|commits|clean] [--fold 0,1] [--case id]
  *                                [--noise] [--types] [--list] [--packages file.json]
  *
  * Packages are fetched from the registry and kept in the temporary folder. The cases of folds that have
  * not been read are scored, never shown (see folds.ts and reading.md). `--noise` replaces all names of
  * the programs, `--types` asks the compiler. `--list` prints every finding in the packages of a list, to
- * be judged by hand (see judgements.md).
+ * be judged by hand (see judgements.md). `--only commits` asks about races that commits repaired: it takes
+ * their repositories from `HEDDLE_EVAL_REPOSITORIES` or from GitHub (see commits.ts).
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { analyze } from '../src/index.ts'
 import type { Analysis } from '../src/index.ts'
+import { commitRaces } from './commit-races.ts'
 import { fetchPackage } from './fetch.ts'
 import { dealFolds, readFolds, repositoryOf } from './folds.ts'
 import { replaceNames } from './noise.ts'
@@ -196,9 +198,20 @@ async function clean() {
   }
 }
 
+const isWanted = (part: string): boolean => values.only === undefined || values.only === part
 const result = {
-  ...(values.only !== 'clean' && { races: await races() }),
-  ...(values.only !== 'races' && values.case === undefined && { clean: await clean() }),
+  ...(isWanted('races') && { races: await races() }),
+  // Not by default: the repositories are large, and may not be there.
+  ...(values.only === 'commits' && {
+    commits: await commitRaces({
+      noise: values.noise,
+      types: values.types,
+      folds: values.fold?.split(',').map(Number),
+      only: values.case,
+      say,
+    }),
+  }),
+  ...(isWanted('clean') && values.case === undefined && { clean: await clean() }),
 }
 if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`)
 else {
@@ -217,6 +230,15 @@ else {
       )
     }
   }
+  if (result.commits !== undefined)
+    for (const [name, one] of Object.entries({
+      ...result.commits.byFold,
+      'read folds': result.commits.read,
+      'unread folds': result.commits.unread,
+    }))
+      say(
+        `${name.padEnd(12)} ${one.hitsSilentWhenFixed} of ${one.cases} in ${one.repositories} repositories (${one.hits} hit, ${one.noted} only noted; right class ${one.rightClass.join(' of ')})`,
+      )
   if (result.clean !== undefined) {
     const { lines, packages, perThousandLines, races: h, notes, byRule } = result.clean
     say(

@@ -29,6 +29,29 @@ export interface Case {
   readonly doubtful?: boolean
 }
 
+/** A function that a repair changed, and the lines of the version before that it changed. */
+export interface Place {
+  readonly file: string
+  readonly function: string
+  readonly function_lines: readonly [number, number]
+  readonly changed: readonly (readonly [number, number])[]
+}
+
+/** A race that a commit repaired. Its places are made by `from-commit.ts`. */
+export interface CommitCase {
+  readonly id: string
+  readonly repo: string
+  readonly before: string
+  readonly after: string
+  /** The package in a repository of several. */
+  readonly folder?: string
+  readonly places: readonly Place[]
+  /** Said by a reader; absent where the case was not read. */
+  readonly class?: FindingClass
+  /** Read, and found to be something else than a race that code can show: not scored. */
+  readonly doubtful?: boolean
+}
+
 export interface Outcome {
   readonly id: string
   readonly class: FindingClass
@@ -103,5 +126,68 @@ export function score(
     isNoted: hits.length === 0 && inFunction.some((finding) => isNear(finding, wanted)),
     isSilentWhenFixed: hits.length > 0 && left.length === 0,
     left: left.map(brief),
+  }
+}
+
+export interface CommitOutcome {
+  readonly id: string
+  readonly class?: FindingClass
+  readonly hit: boolean
+  readonly isSilentWhenFixed: boolean
+  readonly findings: readonly string[]
+  readonly hitClasses: readonly FindingClass[]
+  /** Notes at the lines of the repair. */
+  readonly notes: readonly string[]
+  /** At other lines of the functions, notes included. */
+  readonly elsewhere: readonly string[]
+  readonly left: readonly string[]
+}
+
+function isAt(finding: Finding, place: Place): boolean {
+  return [finding.line, finding.check, finding.act].some((line) =>
+    place.changed.some(([first, last]) => line >= first - tolerance && line <= last + tolerance),
+  )
+}
+
+function isInside(finding: Finding, place: Place): boolean {
+  const [first, last] = place.function_lines
+  return finding.file === place.file && finding.line >= first && finding.line <= last
+}
+
+/** The same question for a case that is named by a commit: a finding where the repair changed code. */
+export function scoreCommit(
+  wanted: CommitCase,
+  bad: readonly Finding[],
+  fixed: readonly Finding[],
+  rename: (name: string) => string = (name) => name,
+): CommitOutcome {
+  const isRace = (finding: Finding): boolean => finding.rule.startsWith('H')
+  const inside = wanted.places.flatMap((place) =>
+    bad
+      .filter((finding) => isRace(finding) && isInside(finding, place))
+      .map((finding) => ({ finding, place })),
+  )
+  const near = inside.filter(({ finding, place }) => isAt(finding, place))
+  const hits = near.filter(({ finding }) => isReported(finding))
+  const leftOf = ({ finding, place }: (typeof hits)[number]): Finding[] =>
+    fixed.filter(
+      (one) =>
+        isReported(one) &&
+        one.rule === finding.rule &&
+        one.file === place.file &&
+        hasName(one, rename(place.function)),
+    )
+  const silent = hits.filter((hit) => leftOf(hit).length === 0)
+  const counted = silent.length > 0 ? silent : hits
+  return {
+    id: wanted.id,
+    ...(wanted.class !== undefined && { class: wanted.class }),
+    hit: hits.length > 0,
+    isSilentWhenFixed: silent.length > 0,
+    findings: counted.map(({ finding }) => brief(finding)),
+    hitClasses: counted.map(({ finding }) => finding.class),
+    notes: near.filter(({ finding }) => !isReported(finding)).map(({ finding }) => brief(finding)),
+    elsewhere: inside.filter((one) => !near.includes(one)).map(({ finding }) => brief(finding)),
+    left: hits.flatMap((hit) => leftOf(hit).map(brief)),
   }
 }

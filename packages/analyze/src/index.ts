@@ -72,3 +72,11 @@ export type { Inventory } from './inventory/inventory.ts'
 export { makeInventory } from './inventory/make-inventory.ts'
 export { inventoryMarkdown } from './inventory/markdown.ts'
 export { loadCatalogue } from './models/load.ts'
+
+// lsp/: where developers work.
+export { framed, MessageReader, type MessageEvents } from './lsp/messages.ts'
+export {
+  LanguageServer,
+  type LanguageServerOptions,
+  type ServerResult,
+} from './lsp/language-server.ts'

@@ -305,7 +305,7 @@ function kindOfState(model: Model, location: Location, window: Window): StateKin
   const { write } = window
   const { value } = write
   if (write.kind === 'rmw' || isMadeOfItself(write)) return 'counter'
-  if (value?.literal !== undefined)
+  if (value?.literal !== undefined || isMark(write))
     return kindOfFlag(model, model.hostOf(window.check.host), window)
   if (model.lifecycles.isHandle(location)) return 'handle'
   if (isRunning(value)) return 'running'
@@ -348,7 +348,46 @@ function isMadeOfItself({ location, value }: Access): boolean {
 function kindOfFlag(model: Model, host: Host, window: Window): StateKind {
   if (window.check.access.checks.some(({ whenPresent }) => whenPresent?.isThrowing === true))
     return 'once'
+  if (isDoneOnce(host, window)) return 'once'
   return repeatsInside(model, host, window) ? 'flag' : 'end'
+}
+
+/** `set.add(x)`: that it is in there is all it says. */
+function isMark({ kind, location, owner, start, end }: Access): boolean {
+  if (kind !== 'fill' || location.scope !== 'entry') return false
+  return /\.add\s*\([^,]*\)$/.test(owner.file.parsed.text.slice(start, end))
+}
+
+/**
+ * `if (done) return; await work(); done = true`: who finds the mark leaves at once, so the work is meant to
+ * be done once. Its answer is not kept: it is done for its effect.
+ */
+function isDoneOnce({ graph }: Host, { check, write, actBlock, suspensions }: Window): boolean {
+  const { access } = check
+  // What a handler of errors notes is not the end of the work.
+  if (write.owner !== access.owner || actBlock.cleanup === 1) return false
+  const isForEffect = suspensions.some(
+    ({ kind, joins }) =>
+      kind === 'await' && joins.length > 0 && joins.every((site) => site.isDiscarded),
+  )
+  if (!isForEffect) return false
+  return access.checks.some(({ whenPresent, branch }) => {
+    if (whenPresent === undefined || branch.isLoop) return false
+    const work = ask(
+      graph,
+      { block: whenPresent, index: -1 },
+      {
+        states: 1,
+        start: 0,
+        step(event) {
+          if (event.owner !== access.owner) return stop
+          if (event.op === 'call') return event.isJoined ? found : 0
+          return event.op === 'write' || event.op === 'suspend' ? found : 0
+        },
+      },
+    )
+    return work === undefined
+  })
 }
 
 /** What the check lets through makes a handle or a timer: a second one replaces the first. */
@@ -377,7 +416,9 @@ function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, windo
   if (isCalledInTurn(unit) || window.branch.isLoop) return 'note'
   // What a listener or timer writes comes from somewhere else, at a time of its own.
   const { role } = window.write.owner
-  const isElsewhere = role === 'event' || role === 'timer' || role === 'interval'
+  const isElsewhere =
+    (role === 'event' || role === 'timer' || role === 'interval') &&
+    window.write.owner !== access.owner
   if (isElsewhere && kind !== 'flag') return 'note'
   if (kind === 'counter' && !isLimit(window)) return 'note'
   return hasStrongReach(unit) ? 'error' : 'warning'

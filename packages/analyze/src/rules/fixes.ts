@@ -498,3 +498,36 @@ export function endOnCleanup(closes: Steps): Fix {
     effort: 'simple',
   }
 }
+
+export function waitInBoth(wait: string, closes: Steps): Fix {
+  return {
+    title: 'Wait on both ways',
+    sketch: `if (!begun) begin()\n${wait}   // whoever began it`,
+    closes,
+    tradeoffs: 'Every call waits for one more turn, also when it has long been ready.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function setThenSend(field: string, closes: Steps): Fix {
+  return {
+    title: `Write ${field} first, then send`,
+    sketch: `${field} = …\ntry { await send(message) } catch (error) { /* take it back */ throw error }`,
+    closes,
+    tradeoffs: 'It stands there before the message is out; a failure to send has to take it back.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function keepOpening(field: string, closes: Steps): Fix {
+  return {
+    title: 'Keep the promise of the opening, and let close wait for it',
+    sketch: `this.opening = open()\n${field} = await this.opening\n// in close:\nawait this.opening?.catch(() => {})\n${field}?.close()`,
+    closes,
+    tradeoffs: 'Closing takes as long as the opening that is under way, so it needs a deadline.',
+    risk: 'medium',
+    effort: 'moderate',
+  }
+}

@@ -42,10 +42,9 @@ export class Group {
   }
 
   #decide(host: FunctionUnit): boolean {
-    if (!isShared(this.location, host)) return false
-    return (
-      !isOwnVariable(this.location, host) || this.accesses.some(({ access }) => isRepeated(access))
-    )
+    const isOwn = isOwnVariable(this.location, host)
+    if (!isShared(this.location, host) && !(isOwn && this.location.scope === 'entry')) return false
+    return !isOwn || this.accesses.some(({ access }) => isRepeated(access))
   }
 
   /** The accesses at which two runs of the same code can meet. */

@@ -46,6 +46,9 @@ import { lateTimer, lateTimerPage } from './late-timer.ts'
 import { waitersLeft, waitersLeftPage } from './waiters-left.ts'
 import { restartedAfterStop, restartedAfterStopPage } from './restarted-after-stop.ts'
 import { drainedThenReset, drainedThenResetPage } from './drained-then-reset.ts'
+import { passedBy, passedByPage } from './passed-by.ts'
+import { answeredEarly, answeredEarlyPage } from './answered-early.ts'
+import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
 
@@ -72,6 +75,7 @@ const rules: readonly RaceRule[] = [
   { page: calledBackTwicePage, find: calledBackTwice },
   { page: oldHandleEventPage, find: oldHandleEvent },
   { page: invalidatedWhileLoadingPage, find: invalidatedWhileLoading },
+  { page: passedByPage, find: passedBy },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -83,6 +87,7 @@ const rules: readonly RaceRule[] = [
   { page: releasedInUsePage, find: releasedInUse },
   { page: raceLoserLeaksPage, find: raceLoserLeaks },
   { page: outlivesSubscriptionPage, find: outlivesSubscription },
+  { page: openedAfterClosePage, find: openedAfterClose },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
@@ -97,6 +102,7 @@ const rules: readonly RaceRule[] = [
   { page: lateReadPage, find: lateRead },
   { page: drainedThenResetPage, find: drainedThenReset },
   { page: announcedEarlyPage, find: announcedEarly },
+  { page: answeredEarlyPage, find: answeredEarly },
 ]
 
 export const racePages: readonly RulePage[] = rules.map(({ page }) => page)
@@ -130,6 +136,7 @@ export function runRules(model: Model, wanted?: readonly string[]): RuleResults 
   for (const [name, rule] of raceRules)
     if (wanted === undefined || wanted.includes(name))
       attempt(name, () => drafts.set(name, rule(model)))
+  leaveOutRepeated(drafts)
   const accesses = new SharedAccesses(
     model.summaries.uses,
     drafts
@@ -142,4 +149,23 @@ export function runRules(model: Model, wanted?: readonly string[]): RuleResults 
       for (const draft of all) findings.push(toFinding(draft, accesses))
     })
   return { findings, diagnostics }
+}
+
+/** Rules that say less than another one about the same write: then the other one is enough. */
+const lesser: readonly string[] = ['H312']
+
+function leaveOutRepeated(drafts: Map<string, readonly Draft[]>): void {
+  const placeOf = ({ act }: Draft): string => `${act.owner.file.path}:${act.start}`
+  for (const rule of lesser) {
+    const own = drafts.get(rule)
+    if (own === undefined || own.length === 0) continue
+    const said = new Set<string>()
+    for (const [name, others] of drafts)
+      if (name !== rule)
+        for (const draft of others) if (draft.level !== 'note') said.add(placeOf(draft))
+    drafts.set(
+      rule,
+      own.filter((draft) => !said.has(placeOf(draft))),
+    )
+  }
 }

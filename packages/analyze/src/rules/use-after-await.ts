@@ -29,7 +29,11 @@ import type { RulePage } from '../explain/page.ts'
 export function useAfterAwait(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    const draft = staleFlag(model, host) ?? staleAlias(model, host) ?? goneAfterwards(model, host)
+    const draft =
+      staleFlag(model, host) ??
+      staleAlias(model, host) ??
+      goneAfterwards(model, host) ??
+      assertedAfterwards(model, host)
     if (draft !== undefined) drafts.push(draft)
     const claim = staleClaim(model, host)
     if (claim !== undefined) drafts.push(claim)
@@ -406,6 +410,46 @@ function goneAfterwards(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
+/**
+ * `this.child!.send()` after a suspension: the type says that it may be gone, and another function does
+ * take it away. No check was needed before for that to be known.
+ */
+function assertedAfterwards(model: Model, host: Host): Draft | undefined {
+  if (!model.hosts.asserting.includes(host) || model.lifecycles.isTeardown(host.unit))
+    return undefined
+  for (const { location, accesses } of host.groups) {
+    if (!isComponentState(location)) continue
+    const uses = accesses.filter(
+      ({ access }) => access.isAsserted && isBlindUse(model, access, location),
+    )
+    if (uses.length === 0) continue
+    const killer = takenAwayBy(model, location, host.unit)
+    if (killer === undefined || isStepOf(killer.owner.host, host.unit)) continue
+    for (const use of uses) {
+      const { access: read, block } = use
+      const way = overSuspension(
+        host.graph,
+        { block: host.graph.entry, index: -1 },
+        (event) => event === read,
+        (event, isAfter) =>
+          (isAfter &&
+            (model.isCheckOf(event, location) ||
+              isOtherCheck(model, event) ||
+              isIdentityCheck(event))) ||
+          (event.op === 'write' && event.location.canonical === location),
+      )
+      if (way === undefined || read.use === undefined) continue
+      const [first] = way.suspensions
+      if (first === undefined) continue
+      if (model.guardOver(host.unit, first, use, { block, event: read }) !== undefined) continue
+      return describe(host, location, first, read.use, way.suspensions, killer, 'warning', [
+        `${killer.owner.namedAs} takes it away, and \`!\` says only that it was there`,
+      ])
+    }
+  }
+  return undefined
+}
+
 /** A method is called on it without a check, and without `?.`. */
 function isBlindUse(model: Model, event: Event, location: Location): boolean {
   if (event.op !== 'read' || event.location.canonical !== location) return false
@@ -420,8 +464,8 @@ function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Ac
     .writesOf(location)
     .find(
       ({ access, host }) =>
-        access.kind === 'null' &&
-        access.value?.literal === 'null' &&
+        ((access.kind === 'null' && access.value?.literal === 'null') ||
+          (access.kind === 'drop' && location.scope !== 'entry')) &&
         !access.isInitial &&
         host !== except &&
         (model.lifecycles.isTeardown(access.owner) ||

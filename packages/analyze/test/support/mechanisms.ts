@@ -270,12 +270,48 @@ export const mechanisms: readonly Mechanism[] = [
           '$busy = true',
           'await made = far.dial(port)',
           '$busy = false',
+          'if ($ended) return',
           '$socket = made',
         ],
       },
-      { name: 'close', body: ['if ($socket) $socket.end()', '$socket = null'] },
+      {
+        name: 'close',
+        body: ['$ended = true', 'if ($socket) $socket.end()', '$socket = null'],
+      },
     ],
-    repairedState: { busy: 'false' },
+    repairedState: { busy: 'false', ended: 'false' },
+  },
+  {
+    name: 'second caller passes by',
+    notIn: ['one function'],
+    notAs: ['then', 'callback'],
+    classes: ['stale-reference'],
+    state: { begun: 'false' },
+    methods: [
+      {
+        name: 'answer',
+        params: ['request'],
+        body: [
+          'if (!$begun) {',
+          '$begun = true',
+          'await far.prepare()',
+          '}',
+          'return far.render(request)',
+        ],
+      },
+    ],
+    repaired: [
+      {
+        name: 'answer',
+        params: ['request'],
+        body: [
+          'if (!$pages) $pages = far.prepare()',
+          'await far.ready($pages)',
+          'return far.render(request)',
+        ],
+      },
+    ],
+    repairedState: { pages: 'null' },
   },
   {
     name: 'closed while opening',
@@ -702,12 +738,17 @@ export const mechanisms: readonly Mechanism[] = [
         body: [
           'const made = new far.Client()',
           'await made.connect()',
+          'if ($ended) return made',
           '$client = made',
           'return made',
         ],
       },
+      {
+        name: 'close',
+        body: ['$ended = true', 'if ($client) $client.end()', '$client = null'],
+      },
     ],
-    repairedState: { opening: 'null' },
+    repairedState: { opening: 'null', ended: 'false' },
   },
   {
     name: 'owner is cleared by an older job',

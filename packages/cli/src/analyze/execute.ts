@@ -38,6 +38,10 @@ async function work(flags: AnalyzeFlags, surface: Surface): Promise<ExitCode> {
     else surface.print(explanation(flags.explain, surface.text))
     return exitCodes.ok
   }
+  if (flags.lsp) {
+    const { serveLsp } = await import('./lsp.ts')
+    return serveLsp(await Session.open(flags, surface, undefined))
+  }
   const stdin = flags.targets.includes('-') ? await readAll(process.stdin) : undefined
   const session = await Session.open(flags, surface, stdin)
   if (flags.watch) {

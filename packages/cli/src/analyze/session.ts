@@ -145,7 +145,7 @@ export class Session {
     baseline: Baseline | undefined,
   ): Promise<ExitCode> {
     const { settings } = this
-    const made = await this.#judge(analysis, selection, baseline)
+    const made = await this.judge(analysis, selection, baseline)
     const summary = summaryLines(made.report)
     if (this.#flags.writeBaseline) {
       const { file } = settings.baseline
@@ -183,7 +183,12 @@ export class Session {
       : exitCodes.ok
   }
 
-  async #judge(
+  /**
+   * What of an analysis is shown: settings, suppressions, baseline and level are applied.
+   *
+   * *Cancellation*: none; it asks for a few names.
+   */
+  async judge(
     analysis: Analysis,
     selection: Selection,
     baseline: Baseline | undefined,

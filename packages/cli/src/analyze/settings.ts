@@ -16,6 +16,8 @@ export interface AnalyzeFlags {
   readonly types: boolean
   readonly explain: string | true | undefined
   readonly watch: boolean
+  /** Answer an editor instead of a person. */
+  readonly lsp: boolean
   readonly config: string | undefined
   readonly output: string | undefined
   readonly color: boolean

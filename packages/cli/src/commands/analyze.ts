@@ -15,6 +15,7 @@ interface AnalyzeFlags {
   readonly types: boolean
   readonly explain?: string | true
   readonly watch?: boolean
+  readonly lsp?: boolean
   readonly config?: string
   readonly output?: string
   readonly color: boolean
@@ -55,6 +56,18 @@ export function analyzeCommand(): Command {
         'writeBaseline',
       ]),
     )
+    .addOption(
+      new Option('--lsp', 'a language server on standard input and output').conflicts([
+        'watch',
+        'explain',
+        'inventory',
+        'writeBaseline',
+        'changedSince',
+        'output',
+        'format',
+        'json',
+      ]),
+    )
     .option('-c, --config <file>', 'settings (default: the nearest heddle-analyze.json)')
     .option('-o, --output <file>', 'write the answer to a file')
     .option('--no-color', 'no colours')
@@ -80,6 +93,8 @@ export function analyzeCommand(): Command {
         command.error(
           "error: option '--watch' cannot be used with '-': standard input is read once",
         )
+      if (flags.lsp === true && targets.includes('-'))
+        command.error("error: option '--lsp' cannot be used with '-': it reads messages there")
       if (flags.json === true && flags.format !== undefined && flags.format !== 'json')
         command.error(`error: option '--json' cannot be used with '--format ${flags.format}'`)
       if (flags.inventory === true && (flags.format === 'sarif' || flags.format === 'github'))
@@ -97,6 +112,7 @@ export function analyzeCommand(): Command {
         types: flags.types,
         explain: flags.explain,
         watch: flags.watch ?? false,
+        lsp: flags.lsp ?? false,
         config: flags.config,
         output: flags.output,
         color: flags.color,

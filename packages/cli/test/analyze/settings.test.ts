@@ -16,6 +16,7 @@ const none: AnalyzeFlags = {
   types: true,
   explain: undefined,
   watch: false,
+  lsp: false,
   config: undefined,
   output: undefined,
   color: true,
