@@ -151,7 +151,7 @@ export const openedAfterClosePage: RulePage = {
   summary: 'A handle is stored after a suspension in which close() has found nothing to close.',
   what: `A function opens something, waits, and stores it in a field. close() gives back what the field
 holds, and does nothing when it holds nothing yet.`,
-  why: `close() during the opening reports success, and then the connection opens: the process does not
+  why: `A close() during the opening reports success, and then the connection opens: the process does not
 end, and nothing has the handle that could close it.`,
   race: source`
     export class Client {
