@@ -14,15 +14,15 @@ interface CommonFlags {
 
 /** The options of every subcommand. */
 function withCommon(command: Command, json: string): Command {
-  return command
-    .addOption(
-      new Option(
-        '-j, --journal <where>',
-        'sqlite:FILE or postgres://HOST/DATABASE (default: sqlite:.heddle/runs.db)',
-      ).argParser(parseJournal),
-    )
-    .option('--json', json)
-    .option('--no-color', 'no colours')
+  const journal = new Option(
+    '-j, --journal <where>',
+    'sqlite:FILE or postgres://HOST/DATABASE (default: sqlite:.heddle/runs.db)',
+  )
+  return withOutput(command.addOption(journal.argParser(parseJournal)), json)
+}
+
+function withOutput(command: Command, json: string): Command {
+  return command.option('--json', json).option('--no-color', 'no colours')
 }
 
 function common({ journal, json = false, color }: CommonFlags): {
@@ -56,6 +56,7 @@ export function runsCommand(): Command {
     .addCommand(sendCommand())
     .addCommand(cancelCommand())
     .addCommand(pruneCommand())
+    .addCommand(copyCommand())
     .addHelpText(
       'after',
       help(
@@ -361,6 +362,35 @@ function pruneCommand(): Command {
       const { pruneRuns } = await import('../runs/prune.ts')
       const { olderThan, keep, maxSize, interrupted = false, yes = false } = flags
       await pruneRuns({ ...common(flags), olderThan, keep, maxSize, interrupted, yes })
+    })
+}
+
+function copyCommand(): Command {
+  const command = new Command('copy')
+    .summary('copy runs to PostgreSQL')
+    .description(
+      'Copy all runs of a journal that no process is running to a store on PostgreSQL, with their results. A copy\n' +
+        'that was cut off is continued by the next one; runs that are there already stay as they are. Rows and\n' +
+        'results are counted in the target before a run is seen there. Artifacts are not copied.',
+    )
+    .argument('<from>', 'the journal to read, such as sqlite:runs.db')
+    .argument('<to>', 'the store to write, such as postgres://host/database')
+  return withOutput(
+    command,
+    'one JSON object: { ok, runs, copied, present, different, running, rows, results }',
+  )
+    .addHelpText(
+      'after',
+      help(['heddle runs copy sqlite:.heddle/runs.db postgres://db.example/heddle'], {
+        0: 'all runs are there, or are running',
+        1: 'some are there with another content',
+        2: 'a journal cannot be opened, or the target is not PostgreSQL',
+      }),
+    )
+    .action(async (from: string, to: string, flags: CommonFlags) => {
+      const { copyRuns } = await import('../runs/copy.ts')
+      const { json, color } = common(flags)
+      await copyRuns({ from, to, json, color })
     })
 }
 

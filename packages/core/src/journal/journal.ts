@@ -432,12 +432,37 @@ export interface Journal extends AsyncDisposable {
    */
   prune?(options: PruneOptions): Promise<PruneReport>
   /**
+   * Takes a run of another journal over, row by row. Nobody sees it before it is complete; one whose copy was cut off is
+   * taken over from its beginning. Absent where runs cannot be copied to.
+   *
+   * @throws `HDL_RUN_EXISTS`; `HDL_KEY_TAKEN` with the run that has the key.
+   */
+  restoreRun?(header: Omit<RunHeader, 'nodes'>): Promise<RunRestorer>
+  /**
    * Writes what is pending and lets go of the store. Calling it again is harmless. Runs that have not
    * ended are interrupted.
    * @throws what made the journal fail, unless somebody has been told already.
    */
   close(): Promise<void>
   stats(): JournalStats
+}
+
+/** Writes the rows of a run that another journal has recorded. Made by {@link Journal.restoreRun}. */
+export interface RunRestorer extends AsyncDisposable {
+  /**
+   * Adds a row as it was recorded, with its time. `stored`: the result that came with it. Resolves when there is room for
+   * more.
+   */
+  add(entry: HistoryEntry, stored?: { readonly value: unknown }): Promise<void>
+  /** How many rows and results of the run are durable. */
+  count(): Promise<CopiedRows>
+  /** The run is complete: it is seen from here on. */
+  finish(end: { readonly state: RunState; readonly endedAt?: number }): Promise<void>
+}
+
+export interface CopiedRows {
+  readonly rows: number
+  readonly results: number
 }
 
 export interface PartsOptions {

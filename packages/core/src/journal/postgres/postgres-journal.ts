@@ -36,6 +36,7 @@ import type {
   RunListPage,
   RunMessage,
   RunOverview,
+  RunRestorer,
   RunSnapshot,
   RunSummary,
   RunWriter,
@@ -182,20 +183,9 @@ class PostgresJournal implements Journal {
     ])
     this.#checkWritable()
     await this.#lease.hold()
-    const { id, key, title, startedAt } = header
+    const { id, key, startedAt } = header
     const holder = holderOf(header)
-    const answer = await this.#call<OpenAnswer>('open_run_1', [
-      toStored(id),
-      key === undefined ? null : toStored(key),
-      toStored(title),
-      startedAt,
-      checkRunState('running'),
-      holder.pid,
-      toStored(holder.host),
-      toStored(holder.command),
-      joinBytes(options),
-      this.#lease.holder,
-    ])
+    const answer = await this.#call<OpenAnswer>('open_run_1', this.#reservation(header, options))
     if ('exists' in answer) {
       throw new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
     }
@@ -204,6 +194,50 @@ class PostgresJournal implements Journal {
     if (header.nodes.length > 0) writer.announce(header.nodes, startedAt)
     const change: RunChange = { type: 'open', run: answer.run }
     return this.#begin(writer, answer, holder, startedAt, change)
+  }
+
+  async restoreRun(header: Omit<RunHeader, 'nodes'>): Promise<RunRestorer> {
+    this.#checkWritable()
+    checkHeader({ ...header, nodes: [] })
+    const { clock } = this.#options.kernel
+    const options = await collectPieces(encodePieces('options', header.options, clock))
+    await this.#lease.hold()
+    const { id, key } = header
+    const answer = await this.#call<OpenAnswer>('restore_run_1', this.#reservation(header, options))
+    if ('exists' in answer) {
+      throw new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
+    }
+    if ('taken' in answer) throw keyTaken(key!, answer.taken)
+    const { writer, lane } = this.#write(id, answer, new CountFold())
+    return {
+      add: (entry, stored) => writer.restore(entry, stored),
+      count: async () => {
+        await writer.flush()
+        return this.#reader.countRows(lane)
+      },
+      finish: ({ state, endedAt }) => writer.stand(state, endedAt),
+      [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
+    }
+  }
+
+  /** The parameters of `open_run_1` and `restore_run_1`. */
+  #reservation(
+    header: Omit<RunHeader, 'nodes'>,
+    options: readonly Uint8Array<ArrayBuffer>[],
+  ): readonly unknown[] {
+    const { id, key, title, startedAt, pid, host, command } = header
+    return [
+      toStored(id),
+      key === undefined ? null : toStored(key),
+      toStored(title),
+      startedAt,
+      checkRunState('running'),
+      pid,
+      toStored(host),
+      toStored(command),
+      joinBytes(options),
+      this.#lease.holder,
+    ]
   }
 
   async resumeRun(id: string, by: RunHolder): Promise<RunWriter> {

@@ -11,6 +11,7 @@ import { systemClock } from '../../kernel/clock.ts'
 import { decodeValue } from '../encode.ts'
 import { CountFold, RunFold, type Counts } from '../fold.ts'
 import type {
+  CopiedRows,
   HistoryEntry,
   JournaledState,
   PartEntry,
@@ -263,6 +264,15 @@ export class PostgresReader {
       sized.push({ ...record, summary, bytes: bytes.get(record.run) ?? 0 })
     }
     return sized
+  }
+
+  async countRows({ run, period }: RunPlace): Promise<CopiedRows> {
+    const [row] = await this.#call<[string, string]>(
+      `SELECT (SELECT count(*) FROM @.history WHERE run = $1 AND period = $2),
+        (SELECT count(*) FROM @.result WHERE run = $1 AND period = $2)`,
+      [run, period],
+    )
+    return { rows: Number(row![0]), results: Number(row![1]) }
   }
 
   /** How many runs started in which week. */

@@ -8,6 +8,7 @@ import { cutText } from '../cut.ts'
 import { encodePieces, encodeValue, type Pieces } from '../encode.ts'
 import type {
   CommitGuard,
+  HistoryEntry,
   JournalTrouble,
   LogLine,
   NodeHeader,
@@ -51,6 +52,8 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
   #taking: RunChange | undefined
   /** Set when another process has taken the run. */
   #lost: HeddleError | undefined
+  /** Why a restored value could not be written. */
+  #failed: HeddleError | undefined
   #ended = false
   #closing: Promise<void> | undefined
 
@@ -139,6 +142,50 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
     }
   }
 
+  /** Adds a row that another journal has recorded. Resolves when there is room for more. */
+  async restore(entry: HistoryEntry, stored?: { readonly value: unknown }): Promise<void> {
+    switch (entry.kind) {
+      case 'nodes':
+        this.announce(entry.added, entry.at)
+        break
+      case 'log':
+        this.#addLog(entry.node, entry.attempt, entry.at, entry.text)
+        break
+      case 'run': {
+        const { at, by } = entry
+        const code = checkRunState(entry.state)
+        const detail = by === undefined ? null : holderDetail(by)
+        this.#order.push(() => this.#outbox.add(this.#run, Kind.run, null, code, null, at, detail))
+        break
+      }
+      case 'node':
+      case 'part':
+        if (stored === undefined) this.append(entry)
+        else this.#commitLater(entry, stored.value)
+    }
+    if (!this.#outbox.hasRoom) await this.waitRoom()
+  }
+
+  /** The failure of a value is the failure of the run: flush() reports it. */
+  #commitLater(entry: Transition, value: unknown): void {
+    this.commit(entry, value).catch((error: unknown) => {
+      this.#failed ??= error as HeddleError
+    })
+  }
+
+  /** The run stands like this, without a row that says so. */
+  stand(state: RunState, endedAt: number | undefined): Promise<void> {
+    const code = checkRunState(state)
+    const change = {
+      type: 'state',
+      run: this.#run,
+      state: code,
+      endedAt: endedAt ?? null,
+    } as const
+    this.#order.push(() => this.#outbox.change(change))
+    return this.flush()
+  }
+
   log(line: LogLine): boolean {
     if (this.#ended || this.#closing !== undefined) return false
     checkRow(line)
@@ -190,6 +237,7 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
     const wait = async (): Promise<void> => {
       await this.#outbox.waitDurable(`Run ${this.runId}`, options)
       if (this.#lost !== undefined) throw this.#lost
+      if (this.#failed !== undefined) throw this.#failed
     }
     return this.#order.isHolding ? this.#order.hold(Promise.resolve(), wait) : wait()
   }

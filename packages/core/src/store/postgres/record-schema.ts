@@ -119,3 +119,57 @@ export const recordMigration: Migration = {
     END $$;
   `,
 }
+
+/** Runs that are copied from another journal lie in the week in which they started. */
+export const restoreMigration: Migration = {
+  title: 'runs that are copied from another journal',
+  sql: `
+    -- The week of a time, at most the current one, with its partitions: as period_1.
+    CREATE FUNCTION @.period_of_1(p_at double precision) RETURNS integer LANGUAGE plpgsql AS $$
+    DECLARE
+      this integer := @.period_1();
+      week integer := least(this, greatest(0, floor(p_at / (7 * 86400000.0))))::integer;
+      part text;
+    BEGIN
+      IF to_regclass(format('@.%I', 'chunk_' || week)) IS NOT NULL THEN RETURN week; END IF;
+      LOCK TABLE @.meta IN EXCLUSIVE MODE;
+      FOREACH part IN ARRAY ARRAY['history', 'result', 'chunk'] LOOP
+        IF to_regclass(format('@.%I', part || '_' || week)) IS NULL THEN
+          EXECUTE format('CREATE TABLE @.%I (LIKE @.%I INCLUDING ALL)', part || '_' || week, part);
+          EXECUTE format('ALTER TABLE @.%I ATTACH PARTITION @.%I FOR VALUES IN (%s)', part, part || '_' || week, week);
+        END IF;
+      END LOOP;
+      RETURN week;
+    END $$;
+
+    -- As open_run_1, in the week in which the run started. What a copy that was cut off has left is removed.
+    CREATE FUNCTION @.restore_run_1(
+      p_id text, p_key text, p_title text, p_started_at double precision, p_state smallint,
+      p_pid double precision, p_host text, p_command text, p_options bytea, p_holder text
+    ) RETURNS json LANGUAGE plpgsql AS $$
+    DECLARE
+      dead record;
+      made record;
+      there text;
+    BEGIN
+      FOR dead IN DELETE FROM @.run WHERE (id = p_id OR key = p_key) AND NOT opened AND NOT @.is_held_1(holder)
+          RETURNING run, period LOOP
+        DELETE FROM @.history WHERE run = dead.run AND period = dead.period;
+        DELETE FROM @.result WHERE run = dead.run AND period = dead.period;
+        DELETE FROM @.chunk WHERE run = dead.run AND period = dead.period;
+      END LOOP;
+      INSERT INTO @.run (id, key, title, started_at, state, pid, host, command, options, holder, period)
+        VALUES (p_id, p_key, p_title, p_started_at, p_state, p_pid, p_host, p_command, p_options, p_holder,
+          @.period_of_1(p_started_at))
+        ON CONFLICT DO NOTHING RETURNING run, period INTO made;
+      IF FOUND THEN
+        RETURN json_build_object('run', made.run, 'period', made.period, 'epoch', 1, 'position', 0);
+      END IF;
+      PERFORM 1 FROM @.run WHERE id = p_id;
+      IF FOUND THEN RETURN json_build_object('exists', true); END IF;
+      SELECT id INTO there FROM @.run WHERE key = p_key;
+      IF FOUND THEN RETURN json_build_object('taken', there); END IF;
+      RAISE EXCEPTION 'the run that was in the way is gone' USING ERRCODE = '40001';
+    END $$;
+  `,
+}

@@ -23,7 +23,7 @@
 
 import { journalMigration } from './journal-schema.ts'
 import { byIndex, type Migration } from './migration.ts'
-import { openRunsMigration, recordMigration } from './record-schema.ts'
+import { openRunsMigration, recordMigration, restoreMigration } from './record-schema.ts'
 import { partsMigration, runMailMigration } from './run-mail-schema.ts'
 import { tableMigration } from './table-schema.ts'
 
@@ -293,6 +293,7 @@ export const migrations: readonly Migration[] = [
   { title: 'jobs that are put back', sql: commit },
   recordMigration,
   openRunsMigration,
+  restoreMigration,
 ]
 
 /** The version of a database that has seen all migrations. */

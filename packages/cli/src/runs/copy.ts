@@ -1,0 +1,46 @@
+/** `heddle runs copy`: takes runs of one journal over into another. */
+import { copyRuns as copy, openJournal, type CopyReport } from '@heddle/core/lowlevel'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { shortenPaths } from '../output/gap.ts'
+import { plural } from '../view/format.ts'
+import { span, type Line } from '../view/line.ts'
+import { look, type LookSettings } from './look.ts'
+
+export interface CopySettings extends Omit<LookSettings, 'journal'> {
+  readonly from: string
+  readonly to: string
+}
+
+/** Runs that are named before they are only counted. */
+const namedRuns = 10
+
+/** *Cancellation*: none; what is copied when the process ends stays, and the next copy continues after it. */
+export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void> {
+  return look({ ...settings, journal: from }, async (surface): Promise<ExitCode> => {
+    const { json, address } = surface
+    await using target = await openJournal(to)
+    const report = await copy(surface.journal, target)
+    const ok = report.different.length === 0
+    const shown = shortenPaths(target.address)
+    if (json) surface.answer({ ok, from: address, to: shown, ...report })
+    else surface.tell(reportLines(report, address, shown))
+    return ok ? exitCodes.ok : exitCodes.failed
+  })
+}
+
+function reportLines(report: CopyReport, from: string, to: string): Line[] {
+  const { copied, present, different, running, rows, results } = report
+  const what = `${plural(copied, 'run')} (${plural(rows, 'row')}, ${plural(results, 'result')})`
+  const lines = [`Copied ${what} from ${from} to ${to}. The rows and results were counted there.`]
+  if (present > 0) lines.push(`${plural(present, 'run')} of it was there already.`)
+  if (running.length > 0) lines.push(`Left out because they are running: ${named(running)}.`)
+  if (different.length > 0) {
+    lines.push(`There with another content, and not changed: ${named(different)}.`)
+  }
+  return lines.map((text) => [span(text)])
+}
+
+function named(ids: readonly string[]): string {
+  const more = ids.length - namedRuns
+  return ids.slice(0, namedRuns).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}

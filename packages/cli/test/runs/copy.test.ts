@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { fixture, runProgram } from '../support/program.ts'
+import { Stage } from '../support/stage.ts'
+
+let postgres: TestDatabase
+before(async () => {
+  postgres = await openDatabase()
+})
+after(() => postgres[Symbol.asyncDispose]())
+
+test('copy takes runs over to PostgreSQL, once, and `heddle runs` shows them there', async () => {
+  await using stage = await Stage.open()
+  const options = { cwd: stage.folder, env: stage.env }
+  for (let count = 0; count < 2; count++) {
+    assert.equal((await runProgram(['run', fixture('mixed.ts'), '--quiet'], options)).code, 0)
+  }
+  const from = 'sqlite:.heddle/runs.db'
+  const to = `${postgres.address}?schema=cli_copy`
+  const list = async (journal: string): Promise<string[]> => {
+    const { stdout, stderr } = await runProgram(['runs', '--json', '-j', journal], options)
+    assert.equal(stderr, '')
+    return (JSON.parse(stdout) as { runs: { id: string }[] }).runs.map(({ id }) => id)
+  }
+  const done = await runProgram(['runs', 'copy', from, to], options)
+  assert.equal(done.code, 0, done.stderr)
+  assert.match(done.stdout, /Copied 2 runs \(\d+ rows, \d+ results\) from sqlite:/)
+  assert.ok(!done.stdout.includes(new URL(postgres.address).password), 'the password is not shown')
+  assert.deepEqual(await list(to), await list(from))
+  const shown = await runProgram(['runs', 'show', 'last', '-j', to], options)
+  assert.equal(shown.code, 0, shown.stderr)
+  const again = await runProgram(['runs', 'copy', from, to, '--json'], options)
+  const answer = JSON.parse(again.stdout) as Record<string, unknown>
+  assert.deepEqual([answer['ok'], answer['copied'], answer['present']], [true, 0, 2])
+})
+
+test('copy refuses a target that is not PostgreSQL, and a source that is not there', async () => {
+  await using stage = await Stage.open()
+  const options = { cwd: stage.folder, env: stage.env }
+  assert.equal((await runProgram(['run', fixture('mixed.ts'), '--quiet'], options)).code, 0)
+  const file = await runProgram(['runs', 'copy', 'sqlite:.heddle/runs.db', 'sqlite:b.db'], options)
+  assert.equal(file.code, 2)
+  assert.match(file.stderr, /copied to PostgreSQL only/)
+  const absent = await runProgram(['runs', 'copy', 'sqlite:no.db', 'sqlite:b.db'], options)
+  assert.equal(absent.code, 2)
+})

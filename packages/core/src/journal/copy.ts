@@ -1,0 +1,245 @@
+/**
+ * Copies runs from one journal to another.
+ *
+ *     listed ──▶ running: left out
+ *        │   ──▶ in the target already: compared, present | different
+ *        └───▶ reserved ──rows──▶ counted ──the counts agree──▶ seen
+ *                  ▲                 └── they do not: the copy fails, and nobody sees the run
+ *                  └── a copy that was cut off: from its first row
+ *
+ *  Y1  A run is seen in the target only when all of its rows and results are durable and counted there.
+ *  Y2  A copy may be repeated, after it was cut off and after it was done: what is there stays as it is.
+ *  Y3  Ids, keys, times, results and the order of runs stay. Messages that were not taken, and artifacts, are not copied.
+ */
+import { HeddleError, cancelled } from '../errors.ts'
+import type {
+  CopiedRows,
+  HistoryEntry,
+  Journal,
+  PartEntry,
+  RunOverview,
+  RunRestorer,
+} from './journal.ts'
+
+export interface CopyOptions {
+  /** Ends it between two rows; what is copied stays. */
+  readonly signal?: AbortSignal
+  /** Called after each run. */
+  readonly onProgress?: (report: CopyReport) => void
+}
+
+export interface CopyReport {
+  /** Runs of the source. */
+  readonly runs: number
+  copied: number
+  /** Runs that were there already. */
+  present: number
+  /** Runs that are there with another content, such as those that were resumed there. */
+  readonly different: string[]
+  /** Runs that a process is running now: they are left out. */
+  readonly running: string[]
+  /** Of the runs that were copied. */
+  rows: number
+  results: number
+}
+
+/** Runs in one page of the list. */
+const pageSize = 500
+
+/**
+ * Copies all runs that no process is running, oldest first.
+ *
+ * *Cancellation*: by its signal; the run at hand is copied from its beginning the next time.
+ * @throws `HDL_BAD_OPTION` when the target cannot be copied to; `HDL_STORE_FAILED`; `HDL_KEY_TAKEN`.
+ */
+export async function copyRuns(
+  from: Journal,
+  to: Journal,
+  options: CopyOptions = {},
+): Promise<CopyReport> {
+  if (to.restoreRun === undefined) {
+    const expected = 'postgres://HOST/DATABASE: runs are copied to PostgreSQL only'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'to', value: to.address, expected })
+  }
+  const ids = await oldestFirst(from)
+  const report: CopyReport = {
+    runs: ids.length,
+    copied: 0,
+    present: 0,
+    different: [],
+    running: [],
+    rows: 0,
+    results: 0,
+  }
+  for (const id of ids) {
+    checkWanted(options.signal)
+    await copyRun(from, to, id, report, options.signal)
+    options.onProgress?.(report)
+  }
+  return report
+}
+
+async function oldestFirst(from: Journal): Promise<readonly string[]> {
+  const ids: string[] = []
+  for (let before: number | undefined; ;) {
+    const page = await from.list({ limit: pageSize, ...(before !== undefined && { before }) })
+    ids.push(...page.runs.map(({ id }) => id))
+    if (page.next === undefined) return ids.reverse()
+    before = page.next
+  }
+}
+
+async function copyRun(
+  from: Journal,
+  to: Journal,
+  id: string,
+  report: CopyReport,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const source = await from.overview(id)
+  if (!['finished', 'cancelled', 'interrupted'].includes(source.state)) {
+    report.running.push(id)
+    return
+  }
+  const { counts: _counts, rows: _rows, state: _state, endedAt: _endedAt, ...header } = source
+  try {
+    await using restorer = await to.restoreRun!(header)
+    const written = await copyRows(from, id, restorer, signal)
+    verify(id, to, written, await restorer.count())
+    await restorer.finish(endOf(source))
+    report.copied++
+    report.rows += written.rows
+    report.results += written.results
+  } catch (error) {
+    if (!(error instanceof HeddleError && error.code === 'HDL_RUN_EXISTS')) throw error
+    if (await isSame(source, to)) report.present++
+    else report.different.push(id)
+  }
+}
+
+/** Copies all rows, each with the result that came with it. */
+async function copyRows(
+  from: Journal,
+  id: string,
+  restorer: RunRestorer,
+  signal: AbortSignal | undefined,
+): Promise<CopiedRows> {
+  await using results = new Ahead(from.results(id))
+  await using parts = new PartValues(from, id)
+  const written = { rows: 0, results: 0 }
+  for await (const entry of from.history(id)) {
+    checkWanted(signal)
+    const stored =
+      entry.kind === 'part' ? await parts.valueOf(entry) : await resultOf(entry, results)
+    await restorer.add(entry, stored)
+    written.rows++
+    if (stored !== undefined) written.results++
+  }
+  return written
+}
+
+/** Results come in the order of the rows that they came with. */
+async function resultOf(
+  entry: HistoryEntry,
+  results: Ahead<readonly [string, unknown]>,
+): Promise<{ readonly value: unknown } | undefined> {
+  if (entry.kind !== 'node' || entry.state !== 'succeeded') return undefined
+  const next = await results.peek()
+  if (next?.[0] !== entry.node) return undefined
+  results.take()
+  return { value: next[1] }
+}
+
+/** The values of the parts of all nodes of a run, each node in its order. */
+class PartValues implements AsyncDisposable {
+  readonly #from: Journal
+  readonly #run: string
+  readonly #byNode = new Map<string, Ahead<PartEntry>>()
+
+  constructor(from: Journal, run: string) {
+    this.#from = from
+    this.#run = run
+  }
+
+  async valueOf({ node, position }: PartEntry): Promise<{ readonly value: unknown } | undefined> {
+    let parts = this.#byNode.get(node)
+    if (parts === undefined) {
+      parts = new Ahead(this.#from.parts(this.#run, node))
+      this.#byNode.set(node, parts)
+    }
+    const next = await parts.peek()
+    if (next?.position !== position) return undefined
+    parts.take()
+    return 'value' in next ? { value: next.value } : undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const parts of this.#byNode.values()) await parts[Symbol.asyncDispose]()
+  }
+}
+
+/** Looks at the next item without taking it. */
+class Ahead<T> implements AsyncDisposable {
+  readonly #items: AsyncIterator<T>
+  #next: { readonly item: T | undefined } | undefined
+
+  constructor(items: AsyncIterable<T>) {
+    this.#items = items[Symbol.asyncIterator]()
+  }
+
+  async peek(): Promise<T | undefined> {
+    if (this.#next === undefined) {
+      const { done, value } = await this.#items.next()
+      this.#next = { item: done === true ? undefined : value }
+    }
+    return this.#next.item
+  }
+
+  take(): void {
+    this.#next = undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#items.return?.()
+  }
+}
+
+/** Y1 */
+function verify(id: string, to: Journal, written: CopiedRows, found: CopiedRows): void {
+  if (found.rows === written.rows && found.results === written.results) return
+  throw new HeddleError('HDL_STORE_FAILED', {
+    store: to.address,
+    action: `take over run ${id}`,
+    cause: `it holds ${found.rows} of ${written.rows} rows and ${found.results} of ${written.results} results`,
+  })
+}
+
+function endOf({ state, endedAt }: RunOverview): Parameters<RunRestorer['finish']>[0] {
+  // An interrupted run is one that nobody holds.
+  const current = state === 'interrupted' ? 'running' : state
+  return { state: current, ...(endedAt !== undefined && { endedAt }) }
+}
+
+async function isSame(source: RunOverview, to: Journal): Promise<boolean> {
+  try {
+    const there = await to.overview(source.id)
+    return (
+      there.state === source.state &&
+      there.startedAt === source.startedAt &&
+      there.endedAt === source.endedAt &&
+      JSON.stringify(sorted(there.counts)) === JSON.stringify(sorted(source.counts))
+    )
+  } catch (error) {
+    // It was removed there: it stays removed.
+    if (error instanceof HeddleError && error.code === 'HDL_UNKNOWN_RUN') return true
+    throw error
+  }
+}
+
+function sorted(counts: RunOverview['counts']): readonly (readonly [string, number | undefined])[] {
+  return Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function checkWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw cancelled('The copy', signal.reason)
+}

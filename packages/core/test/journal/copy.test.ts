@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { retryAfter } from '../../src/attempts/retry.ts'
+import { Graph } from '../../src/graph/graph.ts'
+import { job } from '../../src/graph/job.ts'
+import { copyRuns } from '../../src/journal/copy.ts'
+import type { HistoryEntry, Journal } from '../../src/journal/journal.ts'
+import { openJournal } from '../../src/journal/open.ts'
+import { run } from '../../src/run/run.ts'
+import { header, step } from '../../src/testing/journal/case.ts'
+
+let postgres: TestDatabase
+before(async () => {
+  postgres = await openDatabase()
+})
+after(() => postgres[Symbol.asyncDispose]())
+
+const large = 'large '.repeat(400_000)
+
+/** Runs of every kind: with logs, retries, parts, a failure and a large value; resumed; interrupted. */
+async function writeRuns(journal: Journal): Promise<void> {
+  const list = job({ name: 'list' }, (_: unknown, ctx) => {
+    ctx.log('three numbers')
+    return [1, 2, 3]
+  })
+  const double = job({ name: 'double' }, (value: number) => 2 * value)
+  const flaky = job({ name: 'flaky', retries: 1 }, (_: unknown, ctx) => {
+    if (ctx.attempt === 0) throw retryAfter(1)
+    return large
+  })
+  const broken = job({ name: 'broken' }, () => {
+    throw new Error('broken for good')
+  })
+  const graph = new Graph()
+  const numbers = graph.add('list', list)
+  graph.map('double', double, { over: numbers, input: (value) => value, window: 2 })
+  graph.add('flaky', flaky, { after: [numbers] })
+  const failed = graph.add('broken', broken)
+  graph.add('blocked', double, { after: [failed], input: () => 1 })
+  await run(graph, { journal, key: 'nightly' })
+
+  const resumed = await journal.openRun(header('resumed'))
+  await resumed.commit(step('a', 'succeeded'), { at: 'first' })
+  await resumed[Symbol.asyncDispose]()
+  const again = await journal.resumeRun('resumed', { pid: 1, host: 'other', command: 'again' })
+  await again.commit(step('b', 'succeeded', { at: 7 }), new Map([['kept', 1n]]))
+  again.setState('finished', 9)
+  await again[Symbol.asyncDispose]()
+
+  const interrupted = await journal.openRun(header('interrupted'))
+  await interrupted.commit(step('a', 'succeeded'), undefined)
+  await interrupted.commit(step('b', 'running'))
+  await interrupted[Symbol.asyncDispose]()
+}
+
+/** All that can be read of a run. Positions differ: in a file they are those of all runs. */
+async function readRun(journal: Journal, id: string): Promise<unknown> {
+  const { nodes, position: _position, ...snapshot } = await journal.snapshot(id)
+  const history: Omit<HistoryEntry, 'position'>[] = []
+  const parts: unknown[] = []
+  for await (const { position: _at, ...entry } of journal.history(id)) history.push(entry)
+  for (const { name } of nodes) {
+    for await (const { position: _at, ...part } of journal.parts(id, name)) parts.push(part)
+  }
+  const results = await Array.fromAsync(journal.results(id))
+  const { rows: _rows, ...overview } = await journal.overview(id)
+  return { snapshot, nodes, history, parts, results, overview }
+}
+
+test('Y1, Y3: a copy reads as the source does, and runs that were interrupted can be resumed', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'heddle-copy-'))
+  try {
+    await using source = await openJournal(`sqlite:${folder}/runs.db`)
+    await writeRuns(source)
+    const live = await source.openRun(header('live'))
+    await using target = await openJournal(`${postgres.address}?schema=copy_all`)
+    const report = await copyRuns(source, target)
+    assert.deepEqual([report.runs, report.copied, report.running], [4, 3, ['live']])
+    assert.ok(report.rows > 20 && report.results >= 8, JSON.stringify(report))
+    await live[Symbol.asyncDispose]()
+    const ids = (await source.runs()).map(({ id }) => id).filter((id) => id !== 'live')
+    assert.deepEqual(
+      (await target.runs()).map(({ id }) => id),
+      ids,
+    )
+    for (const id of ids) {
+      assert.deepEqual(await readRun(target, id), await readRun(source, id), id)
+    }
+    assert.equal((await target.runs({ key: 'nightly' })).length, 1)
+    const resumed = await target.resumeRun('interrupted', { pid: 1, host: 'h', command: 'c' })
+    await resumed.commit(step('b', 'succeeded'), 2)
+    resumed.setState('finished', 20)
+    await resumed[Symbol.asyncDispose]()
+    const second = await copyRuns(source, target)
+    // The live one has ended meanwhile without a state, so it is interrupted, and comes along.
+    assert.deepEqual([second.copied, second.present], [1, 2])
+    assert.deepEqual(second.different, ['interrupted'])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('Y1, Y2: a copy that is cut off shows nothing of its last run, and the next one completes it', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'heddle-copy-'))
+  try {
+    await using source = await openJournal(`sqlite:${folder}/runs.db`)
+    await writeRuns(source)
+    const address = `${postgres.address}?schema=copy_cut`
+    const [newest] = await source.runs()
+    {
+      await using target = await openJournal(address)
+      const stop = new AbortController()
+      const cutOff: Journal = Object.assign(Object.create(target) as Journal, {
+        address: target.address,
+        restoreRun: async (run: Parameters<NonNullable<Journal['restoreRun']>>[0]) => {
+          const restorer = await target.restoreRun!(run)
+          // The last run is cut off after its first row.
+          if (run.id !== newest!.id) return restorer
+          const add = restorer.add.bind(restorer)
+          return Object.assign(restorer, {
+            add: async (...row: Parameters<typeof add>) => {
+              await add(...row)
+              stop.abort()
+            },
+          })
+        },
+      })
+      const copying = copyRuns(source, cutOff, { signal: stop.signal })
+      await assert.rejects(copying, { code: 'HDL_CANCELLED' })
+      assert.deepEqual((await target.runs()).length, 2)
+    }
+    await using target = await openJournal(address)
+    const report = await copyRuns(source, target)
+    assert.deepEqual([report.copied, report.present, report.different], [1, 2, []])
+    assert.deepEqual(await readRun(target, newest!.id), await readRun(source, newest!.id))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('runs are not copied into a file', async () => {
+  await using source = await openJournal('memory')
+  await using target = await openJournal('memory')
+  await assert.rejects(copyRuns(source, target), { code: 'HDL_BAD_OPTION' })
+})
