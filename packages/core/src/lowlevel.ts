@@ -134,7 +134,7 @@ export type {
   RunWriter,
   Transition,
 } from './journal/journal.ts'
-export { copyRuns, type CopyOptions, type CopyReport } from './journal/copy.ts'
+export { copyRuns, type CopyReport } from './journal/copy.ts'
 export { openJournal } from './journal/open.ts'
 export { outcomeOf, type RunOutcome } from './journal/outcome.ts'
 export { newRunId } from './journal/run-id.ts'

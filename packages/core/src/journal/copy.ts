@@ -12,6 +12,7 @@
  *  Y3  Ids, keys, times, results and the order of runs stay. Messages that were not taken, and artifacts, are not copied.
  */
 import { HeddleError, cancelled } from '../errors.ts'
+import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type {
   CopiedRows,
   HistoryEntry,
@@ -43,6 +44,8 @@ export interface CopyReport {
   results: number
 }
 
+const optionNames = { signal: 1, onProgress: 1 } satisfies OptionNames<CopyOptions>
+
 /** Runs in one page of the list. */
 const pageSize = 500
 
@@ -57,6 +60,7 @@ export async function copyRuns(
   to: Journal,
   options: CopyOptions = {},
 ): Promise<CopyReport> {
+  checkOptions(options, optionNames)
   if (to.restoreRun === undefined) {
     const expected = 'postgres://HOST/DATABASE: runs are copied to PostgreSQL only'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'to', value: to.address, expected })

@@ -50,6 +50,7 @@ const before: Readonly<Record<string, readonly unknown[]>> = {
   holdLock: ['/nowhere/lock'],
   recover: ['/nowhere'],
   openArtifacts: ['memory'],
+  copyRuns: [{}, { address: 'memory' }],
   openJournal: ['memory'],
   openStore: ['memory'],
   replayRun: [{}],

@@ -116,10 +116,10 @@ test('Y1, Y2: a copy that is cut off shows nothing of its last run, and the next
       const stop = new AbortController()
       const cutOff: Journal = Object.assign(Object.create(target) as Journal, {
         address: target.address,
-        restoreRun: async (run: Parameters<NonNullable<Journal['restoreRun']>>[0]) => {
-          const restorer = await target.restoreRun!(run)
+        restoreRun: async (copied: Parameters<NonNullable<Journal['restoreRun']>>[0]) => {
+          const restorer = await target.restoreRun!(copied)
           // The last run is cut off after its first row.
-          if (run.id !== newest!.id) return restorer
+          if (copied.id !== newest!.id) return restorer
           const add = restorer.add.bind(restorer)
           return Object.assign(restorer, {
             add: async (...row: Parameters<typeof add>) => {
