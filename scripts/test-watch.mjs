@@ -3,6 +3,8 @@
  *
  * - A file that leaves something open after its last test, or that hangs, is ended with a message
  *   that names what is open. Without it the run would never end.
+ * - A file whose loop is empty ends at once. Node frees its environment first otherwise, and 24.21 was seen to turn
+ *   there for ever, with a whole processor, after a test that had killed servers with open connections.
  * - What a test forks starts as it would from a program: the runner starts its files with every
  *   option spelled out, and among them `--report-signal=SIGUSR2` makes a child that is sent this
  *   signal write a report into the working folder.
@@ -31,4 +33,12 @@ if (isMainThread && process.argv[1]?.endsWith('.test.ts')) {
   const silence = endAfter(longestSilence, `ended no test within ${longestSilence / 1000} s`)
   afterEach(() => void silence.refresh())
   after(() => endAfter(graceAfterTests, 'left something open after its last test'))
+
+  let last
+  process.on('beforeExit', () => {
+    // The last of all listeners, those of the test runner included.
+    if (last !== undefined) process.off('exit', last)
+    last = (code) => process.reallyExit(process.exitCode ?? code)
+    process.on('exit', last)
+  })
 }
