@@ -27,7 +27,7 @@ const commands: Readonly<Record<string, CommandEntry>> = {
   },
   runs: {
     summary: 'look at recorded runs: list, show, timeline, compare, export',
-    load: async () => (await import('./commands/runs.ts')).runsCommand(),
+    load: async (context) => (await import('./commands/runs.ts')).runsCommand(context),
   },
   serve: {
     summary: 'serve the jobs that a module exports over HTTP',

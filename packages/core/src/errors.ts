@@ -541,6 +541,12 @@ export const errorTable = {
       `The graph is not the one of run ${p.run}: ${p.differences.join('; ')}.`,
     'Start a new run, or allow the changes: what succeeded and did not change is kept, the rest runs.',
   ),
+  HDL_NODE_SET_ASIDE: entry(
+    false,
+    (p: { node: string; interruptions: number; run: string }) =>
+      `${quote(p.node)} was set aside: the process of run ${p.run} has ended ${p.interruptions} times while it was running.`,
+    'Look for what ends the process (memory, process.exit, a native module). `heddle runs retry RUN` runs the node again.',
+  ),
   HDL_RUN_FINISHED: entry(
     false,
     (p: { run: string; nodes: number }) =>

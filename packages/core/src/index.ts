@@ -48,6 +48,7 @@ export {
 export type { Concurrency, ResourceOptions, Resources } from './capacity/resources.ts'
 export type { Place, PlaceContext } from './places/place.ts'
 export type { ArtifactOptions } from './run/run-artifacts.ts'
+export type { ThreadOptions } from './run/run-threads.ts'
 export { run, startRun, type GraphResult, type Run, type RunOptions } from './run/run.ts'
 export {
   Scheduler,

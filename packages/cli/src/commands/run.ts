@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { CommandContext } from '../main.ts'
 import { graphFormats, type GraphFormat } from '../run/draw-graph.ts'
+import { parseSize } from '../runs/bounds.ts'
 import { defaultLimits, parseCount, parseDuration, parseJournal } from '../run/settings.ts'
 
 interface RunFlags {
@@ -14,6 +15,9 @@ interface RunFlags {
   readonly quiet?: boolean
   readonly key?: string
   readonly resume?: string | true
+  readonly from?: string
+  readonly threads?: number
+  readonly threadMemory?: number
   readonly allowChanges?: boolean
   readonly title?: string
   readonly json?: boolean
@@ -46,6 +50,10 @@ export function runCommand({ rest }: CommandContext): Command {
       'a name for this piece of work: a run that has it is waited for, resumed, or answered with its recorded result',
     )
     .option('--resume [run]', 'go on with a run: its id, or the last one that has not ended')
+    .option(
+      '--from <node>',
+      'make a new run from the last one, or from that of --resume: this node and what is computed from it run again',
+    )
     .option('--allow-changes', 'resume although the graph has changed; what changed runs again')
     .addOption(
       new Option(
@@ -58,6 +66,18 @@ export function runCommand({ rest }: CommandContext): Command {
         '-t, --timeout <ms>',
         `how long one attempt may take; also 90s, 5min, Infinity (default: ${defaultLimits.timeout})`,
       ).argParser(parseDuration),
+    )
+    .addOption(
+      new Option(
+        '--threads <n>',
+        'how many threads thread jobs run in (default: one for each processor)',
+      ).argParser(parseCount(1)),
+    )
+    .addOption(
+      new Option(
+        '--thread-memory <size>',
+        'how much memory the jobs of one thread may take: 512MB',
+      ).argParser(parseSize),
     )
     .option('--only <node...>', 'run these nodes and what they depend on')
     .addOption(
@@ -73,6 +93,7 @@ export function runCommand({ rest }: CommandContext): Command {
         '\nExamples:',
         '  $ heddle run build.ts --concurrency 8 --retries 2',
         '  $ heddle run build.ts --resume',
+        '  $ heddle run build.ts --from bundle',
         '  $ heddle run report.ts --key nightly-2026-11-16',
         '  $ heddle run build.ts --only test lint --quiet',
         '  $ heddle run build.ts --graph mermaid',
@@ -110,6 +131,9 @@ export function runCommand({ rest }: CommandContext): Command {
         journal: flags.journal,
         key: flags.key,
         resume: swallowed ? true : flags.resume,
+        from: flags.from,
+        threads: flags.threads,
+        threadMemory: flags.threadMemory,
         allowChanges: flags.allowChanges ?? false,
         json: flags.json ?? false,
         quiet: flags.quiet ?? false,

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
+import type { CommandContext } from '../main.ts'
 import { parseCount, parseJournal } from '../run/settings.ts'
 import { stateChoices, type StateChoice } from '../runs/outcome.ts'
 import { parsePoint } from '../runs/point.ts'
@@ -41,8 +42,8 @@ function help(examples: readonly string[], codes: Parameters<typeof exitCodeHelp
 const unreadable = 'there is no such run, or the journal cannot be read'
 const runArgument = 'its id, an unambiguous part of it, `last`, or `last~1` for the one before'
 
-/** `heddle runs [list | show | timeline | compare | export | send | cancel | prune]` */
-export function runsCommand(): Command {
+/** `heddle runs [list | show | timeline | compare | export | artifacts | retry | send | cancel | prune]` */
+export function runsCommand(context: CommandContext): Command {
   return new Command('runs')
     .description(
       'Look at recorded runs: list them, see what happened and when, compare two, turn one into a test.\n' +
@@ -53,6 +54,8 @@ export function runsCommand(): Command {
     .addCommand(timelineCommand())
     .addCommand(compareCommand())
     .addCommand(exportCommand())
+    .addCommand(artifactsCommand())
+    .addCommand(retryCommand(context))
     .addCommand(sendCommand())
     .addCommand(cancelCommand())
     .addCommand(pruneCommand())
@@ -391,6 +394,78 @@ function copyCommand(): Command {
       const { copyRuns } = await import('../runs/copy.ts')
       const { json, color } = common(flags)
       await copyRuns({ from, to, json, color })
+    })
+}
+
+interface ArtifactsFlags extends CommonFlags {
+  readonly save?: string
+  readonly force?: boolean
+}
+
+function artifactsCommand(): Command {
+  const command = new Command('artifacts')
+    .summary('list and save the files that jobs of a run have left')
+    .description(
+      'List the files that jobs of a run have written with ctx.artifact(), or save them in a folder.\n' +
+        'Each is checked against its checksum while it is saved.',
+    )
+    .argument('<run>', runArgument)
+    .argument('[name...]', 'only these')
+    .option('--save <folder>', 'save them here; a name with slashes becomes folders')
+    .option('--force', 'replace files that are there')
+  return withCommon(
+    command,
+    'one JSON object: { ok, run, artifacts: [{ name, length, sha256, by, … }] }',
+  )
+    .addHelpText(
+      'after',
+      help(['heddle runs artifacts last', 'heddle runs artifacts last report.html --save out'], {
+        0: 'the artifacts were listed or saved',
+        2: 'there is no such run or artifact, the journal cannot be read, or a file is there already',
+      }),
+    )
+    .action(async (run: string, names: readonly string[], flags: ArtifactsFlags) => {
+      const { showArtifacts } = await import('../runs/artifacts.ts')
+      const { save, force = false } = flags
+      await showArtifacts({ ...common(flags), run, names, save, force })
+    })
+}
+
+interface RetryFlags extends CommonFlags {
+  readonly from?: string
+  readonly file?: string
+  readonly allowChanges?: boolean
+  readonly quiet?: boolean
+}
+
+function retryCommand({ rest }: CommandContext): Command {
+  const command = new Command('retry')
+    .summary('run again what did not succeed, or everything from a node on')
+    .description(
+      'Run again what did not succeed in a run, also nodes that were set aside after three interruptions: the same run continues.\n' +
+        'With --from a new run is made: this node and what is computed from it run again, and the other results are used as they are.\n' +
+        'The module, its arguments and the limits are those that the run was started with.',
+    )
+    .usage('<run> [options] [-- arguments of the module]')
+    .argument('<run>', runArgument)
+    .option('--from <node>', 'make a new run, from this node on; the old one stays as it is')
+    .option('--file <file>', 'the module, where it is not the one that the run was started with')
+    .option('--allow-changes', 'although the graph has changed; what changed runs again')
+    .option('-q, --quiet', 'print failures and the summary only')
+  return withCommon(command, 'one JSON object per event and line; the last line is the result')
+    .addHelpText(
+      'after',
+      help(['heddle runs retry last', 'heddle runs retry k3f9q2 --from bundle'], {
+        0: 'every job succeeded',
+        1: 'a job failed, or the run was cut short',
+        2: unreadable,
+        130: 'the run was cancelled',
+      }),
+    )
+    .action(async (run: string, flags: RetryFlags) => {
+      const { retryRun } = await import('../runs/retry.ts')
+      const { from, file, allowChanges = false, quiet = false } = flags
+      await retryRun({ ...common(flags), run, from, file, args: rest, allowChanges, quiet })
     })
 }
 

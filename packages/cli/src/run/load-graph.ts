@@ -20,6 +20,7 @@ const reserved = {
   kernel: 'to be left out: heddle run uses the real clock',
   signal: 'to be left out: a run is cancelled by keys and signals',
   resume: 'to be left out: type --resume',
+  from: 'to be left out: type --from',
   allowChanges: 'to be left out: type --allow-changes',
 } as const satisfies Partial<Record<keyof RunOptions, string>>
 

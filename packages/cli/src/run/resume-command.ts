@@ -15,19 +15,28 @@ export function resumeCommand(
   settings: RunSettings,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
-  const { file, args, journal = defaultJournal, title, only = [], key } = settings
-  const words = ['heddle', 'run', file]
+  const { args, key } = settings
+  const words = ['heddle', ...runWords(settings)]
   // Started through npx, it is probably not on the path.
   if (env['npm_command'] === 'exec') words.unshift('npx')
-  for (const name of ['concurrency', 'retries', 'timeout'] as const) {
-    if (settings[name] !== undefined) words.push(`--${name}`, String(settings[name]))
-  }
-  if (title !== undefined) words.push('--title', title)
-  // A terminal keeps what it shows: the password comes from PGPASSWORD or ~/.pgpass, or is typed again.
-  if (journal !== defaultJournal) words.push('--journal', withoutPasswords(journal))
-  if (only.length > 0) words.push('--only', ...only)
   if (key !== undefined) words.push('--key', key, '--resume')
   else words.push('--resume', ...(run === undefined ? [] : [run]))
   if (args.length > 0) words.push('--', ...args)
   return words.map(quote).join(' ')
+}
+
+/** What is typed after `heddle` to run a graph like this: without what names the run, and without arguments of the module. */
+export function runWords(settings: RunSettings): string[] {
+  const { file, journal = defaultJournal, title, only = [], threads, threadMemory } = settings
+  const words = ['run', file]
+  for (const name of ['concurrency', 'retries', 'timeout'] as const) {
+    if (settings[name] !== undefined) words.push(`--${name}`, String(settings[name]))
+  }
+  if (threads !== undefined) words.push('--threads', String(threads))
+  if (threadMemory !== undefined) words.push('--thread-memory', `${threadMemory / 1_000}kB`)
+  if (title !== undefined) words.push('--title', title)
+  // A terminal keeps what it shows: the password comes from PGPASSWORD or ~/.pgpass, or is typed again.
+  if (journal !== defaultJournal) words.push('--journal', withoutPasswords(journal))
+  if (only.length > 0) words.push('--only', ...only)
+  return words
 }

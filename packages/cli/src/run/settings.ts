@@ -20,6 +20,11 @@ export interface RunSettings {
   readonly key: string | undefined
   /** An id, or true for the last run that has not ended. */
   readonly resume: string | true | undefined
+  /** A node: a new run is made from another one, and runs from there. */
+  readonly from: string | undefined
+  readonly threads: number | undefined
+  /** Bytes for each thread. */
+  readonly threadMemory: number | undefined
   readonly allowChanges: boolean
   readonly json: boolean
   readonly quiet: boolean
@@ -37,8 +42,11 @@ export function typedOf({
   timeout,
   journal,
   key,
+  from,
+  threads,
+  threadMemory,
 }: RunSettings): Partial<
-  Pick<RunOptions, 'title' | 'concurrency' | 'retries' | 'timeout' | 'key'>
+  Pick<RunOptions, 'title' | 'concurrency' | 'retries' | 'timeout' | 'key' | 'from' | 'threads'>
 > & {
   readonly journal?: string
 } {
@@ -49,6 +57,13 @@ export function typedOf({
     ...(timeout !== undefined && { timeout }),
     ...(journal !== undefined && { journal }),
     ...(key !== undefined && { key }),
+    ...(from !== undefined && { from }),
+    ...((threads ?? threadMemory) !== undefined && {
+      threads: {
+        ...(threads !== undefined && { count: threads }),
+        ...(threadMemory !== undefined && { memory: threadMemory }),
+      },
+    }),
   }
 }
 

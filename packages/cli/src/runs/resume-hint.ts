@@ -2,6 +2,8 @@ import type { RunSummary } from '@heddle/core/lowlevel'
 import { quote } from '../run/resume-command.ts'
 
 const runId = String.raw`\d{8}-\d{6}-\w+`
+/** The run that it made is resumed, and not made once more. */
+const ownFrom = /\s--from[= ](?:(?!\s--?\w).)+/g
 const ownResume = new RegExp(`\\s--resume(?:[= ]${runId})?(?=\\s|$)`, 'g')
 
 /**
@@ -24,5 +26,10 @@ export function resumeHint(
     return `run(graph, { journal: '${address}', resume: '${id}' })`
   }
   const [own = '', ...args] = command.split(' -- ')
-  return npx + [`${own.replace(ownResume, '')} --resume ${quote(id)}`, ...args].join(' -- ')
+  return (
+    npx +
+    [`${own.replace(ownFrom, '').replace(ownResume, '')} --resume ${quote(id)}`, ...args].join(
+      ' -- ',
+    )
+  )
 }

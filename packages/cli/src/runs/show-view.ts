@@ -44,6 +44,13 @@ export function sinceStart({ startedAt }: Pick<RunRecord, 'startedAt'>, at: numb
   return `+${formatDuration(Math.max(0, at - startedAt))}`
 }
 
+/** Where a run comes from that was made with --from. */
+function forkedFrom({ options }: RunRecord): string | undefined {
+  const { run, node } = (options['forkedFrom'] ?? {}) as { run?: unknown; node?: unknown }
+  if (typeof run !== 'string' || typeof node !== 'string') return undefined
+  return printable(`from "${node}" of run ${run}`)
+}
+
 const labelWidth = 15
 
 /** One line of `label  text`. */
@@ -72,6 +79,8 @@ function headerLines(input: ShowInput): Line[] {
     lines.push(field('as of', span(at, 'bold'), span(`; rows ${rows[0]} to ${rows[1]}`, 'dim')))
   }
   lines.push(field('run', span(`${record.id} in ${printable(address)}`)))
+  const forked = forkedFrom(record)
+  if (forked !== undefined) lines.push(field('made', span(forked)))
   const started = formatDateTime(record.startedAt)
   lines.push(field('started', span(started), span(`, ${formatAgo(now - record.startedAt)}`, 'dim')))
   lines.push(field(tookLabel(record), span(tookText(record))))

@@ -38,6 +38,7 @@ const commands = [
   ...['list', 'show', 'timeline', 'compare', 'export', 'cancel', 'prune'].map(
     (name) => `runs ${name}`,
   ),
+  ...['artifacts', 'retry', 'send'].map((name) => `runs ${name}`),
 ]
 
 for (const command of commands) {

@@ -32,6 +32,16 @@ test('a run that was resumed before is resumed once', () => {
   assert.equal(hint('heddle run build.ts -c 2 --resume'), again)
 })
 
+test('a run that was made with --from is resumed, and not made once more', () => {
+  const resumed = `heddle run build.ts -c 2 --resume ${id}`
+  assert.equal(hint('heddle run build.ts --from bundle -c 2'), resumed)
+  assert.equal(hint('heddle run build.ts --from=bundle -c 2'), resumed)
+  assert.equal(
+    hint('heddle run build.ts --from the bundle --resume 20261101-000000-xxxxxx -c 2'),
+    resumed,
+  )
+})
+
 test('a program is told what to change', () => {
   assert.equal(hint('main.ts'), `run(graph, { journal: 'sqlite:runs.db', resume: '${id}' })`)
 })

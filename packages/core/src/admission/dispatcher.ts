@@ -93,6 +93,8 @@ export interface SubmitOptions extends ReserveOptions, FillOptions, WaitOptions 
   readonly timeout?: number | undefined
   /** How often a failed attempt is tried again. 0 when absent. */
   readonly retries?: number | undefined
+  /** Milliseconds of the first back-off. That of the dispatcher when absent. */
+  readonly retryBaseDelay?: number | undefined
   /** Called with each step of its attempts, on the loop and in order. It must not throw. */
   readonly onReport?: ((report: AttemptReport) => void) | undefined
   /** Makes the error that the caller gets of what the last attempt threw. */
@@ -153,6 +155,7 @@ interface TaskOptions {
   readonly name: string
   readonly key: string | undefined
   readonly retries: number
+  readonly retryBaseDelay?: number
   readonly timeout: number
   /** Durations, not times. */
   readonly queueTimeout: number
@@ -479,6 +482,9 @@ export class Dispatcher {
       name,
       key: options.key,
       retries: checkCount('retries', options.retries ?? 0, 0, true),
+      ...(options.retryBaseDelay !== undefined && {
+        retryBaseDelay: checkDuration('retryBaseDelay', options.retryBaseDelay),
+      }),
       timeout: checkTimeout('timeout', options.timeout ?? this.#timeout),
       queueTimeout: checkDuration('queueTimeout', options.queueTimeout ?? this.queueTimeout),
       deadline: checkDuration('deadline', options.deadline ?? Infinity),

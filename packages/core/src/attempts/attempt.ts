@@ -8,6 +8,8 @@ import { toText } from '../kernel/to-text.ts'
 export interface AttemptLimits {
   /** How often a failed attempt is tried again. */
   readonly retries: number
+  /** Milliseconds of the first back-off, where it is not that of the run. */
+  readonly retryBaseDelay?: number
   /** Milliseconds one attempt may take; queueing, back-off and suspension do not count. */
   readonly timeout: number
 }

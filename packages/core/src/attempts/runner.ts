@@ -386,7 +386,12 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
       entry.attempt < entry.limits.retries && this.#host.mayRetry(entry) && isRetryable(error)
     if (!mayRetry) return this.#host.onFailed(entry, error, now, isThrown)
     const delay =
-      requestedDelay(error) ?? backoff(entry.attempt, this.#retryBaseDelay, this.#kernel.random)
+      requestedDelay(error) ??
+      backoff(
+        entry.attempt,
+        entry.limits.retryBaseDelay ?? this.#retryBaseDelay,
+        this.#kernel.random,
+      )
     entry.attempt++
     const backingOff = new Backoff(entry)
     this.#inBackoff.set(entry, backingOff)

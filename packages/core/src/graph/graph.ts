@@ -48,6 +48,8 @@ export interface NodeOptions<
   readonly when?: W
   /** How often a failed attempt is tried again. The job's own value when absent. */
   readonly retries?: number
+  /** Milliseconds of the first back-off. The job's own value when absent. */
+  readonly retryBaseDelay?: number
   /** Milliseconds an attempt may take, more than 0; `Infinity` for no limit. The job's own value when absent. */
   readonly timeout?: number
   /** Added to what the job needs, name by name. The node's own number or key counts; `{ db: 0 }` drops the job's `db`. */
@@ -60,6 +62,7 @@ const optionNames = {
   after: 1,
   when: 1,
   retries: 1,
+  retryBaseDelay: 1,
   timeout: 1,
   needs: 1,
   priority: 1,
@@ -129,6 +132,7 @@ const mapOptionNames = {
   after: 1,
   when: 1,
   retries: 1,
+  retryBaseDelay: 1,
   timeout: 1,
   needs: 1,
   priority: 1,

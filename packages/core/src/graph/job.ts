@@ -2,6 +2,7 @@ import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.
 import { HeddleError } from '../errors.ts'
 import {
   checkCount,
+  checkDuration,
   checkFlag,
   checkFunction,
   checkName,
@@ -108,6 +109,11 @@ export interface JobOptions<I = unknown> {
   readonly module?: string
   /** How often a failed attempt is tried again. The run's own value when absent. */
   readonly retries?: number
+  /**
+   * Milliseconds: before attempt n it waits uniform(0, min(retryBaseDelay × 2ⁿ, 60 s)). The run's own value when absent. An error
+   * made by `retryAfter()` says it for itself.
+   */
+  readonly retryBaseDelay?: number
   /** Milliseconds an attempt may take, more than 0; `Infinity` for no limit. The run's own value when absent. */
   readonly timeout?: number
   /** What it takes while it runs besides one permit of its place: see {@link Needs}. */
@@ -138,6 +144,7 @@ const optionNames = {
   place: 1,
   module: 1,
   retries: 1,
+  retryBaseDelay: 1,
   timeout: 1,
   needs: 1,
   priority: 1,
@@ -159,10 +166,15 @@ export type Needs = Readonly<Record<string, number | string>>
 export type NeedsOf<I> = Needs | ((input: I) => Needs)
 
 /** What a job and a node of it can both say about its attempts. */
-export type OwnLimits = Pick<JobOptions, 'retries' | 'timeout' | 'needs' | 'priority'>
+export type OwnLimits = Pick<
+  JobOptions,
+  'retries' | 'retryBaseDelay' | 'timeout' | 'needs' | 'priority'
+>
 
 /** @throws `HDL_BAD_OPTION`. Whether the run has what is needed is seen when the run starts. */
-export function checkOwnLimits({ retries, timeout, needs, priority }: OwnLimits): void {
+export function checkOwnLimits(limits: OwnLimits): void {
+  const { retries, retryBaseDelay, timeout, needs, priority } = limits
+  if (retryBaseDelay !== undefined) checkDuration('retryBaseDelay', retryBaseDelay)
   if (retries !== undefined) checkCount('retries', retries, 0, true)
   if (timeout !== undefined) checkTimeout('timeout', timeout)
   if (priority !== undefined) checkPriority(priority)

@@ -70,6 +70,7 @@ export class RunFold {
         this.state = entry.state
         this.endedAt = isEnd(entry.state) ? entry.at : undefined
         this.by = entry.by ?? this.by
+        if (entry.by !== undefined) this.#interrupt()
         return
       case 'node':
         this.#move(entry, hasValue)
@@ -90,6 +91,13 @@ export class RunFold {
     const counts: Partial<Record<NodeState, number>> = {}
     for (const { state } of this.#nodes.values()) counts[state] = (counts[state] ?? 0) + 1
     return counts
+  }
+
+  /** Another process takes over: what was running has been interrupted. */
+  #interrupt(): void {
+    for (const node of this.#nodes.values()) {
+      if (node.state === 'running') node.interruptions = (node.interruptions ?? 0) + 1
+    }
   }
 
   #countPart({ node: name, state, part }: PartEntry): void {
@@ -149,6 +157,7 @@ export class RunFold {
       case 'skipped':
       case 'cancelled':
         node.endedAt = at
+        delete node.interruptions
     }
   }
 }

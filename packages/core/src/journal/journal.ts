@@ -197,6 +197,8 @@ export interface NodeSnapshot extends NodeHeader {
   /** Of all attempts, in order. */
   readonly errors: readonly ErrorRecord[]
   readonly hasValue: boolean
+  /** How often the process has ended while it was running, since it last came to an end. None when absent. */
+  readonly interruptions?: number
   /** How many of its parts have ended, where it has any. */
   readonly parts?: { readonly succeeded: number; readonly failed: number }
 }

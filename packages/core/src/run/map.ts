@@ -187,7 +187,7 @@ class MapRun {
   #start(element: unknown, index: number, path: string, needs: ReturnType<typeof answerOf>): void {
     const { node, place, name } = this.#placed
     const { job } = node
-    const { retries, timeout, priority } = ownLimits(node)
+    const { retries, retryBaseDelay, timeout, priority } = ownLimits(node)
     const { growth } = this.#host
     const past = this.#past?.stepsOf(path)
     const part = growth.startPart(this.#context, {
@@ -195,6 +195,7 @@ class MapRun {
       needs,
       ...placement(place, job),
       retries,
+      retryBaseDelay,
       timeout,
       priority,
       drains: false,

@@ -175,25 +175,32 @@ export function answerOf(needs: NeedsOf<unknown>, input: unknown): Needs | undef
   return answer === undefined ? answer : checkRecord('needs', answer, 'an object: { db: 1 }')
 }
 
-type Limits = Pick<OwnLimits, 'retries' | 'timeout' | 'needs' | 'priority'>
+type Limits = OwnLimits
 
-function hasLimits({ retries, timeout, needs, priority }: Limits): boolean {
+function hasLimits({ retries, retryBaseDelay, timeout, needs, priority }: Limits): boolean {
   return (
-    retries !== undefined || timeout !== undefined || needs !== undefined || priority !== undefined
+    retries !== undefined ||
+    retryBaseDelay !== undefined ||
+    timeout !== undefined ||
+    needs !== undefined ||
+    priority !== undefined
   )
 }
 
 function whatIsSet({
   retries,
+  retryBaseDelay,
   timeout,
   priority,
 }: {
   readonly retries?: number | undefined
+  readonly retryBaseDelay?: number | undefined
   readonly timeout?: number | undefined
   readonly priority?: number | undefined
 }): Omit<Limits, 'needs'> {
   return {
     ...(retries !== undefined && { retries }),
+    ...(retryBaseDelay !== undefined && { retryBaseDelay }),
     ...(timeout !== undefined && { timeout }),
     ...(priority !== undefined && { priority }),
   }

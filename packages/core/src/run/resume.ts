@@ -12,6 +12,8 @@
  *  R3  `result.of(node)` gives the same value after a resume as before the crash.
  *  R4  Once changes are allowed they are part of the run: a second resume with the same graph finds
  *      no difference in what was added or changed, and a result that fell with a change stays fallen.
+ *  R5  A node that was running each of the last three times the process ended is set aside: it fails with
+ *      `HDL_NODE_SET_ASIDE` and the others continue. When the run is resumed after that, it runs again.
  */
 import { outcomeOf } from '../journal/outcome.ts'
 import { HeddleError } from '../errors.ts'
@@ -64,6 +66,8 @@ export interface Continuation {
   /** Results that stand, by node. */
   readonly finished: ReadonlyMap<string, unknown>
   readonly past: GrownPast
+  /** Nodes that are set aside, and how often the process has ended while they ran. */
+  readonly setAside: ReadonlyMap<string, number>
   /** Writes down what has changed since, before anything of the new graph is (R4). */
   announce(writer: RunWriter): void
 }
@@ -137,8 +141,40 @@ export async function continueRun(
   return {
     finished,
     past,
+    setAside: suspectsOf(run),
     announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
   }
+}
+
+/**
+ * The nodes that are not as they were in a recorded run.
+ *
+ * @throws `HDL_GRAPH_CHANGED` with every difference named, unless `allowChanges`.
+ */
+export async function changedNodes(
+  run: RunSnapshot,
+  headers: readonly NodeHeader[],
+  options: { readonly allowChanges: boolean; readonly clock: Clock },
+): Promise<ReadonlySet<string>> {
+  const before = await byName(run.nodes.filter(isOfGraph), options.clock)
+  const differences = await compareGraphs(before, headers, options.clock)
+  if (differences.length > 0 && !options.allowChanges) throw graphChanged(run.id, differences)
+  return new Set(differences.map(({ node }) => node))
+}
+
+/** How often the process may end while a node runs, before the node is set aside. */
+const mostInterruptions = 3
+
+/** Nodes that are not run again: each time the process ended they were running (R5). */
+function suspectsOf(run: RunSnapshot): ReadonlyMap<string, number> {
+  const suspects = new Map<string, number>()
+  if (run.state !== 'interrupted') return suspects
+  for (const { name, state, interruptions = 0 } of run.nodes) {
+    if (state === 'running' && interruptions + 1 >= mostInterruptions) {
+      suspects.set(name, interruptions + 1)
+    }
+  }
+  return suspects
 }
 
 /** Whether what was computed for a node still holds: it has not changed, and what it was computed from stands. */

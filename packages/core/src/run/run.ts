@@ -28,7 +28,7 @@ import { afterReactions } from '../kernel/turn.ts'
 import { checkWait } from '../kernel/waiters.ts'
 import type { Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
-import { sharedThreadPlace } from '../places/thread.ts'
+import { sharedThreadPlace, threadPlace } from '../places/thread.ts'
 import type { NodeContext } from '../scheduler/attempt.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import {
@@ -55,6 +55,7 @@ import {
   type PlacedNodes,
 } from './placed.ts'
 import { checkArtifacts, RunArtifacts, type ArtifactOptions } from './run-artifacts.ts'
+import { checkThreads, ownThreads, threadStopTime, type ThreadOptions } from './run-threads.ts'
 import type * as SessionModule from './session.ts'
 import type { JournalOptions, RecordedRun, Session } from './session.ts'
 
@@ -66,6 +67,8 @@ export interface RunOptions
   readonly deadline?: number
   /** Other places than this process's loop and its shared thread pool. */
   readonly places?: Places
+  /** Threads of its own instead of those that all runs of the process share: how many, and how much memory each may take. */
+  readonly threads?: ThreadOptions
   /** Limits and place of what jobs write with `ctx.artifact()`. */
   readonly artifacts?: ArtifactOptions
   /** Words that are recorded with the run and listed with it: what it was started from, by what. */
@@ -87,6 +90,7 @@ const optionNames = {
   journal: 1,
   key: 1,
   resume: 1,
+  from: 1,
   allowChanges: 1,
   title: 1,
   journalRetry: 1,
@@ -96,6 +100,7 @@ const optionNames = {
   places: 1,
   labels: 1,
   artifacts: 1,
+  threads: 1,
 } satisfies OptionNames<RunOptions>
 
 const placeNames = { loop: 1, thread: 1, fleet: 1 } satisfies OptionNames<Places>
@@ -117,6 +122,7 @@ function checkValues(options: RunOptions): void {
     throw new HeddleError('HDL_BAD_OPTION', { option: 'resume', value: resume, expected })
   }
   if (options.key !== undefined) checkName('key', options.key)
+  if (options.from !== undefined) checkName('from', options.from)
   if (options.journalRetry !== undefined) retryOf(options.journalRetry)
   if (options.onJournalTrouble !== undefined) {
     checkFunction('onJournalTrouble', options.onJournalTrouble)
@@ -124,6 +130,7 @@ function checkValues(options: RunOptions): void {
   if (allowChanges !== undefined) checkFlag('allowChanges', allowChanges)
   if (title !== undefined) checkText('title', title)
   if (options.artifacts !== undefined) checkArtifacts(options.artifacts)
+  if (options.threads !== undefined) checkThreads(options.threads)
   if (options.labels !== undefined) {
     checkRecord('labels', options.labels, "an object of texts: { graph: 'nightly' }")
     for (const [name, text] of Object.entries(options.labels)) checkText(`labels.${name}`, text)
@@ -198,19 +205,23 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     journal,
     key: _key,
     resume: _resume,
+    from: _from,
     allowChanges: _allowChanges,
     title: _title,
     journalRetry: _journalRetry,
     onJournalTrouble: _onJournalTrouble,
     labels,
     artifacts: artifactOptions = {},
+    threads,
     ...limits
   } = options
   checkValues(options)
   const kernel = kernelOf(options)
   const { clock } = kernel
   sealGraph(graph)
-  const available: Places = { loop: loopPlace, thread: sharedThreadPlace(), ...places }
+  const pool = threads && ownThreads(threads)
+  const thread = pool === undefined ? sharedThreadPlace() : threadPlace(pool)
+  const available: Places = { loop: loopPlace, thread, ...places }
   const nodes: PlacedNodes = new NameMap<PlacedNode>()
   await placeNodes(nodes, { graph, prefix: '' }, available, clock)
   await checkInputs(nodes.values())
@@ -259,6 +270,8 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const work = (name: string, given: NodeContext): unknown => {
     const context = given as AttemptContext
     const placed = nodes.get(name)!
+    const interruptions = session?.setAside.get(name)
+    if (interruptions !== undefined) throw setAsideError(name, interruptions, session!.runId)
     const outcome =
       placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
     if (session === undefined) return withArtifacts(artifacts, context, outcome)
@@ -273,7 +286,10 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     id: session?.runId,
     isRecorded: false,
     scheduler,
-    result: conclude(running, session, graph).finally(() => grower.close()),
+    result: conclude(running, session, graph).finally(async () => {
+      grower.close()
+      await pool?.stop({ deadline: threadStopTime })
+    }),
   }
 }
 
@@ -286,8 +302,9 @@ async function connect(
   options: RunOptions,
   limits: Readonly<Record<string, unknown>>,
 ): Promise<Session | RecordedRun | undefined> {
-  const { journal, resume, key } = options
-  if (journal === undefined && !resume && key === undefined) return undefined
+  const { journal, resume, key, from } = options
+  const isRecorded = journal !== undefined || key !== undefined || from !== undefined
+  if (!isRecorded && !resume) return undefined
   sessionModule ??= await import('./session.ts')
   return sessionModule.openSession(graph, { ...options, limits }, kernelOf(options))
 }
@@ -435,6 +452,11 @@ function plainLimits(
 ): Omit<SchedulerOptions, 'kernel' | 'observer' | 'capacity'> {
   const { kernel: _kernel, observer: _observer, capacity: _capacity, ...plain } = limits
   return plain
+}
+
+/** R5. */
+function setAsideError(node: string, interruptions: number, run: string): Error {
+  return final(new HeddleError('HDL_NODE_SET_ASIDE', { node, interruptions, run }))
 }
 
 function execute(placed: PlacedNode, context: AttemptContext): unknown {

@@ -37,6 +37,7 @@ import type { Kernel } from '../kernel/kernel.ts'
 import { openJournal } from '../journal/open.ts'
 import { newRunId } from '../journal/run-id.ts'
 import { isEnd } from '../journal/states.ts'
+import { heldError } from '../journal/summary.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import { withoutPasswords } from '../store/postgres/address.ts'
@@ -44,7 +45,15 @@ import { headersOf } from './compare.ts'
 import { useJournal } from './named-journal.ts'
 import { Recorder } from './recorder.ts'
 import { recordedResult } from './recorded.ts'
-import { checkSameGraph, continueRun, findRun, hasWorkLeft, type GrownPast } from './resume.ts'
+import { Fork, type ForkedFrom } from './fork.ts'
+import {
+  changedNodes,
+  checkSameGraph,
+  continueRun,
+  findRun,
+  hasWorkLeft,
+  type GrownPast,
+} from './resume.ts'
 import { Signals } from './signals.ts'
 
 /** Milliseconds between two looks at a run of another process. */
@@ -68,6 +77,11 @@ export interface JournalOptions {
   readonly resume?: string | boolean
   /** Resumes although the graph has changed. What stands unchanged is kept, the rest runs. */
   readonly allowChanges?: boolean
+  /**
+   * Makes a new run from a recorded one, that of `resume` or the last of this title: this node, what is computed from it and what
+   * has not succeeded run, the other results are used again. The recorded run stays as it is.
+   */
+  readonly from?: string
   /** What the run is called in lists. */
   readonly title?: string
   /** How long a failed write is tried again before the run ends with its error. For a journal that is named. */
@@ -93,6 +107,8 @@ export interface Session {
   readonly finished: ReadonlyMap<string, unknown>
   /** Whether an earlier process has begun the run. */
   readonly isResumed: boolean
+  /** Nodes that are not run, and how often the process has ended while they ran. */
+  readonly setAside: ReadonlyMap<string, number>
   /** Nodes of sub-graphs that an earlier process finished, with the sub-graphs themselves. */
   readonly grown: Iterable<NodeSnapshot & { readonly value: unknown }>
   /**
@@ -131,11 +147,13 @@ export async function openSession(
 ): Promise<Session | RecordedRun> {
   const { journal: where, resume = false, key, journalRetry } = options
   if (where === undefined) {
-    const [option, value] = key === undefined ? ['resume', resume] : ['key', key]
+    const { from } = options
+    const named = from === undefined ? ['resume', resume] : ['from', from]
+    const [option, value] = (key === undefined ? named : ['key', key]) as [string, unknown]
     const expected = 'absent, or with the journal that holds the run'
     throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
   }
-  if (typeof resume === 'string' && key !== undefined) {
+  if (typeof resume === 'string' && key !== undefined && options.from === undefined) {
     const expected = 'true with a key, which names the run'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'resume', value: resume, expected })
   }
@@ -169,9 +187,9 @@ async function connect(
   else if (where === 'memory') journal = opened.use(await openJournal(where, { kernel }))
   else journal = opened.use(await useJournal(where, kernel, options.journalRetry ?? {})).value
   const connection = new Connection(journal, nodes, options, kernel)
-  const found = options.key === undefined ? await connection.once() : await connection.byKey()
+  const found = await connection.find()
   if ('recorded' in found) return found
-  const { writer, finished, past } = found
+  const { writer, finished, past, setAside = new Map() } = found
   const signals = new Signals()
   opened.use(writer)
   const held = opened.move()
@@ -181,6 +199,7 @@ async function connect(
     recorder,
     finished,
     isResumed: past !== undefined,
+    setAside,
     grown: past?.done() ?? [],
     growInto: async (parent, headers) => {
       const { finished: done, news } =
@@ -209,6 +228,7 @@ interface OpenedRun {
   readonly finished: ReadonlyMap<string, unknown>
   /** Of a run that an earlier process has begun. */
   readonly past?: GrownPast
+  readonly setAside?: ReadonlyMap<string, number>
 }
 
 /** What was handed in so far is read as well. */
@@ -243,8 +263,33 @@ class Connection {
     this.#by = { pid: process.pid, host: hostname(), command }
   }
 
+  /** The run that the options mean. */
+  find(): Promise<OpenedRun | RecordedRun> {
+    if (this.#options.from !== undefined) return this.#fork(this.#options.from)
+    return this.#options.key === undefined ? this.#once() : this.#byKey()
+  }
+
+  /** K1: a new run with results of another one. */
+  async #fork(node: string): Promise<OpenedRun> {
+    const { resume = true, title, allowChanges = false } = this.#options
+    const { clock } = this.#kernel
+    const source = await findRun(this.#journal, resume === false ? true : resume, title)
+    if (source.state !== 'interrupted' && !isEnd(source.state)) throw heldError(source.id, source)
+    const changed = await changedNodes(source, this.#nodes, { allowChanges, clock })
+    const fork = await Fork.of(source, this.#nodes, node, changed, clock)
+    const forkedFrom: ForkedFrom = { run: source.id, node }
+    const { writer } = await this.#open({ forkedFrom })
+    try {
+      await fork.copyInto(writer, this.#journal, clock)
+      await writer.flush()
+    } finally {
+      await writer[Symbol.asyncDispose]()
+    }
+    return this.#resume(await this.#journal.snapshot(writer.runId))
+  }
+
   /** A new run, or the one that `resume` means. */
-  async once(): Promise<OpenedRun | RecordedRun> {
+  async #once(): Promise<OpenedRun | RecordedRun> {
     const { resume = false, title } = this.#options
     if (resume === false) return this.#open()
     const run = await findRun(this.#journal, resume, title)
@@ -252,7 +297,7 @@ class Connection {
   }
 
   /** S1: looks again as often as another caller was quicker. */
-  async byKey(): Promise<OpenedRun | RecordedRun> {
+  async #byKey(): Promise<OpenedRun | RecordedRun> {
     for (;;) {
       const found = await this.#findKey()
       if (found === undefined) {
@@ -284,7 +329,7 @@ class Connection {
     return found
   }
 
-  async #open(): Promise<OpenedRun> {
+  async #open(more: Readonly<Record<string, unknown>> = {}): Promise<OpenedRun> {
     const { title = 'run', limits, key } = this.#options
     const startedAt = this.#kernel.clock.wallTime()
     const writer = await this.#journal.openRun({
@@ -293,7 +338,7 @@ class Connection {
       title,
       startedAt,
       ...this.#by,
-      options: limits,
+      options: { ...limits, ...more },
       nodes: this.#nodes,
     })
     return { writer, finished: new Map() }
@@ -305,7 +350,8 @@ class Connection {
     const from = await continueRun(this.#journal, run, this.#nodes, { allowChanges, clock })
     const writer = await this.#journal.resumeRun(run.id, this.#by)
     from.announce(writer)
-    return { writer, finished: from.finished, past: from.past }
+    const { finished, past, setAside } = from
+    return { writer, finished, past, setAside }
   }
 
   async #answer(run: RunSnapshot): Promise<RecordedRun> {

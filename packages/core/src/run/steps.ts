@@ -192,12 +192,13 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     const place = findPlace(this.#node, job.place, places)
     const needs = job.needs === undefined ? undefined : answerOf(job.needs, input)
     const { promise, resolve } = Promise.withResolvers<PartEnd>()
-    const { retries, timeout, priority } = job
+    const { retries, retryBaseDelay, timeout, priority } = job
     const step = growth.startPart(this.#context, {
       path: part.path,
       needs,
       ...placement(place, job),
       retries,
+      retryBaseDelay,
       timeout,
       priority,
       drains: true,

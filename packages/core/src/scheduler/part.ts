@@ -31,6 +31,7 @@ export interface PartOptions {
   readonly place?: PlacePermits | undefined
   readonly priority?: number | undefined
   readonly retries?: number | undefined
+  readonly retryBaseDelay?: number | undefined
   readonly timeout?: number | undefined
   /** Whether it starts while the run drains: a step of a job that runs does, an element of a map does not. */
   readonly drains: boolean
@@ -98,12 +99,16 @@ export class Parts {
    */
   start(parent: NodeAttempt, options: PartOptions): Part {
     const { lanes, limits, attempts } = this.#host
-    const { needs, priority, place, retries, timeout } = options
+    const { needs, priority, place, retries, timeout, retryBaseDelay } = options
     const lane = lanes.laneForOnce(needs, priority, place)
     const own =
-      retries === undefined && timeout === undefined
+      retries === undefined && timeout === undefined && retryBaseDelay === undefined
         ? limits
-        : { retries: retries ?? limits.retries, timeout: timeout ?? limits.timeout }
+        : {
+            retries: retries ?? limits.retries,
+            timeout: timeout ?? limits.timeout,
+            ...(retryBaseDelay !== undefined && { retryBaseDelay }),
+          }
     const part = new Part(parent.entry, options, lane, own)
     this.#host.count(1)
     this.#live.add(part)

@@ -181,6 +181,8 @@ export interface AddOptions {
   /** 0 is first, 9 is last. Default 1. */
   readonly priority?: number
   readonly retries?: number
+  /** Milliseconds of the first back-off. That of the run when absent. */
+  readonly retryBaseDelay?: number
   readonly timeout?: number
   /** `always`: it starts when its dependencies have ended, however they ended, also after a graceful cancel. */
   readonly when?: 'always'
@@ -196,6 +198,7 @@ const addOptionNames = {
   place: 1,
   priority: 1,
   retries: 1,
+  retryBaseDelay: 1,
   timeout: 1,
   when: 1,
   done: 1,
@@ -312,6 +315,19 @@ let makeGrowth: (scheduler: Scheduler) => Growth
 /** See {@link Growth}. */
 export function growthOf(scheduler: Scheduler): Growth {
   return makeGrowth(scheduler)
+}
+
+/** The limits of an entry: its own over those of the run. The run's own object for most of them. */
+function limitsOf(own: Pick<AddOptions, keyof AttemptLimits>, run: AttemptLimits): AttemptLimits {
+  const { retries, timeout, retryBaseDelay } = own
+  if (retries === undefined && timeout === undefined && retryBaseDelay === undefined) return run
+  return {
+    retries: checkCount('retries', retries ?? run.retries, 0, true),
+    timeout: checkTimeout('timeout', timeout ?? run.timeout),
+    ...(retryBaseDelay !== undefined && {
+      retryBaseDelay: checkDuration('retryBaseDelay', retryBaseDelay),
+    }),
+  }
 }
 
 const none: readonly never[] = []
@@ -463,13 +479,7 @@ export class Scheduler {
     if (this.#nodes.has(checkName('name', name))) return false
     this.#refuseWhenEnded('add()')
     if (!hasOnlyAfter(options)) checkOptions(options, addOptionNames)
-    const limits =
-      options.retries === undefined && options.timeout === undefined
-        ? this.#limits
-        : {
-            retries: checkCount('retries', options.retries ?? this.#limits.retries, 0, true),
-            timeout: checkTimeout('timeout', options.timeout ?? this.#limits.timeout),
-          }
+    const limits = limitsOf(options, this.#limits)
     const { needs } = options
     const isAsked = typeof needs === 'function'
     const at = options.place === undefined ? undefined : permitsAt(options.place)

@@ -154,6 +154,7 @@ const checked: Readonly<Record<string, Checked>> = {
     call: (o) => run(new Graph(), o),
     also: ['scheduler/scheduler.ts#SchedulerOptions', 'run/session.ts#JournalOptions'],
   },
+  ThreadOptions: { call: (o) => run(new Graph(), { threads: o }) },
   ArtifactOptions: { call: (o) => run(new Graph(), { artifacts: o }) },
   SchedulerOptions: { call: (o) => new Scheduler(o) },
   AddOptions: { call: (o) => scheduler().add('a', o), any: ['value'] },

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Graph, HeddleError, isError, job, run, startRun } from '@heddle/core'
+import { systemKernel } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
 import { runCommand } from '../../src/processes/command.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import { threadPlace } from '../../src/places/thread.ts'
@@ -196,4 +198,31 @@ test('run() of something else than a graph, or with a controller for a signal, s
     code: 'HDL_BAD_OPTION',
     message: 'Option "signal" is an AbortController, expected an AbortSignal.',
   })
+})
+
+test('per-job back-off: a job and a node say how long the first pause is, for nodes, elements and steps', async () => {
+  const clock = new VirtualClock()
+  const kernel = { ...systemKernel, clock, random: { next: () => 0.999_999 } }
+  const flaky = job(
+    { name: 'flaky', retries: 2, retryBaseDelay: 10 },
+    (_: unknown, { attempt }) => {
+      if (attempt < 2) throw new Error('again')
+      return clock.now()
+    },
+  )
+  const graph = new Graph()
+  graph.add('job', flaky)
+  graph.add('node', flaky, { retryBaseDelay: 100 })
+  graph.map('map', flaky, { over: () => [1] })
+  graph.add(
+    'step',
+    job({ name: 'step' }, (_: void, ctx) => ctx.run(flaky)),
+  )
+  const start = clock.now()
+  const result = await clock.runUntil(run(graph, { kernel, retryBaseDelay: 5_000 }))
+  const took = (value: unknown): number => Math.round((value as number) - start)
+  assert.equal(took(result.valueOf('job')), 30)
+  assert.equal(took(result.valueOf('node')), 300)
+  assert.equal(took((result.valueOf('map') as number[])[0]), 30)
+  assert.equal(took(result.valueOf('step')), 30)
 })

@@ -266,12 +266,21 @@ export class WorkRunner {
   }
 
   #stageOptions(job: Job, input: unknown, { priority, signal }: Work, name: string): SubmitOptions {
-    const { retries } = job
+    const { retries, retryBaseDelay } = job
     const needs = typeof job.needs === 'function' ? job.needs(input) : job.needs
     // A place that is missing fails the attempt.
     const permits = this.#options.places[job.place]?.permitsOf?.(job)
     const place: SubmitOptions['place'] = permits ?? { place: job.place, shared: 'none' }
-    return { name, priority, signal, needs, place, retries, wrapFailure: jobFailure }
+    return {
+      name,
+      priority,
+      signal,
+      needs,
+      place,
+      retries,
+      retryBaseDelay,
+      wrapFailure: jobFailure,
+    }
   }
 
   /** The limit is for those who wait: what was promised keeps its place in the queue (W4). */

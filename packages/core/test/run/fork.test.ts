@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Graph, job, run, type Job } from '@heddle/core'
+import type { Journal } from '@heddle/core/lowlevel'
+import { historyOf, journals } from './kit.ts'
+
+/** Counts the calls of jobs, and makes what each returns depend on how often it was called. */
+class Calls {
+  readonly list: string[] = []
+  broken: string | undefined
+
+  job(name: string): Job<unknown, string> {
+    return job({ name }, () => {
+      this.list.push(name)
+      if (this.broken === name) throw new Error(`${name} is broken`)
+      return `${name} ${this.list.filter((each) => each === name).length}`
+    })
+  }
+
+  take(): string[] {
+    return this.list.splice(0).toSorted()
+  }
+}
+
+/** a ─▶ b ─▶ d, a ─▶ c, and a sub-graph s with s/x ─▶ s/y, s/z after c. */
+function sample(calls: Calls): Graph {
+  const graph = new Graph()
+  const a = graph.add('a', calls.job('a'))
+  const b = graph.add('b', calls.job('b'), { after: [a] })
+  const c = graph.add('c', calls.job('c'), { after: [a] })
+  graph.subgraph(
+    's',
+    () => {
+      const inner = new Graph()
+      const x = inner.add('x', calls.job('x'))
+      inner.add('y', calls.job('y'), { after: [x] })
+      const z = inner.add('z', calls.job('z'))
+      return { graph: inner, result: z }
+    },
+    { after: [c] },
+  )
+  graph.add('d', calls.job('d'), { after: [b] })
+  return graph
+}
+
+async function rowsOf(journal: Journal, id: string): Promise<string> {
+  return JSON.stringify(await historyOf(journal, id))
+}
+
+const cases: readonly (readonly [from: string, again: readonly string[]])[] = [
+  ['a', ['a', 'b', 'c', 'd', 'x', 'y', 'z']],
+  ['b', ['b', 'd']],
+  ['c', ['c', 'x', 'y', 'z']],
+  ['d', ['d']],
+  ['s', ['x', 'y', 'z']],
+  ['s/x', ['x', 'y']],
+  ['s/z', ['z']],
+]
+
+for (const [kind, open] of Object.entries(journals)) {
+  test(`K1, K2, ${kind}: a new run from a node runs it and what is computed from it, and the old run stays as it is`, async (t) => {
+    const journal = await open(t)
+    const calls = new Calls()
+    const first = await run(sample(calls), { journal, key: 'nightly', title: 'graph' })
+    assert.equal(first.ok, true)
+    assert.equal(calls.take().length, 7)
+    const before = await rowsOf(journal, first.run!)
+    for (const [from, again] of cases) {
+      const forked = await run(sample(calls), { journal, resume: first.run!, from, title: 'graph' })
+      assert.equal(forked.ok, true, from)
+      assert.deepEqual(calls.take(), again, from)
+      assert.notEqual(forked.run, first.run)
+      const { key, options } = await journal.snapshot(forked.run!)
+      assert.equal(key, undefined)
+      assert.deepEqual(options['forkedFrom'], { run: first.run, node: from })
+      // Also a reader of the journal sees all results.
+      assert.match(String(await journal.valueOf(forked.run!, 's/y')), /^y 1$/)
+    }
+    assert.equal(await rowsOf(journal, first.run!), before)
+    const recorded = await run(sample(calls), { journal, key: 'nightly' })
+    assert.equal(recorded.run, first.run)
+    assert.deepEqual(calls.take(), [])
+  })
+
+  test(`K1, ${kind}: what has not succeeded runs too, with the elements and steps that have`, async (t) => {
+    const journal = await open(t)
+    const calls: number[] = []
+    let broken: number | undefined = 2
+    const one = job({ name: 'one' }, (n: number) => {
+      calls.push(n)
+      if (n === broken) throw new Error('broken')
+      return n * 10
+    })
+    const other = job({ name: 'other' }, () => 'other')
+    const graph = (): Graph => {
+      const made = new Graph()
+      made.map('all', one, { over: () => [1, 2, 3], window: 1 })
+      made.add(
+        'steps',
+        job({ name: 'steps' }, async (_: void, ctx) => {
+          const first = await ctx.run(one, 7)
+          if (broken !== undefined) throw new Error('broken')
+          return first
+        }),
+      )
+      made.add('other', other)
+      return made
+    }
+    const first = await run(graph(), { journal })
+    assert.equal(first.ok, false)
+    assert.deepEqual(calls.splice(0).toSorted(), [1, 2, 7])
+    broken = undefined
+    const forked = await run(graph(), { journal, resume: first.run!, from: 'other' })
+    assert.equal(forked.ok, true)
+    assert.deepEqual(calls, [2, 3])
+    assert.deepEqual(forked.valueOf('all'), [10, 20, 30])
+    assert.equal(forked.valueOf('steps'), 70)
+  })
+}
+
+test('K3: a new run that was interrupted is resumed like any other', async (t) => {
+  const journal = await journals['memory']!(t)
+  const calls = new Calls()
+  const first = await run(sample(calls), { journal })
+  calls.take()
+  calls.broken = 'd'
+  const forked = await run(sample(calls), { journal, resume: first.run!, from: 'b' })
+  assert.deepEqual([forked.ok, calls.take()], [false, ['b', 'd']])
+  calls.broken = undefined
+  const resumed = await run(sample(calls), { journal, resume: forked.run! })
+  assert.deepEqual([resumed.ok, resumed.run, calls.take()], [true, forked.run, ['d']])
+})
+
+test('a new run takes the last one of its title, and a key of its own', async (t) => {
+  const journal = await journals['memory']!(t)
+  const calls = new Calls()
+  const options = { journal, title: 'mine' }
+  const first = await run(sample(calls), { ...options, key: 'one' })
+  await run(sample(calls), { journal, title: 'another' })
+  calls.take()
+  const forked = await run(sample(calls), { ...options, from: 'd', key: 'two' })
+  assert.deepEqual(calls.take(), ['d'])
+  const { key, options: recorded } = await journal.snapshot(forked.run!)
+  assert.deepEqual([key, recorded['forkedFrom']], ['two', { run: first.run, node: 'd' }])
+  await assert.rejects(run(sample(calls), { ...options, from: 'd', key: 'two' }), {
+    code: 'HDL_KEY_TAKEN',
+  })
+})
+
+test('a new run of another graph, or from an unknown node, is refused and leaves nothing', async (t) => {
+  const journal = await journals['memory']!(t)
+  const calls = new Calls()
+  const first = await run(sample(calls), { journal })
+  calls.take()
+  const changed = (): Graph => {
+    const graph = sample(calls)
+    graph.add('e', calls.job('e'), { after: ['c'] })
+    return graph
+  }
+  const fork = { journal, resume: first.run! }
+  await assert.rejects(run(changed(), { ...fork, from: 'b' }), { code: 'HDL_GRAPH_CHANGED' })
+  await assert.rejects(run(sample(calls), { ...fork, from: 'bb' }), { code: 'HDL_UNKNOWN_NODE' })
+  await assert.rejects(run(sample(calls), { from: 'b' }), { code: 'HDL_BAD_OPTION' })
+  assert.equal((await journal.runs()).length, 1)
+  const allowed = await run(changed(), { ...fork, from: 'b', allowChanges: true })
+  assert.deepEqual([allowed.ok, calls.take()], [true, ['b', 'd', 'e']])
+})
