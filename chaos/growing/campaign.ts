@@ -5,6 +5,7 @@
  *  C1  What was in the journal before is there: no row is lost.
  *  C2  A node, an element or a step with a success in the journal is not started by a later life (G3).
  *  C3  At the end everything has succeeded, once, but the node that fails.
+ *      A node that was set aside after three interruptions is counted, and finishes after a retry.
  *  C4  Every signal that was sent was delivered to exactly one wait (G9).
  */
 import { spawn } from 'node:child_process'
@@ -20,7 +21,8 @@ import {
   type Random,
 } from '@heddle/core/lowlevel'
 import type { GrowingPlan } from './child.ts'
-import { flows, signalName, unstable, waitsOfFlow } from './graph.ts'
+import { setAsideCode } from './set-aside-code.ts'
+import { cleanUps, flows, signalName, unstable, waitsOfFlow } from './graph.ts'
 
 export interface GrowingOptions {
   readonly folder: string
@@ -45,9 +47,17 @@ export interface GrowingReport {
   /** C1 broken. */
   lost: number
   signals: number
-  /** Set aside after three interruptions: runs of a graph set nothing aside. */
+  /** Nodes that were set aside after three interruptions, and have finished after a retry. */
   setAside: number
   readonly problems: string[]
+}
+
+type LifeEnd = 'killed' | 'finished' | 'set aside' | 'failed' | 'hung'
+
+function endOf(code: number | null, signal: NodeJS.Signals | null): LifeEnd {
+  if (signal === 'SIGKILL') return 'killed'
+  if (code === setAsideCode) return 'set aside'
+  return code === 0 ? 'finished' : 'failed'
 }
 
 const program = path.join(import.meta.dirname, 'child.ts')
@@ -93,6 +103,7 @@ class KilledRun {
   #rows = 0
   #effectsSeen = 0
   #sent = 0
+  #hadSetAside = false
 
   constructor(options: GrowingOptions, seed: number, report: GrowingReport, random: Random) {
     this.#options = options
@@ -104,7 +115,12 @@ class KilledRun {
 
   async toTheEnd(): Promise<void> {
     const address = await this.#options.journal(`growing-${this.#seed}`)
-    const plan = { journal: address, key: 'growing', effects: this.#effects, seed: this.#seed }
+    let plan: GrowingPlan = {
+      journal: address,
+      key: 'growing',
+      effects: this.#effects,
+      seed: this.#seed,
+    }
     const journal = await openJournal(address)
     try {
       for (let life = 0; life < mostLives; life++) {
@@ -113,6 +129,7 @@ class KilledRun {
         if (end === 'killed') this.#report.kills++
         if (end === 'killed') this.#options.onKill?.()
         if (end === 'hung' || end === 'failed') this.#wrong(`a life ${end}: ${stderr}`)
+        if (end === 'set aside') plan = { ...plan, retry: true }
         const isOver = await this.#look(journal)
         if (this.#report.problems.length > 0 || isOver) return
       }
@@ -129,7 +146,7 @@ class KilledRun {
   async #live(
     plan: GrowingPlan,
     journal: Journal,
-  ): Promise<{ readonly end: 'killed' | 'finished' | 'failed' | 'hung'; readonly stderr: string }> {
+  ): Promise<{ readonly end: LifeEnd; readonly stderr: string }> {
     const args = ['--conditions=heddle-source', program, JSON.stringify(plan)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'pipe', 'pipe'] })
     const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
@@ -157,8 +174,7 @@ class KilledRun {
     isOver.value = true
     await sending
     clearTimeout(silence)
-    const end = signal === 'SIGKILL' ? 'killed' : code === 0 ? 'finished' : 'failed'
-    return { end: isHung ? 'hung' : end, stderr }
+    return { end: isHung ? 'hung' : endOf(code, signal), stderr }
   }
 
   /** Sends signals, and kills it now and then: while it only waits for signals nothing is printed. */
@@ -195,16 +211,30 @@ class KilledRun {
     this.#rows = history.length
     await this.#checkStarts()
     const successes = history.flatMap(nameOfSuccess)
-    this.#recorded = new Set(successes.filter((name) => !unstable.has(name)))
+    this.#recorded = new Set(successes.filter((name) => !this.#isUnstable(name)))
     // On PostgreSQL a run is held until the lease of the process that was killed has run out.
     if (run === undefined || run.state !== 'finished') return false
+    const { nodes } = await journal.snapshot(run.id)
+    const aside = nodes.filter(
+      ({ state, errors }) => state === 'failed' && errors.at(-1)?.code === 'HDL_NODE_SET_ASIDE',
+    )
+    this.#report.setAside += aside.length
+    if (aside.length > 0) {
+      this.#hadSetAside = true
+      this.#recorded = new Set(successes.filter((name) => !this.#isUnstable(name)))
+      return false
+    }
     this.#report.successes += successes.length
     const twice = successes.filter(
-      (name, index) => !unstable.has(name) && successes.indexOf(name) < index,
+      (name, index) => !this.#isUnstable(name) && successes.indexOf(name) < index,
     )
     if (twice.length > 0) this.#wrong(`C3: succeeded twice: ${twice.join()}`)
     await this.#checkEnd(journal, run.id)
     return true
+  }
+
+  #isUnstable(name: string): boolean {
+    return unstable.has(name) || (this.#hadSetAside && cleanUps.has(name))
   }
 
   async #checkStarts(): Promise<void> {

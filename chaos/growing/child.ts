@@ -1,6 +1,7 @@
 /** One life of a run of the growing graph: started, killed and started again by campaign.ts. */
 import { writeSync } from 'node:fs'
-import { run } from '@heddle/core'
+import { isError, run } from '@heddle/core'
+import { setAsideCode } from './set-aside-code.ts'
 import { effectsTo, growingGraph } from './graph.ts'
 
 export interface GrowingPlan {
@@ -8,6 +9,8 @@ export interface GrowingPlan {
   readonly key: string
   readonly effects: string
   readonly seed: number
+  /** Runs again what was set aside in the life before. */
+  readonly retry?: boolean
 }
 
 const plan = JSON.parse(process.argv[2]!) as GrowingPlan
@@ -15,7 +18,16 @@ const graph = growingGraph(
   plan.seed,
   effectsTo(plan.effects, (name) => void writeSync(3, `${name}\n`)),
 )
-const result = await run(graph, { journal: plan.journal, key: plan.key, concurrency: 4 })
+const result = await run(graph, {
+  journal: plan.journal,
+  key: plan.key,
+  concurrency: 4,
+  resume: plan.retry === true,
+})
+const wasSetAside = [...result.failed.values()].some((error) =>
+  isError(error, 'HDL_NODE_SET_ASIDE'),
+)
 const isExpected = !result.ok && result.failed.size === 1 && result.failed.has('bad')
-process.exitCode = isExpected ? 0 : 1
-if (!isExpected) console.error(result.failed, result.blocked, result.skipped, result.cancelled)
+process.exitCode = isExpected ? 0 : wasSetAside ? setAsideCode : 1
+if (!isExpected && !wasSetAside)
+  console.error(result.failed, result.blocked, result.skipped, result.cancelled)

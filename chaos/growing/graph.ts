@@ -11,6 +11,9 @@ export const signalName = 'go'
 /** Nodes that do not stand after a kill: the first fails, so the second has cleaned up for nothing. */
 export const unstable: ReadonlySet<string> = new Set(['bad', 'mop'])
 
+/** Nodes that clean up: they run again when something that they clean up after was set aside and is tried again. */
+export const cleanUps: ReadonlySet<string> = new Set(['clean', 'mop'])
+
 export interface Effects {
   /** Called by each piece of work when it starts. */
   begin(name: string): void
