@@ -45,6 +45,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'users of a server: list, add, block',
     load: async () => (await import('./commands/users.ts')).usersCommand(),
   },
+  computations: {
+    summary: 'what a server computes: list, retry what was set aside, cancel',
+    load: async () => (await import('./commands/computations.ts')).computationsCommand(),
+  },
   schedules: {
     summary: 'graphs that a server runs by the clock: list, add, pause',
     load: async () => (await import('./commands/schedules.ts')).schedulesCommand(),

@@ -1,40 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { exitCodeHelp } from '../exit-codes.ts'
 import type { AddSettings } from '../schedules/execute.ts'
 import type { ServerSettings } from '../schedules/call-server.ts'
-import { defaults } from '../serve/settings.ts'
-import { parseServer } from './work.ts'
-
-interface CommonFlags {
-  readonly server: string
-  readonly token?: string
-  readonly json?: boolean
-}
-
-const url = `http://${defaults.host}:${defaults.port}`
-
-function withServerOptions(command: Command, json: string): Command {
-  return command
-    .addOption(
-      new Option('--server <url>', 'the address of the server').argParser(parseServer).default(url),
-    )
-    .addOption(
-      new Option(
-        '--token <token>',
-        'a token with the scope "read", or "operate" for changes, of `heddle tokens add`',
-      ).env('HEDDLE_TOKEN'),
-    )
-    .option('--json', json)
-}
-
-function settingsOf({ server, token, json = false }: CommonFlags): ServerSettings {
-  return { server, token, json }
-}
-
-function helpWith(...examples: readonly string[]): string {
-  const codes = exitCodeHelp({ 0: 'it was done', 2: 'it was refused, or the server is away' })
-  return ['\nExamples:', ...examples.map((each) => `  $ ${each}`), codes].join('\n')
-}
+import { helpWith, settingsOf, withServerOptions, type ServerFlags } from './server-options.ts'
 
 /** `heddle schedules [list | show | add | pause | resume | delete]` */
 export function schedulesCommand(): Command {
@@ -50,7 +17,7 @@ export function schedulesCommand(): Command {
       )
         .description('List the schedules with their next due time.')
         .addHelpText('after', helpWith('heddle schedules'))
-        .action(async (flags: CommonFlags) => {
+        .action(async (flags: ServerFlags) => {
           const { listSchedules } = await import('../schedules/execute.ts')
           await listSchedules(settingsOf(flags))
         }),
@@ -96,10 +63,10 @@ function oneCommand(
     .description(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`)
     .argument('<id>', 'exported:NAME or made:NAME')
     .addHelpText('after', helpWith(`heddle schedules ${word} made:report`))
-    .action((id: string, flags: CommonFlags) => work({ ...settingsOf(flags), id }))
+    .action((id: string, flags: ServerFlags) => work({ ...settingsOf(flags), id }))
 }
 
-interface AddFlags extends CommonFlags {
+interface AddFlags extends ServerFlags {
   readonly graph: string
   readonly timezone?: string
   readonly overlap?: AddSettings['overlap']

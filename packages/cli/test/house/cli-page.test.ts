@@ -33,9 +33,10 @@ const commands = [
   'work',
   ...['list', 'add', 'block', 'unblock', 'link'].map((name) => `users ${name}`),
   ...['list', 'show', 'add', 'pause', 'resume', 'delete'].map((name) => `schedules ${name}`),
+  ...['list', 'retry', 'cancel'].map((name) => `computations ${name}`),
   ...['list', 'add', 'revoke'].map((name) => `tokens ${name}`),
   ...['plan', 'version', 'publish', 'status', 'rollback'].map((name) => `release ${name}`),
-  ...['list', 'show', 'timeline', 'compare', 'export', 'cancel', 'prune'].map(
+  ...['list', 'show', 'timeline', 'compare', 'export', 'cancel', 'prune', 'copy'].map(
     (name) => `runs ${name}`,
   ),
   ...['artifacts', 'retry', 'send'].map((name) => `runs ${name}`),
