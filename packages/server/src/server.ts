@@ -31,6 +31,7 @@ import {
 } from '@heddle/core/lowlevel'
 import { fleetLimitNames, openFleetRoom, type FleetLimits } from './fleet/room.ts'
 import { fleetTables } from './fleet/tables.ts'
+import { describeGap } from './http/describe-gap.ts'
 import { adminRoom } from './http/admin-room.ts'
 import { openCluster, type ClusterOptions } from './cluster/cluster.ts'
 import { makeApp } from './http/app.ts'
@@ -450,12 +451,7 @@ async function openContext(
   const { loopGap = 50 } = limits
   const isWatched = loopGap !== Infinity
   const loop = parts.use(new LoopWatch({ ...(isWatched && { threshold: loopGap }), kernel }))
-  loop.onGap(({ ms, label, stack }) =>
-    log(
-      'warning',
-      `The event loop was blocked for ${Math.round(ms)} ms by ${label ?? stack[0] ?? 'unknown code'}.`,
-    ),
-  )
+  loop.onGap((gap) => log('warning', `${describeGap(gap).replace(/^t/, 'T')}.`))
   return {
     kernel,
     limits,

@@ -76,7 +76,7 @@ export interface LoopWatchStats {
   readonly listenerErrors: number
 }
 
-/** An answer that took longer than this was not taken at the moment of the question. */
+/** An answer that took longer than this, or than half the threshold, was not taken at the moment of the question. */
 const promptAnswer = 50
 
 const optionNames = {
@@ -102,6 +102,7 @@ export class LoopWatch implements Service, AsyncDisposable {
   readonly #interval: number
   /** Half-way to a reportable gap: looking only at the end would find short ones already over. */
   readonly #patience: number
+  readonly #promptAnswer: number
   readonly #depth: number
   readonly #nativeCalls: boolean
   readonly #openProcessor: () => Processor
@@ -125,6 +126,7 @@ export class LoopWatch implements Service, AsyncDisposable {
       options.interval ?? Math.max(1, Math.round(this.#threshold / 2)),
     )
     this.#patience = this.#interval + this.#threshold / 2
+    this.#promptAnswer = Math.min(promptAnswer, this.#threshold / 2)
     this.#depth = checkCount('depth', options.depth ?? 20)
     this.#nativeCalls = options.nativeCalls ?? true
     this.#openProcessor = options.processor ?? openProcessor
@@ -191,7 +193,7 @@ export class LoopWatch implements Service, AsyncDisposable {
     if (this.#evidence !== undefined) return
     const overdue = this.#beat.elapsed() - this.#patience
     const { frames, inNode, isReturning } = currentStack(this.#depth)
-    const certain = isReturning || overdue < promptAnswer
+    const certain = isReturning || overdue < this.#promptAnswer
     this.#evidence = { label: currentBlame(), stack: frames, certain, inNode }
   }
 

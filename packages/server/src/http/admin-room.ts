@@ -1,6 +1,7 @@
 /** The room of the server itself: whether it is alive, whether it should be given work, figures, drain, OpenAPI. */
 import type { Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
 import { drainServer, health, metrics, openApiDocument, ready } from '../client/contract/admin.ts'
+import { describeGap } from './describe-gap.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { Connections } from './lifecycle/connections.ts'
 import type { Drain } from './lifecycle/drain.ts'
@@ -104,7 +105,6 @@ function* notReadyBecause(options: AdminOptions): Generator<string> {
   if (gap === undefined) return
   // The machine may have made it longer than the code did.
   const endedAt = gap.startedAt + gap.ms + (gap.starved ?? 0)
-  if (clock.wallTime() - endedAt < gapMemory) {
-    yield `the event loop was blocked for ${Math.round(gap.ms)} ms by ${gap.label ?? 'unknown code'}`
-  }
+  // Without the stack: everyone may ask.
+  if (clock.wallTime() - endedAt < gapMemory) yield describeGap({ ...gap, stack: [] })
 }
