@@ -7,7 +7,8 @@
  *
  * Invariants, quoted by the tests:
  *  R1  A node with a success in the journal is never run again by a resumed run, unless it, or something
- *      that it was computed from, has changed and the changes are allowed.
+ *      that it was computed from, has changed and the changes are allowed. A clean-up node stands only when all its
+ *      dependencies do: after a failure it cleans up again what the second try leaves.
  *  R2  A run has at most one success per node in the journal, with the same exception.
  *  R3  `result.of(node)` gives the same value after a resume as before the crash.
  *  R4  Once changes are allowed they are part of the run: a second resume with the same graph finds

@@ -383,3 +383,53 @@ test('steps of a resumed run follow those of the first in one history', async (t
     [...new Set(positions)].toSorted((x, y) => x - y),
   )
 })
+
+test('R1: a clean-up runs again after what failed has run again, and stands when nothing failed', async (t) => {
+  const journal = await journals['memory']!(t)
+  const calls: string[] = []
+  let isBroken = true
+  const build = (): Graph => {
+    const graph = new Graph()
+    const work = (name: string, end: () => string) =>
+      job({ name }, () => {
+        calls.push(name)
+        return end()
+      })
+    const opened = graph.add(
+      'open',
+      work('open', () => 'open'),
+    )
+    const used = graph.add(
+      'use',
+      work('use', () => {
+        if (isBroken) throw new Error('broken')
+        return 'used'
+      }),
+      { after: [opened] },
+    )
+    graph.add(
+      'drop',
+      work('drop', () => 'dropped'),
+      { after: [opened, used], when: 'always' },
+    )
+    const noted = graph.add(
+      'note',
+      work('note', () => 'noted'),
+      { after: [opened], when: 'always' },
+    )
+    graph.add(
+      'last',
+      work('last', () => 'last'),
+      { after: [used, noted] },
+    )
+    return graph
+  }
+  const first = await run(build(), { journal, concurrency: 1 })
+  assert.deepEqual([first.ok, calls.toSorted()], [false, ['drop', 'note', 'open', 'use']])
+  calls.length = 0
+  isBroken = false
+  const second = await run(build(), { journal, resume: true, concurrency: 1 })
+  assert.deepEqual([second.ok, calls.toSorted()], [true, ['drop', 'last', 'use']])
+  assert.ok(calls.indexOf('use') < calls.indexOf('drop'))
+  assert.deepEqual([...second.reused].toSorted(), ['note', 'open'])
+})
