@@ -24,6 +24,6 @@ export const ledger: OpenLedger = async (address, durability) => {
   return {
     append: (node, step) => writer.append(transition(node, step)),
     commit: (node, step) => writer.commit(transition(node, step), step === 2 ? result : undefined),
-    [Symbol.asyncDispose]: () => journal.close(),
+    [Symbol.asyncDispose]: () => journal.stop(),
   }
 }

@@ -30,7 +30,7 @@ export async function openFlow(
   const journal = await openJournal(address, { durability })
   return {
     play: (shape) => play(shape, { concurrency, journal }),
-    [Symbol.asyncDispose]: () => journal.close(),
+    [Symbol.asyncDispose]: () => journal.stop(),
   }
 }
 

@@ -39,5 +39,5 @@ const { result } = await startRun(graph, {
   },
 })
 const { ok } = await result
-await journal.close()
+await journal.stop()
 process.exit(ok ? 0 : 1)

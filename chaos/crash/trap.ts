@@ -51,11 +51,11 @@ export class Trap {
   set(journal: Journal): Journal {
     const openRun = journal.openRun.bind(journal)
     const resumeRun = journal.resumeRun.bind(journal)
-    const close = journal.close.bind(journal)
+    const stop = journal.stop.bind(journal)
     journal.openRun = async (header) => this.#arm(await openRun(header))
     journal.resumeRun = async (id, by) => this.#arm(await resumeRun(id, by))
-    journal.close = () => {
-      const closed = close()
+    journal.stop = (options) => {
+      const closed = stop(options)
       this.during('closing')
       return closed
     }

@@ -135,7 +135,7 @@ class KilledRun {
       }
       this.#wrong(`run not finished after ${mostLives} lives`)
     } finally {
-      await journal.close()
+      await journal.stop()
     }
   }
 

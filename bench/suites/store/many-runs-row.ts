@@ -60,7 +60,7 @@ export function manyRunsRow(backend: Backend): Row {
               return async () => {
                 const also: Record<string, number> = {}
                 for (const question of questions) also[question] = await slowest(ask[question])
-                await journal.close()
+                await journal.stop()
                 return () => ({ value: Math.max(...Object.values(also)), also })
               }
             },

@@ -1,3 +1,5 @@
+import { systemClock } from '../kernel/clock.ts'
+import { waitFor } from '../kernel/wait-for.ts'
 import { HeddleError, cancelled } from '../errors.ts'
 import type { ArtifactContent } from './artifact-store.ts'
 
@@ -21,15 +23,10 @@ export async function* piecesOf(
     return
   }
   const iterator = iteratorOf(content)
-  const aborted = Promise.withResolvers<never>()
-  // It is waited for only between two pieces.
-  aborted.promise.catch(() => undefined)
-  const onAbort = (): void => aborted.reject(cancelled(what, signal!.reason))
-  signal?.addEventListener('abort', onAbort, { once: true })
   let isDone = false
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), aborted.promise])
+      const next = await waitFor(Promise.resolve(iterator.next()), what, systemClock, { signal })
       if (next.done === true) {
         isDone = true
         return
@@ -40,7 +37,6 @@ export async function* piecesOf(
       }
     }
   } finally {
-    signal?.removeEventListener('abort', onAbort)
     if (!isDone) close(iterator)
   }
 }

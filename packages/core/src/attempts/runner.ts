@@ -254,6 +254,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
         const now = this.#turn.about()
         const entry = this.#next(now)
         if (entry === undefined) break
+        // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects: what a job throws is its outcome, and the host keeps the attempt in its list
         void this.#occupy(entry, now)
       }
     } finally {

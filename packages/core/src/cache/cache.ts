@@ -57,6 +57,7 @@ import type { WaitOptions } from '../kernel/waiters.ts'
 import { Flights } from '../registry/flights.ts'
 import { KeyedMutex } from '../sync/keyed.ts'
 import type { Permit } from '../sync/permit.ts'
+import { openScope, type Scope } from '../sync/scope.ts'
 import { Encoder } from '../codec/encoder.ts'
 import { stepBudget } from '../codec/sliced.ts'
 import { Entry, Lineage, weightOf } from './entry.ts'
@@ -135,6 +136,8 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   readonly #locks: KeyedMutex<string>
   readonly #computations: Flights<string, V>
   readonly #transactions: Flights<object, unknown>
+  /** What it does by itself: making room. */
+  readonly #background: Scope
   readonly #life: Life
   #lastVersion: number
   #clears = 0
@@ -180,6 +183,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     const parts = { name, kernel, maxReads, tier, states, memory, lineage, writes, discard }
     this.#lookup = new Lookup(parts)
     this.#locks = new KeyedMutex({ name, kernel })
+    this.#background = openScope({ name, kernel })
     this.#computations = new Flights({ name: `${name} computation`, kernel })
     this.#transactions = new Flights({ name: `${name} transaction`, kernel })
     const stop = (enough: AbortSignal): Promise<void> => this.#stop(enough)
@@ -420,6 +424,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     this.#lookup.cancelAll(reason)
     this.#computations.cancelAll(reason)
     this.#transactions.cancelAll(reason)
+    this.#background.cancel(reason)
     this.#writes.close(this.#life.closed())
     try {
       await this.#writes.waitIdle(`${this.#name} stop`, { signal: enough })
@@ -427,6 +432,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
       if (!enough.aborted) throw error
     } finally {
       this.#memory.clear()
+      await this.#background.join()
       await this.#tier.close({ signal: enough })
     }
   }
@@ -601,15 +607,17 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
       if (this.#memory.peek(entry.key) === entry) this.#memory.drop(entry.key)
     }
     if (members.size <= dropAtOnce) [...members].forEach(drop)
-    else void this.#dropInSlices(members, drop)
+    else this.#background.launch(() => this.#dropInSlices(members, drop))
   }
 
   /** They are dead already; this only makes room. */
   async #dropInSlices(members: Iterable<Entry<V>>, drop: (entry: Entry<V>) => void): Promise<void> {
     const slices = new Slices(this.#clock)
+    const { signal } = this.#background
     for (const entry of members) {
       drop(entry)
       if (slices.due) await slices.next()
+      if (signal.aborted) return
     }
   }
 

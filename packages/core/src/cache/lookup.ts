@@ -177,15 +177,20 @@ export class Lookup<V> {
     const state = states.hold(key)
     const reading = new Reading<V>(signal)
     state.reading = reading
-    void this.#fetch(state, reading, signal)
-      .then(
-        (entry) => reading.answer(entry),
-        (error: unknown) => reading.fail(error),
-      )
-      .finally(() => {
-        if (state.reading === reading) state.reading = undefined
-        states.unhold(state)
-      })
+    const end = (): void => {
+      if (state.reading === reading) state.reading = undefined
+      states.unhold(state)
+    }
+    this.#fetch(state, reading, signal).then(
+      (entry) => {
+        reading.answer(entry)
+        end()
+      },
+      (error: unknown) => {
+        reading.fail(error)
+        end()
+      },
+    )
     return reading.promise
   }
 

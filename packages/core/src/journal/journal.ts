@@ -1,3 +1,4 @@
+import type { RunningService, ServiceState, StopOptions } from '../kernel/service.ts'
 import type { ArtifactStore } from '../artifacts/artifact-store.ts'
 import type { HeddleError } from '../errors.ts'
 import type { PlaceName } from '../graph/job.ts'
@@ -368,7 +369,7 @@ export interface RunWriter extends AsyncDisposable {
  * A store of runs. Users may implement it; `journalConformance` from `@heddle/core/testing` says
  * whether they got it right.
  */
-export interface Journal extends AsyncDisposable {
+export interface Journal extends RunningService, AsyncDisposable {
   /** How to open it again: `sqlite:runs.db`, `memory`. */
   readonly address: string
   /** Files that jobs of its runs leave; removed with their run. Absent where there is no place for them. */
@@ -443,9 +444,12 @@ export interface Journal extends AsyncDisposable {
   /**
    * Writes what is pending and lets go of the store. Calling it again is harmless. Runs that have not
    * ended are interrupted.
-   * @throws what made the journal fail, unless somebody has been told already.
+   *
+   * *Cancellation*: at the deadline (60 s when absent) or by its signal it stops waiting for what is pending: callers that
+   * wait for a row get an error.
+   * @throws what made the journal fail, unless a writer has reported it already.
    */
-  close(): Promise<void>
+  stop(options?: StopOptions): Promise<void>
   stats(): JournalStats
 }
 
@@ -474,6 +478,7 @@ export interface PartsOptions {
 }
 
 export interface JournalStats {
+  readonly state: ServiceState
   /** Rows handed in and not yet durable. */
   readonly pending: number
   /** Rows made durable since the journal was opened. */

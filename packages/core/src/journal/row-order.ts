@@ -38,16 +38,14 @@ export class RowOrder {
     const slot: Slot = { emit: undefined }
     const outcome = Promise.withResolvers<void>()
     this.#slots.push(slot)
-    void prepared
-      .then(
-        (value) => {
-          slot.emit = () => outcome.resolve(emit(value))
-        },
-        (error) => {
-          slot.emit = () => outcome.reject(error)
-        },
-      )
-      .then(() => this.#release())
+    const fill = (end: () => void): void => {
+      slot.emit = end
+      this.#release()
+    }
+    prepared.then(
+      (value) => fill(() => outcome.resolve(emit(value))),
+      (error) => fill(() => outcome.reject(error)),
+    )
     return outcome.promise
   }
 

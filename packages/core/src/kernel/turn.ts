@@ -8,6 +8,7 @@
 export function afterReactions(callback: () => void): void {
   // A tick that is planned from a callback of the machine runs before the reactions; one that is
   // planned from a reaction runs after all of them.
+  // oxlint-disable-next-line typescript/no-floating-promises -- what a callback throws must end the process, as it would from a timer
   void reacted.then(() => process.nextTick(callback))
 }
 

@@ -34,15 +34,16 @@ export async function untilAborted<T>(
   onAbort: (reason: unknown) => void,
 ): Promise<T> {
   const { signal } = context
-  const aborted = Promise.withResolvers<never>()
+  const ended = Promise.withResolvers<T>()
   const abort = (): void => {
     onAbort(signal.reason)
-    aborted.reject(signal.reason)
+    ended.reject(signal.reason)
   }
   if (signal.aborted) abort()
   else signal.addEventListener('abort', abort, { once: true })
+  work.then(ended.resolve, ended.reject)
   try {
-    return await Promise.race([work, aborted.promise])
+    return await ended.promise
   } finally {
     signal.removeEventListener('abort', abort)
   }

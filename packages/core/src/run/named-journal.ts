@@ -47,7 +47,7 @@ function journalsOf(kernel: Kernel): Shared<string, Journal> {
   if (shared === undefined) {
     shared = new Shared<string, Journal>({
       open: (key) => openByKey(key, kernel),
-      close: (journal) => journal.close(),
+      close: (journal) => journal.stop(),
       linger,
       // Whoever waited for a row that was lost has been told.
       onCloseError: () => undefined,
@@ -86,6 +86,7 @@ function inBackground(clock: Clock): Clock {
 function closeAll(): void {
   const open = journals
   journals = new Map()
+  // oxlint-disable-next-line typescript/no-floating-promises -- the process ends: nothing can wait for it
   for (const shared of open.values()) void shared.close()
 }
 

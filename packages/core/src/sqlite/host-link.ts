@@ -162,7 +162,10 @@ export class HostLink implements RunningService {
   async #stop(enough: AbortSignal): Promise<void> {
     const closed = enough.aborted ? undefined : this.#close()
     this.#ended ??= this.#life.closed()
-    const cut = (): void => void this.#worker.terminate()
+    const cut = (): void => {
+      // oxlint-disable-next-line typescript/no-floating-promises -- it is waited for below
+      void this.#worker.terminate()
+    }
     using _cut = enough.aborted ? undefined : new AbortCallback(enough, cut)
     try {
       await closed
@@ -189,6 +192,7 @@ export class HostLink implements RunningService {
 
   #enqueue(request: HostRequest, bytes?: Uint8Array<ArrayBuffer>): void {
     this.#queue.push({ request, bytes })
+    // oxlint-disable-next-line typescript/no-floating-promises -- a microtask without an AsyncResource; #flush() does not throw
     if (this.#queue.length === 1) void flushed.then(this.#flush)
   }
 

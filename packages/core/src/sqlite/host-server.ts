@@ -184,20 +184,17 @@ export class HostServer {
     try {
       if (role.seesChanges(question)) this.#commit()
       const value = role.answer(question, this.#now)
-      if (value instanceof Promise) void this.#answerLater(id, role, value)
+      if (value instanceof Promise) this.#answerLater(id, role, value)
       else this.#answer(id, value, role)
     } catch (error) {
       this.#fail(id, error)
     }
   }
 
-  async #answerLater(id: number, role: AnyRole, value: Promise<unknown>): Promise<void> {
-    try {
-      this.#answer(id, await value, role)
-    } catch (error) {
-      this.#fail(id, error)
-    }
-    this.#send()
+  #answerLater(id: number, role: AnyRole, value: Promise<unknown>): void {
+    const answered = value.then((found) => this.#answer(id, found, role))
+    const end = (): void => this.#send()
+    answered.catch((error: unknown) => this.#fail(id, error)).then(end, end)
   }
 
   #open(id: number): void {
@@ -226,18 +223,23 @@ export class HostServer {
       return
     }
     this.#backlog = []
-    void done
-      .then(
-        (value) => this.#answer(id, value),
-        (error) => this.#fail(id, error),
-      )
-      .then(() => {
-        const backlog = this.#backlog!
-        this.#backlog = undefined
-        for (const message of backlog) this.#takeMessage(message)
-        this.#commit()
-        this.#send()
-      })
+    const resume = (): void => {
+      const backlog = this.#backlog!
+      this.#backlog = undefined
+      for (const message of backlog) this.#takeMessage(message)
+      this.#commit()
+      this.#send()
+    }
+    done.then(
+      (value) => {
+        this.#answer(id, value)
+        resume()
+      },
+      (error) => {
+        this.#fail(id, error)
+        resume()
+      },
+    )
   }
 
   #receive(request: Exclude<HostRequest, { ask: unknown } | { change: unknown }>): void {

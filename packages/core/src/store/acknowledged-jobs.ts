@@ -234,7 +234,7 @@ export class AcknowledgedJobs implements RunningService {
     if (this.#unread.push(shard) > 1) return
     soon(() => {
       const unread = this.#unread.splice(0)
-      if (this.#life.isRunning) void this.#scope.start(() => this.#recall(unread))
+      if (this.#life.isRunning) this.#scope.launch(() => this.#recall(unread))
     })
   }
 
@@ -384,7 +384,7 @@ export class AcknowledgedJobs implements RunningService {
       const { job, version } = entry.request
       if (entry.state !== 'queued' || !runner.has(job, version)) continue
       // The scope keeps it, and waits for it in stop().
-      void this.#scope.start(({ signal }) => this.#run(shard, entry, signal))
+      this.#scope.launch(({ signal }) => this.#run(shard, entry, signal))
     }
   }
 

@@ -188,6 +188,21 @@ export class Scope implements AsyncDisposable {
   }
 
   /**
+   * As {@link start}, for a child whose value is not needed. False when the scope takes no more: the child was not
+   * started.
+   *
+   * @example
+   * scope.launch(({ signal }) => refreshPrices(signal))
+   */
+  launch(task: ScopeTask<unknown>, options: TaskOptions = {}): boolean {
+    checkTask(task, options, taskOptionNames)
+    if (this.#ended || this.signal.aborted) return false
+    // Its failure is the scope's (C3).
+    this.start(task, options).catch(ignore)
+    return true
+  }
+
+  /**
    * Runs cleanup that the scope's cancellation does not reach, but its own deadline does. The scope
    * waits for it. It may start while the scope is stopping.
    *

@@ -25,7 +25,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
  * @example
  * journalConformance('memory', async () => {
  *   const journal = await openJournal('memory')
- *   return { isLasting: false, open: async () => journal, [Symbol.asyncDispose]: () => journal.close() }
+ *   return { isLasting: false, open: async () => journal, [Symbol.asyncDispose]: () => journal.stop() }
  * })
  */
 export function journalConformance(name: string, open: () => Promise<ConformanceStore>): void {

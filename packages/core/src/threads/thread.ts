@@ -202,6 +202,7 @@ export class Thread {
     this.state = 'ending'
     this.isRetiring = true
     // The promise is that of the exit event.
+    // oxlint-disable-next-line typescript/no-floating-promises -- the exit event says the same
     void this.#worker.terminate()
   }
 

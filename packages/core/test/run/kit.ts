@@ -28,7 +28,7 @@ async function opened(t: TestContext, address: string, kernel?: Kernel): Promise
     durability: 'process',
     ...(kernel !== undefined && { kernel }),
   })
-  t.after(() => journal.close().catch(() => undefined))
+  t.after(() => journal.stop().catch(() => undefined))
   return journal
 }
 

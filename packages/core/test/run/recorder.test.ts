@@ -412,7 +412,7 @@ test('a journal that its owner closes during a run ends the run', async (t) => {
   graph.add('b', waits, { after: ['a'] })
   const { result } = await startRun(graph, { journal })
   await started.promise
-  await journal.close()
+  await journal.stop()
   gate.resolve()
   const ended = await result
   assert.equal(ended.state, 'cancelled')

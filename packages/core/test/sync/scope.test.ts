@@ -472,3 +472,27 @@ test('options are checked', () => {
   assert.throws(() => openScope({ deadline: -1 }), withCode('HDL_BAD_OPTION'))
   assert.throws(() => openScope({ grace: NaN }), withCode('HDL_BAD_OPTION'))
 })
+
+test("C2, C3, C5: launch() starts a child whose failure is the scope's; later it starts nothing", async () => {
+  const scope = openScope({ name: 'page' })
+  let signal: AbortSignal | undefined
+  assert.equal(
+    scope.launch(async (context) => {
+      signal = context.signal
+      await new Promise((resolve) => context.signal.addEventListener('abort', resolve))
+    }),
+    true,
+  )
+  const broken = new Error('broken')
+  assert.equal(
+    scope.launch(() => Promise.reject(broken)),
+    true,
+  )
+  await assert.rejects(scope.join(), { code: 'HDL_SCOPE_FAILED', errors: [broken] })
+  assert.equal(signal?.aborted, true)
+  assert.equal(
+    scope.launch(() => assert.fail('it has ended')),
+    false,
+  )
+  assert.throws(() => scope.launch('task' as never), { code: 'HDL_BAD_OPTION' })
+})

@@ -72,7 +72,7 @@ class RunDriver implements AttemptsDriver {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#run?.scheduler.cancel({ abort: true })
     if (this.#run !== undefined) await this.clock.runUntil(this.#run.result)
-    await this.#journal.close()
+    await this.#journal.stop()
   }
 }
 

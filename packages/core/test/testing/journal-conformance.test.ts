@@ -95,7 +95,7 @@ async function failuresOf(make: (journal: Journal) => Journal): Promise<string[]
     const store = {
       isLasting: false,
       open: async () => journal,
-      [Symbol.asyncDispose]: () => journal.close(),
+      [Symbol.asyncDispose]: () => journal.stop(),
     }
     if (unmetNeed(each, store) !== undefined) continue
     await each.run(store).catch(() => failures.push(each.title))

@@ -154,7 +154,7 @@ test('crashes are counted from when work was gone on with, and not after it was 
   for (const live of lives) {
     await using journal = await open()
     await live(new Ledger(journal, systemKernel), id)
-    await journal.close()
+    await journal.stop()
     await using next = await open()
     const [unfinished] = await new Ledger(next, systemKernel).unfinished()
     id = unfinished!.runId

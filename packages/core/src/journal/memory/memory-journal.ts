@@ -4,6 +4,7 @@
  * Durable means written down here, so commit() waits for nothing but the encoding of a large value.
  * Everything is kept until the journal is dropped: its size is that of the runs it holds.
  */
+import { Life, type StopOptions } from '../../kernel/service.ts'
 import { defaultQuota, type ArtifactStore } from '../../artifacts/artifact-store.ts'
 import { MemoryArtifacts } from '../../artifacts/memory/memory-artifacts.ts'
 import { HeddleError } from '../../errors.ts'
@@ -34,6 +35,7 @@ import { outcomeOf, type RunOutcome } from '../outcome.ts'
 import { labelsOf, listRuns } from '../run-list.ts'
 import { checkPrune, checkWanted, PruneChoice } from '../prune.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { MemoryRun, type StoredValue } from './memory-run.ts'
 import { MemoryRunWriter } from './memory-writer.ts'
 
@@ -44,10 +46,19 @@ export class MemoryJournal implements Journal {
   readonly #runs = new Map<string, MemoryRun>()
   #position = 0
   #commits = 0
-  #closed = false
+  readonly #life: Life
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
+    const { clock } = kernel
+    const writers = (): AsyncDisposable[] =>
+      [...this.#runs.values()].flatMap(({ writer }) => (writer === undefined ? [] : [writer]))
+    this.#life = new Life({
+      what: 'The journal',
+      clock,
+      deadline: stopDeadline,
+      stop: (enough) => stopWriters(writers(), clock, enough, async () => undefined),
+    })
     this.artifacts = new MemoryArtifacts(kernel, defaultQuota)
   }
 
@@ -234,19 +245,19 @@ export class MemoryJournal implements Journal {
     return { runs, bytes }
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
-    for (const { writer } of this.#runs.values()) await writer?.[Symbol.asyncDispose]()
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    return this.stop()
   }
 
   stats(): JournalStats {
     let pending = 0
     for (const { writer } of this.#runs.values()) pending += writer?.held ?? 0
-    return { pending, rows: this.#position, commits: this.#commits, failed: false }
+    const { state } = this.#life
+    return { state, pending, rows: this.#position, commits: this.#commits, failed: false }
   }
 
   #writerOf(run: MemoryRun): MemoryRunWriter {
@@ -285,6 +296,6 @@ export class MemoryJournal implements Journal {
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new HeddleError('HDL_CLOSED', { what: 'The journal' })
+    if (!this.#life.isRunning) throw this.#life.closed()
   }
 }

@@ -21,6 +21,8 @@ export class RunLease {
   #beat: Beat | undefined
   #first: Promise<void> | undefined
   #isRenewing = false
+  /** The last renewal. Never rejects. */
+  #renewal = Promise.resolve()
 
   constructor(link: Link, schema: string) {
     this.#link = link
@@ -43,6 +45,7 @@ export class RunLease {
     if (this.#beat === undefined) return
     this.#beat.stop()
     this.#beat = undefined
+    await this.#renewal
     // It runs out by itself when this fails.
     await this.#renew(0).catch(() => undefined)
   }
@@ -50,11 +53,12 @@ export class RunLease {
   async #start(): Promise<void> {
     await this.#renew(ttl)
     // Not a timer of the clock: a lease must not keep a process alive that has nothing left to do.
-    this.#beat = startBeat(renewEvery, () => void this.#renewAgain())
+    this.#beat = startBeat(renewEvery, () => {
+      if (!this.#isRenewing) this.#renewal = this.#renewAgain()
+    })
   }
 
   async #renewAgain(): Promise<void> {
-    if (this.#isRenewing) return
     this.#isRenewing = true
     // The database is away: the next beat tries again.
     await this.#renew(ttl).catch(() => undefined)

@@ -9,6 +9,9 @@
  *
  * store/postgres/journal-schema.ts has the tables.
  */
+import { waitFor } from '../../kernel/wait-for.ts'
+import { Life, type StopOptions } from '../../kernel/service.ts'
+import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { hostname } from 'node:os'
 import { HeddleError } from '../../errors.ts'
 import { startBeat, type Beat } from '../../kernel/beat.ts'
@@ -91,7 +94,7 @@ export async function openPostgresJournal(
     await journal.prepare()
     return journal
   } catch (error) {
-    await journal.close()
+    await journal.stop()
     throw error
   }
 }
@@ -114,10 +117,12 @@ class PostgresJournal implements Journal {
   readonly #done = { rows: 0, commits: 0 }
   #mailBeat: Beat | undefined
   #isReadingMail = false
+  /** The last look for messages. Never rejects. */
+  #mailRead = Promise.resolve()
   /** Messages that were delivered and may not be removed yet, with their runs. */
   readonly #delivered = new Map<number, number>()
   #failure: HeddleError | undefined
-  #closing: Promise<void> | undefined
+  readonly #life: Life
 
   constructor(address: PostgresAddress, options: PostgresJournalOptions) {
     const { kernel, durability, retryFor = 60_000 } = options
@@ -138,6 +143,15 @@ class PostgresJournal implements Journal {
     this.#lease = new RunLease(this.#leaseLink, schema)
     this.#reader = new PostgresReader(this.#readLink, address)
     this.#chunks = new ChunkWriter(this.#readLink, schema, kernel, retryFor)
+    this.#life = new Life({
+      what: `The journal ${this.address}`,
+      clock,
+      deadline: stopDeadline,
+      stop: (enough) => {
+        const writers = [...this.#writing.values()].map(({ writer }) => writer)
+        return stopWriters(writers, clock, enough, () => this.#release(enough))
+      },
+    })
     this.#recorder = new GroupRecorder({
       link: this.#writeLink,
       schema,
@@ -400,25 +414,24 @@ class PostgresJournal implements Journal {
       rows += outbox.counts.rows
       commits += outbox.counts.commits
     }
-    return { pending, rows, commits, failed: this.#failure !== undefined }
+    const { state } = this.#life
+    return { state, pending, rows, commits, failed: this.#failure !== undefined }
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    return this.stop()
   }
 
-  async #close(): Promise<void> {
-    const writers = [...this.#writing.values()].map(({ writer }) => writer)
-    const left = await Promise.allSettled(writers.map((writer) => writer[Symbol.asyncDispose]()))
+  async #release(enough: AbortSignal): Promise<void> {
     await this.#lease.release()
+    const { clock } = this.#options.kernel
+    const idle = Promise.all([this.#recorder.waitIdle(), this.#mailRead])
+    await waitFor(idle, 'The last rows', clock, { signal: enough }).catch(() => undefined)
     await Promise.all([this.#writeLink.close(), this.#readLink.close(), this.#leaseLink.close()])
-    const lost = left.find((each) => each.status === 'rejected')
-    if (lost !== undefined) throw lost.reason
   }
 
   #write(id: string, granted: Granted, counts: CountFold): Writing {
@@ -445,7 +458,9 @@ class PostgresJournal implements Journal {
     const writing = { lane, outbox, writer }
     this.#writing.set(id, writing)
     // Not a timer of the clock: looking for messages must not keep a process alive.
-    this.#mailBeat ??= startBeat(readMailEvery, () => void this.#readMail())
+    this.#mailBeat ??= startBeat(readMailEvery, () => {
+      if (!this.#isReadingMail) this.#mailRead = this.#readMail()
+    })
     return writing
   }
 
@@ -464,7 +479,7 @@ class PostgresJournal implements Journal {
 
   /** J9: the rows that a message leads to, and its removal, are written by one statement. */
   async #readMail(): Promise<void> {
-    if (this.#isReadingMail || this.#writing.size === 0) return
+    if (this.#writing.size === 0) return
     this.#isReadingMail = true
     const byRun = new Map([...this.#writing.values()].map((each) => [each.lane.run, each]))
     try {
@@ -552,8 +567,7 @@ class PostgresJournal implements Journal {
   }
 
   #checkOpen(): void {
-    if (this.#closing === undefined) return
-    throw new HeddleError('HDL_CLOSED', { what: `The journal ${this.address}` })
+    if (!this.#life.isRunning) throw this.#life.closed()
   }
 
   #checkMayWrite(): void {

@@ -54,6 +54,8 @@ export class GroupRecorder {
   /** R4 */
   #ready: Group | undefined
   #isBusy = false
+  /** Sends statements until none is waiting. Never rejects. */
+  #work = Promise.resolve()
   #isFailed = false
 
   constructor(options: RecorderOptions) {
@@ -66,8 +68,13 @@ export class GroupRecorder {
     if (this.#isFailed) return
     this.#waiting.push({ lane, batch, taken: 0 })
     this.#waitingRows += batch.rows.length / cellsPerRow
-    if (!this.#isBusy) void this.#drain()
+    if (!this.#isBusy) this.#work = this.#drain()
     else if (this.#waitingRows >= mostRows) this.#ready ??= this.#take()
+  }
+
+  /** Resolves when nothing is under way. *Cancellation*: none; a statement ends after `retryFor`. */
+  waitIdle(): Promise<void> {
+    return this.#work
   }
 
   async #drain(): Promise<void> {

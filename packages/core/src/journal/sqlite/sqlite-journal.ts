@@ -12,6 +12,8 @@
  * The writing thread is shared by all journals of the process on this file (write-side.ts). The reading thread
  * starts with the first question. Neither keeps the process alive unless something is under way.
  */
+import { Life, type StopOptions } from '../../kernel/service.ts'
+import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { defaultQuota } from '../../artifacts/artifact-store.ts'
 import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
 import { artifactsBeside } from '../../artifacts/open-artifacts.ts'
@@ -101,7 +103,7 @@ class SqliteJournal implements Journal {
   readonly #values: ValueFiles
   readonly #writers = new Map<string, SqliteRunWriter>()
   #reader: Promise<HostLink> | undefined
-  #closing: Promise<void> | undefined
+  readonly #life: Life
 
   constructor(
     file: string,
@@ -116,6 +118,14 @@ class SqliteJournal implements Journal {
     this.#session = lease?.value.session
     this.#values = new ValueFiles(file, options)
     const { kernel } = options
+    const { clock } = kernel
+    this.#life = new Life({
+      what: `The journal ${this.address}`,
+      clock,
+      deadline: stopDeadline,
+      stop: (enough) =>
+        stopWriters([...this.#writers.values()], clock, enough, () => this.#release(enough)),
+    })
     this.artifacts = new FolderArtifacts(artifactsBeside(file), { kernel, quota: defaultQuota })
   }
 
@@ -272,7 +282,8 @@ class SqliteJournal implements Journal {
     let pending = outbox?.pending ?? 0
     for (const writer of this.#writers.values()) pending += writer.held
     const { rows, commits } = outbox?.counts ?? { rows: 0, commits: 0 }
-    return { pending, rows, commits, failed: outbox?.failure !== undefined }
+    const { state } = this.#life
+    return { state, pending, rows, commits, failed: outbox?.failure !== undefined }
   }
 
   async *parts(
@@ -372,25 +383,20 @@ class SqliteJournal implements Journal {
     }
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    return this.stop()
   }
 
-  async #close(): Promise<void> {
-    const writers = [...this.#writers.values()]
-    const left = await Promise.allSettled(writers.map((writer) => writer[Symbol.asyncDispose]()))
+  async #release(enough: AbortSignal): Promise<void> {
     // First those who read: the last to close the database moves the log into it. A thread that failed has
     // told so to who asked it; what it leaves is made up for at the next opening.
     const reader = await this.#reader?.catch(() => undefined)
-    await reader?.stop().catch(() => undefined)
+    await reader?.stop({ signal: enough }).catch(() => undefined)
     await this.#lease?.[Symbol.asyncDispose]().catch(() => undefined)
-    const lost = left.find((each) => each.status === 'rejected')
-    if (lost !== undefined) throw lost.reason
   }
 
   /** Fails when the file cannot be read. */
@@ -399,7 +405,7 @@ class SqliteJournal implements Journal {
   }
 
   async #ask<Q extends ReaderQuestion>(question: Q): Promise<ReaderAnswers[Q['type']]> {
-    if (this.#closing !== undefined) throw this.#closed()
+    if (!this.#life.isRunning) throw this.#life.closed()
     const reader = await this.#readerLink()
     return (await reader.ask(question)) as ReaderAnswers[Q['type']]
   }
@@ -445,14 +451,10 @@ class SqliteJournal implements Journal {
   }
 
   #writable(): WriteSide {
-    if (this.#closing !== undefined) throw this.#closed()
+    if (!this.#life.isRunning) throw this.#life.closed()
     if (this.#lease !== undefined) return this.#lease.value
     const expected = 'false for a journal that is to be written'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'readOnly', value: true, expected })
-  }
-
-  #closed(): HeddleError {
-    return new HeddleError('HDL_CLOSED', { what: `The journal ${this.address}` })
   }
 
   #unknown(id: string): HeddleError {

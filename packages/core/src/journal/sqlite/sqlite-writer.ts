@@ -24,6 +24,7 @@ import type { RunChange } from './messages.ts'
 import type { Outbox } from './outbox.ts'
 import { holderDetail, nodeDetail, nodesDetail } from './rows.ts'
 import { Kind } from './schema.ts'
+import { storeError } from './sqlite-error.ts'
 import type { SideWriter, WriteSide } from './write-side.ts'
 import { inlineLimit, type StoredValue, type ValueFiles } from './value-files.ts'
 
@@ -213,9 +214,11 @@ export class SqliteRunWriter implements RunWriter, SideWriter {
       this.#order.push(() => this.#emitNodes(detail, at))
       return
     }
-    void this.#order.hold(this.#encodeNodes([...nodes]), async (details) => {
-      for (const detail of details) this.#emitNodes(detail, at)
-    })
+    this.#order
+      .hold(this.#encodeNodes([...nodes]), async (details) => {
+        for (const detail of details) this.#emitNodes(detail, at)
+      })
+      .catch((error: unknown) => this.#outbox.fail(storeError(this.runId, 'be written', error)))
   }
 
   setState(state: RunState, at: number): void {

@@ -18,6 +18,7 @@ import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import { withoutPasswords } from '../../store/postgres/address.ts'
 import type { StoreChange, StoreQuestion } from '../../store/sqlite/messages.ts'
+import { openScope, type Scope } from '../../sync/scope.ts'
 import { Shared, type Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { decodeValue, isOfValue } from '../encode.ts'
@@ -83,6 +84,8 @@ export class WriteSide {
   /** Messages that were delivered and are not removed yet, with their runs. */
   readonly #delivered = new Map<number, number>()
   #mailTimer: Timer | undefined
+  /** What it does by itself: reading mail, trying again, giving up. */
+  readonly #scope: Scope
   #isReadingMail = false
   #session = 0
 
@@ -91,6 +94,7 @@ export class WriteSide {
     this.#file = file
     this.#clock = kernel.clock
     this.#retry = retry
+    this.#scope = openScope({ name: `the journal ${file}`, kernel })
     this.outbox = new Outbox({ clock: kernel.clock, send: (batch) => this.#send(batch) })
     const openedAt = kernel.clock.wallTime()
     const lock = nextLockName(openedAt)
@@ -201,7 +205,7 @@ export class WriteSide {
 
   /** A message may have been posted to a run of this process. */
   wake(): void {
-    void this.#readMail()
+    this.#scope.launch(() => this.#readMail())
   }
 
   /** Nothing is written any more. The first failure stays. */
@@ -216,7 +220,10 @@ export class WriteSide {
 
   async stop(): Promise<void> {
     this.#mailTimer?.cancel()
+    // What is under way fails with the link, and starts nothing any more.
+    this.#scope.cancel('the journal is stopped', { source: 'shutdown' })
     await this.#link.stop()
+    await this.#scope.join()
   }
 
   #send(batch: BatchWire): void {
@@ -253,7 +260,9 @@ export class WriteSide {
       return
     }
     this.#addTrouble(this, error)
-    this.#clock.setTimer(this.#retry.every, () => void this.#tryAgain())
+    this.#clock.setTimer(this.#retry.every, () => {
+      this.#scope.launch(() => this.#tryAgain())
+    })
   }
 
   async #tryAgain(): Promise<void> {
@@ -274,7 +283,7 @@ export class WriteSide {
 
   #giveUp(error: HeddleError): void {
     this.fail(error)
-    void this.#discardKept(error)
+    this.#scope.launch(() => this.#discardKept(error))
   }
 
   /** What the thread could not write is not waited for any more. */
@@ -302,7 +311,7 @@ export class WriteSide {
     if (this.#mailTimer !== undefined || this.#writers.size === 0) return
     this.#mailTimer = this.#clock.setTimer(mailTime, () => {
       this.#mailTimer = undefined
-      void this.#readMail()
+      this.#scope.launch(() => this.#readMail())
     })
     this.#mailTimer.unref?.()
   }
@@ -344,7 +353,7 @@ export class WriteSide {
         // One that a later version has sent is removed unread.
         if (message === undefined) this.outbox.change({ type: 'taken', run, mail })
         else writer.onMessage(message, mail)
-        void this.#forgetMail(mail)
+        this.#scope.launch(() => this.#forgetMail(mail))
       }
     } catch {
       // The thread has ended: whoever waits for a row hears of it.

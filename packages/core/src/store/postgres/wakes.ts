@@ -7,6 +7,8 @@
  *  W2  At most one NOTIFY every 20 ms, with all shards that were announced meanwhile.
  */
 import type { Clock, Timer } from '../../kernel/clock.ts'
+import { systemKernel } from '../../kernel/kernel.ts'
+import { openScope, type Scope } from '../../sync/scope.ts'
 import type { PostgresAddress } from './address.ts'
 import { Link } from './link.ts'
 
@@ -25,9 +27,12 @@ export class Wakes {
   #timer: Timer | undefined
   #again: Timer | undefined
   #isStopped = false
+  /** Calls under way. */
+  readonly #scope: Scope
 
   constructor(address: PostgresAddress, clock: Clock) {
     this.#clock = clock
+    this.#scope = openScope({ name: 'wakes', kernel: { ...systemKernel, clock } })
     this.#channel = `${address.schema}_wake`
     this.#link = new Link({
       address,
@@ -48,20 +53,24 @@ export class Wakes {
   announce(shard: number): void {
     if (this.#isStopped) return
     this.#announced.add(shard)
-    this.#timer ??= this.#clock.setTimer(notifyEvery, () => void this.#notify())
+    this.#timer ??= this.#clock.setTimer(notifyEvery, () => {
+      this.#scope.launch(() => this.#notify())
+    })
   }
 
   /** Call it once, before the first announce(). */
   listen(onWake: (shards: readonly number[]) => void): void {
     this.#onWake = onWake
-    void this.#connect()
+    this.#scope.launch(() => this.#connect())
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.cancel()
     this.#again?.cancel()
+    this.#scope.cancel('the store is stopped', { source: 'shutdown' })
     await this.#link.close()
+    await this.#scope.join()
   }
 
   async #notify(): Promise<void> {
@@ -86,6 +95,8 @@ export class Wakes {
   #listenLater(): void {
     if (this.#onWake === undefined || this.#isStopped) return
     this.#again?.cancel()
-    this.#again = this.#clock.setTimer(listenAgainAfter, () => void this.#connect())
+    this.#again = this.#clock.setTimer(listenAgainAfter, () => {
+      this.#scope.launch(() => this.#connect())
+    })
   }
 }

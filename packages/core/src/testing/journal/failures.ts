@@ -64,7 +64,7 @@ export const failureCases: readonly ConformanceCase[] = [
       await assert.rejects(other.resumeRun('r', someone), refused)
       await assert.rejects(openRun(reader, 'x'), withCode('HDL_BAD_OPTION'))
       await assert.rejects(reader.resumeRun('r', someone), withCode('HDL_BAD_OPTION'))
-      await journal.close()
+      await journal.stop()
       const both = [other.resumeRun('r', someone), other.resumeRun('r', someone)]
       const outcomes = await Promise.allSettled(both)
       assert.deepEqual(
@@ -154,7 +154,7 @@ export const failureCases: readonly ConformanceCase[] = [
       writer.append(step('a', 'ready'))
       assert.equal(await final.promise, true)
       await assert.rejects(writer.flush(), withCode('HDL_STORE_FAILED'))
-      await journal.close()
+      await journal.stop()
       await store.repairWrites!()
     },
   },
@@ -250,7 +250,7 @@ export const failureCases: readonly ConformanceCase[] = [
       const writer = await openRun(journal, 'r')
       await store.breakWrites!()
       writer.append(step('a', 'ready'))
-      await assert.rejects(journal.close(), withCode('HDL_STORE_FAILED'))
+      await assert.rejects(journal.stop(), withCode('HDL_STORE_FAILED'))
       await store.repairWrites!()
       await using again = await store.open()
       assert.deepEqual(await story(again, 'r'), ['nodes a', 'run running'])
@@ -326,7 +326,7 @@ export const failureCases: readonly ConformanceCase[] = [
       const closed = withCode('HDL_CLOSED')
       assert.throws(() => writer.append(step('a', 'ready')), closed)
       await assert.rejects(writer.commit(step('a', 'ready')), closed)
-      await Promise.all([journal.close(), journal.close()])
+      await Promise.all([journal.stop(), journal.stop()])
       await journal[Symbol.asyncDispose]()
       assert.throws(() => left.append(step('a', 'ready')), closed)
       assert.equal(left.log({ node: 'a', attempt: 0, at: 1, text: 'x' }), false)

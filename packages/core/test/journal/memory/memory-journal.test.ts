@@ -6,6 +6,6 @@ journalConformance('memory', async () => {
   return {
     isLasting: false,
     open: async () => journal,
-    [Symbol.asyncDispose]: () => journal.close(),
+    [Symbol.asyncDispose]: () => journal.stop(),
   }
 })

@@ -117,7 +117,7 @@ async function retried<T>(ask: () => Promise<T>): Promise<T> {
 
 test('C13: a run of a process that was killed is resumed when its lease has run out', async () => {
   const { schema, address, admin } = place()
-  await (await openJournal(address)).close()
+  await (await openJournal(address)).stop()
   const child = fork(new URL('fixtures/write-rows.ts', import.meta.url), [address], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   })

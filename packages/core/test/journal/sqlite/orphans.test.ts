@@ -15,12 +15,12 @@ test('V2: files without a row are removed after a writer was killed, and only th
   const hash = 'ab'.repeat(32)
   const strangers = ['notes.txt', hash, '12-xyz.draft']
   for (const name of strangers) await writeFile(path.join(folder, name), 'x')
-  await (await store.open()).close()
+  await (await store.open()).stop()
   assert.deepEqual((await readdir(folder)).toSorted(), [...named, ...strangers].toSorted())
   {
     using database = new DatabaseSync(store.file)
     database.exec('UPDATE session SET closed_at = NULL')
   }
-  await (await store.open()).close()
+  await (await store.open()).stop()
   assert.deepEqual((await readdir(folder)).toSorted(), [...named, 'notes.txt'].toSorted())
 })

@@ -70,7 +70,7 @@ test('the log is taken into account', async () => {
     // All of it is still in the log.
     const { runs, rows } = salvage(store.file, false)
     assert.deepEqual([runs, rows], [1, 51])
-    await journal.close()
+    await journal.stop()
   }
   assert.deepEqual(salvage(store.file, false).rows, 51)
 })

@@ -35,7 +35,7 @@ test('C12: pruning gives pages and large values back, and does not disturb anoth
   }
   writer.setState('finished', 9)
   await writer[Symbol.asyncDispose]()
-  await other.close()
+  await other.stop()
   assert.ok(statSync(store.file).size < size / 3, `${statSync(store.file).size} of ${size} bytes`)
   await using journal = await store.open()
   await journal.prune!({ keep: 100 })

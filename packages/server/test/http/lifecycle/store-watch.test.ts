@@ -13,7 +13,7 @@ import { compute, submit } from '../../support/http.ts'
 test('told once, and failed for good', () => {
   let failed = false
   let told = 0
-  const stats = () => ({ pending: 0, rows: 0, commits: 0, failed })
+  const stats = () => ({ state: 'running' as const, pending: 0, rows: 0, commits: 0, failed })
   const watch = new StoreWatch({ stats }, () => told++)
   assert.deepEqual([watch.look(), told], [false, 0])
   failed = true
