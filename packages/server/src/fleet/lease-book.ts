@@ -286,6 +286,11 @@ export class LeaseBook {
     return Math.round(times.beat * (0.9 + 0.1 * this.#kernel.random.next()))
   }
 
+  /** As nextBeat, after an accept: anywhere in the period, so that workers that came together do not beat together. */
+  firstBeat({ times }: Work): number {
+    return Math.round(times.beat * (0.1 + 0.9 * this.#kernel.random.next()))
+  }
+
   // ── Time ──────────────────────────────────────────────────────────────────────────────────────
 
   #now(): number {

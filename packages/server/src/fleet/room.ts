@@ -169,12 +169,16 @@ export function openFleetRoom(
     stats: () => fleet.summary(),
     metrics: () => {
       const { workers, active, waiting, held, jobs_waiting: queued } = fleet.summary()
-      const gauge = (name: string, help: string, value: number) => ({
-        name,
-        help,
-        type: 'gauge' as const,
-        samples: [{ value }],
-      })
+      const family =
+        (type: 'gauge' | 'counter') => (name: string, help: string, value: number) => ({
+          name,
+          help,
+          type,
+          samples: [{ value }],
+        })
+      const gauge = family('gauge')
+      const counter = family('counter')
+      const { commits, rows } = shards.committer.stats()
       return [
         gauge('heddle_fleet_workers', 'Workers that were seen.', workers),
         gauge('heddle_fleet_active_workers', 'Workers that hold a lease.', active),
@@ -186,6 +190,12 @@ export function openFleetRoom(
           'Units of campaigns that no worker has.',
           openUnits(campaigns),
         ),
+        counter(
+          'heddle_fleet_commits_total',
+          'Transactions of this server on its shards.',
+          commits,
+        ),
+        counter('heddle_fleet_rows_total', 'Rows in these transactions.', rows),
       ]
     },
   }
@@ -274,7 +284,7 @@ function fleetRoutes(
     }),
     route(fleetAccept, async ({ body }) => {
       const lease = await fleet.accept(body)
-      return { lease: lease.id, next_beat_ms: book.nextBeat(lease.work) }
+      return { lease: lease.id, next_beat_ms: book.firstBeat(lease.work) }
     }),
     route(fleetBeat, ({ body: { worker, leases } }) => {
       const lost: { lease: string; reason: string }[] = []

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { DueHeap } from '../suites/fleet/due-heap.ts'
+import { Latency } from '../suites/fleet/latency.ts'
+import { runScenario, type Scenario, type ScenarioReport } from '../suites/fleet/scenario.ts'
+
+test('the heap gives what is due first, whatever the order of the pushes', () => {
+  const heap = new DueHeap<{ due: number }>()
+  const times = Array.from({ length: 500 }, (_, index) => (index * 7919) % 503)
+  for (const due of times) heap.push({ due })
+  const popped: number[] = []
+  for (let item = heap.pop(); item !== undefined; item = heap.pop()) popped.push(item.due)
+  assert.deepEqual(
+    popped,
+    times.toSorted((a, b) => a - b),
+  )
+})
+
+test('the histogram is right to 4 %', () => {
+  const latency = new Latency()
+  for (let ms = 1; ms <= 1_000; ms++) latency.add(ms)
+  const { p50, p99, max, count } = latency.figures()
+  assert.ok(Math.abs(p50 - 500) <= 20 && Math.abs(p99 - 990) <= 40, `${p50}, ${p99}`)
+  assert.deepEqual([max, count], [1_000, 1_000])
+})
+
+async function play(more: Partial<Scenario>): Promise<ScenarioReport> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-load-'))
+  try {
+    const scenario: Scenario = {
+      workers: 50,
+      speed: 400,
+      store: `sqlite:${path.join(folder, 'store.db')}`,
+      ramp: 0.5,
+      seconds: 6,
+      servers: 1,
+      kill: 0,
+      restart: false,
+      slow: 0,
+      longpoll: 0,
+      ...more,
+    }
+    return await runScenario(scenario, () => undefined)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+test('S147 S148: both sides agree on leases and units, no call fails, no lease is lost', async () => {
+  const report = await play({ longpoll: 5, slow: 3 })
+  const { steady, isEqual } = report
+  assert.deepEqual([isEqual, steady.errors, steady.lost, steady.held], [true, 0, 0, 50])
+  assert.ok(steady.requests > 0 && report.cpuUsPerRequest > 0)
+})
+
+test('S100: kill -9 of the server, restart after 5 s: every lease continues, none is lost', async () => {
+  const { steady, isEqual, returned } = await play({ restart: true, kill: 0.3, seconds: 10 })
+  assert.deepEqual([isEqual, steady.lost], [true, 0])
+  assert.ok(returned !== undefined && returned.workers > 0)
+})
