@@ -7,6 +7,8 @@ export const exitCodes = {
   usage: 2,
   /** It was done in part: something could not be read. */
   incomplete: 3,
+  /** A server refused this program for good: a token that was revoked, a user who was blocked. */
+  refused: 3,
   /** The server speaks no protocol of this version. */
   outdated: 4,
   /** Somebody cancelled it. */

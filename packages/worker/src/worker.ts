@@ -8,6 +8,7 @@
  *  K2  Every wait has a deadline; the beats come from a thread of their own.
  *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent.
  *  K4  A lease whose job this worker does not have in that version is handed back, with what it has.
+ *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so.
  *  K5  stop() finishes what runs within its deadline, hands the rest back, and says that the worker leaves.
  */
 import { randomUUID } from 'node:crypto'
@@ -44,6 +45,11 @@ export interface WorkerOptions {
   readonly exitWhenIdle?: boolean | undefined
   /** Milliseconds that a claim waits for work. Default 25,000. */
   readonly wait?: number | undefined
+  /**
+   * Milliseconds for a job to stop after its lease was lost. Then the process is killed, because a job that blocks the loop
+   * cannot be stopped in another way: for programs that a supervisor starts again. Never when absent.
+   */
+  readonly watchdog?: number | undefined
   readonly onEvent?: ((event: WorkerEvent) => void) | undefined
   readonly kernel?: Kernel | undefined
 }
@@ -51,6 +57,13 @@ export interface WorkerOptions {
 export type WorkerEvent =
   | { readonly kind: 'connected'; readonly worker: string; readonly protocol: number }
   | { readonly kind: 'started'; readonly lease: string; readonly job: string }
+  | {
+      readonly kind: 'reported'
+      readonly lease: string
+      /** Units of a campaign that are done, and how many the lease has. */
+      readonly done: number
+      readonly size: number
+    }
   | { readonly kind: 'ended'; readonly lease: string; readonly outcome: string }
   | { readonly kind: 'idle'; readonly reason: string; readonly message: string }
   | { readonly kind: 'trouble'; readonly message: string }
@@ -91,8 +104,8 @@ export class Worker {
     this.#kernel = kernelOf(options)
     this.#jobs = findJobs(options.jobs)
     this.#concurrency = options.concurrency ?? availableParallelism()
-    const { server, token } = options
-    this.#network = new Network({ server, token, worker: this.id }, this.#kernel)
+    const { server, token, watchdog } = options
+    this.#network = new Network({ server, token, watchdog, worker: this.id }, this.#kernel)
     this.#network.onLost = (lease, reason) => this.#lose(lease, reason)
   }
 
@@ -248,6 +261,7 @@ export class Worker {
       done += count
       if (work.outcomes.length > 0) sum = addCounts(sum, result, work.outcomes)
       const answer = await this.#update(offer, ++sequence, done, sum ?? result ?? null)
+      this.#say({ kind: 'reported', lease: offer.lease, done, size: work.size })
       if (answer.closed === 'invalid_report')
         throw final(new Error(answer.problem ?? 'the report is invalid'))
       if (answer.closed !== undefined) return

@@ -1,18 +1,22 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { exitCodeHelp } from '../exit-codes.ts'
+import { describe } from '@heddle/core/lowlevel'
+import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
 import { parseDuration } from '../run/settings.ts'
+import { configName, readConfig, type WorkConfig } from '../work/config.ts'
 import { defaults as serveDefaults, parseWhole } from '../serve/settings.ts'
 
 interface WorkFlags {
-  readonly server: string
+  readonly server?: string
+  readonly config?: string
+  readonly folder: string
   readonly token?: string
-  readonly jobs: string
+  readonly jobs?: string
   readonly name?: string
   readonly concurrency?: number
   readonly capability?: readonly string[]
   readonly tag?: readonly string[]
   readonly exitWhenIdle?: boolean
-  readonly stopDeadline: number
+  readonly stopDeadline?: number
   readonly json?: boolean
   readonly color: boolean
 }
@@ -24,10 +28,16 @@ export function workCommand(): Command {
       'Run jobs of a server on this machine: claims leases over HTTP, runs them, reports their results.',
     )
     .addOption(
-      new Option('--server <url>', 'the address of the server, such as https://host:4500')
-        .argParser(parseServer)
-        .makeOptionMandatory(),
+      new Option(
+        '--server <url>',
+        'the address of the server, such as https://host:4500',
+      ).argParser(parseServer),
     )
+    .option(
+      '--config <file>',
+      `settings as JSON; flags win (default: ${configName}, if it is there)`,
+    )
+    .option('--folder <folder>', 'where it works: one worker at a time in each folder', '.')
     .addOption(
       new Option('--token <token>', 'a token with the scope "worker", of `heddle tokens add`').env(
         'HEDDLE_TOKEN',
@@ -35,8 +45,7 @@ export function workCommand(): Command {
     )
     .option(
       '--jobs <file>',
-      'the module with the jobs, from the current folder',
-      serveDefaults.jobs,
+      `the module with the jobs, from the current folder (default: ${serveDefaults.jobs})`,
     )
     .option('--name <name>', 'what people call this worker (default: the machine and the process)')
     .addOption(
@@ -49,9 +58,10 @@ export function workCommand(): Command {
     .option('--tag <name...>', 'words by which campaigns choose workers')
     .option('--exit-when-idle', 'end when there is no work')
     .addOption(
-      new Option('--stop-deadline <ms>', 'how long a stop waits for what runs; also 90s, 5min')
-        .argParser(parseDuration)
-        .default(30_000),
+      new Option(
+        '--stop-deadline <ms>',
+        'how long a stop waits for what runs; also 90s, 5min (default: 30s)',
+      ).argParser(parseDuration),
     )
     .option('--json', 'one JSON object per event and line')
     .option('--no-color', 'plain lines without colours')
@@ -64,29 +74,55 @@ export function workCommand(): Command {
         '\nSIGTERM and SIGINT stop: what runs may finish until the deadline, the rest is handed back.',
         exitCodeHelp({
           0: 'it was stopped, or there is no work and --exit-when-idle was given',
-          2: 'it could not start: the command, the module, or the server refused the token',
+          2: 'it could not start: the command, the module, or another worker works in this folder',
+          3: 'the server refused it for good: the token was revoked, or its user was blocked',
           4: 'this version of heddle and the server have no protocol in common: update one of them',
           130: 'stopped at once by a second SIGINT',
           143: 'stopped at once by a second SIGTERM',
         }),
       ].join('\n'),
     )
-    .action(async (flags: WorkFlags) => {
+    .action(async (flags: WorkFlags, command: Command) => {
       const { executeWork } = await import('../work/execute.ts')
+      const config = await configOf(flags, command)
+      const server = flags.server ?? serverOf(config, command)
       await executeWork({
-        server: flags.server,
+        server,
         token: flags.token,
-        jobs: flags.jobs,
-        name: flags.name,
-        concurrency: flags.concurrency,
-        capabilities: flags.capability,
-        tags: flags.tag,
+        jobs: flags.jobs ?? config.jobs ?? serveDefaults.jobs,
+        name: flags.name ?? config.name,
+        concurrency: flags.concurrency ?? config.concurrency,
+        capabilities: flags.capability ?? config.capabilities,
+        tags: flags.tag ?? config.tags,
+        folder: flags.folder,
         exitWhenIdle: flags.exitWhenIdle ?? false,
-        stopDeadline: flags.stopDeadline,
+        stopDeadline: flags.stopDeadline ?? config.stopDeadline ?? 30_000,
         json: flags.json ?? false,
         color: flags.color,
       })
     })
+}
+
+async function configOf({ config }: WorkFlags, command: Command): Promise<WorkConfig> {
+  try {
+    return await readConfig(config)
+  } catch (error) {
+    return command.error(`error: ${describe(error)}`, { exitCode: exitCodes.usage })
+  }
+}
+
+function serverOf({ server }: WorkConfig, command: Command): string {
+  if (server === undefined) {
+    const problem = 'error: name the server: --server URL, or "server" in the config file'
+    return command.error(problem, { exitCode: exitCodes.usage })
+  }
+  try {
+    return parseServer(server)
+  } catch (error) {
+    return command.error(`error: server in the config file: ${describe(error)}`, {
+      exitCode: exitCodes.usage,
+    })
+  }
 }
 
 export function parseServer(text: string): string {

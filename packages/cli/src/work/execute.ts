@@ -3,17 +3,21 @@
  *
  *   loading ──▶ working ── SIGINT, SIGTERM, SIGHUP ──▶ stopping ──▶ exit 0
  *      │           │                                     └── a second signal ──▶ exit 130, 143
- *      │           └── no work and --exit-when-idle ──▶ exit 0; refused ──▶ exit 2; other protocol ──▶ exit 4
- *      └── could not start ──▶ exit 2
+ *      │           └── no work and --exit-when-idle ──▶ exit 0; refused ──▶ exit 3; other protocol ──▶ exit 4
+ *      └── could not start: settings, module, or another worker in this folder ──▶ exit 2
  */
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
 import { Worker, type WorkerEnd, type WorkerEvent } from '@heddle/worker'
-import { systemKernel } from '@heddle/core/lowlevel'
+import { holdLock, systemKernel } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
 import { loadModule } from '../run/load-module.ts'
-import { span } from '../view/line.ts'
+import { Screen, painted } from '../terminal/screen.ts'
+import { fit, paint, span, textOf } from '../view/line.ts'
+import { WorkView } from './view.ts'
 
 export interface WorkSettings {
   readonly server: string
@@ -24,6 +28,8 @@ export interface WorkSettings {
   readonly concurrency: number | undefined
   readonly capabilities: readonly string[] | undefined
   readonly tags: readonly string[] | undefined
+  /** One worker at a time works in it. */
+  readonly folder: string
   readonly exitWhenIdle: boolean
   /** Milliseconds. */
   readonly stopDeadline: number
@@ -44,9 +50,14 @@ const signals = {
  */
 export async function executeWork(settings: WorkSettings): Promise<void> {
   const printer = new Printer(settings, systemKernel.clock)
+  const { concurrency = availableParallelism() } = settings
+  const view = new WorkView(settings.server, concurrency)
   let worker: Worker
   try {
-    const { server, token, name, concurrency, capabilities, tags, exitWhenIdle } = settings
+    const { server, token, name, capabilities, tags, exitWhenIdle } = settings
+    // Held until the process ends.
+    const lock = path.join(settings.folder, '.heddle', 'worker.lock')
+    await holdLock(lock, { command: 'heddle work' })
     worker = new Worker({
       server,
       token,
@@ -56,7 +67,11 @@ export async function executeWork(settings: WorkSettings): Promise<void> {
       capabilities,
       tags,
       exitWhenIdle,
-      onEvent: (event) => report(event, printer, settings),
+      watchdog: lostJobGrace,
+      onEvent: (event) => {
+        view.see(event, systemKernel.clock.now())
+        report(event, printer, settings)
+      },
     })
   } catch (error) {
     printer.complain(errorLines(error))
@@ -65,12 +80,41 @@ export async function executeWork(settings: WorkSettings): Promise<void> {
     process.exit(exitCodes.usage)
   }
   stopOnSignals(worker, settings, printer)
+  const screen = printer.isLive ? show(view, worker, settings) : undefined
   const end = await worker.run()
+  screen?.hide()
   printer.answer({ type: 'ended', ok: end.exitCode === 0, why: end.why, message: end.message })
   if (end.exitCode === 0) say(printer, 'ended', end.message)
   else printer.complain([[span(`heddle: ${end.message}`, 'red')]])
   await printer.flush()
   process.exit(exitCodeOf(end))
+}
+
+/** Milliseconds for a job to stop after its lease was lost; then the process is ended, for its supervisor to start again. */
+const lostJobGrace = 120_000
+
+/** Draws the view once a second. */
+function show(view: WorkView, worker: Worker, { color }: WorkSettings): Screen {
+  const screen = new Screen(process.stdout)
+  const draw = (): void => {
+    const lines = view.lines(systemKernel.clock.now(), worker.stats().silence)
+    screen.draw(
+      lines.map((line) => {
+        const fitted = fit(line, screen.columns, '…')
+        return painted(paint(fitted, color), textOf(fitted))
+      }),
+    )
+  }
+  draw()
+  // The process ends with the worker.
+  const again = (): void => {
+    systemKernel.clock.setTimer(1_000, () => {
+      if (screen.isShown) draw()
+      again()
+    })
+  }
+  again()
+  return screen
 }
 
 function stopOnSignals(worker: Worker, { stopDeadline }: WorkSettings, printer: Printer): void {
@@ -95,7 +139,7 @@ function exitCodeOf({ why }: WorkerEnd): ExitCode {
     case 'idle':
       return exitCodes.ok
     case 'refused':
-      return exitCodes.usage
+      return exitCodes.refused
     case 'version':
       return exitCodes.outdated
   }
@@ -117,7 +161,10 @@ function report(event: WorkerEvent, printer: Printer, { server }: WorkSettings):
     case 'idle':
       say(printer, 'idle', event.message)
       break
+    case 'reported':
+      break
     case 'trouble':
+      if (printer.isLive) break
       printer.complain([[span(`heddle: ${event.message}`, 'yellow')]])
       break
   }
@@ -125,5 +172,6 @@ function report(event: WorkerEvent, printer: Printer, { server }: WorkSettings):
 
 /** For people only: programs read the JSON lines. */
 function say(printer: Printer, word: string, text: string): void {
-  if (!printer.isForPrograms) printer.tell([[span(`  ${word.padEnd(10)} `, 'dim'), span(text)]])
+  if (!printer.isForPrograms && !printer.isLive)
+    printer.tell([[span(`  ${word.padEnd(10)} `, 'dim'), span(text)]])
 }

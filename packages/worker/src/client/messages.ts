@@ -32,4 +32,6 @@ export interface NetworkSettings {
   readonly server: string
   readonly token: string | undefined
   readonly worker: string
+  /** Milliseconds: see WorkerOptions. */
+  readonly watchdog: number | undefined
 }

@@ -5,6 +5,9 @@
  *  N1  A beat is sent when it is due, for all leases in one request. One that failed is sent again with full jitter,
  *      well before the lease is stale.
  *  N2  Every request has a deadline.
+ *  N3  A connection that the server closed while leases are held is a reason to beat soon, at a random time: after a
+ *      restart of the server all workers come back within half a minute, and not all at once.
+ *  N4  A lease that was lost and is not dropped in time means that the loop of the worker stands still (K6).
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe, systemKernel, type Timer } from '@heddle/core/lowlevel'
@@ -20,14 +23,30 @@ interface Held {
 
 const { clock, random } = systemKernel
 const port = parentPort!
-const { server, token, worker } = workerData as NetworkSettings
-const sender = new Sender(server, token)
+const { server, token, worker, watchdog } = workerData as NetworkSettings
+const sender = new Sender(server, token, () => onClosed())
 const held = new Map<string, Held>()
 let timer: Timer | undefined
 let dueAt = Infinity
 let failures = 0
 
 const beatWithin = 20_000
+const backWithin = 30_000
+/** Leases that were lost, and whose job has not ended. */
+const lost = new Map<string, Timer>()
+
+/** N3. */
+function onClosed(): void {
+  if (held.size > 0) beatIn(random.next() * backWithin)
+}
+
+/** N4. */
+function watchLost(lease: string): void {
+  if (watchdog === undefined) return
+  // A signal that cannot be caught: the loop does not run, so nothing else would be heard.
+  const timer = clock.setTimer(watchdog, () => process.kill(process.pid, 'SIGKILL'))
+  lost.set(lease, timer)
+}
 
 function say(message: FromNetwork): void {
   port.postMessage(message)
@@ -55,14 +74,16 @@ async function beat(): Promise<void> {
   try {
     const answer = await sender.post('/fleet/beat', JSON.stringify({ worker, leases }), beatWithin)
     if (answer.status !== 200) throw new Error(`status ${answer.status}`)
-    const { lost, next_beat_ms: next } = JSON.parse(answer.body) as {
+    const { lost: gone, next_beat_ms: next } = JSON.parse(answer.body) as {
       lost: { lease: string; reason: string }[]
       next_beat_ms: number
     }
     failures = 0
     say({ kind: 'contact' })
-    for (const { lease, reason } of lost) {
-      if (held.delete(lease)) say({ kind: 'lost', lease, reason })
+    for (const { lease, reason } of gone) {
+      if (!held.delete(lease)) continue
+      watchLost(lease)
+      say({ kind: 'lost', lease, reason })
     }
     beatIn(next)
   } catch {
@@ -94,6 +115,8 @@ port.on('message', (message: ToNetwork) => {
     }
     case 'drop':
       held.delete(message.lease)
+      lost.get(message.lease)?.cancel()
+      lost.delete(message.lease)
       return
     case 'progress': {
       const lease = held.get(message.lease)

@@ -1,4 +1,5 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import type { Socket } from 'node:net'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
 /** Two connections: one may wait in a claim, the other carries everything else. */
@@ -17,8 +18,12 @@ export class Sender {
   readonly #server: URL
   readonly #token: string | undefined
   readonly #agent: HttpAgent | HttpsAgent
+  readonly #onClosed: () => void
+  readonly #followed = new WeakSet<Socket>()
 
-  constructor(server: string, token: string | undefined) {
+  /** `onClosed`: the server has closed a connection that was not in use. */
+  constructor(server: string, token: string | undefined, onClosed: () => void) {
+    this.#onClosed = onClosed
     this.#server = new URL(server)
     this.#token = token
     this.#agent =
@@ -45,6 +50,7 @@ export class Sender {
         ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
       },
     })
+    request.once('socket', (socket) => this.#follow(socket))
     request.once('error', reject)
     request.once('response', (response) => {
       const parts: Buffer[] = []
@@ -62,6 +68,14 @@ export class Sender {
     })
     request.end(body)
     return promise
+  }
+
+  /** The end of a stream comes from the other side only: an agent that closes a connection itself destroys it. */
+  #follow(socket: Socket): void {
+    if (this.#followed.has(socket)) return
+    this.#followed.add(socket)
+    socket.once('end', this.#onClosed)
+    socket.once('error', this.#onClosed)
   }
 
   close(): void {
