@@ -44,8 +44,10 @@ function onClosed(): void {
 function watchLost(lease: string): void {
   if (watchdog === undefined) return
   // A signal that cannot be caught: the loop does not run, so nothing else would be heard.
-  const timer = clock.setTimer(watchdog, () => process.kill(process.pid, 'SIGKILL'))
-  lost.set(lease, timer)
+  lost.set(
+    lease,
+    clock.setTimer(watchdog, () => process.kill(process.pid, 'SIGKILL')),
+  )
 }
 
 function say(message: FromNetwork): void {
