@@ -380,7 +380,8 @@ export class Load {
 
   /** The server has ended the lease. What was acknowledged of it stays counted. */
   #lose(worker: LoadWorker): void {
-    this.#lost++
+    // An offer that was not accepted in time goes back at no cost: also when its server was killed.
+    if (worker.held?.isAccepted === true) this.#lost++
     this.#units += worker.held?.done ?? 0
     this.#endLease(worker)
     this.#later(worker, 'version', performance.now())

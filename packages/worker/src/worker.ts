@@ -28,7 +28,7 @@ import {
 import { isFinalError, runJob } from './runner/run-job.ts'
 
 export interface WorkerOptions {
-  /** The address of the server: `https://host:4500`. */
+  /** The address of the server: `https://host:4500`. Of several on one PostgreSQL, separated by commas: the next is used when one is away. */
   readonly server: string
   readonly token?: string | undefined
   /** Jobs, or what a module exports. */

@@ -30,7 +30,7 @@ export function workCommand(): Command {
     .addOption(
       new Option(
         '--server <url>',
-        'the address of the server, such as https://host:4500',
+        'the address of the server, such as https://host:4500; several with commas',
       ).argParser(parseServer),
     )
     .option(
@@ -125,8 +125,13 @@ function serverOf({ server }: WorkConfig, command: Command): string {
   }
 }
 
+/** One address, or several on one PostgreSQL: `https://one:4500,https://two:4500`. */
 export function parseServer(text: string): string {
-  const url = URL.parse(text)
+  return text.split(',').map(parseAddress).join(',')
+}
+
+function parseAddress(text: string): string {
+  const url = URL.parse(text.trim())
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/$/, '')
   throw new InvalidArgumentError('Expected an address such as https://host:4500.')
 }

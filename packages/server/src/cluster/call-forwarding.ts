@@ -51,6 +51,28 @@ export class ClusterForwarding implements CallForwarding {
     return { answers: succeeded.map(read), missing }
   }
 
+  /** Whether another server of the cluster has sent the call on. */
+  isForwarded({ request }: Pick<AnyCall, 'request'>): boolean {
+    return this.#forwarder.proofOf(request) !== undefined
+  }
+
+  /**
+   * What one server answers to the same request with another body; undefined when it refuses or cannot be reached.
+   *
+   * *Cancellation*: the signal of the call; it ends within `deadline` milliseconds.
+   */
+  async askAt<T>(
+    address: string,
+    call: AnyCall,
+    body: object,
+    deadline: number,
+  ): Promise<T | undefined> {
+    const request = { ...requestOf(call, JSON.stringify(body)), deadline }
+    const answer = await this.#forwarder.askAt(address, request)
+    if (answer === undefined || answer.status >= 300) return undefined
+    return JSON.parse(answer.body.toString()) as T
+  }
+
   async #forward(name: string, call: AnyCall, body: string | undefined): Promise<boolean> {
     const answer = await this.#forwarder.forward(name, requestOf(call, body))
     if (answer === undefined) return false

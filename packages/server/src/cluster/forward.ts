@@ -182,6 +182,22 @@ export class Forwarder {
     return { answers, missing: unknown + asked.length - answers.length }
   }
 
+  /**
+   * What one server answers; undefined when it cannot be reached in time.
+   *
+   * *Cancellation*: the signal; it ends at the deadline.
+   */
+  async askAt(address: string, request: ForwardRequest): Promise<ForwardAnswer | undefined> {
+    const { clock } = this.#options
+    const { deadline, signal } = request
+    return waitFor(this.#send(address, request), 'A server', clock, { deadline, signal }).catch(
+      (error: unknown) => {
+        if (signal.aborted) throw error
+        return undefined
+      },
+    )
+  }
+
   /** Undefined when the answer is that it is not the owner either, or when the server cannot be reached. */
   async #send(address: string, request: ForwardRequest): Promise<ForwardAnswer | undefined> {
     const { method, body, headers, signal } = request

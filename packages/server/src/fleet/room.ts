@@ -26,6 +26,7 @@ import {
   fleetVersion,
   protocolVersions,
 } from '../client/contract/fleet.ts'
+import type { ResponseBodyOf } from '../client/contract/contract.ts'
 import type { Caller } from '../http/caller.ts'
 import type { ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
@@ -34,8 +35,9 @@ import type { People } from '../people/people.ts'
 import { BlockWatch } from './block-watch.ts'
 import { FleetJobs } from './fleet-jobs.ts'
 import { Fleet, campaignOf } from './fleet.ts'
-import type { WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
-import { defaultTimes, type LeaseTimes } from './lease.ts'
+import { Elsewhere, askEvery, workOf } from './elsewhere.ts'
+import type { Refusal, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
+import { defaultTimes, type Lease, type LeaseTimes } from './lease.ts'
 
 /** Milliseconds, for the fleet of one server. */
 export interface FleetLimits {
@@ -120,6 +122,7 @@ export function openFleetRoom(
   fleet.attach({ campaigns, jobs })
   shards.add(campaigns)
   shards.add(jobs)
+  const elsewhere = cluster === undefined ? undefined : new Elsewhere(cluster, kernel.clock)
   const blocks = new BlockWatch({ fleet, people: options.people, kernel })
   let started: Promise<void> | undefined
   let owned: Promise<void> | undefined
@@ -152,7 +155,7 @@ export function openFleetRoom(
     fleet,
     campaigns,
     routes: [
-      ...fleetRoutes(fleet, jobs, times, ready, log),
+      ...fleetRoutes(fleet, jobs, times, ready, log, elsewhere),
       ...campaignRoutes(campaigns, store.tables, ready),
     ],
     start: async () => {
@@ -228,6 +231,31 @@ function identityOf({ caller, request }: Pick<Call, 'caller' | 'request'>): Work
   return { owner: caller.id, tenant: caller.tenant, address: request.ip, names }
 }
 
+/** The server that answers for a lease. */
+const ownedBy = ({ body }: { readonly body: { readonly lease: string } }): string =>
+  workOf(body.lease)
+
+type ClaimReply = ResponseBodyOf<typeof fleetClaim>
+
+function offerOf(lease: Lease, fleet: Fleet): ClaimReply {
+  const { work, id, epoch } = lease
+  return {
+    offer: {
+      lease: id,
+      epoch,
+      accept_within_ms: fleet.offerFor,
+      next_beat_ms: fleet.book.nextBeat(work),
+      stale_ms: work.times.stale,
+      work: work.describe(lease),
+    },
+  }
+}
+
+/** Whether waiting may help. */
+function isPatient({ reason }: Refusal): boolean {
+  return reason === 'no_work' || reason === 'capability'
+}
+
 function mayStop({ roles }: Caller): boolean {
   return roles.includes('operator') || roles.includes('admin')
 }
@@ -238,6 +266,7 @@ function fleetRoutes(
   times: LeaseTimes,
   ready: () => Promise<void>,
   log: ServerContext['log'],
+  elsewhere: Elsewhere | undefined,
 ): Room['routes'] {
   const { book } = fleet
   return [
@@ -256,39 +285,44 @@ function fleetRoutes(
       await ready()
       const { worker, request, wait_ms: wait = usualWait, holds } = call.body
       const { signal } = call
-      const identity = identityOf(call)
-      const answer = await fleet.claim({
-        description: worker,
-        identity,
-        request,
-        wait,
-        holds,
-        signal,
-      })
-      if (answer.kind === 'empty') {
+      const isForwarded = elsewhere?.isForwarded(call) === true
+      const own = identityOf(call)
+      const identity = isForwarded ? { ...own, address: call.body.address ?? own.address } : own
+      const until = fleet.now() + wait
+      const others = isForwarded ? undefined : elsewhere
+      for (;;) {
+        const left = Math.max(0, until - fleet.now())
+        // E1: with other servers, a claim looks up once a second.
+        const part = others === undefined ? left : Math.min(left, askEvery)
+        const claim = { description: worker, identity, request, holds, signal }
+        let answer = await fleet.claim({ ...claim, wait: others === undefined ? left : 0 })
+        if (answer.kind === 'offer') return offerOf(answer.lease, fleet)
+        const found = await others?.claim<ClaimReply>(call, call.body, identity.address)
+        if (found !== undefined) return found
+        if (others !== undefined) answer = await fleet.claim({ ...claim, wait: part })
+        if (answer.kind === 'offer') return offerOf(answer.lease, fleet)
+        if (others !== undefined && left > part && isPatient(answer) && !signal.aborted) continue
         const { reason, message, retryAfter = reason === 'no_work' ? 0 : 5_000 } = answer
         return { empty: { reason, message, retry_after_ms: retryAfter } }
       }
-      const { lease } = answer
-      const { work } = lease
-      return {
-        offer: {
-          lease: lease.id,
-          epoch: lease.epoch,
-          accept_within_ms: fleet.offerFor,
-          next_beat_ms: book.nextBeat(work),
-          stale_ms: work.times.stale,
-          work: work.describe(lease),
-        },
-      }
     }),
-    route(fleetAccept, async ({ body }) => {
-      const lease = await fleet.accept(body)
-      return { lease: lease.id, next_beat_ms: book.firstBeat(lease.work) }
-    }),
-    route(fleetBeat, ({ body: { worker, leases } }) => {
-      const lost: { lease: string; reason: string }[] = []
-      let next = times.beat
+    route(
+      fleetAccept,
+      async ({ body }) => {
+        const lease = await fleet.accept(body)
+        return { lease: lease.id, next_beat_ms: book.firstBeat(lease.work) }
+      },
+      { ownedBy },
+    ),
+    route(fleetBeat, async (call) => {
+      const { worker } = call.body
+      const isSplit = elsewhere !== undefined && !elsewhere.isForwarded(call)
+      const { local, answers } = isSplit
+        ? await elsewhere.beat(call, worker, call.body.leases)
+        : { local: call.body.leases, answers: [] }
+      const lost = answers.flatMap((answer) => answer.lost)
+      let next = Math.min(times.beat, ...answers.map((answer) => answer.next_beat_ms))
+      const leases = local
       for (const { lease, epoch, progress, fraction, text } of leases) {
         try {
           const { nextBeat } = book.beat({ lease, epoch, worker }, progress)
@@ -302,62 +336,79 @@ function fleetRoutes(
       }
       return { lost, next_beat_ms: next }
     }),
-    route(fleetUpdate, async ({ body }) => {
-      const { sequence, done, result = null } = body
-      const answer = await fleet.update(body, { sequence, done, result })
-      const { counted, closed, problem, nextBeat } = answer
-      return {
-        counted,
-        ...(closed === undefined ? {} : { closed }),
-        ...(problem === undefined ? {} : { problem }),
-        next_beat_ms: nextBeat,
-      }
-    }),
-    route(fleetParams, ({ body }) => {
-      const lease = book.heldLease(body)
-      return { parameters: campaignOf(lease).propose(lease) ?? null }
-    }),
-    route(fleetFail, async ({ body }) => {
-      const { stage, message, retryable = true, name, stack } = body
-      if (stage === 'hand_back') await fleet.handBack(body)
-      else
-        await fleet.fail(body, {
-          message: message.slice(0, longestLog),
-          retryable,
-          stage,
-          name,
-          stack,
-        })
-      return { ended: true }
-    }),
-    route(fleetStop, async (call) => {
-      const { body, caller } = call
-      const lease = book.heldLease(body)
-      const reason = body.reason.slice(0, longestLog)
-      if (mayStop(caller)) {
-        const campaign = campaignOf(lease)
-        campaign.end('stopped', reason)
-        await campaign.saved()
-        return { stopped: true }
-      }
-      await fleet.fail(body, { message: reason, retryable: true, stage: 'run' })
-      throw new HeddleError('HDL_FORBIDDEN', { what: 'Stopping a campaign', needs: 'operator' })
-    }),
-    route(fleetLog, ({ body, caller }) => {
-      const { worker, lease, epoch, campaign } = body
-      const text = body.text.slice(0, longestLog)
-      if (campaign !== undefined && lease === undefined) {
-        throw new HeddleError('HDL_BAD_INPUT', {
-          what: 'lease',
-          problem: 'a line for a campaign names the lease of its sender',
-        })
-      }
-      if (lease !== undefined) jobs.log(book.heldLease({ lease, epoch: epoch ?? 0, worker }), text)
-      else log('info', `worker ${worker} of ${caller.name}: ${text}`)
-      return { logged: text.length }
-    }),
-    route(fleetLeave, async ({ body }) => {
-      await fleet.leave(body.worker)
+    route(
+      fleetUpdate,
+      async ({ body }) => {
+        const { sequence, done, result = null } = body
+        const answer = await fleet.update(body, { sequence, done, result })
+        const { counted, closed, problem, nextBeat } = answer
+        return {
+          counted,
+          ...(closed === undefined ? {} : { closed }),
+          ...(problem === undefined ? {} : { problem }),
+          next_beat_ms: nextBeat,
+        }
+      },
+      { ownedBy },
+    ),
+    route(
+      fleetParams,
+      ({ body }) => {
+        const lease = book.heldLease(body)
+        return { parameters: campaignOf(lease).propose(lease) ?? null }
+      },
+      { ownedBy },
+    ),
+    route(
+      fleetFail,
+      async ({ body }) => {
+        const { stage, retryable = true, name, stack } = body
+        const message = body.message.slice(0, longestLog)
+        if (stage === 'hand_back') await fleet.handBack(body)
+        else await fleet.fail(body, { message, retryable, stage, name, stack })
+        return { ended: true }
+      },
+      { ownedBy },
+    ),
+    route(
+      fleetStop,
+      async (call) => {
+        const { body, caller } = call
+        const lease = book.heldLease(body)
+        const reason = body.reason.slice(0, longestLog)
+        if (mayStop(caller)) {
+          const campaign = campaignOf(lease)
+          campaign.end('stopped', reason)
+          await campaign.saved()
+          return { stopped: true }
+        }
+        await fleet.fail(body, { message: reason, retryable: true, stage: 'run' })
+        throw new HeddleError('HDL_FORBIDDEN', { what: 'Stopping a campaign', needs: 'operator' })
+      },
+      { ownedBy },
+    ),
+    route(
+      fleetLog,
+      ({ body, caller }) => {
+        const { worker, lease, epoch, campaign } = body
+        const text = body.text.slice(0, longestLog)
+        if (campaign !== undefined && lease === undefined) {
+          throw new HeddleError('HDL_BAD_INPUT', {
+            what: 'lease',
+            problem: 'a line for a campaign names the lease of its sender',
+          })
+        }
+        if (lease !== undefined)
+          jobs.log(book.heldLease({ lease, epoch: epoch ?? 0, worker }), text)
+        else log('info', `worker ${worker} of ${caller.name}: ${text}`)
+        return { logged: text.length }
+      },
+      { ownedBy: ({ body: { lease } }) => (lease === undefined ? undefined : workOf(lease)) },
+    ),
+    route(fleetLeave, async (call) => {
+      const { worker } = call.body
+      await fleet.leave(worker)
+      if (elsewhere?.isForwarded(call) === false) await elsewhere.leave(call, worker)
       return { left: true }
     }),
     route(fleetSummary, ({ query, caller }) => ({

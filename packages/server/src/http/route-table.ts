@@ -150,7 +150,8 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
       const text = request.body as string | undefined
       forwarding?.checkBody(request, text)
       call.body = readBody(text) as undefined
-      const elsewhere = ownedBy && forwarding?.forward(ownedBy(call), call, text)
+      const owner = ownedBy?.(call)
+      const elsewhere = owner === undefined ? undefined : forwarding?.forward(owner, call, text)
       const answer = (): unknown => {
         if (status !== 200) void reply.code(status)
         return handle(call)

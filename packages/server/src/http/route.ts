@@ -45,9 +45,9 @@ export interface RouteOptions<C extends Contract> {
   readonly bodyLimit?: number
   /**
    * The name (a handle, a campaign) whose owner answers: where several servers share a store, the request is forwarded to that
-   * server before the handler is called.
+   * server before the handler is called. Undefined for a call that any server answers.
    */
-  readonly ownedBy?: (call: Call<C>) => string
+  readonly ownedBy?: (call: Call<C>) => string | undefined
 }
 
 /** The types of a route are those of its contract; here they are forgotten. */
@@ -57,7 +57,7 @@ export interface Route {
   readonly door: ((call: Call) => void) | undefined
   readonly isUnparsed: boolean
   readonly bodyLimit: number | undefined
-  readonly ownedBy: ((call: Call) => string) | undefined
+  readonly ownedBy: ((call: Call) => string | undefined) | undefined
 }
 
 /**

@@ -13,9 +13,10 @@ export interface Answer {
   readonly body: string
 }
 
-/** Sends JSON to one server, over at most two connections. */
+/** Sends JSON to one server, over at most two connections; to the next one of the list when that cannot be reached. */
 export class Sender {
-  readonly #server: URL
+  readonly #servers: readonly URL[]
+  #at = 0
   readonly #token: string | undefined
   readonly #agent: HttpAgent | HttpsAgent
   readonly #onClosed: () => void
@@ -24,10 +25,10 @@ export class Sender {
   /** `onClosed`: the server has closed a connection that was not in use. */
   constructor(server: string, token: string | undefined, onClosed: () => void) {
     this.#onClosed = onClosed
-    this.#server = new URL(server)
+    this.#servers = server.split(',').map((each) => new URL(each.trim()))
     this.#token = token
     this.#agent =
-      this.#server.protocol === 'https:'
+      this.#servers[0]!.protocol === 'https:'
         ? new HttpsAgent(agentOptions)
         : new HttpAgent(agentOptions)
   }
@@ -38,7 +39,8 @@ export class Sender {
    */
   post(path: string, body: string, within: number): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const target = new URL(path.replace(/^\//, ''), withSlash(this.#server))
+    const at = this.#at
+    const target = new URL(path.replace(/^\//, ''), withSlash(this.#servers[at]!))
     const send = target.protocol === 'https:' ? httpsRequest : httpRequest
     const request = send(target, {
       method: 'POST',
@@ -51,7 +53,11 @@ export class Sender {
       },
     })
     request.once('socket', (socket) => this.#follow(socket))
-    request.once('error', reject)
+    request.once('error', (error) => {
+      // The other one may be there. Calls that fail together change it once.
+      if (this.#at === at) this.#at = (at + 1) % this.#servers.length
+      reject(error)
+    })
     request.once('response', (response) => {
       const parts: Buffer[] = []
       let bytes = 0

@@ -83,6 +83,9 @@ export const fleetClaim = contract({
     }),
     wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000 })),
     holds: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 10_000 })),
+    address: Type.Optional(
+      Type.String({ maxLength: 100, description: 'Only of another server that sends a claim on.' }),
+    ),
   }),
   responses: {
     200: Type.Object({

@@ -1,0 +1,131 @@
+/**
+ * What a worker asks of one server and another one has (C6): a worker does not notice which server it talks to.
+ *
+ *  E1  A claim is answered here when there is work here; otherwise the other servers are asked, one after the other, once a
+ *      second while the claim waits. A server that had nothing for such a worker is left alone for that second, however many
+ *      workers wait: correctness does not depend on a wake, and idle workers cost one question a second.
+ *  E2  A beat is split by the owners of its leases. A lease whose owner is not known just now, as during a take-over, is not
+ *      lost: its next owner gives it a full period (L6).
+ *  E3  A call that was forwarded is answered where it arrives.
+ */
+import { isError } from '@heddle/core'
+import type { Clock } from '@heddle/core/lowlevel'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { Call } from '../http/route.ts'
+import type { WorkerDescription } from './fleet-worker.ts'
+
+type AnyCall = Pick<Call, 'request' | 'reply' | 'caller' | 'id' | 'signal' | 'deadline'>
+
+/** Milliseconds between two questions to a server that had nothing. */
+export const askEvery = 1_000
+/** Milliseconds that a server has to answer. */
+const answerWithin = 3_000
+/** Kinds of workers that are remembered as without work, for each server. */
+const mostKinds = 10_000
+/** Milliseconds until the next beat of a lease whose owner is not known. */
+const beatAgain = 5_000
+
+export interface BeatLease {
+  readonly lease: string
+  readonly epoch: number
+}
+
+export interface BeatBody {
+  readonly lost: { lease: string; reason: string }[]
+  readonly next_beat_ms: number
+}
+
+export class Elsewhere {
+  readonly #cluster: Cluster
+  readonly #clock: Clock
+  /** Until when a server is not asked for work of a kind of worker. */
+  readonly #idleUntil = new Map<string, number>()
+
+  constructor(cluster: Cluster, clock: Clock) {
+    this.#cluster = cluster
+    this.#clock = clock
+  }
+
+  /** E3. */
+  isForwarded(call: AnyCall): boolean {
+    return this.#cluster.forwarding.isForwarded(call)
+  }
+
+  /** An offer of another server; undefined when there is none (E1). *Cancellation*: the signal of the call. */
+  async claim<T extends { readonly offer?: object | undefined }>(
+    call: AnyCall,
+    body: { readonly worker: WorkerDescription; readonly request: string },
+    address: string,
+  ): Promise<T | undefined> {
+    const { forwarding, members } = this.#cluster
+    const kind = kindOf(call, body.worker)
+    const { addresses } = await members.others()
+    for (const server of addresses) {
+      const key = `${server} ${kind}`
+      if ((this.#idleUntil.get(key) ?? -Infinity) > this.#clock.now()) continue
+      // Before the question: others that come meanwhile do not ask as well.
+      this.#leaveAlone(key)
+      const asked = { ...body, wait_ms: 0, address }
+      const answer = await forwarding.askAt<T>(server, call, asked, answerWithin)
+      if (answer?.offer === undefined) continue
+      // There may be more.
+      this.#idleUntil.delete(key)
+      return answer
+    }
+    return undefined
+  }
+
+  /** E2. Leases of this server are left to the caller: `local`. *Cancellation*: the signal of the call. */
+  async beat<L extends BeatLease>(
+    call: AnyCall,
+    worker: string,
+    leases: readonly L[],
+  ): Promise<{ readonly local: readonly L[]; readonly answers: readonly BeatBody[] }> {
+    const { members, forwarding } = this.#cluster
+    const local: L[] = []
+    const byAddress = new Map<string, L[]>()
+    const answers: BeatBody[] = []
+    for (const lease of leases) {
+      try {
+        const address = await members.addressOf(workOf(lease.lease))
+        if (address === undefined) local.push(lease)
+        else byAddress.set(address, [...(byAddress.get(address) ?? []), lease])
+      } catch (error) {
+        if (!isError(error, 'HDL_NOT_OWNER')) throw error
+        answers.push({ lost: [], next_beat_ms: beatAgain })
+      }
+    }
+    const asked = [...byAddress].map(async ([address, some]): Promise<BeatBody> => {
+      const body = { worker, leases: some }
+      const answer = await forwarding.askAt<BeatBody>(address, call, body, answerWithin)
+      return answer ?? { lost: [], next_beat_ms: beatAgain }
+    })
+    return { local, answers: [...answers, ...(await Promise.all(asked))] }
+  }
+
+  /** *Cancellation*: the signal of the call. */
+  async leave(call: AnyCall, worker: string): Promise<void> {
+    await this.#cluster.forwarding.askOthers(call, JSON.stringify({ worker }))
+  }
+
+  #leaveAlone(key: string): void {
+    this.#idleUntil.delete(key)
+    this.#idleUntil.set(key, this.#clock.now() + askEvery)
+    if (this.#idleUntil.size <= mostKinds) return
+    for (const oldest of this.#idleUntil.keys()) {
+      this.#idleUntil.delete(oldest)
+      return
+    }
+  }
+}
+
+/** Workers that can do the same for the same owner. */
+function kindOf({ caller }: AnyCall, worker: WorkerDescription): string {
+  const { threads, memory, capabilities, tags, system, jobs } = worker
+  return JSON.stringify([caller.tenant, threads, memory, capabilities, tags, system, jobs])
+}
+
+/** The campaign, or the jobs of a shard, that a lease is of: its owner answers for the lease. */
+export function workOf(lease: string): string {
+  return lease.slice(0, lease.lastIndexOf('.'))
+}
