@@ -28,13 +28,23 @@ interface Stats {
 
 export type Say = (line: string) => void
 
+export interface TestResult {
+  readonly verdict: string
+  readonly why: string
+  readonly pairs: number
+  readonly total: readonly number[]
+  readonly elo: Elo
+  /** Games in the artifacts of the campaign: those that were counted, and perhaps some that came too late. */
+  readonly games: number
+}
+
 /** Does `one` beat `two`? Pairs are played until the test is decided. */
 export async function testMatch(
   fleet: LocalFleet,
   engines: { readonly one: Engine; readonly two: Engine },
   pairs: number,
   say: Say,
-): Promise<{ verdict: string; why: string; pairs: number; total: readonly number[]; elo: Elo }> {
+): Promise<TestResult> {
   const { id } = await fleet.post<Campaign>('/campaigns', {
     name: 'match',
     job: 'match',
@@ -50,7 +60,8 @@ export async function testMatch(
   })
   const elo = await estimate(fleet, campaign.total)
   const { why = '', detail: verdict = '' } = campaign.ended ?? {}
-  return { verdict, why, pairs: campaign.done, total: campaign.total, elo }
+  const games = await countGames(fleet, id)
+  return { verdict, why, pairs: campaign.done, total: campaign.total, elo, games }
 }
 
 /** Looks for the best worth of a seed in a house. */
@@ -100,6 +111,19 @@ export async function playGames(
   })
   const { campaign } = await follow(fleet, id, () => undefined)
   return { total: campaign.total, elo: await estimate(fleet, campaign.total) }
+}
+
+/** A line is a game. */
+async function countGames(fleet: LocalFleet, campaign: string): Promise<number> {
+  const { artifacts } = await fleet.get<{ artifacts: readonly { name: string }[] }>(
+    `/artifacts/${campaign}`,
+  )
+  let games = 0
+  for (const { name } of artifacts) {
+    const response = await fetch(`${fleet.server.url}/artifacts/${campaign}/${name}`)
+    games += (await response.text()).trimEnd().split('\n').length
+  }
+  return games
 }
 
 function estimate(fleet: LocalFleet, results: readonly number[]): Promise<Elo> {

@@ -10,13 +10,17 @@ interface Match {
 
 const module = import.meta.url
 
-/** Counts of pairs by points: 0, ½, 1, 1½, 2. */
-export const match = job({ name: 'match', module }, (units: CampaignUnits) => {
+/** Counts of pairs by points: 0, ½, 1, 1½, 2. The games are left as an artifact of the campaign. */
+export const match = job({ name: 'match', module }, async (units: CampaignUnits, { artifact }) => {
   const { one, two } = units.input as Match
   const counts = [0, 0, 0, 0, 0]
+  const lines: string[] = []
   for (let pair = units.start; pair < units.start + units.count; pair++) {
-    counts[playPair(one, two, pair).points]!++
+    const { points, games: played } = playPair(one, two, pair)
+    counts[points]!++
+    for (const { moves, result } of played) lines.push(`${pair} ${result} ${moves.join('')}\n`)
   }
+  await artifact(`games-${units.start}.txt`, lines)
   return counts
 })
 

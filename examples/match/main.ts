@@ -35,6 +35,7 @@ export async function runExample(sizes: MatchSizes, say: Say): Promise<MatchRepo
   const engines = { one: { depth: 3, house: 10 }, two: { depth: 2, house: 10 } }
   const test = await testMatch(fleet, engines, sizes.testPairs, say)
   say(`  ${test.verdict} after ${test.pairs} pairs: Elo ${shown(test.elo)} (pentanomial)`)
+  say(`  ${test.games} games are in the artifacts of the campaign`)
 
   say(`\n2. What is a seed in a house worth?  SPSA from ${doubtful}`)
   const house = await tuneHouse(fleet, { depth: 2, start: doubtful, pairs: sizes.tunePairs }, say)

@@ -51,6 +51,7 @@ test('three workers: the test stops by itself, the parameter moves, and it is be
     report.test.total.reduce((sum, count) => sum + count, 0),
     report.test.pairs,
   )
+  assert.ok(report.test.games >= 2 * report.test.pairs, `${report.test.games} games were kept`)
   assert.ok(report.house > -60, `house is ${report.house}`)
   assert.equal(
     report.games.total.reduce((sum, count) => sum + count, 0),

@@ -21,6 +21,7 @@ import {
   holdLock,
   kernelOf,
   loopPlace,
+  openArtifacts,
   openJournal,
   openStore,
   threadPlace,
@@ -29,6 +30,7 @@ import {
   type Kernel,
   type OptionNames,
 } from '@heddle/core/lowlevel'
+import { openArtifactsRoom } from './artifacts/room.ts'
 import { fleetLimitNames, openFleetRoom, type FleetLimits } from './fleet/room.ts'
 import { fleetTables } from './fleet/tables.ts'
 import { describeGap } from './http/describe-gap.ts'
@@ -90,6 +92,8 @@ export interface ServerOptions {
   readonly limits?: ServerLimits | undefined
   /** Times and limits of the fleet: see docs/design/fleet.md. */
   readonly fleet?: FleetLimits | undefined
+  /** Where artifacts are: `folder:PATH`, which servers on one PostgreSQL may share. Beside the store when absent. */
+  readonly artifacts?: string | undefined
   /**
    * Addresses and networks (`10.0.0.0/8`) of proxies in front of this server. Many clients share such an address: its
    * connections are not limited by `limits.connectionsPerAddress`.
@@ -123,6 +127,7 @@ const optionNames = {
   threads: 1,
   limits: 1,
   fleet: 1,
+  artifacts: 1,
   trustedProxies: 1,
   ui: 1,
   inventory: 1,
@@ -145,6 +150,7 @@ function checkServerOptions(options: ServerOptions): void {
   if (store !== undefined) checkText('store', store)
   if (options.advertise !== undefined) checkAddress(options.advertise)
   if (options.clusterSecret !== undefined) checkText('clusterSecret', options.clusterSecret)
+  if (options.artifacts !== undefined) checkText('artifacts', options.artifacts)
   if (options.ui !== undefined) checkText('ui', options.ui)
   if (options.inventory !== undefined) checkText('inventory', options.inventory)
   if (threads !== undefined) checkCount('threads', threads)
@@ -268,8 +274,21 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     inventory: options.inventory,
   })
   parts.defer(() => machine.stop())
+  const artifacts = openArtifactsRoom({
+    store: context.artifacts,
+    fleet: fleet.fleet,
+    tables: (cluster?.database ?? context.store).tables,
+  })
   const clusterRooms = cluster === undefined ? [] : [cluster.room()]
-  const rooms: readonly Room[] = [jobs, ...runRooms, fleet, peopleRoom, machine, ...clusterRooms]
+  const rooms: readonly Room[] = [
+    jobs,
+    ...runRooms,
+    fleet,
+    artifacts,
+    peopleRoom,
+    machine,
+    ...clusterRooms,
+  ]
   const drain = new Drain(rooms, {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,
@@ -438,6 +457,10 @@ async function openContext(
       'The store cannot be written: nothing is acknowledged any more. Make room or repair it, then start the server again.',
     ),
   )
+  const artifacts =
+    options.artifacts === undefined
+      ? journal.artifacts
+      : parts.use(await openArtifacts(options.artifacts, { kernel }))
   const threads = options.threads ?? Math.max(2, availableParallelism())
   const capacity = new Capacity({
     loop: limits.loop,
@@ -460,6 +483,7 @@ async function openContext(
     cluster,
     store,
     storeWatch,
+    artifacts,
     resultsFolder,
     capacity,
     places: { loop: loopPlace, thread: threadPlace(pool) },

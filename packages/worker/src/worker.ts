@@ -16,6 +16,7 @@ import { arch, availableParallelism, hostname, platform, totalmem } from 'node:o
 import { HeddleError, final, type Job } from '@heddle/core'
 import { describe, kernelOf, type Kernel, type StopOptions } from '@heddle/core/lowlevel'
 import { Network, Refused } from './client/network.ts'
+import { LeaseArtifacts } from './lease/lease-artifacts.ts'
 import {
   isCampaignWork,
   type CampaignUnits,
@@ -277,6 +278,7 @@ export class Worker {
   ): Promise<unknown> {
     const { lease, epoch } = offer
     return runJob(job, name, input, signal, {
+      artifacts: new LeaseArtifacts(this.#network, { lease, epoch, worker: this.id }),
       onLog: (text) => {
         this.#network.progress(lease)
         this.#network

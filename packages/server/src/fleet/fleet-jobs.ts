@@ -210,6 +210,15 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     this.#byLease.get(lease)?.attempt.onProgress(fraction, text)
   }
 
+  /** The run or computation that the job of a lease belongs to, and its node. @throws `HDL_NOT_OWNER` until its run has asked for it. */
+  artifactsOf(lease: Lease): { readonly run: string; readonly by: string } {
+    const job = this.#byLease.get(lease)
+    if (job === undefined) {
+      throw new HeddleError('HDL_NOT_OWNER', { shard: 0, retryAfter: readAgainAfter })
+    }
+    return { run: job.key.slice(0, job.key.indexOf('/')), by: job.attempt.name }
+  }
+
   find(id: string): JobShard | undefined {
     return this.#byId.get(id)
   }

@@ -217,6 +217,17 @@ export class Fleet {
     await lease.work.saved()
   }
 
+  /**
+   * Whose artifacts a worker may write with its lease: the run or campaign, and the piece of work.
+   * @throws `HDL_LEASE_ENDED`, `HDL_NOT_OWNER`.
+   */
+  artifactsOf(call: LeaseCall): { readonly run: string; readonly by: string } {
+    this.#checkOwner(call)
+    const lease = this.book.heldLease(call)
+    if (isCampaign(lease.work)) return { run: lease.work.id, by: '' }
+    return this.#jobs!.artifactsOf(lease)
+  }
+
   /** W4. */
   async leave(id: string): Promise<void> {
     const worker = this.#workers.get(id)

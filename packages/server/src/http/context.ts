@@ -1,5 +1,6 @@
 /** What rooms are made from. */
 import type {
+  ArtifactStore,
   Capacity,
   Clock,
   Journal,
@@ -26,6 +27,8 @@ export interface ServerContext {
   /** Tables of rooms. */
   readonly store: OpenStore
   readonly storeWatch: StoreWatch
+  /** Where files are that jobs leave; undefined when nothing keeps them. */
+  readonly artifacts: ArtifactStore | undefined
   /** The folder for results; undefined when they are in memory only. */
   readonly resultsFolder: string | undefined
   readonly capacity: Capacity

@@ -27,21 +27,10 @@ export function sendBytes(request: FastifyRequest, reply: FastifyReply, sent: Se
   void reply.headers(headers)
   if (etag !== undefined) {
     void reply.headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' })
-    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
   }
   const range = etag === undefined ? undefined : rangeOf(request, etag, total)
-  if (range === 'unsatisfiable') {
-    return reply
-      .code(416)
-      .header('content-range', `bytes */${total}`)
-      .send({
-        error: {
-          code: 'bad_request',
-          message: `Range: expected bytes between 0 and ${total - 1}.`,
-          retryable: false,
-        },
-      })
-  }
+  if (range === 'unsatisfiable') return refuseRange(reply, total)
   const { from, to } = range ?? { from: 0, to: total }
   if (range !== undefined) {
     void reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${total}`)
@@ -52,8 +41,22 @@ export function sendBytes(request: FastifyRequest, reply: FastifyReply, sent: Se
   return reply.send(Readable.from(pieces, { objectMode: false, highWaterMark: pieceSize }))
 }
 
+/** The answer to a range that the bytes do not have. */
+export function refuseRange(reply: FastifyReply, total: number): FastifyReply {
+  return reply
+    .code(416)
+    .header('content-range', `bytes */${total}`)
+    .send({
+      error: {
+        code: 'bad_request',
+        message: `Range: expected bytes between 0 and ${total - 1}.`,
+        retryable: false,
+      },
+    })
+}
+
 /** `If-None-Match` with a list, weak tags or `*`. */
-function matches(header: string | undefined, etag: string): boolean {
+export function etagMatches(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   return header.split(',').some((one) => {
     const tag = one.trim()
@@ -68,7 +71,7 @@ interface Range {
 }
 
 /** One range of bytes; several ranges, and those for another version, are answered with the whole (RFC 9110, 14.2). */
-function rangeOf(
+export function rangeOf(
   { headers }: FastifyRequest,
   etag: string,
   total: number,

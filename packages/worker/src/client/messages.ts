@@ -9,6 +9,17 @@ export type ToNetwork =
       readonly within: number
     }
   | {
+      readonly kind: 'upload'
+      readonly id: number
+      readonly path: string
+      /** Sent from byte `start` on. */
+      readonly file: string
+      readonly start: number
+      readonly length: number
+      readonly within: number
+    }
+  | { readonly kind: 'ask'; readonly id: number; readonly path: string; readonly within: number }
+  | {
       readonly kind: 'hold'
       readonly lease: string
       readonly epoch: number

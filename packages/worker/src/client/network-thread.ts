@@ -12,7 +12,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe, systemKernel, type Timer } from '@heddle/core/lowlevel'
 import type { FromNetwork, NetworkSettings, ToNetwork } from './messages.ts'
-import { Sender } from './send.ts'
+import { Sender, type Answer } from './send.ts'
 
 interface Held {
   readonly epoch: number
@@ -95,10 +95,10 @@ async function beat(): Promise<void> {
   }
 }
 
-async function call(id: number, path: string, body: string, within: number): Promise<void> {
+/** Never rejects. */
+async function pass(id: number, sent: Promise<Answer>): Promise<void> {
   try {
-    const answer = await sender.post(path, body, within)
-    say({ kind: 'answer', id, ...answer })
+    say({ kind: 'answer', id, ...(await sent) })
   } catch (error) {
     say({ kind: 'failed', id, problem: describe(error) })
   }
@@ -107,7 +107,13 @@ async function call(id: number, path: string, body: string, within: number): Pro
 port.on('message', (message: ToNetwork) => {
   switch (message.kind) {
     case 'call':
-      void call(message.id, message.path, message.body, message.within)
+      void pass(message.id, sender.post(message.path, message.body, message.within))
+      return
+    case 'ask':
+      void pass(message.id, sender.get(message.path, message.within))
+      return
+    case 'upload':
+      void pass(message.id, sender.put(message))
       return
     case 'hold': {
       const { lease, epoch, nextBeat } = message

@@ -39,7 +39,14 @@ export interface CallOptions {
 }
 
 const usualWithin = 30_000
+/** For one try of an upload. */
+const uploadWithin = 600_000
+/** Cuts of one upload after which it has failed. */
+const mostCuts = 20
 const longestPause = 30_000
+
+/** Makes the message to the thread for one try. */
+type MakeMessage = (id: number, within: number) => ToNetwork
 
 /** The loop's side of the network thread. */
 export class Network {
@@ -86,12 +93,71 @@ export class Network {
    * may still act on it.
    * @throws {Refused} when the server says that repeating it cannot help.
    */
-  async call<T>(path: string, body: object, options: CallOptions = {}): Promise<T> {
+  call<T>(path: string, body: object, options: CallOptions = {}): Promise<T> {
+    const text = JSON.stringify(body)
+    return this.#insist(options, path, (id, within) => ({
+      kind: 'call',
+      id,
+      path,
+      body: text,
+      within,
+    }))
+  }
+
+  /**
+   * The bytes of a file, in a stream; one that was cut continues where the server has it.
+   *
+   * *Cancellation*: as call().
+   * @throws {Refused} as call().
+   */
+  async upload<T>(
+    path: string,
+    file: string,
+    length: number,
+    options: CallOptions = {},
+  ): Promise<T> {
+    const within = options.within ?? uploadWithin
+    for (let failures = 0; ; failures++) {
+      const { received: start } = await this.#insist<{ received: number }>(
+        options,
+        path,
+        (id, time) => ({
+          kind: 'ask',
+          id,
+          path,
+          within: time,
+        }),
+      )
+      try {
+        // One try: after a cut the server is asked again how much it has.
+        const query = `${path}&start=${start}`
+        return await this.#insist<T>({ ...options, insistFor: 0, within }, path, (id, time) => ({
+          kind: 'upload',
+          id,
+          path: query,
+          file,
+          start: Math.min(start, length),
+          length,
+          within: time,
+        }))
+      } catch (error) {
+        const mayPass = error instanceof Refused ? error.retryable : !isError(error, 'HDL_CLOSED')
+        if (!mayPass || failures >= mostCuts) throw error
+        options.signal?.throwIfAborted()
+        await this.#pause(
+          this.#kernel.random.next() * 1_000 * 2 ** Math.min(failures, 5),
+          options.signal,
+        )
+      }
+    }
+  }
+
+  async #insist<T>(options: CallOptions, what: string, message: MakeMessage): Promise<T> {
     const { clock, random } = this.#kernel
     const giveUpAt = clock.now() + (options.insistFor ?? Infinity)
     for (let failures = 0; ; failures++) {
       try {
-        return (await this.#once(path, body, options)) as T
+        return (await this.#once(what, message, options)) as T
       } catch (error) {
         const mayPass = error instanceof Refused ? error.retryable : !isError(error, 'HDL_CLOSED')
         if (!mayPass || clock.now() >= giveUpAt) throw error
@@ -110,19 +176,19 @@ export class Network {
   }
 
   async #once(
-    path: string,
-    body: object,
+    what: string,
+    message: MakeMessage,
     { within = usualWithin, signal }: CallOptions,
   ): Promise<unknown> {
     if (this.#ended !== undefined) throw this.#ended
     const id = ++this.#lastId
     const call = Promise.withResolvers<{ status: number; body: string }>()
     this.#calls.set(id, call)
-    this.#post({ kind: 'call', id, path, body: JSON.stringify(body), within })
+    this.#post(message(id, within))
     try {
       // The thread has its own deadline; this one is for a thread that stands still.
       const { clock } = this.#kernel
-      const answer = await waitFor(call.promise, path, clock, {
+      const answer = await waitFor(call.promise, what, clock, {
         deadline: within + 5_000,
         signal,
       })

@@ -1,9 +1,15 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { createReadStream } from 'node:fs'
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type ClientRequest,
+  type OutgoingHttpHeaders,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
-/** Two connections: one may wait in a claim, the other carries everything else. */
-const agentOptions = { keepAlive: true, maxSockets: 2, maxFreeSockets: 2 } as const
+/** Two connections: one for what takes its time, claims and uploads, and one for everything else. Beats never wait. */
+const agentOptions = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1 } as const
 
 /** The largest answer that is read. */
 const mostBytes = 64 * 2 ** 20
@@ -13,12 +19,30 @@ export interface Answer {
   readonly body: string
 }
 
+interface Sending {
+  readonly method: string
+  readonly path: string
+  readonly headers: OutgoingHttpHeaders
+  readonly agent: HttpAgent | HttpsAgent
+  readonly within: number
+}
+
+export interface Upload {
+  readonly path: string
+  readonly file: string
+  readonly start: number
+  /** Of the whole file. */
+  readonly length: number
+  readonly within: number
+}
+
 /** Sends JSON to one server, over at most two connections; to the next one of the list when that cannot be reached. */
 export class Sender {
   readonly #servers: readonly URL[]
   #at = 0
   readonly #token: string | undefined
-  readonly #agent: HttpAgent | HttpsAgent
+  readonly #slow: HttpAgent | HttpsAgent
+  readonly #quick: HttpAgent | HttpsAgent
   readonly #onClosed: () => void
   readonly #followed = new WeakSet<Socket>()
 
@@ -27,10 +51,11 @@ export class Sender {
     this.#onClosed = onClosed
     this.#servers = server.split(',').map((each) => new URL(each.trim()))
     this.#token = token
-    this.#agent =
-      this.#servers[0]!.protocol === 'https:'
-        ? new HttpsAgent(agentOptions)
-        : new HttpAgent(agentOptions)
+    const isSecure = this.#servers[0]!.protocol === 'https:'
+    const makeAgent = (): HttpAgent | HttpsAgent =>
+      isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions)
+    this.#slow = makeAgent()
+    this.#quick = makeAgent()
   }
 
   /**
@@ -38,17 +63,55 @@ export class Sender {
    * @throws what the connection says.
    */
   post(path: string, body: string, within: number): Promise<Answer> {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    }
+    const agent = path === '/fleet/claim' ? this.#slow : this.#quick
+    return this.#send({ method: 'POST', path, headers, agent, within }, (request) => {
+      request.end(body)
+    })
+  }
+
+  /** As post(). */
+  get(path: string, within: number): Promise<Answer> {
+    return this.#send(
+      { method: 'GET', path, headers: {}, agent: this.#quick, within },
+      (request) => {
+        request.end()
+      },
+    )
+  }
+
+  /** As post(): the bytes of a file, from `start` on. */
+  put({ path, file, start, length, within }: Upload): Promise<Answer> {
+    const headers = {
+      'content-type': 'application/octet-stream',
+      'content-length': length - start,
+    }
+    return this.#send({ method: 'PUT', path, headers, agent: this.#slow, within }, (request) => {
+      if (length === start) return void request.end()
+      const content = createReadStream(file, { start, end: length - 1 })
+      content.once('error', (error) => request.destroy(error))
+      request.once('close', () => content.destroy())
+      content.pipe(request)
+    })
+  }
+
+  #send(
+    { method, path, headers, agent, within }: Sending,
+    write: (request: ClientRequest) => void,
+  ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const at = this.#at
     const target = new URL(path.replace(/^\//, ''), withSlash(this.#servers[at]!))
     const send = target.protocol === 'https:' ? httpsRequest : httpRequest
     const request = send(target, {
-      method: 'POST',
-      agent: this.#agent,
+      method,
+      agent,
       signal: AbortSignal.timeout(within),
       headers: {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
+        ...headers,
         ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
       },
     })
@@ -72,7 +135,7 @@ export class Sender {
         resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString('utf8') }),
       )
     })
-    request.end(body)
+    write(request)
     return promise
   }
 
@@ -85,7 +148,8 @@ export class Sender {
   }
 
   close(): void {
-    this.#agent.destroy()
+    this.#slow.destroy()
+    this.#quick.destroy()
   }
 }
 

@@ -1,6 +1,9 @@
 import { Graph, isError, run, type Job } from '@heddle/core'
+import type { ArtifactStore } from '@heddle/core/lowlevel'
 
 export interface JobHooks {
+  /** Where the job writes its artifacts. */
+  readonly artifacts: Pick<ArtifactStore, 'put'>
   readonly onLog: (text: string) => void
   readonly onProgress: (fraction: number, text?: string) => void
 }
@@ -17,7 +20,7 @@ export async function runJob(
   name: string,
   input: unknown,
   signal: AbortSignal,
-  { onLog, onProgress }: JobHooks,
+  { artifacts, onLog, onProgress }: JobHooks,
 ): Promise<unknown> {
   const place = job.module === undefined ? 'loop' : 'thread'
   const graph = new Graph()
@@ -29,6 +32,7 @@ export async function runJob(
   )
   const result = await run(graph, {
     signal,
+    artifacts: { store: artifacts },
     observer: (event) => {
       if (event.type === 'log') onLog(event.text)
       else if (event.type === 'progress') onProgress(event.fraction, event.text)

@@ -1,5 +1,6 @@
 /** All routes of a server. A room adds its list here, and the client knows its routes. */
 import { adminContracts } from './admin.ts'
+import { artifactContracts } from './artifacts.ts'
 import { campaignContracts } from './campaigns.ts'
 import { fleetContracts } from './fleet.ts'
 import { jobContracts } from './jobs.ts'
@@ -16,6 +17,7 @@ export const api = [
   ...fleetContracts,
   ...campaignContracts,
   ...machineContracts,
+  ...artifactContracts,
   ...adminContracts,
 ] as const
 

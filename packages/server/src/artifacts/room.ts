@@ -1,0 +1,145 @@
+/**
+ * The room of artifacts: workers upload what their jobs leave, people download it.
+ *
+ *  D1  An upload belongs to a lease that is held: its worker, its epoch. It is raw bytes with the length and the checksum of the
+ *      whole; what arrived of one that was cut is kept, and the worker continues after it.
+ *  D2  Bytes go from the socket to the store and back at the pace of the slower side; none are collected.
+ *  D3  The artifacts of a campaign are for its tenant; another one gets the answer of an unknown campaign.
+ */
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { HeddleError, type ArtifactInfo } from '@heddle/core'
+import type { ArtifactStore, Tables } from '@heddle/core/lowlevel'
+import { readCampaign } from '../campaigns/records.ts'
+import * as contracts from '../client/contract/artifacts.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { Caller } from '../http/caller.ts'
+import type { Room } from '../http/room.ts'
+import { route } from '../http/route.ts'
+import { etagMatches, rangeOf, refuseRange } from '../http/send-bytes.ts'
+import { tarOf } from './tar.ts'
+
+export interface ArtifactsRoomOptions {
+  /** Undefined: nothing keeps artifacts here. */
+  readonly store: ArtifactStore | undefined
+  readonly fleet: Fleet
+  readonly tables: Tables
+}
+
+export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions): Room {
+  const kept = (what: string): ArtifactStore => {
+    if (store !== undefined) return store
+    throw new HeddleError('HDL_NO_ARTIFACTS', { node: 'This server', artifact: what })
+  }
+  /** D3. */
+  const checkTenant = async (run: string, caller: Caller): Promise<void> => {
+    if (!run.startsWith('c-') || caller.roles.includes('admin')) return
+    const campaign = await readCampaign(tables, run)
+    if (campaign?.tenant === caller.tenant) return
+    throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: run })
+  }
+  return {
+    name: 'artifacts',
+    routes: [
+      route(contracts.putArtifact, async ({ params, query, request, signal, reply }) => {
+        const { name, length, sha256, start = 0, epoch, worker } = query
+        const { run, by } = fleet.artifactsOf({ lease: params.lease, epoch, worker })
+        const artifacts = kept(name)
+        const found = await artifacts.find(run, name)
+        // The answer to an upload that had ended was lost.
+        const isThere = found?.sha256 === sha256 && found.length === length
+        const content = request.raw
+        if (isThere) content.resume()
+        const info = isThere
+          ? found
+          : await artifacts.put(run, name, content, {
+              by,
+              length,
+              sha256,
+              resumable: true,
+              start,
+              signal,
+            })
+        reply.code(201)
+        return viewOf(info)
+      }),
+      route(
+        contracts.receivedArtifact,
+        async ({ params, query }) => {
+          const { name, length, sha256, epoch, worker } = query
+          const { run } = fleet.artifactsOf({ lease: params.lease, epoch, worker })
+          const artifacts = kept(name)
+          const found = await artifacts.find(run, name)
+          if (found?.sha256 === sha256 && found.length === length) return { received: length }
+          return { received: await artifacts.received(run, name, { length, sha256 }) }
+        },
+        { ownedBy },
+      ),
+      route(contracts.listArtifacts, async ({ params, caller }) => {
+        await checkTenant(params.run, caller)
+        const found = (await store?.list(params.run)) ?? []
+        return { artifacts: found.map(viewOf) }
+      }),
+      route(contracts.getArtifact, async ({ params, caller, request, reply }) => {
+        const { run, name } = params
+        await checkTenant(run, caller)
+        const info = await kept(name).find(run, name)
+        if (info === undefined) {
+          throw new HeddleError('HDL_UNKNOWN_ARTIFACT', { run, artifact: name })
+        }
+        return send(kept(name), info, request, reply)
+      }),
+      route(contracts.archiveArtifacts, async ({ params, caller, reply }) => {
+        await checkTenant(params.run, caller)
+        const artifacts = kept('the archive')
+        const found = await artifacts.list(params.run)
+        void reply
+          .type('application/x-tar')
+          .header(
+            'content-disposition',
+            `attachment; filename="${params.run.replaceAll(/[^\w.-]/g, '_')}.tar"`,
+          )
+        return reply.send(Readable.from(tarOf(artifacts, found), { objectMode: false }))
+      }),
+    ],
+    start: async () => undefined,
+    drain: async () => ({ isClean: true }),
+    stop: async () => undefined,
+    stats: () => ({}),
+    metrics: () => [],
+  }
+}
+
+/** The server that answers for the lease. */
+const ownedBy = ({ params }: { readonly params: { readonly lease: string } }): string =>
+  params.lease.slice(0, params.lease.lastIndexOf('.'))
+
+function viewOf({ run, name, length, sha256, createdAt, by }: ArtifactInfo) {
+  return { run, name, length, sha256, created_at: createdAt, by }
+}
+
+/** D2. */
+async function send(
+  store: ArtifactStore,
+  { run, name, length, sha256 }: ArtifactInfo,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const etag = `"${sha256}"`
+  void reply
+    .headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' })
+    // It is what a job wrote: no browser may take it for a page of this server.
+    .header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name)}`)
+  if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  const range = rangeOf(request, etag, length)
+  if (range === 'unsatisfiable') return refuseRange(reply, length)
+  const { from: start, to: end } = range ?? { from: 0, to: length }
+  if (range !== undefined) {
+    void reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${length}`)
+  }
+  void reply.type('application/octet-stream').header('content-length', end - start)
+  // A stream: the length of a text would be sent instead of that of the artifact.
+  if (request.method === 'HEAD') return reply.send(Readable.from([]))
+  const open = await store.open(run, name, { start, end })
+  return reply.send(Readable.from(open.bytes, { objectMode: false }))
+}

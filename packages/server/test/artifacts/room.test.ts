@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { job } from '@heddle/core'
+import { startServer, type Server } from '../../src/server.ts'
+
+interface Held {
+  readonly lease: string
+  readonly epoch: number
+  readonly worker: string
+  readonly campaign: string
+}
+
+const jobs = [job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)]
+
+async function withServer(use: (server: Server, held: Held) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-artifacts-'))
+  try {
+    const store = `sqlite:${path.join(folder, 'store.db')}`
+    await using server = await startServer({ jobs, store, port: 0, limits: { loopGap: Infinity } })
+    await use(server, await hold(server))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function post<T>(server: Server, route: string, body: unknown): Promise<T> {
+  const response = await fetch(server.url + route, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return (await response.json()) as T
+}
+
+/** A lease of a campaign. */
+async function hold(server: Server): Promise<Held> {
+  const { id } = await post<{ id: string }>(server, '/campaigns', {
+    name: 'match',
+    job: 'play',
+    units: 10,
+  })
+  const worker = {
+    id: 'worker-1',
+    name: 'w',
+    threads: 1,
+    memory: 1,
+    capabilities: [],
+    tags: [],
+    system: 'linux-x64',
+    jobs: [{ name: 'play', version: '1' }],
+  }
+  const { offer } = await post<{ offer: { lease: string; epoch: number } }>(
+    server,
+    '/fleet/claim',
+    { worker, request: 'r', wait_ms: 0 },
+  )
+  const call = { lease: offer.lease, epoch: offer.epoch, worker: worker.id }
+  await post(server, '/fleet/accept', call)
+  return { ...call, campaign: id }
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function target(held: Held, name: string, bytes: Uint8Array, more: object = {}): string {
+  const query = new URLSearchParams({
+    name,
+    epoch: String(held.epoch),
+    worker: held.worker,
+    length: String(bytes.length),
+    sha256: sha256(bytes),
+    ...more,
+  })
+  return `/fleet/artifacts/${held.lease}?${query.toString()}`
+}
+
+async function upload(
+  server: Server,
+  held: Held,
+  name: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  more: object = {},
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(server.url + target(held, name, bytes, more), {
+    method: 'PUT',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: bytes,
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+test('S121 S129: bytes go up and down as they are: whole, in ranges, with ETag, and as HEAD', async () => {
+  await withServer(async (server, held) => {
+    const bytes = randomBytes(300_000)
+    const { status, body } = await upload(server, held, 'games/1.pgn', bytes)
+    assert.deepEqual([status, body['run'], body['length']], [201, held.campaign, bytes.length])
+    const { artifacts } = (await (
+      await fetch(`${server.url}/artifacts/${held.campaign}`)
+    ).json()) as { artifacts: { name: string; sha256: string }[] }
+    assert.deepEqual(
+      artifacts.map(({ name, sha256: sum }) => [name, sum]),
+      [['games/1.pgn', sha256(bytes)]],
+    )
+    const address = `${server.url}/artifacts/${held.campaign}/${encodeURIComponent('games/1.pgn')}`
+    const whole = await fetch(address)
+    assert.ok(Buffer.from(await whole.arrayBuffer()).equals(bytes))
+    const etag = whole.headers.get('etag')!
+    const part = await fetch(address, { headers: { range: 'bytes=100000-100099' } })
+    assert.equal(part.status, 206)
+    assert.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(100_000, 100_100)))
+    const known = await fetch(address, { headers: { 'if-none-match': etag } })
+    assert.equal(known.status, 304)
+    const head = await fetch(address, { method: 'HEAD' })
+    assert.deepEqual(
+      [head.status, head.headers.get('content-length'), (await head.arrayBuffer()).byteLength],
+      [200, '300000', 0],
+    )
+    const outside = await fetch(address, { headers: { range: 'bytes=400000-' } })
+    assert.equal(outside.status, 416)
+    const unknown = await fetch(`${server.url}/artifacts/${held.campaign}/none`)
+    assert.equal(unknown.status, 404)
+  })
+})
+
+test('S122: another checksum is 422 and leaves nothing; the same upload twice is one artifact', async () => {
+  await withServer(async (server, held) => {
+    const bytes = randomBytes(1_000)
+    const wrong = await upload(server, held, 'a', bytes, { sha256: sha256(randomBytes(8)) })
+    assert.equal(wrong.status, 422)
+    assert.equal((await upload(server, held, 'a', bytes)).status, 201)
+    assert.equal((await upload(server, held, 'a', bytes)).status, 201)
+    const list = await (await fetch(`${server.url}/artifacts/${held.campaign}`)).json()
+    assert.equal((list as { artifacts: unknown[] }).artifacts.length, 1)
+  })
+})
+
+test('D1: an upload that was cut continues where it was; one without its lease is 410', async () => {
+  await withServer(async (server, held) => {
+    const bytes = randomBytes(200_000)
+    const { hostname, port } = new URL(server.url)
+    const route = target(held, 'cut', bytes)
+    const request = http.request({
+      method: 'PUT',
+      hostname,
+      port,
+      path: route,
+      headers: { 'content-type': 'application/octet-stream', 'content-length': bytes.length },
+    })
+    request.on('error', () => undefined)
+    request.write(bytes.subarray(0, 80_000))
+    const ask = async (): Promise<number> =>
+      ((await (await fetch(server.url + route)).json()) as { received?: number }).received ?? 0
+    while ((await ask()) === 0);
+    request.destroy()
+    // Until the server has seen that the connection is gone, the upload is busy.
+    let received = 0
+    let rest: Response
+    do {
+      received = await ask()
+      rest = await fetch(`${server.url}${route}&start=${received}`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/octet-stream' },
+        body: bytes.subarray(received),
+      })
+    } while (rest.status === 409)
+    assert.ok(received > 0 && received <= 80_000, `${received} bytes were received`)
+    assert.equal(rest.status, 201)
+    const address = `${server.url}/artifacts/${held.campaign}/cut`
+    assert.ok(Buffer.from(await (await fetch(address)).arrayBuffer()).equals(bytes))
+    const stranger = await upload(server, { ...held, worker: 'worker-2' }, 'b', randomBytes(8))
+    assert.equal(stranger.status, 410)
+  })
+})
+
+test('a name is never a path, also not in the archive', async () => {
+  await withServer(async (server, held) => {
+    const bytes = randomBytes(700)
+    const long = `${'ä'.repeat(90)}.bin`
+    for (const name of ['../../outside', '/etc/passwd', long]) {
+      assert.equal((await upload(server, held, name, bytes)).status, 201)
+    }
+    const archive = await fetch(`${server.url}/archives/${held.campaign}`)
+    const tar = Buffer.from(await archive.arrayBuffer())
+    assert.equal(tar.length % 512, 0)
+    if (spawnSync('tar', ['--version']).status !== 0) return
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-tar-'))
+    try {
+      const { status } = spawnSync('tar', ['-xf', '-', '-C', folder], { input: tar })
+      assert.equal(status, 0)
+      const found = (await readdir(folder, { recursive: true, withFileTypes: true }))
+        .filter((entry) => entry.isFile())
+        .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+      assert.deepEqual(found.toSorted(), ['__/__/outside', 'etc/passwd', long].toSorted())
+      for (const name of found) assert.ok((await readFile(path.join(folder, name))).equals(bytes))
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
