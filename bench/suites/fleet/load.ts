@@ -29,6 +29,8 @@ const cycleEvery = 1_800_000
 /** Milliseconds within which a worker that lost its connection comes back: at a random time, so that no herd comes. */
 const backWithin = 30_000
 const longestRetry = 30_000
+/** Milliseconds for the last answers. */
+const settleWithin = 120_000
 
 export const callNames = [
   'register',
@@ -47,6 +49,8 @@ interface Call {
   readonly name: CallName
   /** Of which lease it is: one that has ended drops its calls. */
   readonly life: number
+  /** Its answer was lost: what it did is not known until it is answered. */
+  readonly isRepeated?: boolean
 }
 
 interface LoadLease {
@@ -123,6 +127,8 @@ export class Load {
   /** Of closed leases. */
   #units = 0
   #isOver = false
+  #isStopped = false
+  #repeating = 0
   readonly #answeredAt: number[] = []
   #watchFrom: number | undefined
   #seenBack = new Set<LoadWorker>()
@@ -206,15 +212,20 @@ export class Load {
     }
   }
 
-  /** Sends nothing new; resolves when what is under way was answered. */
+  /** Sends nothing new; resolves when what is under way was answered, also what has to be sent again. */
   async settle(): Promise<void> {
     this.#isOver = true
-    while (this.#workers.some(({ current }) => current !== undefined)) {
+    const until = performance.now() + settleWithin
+    const isBusy = ({ current, waiting }: LoadWorker): boolean =>
+      current !== undefined || waiting.some(({ isRepeated }) => isRepeated)
+    while (this.#repeating > 0 || this.#workers.some(isBusy)) {
+      if (performance.now() > until) throw new Error('calls were not answered')
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
 
   stop(): void {
+    this.#isStopped = true
     clearInterval(this.#timer)
     for (const { wire } of this.#workers) wire.close()
   }
@@ -263,7 +274,8 @@ export class Load {
 
   #begin(call: Call): void {
     const { worker } = call
-    if (this.#isOver || call.life !== worker.life) return
+    if (call.life !== worker.life) return
+    if (this.#isOver && call.isRepeated !== true) return
     if (worker.current !== undefined) return void worker.waiting.push(call)
     worker.current = call
     if (!worker.wire.isOpen && worker.failures === 0 && call.name !== 'register') this.#reconnects++
@@ -396,7 +408,7 @@ export class Load {
   #onClose(worker: LoadWorker): void {
     const call = worker.current
     worker.current = undefined
-    if (this.#isOver) return
+    if (this.#isStopped) return
     if (call !== undefined) this.#repeat(call)
     // A sign of life, soon, at a time of its own: the server may have been restarted.
     else if (worker.held !== undefined && worker.failures === 0) {
@@ -408,8 +420,11 @@ export class Load {
   /** Full jitter. The call keeps its due time: its latency counts on. */
   #repeat({ worker, name, due, life }: Call): void {
     const longest = Math.min(200 * 2 ** worker.failures++, longestRetry)
-    const wait = Math.random() * longest
-    setTimeout(() => this.#begin({ worker, name, due, life }), wait).unref()
+    this.#repeating++
+    setTimeout(() => {
+      this.#repeating--
+      this.#begin({ worker, name, due, life, isRepeated: true })
+    }, Math.random() * longest).unref()
   }
 
   #noteReturn(worker: LoadWorker, now: number): void {

@@ -36,6 +36,9 @@ export interface ScenarioReport {
   /** What the servers say at the end. */
   readonly serverHeld: number
   readonly serverUnits: number
+  /** What the workers say then. */
+  readonly workerHeld: number
+  readonly workerUnits: number
   /** Leases and units are the same on both sides. */
   readonly isEqual: boolean
   /** After --restart: how the workers came back. */
@@ -117,6 +120,8 @@ export async function runScenario(
     rowsPerSecond: perSecond(after.rows + lostUsage.rows - before.rows, steady),
     serverHeld,
     serverUnits,
+    workerHeld: held,
+    workerUnits: units,
     isEqual: serverHeld === held && serverUnits === units,
     ...(returned !== undefined && { returned }),
     ...(claims !== undefined && { waitingClaimsP99: claims.latency.figures().p99 }),
