@@ -4,6 +4,7 @@
  * The last line on stdout is one JSON object with `--json`. Exit codes: 0 as promised, 1 not as promised, 2 a wrong call.
  */
 import { parseArgs } from 'node:util'
+import { playLives, type LivesReport } from './lives.ts'
 import { malformedRequests } from './malformed.ts'
 import { slowSenders } from './slow-senders.ts'
 
@@ -59,7 +60,38 @@ async function playMalformed(args: string[]): Promise<Outcome & { readonly json:
   return { ok, report, json: values.json }
 }
 
-const programs = { 'slow-senders': playSlowSenders, malformed: playMalformed } as const
+/** `kill-serve` and `drain-serve`. */
+function playEnds(end: 'kill' | 'drain', usual: string) {
+  return async (args: string[]): Promise<Outcome & { readonly json: boolean }> => {
+    const { values } = parseArgs({
+      args,
+      options: {
+        ...common,
+        lives: { type: 'string', default: usual },
+        clients: { type: 'string', default: '16' },
+        seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+      },
+    })
+    const { lives, clients, seed } = wholeNumbers(values, ['lives', 'clients', 'seed'])
+    process.stderr.write(`seed ${seed}: ${lives} lives, each ended by a ${end}\n`)
+    const onProgress = (life: number, { acknowledged, resets, lost }: LivesReport): void => {
+      if (life % 5 !== 0) return
+      const figures = `${acknowledged} acknowledged, ${lost.length} lost, ${resets} reset`
+      process.stderr.write(`  life ${life}: ${figures}\n`)
+    }
+    const { checkout } = values
+    const report = await playLives({ checkout, lives, end, clients, seed, onProgress })
+    const ok = report.lost.length + report.resets + report.badEnds.length === 0
+    return { ok, report, json: values.json }
+  }
+}
+
+const programs = {
+  'slow-senders': playSlowSenders,
+  malformed: playMalformed,
+  'kill-serve': playEnds('kill', '100'),
+  'drain-serve': playEnds('drain', '20'),
+} as const
 
 export function isHttpProgram(name: string | undefined): name is keyof typeof programs {
   return name !== undefined && Object.hasOwn(programs, name)

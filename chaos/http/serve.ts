@@ -9,15 +9,20 @@ export interface Served extends AsyncDisposable {
   readonly port: number
   /** Resolves with the code or the signal when it has ended. */
   readonly ended: Promise<string>
+  kill(signal: 'SIGKILL' | 'SIGTERM'): void
   /** What the server says about itself, with its memory in bytes. */
   look(): Promise<{ readonly stats: Record<string, unknown>; readonly memory: number }>
 }
 
 /** @param checkout The folder of the sources that are served: another state of them can be measured too. */
-export async function serve(checkout: string, limits: object = {}): Promise<Served> {
+export async function serve(
+  checkout: string,
+  limits: object = {},
+  store = 'memory',
+): Promise<Served> {
   const child = fork(
     fileURLToPath(new URL('served.ts', import.meta.url)),
-    [checkout, JSON.stringify(limits)],
+    [checkout, JSON.stringify(limits), store],
     { execArgv: ['--conditions=heddle-source'], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
   )
   const ended = endOf(child)
@@ -29,6 +34,7 @@ export async function serve(checkout: string, limits: object = {}): Promise<Serv
     host,
     port,
     ended,
+    kill: (signal) => void child.kill(signal),
     async look() {
       const answer = once(child, 'message')
       child.send('look')

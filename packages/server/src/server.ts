@@ -364,6 +364,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await cluster?.start(urlOf(bound))
   const rest = parts.move()
   const stopped = drain.ended.then(async (drained): Promise<Drained> => {
+    // Requests that are on their way are answered too: 503 with `Connection: close`, and their clients leave.
+    if (!drain.isHurried) await connections.emptied(closeGrace, kernel.clock)
     await rest[Symbol.asyncDispose]()
     return storeWatch.look() ? { isClean: false, isStoreFailed: true } : drained
   })
@@ -418,7 +420,14 @@ function openRunRooms(context: ServerContext): readonly Room[] {
   const shared = { tables: store.tables, runner: own, log }
   const starts = new DelayedStarts({ ...shared, kernel, onChange: () => room.poke() })
   const schedules = new Schedules({ ...shared, exported: definitions })
-  const room = openSchedulesRoom({ ...shared, graphs, schedules, starts, clock: kernel.clock })
+  const room = openSchedulesRoom({
+    ...shared,
+    graphs,
+    schedules,
+    starts,
+    clock: kernel.clock,
+    isShared: context.cluster !== undefined,
+  })
   const links = new ApprovalLinks({
     tables: store.tables,
     send: (run, signal, value, by) => own.signal(run, signal, value, by),

@@ -10,6 +10,7 @@ import type { CallForwarding } from './context.ts'
 import { toHttpError } from './http-error.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { Connections } from './lifecycle/connections.ts'
+import { stopReading } from './lifecycle/refused-bodies.ts'
 import type { OpenResponses } from './lifecycle/open-responses.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
 import type { RouteMetrics } from './metrics/route-metrics.ts'
@@ -58,7 +59,7 @@ export function makeApp(options: AppOptions): FastifyInstance {
       options.storeWatch.look()
     return reply
       .code(status)
-      .headers(headersOf(error, status, body, options.isDraining()))
+      .headers(headersOf(error, status, body))
       .send(body)
   }
   const app = Fastify({
@@ -68,7 +69,8 @@ export function makeApp(options: AppOptions): FastifyInstance {
     // Draining answers by itself, in JSON, for as long as there are connections.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 256 },
+    // The longest of a contract is the name of a node.
+    routerOptions: { maxParamLength: 4_096 },
     // Errors before there is a route, or a request, have the same form.
     frameworkErrors: (error, _, reply) => void sendError(error, reply),
     // The servers do it themselves, on every address.
@@ -78,7 +80,19 @@ export function makeApp(options: AppOptions): FastifyInstance {
   // Each kind of body has a parser of its own, in the scope of its routes.
   app.removeAllContentTypeParsers()
   options.routeMetrics.follow(app, clock)
-  app.setErrorHandler((error, _, reply) => sendError(error, reply))
+  // A client that keeps its connection would send its next request to a server that is about to end.
+  app.addHook('onSend', (_, reply, payload, done) => {
+    if (options.isDraining()) void reply.header('connection', 'close')
+    done(null, payload)
+  })
+  app.setErrorHandler((error, { raw }, reply) => {
+    // It was refused before its body came: the rest is not read.
+    if (hasBody(raw) && !raw.complete) {
+      void reply.header('connection', 'close')
+      stopReading(raw, clock)
+    }
+    return sendError(error, reply)
+  })
   app.addHook('onRequest', (_, reply, done) => {
     options.open.add(reply.raw)
     options.connections.begin(reply.raw)
@@ -153,12 +167,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return encoding !== undefined || Number(length) > 0
 }
 
-function headersOf(
-  thrown: unknown,
-  status: number,
-  { error }: ErrorBody,
-  isDraining: boolean,
-): Record<string, string> {
+function headersOf(thrown: unknown, status: number, { error }: ErrorBody): Record<string, string> {
   const { retry_after_ms: retryAfter } = error
   return {
     // RFC 9110, 15.5.16: says which codings are taken.
@@ -166,8 +175,5 @@ function headersOf(
     ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     ...(isError(thrown, 'HDL_METHOD_NOT_ALLOWED') && { allow: thrown.details.allowed.join(', ') }),
     ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter / 1_000)) }),
-    // A client that keeps its connection would come back to a server that is about to end; one that was refused before
-    // its body was read would have to send it all the same.
-    ...((status === 503 || status === 413) && isDraining && { connection: 'close' }),
   }
 }

@@ -7,6 +7,10 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
+import type { Clock, Timer } from '@heddle/core/lowlevel'
+
+/** In the folder that an open cache holds. */
+const lockFile = 'cache.lock.json'
 
 /** The first choice has no number at its end. */
 const laterChoice = /^heddle-cache-v\d+-[0-9a-f]+-(\d+)$/
@@ -23,8 +27,77 @@ export async function otherFolder(directory: string): Promise<string | undefined
     .toSorted((a, b) => numberOf(b) - numberOf(a))
   for (const name of later) {
     const folder = path.join(directory, name)
-    const holder = await stat(path.join(folder, 'cache.lock.json')).catch(() => undefined)
+    const holder = await stat(path.join(folder, lockFile)).catch(() => undefined)
     if (holder !== undefined) return folder
   }
   return undefined
+}
+
+/** The folder that an open cache holds. *Cancellation*: none: it waits for the disk only. */
+export async function heldFolder(directory: string): Promise<string | undefined> {
+  for (const name of await readdir(directory)) {
+    const folder = path.join(directory, name)
+    if (await exists(path.join(folder, lockFile))) return folder
+  }
+  return undefined
+}
+
+/** Milliseconds between looks. */
+const lookEvery = 5_000
+
+/**
+ * Whether the folder of the results is there. Files that were deleted can still be written by a process that has them
+ * open, so writing does not show it.
+ *
+ *   there ── its lock file cannot be found ─▶ gone (for good: what was written since is lost)
+ */
+export class FolderWatch {
+  readonly #lock: string
+  readonly #clock: Clock
+  readonly #onGone: () => void
+  #timer: Timer | undefined
+  #isGone = false
+  #isStopped = false
+
+  constructor(folder: string, clock: Clock, onGone: () => void) {
+    this.#lock = path.join(folder, lockFile)
+    this.#clock = clock
+    this.#onGone = onGone
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  start(): void {
+    if (this.#isStopped || this.#isGone) return
+    this.#timer = this.#clock.setTimer(lookEvery, () => {
+      void this.look().then(() => this.start())
+    })
+    this.#timer.unref?.()
+  }
+
+  /** Harmless twice, and before the start. */
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  /** Resolves with whether it is gone. *Cancellation*: none: it waits for the disk only. */
+  async look(): Promise<boolean> {
+    if (this.#isGone || (await exists(this.#lock))) return this.#isGone
+    if (!this.#isGone) this.#onGone()
+    this.#isGone = true
+    return true
+  }
+}
+
+/** A disk that does not answer says nothing about a file. */
+async function exists(file: string): Promise<boolean> {
+  try {
+    await stat(file)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT'
+  }
 }

@@ -6,7 +6,7 @@ import type { Drained, Room } from '../http/room.ts'
 import { checkNeeds, jobTable } from './job-table.ts'
 import { Ledger } from './ledger.ts'
 import { jobMetrics } from './metrics.ts'
-import { otherFolder } from './results-folder.ts'
+import { FolderWatch, heldFolder, otherFolder } from './results-folder.ts'
 import { ResultStore, type Stored } from './result-store.ts'
 import { jobRoutes } from './routes.ts'
 import { JobService, type ServiceStats } from './service.ts'
@@ -45,6 +45,16 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       `The folder of the results is damaged or not ours, and was left alone: results are in ${other}; what is missing there is computed again.`,
     )
   }
+  const held = directory === undefined ? undefined : await heldFolder(directory)
+  const folder =
+    held === undefined
+      ? undefined
+      : new FolderWatch(held, kernel.clock, () =>
+          log(
+            'warning',
+            `The folder of the results (${held}) is gone: results are lost. Stop the server, repair it, and start it again.`,
+          ),
+        )
   const prepare = new Dispatcher({
     name: 'The first stage',
     stage: 'prepare',
@@ -97,6 +107,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       clock: kernel.clock,
     }),
     async start() {
+      folder?.start()
       const unfinished = await service.recall()
       if (unfinished > 0)
         log('info', `Resuming ${unfinished} acknowledged requests from the last run.`)
@@ -108,9 +119,12 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     },
     async drain({ signal }): Promise<Drained> {
       const { isClean } = await service.drain(signal)
-      return { isClean: isClean && !isAnyLeft }
+      // Results of this life may be in files that no later process can open.
+      const isStoreFailed = (await folder?.look()) === true
+      return { isClean: isClean && !isAnyLeft && !isStoreFailed, isStoreFailed }
     },
     async stop() {
+      folder?.stop()
       restoring.abort()
       await service.drain(restoring.signal)
       await restored
@@ -121,7 +135,10 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     health: () => healthOf(service.stats()),
     *notReady() {
       const { load, prepare: first, items: second } = service.stats()
-      if (load.refusing) yield `the queues are ${load.level}`
+      // Above 75 % work of priority 0 is still taken: a balancer that looked away would close the interactive lane.
+      if (load.utilisation >= 1) yield `the queues are ${load.level}`
+      if (service.isStoreFailing) yield 'results cannot be stored'
+      if (folder?.isGone === true) yield 'the folder of the results is gone'
       const stopping = first.stopping + second.stopping
       for (const place of ['thread', 'loop'] as const) {
         const permits = capacity.stats()[place]
@@ -132,7 +149,8 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     },
     /** A computation whose callers were answered holds its permit until it stops or its grace is over. */
     *degraded() {
-      const { prepare: first, items: second } = service.stats()
+      const { load, prepare: first, items: second } = service.stats()
+      if (load.refusing && load.utilisation < 1) yield 'the queues take priority 0 only'
       if (first.stopping > 0)
         yield `told to stop and still running in the first stage: ${first.stopping}`
       if (second.stopping > 0)

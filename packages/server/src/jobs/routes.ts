@@ -95,9 +95,10 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
     ),
     route(manageCache, async (call) => {
       const { body } = call
+      const answer = await manage(service, body, tenantsOf(call.caller))
       // What a server has in memory is stale when another has deleted it.
       if (body.action !== 'info') await options.forwarding?.askOthers(call, JSON.stringify(body))
-      return manage(service, body)
+      return answer
     }),
   ]
 }
@@ -228,15 +229,20 @@ async function sendAnswer(call: Call, answer: Answer, turns: SendTurns, request?
 async function manage(
   service: JobService,
   { action, handle }: { readonly action: 'info' | 'flush' | 'delete'; readonly handle?: string },
+  tenant: string | undefined,
 ) {
   switch (action) {
     case 'info':
       return { success: true, cache: service.stats().cache }
     case 'flush':
+      // What is stored is not listed by tenant: all of it is for those who may see all of it.
+      if (tenant !== undefined) {
+        throw new HeddleError('HDL_FORBIDDEN', { what: 'Deleting all results', needs: 'admin' })
+      }
       await service.forgetAll()
       return { success: true }
     case 'delete': {
-      if (handle !== undefined) return { success: await service.forget(handle), handle }
+      if (handle !== undefined) return { success: await service.forget(handle, tenant), handle }
       const problem = 'expected the handle whose results to delete.'
       throw new HeddleError('HDL_BAD_INPUT', { what: 'handle', problem })
     }

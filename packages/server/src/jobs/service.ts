@@ -150,6 +150,10 @@ export class JobService {
   readonly #cancelled = new Map<string, HeddleError>()
   #unfinished: readonly Unfinished[] = []
   #unstored = 0
+  /** Whether the store did not take the last result that could be stored. */
+  #isStoreFailing = false
+  /** Acknowledged in this life and left for the next one: handles whose runs are open in the journal. */
+  readonly #left = new Set<string>()
   /** The deadline of a drain has passed. */
   #isOver = false
 
@@ -160,8 +164,13 @@ export class JobService {
     this.#runner = new WorkRunner({
       ...options,
       registry: this.#registry,
+      onStored: () => {
+        this.#isStoreFailing = false
+      },
+      onLeft: ({ handle }) => void this.#left.add(handle),
       onUnstored: (name, error) => {
         this.#unstored++
+        this.#isStoreFailing ||= !isOfResult(error)
         options.onProblem(`The result of ${name} was not stored`, error)
       },
       onItemMade: (name) => this.#failures.delete(name),
@@ -247,6 +256,11 @@ export class JobService {
       // The store took too long.
       throw isError(error, 'HDL_TIMEOUT') ? withStage(error, 'request') : error
     }
+  }
+
+  /** Whether the store did not take the last result that could be stored. */
+  get isStoreFailing(): boolean {
+    return this.#isStoreFailing
   }
 
   /** @throws `HDL_UNKNOWN_REQUEST`. */
@@ -392,10 +406,23 @@ export class JobService {
     entry.end('cancelled')
   }
 
-  /** Deletes the stored results of a handle; work under way is not touched. *Cancellation*: none. */
-  forget(handle: string): Promise<boolean> {
-    this.#failures.delete(handle)
-    return this.#options.store.delete(handle)
+  /**
+   * Deletes the stored results of a handle; a computation under way is not touched. False when there are none, or when they
+   * are those of another tenant.
+   *
+   * *Cancellation*: none.
+   * @param tenant Absent: any.
+   */
+  async forget(handle: string, tenant?: string): Promise<boolean> {
+    const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
+    const failure = this.#failures.get(handle)
+    if (failure !== undefined && isOwn(failure.tenant)) this.#failures.delete(handle)
+    const { store } = this.#options
+    if (tenant !== undefined) {
+      const stored = await store.prepared(handle)
+      if (stored === undefined || !isOwn(stored.value.tenant ?? commonTenant)) return false
+    }
+    return store.delete(handle)
   }
 
   /** Deletes all stored results. *Cancellation*: none. */
@@ -550,7 +577,7 @@ export class JobService {
       isClean = this.#isIdle
     }
     this.#isOver = true
-    if (isClean) return { isClean }
+    if (isClean) return { isClean: this.#left.size === 0 }
     for (const work of this.#works.values()) work.abort(draining())
     await this.#ended()
     return { isClean }
@@ -642,6 +669,7 @@ export class JobService {
 
   #onEnd(work: Work, error: unknown): void {
     this.#leave(work)
+    if (work.state === 'done') this.#left.delete(work.handle)
     // A job may throw anything: that it was ended from outside shows in its signal.
     if (work.state === 'ended' && !work.signal.aborted)
       this.#failures.set(work.handle, { tenant: work.tenant, error: asError(error) })
@@ -741,6 +769,15 @@ function whyNotAgain(
   if (crashes >= mostCrashes) return new HeddleError('HDL_SET_ASIDE', { handle, crashes })
   if (version === served.version) return undefined
   return new HeddleError('HDL_GONE', { what: `${handle}, of version "${version}" of the job,` })
+}
+
+/** Not taken because of what it is, or because what it was made from was deleted: the store itself works. */
+function isOfResult(error: unknown): boolean {
+  return (
+    isError(error, 'HDL_GONE') ||
+    isError(error, 'HDL_NOT_CLONEABLE') ||
+    isError(error, 'HDL_VALUE_TOO_LARGE')
+  )
 }
 
 function waitsFor(why: string | undefined): { readonly waits_for?: string } {

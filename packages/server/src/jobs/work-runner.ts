@@ -40,6 +40,10 @@ export interface WorkRunnerOptions {
   readonly kernel: Kernel
   /** A result that the store did not take is told all the same; this is who hears of it. */
   readonly onUnstored: (name: string, error: unknown) => void
+  /** The store has taken something. */
+  readonly onStored: () => void
+  /** Acknowledged, and neither done nor failed in this life: it is left for the next one. */
+  readonly onLeft: (work: Work) => void
   /** One result of the second stage was made. */
   readonly onItemMade: (name: string) => void
   /** One result of the second stage failed; the others go on. */
@@ -456,7 +460,9 @@ export class WorkRunner {
    */
   async #keep<T>(work: Work, name: string, keep: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await keep()
+      const kept = await keep()
+      this.#options.onStored()
+      return kept
     } catch (error) {
       work.hasUnstored = true
       this.#options.onUnstored(name, error)
@@ -476,6 +482,7 @@ export class WorkRunner {
     const isLeft = aborted
       ? isError(reason, 'HDL_DRAINING')
       : isUnstored || isError(error, 'HDL_STORE_FAILED')
+    if (isLeft && work.ledger !== undefined) this.#options.onLeft(work)
     note(work, (entry) => {
       if (isLeft) entry.putBack()
       else entry.end(aborted ? 'cancelled' : 'finished')

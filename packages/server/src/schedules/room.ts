@@ -16,6 +16,8 @@ export interface SchedulesRoomOptions {
   readonly starts: DelayedStarts
   readonly tables: Tables
   readonly graphs: GraphTable
+  /** Whether other servers use the store. */
+  readonly isShared: boolean
   readonly clock: Clock
   readonly log: (level: 'info' | 'warning', text: string) => void
 }
@@ -27,7 +29,13 @@ export interface SchedulesRoom extends Room {
 
 export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom {
   const { schedules, starts, tables, clock, log } = options
-  const ticker = new Ticker({ parts: [schedules, starts], tables, clock, log })
+  const ticker = new Ticker({
+    parts: [schedules, starts],
+    tables,
+    clock,
+    log,
+    ...(options.isShared && { every: 5_000 }),
+  })
   return {
     name: 'schedules',
     poke: () => ticker.poke(),

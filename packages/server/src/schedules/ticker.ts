@@ -1,7 +1,7 @@
 /**
  * Looks at what is due, when it is due.
  *
- *   idle ── start ─▶ waiting ── due, poke, 5 s ─▶ looking ─▶ waiting …
+ *   idle ── start ─▶ waiting ── due, poke, time ─▶ looking ─▶ waiting …
  *                       └── stop ─▶ stopped (a look under way ends first)
  *
  *  K1  One look at a time.
@@ -21,9 +21,12 @@ export interface TickerOptions {
   readonly tables: Pick<Tables, 'now'>
   readonly clock: Clock
   readonly log: (level: 'info' | 'warning', text: string) => void
-  /** Milliseconds between looks, when nothing is due: another server may have changed something. 5,000 when absent. */
+  /** Milliseconds between looks, when nothing is due: where other servers may change something. Infinity when absent. */
   readonly every?: number
 }
+
+/** Milliseconds after which a look that failed is repeated. */
+const retryAfter = 5_000
 
 export class Ticker {
   readonly #options: TickerOptions
@@ -60,6 +63,7 @@ export class Ticker {
     this.#timer?.cancel()
     this.#timer = undefined
     if (this.#stopped === undefined || this.#stopped.signal.aborted) return
+    if (delay === Infinity) return
     this.#timer = this.#options.clock.setTimer(delay, () => this.#begin())
   }
 
@@ -76,7 +80,7 @@ export class Ticker {
   /** Gives the milliseconds until the next look. Does not throw. */
   async #look(): Promise<number> {
     this.#isPoked = false
-    const { parts, tables, clock, log, every = 5_000 } = this.#options
+    const { parts, tables, clock, log, every = Infinity } = this.#options
     const { signal } = this.#stopped!
     try {
       const now = await tables.now()
@@ -89,7 +93,7 @@ export class Ticker {
     } catch (error) {
       if (!this.#isFailing) log('warning', `Schedules cannot be looked at now: ${String(error)}`)
       this.#isFailing = true
-      return every
+      return retryAfter
     }
   }
 }

@@ -93,3 +93,20 @@ test('work that was told to stop and still runs: named; not ready only when it h
   assert.deepEqual(await told(), [200, [], [], '0', '1'])
   await server.drain()
 })
+
+test('above 75 % priority 0 is still taken: ready, and degraded with the reason', async () => {
+  const gate = new Gate('work')
+  const limits = { prepareCapacity: 4, loop: 8, loopGap }
+  await using server = await startServer({ jobs: [gate.job], port: 0, limits })
+  const calls = [1, 2, 3, 4].map((input) => compute(server, 'work', input, { query: 'priority=0' }))
+  await gate.started(4)
+  assert.equal((await call(server, '/readyz')).status, 503)
+  gate.starts[0]!.finish(1)
+  await calls[0]!.reply
+  await until(() => server.stats().prepare.queue.running === 3)
+  await gate.started(4)
+  // Three of four: 75 % is not above 75 %. With a fourth at priority 0 it was full.
+  assert.equal((await call(server, '/readyz')).status, 200)
+  gate.finishAll()
+  await Promise.all(calls.map(({ reply }) => reply))
+})

@@ -74,7 +74,7 @@ test('addresses that cannot be read: 400 and 414 with our codes', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const bad = await call(server, '/results/%E0%A4%A/0')
   assert.deepEqual([bad.status, bad.body.error?.code], [400, 'bad_request'])
-  const long = await call(server, `/requests/${'x'.repeat(300)}`, { method: 'DELETE' })
+  const long = await call(server, `/requests/${'x'.repeat(4_200)}`, { method: 'DELETE' })
   assert.deepEqual([long.status, long.body.error?.code], [414, 'too_large'])
 })
 

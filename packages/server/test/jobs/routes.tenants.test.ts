@@ -119,3 +119,28 @@ test('a tenant over its share is answered 429 with Retry-After; another is admit
   assert.equal((await submit(server, 'work', 4, of('b')).reply).status, 202)
   gate.finishAll()
 })
+
+test('POST /cache deletes results of the own tenant only; all of them only for an admin', async () => {
+  const gate = new Gate('work')
+  const operators: AccessPolicy = {
+    ...policy,
+    callerOf: (request: FastifyRequest): Caller => ({
+      ...(policy.callerOf(request, undefined as never) as Caller),
+      roles: request.headers['x-tenant'] === 'root' ? ['admin'] : ['viewer', 'operator'],
+    }),
+  }
+  await using server = await startServer({ jobs: [gate.job], port: 0, policy: operators })
+  const { body } = await submit(server, 'work', 1, of('a')).reply
+  ;(await gate.started()).finish('result of a')
+  await quiet(server)
+  const handle = String(body['handle'])
+  const cache = async (tenant: string, action: string) => {
+    const reply = await call(server, '/cache', { body: { action, handle }, ...of(tenant) })
+    return [reply.status, reply.body['success'] ?? reply.body.error?.code]
+  }
+  assert.deepEqual(await cache('b', 'delete'), [200, false])
+  assert.equal((await call(server, `/results/${handle}/0`, of('a'))).status, 200)
+  assert.deepEqual(await cache('b', 'flush'), [403, 'forbidden'])
+  assert.deepEqual(await cache('a', 'delete'), [200, true])
+  assert.deepEqual(await cache('root', 'flush'), [200, true])
+})

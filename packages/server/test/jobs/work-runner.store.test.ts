@@ -189,3 +189,32 @@ test('W5 deleted again and again: told that it is gone, and to come again', asyn
   await assert.rejects(bench.result(handle), withCode('HDL_GONE'))
   bench.assertNothingLeft()
 })
+
+test('W5 a drain is clean only when nothing acknowledged is left: not when the store refused a result', async () => {
+  const gate = new Gate('one')
+  const bench = await Bench.open([gate.job])
+  await bench.acknowledge('one', 'a')
+  await bench.clock.settle()
+  bench.store.onKeep = diskFull
+  gate.finishAll(() => 'result')
+  await bench.clock.settle()
+  assert.equal(bench.service.isStoreFailing, true)
+  assert.deepEqual(await bench.drain(1_000), { isClean: false })
+})
+
+test('W5 what was left and done later in the same life makes the drain clean again', async () => {
+  const gate = new Gate('one')
+  const bench = await Bench.open([gate.job])
+  await bench.acknowledge('one', 'a')
+  await bench.clock.settle()
+  bench.store.onKeep = diskFull
+  gate.finishAll(() => 'result')
+  await bench.clock.settle()
+  bench.store.onKeep = () => undefined
+  await bench.acknowledge('one', 'a')
+  await bench.clock.settle()
+  gate.finishAll(() => 'result')
+  await bench.clock.settle()
+  assert.equal(bench.service.isStoreFailing, false)
+  assert.deepEqual(await bench.drain(1_000), { isClean: true })
+})

@@ -111,7 +111,10 @@ test('A1, A2 an approval link shows a page, and answers the run once', async (t)
   }
   assert.equal((await post(place, link, 'perhaps')).status, 400)
   const answers = await Promise.all([post(place, link, 'yes'), post(place, link, 'no & never')])
-  assert.deepEqual(answers.map(({ status }) => status).toSorted((a, b) => a - b), [200, 410])
+  assert.deepEqual(
+    answers.map(({ status }) => status).toSorted((a, b) => a - b),
+    [200, 410],
+  )
   await ended(place, id)
   const used = answers[0].status === 200 ? 'yes' : 'no & never'
   assert.deepEqual(await answerOf(place, id), { answer: used })

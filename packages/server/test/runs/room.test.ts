@@ -279,3 +279,11 @@ test('O1 a run that was interrupted is resumed by the next server', async (t) =>
   const head = await ask(next, 'GET /runs/:id', { params: { id } })
   assert.equal(head.sessions.length, 2)
 })
+
+test('names of nodes may have 4,096 characters in an address', async (t) => {
+  const { client } = await serve(t, 'memory')
+  const { run } = await ask(client, 'POST /runs', { body: { graph: 'broken' } })
+  const wanted = (error: { code: string }): boolean => error.code === 'unknown_node'
+  const params = { id: run!, name: 'n'.repeat(4_000) }
+  await assert.rejects(ask(client, 'GET /runs/:id/nodes/:name', { params }), wanted)
+})

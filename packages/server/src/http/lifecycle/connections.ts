@@ -17,6 +17,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { HeddleError } from '@heddle/core'
+import type { Clock } from '@heddle/core/lowlevel'
 import { isLoopback } from '../browsers.ts'
 
 export interface ConnectionLimits {
@@ -52,6 +53,7 @@ export class Connections {
   /** The one that has been idle for the longest time first. */
   readonly #idle = new Set<Socket>()
   #displaced = 0
+  #onNone: () => void = () => undefined
   readonly #refused = { total: 0, address: 0 }
 
   /** @throws `HDL_BAD_OPTION` when a trusted proxy is not an address or a network. */
@@ -81,6 +83,20 @@ export class Connections {
     response.once('close', () => {
       if (--connection.requests === 0 && this.#open.has(socket)) this.#idle.add(socket)
     })
+  }
+
+  /**
+   * Resolves when there is no connection, or after `limit` milliseconds.
+   *
+   * *Cancellation*: none: the limit is short.
+   */
+  async emptied(limit: number, clock: Clock): Promise<void> {
+    if (this.#open.size === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = clock.setTimer(limit, resolve)
+    this.#onNone = resolve
+    await promise
+    timer.cancel()
   }
 
   stats(): ConnectionStats {
@@ -128,6 +144,7 @@ export class Connections {
     this.#open.delete(socket)
     this.#idle.delete(socket)
     const left = this.#byAddress.get(connection.address)! - 1
+    if (this.#open.size === 0) this.#onNone()
     if (left === 0) this.#byAddress.delete(connection.address)
     else this.#byAddress.set(connection.address, left)
   }

@@ -41,6 +41,7 @@ export class Drain {
   /** Of the caller that began it. */
   #deadline: number
   #drained: Drained = { isClean: true }
+  #isHurried = false
 
   constructor(rooms: readonly Pick<Room, 'drain'>[], settings: DrainSettings) {
     this.#rooms = rooms
@@ -59,6 +60,11 @@ export class Drain {
     return stateNames[this.#life.state]
   }
 
+  /** Whether it was told to stop at once. */
+  get isHurried(): boolean {
+    return this.#isHurried
+  }
+
   /** Resolves when it is over, whoever began it. */
   get ended(): Promise<Drained> {
     return this.#ended.promise
@@ -73,6 +79,7 @@ export class Drain {
   begin(options: DrainOptions = {}): Promise<Drained> {
     const { deadline = this.#settings.deadline } = options
     if (this.#life.isRunning) this.#deadline = deadline
+    if (deadline === 0) this.#isHurried = true
     const stopped = this.#life.stop({ ...options, deadline })
     stopped.then(() => this.#ended.resolve(this.#drained), this.#ended.reject)
     return this.ended
@@ -83,6 +90,8 @@ export class Drain {
     const drained = this.#rooms.map((room) => room.drain({ signal: enough }))
     this.#settings.onBegin?.(this.#deadline)
     const ends = await Promise.all(drained)
-    this.#drained = { isClean: ends.every(({ isClean }) => isClean) }
+    const isClean = ends.every((end) => end.isClean)
+    const isStoreFailed = ends.some((end) => end.isStoreFailed === true)
+    this.#drained = isStoreFailed ? { isClean, isStoreFailed } : { isClean }
   }
 }
