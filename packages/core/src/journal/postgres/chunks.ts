@@ -6,7 +6,7 @@ import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { Link } from '../../store/postgres/link.ts'
 import { Semaphore } from '../../sync/semaphore.ts'
 import type { Pieces } from '../encode.ts'
-import { inlineLimit, type StoredValue } from '../sqlite/value-files.ts'
+import { inlineLimit, type StoredValue } from '../batch.ts'
 import { callPatiently, type Patience } from './patient-call.ts'
 import type { RunPlace } from './reader.ts'
 

@@ -48,9 +48,9 @@ import type { RunOutcome } from '../outcome.ts'
 import { checkPrune, checkWanted, inTurnWithWriters, PruneChoice, type SizedRun } from '../prune.ts'
 import { checkRunState, runStateOf } from '../states.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
-import type { RunChange } from '../sqlite/messages.ts'
-import { Outbox } from '../sqlite/outbox.ts'
-import { SqliteRunWriter } from '../sqlite/sqlite-writer.ts'
+import type { RunChange } from '../batch.ts'
+import { Outbox } from '../outbox.ts'
+import { RowWriter } from '../run-writer.ts'
 import { ChunkWriter, incomplete } from './chunks.ts'
 import { RunLease } from './lease.ts'
 import { Pruning, type PrunedRun } from './pruning.ts'
@@ -81,7 +81,7 @@ type ResumeAnswer = Granted | ({ readonly held: number } & RunHolder) | { readon
 interface Writing {
   readonly lane: Lane
   readonly outbox: Outbox
-  readonly writer: SqliteRunWriter
+  readonly writer: RowWriter
 }
 
 export async function openPostgresJournal(
@@ -442,7 +442,7 @@ class PostgresJournal implements Journal {
       this.#recorder.push(lane, batch)
     }
     const outbox = new Outbox({ clock, send })
-    const writer = new SqliteRunWriter(id, run, {
+    const writer = new RowWriter(id, run, {
       clock,
       side: {
         outbox,
@@ -519,7 +519,7 @@ class PostgresJournal implements Journal {
   }
 
   async #begin(
-    writer: SqliteRunWriter,
+    writer: RowWriter,
     { run, epoch }: Granted,
     holder: RunHolder,
     at: number,

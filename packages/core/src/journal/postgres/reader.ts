@@ -26,9 +26,8 @@ import { outcomeOf, type RunOutcome } from '../outcome.ts'
 import { areOpen, labelsOf, listRuns, storedStatesIn, storedStatesOf } from '../run-list.ts'
 import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import type { RunState } from '../../scheduler/events.ts'
-import { Remembered } from '../sqlite/remembered.ts'
-import { entryOf, nodesOf, type HistoryRow } from '../sqlite/rows.ts'
-import { Kind } from '../sqlite/schema.ts'
+import { Remembered } from '../remembered.ts'
+import { entryOf, Kind, nodesOf, type HistoryRow } from '../rows.ts'
 
 /** Rows that are read and taken in together: about 1 ms on the loop. */
 const historyPage = 512

@@ -14,7 +14,7 @@
  */
 import type { HeddleError } from '../../errors.ts'
 import type { Link } from '../../store/postgres/link.ts'
-import { cellsPerRow, type BatchWire } from '../sqlite/messages.ts'
+import { cellsPerRow, type BatchWire } from '../batch.ts'
 import { callPatiently, type Patience } from './patient-call.ts'
 import { RowGroup, type Lane } from './row-group.ts'
 

@@ -4,9 +4,8 @@ import { toStored } from '../../store/text.ts'
 import type { CountFold } from '../fold.ts'
 import type { RunHolder } from '../journal.ts'
 import { checkRunState, nodeStateOf } from '../states.ts'
-import { cellsPerRow, type BatchWire, type Cell, type RunChange } from '../sqlite/messages.ts'
-import { nodesOf } from '../sqlite/rows.ts'
-import { Kind } from '../sqlite/schema.ts'
+import { cellsPerRow, type BatchWire, type Cell, type RunChange } from '../batch.ts'
+import { Kind, nodesOf } from '../rows.ts'
 
 const runningCode = checkRunState('running')
 

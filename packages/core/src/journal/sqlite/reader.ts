@@ -37,16 +37,11 @@ import type {
   SnapshotHead,
   StoredResult,
 } from './messages.ts'
-import { entryOf, historyColumns, nodesOf, returnArrays, type HistoryRow } from './rows.ts'
-import { Remembered } from './remembered.ts'
+import { entryOf, historyColumns, Kind, nodesOf, type HistoryRow } from '../rows.ts'
+import { returnArrays } from './return-arrays.ts'
+import { Remembered } from '../remembered.ts'
 import { versionOf } from './open-database.ts'
-import {
-  hasFailures,
-  Kind,
-  versionWithKeys,
-  versionWithParts,
-  versionWithWriters,
-} from './schema.ts'
+import { hasFailures, versionWithKeys, versionWithParts, versionWithWriters } from './schema.ts'
 import { isSessionAlive, type SessionRow } from './session-lock.ts'
 
 /** Rows of a history that travel together: about 1 ms on the loop. */

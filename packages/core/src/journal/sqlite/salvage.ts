@@ -26,17 +26,11 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
-import {
-  applicationId,
-  Kind,
-  migrations,
-  recount,
-  schemaVersion,
-  versionWithWriters,
-} from './schema.ts'
+import { applicationId, migrations, recount, schemaVersion, versionWithWriters } from './schema.ts'
+import { holderOf, Kind } from '../rows.ts'
 import { migrate } from './migrate.ts'
 import { savedName, valuesFolder } from './file-names.ts'
-import { holderOf, returnArrays } from './rows.ts'
+import { returnArrays } from './return-arrays.ts'
 import { isEnd, runStateOf, storedRunStates } from '../states.ts'
 import { toBlob } from '../../sqlite/blob.ts'
 

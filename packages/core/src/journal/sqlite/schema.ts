@@ -163,6 +163,3 @@ export const versionWithParts = 4
 
 /** The version of a file that has seen all migrations. */
 export const schemaVersion: number = migrations.length
-
-/** What a row of the history is about. Appended to, never reordered. */
-export const Kind = { node: 0, success: 1, log: 2, run: 3, nodes: 4, part: 5 } as const

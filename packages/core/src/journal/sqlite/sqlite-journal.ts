@@ -58,11 +58,11 @@ import type {
   ReaderAnswers,
   ReaderData,
   ReaderQuestion,
-  RunChange,
   StoredResult,
 } from './messages.ts'
-import type { Outbox } from './outbox.ts'
-import { SqliteRunWriter, type WriterHost } from './sqlite-writer.ts'
+import type { RunChange } from '../batch.ts'
+import type { Outbox } from '../outbox.ts'
+import { RowWriter, type WriterHost } from '../run-writer.ts'
 import { ValueFiles } from './value-files.ts'
 import { useWriteSide, type WriteSide } from './write-side.ts'
 
@@ -101,7 +101,7 @@ class SqliteJournal implements Journal {
   readonly #outbox: Outbox | undefined
   readonly #session: number | undefined
   readonly #values: ValueFiles
-  readonly #writers = new Map<string, SqliteRunWriter>()
+  readonly #writers = new Map<string, RowWriter>()
   #reader: Promise<HostLink> | undefined
   readonly #life: Life
 
@@ -195,12 +195,7 @@ class SqliteJournal implements Journal {
     }
   }
 
-  async #begin(
-    writer: SqliteRunWriter,
-    holder: RunHolder,
-    at: number,
-    change: RunChange,
-  ): Promise<void> {
+  async #begin(writer: RowWriter, holder: RunHolder, at: number, change: RunChange): Promise<void> {
     try {
       await writer.begin(holder, at, change)
     } catch (error) {
@@ -438,14 +433,14 @@ class SqliteJournal implements Journal {
     }
   }
 
-  #writerOf(id: string, run: number, side: WriteSide): SqliteRunWriter {
+  #writerOf(id: string, run: number, side: WriteSide): RowWriter {
     const host: WriterHost = {
       clock: this.#kernel.clock,
       side,
       values: this.#values,
       onClosed: () => this.#writers.delete(id),
     }
-    const writer = new SqliteRunWriter(id, run, host)
+    const writer = new RowWriter(id, run, host)
     this.#writers.set(id, writer)
     return writer
   }

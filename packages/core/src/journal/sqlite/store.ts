@@ -22,11 +22,9 @@ import { toBlob } from '../../sqlite/blob.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { RunHolder } from '../journal.ts'
 import { LogSpace } from './log-space.ts'
+import { cellsPerRow, type BatchWire, type Cell, type RunChange } from '../batch.ts'
 import {
-  cellsPerRow,
   type BatchAnswer,
-  type BatchWire,
-  type Cell,
   type ClaimAnswer,
   type ClaimWire,
   type FoundRun,
@@ -36,13 +34,12 @@ import {
   type PostWire,
   type PruneAnswer,
   type PruneWire,
-  type RunChange,
   type WriterAnswer,
   type WriterChange,
 } from './messages.ts'
 import { keptLog } from './open-database.ts'
-import { nodesOf, returnArrays } from './rows.ts'
-import { Kind } from './schema.ts'
+import { Kind, nodesOf } from '../rows.ts'
+import { returnArrays } from './return-arrays.ts'
 import { isSessionAlive, removeSessionLock, type SessionRow } from './session-lock.ts'
 import { isBusy } from './sqlite-error.ts'
 

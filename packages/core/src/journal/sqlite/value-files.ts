@@ -20,18 +20,13 @@ import { goneWhileWritten } from '../../sqlite/file-guard.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { Semaphore } from '../../sync/semaphore.ts'
 import type { Durability } from '../journal.ts'
+import { inlineLimit, type StoredValue } from '../batch.ts'
 import type { Pieces } from '../encode.ts'
 import { draftSuffix, valuesFolder } from './file-names.ts'
 import { storeError } from './sqlite-error.ts'
 
-/** Values of more bytes are files. */
-export const inlineLimit = 64 * 1024
-
 /** Large values that are encoded at a time: each has pieces of its encoded form in memory. */
 const atOnce = 2
-
-/** A value as its row keeps it. */
-export type StoredValue = { readonly body: Uint8Array<ArrayBuffer> } | { readonly file: string }
 
 export interface ValueFilesOptions {
   readonly durability: Durability

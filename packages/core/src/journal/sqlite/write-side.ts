@@ -11,6 +11,7 @@
  *  W4  Messages are delivered once, in order, at most `mailTime` after they were posted. Neither their reading nor an
  *      open file keeps the process alive.
  */
+import type { SideWriter } from '../run-writer.ts'
 import { type HeddleError } from '../../errors.ts'
 import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
 import type { Clock, Timer } from '../../kernel/clock.ts'
@@ -22,11 +23,10 @@ import { openScope, type Scope } from '../../sync/scope.ts'
 import { Shared, type Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { decodeValue, isOfValue } from '../encode.ts'
-import type { Durability, JournalRetry, JournalTrouble, RunMessage } from '../journal.ts'
+import type { Durability, JournalRetry, RunMessage } from '../journal.ts'
 import { lockName } from './file-names.ts'
 import type {
   BatchAnswer,
-  BatchWire,
   MailWire,
   Opened,
   Stalled,
@@ -36,7 +36,8 @@ import type {
   WriterData,
   WriterQuestion,
 } from './messages.ts'
-import { Outbox } from './outbox.ts'
+import type { BatchWire } from '../batch.ts'
+import { Outbox } from '../outbox.ts'
 import { storeError } from './sqlite-error.ts'
 
 /** Sources start sources, built files start built files. */
@@ -52,15 +53,6 @@ const mailTime = 900
 /** How long to wait for another process that is opening the file, and between two tries. */
 const openingLimit = 10_000
 const openingStep = 20
-
-/** What a write side does to the writer of a run. */
-export interface SideWriter {
-  onTrouble(trouble: JournalTrouble | undefined): void
-  /** `mail`: the number by which the writer removes it from the mailbox. */
-  onMessage(message: RunMessage, mail: number): void
-  /** The run was taken by another process. */
-  onLost(): void
-}
 
 export interface WriteSideOptions {
   readonly file: string

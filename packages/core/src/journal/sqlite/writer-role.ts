@@ -24,8 +24,8 @@ import type { HostedFile, Role } from '../../sqlite/host-server.ts'
 import { StoreRole, type StoreHost } from '../../store/sqlite/store-role.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { valuesFolder } from './file-names.ts'
+import { cellsPerRow } from '../batch.ts'
 import {
-  cellsPerRow,
   type Opened,
   type Stalled,
   type WriterAnswer,

@@ -3,10 +3,9 @@ import { rmSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
+import type { BatchWire, RunChange } from '../../../src/journal/batch.ts'
 import type {
-  BatchWire,
   ClaimWire,
-  RunChange,
   WriterChange,
   WriterQuestion,
 } from '../../../src/journal/sqlite/messages.ts'

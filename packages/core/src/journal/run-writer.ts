@@ -1,11 +1,13 @@
-import { HeddleError } from '../../errors.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import { Slices } from '../../kernel/slices.ts'
-import type { WaitOptions } from '../../kernel/waiters.ts'
-import type { RunState } from '../../scheduler/events.ts'
-import { checkNode, checkRow, checkTime } from '../checks.ts'
-import { cutText } from '../cut.ts'
-import { encodePieces, encodeValue, type Pieces } from '../encode.ts'
+/** Writes the rows of one run, for every journal that stores them as rows. */
+import { HeddleError } from '../errors.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Slices } from '../kernel/slices.ts'
+import type { WaitOptions } from '../kernel/waiters.ts'
+import type { RunState } from '../scheduler/events.ts'
+import { inlineLimit, type RunChange, type StoredValue } from './batch.ts'
+import { checkNode, checkRow, checkTime } from './checks.ts'
+import { cutText } from './cut.ts'
+import { encodePieces, encodeValue, type Pieces } from './encode.ts'
 import type {
   CommitGuard,
   HistoryEntry,
@@ -17,30 +19,47 @@ import type {
   RunWriter,
   Transition,
   WriterWatcher,
-} from '../journal.ts'
-import { RowOrder } from '../row-order.ts'
-import { checkNodeState, checkRunState, isEnd } from '../states.ts'
-import type { RunChange } from './messages.ts'
+} from './journal.ts'
+import { RowOrder } from './row-order.ts'
+import { checkNodeState, checkRunState, isEnd } from './states.ts'
 import type { Outbox } from './outbox.ts'
-import { holderDetail, nodeDetail, nodesDetail } from './rows.ts'
-import { Kind } from './schema.ts'
-import { storeError } from './sqlite-error.ts'
-import type { SideWriter, WriteSide } from './write-side.ts'
-import { inlineLimit, type StoredValue, type ValueFiles } from './value-files.ts'
+import { Kind, holderDetail, nodeDetail, nodesDetail } from './rows.ts'
+import { storeError } from './sqlite/sqlite-error.ts'
 
 /** Nodes in one row of the history: about 0.1 ms to encode. */
 const nodesPerRow = 256
 
+/** What a write side does to the writer of a run. */
+export interface SideWriter {
+  onTrouble(trouble: JournalTrouble | undefined): void
+  /** `mail`: the number by which the writer removes it from the mailbox. */
+  onMessage(message: RunMessage, mail: number): void
+  /** The run was taken by another process. */
+  onLost(): void
+}
+
+/** Where the rows of a writer go. */
+export interface WriterSide {
+  readonly outbox: Outbox
+  /** Under which the run is held: told when it is lost. */
+  readonly session: number
+  /** Carries out work that stores a value; again when that is worth it. */
+  persist<T>(work: () => Promise<T>): Promise<T>
+  addWriter(run: number, writer: SideWriter): void
+  removeWriter(run: number): void
+}
+
 /** What a writer needs of its journal. */
 export interface WriterHost {
   readonly clock: Clock
-  readonly side: Pick<WriteSide, 'outbox' | 'session' | 'persist' | 'addWriter' | 'removeWriter'>
-  readonly values: Pick<ValueFiles, 'store'>
+  readonly side: WriterSide
+  /** Stores values that are too large for a row. */
+  readonly values: { store(pieces: Pieces): Promise<StoredValue> }
   /** The writer is done with its run. */
-  onClosed(writer: SqliteRunWriter): void
+  onClosed(writer: RowWriter): void
 }
 
-export class SqliteRunWriter implements RunWriter, SideWriter {
+export class RowWriter implements RunWriter, SideWriter {
   readonly runId: string
   readonly #run: number
   readonly #host: WriterHost

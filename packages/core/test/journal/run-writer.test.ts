@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellsPerRow, type BatchWire } from '../../../src/journal/sqlite/messages.ts'
-import { Outbox } from '../../../src/journal/sqlite/outbox.ts'
-import { Kind } from '../../../src/journal/sqlite/schema.ts'
-import { SqliteRunWriter } from '../../../src/journal/sqlite/sqlite-writer.ts'
-import { ValueFiles } from '../../../src/journal/sqlite/value-files.ts'
-import { systemKernel } from '../../../src/kernel/kernel.ts'
+import { cellsPerRow, type BatchWire } from '../../src/journal/batch.ts'
+import { Outbox } from '../../src/journal/outbox.ts'
+import { Kind } from '../../src/journal/rows.ts'
+import { RowWriter } from '../../src/journal/run-writer.ts'
+import { ValueFiles } from '../../src/journal/sqlite/value-files.ts'
+import { systemKernel } from '../../src/kernel/kernel.ts'
 
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done))
 
@@ -17,7 +17,7 @@ class Rig {
     send: (batch) => this.sent.push(batch),
   })
   closed = 0
-  readonly writer = new SqliteRunWriter('r', 1, {
+  readonly writer = new RowWriter('r', 1, {
     clock: systemKernel.clock,
     side: {
       outbox: this.outbox,

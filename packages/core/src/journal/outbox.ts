@@ -17,14 +17,19 @@
  * Rows that nobody waits for stay a little longer: what follows them in this turn of the loop goes with
  * them, and not after a commit of theirs.
  */
-import type { HeddleError } from '../../errors.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import { afterReactions } from '../../kernel/turn.ts'
-import { WaiterList, type WaitOptions } from '../../kernel/waiters.ts'
-import { cellsPerRow, type BatchWire, type Cell, type RunChange } from './messages.ts'
-import { joinBytes } from '../../sqlite/own-bytes.ts'
-import type { StoredValue } from './value-files.ts'
-import { waitFor } from '../../kernel/wait-for.ts'
+import type { HeddleError } from '../errors.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { afterReactions } from '../kernel/turn.ts'
+import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
+import {
+  cellsPerRow,
+  type BatchWire,
+  type Cell,
+  type RunChange,
+  type StoredValue,
+} from './batch.ts'
+import { joinBytes } from '../sqlite/own-bytes.ts'
+import { waitFor } from '../kernel/wait-for.ts'
 
 /** A batch is full with this many rows, or characters of details: about 0.5 ms to send. */
 const batchRows = 1024

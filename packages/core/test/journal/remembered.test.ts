@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Derived, Remembered } from '../../../src/journal/sqlite/remembered.ts'
+import { Derived, Remembered } from '../../src/journal/remembered.ts'
 
 test('callers at the same time take turns, and no row is taken in twice', async () => {
   const derived = new Derived<number[]>([])

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { HeddleError } from '../../../src/errors.ts'
-import { cellsPerRow, type BatchWire } from '../../../src/journal/sqlite/messages.ts'
-import { Outbox } from '../../../src/journal/sqlite/outbox.ts'
-import { VirtualClock } from '../../../src/kernel/virtual-clock.ts'
+import { HeddleError } from '../../src/errors.ts'
+import { cellsPerRow, type BatchWire } from '../../src/journal/batch.ts'
+import { Outbox } from '../../src/journal/outbox.ts'
+import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 
 const failure = (cause = 'disk full'): HeddleError =>
   new HeddleError('HDL_STORE_FAILED', { store: 'x.db', action: 'be written', cause })

@@ -1,9 +1,10 @@
 /** Rows as they are stored, and back. */
-import type { StatementSync } from 'node:sqlite'
-import type { HistoryEntry, NodeHeader, PartEntry, RunHolder, Transition } from '../journal.ts'
-import { cutRecord } from '../cut.ts'
-import { nodeStateOf, runStateOf } from '../states.ts'
-import { Kind } from './schema.ts'
+import type { HistoryEntry, NodeHeader, PartEntry, RunHolder, Transition } from './journal.ts'
+import { cutRecord } from './cut.ts'
+import { nodeStateOf, runStateOf } from './states.ts'
+
+/** What a row of the history is about. Appended to, never reordered. */
+export const Kind = { node: 0, success: 1, log: 2, run: 3, nodes: 4, part: 5 } as const
 
 /** What a row of a node has besides its columns; null for most. */
 export function nodeDetail(transition: Transition): string | null {
@@ -54,12 +55,6 @@ export function nodesOf(detail: string): NodeHeader[] {
     ...(typeof input === 'string' && { input }),
     ...more,
   }))
-}
-
-/** Makes a statement give its rows as arrays. The types of Node 22 leave this method out. */
-export function returnArrays(statement: StatementSync): StatementSync {
-  ;(statement as StatementSync & { setReturnArrays(enabled: boolean): void }).setReturnArrays(true)
-  return statement
 }
 
 /** The columns in the order in which they are selected. */
