@@ -42,7 +42,10 @@ test('S60 a job that blocks the loop: not ready with the cause, a log line and a
     assert.equal(reply.body['result'], 'done')
     await until(() => warnings.length >= tries)
   }
-  assert.match(warnings.at(-1)!, /^The event loop was blocked for \d+ ms by job "block-\w+"( \(seen late.*\))?\.$/)
+  assert.match(
+    warnings.at(-1)!,
+    /^The event loop was blocked for \d+ ms by job "block-\w+"( \(seen late.*\))?\.$/,
+  )
   const { status, body } = await call(server, '/readyz')
   assert.deepEqual([status, body['ready'], body['draining']], [503, false, false])
   assert.match(String(body['causes']), /the event loop was blocked for \d+ ms by job "block-/)

@@ -103,8 +103,8 @@ export class Committer<R> implements RunningService {
   /** Sends groups until none is waiting. */
   #work = Promise.resolve()
   /** Aborts when the deadline of stop() has passed. */
-  readonly #cut = new AbortController()
-  readonly #life: Life
+  #cut = new AbortController()
+  #life: Life
   #pending = 0
   #commits = 0
   #rows = 0
@@ -117,12 +117,23 @@ export class Committer<R> implements RunningService {
     this.#mostRows = checkCount('mostRows', options.mostRows ?? 256)
     this.#answerWithin = checkDuration('answerWithin', options.answerWithin ?? 5_000)
     this.#giveUpAfter = checkDuration('giveUpAfter', options.giveUpAfter ?? 60_000)
-    this.#life = new Life({
+    this.#life = this.#newLife()
+  }
+
+  #newLife(): Life {
+    return new Life({
       what: 'The committer',
       clock: this.#clock,
       deadline: this.#answerWithin,
       stop: (enough) => this.#end(enough),
     })
+  }
+
+  /** Takes writes again after stop(): for an owner that is started again. A session with an unknown commit is fenced first. */
+  reopen(): void {
+    if (this.#life.state !== 'stopped') return
+    this.#cut = new AbortController()
+    this.#life = this.#newLife()
   }
 
   /**

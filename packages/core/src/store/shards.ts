@@ -85,7 +85,10 @@ export class Shards implements Service {
       what: 'The shards of this server',
       clock: kernel.clock,
       deadline: 10_000,
-      start: () => this.ownership.start(),
+      start: () => {
+        this.committer.reopen()
+        return this.ownership.start()
+      },
       stop: async (enough) => {
         await this.ownership.stop({ signal: enough })
         await this.committer.stop({ signal: enough })
@@ -104,7 +107,7 @@ export class Shards implements Service {
   }
 
   /**
-   * Hands all shards over, then ends group commit. It cannot be started again.
+   * Hands all shards over, then ends group commit. It can be started again.
    *
    * *Cancellation*: it ends at the deadline; what was not handed over is free when the lease runs out.
    */
