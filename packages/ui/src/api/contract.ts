@@ -2,6 +2,7 @@
 export type {
   Forecast,
   GraphEdges,
+  GraphList,
   LogPage,
   NodeColumns,
   NodeDetail,

@@ -4,6 +4,7 @@ import { call, events } from './client.ts'
 import type {
   Forecast,
   GraphEdges,
+  GraphList,
   LogPage,
   NodeColumns,
   NodeDetail,
@@ -108,6 +109,19 @@ export function retryNode(
 
 export function sendSignal(id: string, name: string, value: unknown): Promise<unknown> {
   return call('POST /runs/:id/signals/:name', { params: { id, name }, body: { value } })
+}
+
+export function listGraphs(): Promise<GraphList> {
+  return call('GET /graphs')
+}
+
+export function startRun(body: {
+  readonly graph: string
+  readonly args?: unknown
+  readonly title?: string
+  readonly key?: string
+}): Promise<{ readonly run: string | null }> {
+  return call('POST /runs', { body })
 }
 
 export type RunEvent =

@@ -11,7 +11,8 @@ import type { Page } from 'playwright-core'
 import { makeRun } from '../stand-in/made-run.ts'
 import { serveMade } from '../stand-in/stand-in.ts'
 import { openPage } from './browser.ts'
-import { openServed } from './served.ts'
+import { deliver } from '../../../server/test/ui/deliver.ts'
+import { openServed, startCampaign } from './served.ts'
 
 const pictures = path.join(import.meta.dirname, '../../dist/screenshots')
 mkdirSync(pictures, { recursive: true })
@@ -42,6 +43,40 @@ async function examine(page: Page): Promise<string[]> {
       ({ id, nodes }) =>
         `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary?.slice(0, 200)}`).join(' | ')}`,
     )
+}
+
+const inventory = path.join(import.meta.dirname, 'inventory.json')
+
+/** Three workers, one of which delivers other results than the rest. */
+async function fillFleet(url: string): Promise<void> {
+  const near = (wins: number) => (units: number, lease: number) => {
+    const won = Math.min(units, Math.round(units * wins) + (lease % 3))
+    const lost = Math.floor((units - won) / 2)
+    return [lost, units - won - lost, won]
+  }
+  const common = { url, job: 'match' }
+  await deliver({ ...common, name: 'loom-a', leases: 9, result: near(0.29) })
+  await deliver({ ...common, name: 'loom-b', leases: 7, result: near(0.33), keepsLast: true })
+  await deliver({ ...common, name: 'spindle', leases: 2, result: near(0.7) })
+}
+
+async function post(url: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  assert.equal(response.status, 201, await response.text())
+}
+
+function addSchedule(url: string): Promise<void> {
+  return post(`${url}/schedules`, {
+    name: 'nightly',
+    cron: '0 3 * * *',
+    timezone: 'Europe/Berlin',
+    graph: 'wide',
+  })
+}
+
+function addUser(url: string): Promise<void> {
+  return post(`${url}/users`, { name: 'ada', role: 'admin', password: 'correct horse battery' })
 }
 
 for (const theme of ['light', 'dark'] as const) {
@@ -76,8 +111,13 @@ for (const theme of ['light', 'dark'] as const) {
       }),
     ]
     await using standIn = await serveMade(made)
-    await using served = await openServed()
+    await using served = await openServed({ inventory })
+    const campaign = await startCampaign(served.url, { name: 'patch 12' })
+    await fillFleet(served.url)
+    await addSchedule(served.url)
     for (const gate of ['fetch', 'left']) served.gates.open(gate)
+    await using locked = await openServed()
+    await addUser(locked.url)
     await served.start('shaky')
     await served.start('wide')
     const run = await served.start('diamond')
@@ -111,6 +151,16 @@ for (const theme of ['light', 'dark'] as const) {
       ['run-compare', `${served.url}/ui/#/runs/${run}/compare`, '.tab-page'],
       ['jobs', `${served.url}/ui/#/jobs?job=square`, 'form'],
       ['load', `${served.url}/ui/#/load`, '.chart canvas'],
+      ['schedules', `${served.url}/ui/#/schedules`, 'tbody tr'],
+      ['loop', `${served.url}/ui/#/loop`, '.figures'],
+      ['boundaries', `${served.url}/ui/#/boundaries`, 'table.matrix'],
+      ['fleet', `${served.url}/ui/#/fleet`, '.shards'],
+      ['campaigns', `${served.url}/ui/#/campaigns`, 'tbody tr'],
+      ['campaign', `${served.url}/ui/#/campaigns/${campaign}`, '.chart canvas'],
+      ['people', `${served.url}/ui/#/people`, '.page .card'],
+      ['audit', `${served.url}/ui/#/audit`, '.page'],
+      ['link', `${served.url}/ui/#/link/0123456789`, '.entry'],
+      ['login', `${locked.url}/ui/`, '.entry'],
       ['unknown', `${served.url}/ui/#/nowhere`, '.empty'],
     ]
     for (const [name, url, ready] of views) {

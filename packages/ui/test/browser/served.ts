@@ -76,18 +76,21 @@ export interface ServedOptions {
   readonly store?: string
   readonly port?: number
   readonly gates?: Gates
+  readonly inventory?: string
 }
 
 export async function openServed({
   store = 'memory',
   port = 0,
   gates = new Gates(),
+  inventory,
 }: ServedOptions = {}): Promise<Served & AsyncDisposable> {
   const server = await startServer({
     jobs: { square, graphs: makeGraphs(gates) },
     store,
     port,
     ui: await buildUi(),
+    ...(inventory !== undefined && { inventory }),
   })
   return {
     server,

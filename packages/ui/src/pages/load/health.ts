@@ -1,8 +1,11 @@
-/** What `/healthz` says, and its history in this tab. */
+/** What `/healthz` says, and what is made of it. */
 
 export interface QueueHealth {
   readonly capacity: number
   readonly queued: number
+  /** By priority, 0 to 9. */
+  readonly queuedByPriority: readonly number[]
+  readonly tenants: number
   readonly running: number
   readonly finished: number
   readonly rejected: number
@@ -33,28 +36,32 @@ export interface Health {
   readonly loop: { readonly longest_gap_ms: number; readonly gaps: number }
 }
 
-export interface Sample {
-  /** Seconds since 1970. */
-  readonly at: number
-  readonly health: Health
-}
-
-/** Ten minutes, at one a second. */
-const most = 600
-
-export function addSample(history: readonly Sample[], sample: Sample): readonly Sample[] {
-  return [...history.slice(1 - most), sample]
-}
-
-/** Change for each second between two neighbouring samples; null before the first. */
-export function ratesOf(
-  history: readonly Sample[],
-  read: (health: Health) => number,
-): (number | null)[] {
-  return history.map((sample, i) => {
-    const before = history[i - 1]
-    if (before === undefined || sample.at <= before.at) return null
+/** Change for each second between neighbouring values of a counter; null before the first. */
+export function ratesOf(at: readonly number[], counts: readonly number[]): (number | null)[] {
+  return counts.map((count, i) => {
+    const before = counts[i - 1]
+    const passed = (at[i]! - (at[i - 1] ?? at[i]!)) / 1_000
+    if (before === undefined || passed <= 0) return null
     // A server that was started again counts from 0.
-    return Math.max(0, read(sample.health) - read(before.health)) / (sample.at - before.at)
+    return Math.max(0, count - before) / passed
   })
+}
+
+/** Entries that wait, by lane: what priorities are called. */
+export function lanesOf({ queuedByPriority }: QueueHealth): string {
+  const lanes = queuedByPriority
+    .map((count, priority) => ({ count, name: laneNames[priority] ?? `priority ${priority}` }))
+    .filter(({ count }) => count > 0)
+  return lanes.length === 0 ? 'none' : lanes.map(({ count, name }) => `${count} ${name}`).join(', ')
+}
+
+const laneNames: Readonly<Record<number, string>> = { 0: 'interactive', 1: 'usual', 3: 'prefetch' }
+
+/** How many computations each tenant has, most first. */
+export function byTenant(
+  computations: readonly { readonly tenant: string }[],
+): (readonly [tenant: string, count: number])[] {
+  const counts = new Map<string, number>()
+  for (const { tenant } of computations) counts.set(tenant, (counts.get(tenant) ?? 0) + 1)
+  return [...counts].toSorted(([, a], [, b]) => b - a)
 }

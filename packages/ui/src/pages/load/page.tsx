@@ -1,80 +1,82 @@
-/** How busy the server is, what it refuses and why, and what its event loop does. */
-import { useSignal } from '@preact/signals'
+/** How busy the server is, what it refuses and why, and what waits. */
+import type { Computation } from '@heddle/server/client'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { usePoll } from '../../app/poll.ts'
 import { call } from '../../api/client.ts'
-import { browserClock } from '../../kernel/clock.ts'
+import { readLoad, type LoadView } from '../../api/machine.ts'
+import { may } from '../../api/session.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { colours } from '../../parts/colours.ts'
-import { formatCount, formatDuration, formatPercent } from '../../parts/format.ts'
+import { ask } from '../../parts/confirm.tsx'
+import { TableCard } from '../../parts/field.tsx'
 import { Figure } from '../../parts/figure.tsx'
+import {
+  formatCount,
+  formatDateTime,
+  formatDuration,
+  formatPercent,
+  plural,
+  shortId,
+} from '../../parts/format.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
-import { State } from '../../parts/state.tsx'
-import { addSample, ratesOf, type Health, type QueueHealth, type Sample } from './health.ts'
+import { State, StateDot } from '../../parts/state.tsx'
+import { byTenant, lanesOf, ratesOf, type Health, type QueueHealth } from './health.ts'
 
-const interval = 1_000
+/** Milliseconds. */
+const interval = 2_000
+
+interface Loaded {
+  readonly health: Health
+  readonly load: LoadView
+  readonly computations: Computations
+}
+
+interface Computations {
+  readonly computations: readonly Computation[]
+  readonly total: number
+}
 
 export function LoadPage(): JSX.Element {
-  const history = useSignal<readonly Sample[]>([])
-  const error = useSignal<unknown>(undefined)
-  useEffect(() => {
-    const abort = new AbortController()
-    let cancel: () => void = () => {}
-    const ask = async (): Promise<void> => {
-      try {
-        const health = await call<Health>('GET /healthz', { signal: abort.signal })
-        history.value = addSample(history.peek(), { at: browserClock.wallTime() / 1_000, health })
-        error.value = undefined
-      } catch (problem) {
-        if (!abort.signal.aborted) error.value = problem
-      }
-      if (!abort.signal.aborted) cancel = browserClock.setTimer(interval, () => void ask())
-    }
-    void ask()
-    return () => {
-      abort.abort()
-      cancel()
-    }
-  }, [])
-  const last = history.value.at(-1)?.health
+  const { value, error, reload } = usePoll(
+    async (signal): Promise<Loaded> => {
+      const [health, load, computations] = await Promise.all([
+        call<Health>('GET /healthz', { signal }),
+        readLoad(signal),
+        call<Computations>('GET /computations', { query: { limit: 200 }, signal }),
+      ])
+      return { health, load, computations }
+    },
+    interval,
+    [],
+  )
+  const health = value?.health
   return (
     <main class="page" id="content" tabIndex={-1}>
       <div class="page-head">
         <div>
           <h1>Load</h1>
-          <p>What is admitted, refused and under way, since this view was opened.</p>
+          <p>What is admitted, refused and under way, over the last ten minutes.</p>
         </div>
-        {last !== undefined && (
+        {health !== undefined && (
           <State
-            state={last.draining ? 'draining' : last.status === 'ok' ? 'ok' : 'warning'}
-            text={last.draining ? 'draining' : last.status}
+            state={health.draining ? 'draining' : health.status === 'ok' ? 'ok' : 'warning'}
+            text={health.draining ? 'draining' : health.status}
           />
         )}
       </div>
-      {error.value !== undefined && <Failed error={error.value} />}
-      {last === undefined ? (
-        error.value === undefined && <Loading />
-      ) : (
-        <Figures last={last} history={history.value} />
-      )}
+      {error !== undefined && <Failed error={error} onRetry={reload} />}
+      {value === undefined ? error === undefined && <Loading /> : <Figures loaded={value} />}
     </main>
   )
 }
 
-function Figures({
-  last,
-  history,
-}: {
-  readonly last: Health
-  readonly history: readonly Sample[]
-}): JSX.Element {
+function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
+  const { health: last, load, computations } = loaded
   const colour = colours()
-  const times = history.map(({ at }) => at)
+  const times = load.at.map((at) => at / 1_000)
   const queues = Object.entries(last.queues ?? {})
   const rejected = (health: Health): number =>
     Object.values(health.queues ?? {}).reduce((sum, queue) => sum + queue.rejected, 0)
-  const finished = (health: Health): number =>
-    Object.values(health.queues ?? {}).reduce((sum, queue) => sum + queue.finished, 0)
   return (
     <div class="stack">
       {last.causes.length > 0 && (
@@ -116,14 +118,12 @@ function Figures({
       <div class="columns">
         <section class="card body">
           <Chart
-            title="Fill of the queues"
+            title="Load"
             times={times}
             format={formatPercent}
-            series={queues.map(([name], i) => ({
-              label: name,
-              colour: i === 0 ? colour.accent : colour.states[9]!,
-              values: history.map(({ health }) => fillOf(health.queues?.[name])),
-            }))}
+            series={[
+              { label: load.level.at(-1) ?? '', colour: colour.accent, values: load.utilisation },
+            ]}
           />
         </section>
         <section class="card body">
@@ -132,12 +132,51 @@ function Figures({
             times={times}
             format={(value) => (Math.round(value * 10) / 10).toString()}
             series={[
-              { label: 'finished', colour: colour.states[4]!, values: ratesOf(history, finished) },
-              { label: 'refused', colour: colour.states[5]!, values: ratesOf(history, rejected) },
+              {
+                label: 'finished',
+                colour: colour.states[4]!,
+                values: ratesOf(load.at, load.finished),
+              },
+              {
+                label: 'refused',
+                colour: colour.states[5]!,
+                values: ratesOf(load.at, load.refused),
+              },
             ]}
           />
         </section>
       </div>
+      <div class="columns">
+        <section class="card body">
+          <Chart
+            title="Waiting in each stage"
+            times={times}
+            format={formatCount}
+            series={Object.entries(load.queued).map(([name, values], i) => ({
+              label: name,
+              colour: i === 0 ? colour.accent : colour.states[9]!,
+              values,
+            }))}
+          />
+        </section>
+        <section class="card body">
+          <Chart
+            title="Requests under way, and busy threads"
+            times={times}
+            format={formatCount}
+            series={[
+              { label: 'requests', colour: colour.accent, values: load.requests },
+              { label: 'threads', colour: colour.states[9]!, values: load.threads_busy },
+            ]}
+          />
+        </section>
+      </div>
+      {last.draining && (
+        <p class="note warn">
+          Draining: {plural(computations.total, 'computation')} and{' '}
+          {plural(last.requests ?? 0, 'request')} left. New work is refused.
+        </p>
+      )}
       <section class="card table-wrap">
         <header>
           <h2>Stages</h2>
@@ -148,6 +187,7 @@ function Figures({
               <th>Stage</th>
               <th>Load</th>
               <th class="right">Waiting</th>
+              <th>Lanes</th>
               <th class="right">Running</th>
               <th class="right">Finished</th>
               <th class="right">Wait p50 / p99</th>
@@ -163,6 +203,7 @@ function Figures({
                 <td class="right">
                   {formatCount(queue.queued)} of {formatCount(queue.capacity)}
                 </td>
+                <td class="soft">{lanesOf(queue)}</td>
                 <td class="right">{formatCount(queue.running)}</td>
                 <td class="right">{formatCount(queue.finished)}</td>
                 <td class="right">
@@ -177,6 +218,8 @@ function Figures({
           </tbody>
         </table>
       </section>
+      <Work computations={computations} />
+      <Refusals load={load} />
       {last.outcomes !== undefined && (
         <section class="card">
           <header>
@@ -196,8 +239,128 @@ function Figures({
   )
 }
 
-function fillOf(queue: QueueHealth | undefined): number {
-  return queue === undefined || queue.capacity === 0 ? 0 : queue.queued / queue.capacity
+function Work({ computations }: { readonly computations: Computations }): JSX.Element {
+  const { computations: all, total } = computations
+  const tenants = byTenant(all)
+  return (
+    <TableCard
+      title="Queued, running and set aside"
+      side={
+        <span class="quiet">
+          {plural(total, 'computation')}
+          {tenants.length > 1 &&
+            `: ${tenants
+              .slice(0, 5)
+              .map(([tenant, count]) => `${count} of ${tenant}`)
+              .join(', ')}`}
+        </span>
+      }
+    >
+      {all.length === 0 ? (
+        <p class="empty">Nothing is queued or running.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th>Job</th>
+              <th>State</th>
+              <th>Tenant</th>
+              <th class="right">Priority</th>
+              <th class="right">Callers</th>
+              <th>Why it waits</th>
+              <th>
+                <span class="sr">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.slice(0, 100).map((each) => (
+              <tr key={each.handle}>
+                <td>
+                  {each.job} <span class="quiet mono">{shortId(each.handle)}</span>
+                </td>
+                <td>
+                  <StateDot state={marks[each.state]} text={each.state.replace('_', ' ')} />
+                </td>
+                <td class="soft">{each.tenant}</td>
+                <td class="right">{each.priority}</td>
+                <td class="right">{formatCount(each.waiting)}</td>
+                <td class="soft">{each.waits_for ?? '–'}</td>
+                <td class="right">{may('operator') && <CancelButton computation={each} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </TableCard>
+  )
+}
+
+const marks: Readonly<Record<Computation['state'], string>> = {
+  looking: 'ready',
+  queued: 'waiting',
+  preparing: 'running',
+  making: 'running',
+  waiting: 'waiting',
+  set_aside: 'blocked',
+}
+
+function CancelButton({ computation }: { readonly computation: Computation }): JSX.Element {
+  const { handle, job, waiting } = computation
+  const cancel = (): void =>
+    ask({
+      title: 'Cancel this computation?',
+      consequence: `${plural(waiting, 'caller')} of ${job} get an error instead of a result. It cannot be undone.`,
+      verb: 'Cancel the computation',
+      isDangerous: true,
+      run: async () => {
+        await call('DELETE /computations/:handle', { params: { handle } })
+        return 'The computation is cancelled.'
+      },
+    })
+  return (
+    <button
+      class="button plain small"
+      type="button"
+      aria-label={`Cancel ${job} ${shortId(handle)}`}
+      onClick={cancel}
+    >
+      Cancel
+    </button>
+  )
+}
+
+function Refusals({ load }: { readonly load: LoadView }): JSX.Element | null {
+  if (load.refusals.length === 0) return null
+  return (
+    <TableCard
+      title="Last refusals"
+      side={<span class="quiet">{formatCount(load.refused_total)} since the server started</span>}
+    >
+      <table>
+        <thead>
+          <tr>
+            <th>When</th>
+            <th>Request</th>
+            <th class="right">Status</th>
+            <th class="right">Retry-After</th>
+          </tr>
+        </thead>
+        <tbody>
+          {load.refusals.slice(0, 20).map((refusal, index) => (
+            <tr key={index}>
+              <td class="num nowrap soft">{formatDateTime(refusal.at)}</td>
+              <td class="mono">{refusal.route}</td>
+              <td class="right">{refusal.status}</td>
+              <td class="right">
+                {refusal.retry_after_s === null ? '–' : `${refusal.retry_after_s} s`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableCard>
+  )
 }
 
 function reasonsOf({ rejectedBy, rejected }: QueueHealth): string {

@@ -7,6 +7,7 @@ import { address, go, setQuery } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
 import { link } from '../../app/route.ts'
 import type { RunCounts, RunSummary } from '../../api/contract.ts'
+import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { cancelRun, countRuns, followRuns, listRuns } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
@@ -23,6 +24,8 @@ import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { Share } from '../../parts/share.tsx'
 import { State } from '../../parts/state.tsx'
+import { cancelAll, cancellable } from './cancel-all.ts'
+import { askForRun } from './new-run.tsx'
 import { takeIn, type RunFilter, type RunListState } from './list-store.ts'
 
 const filters = [
@@ -137,6 +140,7 @@ export function RunList(): JSX.Element {
         group: 'Runs',
         run: () => toggle(list.peek()?.runs[current.peek()]?.id ?? ''),
       },
+      { keys: 'n', label: 'Start a run', group: 'Runs', run: () => void askForRun() },
       {
         keys: 'f',
         label: 'Search runs',
@@ -163,6 +167,18 @@ export function RunList(): JSX.Element {
           <h1>Runs</h1>
           <p class="num">{counts.value === undefined ? ' ' : plural(counts.value.total, 'run')}</p>
         </div>
+        {has('POST /runs') && may('operator') && (
+          <div class="row">
+            {runs.some(cancellable) && (state !== '' || q !== '') && (
+              <button class="button danger" type="button" onClick={() => askToCancelAll(filter)}>
+                {icons.stop} Cancel all that fit
+              </button>
+            )}
+            <button class="button" type="button" onClick={() => void askForRun()}>
+              {icons.play} Start a run
+            </button>
+          </div>
+        )}
       </div>
       <div class="row list-tools">
         <nav class="segmented" aria-label="State of runs">
@@ -225,6 +241,26 @@ export function RunList(): JSX.Element {
       )}
     </main>
   )
+}
+
+function askToCancelAll(filter: RunFilter): void {
+  const words = [filter.state, filter.q === '' ? '' : `“${filter.q}”`].filter((word) => word !== '')
+  ask({
+    title: 'Cancel all runs that fit the filter?',
+    consequence: `Every active run that fits ${words.join(' and ')} is cancelled, also those that are not listed yet. What runs may finish, nothing new starts.`,
+    verb: 'Cancel all of them',
+    isDangerous: true,
+    run: async () => {
+      const { cancelled, failed } = await cancelAll({
+        filter,
+        list: (cursor, limit) =>
+          listRuns({ ...named(filter), limit, ...(cursor !== undefined && { cursor }) }),
+        cancel: (id) => cancelRun(id, false),
+      })
+      const rest = failed === 0 ? '' : ` ${failed} could not be cancelled.`
+      return `Cancelling ${plural(cancelled, 'run')}.${rest}`
+    },
+  })
 }
 
 function named({ state, q }: RunFilter): { state?: string; q?: string } {

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addSample, ratesOf, type Health, type Sample } from '../../../src/pages/load/health.ts'
+import { byTenant, lanesOf, ratesOf, type QueueHealth } from '../../../src/pages/load/health.ts'
 
-const sample = (at: number, gaps: number): Sample => ({
-  at,
-  health: { loop: { longest_gap_ms: 0, gaps } } as Health,
+test('rates are changes a second; a server that was started again does not count backwards', () => {
+  assert.deepEqual(ratesOf([0, 1_000, 3_000, 4_000], [5, 10, 30, 2]), [null, 5, 10, 0])
+  assert.deepEqual(ratesOf([], []), [])
 })
 
-test('rates are changes for each second, also over a restart of the server', () => {
-  const history = [sample(10, 100), sample(12, 140), sample(13, 5), sample(14, 7)]
-  assert.deepEqual(
-    ratesOf(history, ({ loop }) => loop.gaps),
-    [null, 20, 0, 2],
-  )
+test('lanes have the names of their priorities', () => {
+  const queue = { queuedByPriority: [2, 1, 0, 4, 0, 1] } as unknown as QueueHealth
+  assert.equal(lanesOf(queue), '2 interactive, 1 usual, 4 prefetch, 1 priority 5')
 })
 
-test('ten minutes are kept', () => {
-  let history: readonly Sample[] = []
-  for (let at = 0; at < 700; at++) history = addSample(history, sample(at, 0))
-  assert.deepEqual([history.length, history[0]!.at], [600, 100])
+test('tenants are counted, most first', () => {
+  const of = (tenant: string) => ({ tenant })
+  assert.deepEqual(byTenant([of('a'), of('b'), of('b')]), [
+    ['b', 2],
+    ['a', 1],
+  ])
 })

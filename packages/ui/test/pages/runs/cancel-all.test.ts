@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RunSummary } from '../../../src/api/contract.ts'
+import { cancelAll } from '../../../src/pages/runs/cancel-all.ts'
+
+function run(id: string, more: Partial<RunSummary> = {}): RunSummary {
+  return {
+    id,
+    title: 'nightly.ts',
+    key: null,
+    graph: null,
+    outcome: 'running',
+    ended_at: null,
+    is_steerable: true,
+    ...more,
+  } as RunSummary
+}
+
+test('C1 C2 all pages are cancelled, a few at a time, and a failure stops nothing', async () => {
+  const pages = [
+    { runs: Array.from({ length: 30 }, (_, i) => run(`a${i}`)), next: 'second' },
+    {
+      runs: [
+        run('b'),
+        run('done', { ended_at: 5, outcome: 'succeeded' }),
+        run('x', { title: 'other' }),
+      ],
+      next: null,
+    },
+  ]
+  let open = 0
+  let most = 0
+  const seen: string[] = []
+  const result = await cancelAll({
+    filter: { state: 'active', q: 'nightly' },
+    list: async (cursor) => pages[cursor === undefined ? 0 : 1]!,
+    cancel: async (id) => {
+      most = Math.max(most, ++open)
+      await Promise.resolve()
+      open--
+      seen.push(id)
+      if (id === 'a3') throw new Error('it has ended')
+    },
+  })
+  assert.deepEqual(result, { cancelled: 30, failed: 1 })
+  assert.ok(most <= 6)
+  assert.ok(!seen.includes('x') && !seen.includes('done') && seen.includes('b'))
+})
