@@ -1,6 +1,7 @@
 import type { Row, Suite } from '../../harness/row.ts'
 import { inFlight } from '../journal/conditions.ts'
 import { needs } from '../journal/needs.ts'
+import { acknowledgedRow } from './acknowledged-row.ts'
 import { heldTransactionRow } from './held-transaction-row.ts'
 import { manyRunsRow } from './many-runs-row.ts'
 import { nodesRow } from './nodes-row.ts'
@@ -37,6 +38,8 @@ export const suite: Suite = {
     ...inFlight.map((count) => transitionsRow('SQLite', count)),
     ...inFlight.map((count) => transitionsRow('PostgreSQL', count)),
     ...runs,
+    acknowledgedRow('SQLite'),
+    acknowledgedRow('PostgreSQL'),
     manyRunsRow('SQLite'),
     manyRunsRow('PostgreSQL'),
     pruneRow('SQLite'),
