@@ -286,7 +286,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     id: session?.runId,
     isRecorded: false,
     scheduler,
-    result: conclude(running, session, graph).finally(async () => {
+    result: conclude(running, session, graph, async () => {
       grower.close()
       await pool?.stop({ deadline: threadStopTime })
     }),
@@ -369,11 +369,16 @@ async function conclude(
   running: Promise<RunResult>,
   session: Session | undefined,
   graph: Graph,
+  close: () => Promise<void>,
 ): Promise<GraphResult> {
   try {
-    return graphResult(await running, session?.runId, graph)
+    try {
+      return graphResult(await running, session?.runId, graph)
+    } finally {
+      await session?.close()
+    }
   } finally {
-    await session?.close()
+    await close()
   }
 }
 
@@ -455,8 +460,8 @@ function plainLimits(
 }
 
 /** R5. */
-function setAsideError(node: string, interruptions: number, run: string): Error {
-  return final(new HeddleError('HDL_NODE_SET_ASIDE', { node, interruptions, run }))
+function setAsideError(node: string, interruptions: number, id: string): Error {
+  return final(new HeddleError('HDL_NODE_SET_ASIDE', { node, interruptions, run: id }))
 }
 
 function execute(placed: PlacedNode, context: AttemptContext): unknown {
