@@ -8,6 +8,7 @@
  *  O1  A start is acknowledged when the run is in the journal; from then on it ends, in this process or in a later one.
  *  O2  Of two starts with one key one opens the run, the other gets its id.
  *  O3  Only the process that runs a run pauses it. Cancel and signals reach it through the journal, wherever it runs.
+ *  O4  A retry from a node is a new run: the old one is not touched, and keeps its key.
  */
 import { HeddleError, isError, startRun, type Run } from '@heddle/core'
 import {
@@ -179,11 +180,38 @@ export class OwnRuns {
 
   async #resume(id: string, graph: string, labels: Readonly<Record<string, string>>): Promise<Run> {
     this.#checkOpen()
-    const args = labels['args'] === undefined ? undefined : (JSON.parse(labels['args']) as unknown)
-    const made = await makeGraph(this.#options.graphs, graph, args)
+    const made = await makeGraph(this.#options.graphs, graph, argsOf(labels))
     const run = await startRun(made, { ...this.#environment(), resume: id })
     this.#adopt(run)
     return run
+  }
+
+  /**
+   * Runs a node of a run that is over again, with what is computed from it and what has not succeeded: in a new run, which uses
+   * the other results of the old one (O4).
+   *
+   * *Cancellation*: none; a run that was opened is started.
+   * @throws `HDL_UNKNOWN_RUN`, `HDL_UNKNOWN_NODE`, `HDL_NOT_STEERABLE`, `HDL_LOCKED` while it runs, `HDL_UNKNOWN_GRAPH`, `HDL_GRAPH_CHANGED`.
+   */
+  async retryFrom(id: string, node: string): Promise<{ readonly run: string }> {
+    this.#checkOpen()
+    const { options, title } = await this.#options.journal.overview(id)
+    const labels = (options['labels'] ?? {}) as Readonly<Record<string, string>>
+    const { graph } = labels
+    if (graph === undefined) {
+      throw new HeddleError('HDL_NOT_STEERABLE', { run: id, action: 'retried' })
+    }
+    const made = await makeGraph(this.#options.graphs, graph, argsOf(labels))
+    this.#checkOpen()
+    const run = await startRun(made, {
+      ...this.#environment(),
+      title,
+      labels: { ...labels, forkedFrom: id },
+      resume: id,
+      from: node,
+    })
+    this.#adopt(run)
+    return { run: run.id! }
   }
 
   /** @throws `HDL_UNKNOWN_RUN`, `HDL_NOT_STEERABLE`. */
@@ -305,4 +333,9 @@ export class OwnRuns {
       retryAfter: 5_000,
     })
   }
+}
+
+/** What its graph was made with. */
+function argsOf(labels: Readonly<Record<string, string>>): unknown {
+  return labels['args'] === undefined ? undefined : (JSON.parse(labels['args']) as unknown)
 }

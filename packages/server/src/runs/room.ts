@@ -89,6 +89,11 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
       await own.signal(params.id, params.name, body.value, caller.name)
       return { run: params.id, signal: params.name }
     }),
+    route(contracts.retryFromNode, async ({ params, reply }) => {
+      const { run } = await own.retryFrom(params.id, params.name)
+      void reply.code(201)
+      return { run, forked_from: params.id }
+    }),
     ...approvalRoutes(journal, links),
   ]
   return {

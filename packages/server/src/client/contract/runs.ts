@@ -819,6 +819,17 @@ export const sendSignal = contract({
   responses: { 202: SignalledSchema },
 })
 
+export const retryFromNode = contract({
+  ...change,
+  method: 'POST',
+  path: '/runs/:id/nodes/:name/retry',
+  summary:
+    'Run a node again, with all that is computed from it, in a new run that uses the other results',
+  params: NodeParams,
+  bodySchema: Type.Object({}, closed),
+  responses: { 201: Type.Object({ run: Type.String(), forked_from: Type.String() }) },
+})
+
 const LinkBody = Type.Object(
   {
     /** What is asked; shown on the page. */
@@ -891,6 +902,7 @@ const runChangeContracts = [
   pauseRun,
   resumeRun,
   cancelRun,
+  retryFromNode,
   sendSignal,
   makeApprovalLink,
   showApproval,
