@@ -298,6 +298,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     most: limits.connections ?? 10_000,
     perAddress: limits.connectionsPerAddress,
     trustedProxies: options.trustedProxies ?? [],
+    clock: kernel.clock,
   })
   const arrivals = new Arrivals({
     most: limits.bodies ?? 128,
@@ -365,7 +366,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const rest = parts.move()
   const stopped = drain.ended.then(async (drained): Promise<Drained> => {
     // Requests that are on their way are answered too: 503 with `Connection: close`, and their clients leave.
-    if (!drain.isHurried) await connections.emptied(closeGrace, kernel.clock)
+    if (!drain.isHurried) await connections.emptied(closeQuiet, closeGrace, kernel.clock)
     await rest[Symbol.asyncDispose]()
     return storeWatch.look() ? { isClean: false, isStoreFailed: true } : drained
   })
@@ -545,6 +546,8 @@ async function listenToo(server: HttpServer, listening: Listening): Promise<void
 
 /** Milliseconds in which last answers are read, before connections are cut. */
 const closeGrace = 1_000
+/** Milliseconds without a connection after which no client is on its way. */
+const closeQuiet = 100
 
 /** Who is still being answered gets the whole answer; who is still sending a request does not keep us. */
 async function closeApp(

@@ -52,6 +52,7 @@ import {
   type OptionNames,
 } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
+import type { Histogram } from '../kernel/histogram.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { checkPriority } from '../kernel/rank.ts'
@@ -425,6 +426,11 @@ export class Dispatcher {
   /** The load by seats in use; see {@link AdmissionQueue.load}. */
   load(): AdmissionStats['load'] {
     return this.#queue.load()
+  }
+
+  /** How long work waited and ran, for reports by fixed buckets. */
+  get timings(): { readonly wait: Histogram; readonly run: Histogram } {
+    return this.#queue.timings
   }
 
   stats(): DispatcherStats {

@@ -488,6 +488,11 @@ export class AdmissionQueue<T> {
     this.#lanes.check(needs, priority, place)
   }
 
+  /** How long work waited and ran, for reports by fixed buckets; {@link stats} has their quantiles. */
+  get timings(): { readonly wait: Histogram; readonly run: Histogram } {
+    return { wait: this.#wait, run: this.#run }
+  }
+
   /** The load by seats in use. */
   load(): Load {
     const utilisation = this.used / this.capacity

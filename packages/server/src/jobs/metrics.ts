@@ -1,18 +1,28 @@
 /** Figures of served jobs. Labels are stages and outcomes: their number does not grow. */
-import type { DispatcherStats, HistogramSnapshot } from '@heddle/core/lowlevel'
+import type { DispatcherStats, Histogram } from '@heddle/core/lowlevel'
+import { histogramSamples } from '../http/metrics/buckets.ts'
 import { counter, gauge, one, type MetricFamily, type Sample } from '../http/metrics/prometheus.ts'
-import { summary } from '../http/metrics/summary.ts'
 import type { ServiceStats } from './service.ts'
 
-export function jobMetrics(service: ServiceStats): readonly MetricFamily[] {
+/** How long work took, by stage. */
+export interface JobTimings {
+  readonly prepare: { readonly wait: Histogram; readonly run: Histogram }
+  readonly item: { readonly wait: Histogram; readonly run: Histogram }
+  /** From the seat of a submit to its place in the queue. */
+  readonly enqueue: Histogram
+}
+
+export function jobMetrics(service: ServiceStats, timings: JobTimings): readonly MetricFamily[] {
   const { registry, outcomes, prepare, items, cache, works, unstored, load } = service
   const stages = { prepare, item: items }
   const perStage = (of: (stats: DispatcherStats) => number): Sample[] =>
     Object.entries(stages).map(([stage, stats]) => ({ labels: { stage }, value: of(stats) }))
   const perOutcome = (counts: Readonly<Record<string, number>>, labels = {}): Sample[] =>
     Object.entries(counts).map(([outcome, value]) => ({ labels: { ...labels, outcome }, value }))
-  const timings = (of: (stats: DispatcherStats) => HistogramSnapshot): Sample[] =>
-    Object.entries(stages).flatMap(([stage, stats]) => summary(of(stats), { stage }))
+  const perTiming = (which: 'wait' | 'run'): Sample[] =>
+    (['prepare', 'item'] as const).flatMap((stage) =>
+      histogramSamples(timings[stage][which], { stage }),
+    )
   return [
     counter(
       'heddle_requests_total',
@@ -53,14 +63,20 @@ export function jobMetrics(service: ServiceStats): readonly MetricFamily[] {
     {
       name: 'heddle_queue_wait_seconds',
       help: 'From admission to start.',
-      type: 'summary',
-      samples: timings(({ queue }) => queue.wait),
+      type: 'histogram',
+      samples: perTiming('wait'),
+    },
+    {
+      name: 'heddle_enqueue_seconds',
+      help: 'From the seat of a submit, over reading its input, to its place in the queue.',
+      type: 'histogram',
+      samples: histogramSamples(timings.enqueue, { stage: 'prepare' }),
     },
     {
       name: 'heddle_run_seconds',
       help: 'From start to end.',
-      type: 'summary',
-      samples: timings(({ queue }) => queue.run),
+      type: 'histogram',
+      samples: perTiming('run'),
     },
     gauge(
       'heddle_load_ratio',

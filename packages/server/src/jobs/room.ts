@@ -131,7 +131,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       await rest[Symbol.asyncDispose]()
     },
     stats: () => service.stats(),
-    metrics: () => jobMetrics(service.stats()),
+    metrics: () => jobMetrics(service.stats(), service.timings()),
     health: () => healthOf(service.stats()),
     *notReady() {
       const { load, prepare: first, items: second } = service.stats()

@@ -146,7 +146,7 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
   const { id, params, query, signal, deadline } = call
   const { tenant } = call.caller
   const { wait, index = 0, force = false, slot } = query
-  const { served, seat, priority } = service.admit(params.name, query.priority, tenant)
+  const { served, seat, priority, admittedAt } = service.admit(params.name, query.priority, tenant)
   const read = await readWithin(seat, () =>
     readInput(served, ownerOf(served, tenant), call.body as string | undefined, chores, {
       signal,
@@ -164,7 +164,7 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
     return call.reply
   }
   const caller = { request: id, tenant, slot, disconnect: signal, deadline, wait: wait ?? 0 }
-  const submission = { ...read, served, seat, priority, force }
+  const submission = { ...read, served, seat, priority, force, admittedAt }
   const answer =
     wait === undefined
       ? await service.acknowledge(submission, index, caller)

@@ -35,6 +35,7 @@
  */
 import { HeddleError, isError } from '@heddle/core'
 import {
+  Histogram,
   Registry,
   Slots,
   highestLoad,
@@ -69,6 +70,7 @@ import {
   drainRetryAfter,
   withStage,
 } from './problems.ts'
+import type { JobTimings } from './metrics.ts'
 import { Remembered, type Failure } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
 import type { ServedJob } from './served-job.ts'
@@ -99,6 +101,8 @@ export interface Submission {
   /** Of this job and this input. */
   readonly handle: string
   readonly priority: number
+  /** When the seat was taken, on the monotonic clock. */
+  readonly admittedAt?: number | undefined
 }
 
 export interface ServiceStats {
@@ -132,6 +136,7 @@ interface Admitted {
   readonly served: ServedJob
   readonly seat: Seat
   readonly priority: number
+  readonly admittedAt: number
 }
 
 export class JobService {
@@ -149,6 +154,7 @@ export class JobService {
   /** Of the backlog, cancelled before they had a seat: the run of each is ended when its turn comes. */
   readonly #cancelled = new Map<string, HeddleError>()
   #unfinished: readonly Unfinished[] = []
+  readonly #enqueue = new Histogram()
   #unstored = 0
   /** Whether the store did not take the last result that could be stored. */
   #isStoreFailing = false
@@ -207,7 +213,8 @@ export class JobService {
     const priority = asked ?? served.prepare.priority ?? 1
     // What cannot be finished soon is not begun: the second stage refuses for the first.
     if (served.item !== undefined) items.reserve({ priority }).release()
-    return { served, seat: prepare.reserve({ priority, tenant }), priority }
+    const admittedAt = this.#options.kernel.clock.now()
+    return { served, seat: prepare.reserve({ priority, tenant }), priority, admittedAt }
   }
 
   /**
@@ -601,6 +608,12 @@ export class JobService {
     }
   }
 
+  /** For reports by fixed buckets. */
+  timings(): JobTimings {
+    const { prepare, items } = this.#options
+    return { prepare: prepare.timings, item: items.timings, enqueue: this.#enqueue }
+  }
+
   stats(): ServiceStats {
     const { prepare, items, store } = this.#options
     const registry = this.#registry.stats()
@@ -639,6 +652,9 @@ export class JobService {
       const work =
         known ?? new Work({ served, submitted: { input }, handle, tenant, total, priority })
       if (work.state === 'looking') work.isForced ||= force
+      if (submission.admittedAt !== undefined) {
+        this.#enqueue.record(this.#options.kernel.clock.now() - submission.admittedAt)
+      }
       if (known === undefined) return this.#start(work, seat)
       seat.release()
       work.complete({ input })

@@ -91,7 +91,7 @@ test('work that was told to stop and still runs: named; not ready only when it h
   await until(() => server.stats().prepare.stopping === 1)
   await clock.advance(60_000)
   assert.deepEqual(await told(), [200, [], [], '0', '1'])
-  await server.drain()
+  await server.drain({ deadline: 0 })
 })
 
 test('above 75 % priority 0 is still taken: ready, and degraded with the reason', async () => {

@@ -17,7 +17,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { HeddleError } from '@heddle/core'
-import type { Clock } from '@heddle/core/lowlevel'
+import { systemKernel, type Clock, type Timer } from '@heddle/core/lowlevel'
 import { isLoopback } from '../browsers.ts'
 
 export interface ConnectionLimits {
@@ -26,6 +26,7 @@ export interface ConnectionLimits {
   readonly perAddress?: number | undefined
   /** Addresses and networks (`10.0.0.0/8`) that are not limited. */
   readonly trustedProxies: readonly string[]
+  readonly clock?: Clock
 }
 
 export interface ConnectionStats {
@@ -47,18 +48,22 @@ interface Connection {
 
 export class Connections {
   readonly #most: number
+  readonly #clock: Clock
   readonly #perAddress: (address: string) => number
   readonly #open = new Map<Socket, Connection>()
   readonly #byAddress = new Map<string, number>()
   /** The one that has been idle for the longest time first. */
   readonly #idle = new Set<Socket>()
   #displaced = 0
-  #onNone: () => void = () => undefined
+  /** When the last connection came or went. */
+  #changedAt = -Infinity
+  #onChange: () => void = () => undefined
   readonly #refused = { total: 0, address: 0 }
 
   /** @throws `HDL_BAD_OPTION` when a trusted proxy is not an address or a network. */
-  constructor({ most, perAddress, trustedProxies }: ConnectionLimits) {
+  constructor({ most, perAddress, trustedProxies, clock }: ConnectionLimits) {
     this.#most = most
+    this.#clock = clock ?? systemKernel.clock
     const trusted = networksOf(trustedProxies)
     this.#perAddress = (address) => {
       const isExempt =
@@ -86,17 +91,25 @@ export class Connections {
   }
 
   /**
-   * Resolves when there is no connection, or after `limit` milliseconds.
+   * Resolves when there was no connection for `quiet` milliseconds, or after `limit`. Clients that were here in the last `limit`
+   * milliseconds may be on their way: a connection that the system has taken is reset when the server stops listening.
    *
    * *Cancellation*: none: the limit is short.
    */
-  async emptied(limit: number, clock: Clock): Promise<void> {
-    if (this.#open.size === 0) return
+  async emptied(quiet: number, limit: number, clock: Clock): Promise<void> {
+    if (this.#open.size === 0 && clock.now() - this.#changedAt > limit) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = clock.setTimer(limit, resolve)
-    this.#onNone = resolve
+    const end = clock.setTimer(limit, resolve)
+    let pause: Timer | undefined
+    this.#onChange = () => {
+      pause?.cancel()
+      pause = this.#open.size === 0 ? clock.setTimer(quiet, resolve) : undefined
+    }
+    this.#onChange()
     await promise
-    timer.cancel()
+    this.#onChange = () => undefined
+    end.cancel()
+    pause?.cancel()
   }
 
   stats(): ConnectionStats {
@@ -123,9 +136,15 @@ export class Connections {
       return void socket.destroy()
     }
     this.#open.set(socket, { address, requests: 0 })
+    this.#changed()
     this.#byAddress.set(address, ofAddress + 1)
     this.#idle.add(socket)
     socket.once('close', () => this.#remove(socket))
+  }
+
+  #changed(): void {
+    this.#changedAt = this.#clock.now()
+    this.#onChange()
   }
 
   /** C2. */
@@ -144,7 +163,7 @@ export class Connections {
     this.#open.delete(socket)
     this.#idle.delete(socket)
     const left = this.#byAddress.get(connection.address)! - 1
-    if (this.#open.size === 0) this.#onNone()
+    this.#changed()
     if (left === 0) this.#byAddress.delete(connection.address)
     else this.#byAddress.set(connection.address, left)
   }

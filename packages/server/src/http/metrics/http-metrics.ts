@@ -1,4 +1,5 @@
 /** Figures of the server itself: loop, threads, connections, bodies. */
+import type { Clock } from '@heddle/core/lowlevel'
 import type { AdminOptions } from '../admin-room.ts'
 import { counter, gauge, one, type MetricFamily } from './prometheus.ts'
 import { summary } from './summary.ts'
@@ -10,6 +11,7 @@ export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly Metr
   const threads = pool.stats()
   const gaps = loop.stats()
   return [
+    ...processMetrics(options.clock),
     gauge(
       'heddle_store_failed',
       '1 when acknowledged work cannot be written down any more.',
@@ -69,5 +71,24 @@ export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly Metr
       '1 while the server takes no new work.',
       one(drain.state === 'accepting' ? 0 : 1),
     ),
+  ]
+}
+
+/** Under the names that exporters of other programs use, so that dashboards for them fit. */
+function processMetrics(clock: Clock): readonly MetricFamily[] {
+  const { user, system } = process.cpuUsage()
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
+  const startedAt = clock.wallTime() / 1_000 - process.uptime()
+  return [
+    counter(
+      'process_cpu_seconds_total',
+      'CPU time of the process, all threads.',
+      one((user + system) / 1_000_000),
+    ),
+    gauge('process_resident_memory_bytes', 'Memory of the process.', one(rss)),
+    gauge('process_start_time_seconds', 'When the process began, since 1970.', one(startedAt)),
+    gauge('nodejs_heap_size_used_bytes', 'Used heap of the main thread.', one(heapUsed)),
+    gauge('nodejs_heap_size_total_bytes', 'Heap of the main thread.', one(heapTotal)),
+    gauge('nodejs_external_memory_bytes', 'Buffers outside the heap.', one(external)),
   ]
 }

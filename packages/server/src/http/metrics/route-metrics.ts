@@ -1,37 +1,8 @@
 /** Requests by route and status, their time in fixed buckets, and answers whose client left before their end. */
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '@heddle/core/lowlevel'
-import { counter, type MetricFamily, type Sample } from './prometheus.ts'
-
-/** Upper ends in seconds; fixed, so that figures of several servers can be added up. */
-const bucketEnds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-
-class Buckets {
-  readonly #counts = bucketEnds.map(() => 0)
-  #count = 0
-  #sum = 0
-
-  add(seconds: number): void {
-    this.#count++
-    this.#sum += seconds
-    const at = bucketEnds.findIndex((end) => seconds <= end)
-    if (at >= 0) this.#counts[at]!++
-  }
-
-  samples(labels: Readonly<Record<string, string>>): Sample[] {
-    let below = 0
-    return [
-      ...bucketEnds.map((end, at) => ({
-        suffix: '_bucket',
-        labels: { ...labels, le: String(end) },
-        value: (below += this.#counts[at]!),
-      })),
-      { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: this.#count },
-      { suffix: '_sum', labels, value: this.#sum },
-      { suffix: '_count', labels, value: this.#count },
-    ]
-  }
-}
+import { Buckets } from './buckets.ts'
+import { counter, type MetricFamily } from './prometheus.ts'
 
 /** Labels are routes of the table and statuses: their number does not grow with what clients send. */
 export class RouteMetrics {

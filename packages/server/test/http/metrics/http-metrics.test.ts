@@ -58,6 +58,11 @@ test('S103 what operators see: depths, outcomes, times, refusals', async () => {
   assert.equal(later.get('heddle_tasks_total{stage="item",outcome="success"}'), 4)
   assert.equal(later.get('heddle_queue_wait_seconds_count{stage="prepare"}'), 3)
   assert.equal(later.get('heddle_run_seconds_count{stage="item"}'), 4)
+  assert.equal(later.get('heddle_queue_wait_seconds_bucket{stage="prepare",le="+Inf"}'), 3)
+  assert.ok(later.get('heddle_run_seconds_bucket{stage="item",le="60"}')! <= 4)
+  // Admitted and given a place: two, then two of four; refusals have none.
+  assert.equal(later.get('heddle_enqueue_seconds_count{stage="prepare"}'), 4)
+  assert.ok(later.get('process_resident_memory_bytes')! > 0)
   assert.equal(later.get('heddle_requests_waiting'), 0)
   assert.deepEqual([...later.keys()], [...busy.keys()], 'the same series, whatever has happened')
 })
