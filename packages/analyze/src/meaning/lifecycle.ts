@@ -28,6 +28,8 @@ export class Lifecycles {
   /** All calls that give something back. */
   readonly releases: readonly CallSite[]
   readonly #releases = new Map<Location, CallSite[]>()
+  /** By container: where an entry of it is given back, under whatever key. */
+  readonly #entryReleases = new Map<Location, CallSite[]>()
   readonly #byOwner = new Map<FunctionUnit, Location[]>()
   readonly #teardown = new Map<FunctionUnit, boolean>()
   /** What makes handles: functions of the program, and names of functions elsewhere. */
@@ -45,6 +47,8 @@ export class Lifecycles {
         for (const location of releasedBy(site)) {
           const { canonical } = location
           pushTo(this.#releases, canonical, site)
+          if (canonical.scope === 'entry' && canonical.parent !== undefined)
+            pushTo(this.#entryReleases, canonical.parent.canonical, site)
           pushTo(this.#byOwner, unit.host, canonical)
         }
       }
@@ -55,8 +59,9 @@ export class Lifecycles {
   releasesOf(location: Location): readonly CallSite[] {
     const own = this.#releases.get(location.canonical)
     if (own !== undefined) return own
-    const { parent } = location
-    return (location.scope === 'entry' && parent && this.#releases.get(parent.canonical)) || noSites
+    const container = location.scope === 'entry' ? location.parent?.canonical : undefined
+    if (container === undefined) return noSites
+    return this.#releases.get(container) ?? this.#entryReleases.get(container) ?? noSites
   }
 
   isHandle(location: Location): boolean {

@@ -299,11 +299,13 @@ type StateKind =
   | 'latest'
   | 'value'
   | 'entry'
+  | 'container'
 
 /** What is written, by its use: what the program gives back somewhere is a handle, whatever its name. */
 function kindOfState(model: Model, location: Location, window: Window): StateKind {
   const { write } = window
   const { value } = write
+  if (location.scope === 'entry' && value?.fresh === 'empty') return 'container'
   if (write.kind === 'rmw' || isMadeOfItself(write)) return 'counter'
   if (value?.literal !== undefined || isMark(write))
     return kindOfFlag(model, model.hostOf(window.check.host), window)
@@ -449,6 +451,8 @@ function consequence(kind: StateKind): string {
       return 'the limit is passed'
     case 'latest':
       return 'and what the older one stores may replace what the newer one has stored'
+    case 'container':
+      return 'and what was put into the first one is lost'
     case 'entry':
       return 'the entry of the first one is lost'
     case 'value':

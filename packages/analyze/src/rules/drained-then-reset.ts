@@ -53,9 +53,19 @@ function isReset(event: Event, location: Location): boolean {
     event.op === 'write' &&
     event.location.canonical === location &&
     event.kind === 'reset' &&
-    event.value?.literal === undefined &&
+    (event.value?.literal === undefined || isCutOff(event)) &&
     !event.isInitial
   )
+}
+
+/** `list.length = 0`: a container is emptied, not a number set to zero. */
+function isCutOff({ owner, start, end }: Access): boolean {
+  return owner.file.parsed.text.slice(start, end).endsWith('.length')
+}
+
+/** The object in front of `.length = 0` is read only to empty it. */
+function isReadToEmpty({ owner, end }: Access): boolean {
+  return /^\.length\s*=[^=]/.test(owner.file.parsed.text.slice(end, end + 12))
 }
 
 function from(model: Model, host: Host, location: Location, read: Located): Draft | undefined {
@@ -72,7 +82,8 @@ function from(model: Model, host: Host, location: Location, read: Located): Draf
       (isAfter &&
         event.op === 'read' &&
         event.location.canonical === location &&
-        event !== read.access),
+        event !== read.access &&
+        !isReadToEmpty(event)),
   )
   const reset = way?.event as Access | undefined
   if (way === undefined || reset === undefined || !isWithin(reset.owner, read.access.owner))

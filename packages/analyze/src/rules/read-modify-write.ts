@@ -58,6 +58,7 @@ function inHost(
             isAfter),
       )
       if (way === undefined || isRestored(access, accesses)) continue
+      if (isMerged(host, location, access, accesses)) continue
       const end = { block: way.block, event: access }
       if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) continue
       return describe(host, location, old, access, way.suspensions)
@@ -77,6 +78,23 @@ function isRestored(write: Access, accesses: readonly Located[]): boolean {
         !access.isInitial &&
         access.owner.host === write.owner.host,
     )
+  )
+}
+
+/** `list = saved.concat(list)`: what has come meanwhile is read together with the write, and kept. */
+function isMerged(
+  host: Host,
+  location: Location,
+  write: Access,
+  accesses: readonly Located[],
+): boolean {
+  const reads = write.value?.reads ?? []
+  return accesses.some(
+    (one) =>
+      one.access.op === 'read' &&
+      reads.includes(one.access) &&
+      one.access.location.canonical === location &&
+      inSameRegion(host.graph, one, (event) => event === write) !== undefined,
   )
 }
 

@@ -48,11 +48,17 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
   if (way === undefined || fill === undefined || fill.owner.role === 'event') return undefined
   // What was saved before is put back.
   if (fill.value?.location?.canonical === location) return undefined
+  if (way.block.cleanup === 1 && isOfOldValue(fill, location)) return undefined
   const end = { block: way.block, event: fill }
   if (model.guardOver(host.unit, way.suspensions[0], reset, end) !== undefined) return undefined
   const reader = readerOf(model, location, host)
   if (reader === undefined) return undefined
   return describe(host, location, reset.access, fill, way.suspensions, reader)
+}
+
+/** A handler of errors puts back what was taken out. */
+function isOfOldValue({ value }: Access, location: Location): boolean {
+  return value?.reads?.some((read) => read.location.canonical === location) === true
 }
 
 /** Somebody else who reads it, at any time. */

@@ -1,5 +1,5 @@
 /** What is in a graph, sorted by what rules ask for. */
-import type { Access, Block, Event, Graph, GuardEvent } from '../ir/graph.ts'
+import type { Access, Block, Check, Event, Graph, GuardEvent } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import type { Position } from '../summaries/paths.ts'
@@ -89,7 +89,9 @@ class Grouping {
 }
 
 /** A check through a function or a getter is a check of what that looks at. */
-function checkOf({ owner, start, end, checks }: CallSite | Access, location: Location): Access {
+function checkOf(event: CallSite | Access, location: Location): Access {
+  const { owner, start, end } = event
+  const checks = event.op === 'call' && mayAnswerNo(event) ? event.checks.map(open) : event.checks
   return {
     op: 'read',
     location,
@@ -103,4 +105,19 @@ function checkOf({ owner, start, end, checks }: CallSite | Access, location: Loc
     use: undefined,
     isAsserted: false,
   }
+}
+
+/** A check whose outcome does not say whether the location is there. */
+const open = (check: Check): Check => ({ ...check, whenPresent: undefined, whenAbsent: undefined })
+
+/**
+ * `hasExpired()` says yes when nothing is there, `isOpen()` when something is. A function that negates or
+ * compares may be of either kind.
+ */
+function mayAnswerNo({ targets }: CallSite): boolean {
+  return targets.some(({ file, start, end }) =>
+    /![^=]|[=!]==?\s*(?:undefined|null|false)\b|(?<!=)[<>]=?\s|\belse\b/.test(
+      file.parsed.text.slice(start, Math.min(end, start + 2_000)),
+    ),
+  )
 }

@@ -146,7 +146,14 @@ function from(model: Model, host: Host, location: Location, stored: Located): Dr
 
 /** Another function reaches the operation through this place, to abort or to close it. */
 function isReleasedElsewhere(model: Model, location: Location, host: Host): boolean {
+  if (location.scope === 'entry' && !isKeyGiven(location, host)) return false
   return model.lifecycles.releasesOf(location).some(({ owner }) => owner.host !== host.unit)
+}
+
+/** A key that was made here is nobody else's: no newer operation can have taken its place. */
+function isKeyGiven({ name }: Location, { unit }: Host): boolean {
+  const key = /\[([\w$]+)[^[]*$/.exec(name)?.[1]
+  return key !== undefined && (key === 'this' || unit.params.includes(key))
 }
 
 function clearedElsewhere(model: Model, location: Location, host: Host): Access | undefined {

@@ -71,4 +71,37 @@ export async function hit(key: string) {
 }
 `,
   },
+  {
+    name: 'a buffer that is written back without what came meanwhile; drained and restored it is none',
+    act: 'this.lines = batch.concat',
+    race: `export class Outbox {
+  lines: string[] = []
+  async flush() {
+    const batch = this.lines
+    const rest = await post(batch)
+    this.lines = batch.concat(rest)
+  }
+  add(line: string) {
+    this.lines.push(line)
+  }
+}
+`,
+    fixed: `export class Outbox {
+  lines: string[] = []
+  async flush() {
+    const batch = this.lines
+    this.lines = []
+    try {
+      await post(batch)
+    } catch (error) {
+      this.lines = batch.concat(this.lines)
+      throw error
+    }
+  }
+  add(line: string) {
+    this.lines.push(line)
+  }
+}
+`,
+  },
 ])

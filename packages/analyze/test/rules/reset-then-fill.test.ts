@@ -28,4 +28,35 @@ raceTests('H502', [
 }
 `,
   },
+  {
+    name: 'a list that is emptied and filled; drained and restored it is none',
+    race: `export class Outbox {
+  lines: string[] = []
+  async reload() {
+    this.lines = []
+    this.lines = await load()
+  }
+  add(line: string) {
+    return this.lines.includes(line)
+  }
+}
+`,
+    fixed: `export class Outbox {
+  lines: string[] = []
+  async flush() {
+    const batch = this.lines
+    this.lines = []
+    try {
+      await post(batch)
+    } catch (error) {
+      this.lines = batch.concat(this.lines)
+      throw error
+    }
+  }
+  add(line: string) {
+    this.lines.push(line)
+  }
+}
+`,
+  },
 ])

@@ -15,4 +15,21 @@ raceTests('H302', [
 }
 `,
   },
+  {
+    name: 'an answer that is kept in a field and looked at is not thrown away',
+    race: `export class Job {
+  async run() {
+    await this.lock.tryAcquire(1000)
+    await post('x')
+  }
+}
+`,
+    fixed: `export class Job {
+  async run() {
+    this.held = await this.lock.tryAcquire(1000)
+    if (this.held) await post('x')
+  }
+}
+`,
+  },
 ])
