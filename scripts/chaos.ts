@@ -6,6 +6,7 @@
  *
  * `npm run test:chaos -- growing` kills runs with maps, sub-graphs, steps and signals: see chaos/growing/campaign.ts.
  * `npm run test:chaos -- --store postgres` kills and stops servers on one database: see chaos/store/cluster-faults.ts.
+ * `npm run test:chaos -- fleet-scale` plays a fleet of any size in virtual time: see chaos/fleet/scale.ts.
  * `npm run test:chaos -- release` kills releases instead: see chaos/release/kill-releases.ts.
  * `npm run test:chaos -- slow-senders` and `-- malformed` attack a server instead: see chaos/http/programs.ts.
  */
@@ -19,6 +20,7 @@ import { isHttpProgram, playHttpProgram } from '../chaos/http/programs.ts'
 import { playGrowing } from '../chaos/growing/program.ts'
 import { manyStepsProgram } from '../chaos/growing/many-steps.ts'
 import { playSeeds } from '../chaos/growing/seeds.ts'
+import { playScale } from '../chaos/fleet/program.ts'
 import { playRelease } from '../chaos/release/program.ts'
 import { playStore } from '../chaos/store/program.ts'
 import { root } from './tool.ts'
@@ -31,6 +33,7 @@ if (program === 'growing') process.exit(await playGrowing(rest))
 if (program === 'many-steps') process.exit(await manyStepsProgram(rest))
 if (program === 'growing-seeds') process.exit(await playSeeds(rest))
 if (program?.startsWith('--store') === true) process.exit(await playStore([program, ...rest]))
+if (program === 'fleet-scale') process.exit(await playScale(rest))
 if (program === 'release') process.exit(await playRelease(rest))
 if (isHttpProgram(program)) process.exit(await playHttpProgram(program, rest))
 

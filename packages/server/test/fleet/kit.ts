@@ -103,7 +103,7 @@ export class TestServer {
           this.jobs.lost(grant)
         },
         renewed: () => this.fleet.wake(),
-        mayRelease: () => false,
+        mayRelease: (shard) => this.campaigns.isIdle(shard) && this.jobs.isIdle(shard),
       },
     })
     this.committer = new Committer({

@@ -1,0 +1,82 @@
+/** A proxy that misbehaves: for the first requests of some paths it answers as told to, then it passes everything on. */
+import http from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+export type Trouble = 'reset' | 'html' | 500 | 503
+
+export class BadProxy implements AsyncDisposable {
+  readonly #server: http.Server
+  readonly #target: string
+  readonly #troubles = new Map<string, Trouble[]>()
+  readonly #sockets = new Set<Socket>()
+  /** What each path was answered with. */
+  readonly seen: string[] = []
+  /** Connections that were open at one time. */
+  most = 0
+
+  constructor(target: string) {
+    this.#target = target
+    this.#server = http.createServer((request, response) => this.#answer(request, response))
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      this.most = Math.max(this.most, this.#sockets.size)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+  }
+
+  async start(): Promise<this> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#server.listen(0, '127.0.0.1', resolve)
+    await promise
+    return this
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** The next requests of this path get these answers, one after the other. */
+  trouble(path: string, ...troubles: Trouble[]): void {
+    this.#troubles.set(path, troubles)
+  }
+
+  #answer(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const path = request.url!
+    const trouble = this.#troubles.get(path)?.shift()
+    this.seen.push(`${path} ${trouble ?? 'passed on'}`)
+    if (trouble === undefined) return this.#pass(request, response)
+    request.resume()
+    switch (trouble) {
+      case 'reset':
+        return void request.socket.resetAndDestroy()
+      case 'html':
+        return void response
+          .writeHead(502, { 'content-type': 'text/html' })
+          .end('<h1>Bad Gateway</h1>')
+      case 500:
+      case 503: {
+        const error = { code: 'internal_error', message: 'oops', retryable: true }
+        return void response
+          .writeHead(trouble, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ error }))
+      }
+    }
+  }
+
+  #pass(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const { method, headers, url } = request
+    const onward = http.request(this.#target + url!, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    request.pipe(onward)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#server.close(() => resolve())
+    this.#server.closeAllConnections()
+    await promise
+  }
+}
