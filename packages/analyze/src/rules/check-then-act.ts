@@ -63,13 +63,23 @@ export function checkThenAct(model: Model): Draft[] {
         undefined
       )
         continue
-      if (isSharedAnswer(model, window.write)) continue
+      if (isSharedAnswer(model, window.write) || isPutBack(location, window)) continue
       const draft = describe(model, host.unit, location, window)
       if (draft !== undefined) own.push(draft)
     }
     if (own.length > 0) drafts.push(...merged(own))
   }
   return drafts
+}
+
+/** A handler of errors stores again what was taken out before: the check has found it, not missed it. */
+function isPutBack(location: Location, { write, actBlock }: Window): boolean {
+  if (actBlock.cleanup !== 1) return false
+  const { value } = write
+  return (
+    value?.location?.canonical === location ||
+    value?.reads?.some((read) => read.location.canonical === location) === true
+  )
 }
 
 /** What is written is the answer of one run that all callers share: each writes the same. */

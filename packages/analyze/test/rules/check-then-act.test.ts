@@ -270,4 +270,39 @@ export class Cache {
 }
 `,
   },
+  {
+    name: 'an entry that two callers store; one that is put back after a failure is none',
+    act: 'this.aside.set',
+    race: `export class Store {
+  aside = new Map<string, Connection>()
+  async get(name: string) {
+    if (!this.aside.has(name)) {
+      const made = await connect(name)
+      this.aside.set(name, made)
+    }
+  }
+  drop(name: string) {
+    this.aside.get(name)?.close()
+  }
+}
+`,
+    fixed: `export class Store {
+  aside = new Map<string, Work>()
+  async retry(name: string) {
+    const one = this.aside.get(name)
+    if (one === undefined) throw new Error('unknown')
+    this.aside.delete(name)
+    try {
+      await restore(one.work)
+    } catch (error) {
+      this.aside.set(name, one)
+      throw error
+    }
+  }
+  drop(name: string) {
+    this.aside.delete(name)
+  }
+}
+`,
+  },
 ])
