@@ -154,12 +154,28 @@ async function readResults(
   const read = async (): Promise<void> => {
     // The readers share one iterator: each takes the next.
     for (const [n, handle] of left) {
-      const answer = await fetch(`${members.at(n + 1).url}/results/${handle}/0?wait=60000`)
-      const { result } = (await answer.json()) as { result?: number }
-      if (answer.status !== 200) lost++
-      else if (result !== n * 2) wrong++
+      const { status, body } = await ask(`${members.at(n + 1).url}/results/${handle}/0?wait=60000`)
+      if (status !== 200 && ++lost <= 3) console.error(n, handle, status, JSON.stringify(body))
+      if (status === 200 && body.result !== n * 2) wrong++
     }
   }
   await Promise.all(Array.from({ length: 16 }, read))
   return { lost, wrong }
+}
+
+interface ResultBody {
+  readonly result?: number
+  readonly error?: { readonly retryable: boolean }
+}
+
+/** As a client does: what may be tried again is tried again, for half a minute. */
+async function ask(url: string): Promise<{ readonly status: number; readonly body: ResultBody }> {
+  const until = performance.now() + 30_000
+  for (;;) {
+    const answer = await fetch(url)
+    const body = (await answer.json()) as ResultBody
+    const { status } = answer
+    if (body.error?.retryable !== true || performance.now() > until) return { status, body }
+    await sleep(500)
+  }
 }

@@ -69,7 +69,7 @@ export function openPostgres(
     const port = await freePort()
     const folder = `${name}-${attempt}`
     const own = path.join(keeper.folder, folder)
-    const data = path.join(options.parent ?? own, `data-${attempt}`)
+    const data = path.join(options.parent ?? own, `${name}-data-${attempt}`)
     const password =
       replicaOf === undefined
         ? randomBytes(16).toString('hex')

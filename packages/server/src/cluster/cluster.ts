@@ -65,7 +65,12 @@ export class Cluster {
     this.members = new Members({ shards: this.shards, database, clock })
     this.forwarder = new Forwarder({ members: this.members, secrets, clock })
     this.forwarding = new ClusterForwarding(this.forwarder)
-    this.tier = new ResultTier({ tables: database.tables, clock })
+    this.tier = new ResultTier({
+      tables: database.tables,
+      clock,
+      server,
+      checkOwner: (handle) => void this.shards.grantOf(handle),
+    })
   }
 
   /** Where the service writes what it acknowledges. Called once. */

@@ -1,8 +1,12 @@
 /**
  * Results in the store, shared by all servers of a cluster: the second tier of the cache, on a declared table.
  *
- * Known limits: values of up to 32 MiB; it is bounded by age, not by bytes. Two servers never write one key at a time, because a
- * handle has one owner.
+ *  R1  Only the owner of a handle writes its results: a server that has lost the shard is refused.
+ *  R2  A write that failed may have been carried out, and the cache deletes what it stands for. That delete may come late, when
+ *      another owner has written the result again: it removes only what this server has written. So does giving everything
+ *      up after too many failures.
+ *
+ * Known limits: values of up to 32 MiB; it is bounded by age, not by bytes.
  */
 import { HeddleError } from '@heddle/core'
 import {
@@ -28,6 +32,8 @@ interface ResultRecord extends StoredRecord {
   readonly ttl: number
   readonly parentKey?: string
   readonly parentVersion?: number
+  /** The server that wrote it. */
+  readonly writer?: string
   readonly body: Uint8Array
 }
 
@@ -40,6 +46,7 @@ export const resultTable: Table<ResultRecord> = {
     ttl: 'number',
     parentKey: 'text',
     parentVersion: 'number',
+    writer: 'text',
     body: 'bytes',
   },
   indexes: [['parentKey', 'version'], ['version'], ['createdAt']],
@@ -48,12 +55,19 @@ export const resultTable: Table<ResultRecord> = {
 const largest = 32 * 2 ** 20
 const day = 86_400_000
 
+/** Failed writes after which the cache gives the content of a tier up: here, only what this server has written. */
+const mostFailed = 500
+
 /** Writes between two looks for results that are too old. */
 const sweepEvery = 1_000
 
 export interface ResultTierOptions {
   readonly tables: Tables
   readonly clock: Clock
+  /** This server. */
+  readonly server: string
+  /** Whether this server owns what has this name now. @throws `HDL_NOT_OWNER`. */
+  readonly checkOwner: (handle: string) => void
   /** Milliseconds that a result is kept. Default 30 days. */
   readonly maxAge?: number
 }
@@ -62,12 +76,18 @@ export class ResultTier implements CacheTier {
   readonly #tables: Tables
   readonly #clock: Clock
   readonly #maxAge: number
+  readonly #server: string
+  readonly #checkOwner: (handle: string) => void
+  /** R2: keys whose write has failed, until what may be left of it is gone. */
+  readonly #failed = new Set<string>()
   #writes = 0
   #expired = 0
 
-  constructor({ tables, clock, maxAge = 30 * day }: ResultTierOptions) {
+  constructor({ tables, clock, server, checkOwner, maxAge = 30 * day }: ResultTierOptions) {
     this.#tables = tables
     this.#clock = clock
+    this.#server = server
+    this.#checkOwner = checkOwner
     this.#maxAge = maxAge
   }
 
@@ -91,6 +111,17 @@ export class ResultTier implements CacheTier {
   }
 
   async write(key: string, entry: TierWrite): Promise<boolean> {
+    try {
+      const wasThere = await this.#write(key, entry)
+      this.#failed.delete(key)
+      return wasThere
+    } catch (error) {
+      this.#failed.add(key)
+      throw error
+    }
+  }
+
+  async #write(key: string, entry: TierWrite): Promise<boolean> {
     const { version, createdAt, ttl, parent } = entry
     const body = await bytesOf(key, entry.body)
     const before = await this.#get(key)
@@ -99,21 +130,40 @@ export class ResultTier implements CacheTier {
       version,
       createdAt,
       ttl,
+      writer: this.#server,
       body,
       ...(parent !== undefined && { parentKey: parent.key, parentVersion: parent.version }),
     }
-    await this.#change([write(resultTable, record), ...(await this.#derivedFrom(key))])
+    const derived = await this.#derivedFrom(key)
+    // R1: as late as possible.
+    this.#checkOwner(handleOfKey(key))
+    await this.#change([write(resultTable, record), ...derived])
     if (++this.#writes % sweepEvery === 0) await this.#sweep()
     return before !== undefined
   }
 
   async delete(key: string): Promise<boolean> {
+    if (this.#failed.has(key)) return this.#deleteFailed(key)
     const before = await this.#get(key)
     await this.#change([erase(resultTable, key), ...(await this.#derivedFrom(key))])
     return before !== undefined
   }
 
+  /** R2. */
+  async #deleteFailed(key: string): Promise<boolean> {
+    const found = await this.#get(key)
+    const isOwn = found?.writer === this.#server
+    // Refused when another server has written it since the look: then it is not ours any more.
+    if (isOwn) await this.#tables.change([erase(resultTable, key, found.revision)])
+    this.#failed.delete(key)
+    return isOwn
+  }
+
   async clear(): Promise<void> {
+    if (this.#failed.size >= mostFailed) {
+      for (const key of this.#failed) await this.#deleteFailed(key)
+      return
+    }
     while ((await this.#tables.removeBelow(resultTable, 'version', Infinity)) > 0);
   }
 
@@ -186,4 +236,10 @@ function checkSize(key: string, body: Uint8Array): Uint8Array {
 
 function tooLarge(key: string, bytes: number): HeddleError {
   return new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes, limit: largest })
+}
+
+/** Keys are handles, and below them what belongs to a handle: `HANDLE/0`. */
+function handleOfKey(key: string): string {
+  const end = key.indexOf('/')
+  return end < 0 ? key : key.slice(0, end)
 }

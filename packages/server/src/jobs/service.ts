@@ -553,18 +553,24 @@ export class JobService {
     const seat = await prepare.waitRoom({ priority, signal, tenant })
     const work = this.#join({ served, input, handle, seat, priority, force }, 0, { tenant })
     work.holds.add({ request: entry.runId })
-    if (work.ledger !== undefined) {
-      // Asked for again meanwhile: that request is acknowledged by itself.
-      entry.end('cancelled')
-      return
+    // Asked for again meanwhile: once that request is durable, it stands for both.
+    while (work.ledger !== undefined) {
+      if (await isWritten(work.ledger)) return entry.end('cancelled')
+      if (work.isEnded) return entry.putBack()
     }
     work.ledger = Promise.resolve(entry)
     noteStory(work)
   }
 
-  /** Ends the work of a handle whose shard another server owns now. */
+  /**
+   * Ends the work of a handle whose shard another server owns now. It leaves its handle at once, as an abandoned one does (W1): this
+   * server may own the shard again before the work has ended.
+   */
   handOver(handle: string, reason: unknown): void {
-    this.#works.get(handle)?.abort(reason)
+    const work = this.#works.get(handle)
+    if (work === undefined) return
+    this.#leave(work)
+    work.abort(reason)
   }
 
   /**
@@ -767,6 +773,15 @@ export class JobService {
     const aside = this.#findAside(handle, (owner) => this.#mayRead(handle, owner, tenant))
     if (aside !== undefined) throw setAsideError(aside)
     throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+  }
+}
+
+async function isWritten(entry: Promise<LedgerEntry>): Promise<boolean> {
+  try {
+    await entry
+    return true
+  } catch {
+    return false
   }
 }
 
