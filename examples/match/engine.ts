@@ -14,7 +14,7 @@ const hasty = 10
 const opening = 4
 
 /** Chance from a seed alone: the same game is played on every machine. Xorshift, 32 bits. */
-export function chance(seed: number): () => number {
+function chance(seed: number): () => number {
   let state = (Math.imul(seed + 1, 0x9e3779b1) ^ 0x5bd1e995) >>> 0 || 1
   return () => {
     state ^= state << 13
@@ -25,7 +25,7 @@ export function chance(seed: number): () => number {
   }
 }
 
-export function choose({ depth, house }: Engine, position: Position, random: () => number): number {
+function choose({ depth, house }: Engine, position: Position, random: () => number): number {
   const open = moves(position)
   const hurry = random() * 100 < hasty
   const pick = open[Math.floor(random() * open.length)]!

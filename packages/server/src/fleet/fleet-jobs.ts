@@ -507,7 +507,7 @@ const unsure: Refusal = {
 const knownIds = new Map<number, readonly string[]>()
 
 /** A name for the leases of each shard, which hashes to that shard: every server makes the same. */
-export function jobShardIds(shards: number = shardCount): readonly string[] {
+function jobShardIds(shards: number = shardCount): readonly string[] {
   let ids = knownIds.get(shards)
   if (ids === undefined) knownIds.set(shards, (ids = makeShardIds(shards)))
   return ids
