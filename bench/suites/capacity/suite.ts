@@ -24,12 +24,12 @@ function entrant(
 
 const ours = () => import('../../ours/capacity.ts')
 
-function keysRow(keys: number, size = 20_000): Row {
+function keysRow(keys: number, nodes = 20_000): Row {
   return {
     name: `${keys.toLocaleString('en')} keys`,
     measure: 'latency',
     unit: 'us/node',
-    size,
+    size: nodes,
     quickSize: 500,
     warmUps: 1,
     warmUpSize: 2_000,
