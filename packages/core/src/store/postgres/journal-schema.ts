@@ -15,6 +15,54 @@
  */
 import type { Migration } from './migration.ts'
 
+/** Makes the partitions of a week, given as the name of a variable. */
+export function makePartitions(week: string): string {
+  return `FOREACH part IN ARRAY ARRAY['history', 'result', 'chunk'] LOOP
+      IF to_regclass(format('@.%I', part || '_' || ${week})) IS NULL THEN
+        EXECUTE format('CREATE TABLE @.%I (LIKE @.%I INCLUDING ALL)', part || '_' || ${week}, part);
+        EXECUTE format('ALTER TABLE @.%I ATTACH PARTITION @.%I FOR VALUES IN (%s)', part, part || '_' || ${week}, ${week});
+      END IF;
+    END LOOP;`
+}
+
+/** Reserves a run whose rows lie in this period. */
+export function reserveRun(period: string): string {
+  return `INSERT INTO @.run (id, key, title, started_at, state, pid, host, command, options, holder, period)
+      VALUES (p_id, p_key, p_title, p_started_at, p_state, p_pid, p_host, p_command, p_options, p_holder, ${period})
+      ON CONFLICT DO NOTHING RETURNING run, period INTO made;
+    IF FOUND THEN
+      RETURN json_build_object('run', made.run, 'period', made.period, 'epoch', 1, 'position', 0);
+    END IF;
+    PERFORM 1 FROM @.run WHERE id = p_id;
+    IF FOUND THEN RETURN json_build_object('exists', true); END IF;
+    SELECT id INTO there FROM @.run WHERE key = p_key;
+    IF FOUND THEN RETURN json_build_object('taken', there); END IF;
+    RAISE EXCEPTION 'the run that was in the way is gone' USING ERRCODE = '40001';`
+}
+
+/** Sets the durability of the transaction, and `ok`: for each run whether its epoch is current. It stays so until the commit. */
+export const checkEpochs = `IF NOT p_durable THEN
+      PERFORM set_config('synchronous_commit', 'off', true);
+    ELSIF current_setting('synchronous_commit') = 'off' THEN
+      PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    PERFORM 1 FROM @.run WHERE run = ANY (p_run) ORDER BY run FOR SHARE;
+    SELECT array_agg(coalesce(r.epoch = p.epoch, false) ORDER BY p.n) INTO ok
+      FROM unnest(p_run, p_epoch) WITH ORDINALITY p (run, epoch, n) LEFT JOIN @.run r ON r.run = p.run;`
+
+/** How runs stand now, and which of them no process holds any more. */
+export const writeStandings = `IF cardinality(s_run) > 0 THEN
+      UPDATE @.run r SET state = s.state, state_position = s.position, ended_at = s.ended_at, counts = s.counts,
+          opened = true, pid = coalesce(s.pid, r.pid), host = coalesce(s.host, r.host),
+          command = coalesce(s.command, r.command)
+        FROM unnest(s_run, s_position, s_state, s_ended_at, s_counts, s_pid, s_host, s_command)
+          s (run, position, state, ended_at, counts, pid, host, command)
+        WHERE r.run = p_run[s.run] AND ok[s.run] AND s.position > r.state_position;
+    END IF;
+    IF cardinality(l_run) > 0 THEN
+      UPDATE @.run r SET holder = NULL FROM unnest(l_run) l (run) WHERE r.run = p_run[l.run] AND ok[l.run];
+    END IF;`
+
 const tables = `
   CREATE TABLE @.holder (
     id text COLLATE "C" PRIMARY KEY,
@@ -96,12 +144,7 @@ const holders = `
     -- The last one that is made.
     IF to_regclass(format('@.%I', 'chunk_' || this)) IS NOT NULL THEN RETURN this; END IF;
     LOCK TABLE @.meta IN EXCLUSIVE MODE;
-    FOREACH part IN ARRAY ARRAY['history', 'result', 'chunk'] LOOP
-      IF to_regclass(format('@.%I', part || '_' || this)) IS NULL THEN
-        EXECUTE format('CREATE TABLE @.%I (LIKE @.%I INCLUDING ALL)', part || '_' || this, part);
-        EXECUTE format('ALTER TABLE @.%I ATTACH PARTITION @.%I FOR VALUES IN (%s)', part, part || '_' || this, this);
-      END IF;
-    END LOOP;
+    ${makePartitions('this')}
     RETURN this;
   END $$;
 `
@@ -118,17 +161,7 @@ const runs = `
   BEGIN
     -- A reservation whose process died before the first row.
     DELETE FROM @.run WHERE (id = p_id OR key = p_key) AND NOT opened AND NOT @.is_held_1(holder);
-    INSERT INTO @.run (id, key, title, started_at, state, pid, host, command, options, holder, period)
-      VALUES (p_id, p_key, p_title, p_started_at, p_state, p_pid, p_host, p_command, p_options, p_holder, @.period_1())
-      ON CONFLICT DO NOTHING RETURNING run, period INTO made;
-    IF FOUND THEN
-      RETURN json_build_object('run', made.run, 'period', made.period, 'epoch', 1, 'position', 0);
-    END IF;
-    PERFORM 1 FROM @.run WHERE id = p_id;
-    IF FOUND THEN RETURN json_build_object('exists', true); END IF;
-    SELECT id INTO there FROM @.run WHERE key = p_key;
-    IF FOUND THEN RETURN json_build_object('taken', there); END IF;
-    RAISE EXCEPTION 'the run that was in the way is gone' USING ERRCODE = '40001';
+    ${reserveRun('@.period_1()')}
   END $$;
 
   -- J5: takes a run that no process holds. Returns the run, { held } or { changed } when p_epoch is not current.
@@ -174,14 +207,7 @@ const commit = `
     ok boolean[];
     lost json;
   BEGIN
-    IF NOT p_durable THEN
-      PERFORM set_config('synchronous_commit', 'off', true);
-    ELSIF current_setting('synchronous_commit') = 'off' THEN
-      PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
-    PERFORM 1 FROM @.run WHERE run = ANY (p_run) ORDER BY run FOR SHARE;
-    SELECT array_agg(coalesce(r.epoch = p.epoch, false) ORDER BY p.n) INTO ok
-      FROM unnest(p_run, p_epoch) WITH ORDINALITY p (run, epoch, n) LEFT JOIN @.run r ON r.run = p.run;
+    ${checkEpochs}
 
     INSERT INTO @.history (period, run, position, kind, node, state, attempt, at, detail)
       SELECT p_period[h.run], p_run[h.run], h.position, h.kind, h.node, h.state, h.attempt, h.at, h.detail
@@ -194,17 +220,7 @@ const commit = `
         FROM unnest(v_run, v_position, v_body, v_name) v (run, position, body, name)
         WHERE ok[v.run] ON CONFLICT DO NOTHING;
     END IF;
-    IF cardinality(s_run) > 0 THEN
-      UPDATE @.run r SET state = s.state, state_position = s.position, ended_at = s.ended_at, counts = s.counts,
-          opened = true, pid = coalesce(s.pid, r.pid), host = coalesce(s.host, r.host),
-          command = coalesce(s.command, r.command)
-        FROM unnest(s_run, s_position, s_state, s_ended_at, s_counts, s_pid, s_host, s_command)
-          s (run, position, state, ended_at, counts, pid, host, command)
-        WHERE r.run = p_run[s.run] AND ok[s.run] AND s.position > r.state_position;
-    END IF;
-    IF cardinality(l_run) > 0 THEN
-      UPDATE @.run r SET holder = NULL FROM unnest(l_run) l (run) WHERE r.run = p_run[l.run] AND ok[l.run];
-    END IF;
+    ${writeStandings}
     SELECT json_agg(n) INTO lost FROM unnest(ok) WITH ORDINALITY p (is_ok, n) WHERE NOT p.is_ok;
     RETURN lost;
   END $$;

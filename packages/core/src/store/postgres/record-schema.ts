@@ -1,4 +1,5 @@
 /** Rows of runs, as the recorder writes them. `@.` stands for the schema. */
+import { checkEpochs, makePartitions, reserveRun, writeStandings } from './journal-schema.ts'
 import { byIndex, type Migration } from './migration.ts'
 
 /** A row is there already only when a statement is sent again: looking for it costs a third of writing it (0193). */
@@ -87,28 +88,11 @@ export const recordMigration: Migration = {
       ok boolean[];
       lost json;
     BEGIN
-      IF NOT p_durable THEN
-        PERFORM set_config('synchronous_commit', 'off', true);
-      ELSIF current_setting('synchronous_commit') = 'off' THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-      END IF;
-      PERFORM 1 FROM @.run WHERE run = ANY (p_run) ORDER BY run FOR SHARE;
-      SELECT array_agg(coalesce(r.epoch = p.epoch, false) ORDER BY p.n) INTO ok
-        FROM unnest(p_run, p_epoch) WITH ORDINALITY p (run, epoch, n) LEFT JOIN @.run r ON r.run = p.run;
+      ${checkEpochs}
       IF p_again THEN ${insertRows(true)}
       ELSE ${insertRows(false)}
       END IF;
-      IF cardinality(s_run) > 0 THEN
-        UPDATE @.run r SET state = s.state, state_position = s.position, ended_at = s.ended_at, counts = s.counts,
-            opened = true, pid = coalesce(s.pid, r.pid), host = coalesce(s.host, r.host),
-            command = coalesce(s.command, r.command)
-          FROM unnest(s_run, s_position, s_state, s_ended_at, s_counts, s_pid, s_host, s_command)
-            s (run, position, state, ended_at, counts, pid, host, command)
-          WHERE r.run = p_run[s.run] AND ok[s.run] AND s.position > r.state_position;
-      END IF;
-      IF cardinality(l_run) > 0 THEN
-        UPDATE @.run r SET holder = NULL FROM unnest(l_run) l (run) WHERE r.run = p_run[l.run] AND ok[l.run];
-      END IF;
+      ${writeStandings}
       IF cardinality(t_run) > 0 THEN
         DELETE FROM @.run_message m USING unnest(t_run, t_id) t (run, id) WHERE m.id = t.id AND ok[t.run];
       END IF;
@@ -133,12 +117,7 @@ export const restoreMigration: Migration = {
     BEGIN
       IF to_regclass(format('@.%I', 'chunk_' || week)) IS NOT NULL THEN RETURN week; END IF;
       LOCK TABLE @.meta IN EXCLUSIVE MODE;
-      FOREACH part IN ARRAY ARRAY['history', 'result', 'chunk'] LOOP
-        IF to_regclass(format('@.%I', part || '_' || week)) IS NULL THEN
-          EXECUTE format('CREATE TABLE @.%I (LIKE @.%I INCLUDING ALL)', part || '_' || week, part);
-          EXECUTE format('ALTER TABLE @.%I ATTACH PARTITION @.%I FOR VALUES IN (%s)', part, part || '_' || week, week);
-        END IF;
-      END LOOP;
+      ${makePartitions('week')}
       RETURN week;
     END $$;
 
@@ -158,18 +137,7 @@ export const restoreMigration: Migration = {
         DELETE FROM @.result WHERE run = dead.run AND period = dead.period;
         DELETE FROM @.chunk WHERE run = dead.run AND period = dead.period;
       END LOOP;
-      INSERT INTO @.run (id, key, title, started_at, state, pid, host, command, options, holder, period)
-        VALUES (p_id, p_key, p_title, p_started_at, p_state, p_pid, p_host, p_command, p_options, p_holder,
-          @.period_of_1(p_started_at))
-        ON CONFLICT DO NOTHING RETURNING run, period INTO made;
-      IF FOUND THEN
-        RETURN json_build_object('run', made.run, 'period', made.period, 'epoch', 1, 'position', 0);
-      END IF;
-      PERFORM 1 FROM @.run WHERE id = p_id;
-      IF FOUND THEN RETURN json_build_object('exists', true); END IF;
-      SELECT id INTO there FROM @.run WHERE key = p_key;
-      IF FOUND THEN RETURN json_build_object('taken', there); END IF;
-      RAISE EXCEPTION 'the run that was in the way is gone' USING ERRCODE = '40001';
+      ${reserveRun('@.period_of_1(p_started_at)')}
     END $$;
   `,
 }
