@@ -1,4 +1,5 @@
 /** Very many malformed requests at a server in a process of its own: no 5xx but an honest 503, no crash, no connection kept. */
+import { setTimeout } from 'node:timers/promises'
 import {
   malformed,
   problemOf,
@@ -103,6 +104,8 @@ async function settled(server: Served): Promise<Look> {
     const look = await server.look()
     const { connections, bodies, works } = countsOf(look.stats)
     if (looks === 100 || connections + bodies + works === 0) return look
+    // Longer than the limit of a body in all.
+    await setTimeout(100)
   }
 }
 

@@ -71,6 +71,7 @@ export {
   type Load,
 } from './admission/load-levels.ts'
 export { AdmissionQueue, type Seat } from './admission/queue.ts'
+export { IndexedHeap, type HeapItem } from './kernel/heap.ts'
 export { Histogram, type HistogramSnapshot } from './kernel/histogram.ts'
 
 // capacity/: the permits of a process.

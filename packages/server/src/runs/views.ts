@@ -1,11 +1,13 @@
 /** From a recorded run to what routes answer: pure functions, run in a thread. */
 import type { CriticalPath } from '@heddle/core'
 import {
+  IndexedHeap,
   nodeWord,
   outcomeOf,
   queueTime,
   runTime,
   type AttemptRecord,
+  type HeapItem,
   type NodeRecord,
   type RunRecord,
 } from '@heddle/core/lowlevel'
@@ -345,7 +347,7 @@ export function graphView({ record, indexes }: ViewedRun, from: number, limit: n
   return { position, total, from, next: nextOf(from, limit, total), offsets, after }
 }
 
-interface Bar {
+export interface Bar {
   readonly node: number
   readonly attempt: AttemptRecord
 }
@@ -389,24 +391,49 @@ export function timelineView(run: ViewedRun, from: number, limit: number): Timel
   }
 }
 
-/** The first lane of the place that is free: a heap is not needed, lanes are as many as ran at once. */
-function layLanes(
-  { nodes }: RunRecord,
+interface Lane extends HeapItem {
+  readonly lane: number
+  until: number
+}
+
+/** Lanes of one place. Bars come in the order of their starts, so a lane that was found free stays free until it is taken. */
+class PlaceLanes {
+  readonly #busy = new IndexedHeap<Lane>((a, b) => a.until < b.until)
+  readonly #free = new IndexedHeap<Lane>((a, b) => a.lane < b.lane)
+  count = 0
+
+  /** The first lane that is free at this time; undefined when all are busy. */
+  take(at: number): Lane | undefined {
+    for (let next = this.#busy.peek(); next && next.until <= at; next = this.#busy.peek()) {
+      this.#busy.remove(next)
+      this.#free.push(next)
+    }
+    return this.#free.pop()
+  }
+
+  fill(lane: Lane, until: number): void {
+    lane.until = until
+    this.#busy.push(lane)
+  }
+}
+
+/** Each bar in the first lane of its place that is free: a search among the lanes would cost bars × lanes. */
+export function layLanes(
+  { nodes }: Pick<RunRecord, 'nodes'>,
   bars: readonly Bar[],
 ): { readonly lanes: Timeline['lanes']; readonly laneOf: number[] } {
-  const byPlace = new Map<string, { readonly lane: number; until: number }[]>()
+  const byPlace = new Map<string, PlaceLanes>()
   const lanes: Timeline['lanes'] = []
   const laneOf = bars.map(({ node, attempt }) => {
     const { place } = nodes[node]!
-    let known = byPlace.get(place)
-    if (known === undefined) byPlace.set(place, (known = []))
-    let free = known.find(({ until }) => until <= attempt.startedAt)
+    const known = byPlace.get(place) ?? new PlaceLanes()
+    byPlace.set(place, known)
+    let free = known.take(attempt.startedAt)
     if (free === undefined) {
-      free = { lane: lanes.length, until: 0 }
-      known.push(free)
-      lanes.push({ place, name: `${place} ${known.length}` })
+      free = { lane: lanes.length, until: 0, heapIndex: -1 }
+      lanes.push({ place, name: `${place} ${++known.count}` })
     }
-    free.until = Math.max(attempt.endedAt, attempt.startedAt)
+    known.fill(free, Math.max(attempt.endedAt, attempt.startedAt))
     return free.lane
   })
   return { lanes, laneOf }
