@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { colours } from './colours.ts'
+import { formatTime } from './format.ts'
 import { useSize } from './size.ts'
 
 export interface Series {
@@ -50,16 +51,19 @@ export function Chart({
         cursor: { drag: { x: false, y: false } },
         legend: { show: false },
         scales: {
-          // A minute at least: the first sample alone has no extent.
-          x: { range: (_, low, high) => [Math.min(low, high - 60), high] },
+          // A second at least: the first sample alone has no extent.
+          x: { range: (_, low, high) => [Math.min(low, high - 1), high] },
           y: {
             range: (_, low, high) =>
               isSigned
                 ? [Math.min(low, -1) * 1.1, Math.max(high, 1) * 1.1]
-                : [Math.min(0, low), Math.max(1e-9, high) * 1.1],
+                : [Math.min(0, low), high > 0 ? high * 1.1 : 1],
           },
         },
-        axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map(format) }],
+        axes: [
+          { ...axis, space: 80, values: (_, ticks) => ticks.map((at) => formatTime(at * 1_000)) },
+          { ...axis, size: 56, values: (_, ticks) => ticks.map(format) },
+        ],
         series: [
           {},
           ...series.map(({ label, colour: stroke }) => ({

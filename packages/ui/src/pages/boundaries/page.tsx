@@ -126,7 +126,7 @@ function Names({ names }: { readonly names: readonly TaggedName[] }): JSX.Elemen
 
 function HotSpots({ spots }: { readonly spots: readonly HotSpot[] }): JSX.Element {
   return (
-    <TableCard title={`${plural(spots.length, 'call')} that hold the loop`}>
+    <TableCard title={plural(spots.length, 'call that holds the loop', 'calls that hold the loop')}>
       <table>
         <thead>
           <tr>

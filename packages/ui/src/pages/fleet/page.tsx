@@ -180,7 +180,7 @@ function WorkerRow({ worker }: { readonly worker: FleetWorker }): JSX.Element {
       <td class="nowrap num">{formatDuration(worker.seen_ms_ago)} ago</td>
       <td>
         {worker.work.length === 0 ? (
-          <span class="soft">{worker.why_idle ?? 'it has not asked for work yet'}</span>
+          <span class="soft">{worker.why_idle ?? 'it does not ask for work now'}</span>
         ) : (
           <Leases worker={worker} />
         )}

@@ -56,7 +56,8 @@ export function Servers(): JSX.Element | null {
           {value.servers.map((server, index) => (
             <tr key={server.server}>
               <td class="mono nowrap">
-                {server.server} {server.is_this && <span class="quiet">this one</span>}
+                {server.server === 'this' ? 'this server' : server.server}{' '}
+                {server.is_this && value.servers.length > 1 && <span class="quiet">this one</span>}
               </td>
               <td class="soft mono">{server.address ?? '–'}</td>
               <td class="soft nowrap">
