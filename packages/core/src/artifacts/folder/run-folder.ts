@@ -58,8 +58,12 @@ export class RunFolder {
     for (const file of await readdir(this.#path)) {
       if (file === indexName || named.has(file)) continue
       const found = path.join(this.#path, file)
-      if (file.endsWith(partSuffix)) this.#budget.bytes += (await stat(found)).size
-      else await rm(found, { force: true })
+      if (file.endsWith(partSuffix)) {
+        const { size } = await stat(found)
+        this.#budget.bytes += size
+      } else {
+        await rm(found, { force: true })
+      }
     }
     for (const { length } of this.#entries.values()) this.#budget.bytes += length
     this.#budget.count = this.#entries.size
