@@ -19,23 +19,30 @@ const runStates: Readonly<Record<RunState, readonly [word: string, style: Style]
 export function titleLine(model: RunModel, viewport: Viewport): Line {
   const [word, style] = runStates[model.state]
   const left = [span(model.title, 'bold'), span('  '), span(word, style)]
-  return spread(left, timeSpans(model, viewport), viewport.columns)
+  const times = timeSpans(model, viewport)
+  const room = viewport.columns - widthOf(textOf(left)) - 2
+  // In a narrow terminal the time that has passed stays longest.
+  const right = times.find((line) => widthOf(textOf(line)) <= room) ?? []
+  return spread(left, right, viewport.columns)
 }
 
 /** Nodes that have to end before a rate says something. */
 const enoughForRate = 20
 
-function timeSpans(model: RunModel, { now, remaining }: Viewport): Line {
+/** The time that has passed, with the rate and the time that is left: the longest form first. */
+function timeSpans(model: RunModel, { now, remaining }: Viewport): readonly Line[] {
   if (model.startedAt === undefined) return []
   const ms = (model.endedAt ?? now) - model.startedAt
   const ran = model.counts.succeeded - model.reused + model.counts.failed
   const rate = ran < enoughForRate ? '' : `, ${formatRate((ran / Math.max(ms, 1)) * 1_000)}`
-  const elapsed = span(formatAge(ms) + rate)
+  const elapsed = span(formatAge(ms))
+  const withRate = span(formatAge(ms) + rate)
   // While nothing starts, the time that is left does not get shorter: no number would be true.
   if (remaining === undefined || model.state !== 'running' || model.endedAt !== undefined) {
-    return [elapsed]
+    return [[withRate], [elapsed]]
   }
-  return [elapsed, span(`, about ${formatAge(remaining)} left`, 'dim')]
+  const left = span(`, about ${formatAge(remaining)} left`, 'dim')
+  return [[withRate, left], [elapsed, left], [elapsed]]
 }
 
 /**

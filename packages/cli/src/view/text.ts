@@ -108,7 +108,11 @@ export function truncate(text: string, columns: number, ellipsis = '…'): strin
   const kept = start(text, room)
   if (/\s$/.test(kept) || /^\s/.test(text.slice(kept.length))) return kept.trimEnd() + ellipsis
   const [whole = ''] = /^.*\S(?=\s+\S*$)/s.exec(kept) ?? []
-  return (whole === '' ? kept : whole) + ellipsis
+  if (whole !== '') return whole + ellipsis
+  // What comes after other text is left out as a whole; a long name ends where one of its parts does.
+  if (/^\s/.test(kept)) return ellipsis
+  const [parts = ''] = /^.*[\p{L}\p{N}](?=[-_/.:@#][^-_/.:@#]*$)/su.exec(kept) ?? []
+  return (parts.length >= room / 3 ? parts : kept) + ellipsis
 }
 
 function start(text: string, columns: number): string {

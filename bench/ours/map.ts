@@ -1,0 +1,43 @@
+/** Ours in the rows of maps: one `Graph.map` with `collect: false`. */
+import { Graph, job, run, type MapCounts, type RunOptions } from '@heddle/core'
+import { openJournal } from '@heddle/core/lowlevel'
+import { numbers } from '../suites/map/conditions.ts'
+
+/** A map over so many numbers. One of them fails until `isBroken` says that it does not any more. */
+function mapOf(size: number, window: number, isBroken?: () => boolean): Graph {
+  const element = job({ name: 'element' }, (n: number) => {
+    if (n === size - 1 && isBroken?.() === true) throw new Error('the last element is broken')
+    return n
+  })
+  const graph = new Graph()
+  graph.map('map', element, { over: () => numbers(size), window, collect: false })
+  return graph
+}
+
+async function play(graph: Graph, size: number, options: RunOptions): Promise<void> {
+  const { valueOf } = await run(graph, options)
+  const { succeeded } = valueOf('map') as MapCounts
+  if (succeeded !== size) throw new Error(`${succeeded} of ${size} succeeded`)
+}
+
+/** Without a journal. */
+export function playPlain(size: number, window: number): Promise<void> {
+  return play(mapOf(size, window), size, { concurrency: window })
+}
+
+/** With a journal, which is open before. */
+export async function openMap(address: string, window: number) {
+  const journal = await openJournal(address)
+  const limits = { journal, concurrency: window }
+  return {
+    play: (size: number) => play(mapOf(size, window), size, limits),
+    /** Runs all elements but the last, and gives the function that resumes the run: that is what is timed. */
+    prepareResume: async (size: number) => {
+      let isBroken = true
+      const graph = (): Graph => mapOf(size, window, () => isBroken)
+      const { run: id } = await run(graph(), limits)
+      isBroken = false
+      return () => play(graph(), size, { ...limits, resume: id! })
+    },
+  }
+}
