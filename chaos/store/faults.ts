@@ -10,7 +10,7 @@ export const faultKinds = ['kill', 'stop', 'cut', 'pgkill', 'disk', 'replica'] a
 export type FaultKind = (typeof faultKinds)[number]
 
 /** The lease, and three seconds: how long a stop lasts, and how long a take-over may take. */
-export const takeOverLimit = 6_000 + 3_000
+const takeOverLimit = 6_000 + 3_000
 const longStop = 30_000
 
 export interface Stage {
@@ -74,7 +74,7 @@ async function kill(stage: Stage): Promise<void> {
 }
 
 /** Starts a server, and names it to the audit before it owns anything that matters. */
-export async function startMember({ members, database }: Stage, place: number): Promise<void> {
+async function startMember({ members, database }: Stage, place: number): Promise<void> {
   await members.start(place)
   const { number, child } = members.all[place]!
   await noteMember(database, number, child.pid!)

@@ -27,7 +27,7 @@ function event(name: string, state: NodeState, at: number, more: object = {}): R
 }
 
 /** A run half-way, with one of everything: `nodes` nodes, most of them of two jobs. */
-export function sampleModel(nodes: number): { model: RunModel; waiting: WaitingNotice[] } {
+function sampleModel(nodes: number): { model: RunModel; waiting: WaitingNotice[] } {
   const made = (name: string): ReturnType<typeof job> => job({ name }, () => undefined)
   const fetchPage = made('fetch')
   const graph = new Graph()

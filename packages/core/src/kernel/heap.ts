@@ -1,3 +1,5 @@
+import { checkFunction } from './check.ts'
+
 /** Implemented by what is stored in an {@link IndexedHeap}. The heap owns the field; -1 = not in it. */
 export interface HeapItem {
   heapIndex: number
@@ -14,6 +16,7 @@ export class IndexedHeap<T extends HeapItem> {
   readonly #before: (a: T, b: T) => boolean
 
   constructor(before: (a: T, b: T) => boolean) {
+    checkFunction('before', before)
     this.#before = before
   }
 

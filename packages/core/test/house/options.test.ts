@@ -28,6 +28,7 @@ const plain = new Set([
   'Graph',
   'Histogram',
   'LinkedList',
+  'IndexedHeap',
   'CleanupStack',
   'Cache',
   'RestoreRegistry',

@@ -353,7 +353,7 @@ export class People {
     const { revision: _revision, ...record } = found as Stored<TokenRecord>
     const revoked = { ...record, revokedAt: record.revokedAt ?? this.#kernel.clock.wallTime() }
     await this.#tables.change([write(tokens, revoked)])
-    this.#tokens.delete(found.id)
+    this.#tokens.delete(tokenKey(found.id, found.hash))
     return revoked
   }
 
@@ -361,8 +361,7 @@ export class People {
   async callerOfToken(token: string): Promise<Caller | undefined> {
     const [, id, secret] = /^hdl_([0-9a-f]{18})_([\w-]{43})$/.exec(token) ?? []
     if (id === undefined || secret === undefined) return undefined
-    // Under its hash as well: a wrong secret must not find the caller of a right one.
-    const key = `${id} ${sha256(secret)}`
+    const key = tokenKey(id, sha256(secret))
     return this.#remember(this.#tokens, key, () => this.#lookToken(id, secret))
   }
 
@@ -463,4 +462,9 @@ function readName(name: string): string {
 function callerOfUser({ id, name, tenant, role }: UserRecord): Caller {
   const roles = roleOrder.slice(0, roleOrder.indexOf(role) + 1)
   return { kind: 'user', id, name, tenant, roles, scopes: [] }
+}
+
+/** With its hash as well: a wrong secret must not find the caller of a right one. */
+function tokenKey(id: string, hash: string): string {
+  return `${id} ${hash}`
 }

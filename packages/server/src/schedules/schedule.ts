@@ -9,8 +9,8 @@ import {
 } from '@heddle/core/lowlevel'
 import { DueTimes } from './due-times.ts'
 
-export const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
-export const nameRule = '1 to 64 letters, digits, spaces and . _ -'
+const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
+const nameRule = '1 to 64 letters, digits, spaces and . _ -'
 
 /** What happens at a due time while the run before has not ended. */
 export const overlaps = ['skip', 'queue', 'cancel'] as const
@@ -19,13 +19,6 @@ export type Overlap = (typeof overlaps)[number]
 /** What happens with due times that passed while no server ran. */
 export const missedWays = ['once', 'all', 'skip'] as const
 export type Missed = (typeof missedWays)[number]
-
-/** What the function of a schedule is called with when the schedule has no `args`. */
-export interface DueArgs {
-  readonly schedule: string
-  /** RFC 3339. */
-  readonly dueAt: string
-}
 
 export interface ScheduleOptions {
   /** `Europe/Berlin`; `UTC` when absent. */

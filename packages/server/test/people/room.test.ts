@@ -210,6 +210,15 @@ test('S132 tokens have scopes and a rate, and are stored as hashes', async (t) =
   assert.equal(JSON.stringify(records).includes(token.slice(-43)), false)
 })
 
+test('a token that is revoked is refused at once, also where it was just used', async () => {
+  await using opened = await openStore('memory', { tables: peopleTables })
+  const people = new People(opened.tables, systemKernel)
+  const { token } = await people.addToken({ name: 'ci', scopes: ['submit'], by: 'test' })
+  assert.ok(await people.callerOfToken(token))
+  await people.revokeToken('ci')
+  assert.equal(await people.callerOfToken(token), undefined)
+})
+
 test('a link sets a password once', async (t) => {
   const { store } = await peopled(t)
   const server = await serve(t, store)

@@ -84,8 +84,3 @@ export async function enterByLink(secret: string, password: string): Promise<voi
   })
   setSession(body)
 }
-
-export async function changePassword(old: string, next: string): Promise<void> {
-  const { body } = await client.call('POST /password', { body: { old, new: next } })
-  setSession(body)
-}

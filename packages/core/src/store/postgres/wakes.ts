@@ -54,7 +54,7 @@ export class Wakes {
     if (this.#isStopped) return
     this.#announced.add(shard)
     this.#timer ??= this.#clock.setTimer(notifyEvery, () => {
-      this.#scope.launch(() => this.#notify())
+      if (!this.#isStopped) this.#scope.launch(() => this.#notify())
     })
   }
 
@@ -96,7 +96,7 @@ export class Wakes {
     if (this.#onWake === undefined || this.#isStopped) return
     this.#again?.cancel()
     this.#again = this.#clock.setTimer(listenAgainAfter, () => {
-      this.#scope.launch(() => this.#connect())
+      if (!this.#isStopped) this.#scope.launch(() => this.#connect())
     })
   }
 }
