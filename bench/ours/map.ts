@@ -15,8 +15,8 @@ function mapOf(size: number, window: number, isBroken?: () => boolean): Graph {
 }
 
 async function play(graph: Graph, size: number, options: RunOptions): Promise<void> {
-  const { valueOf } = await run(graph, options)
-  const { succeeded } = valueOf('map') as MapCounts
+  const result = await run(graph, options)
+  const { succeeded } = result.valueOf('map') as MapCounts
   if (succeeded !== size) throw new Error(`${succeeded} of ${size} succeeded`)
 }
 
