@@ -13,8 +13,9 @@
  *  L3  A shard that is lost ends its works: whoever waits for one gets an error that may be tried again.
  *  L4  What was set aside stays in the store until an operator retries or cancels it. A retry is a new acknowledgement, written
  *      before the old one is ended: a server that dies in between leaves both, and nothing is lost.
+ *  L5  Work that cannot be continued for a reason that may pass is put back, never ended.
  */
-import { HeddleError, isError } from '@heddle/core'
+import { HeddleError } from '@heddle/core'
 import {
   AcknowledgedJobs,
   newRunId,
@@ -199,8 +200,8 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       await this.#service!.takeOver(workOf(request.input), entry, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      // The server is draining: the next owner takes it. Anything else would fail there too.
-      if (isError(error, 'HDL_DRAINING')) return entry.putBack()
+      // The server is draining or full for now: it is tried again, here or by the next owner. What cannot change ends it.
+      if (error instanceof HeddleError && error.retryable) return entry.putBack()
       this.#options.onProblem(`Acknowledged work of ${entry.handle} could not be resumed`, error)
       entry.end('cancelled')
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { job } from '@heddle/core'
+import { HeddleError, job } from '@heddle/core'
 import { openStore, shardOf, Shards, systemKernel, type StoreRow } from '@heddle/core/lowlevel'
 import { StoreLedger } from '../../src/cluster/store-ledger.ts'
 import { jobTable } from '../../src/jobs/job-table.ts'
@@ -50,6 +50,11 @@ async function storeWithSuspects(...handles: string[]) {
 
 /** A server on it, whose service begins what it is given and ends it at once. */
 async function setUp(...handles: string[]) {
+  return setUpWith([], ...handles)
+}
+
+/** The first take-overs fail with these errors. */
+async function setUpWith(failures: unknown[], ...handles: string[]) {
   const store = await storeWithSuspects(...handles)
   const shards = new Shards({ server: 'now', database: store, kernel })
   const jobs = jobTable([double])
@@ -63,6 +68,8 @@ async function setUp(...handles: string[]) {
   const taken: AcknowledgedWork[] = []
   ledger.connect({
     async takeOver(was: AcknowledgedWork, entry: LedgerEntry) {
+      const failure = failures.shift()
+      if (failure !== undefined) throw failure
       taken.push(was)
       entry.end('finished')
     },
@@ -120,4 +127,18 @@ test('L4: what was set aside is listed with its tenant, and runs again when it i
   assert.equal(await store.recordedOutcome('h2 earlier'), 'cancelled')
   assert.deepEqual(await store.openJobs(all), [])
   assert.deepEqual(ledger.setAside(), [])
+})
+
+test('L5: what cannot be continued for now is put back, not ended', async () => {
+  const full = new HeddleError('HDL_DRAINING', { what: 'This server' })
+  const later = new HeddleError('HDL_TIMEOUT', { what: 'A seat', limit: 5 })
+  await using set = await setUpWith([full, later], 'h1')
+  const { store, ledger, taken } = set
+  await ledger.retry('h1')
+  const all = Array.from({ length: 256 }, (_, shard) => shard)
+  await until(async () => (await store.openJobs(all)).length === 0)
+  assert.deepEqual(
+    taken.map(({ handle }) => handle),
+    ['h1'],
+  )
 })
