@@ -57,7 +57,7 @@ test('mistakes are reported with their line', () => {
     ['/x.yaml', 'a: 1\nb: [\n', 3, /YAML: /],
     ['/x.yaml', 'a: *nobody\n', undefined, /YAML: .*nobody/],
     ['/x.toml', 'a = 1\nb = \n', 2, /TOML: /],
-    ['/x.yaml', '- a\n', 1, /no table/],
+    ['/x.yaml', '- a\n', 1, /not a table/],
   ]
   for (const [file, text, line, problem] of cases) {
     const problems = new Problems('/')

@@ -65,6 +65,12 @@ const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_STORE_FAILED: [503, 'store_failed'],
   HDL_JOURNAL_GONE: [503, 'store_failed'],
   HDL_TIMEOUT: [504, 'timeout'],
+  HDL_NO_ARTIFACTS: [501, 'no_artifacts'],
+  HDL_UNKNOWN_ARTIFACT: [404, 'not_found'],
+  HDL_ARTIFACT_QUOTA: [413, 'quota'],
+  HDL_ARTIFACT_TAKEN: [409, 'artifact_taken'],
+  HDL_ARTIFACT_BUSY: [409, 'artifact_busy'],
+  HDL_ARTIFACT_MISMATCH: [422, 'artifact_mismatch'],
 }
 
 test('every code of the table has a status that is an error; what is not about requests is 500', () => {

@@ -55,7 +55,10 @@ test('what nobody has submitted is unknown, whatever it looks like', async () =>
     const { status, body } = await call(server, `/results/${handle}/0`)
     assert.deepEqual([status, body.error?.code], [404, 'not_found'], handle)
   }
-  assert.equal((await call(server, `/results/${'x'.repeat(300)}/0`)).body.error?.code, 'too_large')
+  assert.equal(
+    (await call(server, `/results/${'x'.repeat(5_000)}/0`)).body.error?.code,
+    'too_large',
+  )
 })
 
 test('each result is told when it is there, and later found', async () => {

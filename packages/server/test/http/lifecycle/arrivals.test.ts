@@ -75,13 +75,16 @@ test('A2 A4 a body that does not come in time: 408 with its stage, and the conne
 test('A4 a client that ignores the 408 loses its connection all the same', async () => {
   await using timing = await timed({ arrival: 5_000 })
   const { server, clock } = timing
+  // Timers of the server itself: what it does once after its start is over.
+  await clock.advance(5_000)
+  const { pending } = clock
   using wire = deaf(server)
   await wire.send(head('/jobs/echo', 100))
   await arriving(server, 1)
   await clock.advance(5_000)
   await connected(server, 0)
   await quiet(server)
-  assert.equal(clock.pending, 0)
+  assert.equal(clock.pending, pending)
 })
 
 test('A2 also the body of a request that was refused before it came has a limit', async () => {
