@@ -54,7 +54,7 @@ async function setUp(...handles: string[]) {
 }
 
 /** The first take-overs fail with these errors. */
-async function setUpWith(failures: unknown[], ...handles: string[]) {
+async function setUpWith(failures: Error[], ...handles: string[]) {
   const store = await storeWithSuspects(...handles)
   const shards = new Shards({ server: 'now', database: store, kernel })
   const jobs = jobTable([double])
