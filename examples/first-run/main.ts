@@ -19,6 +19,6 @@ if (args.length === 0 && hasReader) {
   if (process.exitCode === 0 && !args.includes('--json')) {
     console.log(`
   npx heddle runs timeline last    draws when each job waited and ran
-  npm start -- --kill-demo         kills the run in the middle, and goes on with it`)
+  npm start -- --kill-demo         kills the run in the middle and resumes it`)
   }
 }
