@@ -1,6 +1,6 @@
 /** What can be done now: filled by the shell and by the page that is shown, read by the palette and by the keys. */
 import { signal } from '@preact/signals'
-import { useEffect, useLayoutEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { Keymap, type KeyBinding } from './keys.ts'
 
 export const keymap = new Keymap()
@@ -24,9 +24,9 @@ export const commandSources: ReadonlySet<CommandSource> = sources
 /** Whether the palette, or the help of keys, is open. */
 export const overlay = signal<'none' | 'palette' | 'keys'>('none')
 
-/** Adds commands for as long as the component is shown. `inputs`: when one of them changes they are added again. */
+/** Adds commands for as long as the component is shown, as `useKeys` does. `inputs`: when one of them changes they are added again. */
 export function useCommands(source: CommandSource, inputs: readonly unknown[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     sources.add(source)
     return () => {
       sources.delete(source)

@@ -6,7 +6,6 @@ import { logOut } from '../api/client.ts'
 import { describeError } from '../api/errors.ts'
 import { has } from '../api/features.ts'
 import { isLocked, may, session } from '../api/session.ts'
-import { browserClock } from '../kernel/clock.ts'
 import { LinkPage, LoginPage } from '../pages/login/login.tsx'
 import { Confirmation } from '../parts/confirm.tsx'
 import { icons } from '../parts/icons.tsx'
@@ -308,7 +307,8 @@ function useShellKeys(): void {
         ctrl: event.ctrlKey || event.metaKey,
         alt: event.altKey,
         inField,
-        at: browserClock.wallTime(),
+        // When it was pressed, not when a busy page came to it.
+        at: event.timeStamp,
       })
       if (used) event.preventDefault()
     }

@@ -1,6 +1,6 @@
 /** One Chromium for a test process, and pages that record what they must not do. */
 import { after } from 'node:test'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { openBrowser } from './launch.ts'
 
 /** Milliseconds. A machine with 20 busy processes on two cores needs less than a quarter of it. */
@@ -58,4 +58,23 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   })
   await page.goto(url)
   return { page, context, problems }
+}
+
+/** A sequence of two keys has a time limit (K2), which this process may miss on a busy machine: then once more. */
+export async function pressBoth(
+  page: Page,
+  first: string,
+  second: string,
+  seen: Locator,
+): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    await page.keyboard.press(first)
+    await page.keyboard.press(second)
+    const isSeen = await seen.waitFor({ timeout: 6_000 }).then(
+      () => true,
+      () => false,
+    )
+    if (isSeen) return
+  }
+  throw new Error(`${first} ${second} led to nothing`)
 }

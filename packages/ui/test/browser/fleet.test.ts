@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deliver } from '../../../server/test/ui/deliver.ts'
-import { openPage } from './browser.ts'
+import { openPage, pressBoth } from './browser.ts'
 import { openServed, startCampaign } from './served.ts'
 
 const even = (units: number): number[] => {
@@ -48,8 +48,7 @@ test('a campaign is paused, resumed and stopped by keyboard only', async () => {
   await startCampaign(served.url, { name: 'patch 13' })
   const { page, context, problems } = await openPage(`${served.url}/ui/`)
   await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
-  await page.keyboard.press('g')
-  await page.keyboard.press('c')
+  await pressBoth(page, 'g', 'c', page.getByRole('heading', { name: 'Campaigns', exact: true }))
   const open = page.getByRole('link', { name: 'patch 13' })
   await open.focus()
   await page.keyboard.press('Enter')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openPage } from './browser.ts'
+import { openPage, pressBoth } from './browser.ts'
 import { openServed, type Served } from './served.ts'
 
 const password = 'correct horse battery'
@@ -105,8 +105,7 @@ test('the same by keyboard only: log in, block a user, log out', async () => {
   await page.keyboard.type(password)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
-  await page.keyboard.press('g')
-  await page.keyboard.press('p')
+  await pressBoth(page, 'g', 'p', page.getByRole('heading', { name: 'People', exact: true }))
   await page.getByRole('button', { name: 'Block bob' }).waitFor()
   await tabTo(page, 'Block bob')
   await page.keyboard.press('Enter')
@@ -134,6 +133,26 @@ async function tabTo(page: Page, name: string): Promise<void> {
   }
   throw new Error(`${name} is not reached by Tab`)
 }
+
+test('what is typed as soon as a form is seen goes into its first field', async () => {
+  await using served = await openServed()
+  const { page, context } = await openPage(`${served.url}/ui/#/people`)
+  await becomeAdmin(page)
+  await context.clearCookies()
+  // At the first moment at which a program can see the form: before anything else is drawn or typed.
+  await page.addInitScript(() => {
+    const watch = new MutationObserver(() => {
+      if (document.querySelector('.entry h1') === null) return
+      watch.disconnect()
+      document.documentElement.dataset['focused'] = document.activeElement?.tagName ?? 'nothing'
+    })
+    watch.observe(document, { childList: true, subtree: true })
+  })
+  await page.reload()
+  await page.locator('[data-focused]').waitFor({ state: 'attached' })
+  assert.equal(await page.evaluate(() => document.documentElement.dataset['focused']), 'INPUT')
+  await context.close()
+})
 
 test('a token is made, shown once and revoked', async () => {
   await using served = await openServed()

@@ -1,7 +1,7 @@
 /** Stands before every view of a server that has users, until someone has logged in. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { go } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
 import { enterByLink, logIn } from '../../api/client.ts'
@@ -89,7 +89,8 @@ interface EntryProps {
 function EntryForm({ title, note, verb, send, children }: EntryProps): JSX.Element {
   const problem = useSignal<string | undefined>(undefined)
   const isBusy = useSignal(false)
-  useEffect(() => {
+  // Before the form is drawn: what is typed as soon as it is seen belongs to its first field.
+  useLayoutEffect(() => {
     document.title = `${title} · Heddle`
     document.querySelector<HTMLInputElement>('.entry input')?.focus()
   }, [title])
