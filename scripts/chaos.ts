@@ -83,6 +83,7 @@ const rows: readonly (readonly [string, number, expected?: number])[] = [
   ['starts', report.starts],
   ['side effects', report.effects, report.nodes + report.repeated],
   ['… repeated: running at a kill', report.repeated],
+  ['lives that set nodes aside', report.setAside],
 ]
 let ok = report.problems.length === 0
 for (const [name, value, expected = value] of rows) {

@@ -10,7 +10,8 @@
  *  C4  A success in the journal has had its effect.
  *  C5  Rows are never changed, removed or moved: the history before is the beginning of the history now.
  *  C6  Positions grow by themselves and over all runs; no run id is used twice.
- *  C7  At the end every node has exactly one success (R2), and the run is finished.
+ *  C7  At the end every node has exactly one success (R2), and the run is finished. A run with nodes that were set aside
+ *      (running at three kills) is counted, and finishes when it is resumed once more.
  */
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -53,6 +54,8 @@ export interface CrashReport {
   effects: number
   /** Effects of nodes that were running at a kill, and ran again. */
   repeated: number
+  /** Lives that ended with nodes set aside. */
+  setAside: number
   /** Everything that was wrong, in words. */
   readonly problems: string[]
 }
@@ -69,6 +72,7 @@ export function emptyReport(): CrashReport {
     starts: 0,
     effects: 0,
     repeated: 0,
+    setAside: 0,
     problems: [],
   }
 }
@@ -133,7 +137,8 @@ class KilledRun {
       }
       const run = await this.#look(life)
       if (this.#report.problems.length > 0) return
-      if (run?.state === 'finished') return this.#conclude(run)
+      if (life.end === 'set aside') this.#report.setAside++
+      else if (run?.state === 'finished') return this.#conclude(run)
       resume = run !== undefined
     }
     this.#wrong(`run not finished after ${mostLives} lives`)

@@ -3,8 +3,9 @@
  * ends or is killed.
  */
 import { writeSync } from 'node:fs'
-import { startRun } from '@heddle/core'
+import { isError, startRun } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
+import { setAsideCode } from '../growing/set-aside-code.ts'
 import { makeGraph } from './graph.ts'
 import { Trap, type TrapPlan } from './trap.ts'
 
@@ -38,6 +39,8 @@ const { result } = await startRun(graph, {
     trap.hit('acknowledged')
   },
 })
-const { ok } = await result
+const { ok, failed } = await result
 await journal.stop()
-process.exit(ok ? 0 : 1)
+const isOnlySetAside = [...failed.values()].every((error) => isError(error, 'HDL_NODE_SET_ASIDE'))
+if (!ok && !isOnlySetAside) console.error(failed)
+process.exit(ok ? 0 : isOnlySetAside ? setAsideCode : 1)

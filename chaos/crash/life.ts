@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
+import { setAsideCode } from '../growing/set-aside-code.ts'
 import type { LifePlan } from './child.ts'
 
 const program = path.join(import.meta.dirname, 'child.ts')
@@ -17,7 +18,8 @@ export interface LifeOptions {
 
 export interface Life {
   readonly pid: number
-  readonly end: 'killed' | 'finished' | 'failed' | 'hung'
+  /** Set aside: everything is done but nodes that were running at three kills, which wait for a retry. */
+  readonly end: 'killed' | 'finished' | 'set aside' | 'failed' | 'hung'
   /** Nodes whose success was told, in order. A resumed run tells of those it did not run, too. */
   readonly acknowledged: readonly string[]
   readonly stderr: string
@@ -44,8 +46,13 @@ export async function live(plan: LifePlan, options: LifeOptions = {}): Promise<L
   }
   const [code, signal] = await exited
   clearTimeout(timer)
-  const end = signal === 'SIGKILL' ? 'killed' : code === 0 ? 'finished' : 'failed'
-  return { pid: child.pid!, end: isHung ? 'hung' : end, acknowledged, stderr: await stderr }
+  const end = isHung ? 'hung' : signal === 'SIGKILL' ? 'killed' : endOf(code)
+  return { pid: child.pid!, end, acknowledged, stderr: await stderr }
+}
+
+function endOf(code: number | null): Life['end'] {
+  if (code === setAsideCode) return 'set aside'
+  return code === 0 ? 'finished' : 'failed'
 }
 
 /** Whole lines: what comes after the last one was cut off by the kill, and was not told. */
