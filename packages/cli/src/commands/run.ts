@@ -49,7 +49,7 @@ export function runCommand({ rest }: CommandContext): Command {
       '--key <key>',
       'a name for this piece of work: a run that has it is waited for, resumed, or answered with its recorded result',
     )
-    .option('--resume [run]', 'go on with a run: its id, or the last one that has not ended')
+    .option('--resume [run]', 'resume a run: its id, or the last one that has not ended')
     .option(
       '--from <node>',
       'make a new run from the last one, or from that of --resume: this node and what is computed from it run again',

@@ -99,7 +99,7 @@ function listCommand(): Command {
     .summary('list the runs of a journal, newest first (the default)')
     .description(
       'List the runs of a journal, newest first. One that was interrupted comes with the command\n' +
-        'that goes on with it.',
+        'that resumes it.',
     )
     .addOption(new Option('-s, --state <state>', 'only runs in this state').choices(stateChoices))
     .addOption(new Option('-n, --limit <n>', 'how many').argParser(parseCount(1)).default(20))

@@ -255,7 +255,7 @@ export class RunModel {
         break
       case 'progress': {
         const row = this.#byName.get(event.name)
-        const text = event.text === undefined ? '' : ` ${printable(event.text)}`
+        const text = event.text === undefined ? '' : `: ${printable(event.text)}`
         if (row !== undefined) row.progress = `${Math.round(event.fraction * 100)} %${text}`
         break
       }

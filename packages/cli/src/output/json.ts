@@ -2,7 +2,7 @@
  * One JSON object per event and line, for programs. The last line is the result, or
  * `{ "ok": false, "error": … }` when the run could not start or crashed. Times are milliseconds since 1970.
  */
-import type { Concurrency, GraphResult, Run, RunEvent } from '@heddle/core'
+import type { CriticalPath, Concurrency, GraphResult, Run, RunEvent } from '@heddle/core'
 import type { LoopGap } from '@heddle/core/lowlevel'
 import { errorRecord, type ErrorRecord } from './error-record.ts'
 import { describeGap } from './gap.ts'
@@ -93,12 +93,17 @@ export interface JsonResult {
   readonly cancelled: readonly string[]
   /** Those of `succeeded` that an earlier run had finished. */
   readonly reused: readonly string[]
-  /** Milliseconds. */
+  /** Milliseconds in which a process ran it: also those of earlier processes. */
   readonly duration: number
+  /** The chain of nodes that decided how long it took; reused ones included. */
+  readonly criticalPath: Pick<CriticalPath, 'length' | 'path'>
 }
 
 /** The last line of `heddle run --json`. */
-export function jsonResult(result: GraphResult): JsonResult {
+export function jsonResult(
+  result: GraphResult,
+  { length, path }: Pick<CriticalPath, 'length' | 'path'>,
+): JsonResult {
   const { ok, state, reused, skipped, cancelled } = result
   const failed = Array.from(result.failed, ([name, error]) => {
     const attempts = result.errors.get(name)?.length ?? 1
@@ -116,5 +121,9 @@ export function jsonResult(result: GraphResult): JsonResult {
     cancelled,
     reused,
     duration: round(result.duration),
+    criticalPath: {
+      length: round(length),
+      path: path.map(({ name, ms }) => ({ name, ms: round(ms) })),
+    },
   }
 }

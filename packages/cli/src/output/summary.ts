@@ -19,7 +19,7 @@ export interface SummaryInput {
   readonly gap: (GapNotice & { readonly byJob: boolean }) | undefined
   /** Where the run is recorded, if anywhere. */
   readonly journal: string | undefined
-  /** The command that goes on with the run, where there is something left to do. */
+  /** The command that resumes the run, where there is something left to do. */
   readonly resume: string | undefined
   readonly symbols: Symbols
 }
@@ -185,7 +185,7 @@ function figureLines(input: SummaryInput): Line[] {
     add('', span(`meanwhile nothing else went on${advice}`, 'dim'))
   }
   if (result.run !== undefined) add('run', span(`${result.run} in ${journal ?? 'memory'}`))
-  if (resume !== undefined) add('go on with', span(resume, 'bold'))
+  if (resume !== undefined) add('resume with', span(resume, 'bold'))
   return [[], ...lines]
 }
 

@@ -12,13 +12,17 @@ import {
   HeddleError,
   isError,
   startRun,
+  type CriticalPath,
   type GraphResult,
   type Run,
   type RunEvent,
 } from '@heddle/core'
 import {
+  criticalPathOf,
   LoopWatch,
+  readRecord,
   systemKernel,
+  timedNodes,
   type Journal,
   type JournalTrouble,
   type LoopGap,
@@ -84,6 +88,8 @@ class RunSession {
   #reporter: Reporter | undefined
   #run: Run | undefined
   #worstGap: LoopGap | undefined
+  /** Of a run of which this process has run only a part. */
+  #wholePath: CriticalPath | undefined
   #title: string
   /** Where the run is recorded. */
   #journal: string | undefined
@@ -176,12 +182,22 @@ class RunSession {
       this.#phase = 'ended'
       await this.#watch.stop()
       reporter.notice(`run ${run.id} had ended before: this is its recorded result`)
-      return await run.result
+      return await this.#resultOf(run, journal)
     }
     this.#controls.attach(run.scheduler, reporter)
     if (this.#printer.isLive) this.#controls.listen(process.stdin)
     // Awaited here: the journal is closed behind it.
-    return await run.result
+    return await this.#resultOf(run, journal)
+  }
+
+  /** What this process did not see of a run is read from the journal: every view shows one critical path. */
+  async #resultOf(run: Run, journal: Journal): Promise<GraphResult> {
+    const result = await run.result
+    if (run.isRecorded || result.reused.length > 0) {
+      const record = await readRecord(journal, run.id!, { now: this.#clock.wallTime() })
+      this.#wholePath = await criticalPathOf(timedNodes(record))
+    }
+    return result
   }
 
   /** A machine that is too busy to start a thread in time runs the graph all the same. */
@@ -220,7 +236,7 @@ class RunSession {
     const gap = this.#worstGap
     // Of a short one it is known how late the next look was, not when it began.
     const longestGap = longest < gapInterval ? longest + gapInterval : longest
-    const criticalPath = await this.#run!.scheduler.criticalPath()
+    const criticalPath = this.#wholePath ?? (await this.#run!.scheduler.criticalPath())
     this.#printer.tell(
       summaryLines({
         title: this.#title,
@@ -233,7 +249,7 @@ class RunSession {
         symbols: this.#printer.symbols,
       }),
     )
-    this.#printer.answer(jsonResult(result))
+    this.#printer.answer(jsonResult(result, criticalPath))
     const isCancelled = result.state === 'cancelled'
     await this.#exit(
       isCancelled ? exitCodes.cancelled : result.ok ? exitCodes.ok : exitCodes.failed,
@@ -316,10 +332,10 @@ class RunSession {
 
   #hintResume(): void {
     const command = this.#resumeCommand()
-    if (command !== undefined) this.#hint(`Go on with: ${command}`)
+    if (command !== undefined) this.#hint(`Resume with: ${command}`)
   }
 
-  /** What to type to go on with the run, if it can be gone on with. */
+  /** What to type to resume the run, if it can be resumed. */
   #resumeCommand(): string | undefined {
     if (this.#journal === undefined || this.#journal === 'memory') return undefined
     return resumeCommand(this.#run?.id, this.#settings)

@@ -7,7 +7,7 @@ export function hintFor(error: unknown): string | undefined {
   }
   if (isError(error, 'HDL_GRAPH_CHANGED')) return 'To allow them: --resume --allow-changes.'
   if (isError(error, 'HDL_JOURNAL_DAMAGED') && error.details.saved !== undefined) {
-    return `To go on with the saved part: --journal sqlite:${error.details.saved}`
+    return `To resume from the saved part: --journal sqlite:${error.details.saved}`
   }
   return undefined
 }

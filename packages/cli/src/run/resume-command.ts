@@ -9,7 +9,7 @@ export function quote(word: string): string {
   return plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** What to type to go on with a run, or with the last one where its id is not known. */
+/** What to type to resume a run, or the last one where its id is not known. */
 export function resumeCommand(
   run: string | undefined,
   settings: RunSettings,

@@ -154,7 +154,7 @@ export function listLines(
   for (const [i, run] of runs.entries()) {
     lines.push(rows[i]!)
     if (run.state !== 'interrupted') continue
-    const hint = `${' '.repeat(run.id.length)}  go on with: ${printable(resumeHint(run, surface.address))}`
+    const hint = `${' '.repeat(run.id.length)}  resume with: ${printable(resumeHint(run, surface.address))}`
     // Not cut: it is there to be copied.
     lines.push([span(hint, 'cyan')])
   }
@@ -166,8 +166,8 @@ export function listLines(
 }
 
 /** Of one that was interrupted nobody knows it, of one that goes on nobody knows it yet. */
-function took({ state, startedAt, endedAt }: RunSummary, now: number): string {
+function took({ state, startedAt, elapsed }: RunSummary, now: number): string {
   if (state === 'interrupted') return '?'
-  if (endedAt !== undefined) return formatDuration(endedAt - startedAt)
+  if (elapsed !== undefined) return formatDuration(elapsed)
   return `> ${formatAge(now - startedAt)}`
 }

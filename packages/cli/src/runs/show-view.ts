@@ -95,7 +95,7 @@ function headerLines(input: ShowInput): Line[] {
     lines.push(field('critical path', span(text)))
   }
   if (!isPast && isResumable(outcomeOf(record))) {
-    lines.push(field('go on with', span(printable(resumeHint(record, address)), 'cyan')))
+    lines.push(field('resume with', span(printable(resumeHint(record, address)), 'cyan')))
   }
   if (!isPast) lines.push(field('rows', span(`${rows[0]} to ${rows[1]}`, 'dim')))
   return lines

@@ -1,25 +1,30 @@
 import type { RunModel } from '../model/run-model.ts'
 import { formatDuration } from './format.ts'
-import { span, type Line, type Span } from './line.ts'
+import { span, textOf, type Line, type Span } from './line.ts'
+import { widthOf } from './text.ts'
 import type { UiState } from './ui-state.ts'
 import type { Viewport } from './viewport.ts'
 
-/** Who holds up the event loop, if anybody does. */
-export function gapLine({ gap, symbols }: Viewport): Line | undefined {
+/** What held up the event loop longest; in a narrow terminal in fewer words. */
+export function gapLine({ gap, symbols, columns }: Viewport): Line | undefined {
   if (gap === undefined) return undefined
-  return [
-    span(`${symbols.warning} the event loop stood still for ${formatDuration(gap.ms)}: `, 'yellow'),
+  const forms = ['the event loop stood still for', 'loop blocked'].map((what): Line => [
+    span(`${symbols.warning} ${what} ${formatDuration(gap.ms)}: `, 'yellow'),
     span(gap.blame),
-  ]
+  ])
+  return forms.find((form) => widthOf(textOf(form)) <= columns) ?? forms.at(columns < 60 ? -1 : 0)
 }
 
 export function noticeLine({ notice, symbols }: Viewport): Line | undefined {
   return notice === undefined ? undefined : [span(`${symbols.warning} ${notice}`, 'yellow')]
 }
 
-/** The keys that do something now. */
-export function keysLine(model: RunModel, ui: UiState): Line {
-  const keys: (readonly [key: string, action: string])[] = []
+/** What a narrow terminal goes without, in this order: `?` explains all of them. */
+const droppedFirst = ['w', 'a', 'l', 'f', 'p', 'r']
+
+/** The keys that do something now, as many as fit. */
+export function keysLine(model: RunModel, ui: UiState, columns: number): Line {
+  let keys: (readonly [key: string, action: string])[] = []
   if (model.state === 'running') keys.push(['p', 'pause'])
   if (model.state === 'paused') keys.push(['r', 'resume'])
   keys.push(['q', model.state === 'draining' ? 'abort' : 'cancel'])
@@ -27,6 +32,12 @@ export function keysLine(model: RunModel, ui: UiState): Line {
   if (ui.view !== 'all') keys.push(['a', 'all'])
   if (ui.view !== 'window') keys.push(['w', 'window'])
   keys.push(['l', ui.view === 'log' ? `back to ${ui.previous}` : 'log'], ['?', 'help'])
+  const widthOfKeys = (): number =>
+    keys.reduce((sum, [key, action]) => sum + widthOf(`${key} ${action}  `), -2)
+  for (const dropped of droppedFirst) {
+    if (widthOfKeys() <= columns) break
+    keys = keys.filter(([key]) => key !== dropped)
+  }
   return keys.flatMap(([key, action], i): Span[] => [
     span(`${i === 0 ? '' : '  '}${key}`, 'bold'),
     span(` ${action}`, 'dim'),

@@ -23,7 +23,7 @@ export function frame(model: RunModel, ui: UiState, viewport: Viewport): Line[] 
   const essential: Line[] = [barLine(model, viewport), countsLine(model, viewport)]
   const title = titleLine(model, viewport)
   const notices = [gapLine(viewport), noticeLine(viewport)].filter((line) => line !== undefined)
-  const keys = viewport.keys ? [keysLine(model, ui)] : []
+  const keys = viewport.keys ? [keysLine(model, ui, viewport.columns)] : []
 
   // A terminal of few rows keeps what cannot be asked for in another way.
   const top = height >= 3 ? [title, ...essential] : essential

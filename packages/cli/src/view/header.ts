@@ -77,10 +77,10 @@ export function barLine(model: RunModel, { columns, symbols }: Viewport): Line {
 /** What does not fit into a narrow terminal is what matters least. */
 const countOrder: readonly (readonly [NodeState, string])[] = [
   ['running', 'running'],
-  ['suspended', 'suspended'],
-  ['retrying', 'retrying'],
   ['failed', 'failed'],
   ['blocked', 'blocked'],
+  ['retrying', 'retrying'],
+  ['suspended', 'suspended'],
   ['cancelled', 'stopped'],
   ['skipped', 'skipped'],
   ['succeeded', 'done'],

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { truncate, widthOf } from './text.ts'
+import { truncate, truncateWords, widthOf } from './text.ts'
 
 export type Style = Parameters<typeof styleText>[0]
 
@@ -7,6 +7,8 @@ export type Style = Parameters<typeof styleText>[0]
 export interface Span {
   readonly text: string
   readonly style?: Style
+  /** It is left out, without an ellipsis, where it does not fit as a whole. */
+  readonly optional?: boolean
 }
 
 /** A line before it is coloured: what its width is counted by. */
@@ -27,14 +29,17 @@ export function fit(line: Line, columns: number, ellipsis: string): Line {
   for (const [i, piece] of line.entries()) {
     const width = widthOf(piece.text)
     // The last column is for the ellipsis if anything comes after this piece.
-    const isLast = line.slice(i + 1).every(({ text }) => text === '')
+    const isLast = line.slice(i + 1).every(({ text, optional }) => text === '' || optional === true)
     if (width < room || (width === room && isLast)) {
       kept.push(piece)
       room -= width
       continue
     }
-    // One more than fits makes truncate() put the ellipsis where the rest of the line is missing.
-    kept.push({ ...piece, text: truncate(isLast ? piece.text : `${piece.text}  `, room, ellipsis) })
+    if (piece.optional === true) continue
+    // One more than fits makes truncate() put the ellipsis where the rest of the line is missing. After other text
+    // there are whole words only: what begins the line is a name, and a part of it says more than nothing.
+    const cut = line.slice(0, i).every(({ text }) => text.trim() === '') ? truncate : truncateWords
+    kept.push({ ...piece, text: cut(isLast ? piece.text : `${piece.text}  `, room, ellipsis) })
     break
   }
   return kept

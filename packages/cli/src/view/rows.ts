@@ -2,7 +2,7 @@
 import type { JobRow, NodeRow, RunModel } from '../model/run-model.ts'
 import { formatAge, formatCount, formatDuration, formatRunning, plural } from './format.ts'
 import { span, type Line, type Span } from './line.ts'
-import { stateStyles } from './symbols.ts'
+import { stateStyles, type Symbols } from './symbols.ts'
 import { pad, truncate, widthOf } from './text.ts'
 import type { Filter, UiState } from './ui-state.ts'
 import type { Viewport } from './viewport.ts'
@@ -16,78 +16,107 @@ type Entry =
 /** So many nodes of one job in one state are one line: `fetch ×16`. */
 const groupFrom = 4
 
-/** Names are cut at this share of the width, so that there is room for what is said about them. */
+/** A column of names takes at most this share of the width. A longer name is not cut: it moves what follows. */
 const nameShare = 0.45
 const longestName = 40
+
+/** A narrower terminal goes without the place of a job: what is said about it matters more. */
+const columnsForPlace = 60
 
 /** At most `room` lines about nodes. */
 export function nodeLines(model: RunModel, ui: UiState, viewport: Viewport, room: number): Line[] {
   if (room <= 0) return []
   const entries =
     ui.view === 'all' ? everyNode(model, ui, room) : windowOf(model, ui.filter, viewport, room)
-  const names = entries.map((entry) => ('row' in entry ? widthOf(nameOf(entry)) : 0))
-  const limit = Math.max(1, Math.min(longestName, Math.floor(viewport.columns * nameShare)))
-  const nameWidth = Math.min(limit, Math.max(0, ...names))
+  const { columns, symbols } = viewport
+  const names = entries.map((entry) => ('row' in entry ? widthOf(nameOf(entry, symbols)) : 0))
+  const limit = Math.max(1, Math.min(longestName, Math.floor(columns * nameShare)))
+  const nameWidth = Math.max(0, ...names.filter((width) => width <= limit))
+  const ages = entries.map((entry) => ('row' in entry ? widthOf(ageOf(entry.row, viewport)) : 0))
+  const layout: Layout = {
+    nameWidth,
+    ageWidth: Math.max(shortestAge, ...ages),
+    hasPlace: columns >= columnsForPlace,
+  }
   return entries.map((entry) =>
-    'more' in entry ? [span(`  ${entry.more}`, 'dim')] : nodeLine(entry, nameWidth, viewport),
+    'more' in entry ? [span(`  ${entry.more}`, 'dim')] : nodeLine(entry, layout, viewport),
   )
+}
+
+/** What all lines of one picture have in common. */
+interface Layout {
+  readonly nameWidth: number
+  readonly ageWidth: number
+  readonly hasPlace: boolean
 }
 
 type NodeEntry = Exclude<Entry, { readonly more: string }>
 
 /** `fetch asia`, or `fetch ×16` for all nodes of a job that are in the state of this one. */
-function nameOf(entry: NodeEntry): string {
+function nameOf(entry: NodeEntry, { times }: Symbols): string {
   if (!('group' in entry)) return entry.row.name
   const { name, counts } = entry.group
-  return `${name} ×${formatCount(counts[entry.row.state])}`
+  return `${name} ${times}${formatCount(counts[entry.row.state])}`
 }
 
-function nodeLine(entry: NodeEntry, nameWidth: number, viewport: Viewport): Line {
+function nodeLine(entry: NodeEntry, layout: Layout, viewport: Viewport): Line {
   const { row, why } = entry
-  const { symbols } = viewport
+  const { symbols, columns } = viewport
   const style = stateStyles[row.state]
-  const name = pad(truncate(nameOf(entry), nameWidth, symbols.ellipsis), nameWidth)
+  const name = pad(
+    truncate(nameOf(entry, symbols), Math.max(0, columns - 2), symbols.ellipsis),
+    layout.nameWidth,
+  )
+  const named = [span(`${symbols.states[row.state]} `, style), span(name)]
+  if (columns - 2 - widthOf(name) < leastDetails) return named
   const details =
     why !== undefined
       ? [span(why, 'dim')]
       : 'group' in entry
-        ? groupDetails(entry.group, row, viewport)
-        : detailsOf(row, viewport)
-  return [span(`${symbols.states[row.state]} `, style), span(name), span('  '), ...details]
+        ? groupDetails(entry.group, row, viewport, layout)
+        : detailsOf(row, viewport, layout)
+  return [...named, span('  '), ...details]
 }
 
+/** Beside a long name there is nothing where not even a short word fits. */
+const leastDetails = 6
+
 const placeWidth = 'thread'.length
-const ageWidth = '59.9 s'.length
+const shortestAge = '59.9 s'.length
+
+/** How long a node runs or is suspended; empty for others. */
+function ageOf({ state, startedAt }: NodeRow, { now }: Viewport): string {
+  return state === 'running' || state === 'suspended' ? formatRunning(now - (startedAt ?? now)) : ''
+}
+
+/** Where it runs, and for how long. */
+function runningSpans(row: NodeRow, viewport: Viewport, { ageWidth, hasPlace }: Layout): Span[] {
+  const place = hasPlace ? [span(`${row.place.padEnd(placeWidth)} `, 'dim')] : []
+  return [...place, span(ageOf(row, viewport).padStart(ageWidth))]
+}
 
 /** The oldest of the running nodes says how long: `longest 4.1 s · 97 of 200 done`. */
-function groupDetails(group: JobRow, oldest: NodeRow, { now, symbols }: Viewport): Span[] {
-  const { counts, total, place } = group
+function groupDetails(group: JobRow, oldest: NodeRow, viewport: Viewport, layout: Layout): Span[] {
+  const { counts, total } = group
   const failed = counts.failed === 0 ? '' : `, ${formatCount(counts.failed)} failed`
   const done = `${formatCount(counts.succeeded)} of ${formatCount(total)} done${failed}`
-  const age = formatRunning(now - (oldest.startedAt ?? now)).padStart(ageWidth)
   return [
-    span(`${place.padEnd(placeWidth)} `, 'dim'),
-    span(age),
+    ...runningSpans(oldest, viewport, layout),
     span(`  ${done}`),
-    span(` ${symbols.dot} the longest: ${oldest.name}`, 'dim'),
+    { ...span(` ${viewport.symbols.dot} the longest: ${oldest.name}`, 'dim'), optional: true },
   ]
 }
 
-function detailsOf(row: NodeRow, { now, symbols }: Viewport): Span[] {
-  const { dot } = symbols
+function detailsOf(row: NodeRow, viewport: Viewport, layout: Layout): Span[] {
+  const { now } = viewport
+  const { dot } = viewport.symbols
   switch (row.state) {
     case 'running': {
-      const age = formatRunning(now - (row.startedAt ?? now)).padStart(ageWidth)
-      const place = span(`${row.place.padEnd(placeWidth)} `, 'dim')
+      const running = runningSpans(row, viewport, layout)
       const progress = row.progress === undefined ? [] : [span(`  ${row.progress}`)]
-      if (row.attempt === 0) return [place, span(age), ...progress]
+      if (row.attempt === 0) return [...running, ...progress]
       const problem = row.problem === undefined ? '' : ` ${dot} after ${row.problem}`
-      return [
-        place,
-        span(age),
-        ...progress,
-        span(`  attempt ${attemptOf(row)}${problem}`, 'yellow'),
-      ]
+      return [...running, ...progress, span(`  attempt ${attemptOf(row)}${problem}`, 'yellow')]
     }
     case 'retrying': {
       const left = formatAge((row.retryAt ?? now) - now)
@@ -108,11 +137,9 @@ function detailsOf(row: NodeRow, { now, symbols }: Viewport): Span[] {
     case 'blocked':
       return [span(`blocked by "${row.blockedBy ?? ''}"`, 'dim')]
     case 'suspended': {
-      const age = formatRunning(now - (row.startedAt ?? now)).padStart(ageWidth)
-      const place = span(`${row.place.padEnd(placeWidth)} `, 'dim')
       const waits =
         row.progress === undefined ? span(row.waitsFor ?? 'suspended', 'dim') : span(row.progress)
-      return [place, span(age), span('  '), waits]
+      return [...runningSpans(row, viewport, layout), span('  '), waits]
     }
     case 'waiting':
     case 'ready':
@@ -251,7 +278,7 @@ function cutActive({ entries, size }: ActiveEntries, room: number): readonly Ent
   if (size <= room) return entries
   if (room === 0) return []
   const shown = entries.slice(0, room - 1)
-  return [...shown, { more: `and ${formatCount(size - shown.length)} more running` }]
+  return [...shown, { more: `and ${formatCount(size - shown.length)} more under way` }]
 }
 
 /** What comes next; of a job with many nodes in one state only the first. */

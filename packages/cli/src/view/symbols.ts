@@ -9,6 +9,7 @@ export interface Symbols {
   readonly warning: string
   readonly arrow: string
   readonly dot: string
+  readonly times: string
 }
 
 export const unicodeSymbols: Symbols = {
@@ -29,6 +30,7 @@ export const unicodeSymbols: Symbols = {
   warning: '!',
   arrow: '→',
   dot: '·',
+  times: '×',
 }
 
 /** For terminals that show only ASCII. */
@@ -50,6 +52,7 @@ export const asciiSymbols: Symbols = {
   warning: '!',
   arrow: '->',
   dot: '-',
+  times: 'x',
 }
 
 export const stateStyles: Readonly<Record<NodeState, Style>> = {

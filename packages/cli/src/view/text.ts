@@ -98,21 +98,41 @@ export function rowsOf(text: string, columns: number): number {
 }
 
 /**
- * The text in at most `columns`, with an ellipsis where something is missing. It is cut between two words; only a
- * first word that does not fit is cut itself.
+ * The text in at most `columns`, with an ellipsis where something is missing. It is cut between two words, and not between
+ * a figure and its unit, or what it counts in a list; only a first word that does not fit is cut itself.
  */
 export function truncate(text: string, columns: number, ellipsis = '…'): string {
   if (widthOf(text) <= columns) return text
   const room = columns - widthOf(ellipsis)
   if (room < 0) return ''
   const kept = start(text, room)
-  if (/\s$/.test(kept) || /^\s/.test(text.slice(kept.length))) return kept.trimEnd() + ellipsis
-  const [whole = ''] = /^.*\S(?=\s+\S*$)/s.exec(kept) ?? []
+  const whole = wholeWords(text, kept)
   if (whole !== '') return whole + ellipsis
   // What comes after other text is left out as a whole; a long name ends where one of its parts does.
   if (/^\s/.test(kept)) return ellipsis
   const [parts = ''] = /^.*[\p{L}\p{N}](?=[-_/.:@#][^-_/.:@#]*$)/su.exec(kept) ?? []
   return (parts.length >= room / 3 ? parts : kept) + ellipsis
+}
+
+/** As {@link truncate}, without a part of a word: where no word fits there is only the ellipsis. */
+export function truncateWords(text: string, columns: number, ellipsis = '…'): string {
+  if (widthOf(text) <= columns) return text
+  const room = columns - widthOf(ellipsis)
+  return room < 0 ? '' : wholeWords(text, start(text, room)) + ellipsis
+}
+
+const unit = /^(?:ms|s|min|h|%|[kMG]?B)(?![\p{L}\p{N}])/u
+
+/** The words of a text that are whole in its beginning. */
+function wholeWords(text: string, kept: string): string {
+  const isBetween = /\s$/.test(kept) || /^\s/.test(text.slice(kept.length))
+  const whole = isBetween ? kept.trimEnd() : (/^.*\S(?=\s+\S*$)/s.exec(kept)?.[0] ?? '')
+  const next = text.slice(whole.length).trimStart()
+  const words = unit.test(next)
+    ? whole.replace(/\s*[\d.,]+$/, '')
+    : whole.replace(/,\s[\d.,]+$/, '')
+  // A mark that leads to what is missing.
+  return words.replace(/(?:[,;:]|\s[-·])+$/, '')
 }
 
 function start(text: string, columns: number): string {

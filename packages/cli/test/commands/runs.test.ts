@@ -238,7 +238,7 @@ test('a run that is being written, then killed, then resumed: read at every poin
   ])
   assert.match(
     list.stdout,
-    /! interrupted .* 2 running, 2 done\n +go on with: heddle run .*staged\.ts --concurrency 3 --resume \S+ -- a b c:a d\n/,
+    /! interrupted .* 2 running, 2 done\n +resume with: heddle run .*staged\.ts --concurrency 3 --resume \S+ -- a b c:a d\n/,
   )
   assert.match(show.stdout, /cut off after /)
   assert.match(show.stdout, /! b +loop +1 .* interrupted\n/)
@@ -246,7 +246,7 @@ test('a run that is being written, then killed, then resumed: read at every poin
   assert.deepEqual(await stored(), untouched, 'a reader changes nothing')
 
   // The command that the list gives is one that works.
-  const [, command] = /go on with: heddle (.*)\n/.exec(list.stdout)!
+  const [, command] = /resume with: heddle (.*)\n/.exec(list.stdout)!
   using resumed = new Program(command!.split(' '), options)
   await stage.finish('b')
   await stage.finish('c')

@@ -68,7 +68,8 @@ test('the result names everything exactly once, in maps and lists of names', asy
     job({ name: 'behind' }, () => 1),
     { after: [bad] },
   )
-  const result = jsonResult(await run(g))
+  const path = [{ name: 'fine', ms: 1.23456 }]
+  const result = jsonResult(await run(g), { length: 1.23456, path })
   const { duration, ...rest } = JSON.parse(JSON.stringify(result)) as typeof result
   assert.equal(typeof duration, 'number')
   assert.deepEqual(rest, {
@@ -82,5 +83,6 @@ test('the result names everything exactly once, in maps and lists of names', asy
     skipped: [],
     cancelled: [],
     reused: [],
+    criticalPath: { length: 1.235, path: [{ name: 'fine', ms: 1.235 }] },
   })
 })

@@ -76,7 +76,7 @@ test('failures come with the errors of all attempts, where they were thrown and 
   assert.match(lines.at(-4)!, /^ {2}critical path .*: bad /)
   assert.equal(lines.at(-3), '  event loop    stood still for 60 ms: job "x"')
   assert.match(lines.at(-2)!, /place: 'thread' takes such work off it/)
-  assert.equal(lines.at(-1), '  go on with    heddle run x.ts --resume r1')
+  assert.equal(lines.at(-1), '  resume with   heddle run x.ts --resume r1')
 })
 
 test('a good run is short; a cancelled one is never good', async () => {

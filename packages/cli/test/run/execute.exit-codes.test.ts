@@ -84,7 +84,7 @@ test('never 0 when a job ends the process, and the journal knows how to go on', 
   ] as const) {
     const ended = await runProgram(['run', fixture('ends-early.ts'), '--', ...args], { cwd })
     assert.equal(ended.code, code, ended.stderr)
-    assert.match(ended.stderr, /Go on with: heddle run .*ends-early\.ts --resume .*-- /)
+    assert.match(ended.stderr, /Resume with: heddle run .*ends-early\.ts --resume .*-- /)
   }
   const { code, objects } = await runProgram(
     ['run', fixture('ends-early.ts'), '--json', '--', 'throw'],
@@ -109,7 +109,7 @@ test('without a journal option the run is recorded in .heddle, which keeps itsel
   assert.ok(!existsSync(path.join(folder, '.heddle/.heddle')))
 })
 
-test('a run that was killed goes on with --resume: what had finished is not run again', async () => {
+test('a run that was killed is resumed: what had finished is not run again', async () => {
   await using stage = await Stage.open()
   const options = { cwd: stage.folder, env: stage.env }
   const args = ['run', fixture('staged.ts'), '--json', '--', 'a', 'b:a', 'c:b']
@@ -155,14 +155,14 @@ test('a run that was killed goes on with --resume: what had finished is not run 
   assert.deepEqual(stage.starts, ['a', 'b', 'b', 'c'])
 })
 
-test('a run with failures goes on with --resume, and a changed graph is named', async () => {
+test('a run with failures is resumed, and a changed graph is named', async () => {
   await using stage = await Stage.open()
   const options = { cwd: stage.folder, env: stage.env }
   using first = new Program(['run', fixture('staged.ts'), '--', 'a', 'b:a'], options)
   await stage.finish('a')
   await stage.finish('b', 'not today')
   assert.equal(await first.ended(), 1)
-  const [, command] = /go on with {4}heddle (.*)\n/.exec(first.stdout) ?? []
+  const [, command] = /resume with {3}heddle (.*)\n/.exec(first.stdout) ?? []
   assert.ok(command !== undefined, first.stdout)
 
   const changed = await runProgram(
@@ -241,5 +241,5 @@ test('1 when nothing is left that could end the run, with how to go on', async (
   assert.equal(code, 1)
   assert.equal(objects.at(-1)!['ok'], false)
   assert.match(stderr, /deadlock: every job is waiting and nothing is left on the event loop/)
-  assert.match(stderr, /Go on with: heddle run .* --resume \d{8}-/)
+  assert.match(stderr, /Resume with: heddle run .* --resume \d{8}-/)
 })

@@ -45,7 +45,7 @@ test('S31 a second signal aborts what runs; the summary says how to go on', { sk
   assert.equal(await program.ended(), 130)
   assert.match(program.stdout, /aborting 1 job \(SIGINT\)/)
   assert.match(program.stdout, /cancelled: 1 stopped, 1 skipped/)
-  assert.match(program.stdout, /go on with {4}heddle run .* --resume \S+ -- a b/)
+  assert.match(program.stdout, /resume with {3}heddle run .* --resume \S+ -- a b/)
 })
 
 test(

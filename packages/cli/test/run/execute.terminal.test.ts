@@ -192,7 +192,7 @@ for (const [ending, code] of [
     await using stage = await Stage.open()
     using terminal = open(stage, framed(`${node} run '${fixture('ends-early.ts')}' -- ${ending}`))
     await leaves(terminal, code)
-    assert.match(terminal.everything, /Go on with: heddle run/)
+    assert.match(terminal.everything, /Resume with: heddle run/)
   })
 }
 

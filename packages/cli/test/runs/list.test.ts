@@ -25,9 +25,10 @@ const runs = [
     state: 'running',
     counts: { running: 2, waiting: 6 },
   }),
-  summary({ endedAt: zero + 3_400 }),
+  summary({ endedAt: zero + 90_000, elapsed: 3_400 }),
   summary({
     endedAt: zero + 12_000,
+    elapsed: 12_000,
     title: 'nightly \u001b[31mreport',
     counts: { succeeded: 5, failed: 1, blocked: 2 },
   }),
@@ -38,7 +39,7 @@ const runs = [
   }),
 ]
 
-test('newest first, and an interrupted run comes with the command that goes on with it', () => {
+test('newest first, and an interrupted run comes with the command that resumes it', () => {
   assert.equal(
     text(listLines(runs, { state: undefined, more: true }, surfaceOf())),
     picture`
@@ -47,7 +48,7 @@ test('newest first, and an interrupted run comes with the command that goes on w
       20261115-224501-k3f9q2  build.ts        ✓ succeeded    2026-11-15 22:45:01  3 min ago  3.4 s  8 done
       20261115-224501-k3f9q2  nightly report  ✗ failed       2026-11-15 22:45:01  3 min ago   12 s  1 failed, 2 blocked, 5 done
       20261115-224501-k3f9q2  build.ts        ! interrupted  2026-11-14 21:45:01  1 day ago      ?  3 running, 5 done
-                              go on with: heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
+                              resume with: heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
       The newest 4; --limit 20 shows more.
     `,
   )
@@ -67,7 +68,7 @@ test('a narrow terminal goes without times; what happened is whole, and so is th
       20261115-224501-k3f9q2  build.ts  + succeeded    8 done
       20261115-224501-k3f9q2  nightly~  x failed       1 failed, 2 blocked, 5 done
       20261115-224501-k3f9q2  build.ts  ! interrupted  3 running, 5 done
-                              go on with: heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
+                              resume with: heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
     `,
   )
 })

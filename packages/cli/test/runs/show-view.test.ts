@@ -43,7 +43,7 @@ test('a run that failed: header, jobs, errors of all attempts', async () => {
         limits         concurrency 2, retries 1
         jobs           1 failed, 1 blocked, 3 done
         critical path  1.0 s: fetch 200 ms → parse 500 ms → upload 300 ms
-        go on with     heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
+        resume with    heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
         rows           1 to 20
 
         NODE    PLACE   ATTEMPTS  QUEUED     RAN

@@ -84,14 +84,14 @@ test('a frame shows trouble, the past, the present and the future of the run', (
   assert.deepEqual(lines, [
     'nightly.ts  running                  12 s, about 1 min 05 s left',
     '━━━━━━━╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳╳──────────────────────────  1/8  12 %',
-    '1 running · 1 retrying · 1 failed · 2 blocked · 1 done …',
+    '1 running · 1 failed · 2 blocked · 1 retrying · 1 done …',
     '✗ lint    TypeError: 12 problems · blocks 2 jobs · 3.1 s',
     '✓ fetch   1.2 s',
     '● build   loop   12.4 s',
     '↻ upload  attempt 2 of 3 in 3 s · connection reset',
     '◌ parse   ready; all 2 permits are in use',
     '○ test    waits for "build" (running 12.4 s)',
-    '! the event loop stood still for 212 ms: job "parse" at…',
+    '! loop blocked 212 ms: job "parse" at jobs.ts:12:5',
     'p pause  q cancel  f filter: all  a all  l log  ? help',
   ])
 })

@@ -13,6 +13,15 @@ test('a line that fits is not touched; one that does not ends with an ellipsis',
   assert.equal(textOf(fit(line, 0, '…')), '')
 })
 
+test('after a name there are whole words only, and what is optional goes first and without a mark', () => {
+  const line = [span('build '), span('TypeError: no'), { ...span(' · 3.1 s'), optional: true }]
+  assert.equal(textOf(fit(line, 40, '…')), 'build TypeError: no · 3.1 s')
+  assert.equal(textOf(fit(line, 26, '…')), 'build TypeError: no')
+  assert.equal(textOf(fit(line, 19, '…')), 'build TypeError: no')
+  assert.equal(textOf(fit(line, 18, '…')), 'build TypeError…')
+  assert.equal(textOf(fit(line, 12, '…')), 'build …')
+})
+
 test('a fitted line is never wider than the columns', () => {
   const text = fc.string({ unit: fc.constantFrom('a', ' ', '日', '🎉', 'e\u0301'), maxLength: 12 })
   fc.assert(

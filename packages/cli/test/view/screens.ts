@@ -32,7 +32,7 @@ function sampleModel(nodes: number): { model: RunModel; waiting: WaitingNotice[]
   const fetchPage = made('fetch')
   const graph = new Graph()
   const names = { fetch: [] as string[], parse: [] as string[] }
-  const many = Math.floor((nodes - 6) / 2)
+  const many = Math.floor((nodes - 8) / 2)
   graph.add('list the pages of the catalogue', made('list'))
   for (let page = 1; page <= many; page++) {
     names.fetch.push(`fetch page ${page}`)
@@ -47,7 +47,10 @@ function sampleModel(nodes: number): { model: RunModel; waiting: WaitingNotice[]
   graph.add('lint-20261117-093012-k3f9q2', made('lint'))
   graph.add('docs', made('docs'), { after: ['lint-20261117-093012-k3f9q2'] })
   graph.add('upload', made('upload'), { after: names.parse.slice(0, 1) })
+  graph.add('install', made('install'))
+  graph.add('deploy preview', made('deploy'))
   const model = new RunModel(graph, { title: 'nightly.ts', retries: 2 })
+  model.apply(event('install', 'succeeded', 0))
   model.apply({ type: 'state', at: 0, state: 'running' })
   model.apply({ type: 'start', at: 0, nodes: graph.size })
   const play = (
@@ -77,6 +80,7 @@ function sampleModel(nodes: number): { model: RunModel; waiting: WaitingNotice[]
     fraction: 0.485,
     text: '97 of 200, 2 failed, 12/s',
   })
+  play('deploy preview', ['skipped', 50])
   play('wait for approval', ['ready', 0], ['running', 10], ['suspended', 20])
   const broken = { error: new TypeError('12 problems in packages/catalogue/src/index.ts') }
   const lint = 'lint-20261117-093012-k3f9q2'

@@ -44,6 +44,24 @@ export class CountFold {
   }
 }
 
+/** Adds up the time in which processes ran a run: from the start of each to its last row, or as its end says. */
+export class ElapsedFold {
+  #before = 0
+  #since: number | undefined
+  elapsed = 0
+
+  add(entry: HistoryEntry): void {
+    if (entry.kind === 'run' && entry.by !== undefined) {
+      this.#before = this.elapsed
+      this.#since = entry.at
+    }
+    if (entry.kind === 'run' && entry.elapsed !== undefined) this.elapsed = entry.elapsed
+    // Rows of a fork have the times of the run that they were copied from.
+    else if (this.#since !== undefined)
+      this.elapsed = this.#before + Math.max(0, entry.at - this.#since)
+  }
+}
+
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 interface NodeFold extends Writable<Omit<NodeSnapshot, 'errors'>> {
@@ -58,10 +76,16 @@ export class RunFold {
   by: RunHolder | undefined
   /** The last row taken in. */
   position = 0
+  readonly #elapsed = new ElapsedFold()
+
+  get elapsed(): number {
+    return this.#elapsed.elapsed
+  }
 
   /** `hasValue`: the row came with a result. */
   add(entry: HistoryEntry, hasValue: boolean): void {
     this.position = entry.position
+    this.#elapsed.add(entry)
     switch (entry.kind) {
       case 'nodes':
         for (const node of entry.added) this.#announce(node)

@@ -161,6 +161,8 @@ export type HistoryEntry =
       readonly state: RunState
       /** Who runs it from here on: at its start and where it was resumed. */
       readonly by?: RunHolder
+      /** At its end: see {@link RunSummary.elapsed}. */
+      readonly elapsed?: number
     }
   | {
       /** The nodes of the header come first, before the run's first state. */
@@ -179,6 +181,11 @@ export interface RunSummary {
   readonly title: string
   readonly startedAt: number
   readonly endedAt?: number
+  /**
+   * Milliseconds in which a process ran it, without the time between an interruption and the resume: the one duration
+   * of a run. A snapshot always has it, a list only of runs that have ended.
+   */
+  readonly elapsed?: number
   readonly state: JournaledState
   readonly pid: number
   readonly host: string
@@ -345,7 +352,8 @@ export interface RunWriter extends AsyncDisposable {
   log(line: LogLine): boolean
   /** Nodes that were added after the start. */
   addNodes(nodes: readonly NodeHeader[]): void
-  setState(state: RunState, at: number): void
+  /** `elapsed`, with the last state: see {@link RunSummary.elapsed}. */
+  setState(state: RunState, at: number, elapsed?: number): void
   /**
    * Waits until everything so far is durable.
    *

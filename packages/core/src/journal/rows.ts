@@ -18,6 +18,16 @@ export function holderDetail({ pid, host, command }: RunHolder): string {
   return JSON.stringify({ pid, host, command })
 }
 
+/** How long a run took, beside its last state. */
+export function elapsedDetail(elapsed: number | undefined): string | null {
+  return elapsed === undefined ? null : JSON.stringify({ elapsed })
+}
+
+/** As {@link elapsedDetail} wrote it; undefined for runs of earlier versions. */
+export function elapsedOf(detail: string | null | undefined): number | undefined {
+  return detail ? (JSON.parse(detail) as { readonly elapsed?: number }).elapsed : undefined
+}
+
 /** Of a run whose beginning is lost nobody knows who ran it. */
 export function holderOf(detail: string | null | undefined): RunHolder {
   const found = detail ? (JSON.parse(detail) as Partial<RunHolder>) : {}
@@ -79,8 +89,19 @@ export function entryOf(row: HistoryRow): HistoryEntry {
     case Kind.nodes:
       return { kind: 'nodes', position, at, added: detail === null ? [] : nodesOf(detail) }
     case Kind.run: {
-      const by = detail === null ? undefined : (JSON.parse(detail) as RunHolder)
-      return { kind: 'run', position, at, state: runStateOf(state), ...(by && { by }) }
+      const { elapsed, ...by } = (
+        detail === null ? {} : JSON.parse(detail)
+      ) as Partial<RunHolder> & {
+        readonly elapsed?: number
+      }
+      return {
+        kind: 'run',
+        position,
+        at,
+        state: runStateOf(state),
+        ...('pid' in by && { by: by as RunHolder }),
+        ...(elapsed !== undefined && { elapsed }),
+      }
     }
     case Kind.part: {
       const rest = JSON.parse(detail ?? '{"part":{"path":""}}') as Pick<PartEntry, 'part'>

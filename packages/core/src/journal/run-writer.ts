@@ -23,7 +23,7 @@ import type {
 import { RowOrder } from './row-order.ts'
 import { checkNodeState, checkRunState, isEnd } from './states.ts'
 import type { Outbox } from './outbox.ts'
-import { Kind, holderDetail, nodeDetail, nodesDetail } from './rows.ts'
+import { Kind, elapsedDetail, holderDetail, nodeDetail, nodesDetail } from './rows.ts'
 import { storeError } from './sqlite/sqlite-error.ts'
 
 /** Nodes in one row of the history: about 0.1 ms to encode. */
@@ -172,9 +172,9 @@ export class RowWriter implements RunWriter, SideWriter {
         this.#addLog(entry.node, entry.attempt, entry.at, entry.text)
         break
       case 'run': {
-        const { at, by } = entry
+        const { at, by, elapsed } = entry
         const code = checkRunState(entry.state)
-        const detail = by === undefined ? null : holderDetail(by)
+        const detail = by === undefined ? elapsedDetail(elapsed) : holderDetail(by)
         this.#order.push(() => this.#outbox.add(this.#run, Kind.run, null, code, null, at, detail))
         break
       }
@@ -240,10 +240,11 @@ export class RowWriter implements RunWriter, SideWriter {
       .catch((error: unknown) => this.#outbox.fail(storeError(this.runId, 'be written', error)))
   }
 
-  setState(state: RunState, at: number): void {
+  setState(state: RunState, at: number, elapsed?: number): void {
     this.#check('setState()')
     const code = checkRunState(state)
     checkTime(at)
+    const detail = elapsedDetail(elapsed)
     const endedAt = isEnd(state) ? at : null
     if (endedAt !== null) {
       this.#confess(at)
@@ -251,7 +252,7 @@ export class RowWriter implements RunWriter, SideWriter {
     }
     const change: RunChange = { type: 'state', run: this.#run, state: code, endedAt }
     this.#order.push(() =>
-      this.#outbox.add(this.#run, Kind.run, null, code, null, at, null, undefined, change),
+      this.#outbox.add(this.#run, Kind.run, null, code, null, at, detail, undefined, change),
     )
   }
 

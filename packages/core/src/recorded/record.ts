@@ -183,7 +183,9 @@ class RecordBuilder {
         ...(logLines !== undefined && { logLines }),
       }
     })
-    const elapsed = this.#sessions.reduce((sum, each) => sum + each.endedAt - each.startedAt, 0)
+    const { elapsed: recorded = 0 } = snapshot
+    // Of one that is being run the time goes on after its last row.
+    const elapsed = isLive ? recorded + Math.max(0, until - this.#lastAt) : recorded
     const { sessions, log } = { sessions: this.#sessions, log: this.#log }
     return { ...snapshot, nodes, sessions, elapsed, until, rows, log }
   }

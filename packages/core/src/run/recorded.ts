@@ -55,7 +55,7 @@ export async function recordedResult(
     blocked,
     reused: [],
     errors,
-    duration: Math.max(0, (run.endedAt ?? run.startedAt) - run.startedAt),
+    duration: run.elapsed ?? Math.max(0, (run.endedAt ?? run.startedAt) - run.startedAt),
     stateOf: (name) => find(name).state,
     valueOf: (name) => {
       const node = find(name)

@@ -1,5 +1,6 @@
 import { isError } from '../errors.ts'
 import type { CommitGuard, PartDetail, RunWriter, Transition } from '../journal/journal.ts'
+import { isEnd } from '../journal/states.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RunEvent } from '../scheduler/events.ts'
 import type { NodeState } from '../scheduler/node.ts'
@@ -15,13 +16,23 @@ import { toErrorRecord } from './error-record.ts'
 export class Recorder {
   readonly #writer: RunWriter
   readonly #clock: Clock
+  /** Milliseconds in which earlier processes ran the run. */
+  readonly #earlier: number
+  #startedAt: number | undefined
+  #elapsed: number | undefined
   #writtenState: string | undefined
   /** Nodes with failures of parts that stand. */
   readonly #failedParts = new Set<string>()
 
-  constructor(writer: RunWriter, clock: Clock) {
+  constructor(writer: RunWriter, clock: Clock, earlier = 0) {
     this.#writer = writer
     this.#clock = clock
+    this.#earlier = earlier
+  }
+
+  /** How long the whole run took, as it was written at its end. */
+  get elapsed(): number | undefined {
+    return this.#elapsed
   }
 
   /** As {@link succeeded}, for a part of a node. */
@@ -84,7 +95,9 @@ export class Recorder {
     const at = this.#clock.wallTime()
     if (event.type === 'state' && event.state !== this.#writtenState) {
       this.#writtenState = event.state
-      this.#writer.setState(event.state, at)
+      this.#startedAt ??= event.at
+      if (isEnd(event.state)) this.#elapsed = this.#earlier + event.at - this.#startedAt
+      this.#writer.setState(event.state, at, this.#elapsed)
     }
     if (event.type === 'log') {
       this.#writer.log({ node: event.name, attempt: event.attempt, at, text: event.text })

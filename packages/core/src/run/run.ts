@@ -373,7 +373,9 @@ async function conclude(
 ): Promise<GraphResult> {
   try {
     try {
-      return graphResult(await running, session?.runId, graph)
+      const ended = await running
+      const { duration = ended.duration } = { duration: session?.recorder.elapsed }
+      return graphResult({ ...ended, duration }, session?.runId, graph)
     } finally {
       await session?.close()
     }

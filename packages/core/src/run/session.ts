@@ -189,11 +189,11 @@ async function connect(
   const connection = new Connection(journal, nodes, options, kernel)
   const found = await connection.find()
   if ('recorded' in found) return found
-  const { writer, finished, past, setAside = new Map() } = found
+  const { writer, finished, past, earlier, setAside = new Map() } = found
   const signals = new Signals()
   opened.use(writer)
   const held = opened.move()
-  const recorder = new Recorder(writer, kernel.clock)
+  const recorder = new Recorder(writer, kernel.clock, earlier)
   return {
     runId: writer.runId,
     recorder,
@@ -228,6 +228,8 @@ interface OpenedRun {
   readonly finished: ReadonlyMap<string, unknown>
   /** Of a run that an earlier process has begun. */
   readonly past?: GrownPast
+  /** Milliseconds in which earlier processes ran it. */
+  readonly earlier?: number
   readonly setAside?: ReadonlyMap<string, number>
 }
 
@@ -351,7 +353,7 @@ class Connection {
     const writer = await this.#journal.resumeRun(run.id, this.#by)
     from.announce(writer)
     const { finished, past, setAside } = from
-    return { writer, finished, past, setAside }
+    return { writer, finished, past, setAside, earlier: run.elapsed ?? 0 }
   }
 
   async #answer(run: RunSnapshot): Promise<RecordedRun> {

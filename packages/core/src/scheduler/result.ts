@@ -25,7 +25,7 @@ export interface RunResult {
   readonly reused: readonly string[]
   /** Name to the errors of all its attempts, also of nodes that succeeded in the end. */
   readonly errors: ReadonlyMap<string, readonly unknown[]>
-  /** Milliseconds from start to end. */
+  /** Milliseconds from start to end; of a run that was resumed, without the time in which no process ran it. */
   readonly duration: number
   /**
    * What the node's callback returned.

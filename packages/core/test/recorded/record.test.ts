@@ -189,7 +189,7 @@ test('R1: attempts of real runs do not overlap; R3: a record up to a row is that
         for (const row of rows.slice(2)) {
           if (row.position > upTo.position) break
           const { position: _position, ...transition } = row
-          if (row.kind === 'run') writer.setState(row.state, row.at)
+          if (row.kind === 'run') writer.setState(row.state, row.at, row.elapsed)
           else if (row.kind === 'node' && row.state === 'succeeded')
             await writer.commit(row, undefined)
           else if (transition.kind === 'node') writer.append(transition)

@@ -52,6 +52,7 @@ interface SummaryInput {
   readonly title: string
   readonly startedAt: number
   readonly endedAt?: number
+  readonly elapsed?: number
   readonly state: RunRecord['state']
   readonly pid: number
   readonly host: string
@@ -71,6 +72,7 @@ export function summaryView(
     outcome: outcomeOf(run),
     started_at: run.startedAt,
     ended_at: run.endedAt ?? null,
+    elapsed_ms: run.endedAt === undefined ? null : (run.elapsed ?? run.endedAt - run.startedAt),
     counts: run.counts,
     nodes: Object.values(run.counts).reduce((sum, count) => sum + count, 0),
     pid: run.pid,

@@ -251,6 +251,7 @@ export class RunStore {
           counts: change.counts,
           nodes: Math.max(head.nodes, this.nodes.count),
           until_at: Math.max(head.until_at, change.at),
+          elapsed_ms: head.elapsed_ms + Math.max(0, change.at - head.until_at),
           ended_at: isOver ? (head.ended_at ?? change.at) : null,
         }
       }

@@ -120,6 +120,7 @@ export function makeRun(options: MadeOptions): MadeRun {
     outcome: options.outcome ?? 'succeeded',
     started_at: startedAt,
     ended_at: startedAt + length,
+    elapsed_ms: length,
     counts: { succeeded: count },
     nodes: count,
     pid: 4711,

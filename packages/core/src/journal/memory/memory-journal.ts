@@ -163,6 +163,7 @@ export class MemoryJournal implements Journal {
       ...summary,
       ...fold.by,
       ...(fold.endedAt !== undefined && { endedAt: fold.endedAt }),
+      elapsed: fold.elapsed,
       state: isCurrent ? state : fold.state,
       counts: fold.counts(),
       options: (await this.#decode(run.options, 'options')) as RunSnapshot['options'],

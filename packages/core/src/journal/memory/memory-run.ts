@@ -1,4 +1,4 @@
-import { CountFold } from '../fold.ts'
+import { CountFold, ElapsedFold } from '../fold.ts'
 import type {
   HistoryEntry,
   PartEntry,
@@ -40,6 +40,7 @@ export class MemoryRun {
   readonly #positions = new Map<string, number>()
   readonly #parts = new Map<string, PartEntry[]>()
   readonly #counts = new CountFold()
+  readonly #elapsed = new ElapsedFold()
   /** Signals that no job has taken yet. */
   readonly signals = new Set<RunMessage>()
   #state: RunState = 'running'
@@ -72,6 +73,7 @@ export class MemoryRun {
 
   add(entry: HistoryEntry, value: StoredValue | undefined): void {
     this.entries.push(entry)
+    this.#elapsed.add(entry)
     switch (entry.kind) {
       case 'nodes':
         this.#counts.addNodes(entry.added)
@@ -130,7 +132,10 @@ export class MemoryRun {
     const isOver = isEnd(this.#state)
     return {
       ...this.header,
-      ...(this.#endedAt !== undefined && { endedAt: this.#endedAt }),
+      ...(this.#endedAt !== undefined && {
+        endedAt: this.#endedAt,
+        elapsed: this.#elapsed.elapsed,
+      }),
       state: isOver || this.writer !== undefined ? this.#state : 'interrupted',
       ...this.holder,
       counts: this.#counts.counts(),

@@ -94,12 +94,12 @@ export class MemoryRunWriter implements RunWriter {
     this.#put({ kind: 'nodes', at, added: nodes.map(copyNode) })
   }
 
-  setState(state: RunState, at: number): void {
+  setState(state: RunState, at: number, elapsed?: number): void {
     this.#check('setState()')
     checkRunState(state)
     checkTime(at)
     this.#ended = isEnd(state)
-    this.#put({ kind: 'run', at, state })
+    this.#put({ kind: 'run', at, state, ...(elapsed !== undefined && { elapsed }) })
   }
 
   flush(options: WaitOptions = {}): Promise<void> {

@@ -27,7 +27,7 @@ import { areOpen, labelsOf, listRuns, storedStatesIn, storedStatesOf } from '../
 import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { Remembered } from '../remembered.ts'
-import { entryOf, Kind, nodesOf, type HistoryRow } from '../rows.ts'
+import { elapsedOf, entryOf, Kind, nodesOf, type HistoryRow } from '../rows.ts'
 
 /** Rows that are read and taken in together: about 1 ms on the loop. */
 const historyPage = 512
@@ -65,6 +65,8 @@ export interface RunRecord extends RunPlace {
   /** Encoded. */
   readonly options: Uint8Array<ArrayBuffer>
   readonly isHeld: boolean
+  /** What the row of its end says besides. */
+  readonly end: string | null
 }
 
 /** A message that was posted and not taken. */
@@ -96,10 +98,15 @@ type RunColumns = [
   string,
   Uint8Array,
   boolean,
+  string | null,
 ]
 
 const runColumns = `r.run, r.period, r.id, r.key, r.title, r.started_at, r.ended_at, r.state, r.pid, r.host, r.command,
   r.counts, r.epoch, r.options`
+
+/** The end of a run is among its last rows. */
+const endDetail = `CASE WHEN r.ended_at IS NOT NULL THEN (SELECT e.detail FROM @.history e
+  WHERE e.run = r.run AND e.period = r.period AND e.kind = ${Kind.run} ORDER BY e.position DESC LIMIT 1) END`
 
 type RowColumns = [
   string,
@@ -232,6 +239,7 @@ export class PostgresReader {
     return {
       ...summary,
       ...(fold.endedAt !== undefined && { endedAt: fold.endedAt }),
+      elapsed: fold.elapsed,
       state: end === last ? summary.state : fold.state,
       position: fold.position,
       nodes: fold.nodes(),
@@ -416,7 +424,7 @@ export class PostgresReader {
 
   async #runRecords(condition: string, parameters: readonly unknown[]): Promise<RunRecord[]> {
     const rows = await this.#call<RunColumns>(
-      `SELECT ${runColumns}, h.until IS NOT NULL AND h.until > clock_timestamp()
+      `SELECT ${runColumns}, h.until IS NOT NULL AND h.until > clock_timestamp(), ${endDetail}
         FROM @.run r LEFT JOIN @.holder h ON h.id = r.holder WHERE r.opened AND ${condition}`,
       parameters,
     )
@@ -436,6 +444,7 @@ export class PostgresReader {
       epoch: Number(row[12]),
       options: Uint8Array.from(row[13]),
       isHeld: row[14],
+      end: row[15],
     }))
   }
 
@@ -521,13 +530,16 @@ function journaledState({ state, isHeld }: Pick<RunRecord, 'state' | 'isHeld'>):
 }
 
 function summaryOf(record: RunRecord, counts: Counts): RunSummary {
-  const { id, key, title, startedAt, endedAt, pid, host, command } = record
+  const { id, key, title, startedAt, endedAt, pid, host, command, end } = record
   return {
     id,
     ...(key !== null && { key }),
     title,
     startedAt,
-    ...(endedAt !== null && { endedAt }),
+    ...(endedAt !== null && {
+      endedAt,
+      elapsed: elapsedOf(end) ?? Math.max(0, endedAt - startedAt),
+    }),
     state: journaledState(record),
     pid,
     host,

@@ -37,7 +37,7 @@ import type {
   SnapshotHead,
   StoredResult,
 } from './messages.ts'
-import { entryOf, historyColumns, Kind, nodesOf, type HistoryRow } from '../rows.ts'
+import { elapsedOf, entryOf, historyColumns, Kind, nodesOf, type HistoryRow } from '../rows.ts'
 import { returnArrays } from './return-arrays.ts'
 import { Remembered } from '../remembered.ts'
 import { versionOf } from './open-database.ts'
@@ -138,7 +138,7 @@ export class JournalReader {
         before = row.run
         if (found.length >= limit) break
         if (state !== undefined && stateOf(row, live) !== state) continue
-        found.push(summaryOf(row, live, await this.#countsOf(row)))
+        found.push(await this.#summaryOf(row, live))
       }
     }
     return found
@@ -163,7 +163,7 @@ export class JournalReader {
         }))
       },
       entryOf: async ({ row }) => ({
-        ...summaryOf(row, live, await this.#countsOf(row)),
+        ...(await this.#summaryOf(row, live)),
         labels: labelsOf(await this.#optionsOf(row)),
       }),
     })
@@ -216,7 +216,7 @@ export class JournalReader {
 
   async overview(id: string): Promise<RunOverview> {
     const row = this.#find(id)
-    const summary = summaryOf(row, this.#liveSessions(), await this.#countsOf(row))
+    const summary = await this.#summaryOf(row, this.#liveSessions())
     const [first] = this.#all<{ position: number | null }>(
       'SELECT min(position) AS position FROM history WHERE run = ?',
       row.run,
@@ -248,6 +248,7 @@ export class JournalReader {
     const head = {
       ...rest,
       ...(fold.endedAt !== undefined && { endedAt: fold.endedAt }),
+      elapsed: fold.elapsed,
       state: end === last ? then.state : fold.state,
       position: fold.position,
     }
@@ -366,7 +367,7 @@ export class JournalReader {
     for (const row of rows) {
       const isLeft = row.visible === 0 && !isLive(row, live)
       if (row.visible === 0 && !isLeft) continue
-      const summary = isLeft ? undefined : summaryOf(row, live, await this.#countsOf(row))
+      const summary = isLeft ? undefined : await this.#summaryOf(row, live)
       sizes.push({ run: row.run, summary, bytes: this.#bytesOf(row) })
       await this.#pause()
     }
@@ -428,6 +429,20 @@ export class JournalReader {
       }),
     )
     return fold.counts()
+  }
+
+  async #summaryOf(row: RunRow, live: ReadonlySet<number>): Promise<RunSummary> {
+    const summary = summaryOf(row, live, await this.#countsOf(row))
+    return row.ended_at === null ? summary : { ...summary, elapsed: this.#elapsedOf(row) }
+  }
+
+  /** The end of a run is among its last rows. */
+  #elapsedOf({ run, started_at: startedAt, ended_at: endedAt }: RunRow): number {
+    const [last] = this.#all<{ detail: string | null }>(
+      `SELECT detail FROM history WHERE run = ? AND kind = ${Kind.run} ORDER BY position DESC LIMIT 1`,
+      run,
+    )
+    return elapsedOf(last?.detail) ?? Math.max(0, (endedAt ?? startedAt) - startedAt)
   }
 
   #lastPosition(run: number): number {

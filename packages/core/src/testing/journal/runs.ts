@@ -157,6 +157,35 @@ export const runCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: 'the duration of a run is the time in which processes ran it, in lists and in snapshots',
+    async run(store) {
+      await using journal = await store.open()
+      const durations = async (): Promise<readonly unknown[]> => {
+        const [listed] = await journal.runs()
+        const [paged] = (await journal.list({ limit: 1 })).runs
+        const { elapsed } = await journal.overview('r')
+        assert.deepEqual([paged?.elapsed, elapsed], [listed?.elapsed, listed?.elapsed])
+        return [listed?.elapsed, (await journal.snapshot('r')).elapsed]
+      }
+      const first = await openRun(journal, 'r')
+      first.append(step('a', 'running', { at: 1300 }))
+      await first.flush()
+      // Up to its last row, and in a list not before its end.
+      assert.deepEqual(await durations(), [undefined, 300])
+      first.append(step('a', 'failed', { at: 1400 }))
+      first.setState('finished', 1450, 449.5)
+      await first[Symbol.asyncDispose]()
+      assert.deepEqual(await durations(), [449.5, 449.5])
+      const second = await journal.resumeRun('r', someoneElse)
+      await second.flush()
+      assert.deepEqual(await durations(), [undefined, 449.5])
+      await second.commit(step('a', 'succeeded', { at: 90_000 }), 1)
+      second.setState('finished', 90_100, 600.25)
+      await second[Symbol.asyncDispose]()
+      assert.deepEqual(await durations(), [600.25, 600.25])
+    },
+  },
+  {
     title: 'a run that was left open is interrupted for whoever opens the journal next',
     needs: ['lasting'],
     async run(store) {

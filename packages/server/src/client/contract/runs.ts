@@ -78,6 +78,8 @@ export const RunSummarySchema = Type.Object({
   outcome: RunOutcomeSchema,
   started_at: Type.Number(),
   ended_at: orNull(Type.Number()),
+  /** Milliseconds in which a process worked on it. Null in a list as long as it has not ended. */
+  elapsed_ms: orNull(Type.Number()),
   counts: CountsSchema,
   /** All nodes, whatever their state. */
   nodes: Type.Integer(),
@@ -162,7 +164,6 @@ export const RunHeadSchema = Type.Object({
   position: Type.Integer(),
   /** The first and the last row of the run: what a time scrubber moves between. */
   rows: Type.Tuple([Type.Integer(), Type.Integer()]),
-  /** Milliseconds in which a process worked on it. */
   elapsed_ms: Type.Number(),
   /** Milliseconds of all attempts, added up. */
   busy_ms: Type.Number(),

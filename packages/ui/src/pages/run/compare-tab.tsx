@@ -73,9 +73,7 @@ function Choice({ run }: { readonly run: RunSummary }): JSX.Element {
         </button>
       </td>
       <td class="soft">{formatAge(run.started_at, browserClock.wallTime())}</td>
-      <td class="right">
-        {run.ended_at === null ? '' : formatDuration(run.ended_at - run.started_at)}
-      </td>
+      <td class="right">{run.elapsed_ms === null ? '' : formatDuration(run.elapsed_ms)}</td>
     </tr>
   )
 }

@@ -109,7 +109,7 @@ function Elapsed({ view }: { readonly view: RunView }): JSX.Element {
     return () => cancel()
   }, [isLive])
   void beat.value
-  return <>{formatDuration(view.now)}</>
+  return <>{formatDuration(view.elapsed)}</>
 }
 
 /** Who steers a run that this server does not run. */

@@ -46,7 +46,16 @@ export class RunView {
     return this.at.value ?? this.now
   }
 
-  /** How long the run has been going, or took. */
+  /** Milliseconds in which a process ran it: so far, or in all. */
+  get elapsed(): number {
+    const { store } = this
+    const head = store.head.peek()
+    if (head === undefined) return 0
+    const since = store.isLive ? Math.max(0, browserClock.wallTime() - head.until_at) : 0
+    return head.elapsed_ms + since
+  }
+
+  /** Milliseconds from the start of the run to now, or to its end. */
   get now(): number {
     const { store } = this
     const head = store.head.peek()

@@ -351,7 +351,7 @@ function Age({ at }: { readonly at: number }): JSX.Element {
 
 function Took({ run }: { readonly run: RunSummary }): JSX.Element {
   const until = useNow()
-  if (run.ended_at !== null) return <>{formatDuration(run.ended_at - run.started_at)}</>
+  if (run.elapsed_ms !== null) return <>{formatDuration(run.elapsed_ms)}</>
   return run.outcome === 'interrupted' ? (
     <span class="quiet">–</span>
   ) : (

@@ -11,6 +11,7 @@ function run(id: string, more: Partial<RunSummary> = {}): RunSummary {
     graph: null,
     outcome: 'running',
     ended_at: null,
+    elapsed_ms: null,
     is_steerable: true,
     ...more,
   } as RunSummary
