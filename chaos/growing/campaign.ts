@@ -5,7 +5,9 @@
  *  C1  What was in the journal before is there: no row is lost.
  *  C2  A node, an element or a step with a success in the journal is not started by a later life (G3).
  *  C3  At the end everything has succeeded, once, but the node that fails.
- *      A node that was set aside after three interruptions is counted, and finishes after a retry.
+ *      A node, an element or a step that was set aside after three interruptions is counted, and finishes after a retry.
+ *      A clean-up node stands once all its dependencies have succeeded; before that it follows every try of them, at most once
+ *      in each life (decision 0185).
  *  C4  Every signal that was sent was delivered to exactly one wait (G9).
  */
 import { spawn } from 'node:child_process'
@@ -18,11 +20,12 @@ import {
   seededRandom,
   type HistoryEntry,
   type Journal,
+  type NodeSnapshot,
   type Random,
 } from '@heddle/core/lowlevel'
 import type { GrowingPlan } from './child.ts'
 import { setAsideCode } from './set-aside-code.ts'
-import { cleanUps, flows, signalName, unstable, waitsOfFlow } from './graph.ts'
+import { cleanUps, flows, signalName, waitsOfFlow } from './graph.ts'
 
 export interface GrowingOptions {
   readonly folder: string
@@ -47,7 +50,7 @@ export interface GrowingReport {
   /** C1 broken. */
   lost: number
   signals: number
-  /** Nodes that were set aside after three interruptions, and have finished after a retry. */
+  /** Nodes, elements and steps that were set aside after three interruptions, and have finished after a retry. */
   setAside: number
   readonly problems: string[]
 }
@@ -103,7 +106,9 @@ class KilledRun {
   #rows = 0
   #effectsSeen = 0
   #sent = 0
-  #hadSetAside = false
+  #lives = 0
+  /** Rows that say so. */
+  #setAside = 0
 
   constructor(options: GrowingOptions, seed: number, report: GrowingReport, random: Random) {
     this.#options = options
@@ -126,6 +131,7 @@ class KilledRun {
       for (let life = 0; life < mostLives; life++) {
         const { end, stderr } = await this.#live(plan, journal)
         this.#report.lives++
+        this.#lives++
         if (end === 'killed') this.#report.kills++
         if (end === 'killed') this.#options.onKill?.()
         if (end === 'hung' || end === 'failed') this.#wrong(`a life ${end}: ${stderr}`)
@@ -211,30 +217,32 @@ class KilledRun {
     this.#rows = history.length
     await this.#checkStarts()
     const successes = history.flatMap(nameOfSuccess)
-    this.#recorded = new Set(successes.filter((name) => !this.#isUnstable(name)))
+    const standing = standingCleanUps(
+      run === undefined ? [] : (await journal.snapshot(run.id)).nodes,
+    )
+    const mayFollow = (name: string): boolean => cleanUps.has(name) && !standing.has(name)
+    this.#recorded = new Set(successes.filter((name) => !mayFollow(name)))
     // On PostgreSQL a run is held until the lease of the process that was killed has run out.
     if (run === undefined || run.state !== 'finished') return false
     const { nodes } = await journal.snapshot(run.id)
-    const aside = nodes.filter(
-      ({ state, errors }) => state === 'failed' && errors.at(-1)?.code === 'HDL_NODE_SET_ASIDE',
-    )
-    this.#report.setAside += aside.length
-    if (aside.length > 0) {
-      this.#hadSetAside = true
-      this.#recorded = new Set(successes.filter((name) => !this.#isUnstable(name)))
+    if (nodes.some(({ name, state }) => state === 'failed' && name !== 'bad')) {
+      const aside = history.filter(isSetAside).length
+      if (aside === this.#setAside) this.#wrong('C3: a node has failed, and nothing was set aside')
+      this.#report.setAside += aside - this.#setAside
+      this.#setAside = aside
       return false
     }
     this.#report.successes += successes.length
     const twice = successes.filter(
-      (name, index) => !this.#isUnstable(name) && successes.indexOf(name) < index,
+      (name, index) => !cleanUps.has(name) && successes.indexOf(name) < index,
     )
     if (twice.length > 0) this.#wrong(`C3: succeeded twice: ${twice.join()}`)
+    for (const name of cleanUps) {
+      const times = successes.filter((each) => each === name).length
+      if (times > this.#lives) this.#wrong(`C3: ${name} ran ${times} times in ${this.#lives} lives`)
+    }
     await this.#checkEnd(journal, run.id)
     return true
-  }
-
-  #isUnstable(name: string): boolean {
-    return unstable.has(name) || (this.#hadSetAside && cleanUps.has(name))
   }
 
   async #checkStarts(): Promise<void> {
@@ -275,9 +283,34 @@ class KilledRun {
   }
 }
 
+/** Clean-up nodes whose dependencies have all succeeded before them. */
+function standingCleanUps(nodes: readonly NodeSnapshot[]): ReadonlySet<string> {
+  const succeeded = new Set(
+    nodes.flatMap(({ name, state }) => (state === 'succeeded' ? [name] : [])),
+  )
+  return new Set(
+    nodes.flatMap(({ name, after }) =>
+      cleanUps.has(name) && succeeded.has(name) && after.every((each) => succeeded.has(each))
+        ? [name]
+        : [],
+    ),
+  )
+}
+
+/** Not those that failed with the error of a step that was set aside. */
+function isSetAside(row: HistoryEntry): boolean {
+  if ((row.kind !== 'node' && row.kind !== 'part') || row.state !== 'failed') return false
+  const { code, message } = row.error ?? {}
+  return code === 'HDL_NODE_SET_ASIDE' && message!.startsWith(`"${nameOf(row)}" was set aside`)
+}
+
 function nameOfSuccess(row: HistoryEntry): string[] {
-  if (row.kind === 'node') return row.state === 'succeeded' ? [row.node] : []
-  if (row.kind !== 'part' || row.state !== 'succeeded') return []
+  if (row.kind !== 'node' && row.kind !== 'part') return []
+  return row.state === 'succeeded' ? [nameOf(row)] : []
+}
+
+function nameOf(row: HistoryEntry & { readonly kind: 'node' | 'part' }): string {
+  if (row.kind === 'node') return row.node
   const { path: part } = row.part
-  return [`${row.node}${part.startsWith('[') ? '' : ' '}${part}`]
+  return `${row.node}${part.startsWith('[') ? '' : ' '}${part}`
 }

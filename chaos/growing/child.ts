@@ -24,10 +24,13 @@ const result = await run(graph, {
   concurrency: 4,
   resume: plan.retry === true,
 })
-const wasSetAside = [...result.failed.values()].some((error) =>
-  isError(error, 'HDL_NODE_SET_ASIDE'),
-)
+const wasSetAside = [...result.failed.values()].some(isSetAside)
 const isExpected = !result.ok && result.failed.size === 1 && result.failed.has('bad')
 process.exitCode = isExpected ? 0 : wasSetAside ? setAsideCode : 1
 if (!isExpected && !wasSetAside)
   console.error(result.failed, result.blocked, result.skipped, result.cancelled)
+
+/** Of the node itself, or of an element or a step of it. */
+function isSetAside(error: unknown): boolean {
+  return isError(error, 'HDL_NODE_SET_ASIDE') || (error instanceof Error && isSetAside(error.cause))
+}

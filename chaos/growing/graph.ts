@@ -8,10 +8,10 @@ export const flows = 3
 export const waitsOfFlow = 2
 export const signalName = 'go'
 
-/** Nodes that do not stand after a kill: the first fails, so the second has cleaned up for nothing. */
-export const unstable: ReadonlySet<string> = new Set(['bad', 'mop'])
-
-/** Nodes that clean up: they run again when something that they clean up after was set aside and is tried again. */
+/**
+ * Nodes that clean up. They run again after each try of what they clean up after, until that has succeeded; `mop` comes after a
+ * node that always fails.
+ */
 export const cleanUps: ReadonlySet<string> = new Set(['clean', 'mop'])
 
 export interface Effects {

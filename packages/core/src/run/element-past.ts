@@ -18,6 +18,8 @@ export class ElementPast {
   readonly #values = new Map<string, unknown>()
   readonly #failures = new Map<string, ErrorRecord>()
   readonly #steps = new Map<string, PartEntry[]>()
+  /** How often elements were started by processes that ended while they ran. */
+  readonly #interruptions = new Map<string, number>()
   readonly #keepsValues: boolean
   #firstStep = Infinity
 
@@ -61,6 +63,11 @@ export class ElementPast {
     return this.#failures.get(path)
   }
 
+  /** How often the process has ended while the element ran, without another end of it in between (R6). */
+  interruptionsOf(path: string): number {
+    return this.#interruptions.get(path) ?? 0
+  }
+
   /** The rows of the steps of an element that has not ended. */
   stepsOf(path: string): readonly PartEntry[] {
     return this.#steps.get(path) ?? []
@@ -71,6 +78,9 @@ export class ElementPast {
     if (path === '') return this.#fall(entry)
     const slash = path.indexOf('/')
     if (slash >= 0) return this.#addStep(path.slice(0, slash), entry)
+    // Two starts without an end between them are those of two processes.
+    if (entry.state === 'running') this.#interruptions.set(path, this.interruptionsOf(path) + 1)
+    else this.#interruptions.delete(path)
     if (entry.state === 'failed') {
       this.#failures.set(path, entry.error ?? { name: 'Error', message: 'unknown' })
     }
@@ -91,6 +101,7 @@ export class ElementPast {
 
   #fall({ state }: PartEntry): void {
     this.#failures.clear()
+    this.#interruptions.clear()
     if (state === 'skipped') {
       this.#indexes.clear()
       this.#keys.clear()
@@ -101,7 +112,7 @@ export class ElementPast {
     for (const [element, rows] of this.#steps) {
       this.#steps.set(
         element,
-        rows.filter((row) => row.state !== 'failed'),
+        rows.filter(({ state: how }) => how !== 'failed' && how !== 'running'),
       )
     }
   }

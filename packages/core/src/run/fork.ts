@@ -119,6 +119,8 @@ export class Fork {
       if (!isOpen || !isUsed(node)) continue
       for await (const row of journal.parts(this.#source.id, node.name)) {
         const { position: _position, value, ...transition } = row
+        // How often the process of the old run ended while it ran says nothing of the new one.
+        if (row.state === 'running') continue
         if (row.state === 'succeeded') await commit(transition, value)
         else writer.append(transition)
       }

@@ -24,6 +24,16 @@ export interface GrowthHost {
   ): void
 }
 
+/** Calls the job of a part (R5, R6). */
+export function beginPart(
+  { session }: GrowthHost,
+  context: RunnerContext,
+  interruptions: number,
+  call: () => unknown,
+): unknown {
+  return session === undefined ? call() : session.begin(context, interruptions, call)
+}
+
 /** The context of a node in all its roles. */
 export type AttemptContext = NodeAttempt & NodeContext & RunnerContext
 

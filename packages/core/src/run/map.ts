@@ -15,7 +15,7 @@ import { Slices } from '../kernel/slices.ts'
 import type { Part, PartEnd } from '../scheduler/part.ts'
 import { ElementPast, elementPath } from './element-past.ts'
 import { fromErrorRecord, toErrorRecord } from './error-record.ts'
-import { untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
+import { beginPart, untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
 import {
   answerOf,
   ownLimits,
@@ -25,6 +25,7 @@ import {
   withValue,
   type PlacedNode,
 } from './placed.ts'
+import { isSetAside } from './starts.ts'
 
 /** Milliseconds between two reports of how far a map has come. */
 const reportEvery = 100
@@ -57,6 +58,9 @@ class MapRun {
   #total: number | undefined
   #succeeded = 0
   #failed = 0
+  /** Elements that were set aside. They are not an outcome that `failures` is about. */
+  #setAside = 0
+  #setAsideError: unknown
   #error: unknown
   #isStopped = false
   /** Why the run is cancelled, once an element was not started because of it. */
@@ -190,6 +194,7 @@ class MapRun {
     const { retries, retryBaseDelay, timeout, priority } = ownLimits(node)
     const { growth } = this.#host
     const past = this.#past?.stepsOf(path)
+    const interruptions = this.#past?.interruptionsOf(path) ?? 0
     const part = growth.startPart(this.#context, {
       path,
       needs,
@@ -201,8 +206,8 @@ class MapRun {
       drains: false,
       ...(past !== undefined && past.length > 0 && { past }),
       call: (attempt) => {
-        const outcome = withValue(this.#inputOf(element, index), (input) =>
-          runJob(job, input, place, attempt),
+        const outcome = beginPart(this.#host, attempt, interruptions, () =>
+          withValue(this.#inputOf(element, index), (input) => runJob(job, input, place, attempt)),
         )
         return this.#host.record(attempt, outcome, name, { path })
       },
@@ -237,14 +242,19 @@ class MapRun {
   #onFailed(index: number, error: unknown): void {
     this.#failed++
     if (this.#isStopped) return
-    if (this.#failed <= this.#spec.atMost) {
+    const wasSetAside = isSetAside(error)
+    if (wasSetAside) this.#setAside++
+    if (!wasSetAside && this.#failed - this.#setAside <= this.#spec.atMost) {
       const result: ElementResult<unknown> = { ok: false, error: elementError(error) }
       if (this.#results !== undefined) this.#results[index] = result
       return
     }
     const { name: node } = this.#placed
     const details = { node, element: String(index), failed: this.#failed, cause: describe(error) }
-    this.#stop(new HeddleError('HDL_ELEMENT_FAILED', details, { cause: error }))
+    const failure = new HeddleError('HDL_ELEMENT_FAILED', details, { cause: error })
+    // R5: the others continue. The map fails when they have ended, so that a retry runs this one again.
+    if (wasSetAside) this.#setAsideError ??= failure
+    else this.#stop(failure)
   }
 
   /** G5: nothing starts any more, and what runs is aborted. */
@@ -265,6 +275,7 @@ class MapRun {
       this.#host.growth.cancelNode(this.#context, this.#refusal)
       throw this.#refusal as Error
     }
+    if (this.#setAsideError !== undefined) throw this.#setAsideError as Error
     if (this.#results !== undefined) return this.#results
     const counts: MapCounts = {
       elements: this.#succeeded + this.#failed,

@@ -21,13 +21,20 @@ export class Recorder {
   #startedAt: number | undefined
   #elapsed: number | undefined
   #writtenState: string | undefined
+  /** Whether starts of parts are written too (R6). */
+  readonly #writesStarts: boolean
   /** Nodes with failures of parts that stand. */
   readonly #failedParts = new Set<string>()
 
-  constructor(writer: RunWriter, clock: Clock, earlier = 0) {
+  constructor(
+    writer: RunWriter,
+    clock: Clock,
+    options: { readonly earlier?: number | undefined; readonly writesStarts?: boolean } = {},
+  ) {
     this.#writer = writer
     this.#clock = clock
-    this.#earlier = earlier
+    this.#earlier = options.earlier ?? 0
+    this.#writesStarts = options.writesStarts ?? false
   }
 
   /** How long the whole run took, as it was written at its end. */
@@ -120,7 +127,10 @@ export class Recorder {
     })
   }
 
-  /** Elements and steps have no rows for waiting and running: there may be a million of them. */
+  /**
+   * Elements and steps have no rows for waiting and running: there may be a million of them. In a run that was interrupted
+   * their starts are written, and what ends a stretch of running, so that those that end the process are found (R6).
+   */
   #writePart({
     name,
     path,
@@ -129,7 +139,8 @@ export class Recorder {
     error,
     delay,
   }: Extract<RunEvent, { type: 'part' }>): void {
-    if (state === 'failed' || state === 'retrying') {
+    const isStart = state === 'running' || state === 'suspended' || state === 'cancelled'
+    if (state === 'failed' || state === 'retrying' || (isStart && this.#writesStarts)) {
       this.part(name, attempt, state, { path }, error, delay)
     }
   }

@@ -15,6 +15,8 @@
  *      no difference in what was added or changed, and a result that fell with a change stays fallen.
  *  R5  A node that was running each of the last three times the process ended is set aside: it fails with
  *      `HDL_NODE_SET_ASIDE` and the others continue. When the run is resumed after that, it runs again.
+ *  R6  A process that resumes an interrupted run makes the start of a node, an element or a step durable before its job is called,
+ *      so that a job which ends the process at once is set aside too. R5 holds for elements and steps, counted from there on.
  */
 import { outcomeOf } from '../journal/outcome.ts'
 import { HeddleError } from '../errors.ts'
@@ -28,6 +30,7 @@ import type {
 } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
+import { mostInterruptions } from './starts.ts'
 import { compareGraphs, describeDifference, isSameHeader, type GraphDifference } from './compare.ts'
 
 /** Differences that are spelled out in the error. */
@@ -69,6 +72,8 @@ export interface Continuation {
   readonly past: GrownPast
   /** Nodes that are set aside, and how often the process has ended while they ran. */
   readonly setAside: ReadonlyMap<string, number>
+  /** Whether the last process ended without a word: starts are durable before jobs are called (R6). */
+  readonly wasInterrupted: boolean
   /** Writes down what has changed since, before anything of the new graph is (R4). */
   announce(writer: RunWriter): void
 }
@@ -143,6 +148,7 @@ export async function continueRun(
     finished,
     past,
     setAside: suspectsOf(run),
+    wasInterrupted: run.state === 'interrupted',
     announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
   }
 }
@@ -162,9 +168,6 @@ export async function changedNodes(
   if (differences.length > 0 && !options.allowChanges) throw graphChanged(run.id, differences)
   return new Set(differences.map(({ node }) => node))
 }
-
-/** How often the process may end while a node runs, before the node is set aside. */
-const mostInterruptions = 3
 
 /** Nodes that are not run again: each time the process ended they were running (R5). */
 function suspectsOf(run: RunSnapshot): ReadonlyMap<string, number> {

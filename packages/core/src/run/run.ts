@@ -270,11 +270,10 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const work = (name: string, given: NodeContext): unknown => {
     const context = given as AttemptContext
     const placed = nodes.get(name)!
-    const interruptions = session?.setAside.get(name)
-    if (interruptions !== undefined) throw setAsideError(name, interruptions, session!.runId)
-    const outcome =
+    const call = (): unknown =>
       placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
-    if (session === undefined) return withArtifacts(artifacts, context, outcome)
+    if (session === undefined) return withArtifacts(artifacts, context, call())
+    const outcome = session.begin(context, session.setAside.get(name) ?? 0, call)
     return record(scheduler, context, outcome, artifacts, (value, guard) =>
       session.recorder.succeeded(name, context.attempt, value, guard),
     )
@@ -459,11 +458,6 @@ function plainLimits(
 ): Omit<SchedulerOptions, 'kernel' | 'observer' | 'capacity'> {
   const { kernel: _kernel, observer: _observer, capacity: _capacity, ...plain } = limits
   return plain
-}
-
-/** R5. */
-function setAsideError(node: string, interruptions: number, id: string): Error {
-  return final(new HeddleError('HDL_NODE_SET_ASIDE', { node, interruptions, run: id }))
 }
 
 function execute(placed: PlacedNode, context: AttemptContext): unknown {

@@ -55,6 +55,7 @@ import {
   type GrownPast,
 } from './resume.ts'
 import { Signals } from './signals.ts'
+import { beginJobs, type BeginJob } from './starts.ts'
 
 /** Milliseconds between two looks at a run of another process. */
 const lookTime = 500
@@ -109,6 +110,7 @@ export interface Session {
   readonly isResumed: boolean
   /** Nodes that are not run, and how often the process has ended while they ran. */
   readonly setAside: ReadonlyMap<string, number>
+  readonly begin: BeginJob
   /** Nodes of sub-graphs that an earlier process finished, with the sub-graphs themselves. */
   readonly grown: Iterable<NodeSnapshot & { readonly value: unknown }>
   /**
@@ -189,17 +191,18 @@ async function connect(
   const connection = new Connection(journal, nodes, options, kernel)
   const found = await connection.find()
   if ('recorded' in found) return found
-  const { writer, finished, past, earlier, setAside = new Map() } = found
+  const { writer, finished, past, earlier, setAside = new Map(), wasInterrupted = false } = found
   const signals = new Signals()
   opened.use(writer)
   const held = opened.move()
-  const recorder = new Recorder(writer, kernel.clock, earlier)
+  const recorder = new Recorder(writer, kernel.clock, { earlier, writesStarts: wasInterrupted })
   return {
     runId: writer.runId,
     recorder,
     finished,
     isResumed: past !== undefined,
     setAside,
+    begin: beginJobs(writer, wasInterrupted),
     grown: past?.done() ?? [],
     growInto: async (parent, headers) => {
       const { finished: done, news } =
@@ -231,6 +234,7 @@ interface OpenedRun {
   /** Milliseconds in which earlier processes ran it. */
   readonly earlier?: number
   readonly setAside?: ReadonlyMap<string, number>
+  readonly wasInterrupted?: boolean
 }
 
 /** What was handed in so far is read as well. */
@@ -352,8 +356,8 @@ class Connection {
     const from = await continueRun(this.#journal, run, this.#nodes, { allowChanges, clock })
     const writer = await this.#journal.resumeRun(run.id, this.#by)
     from.announce(writer)
-    const { finished, past, setAside } = from
-    return { writer, finished, past, setAside, earlier: run.elapsed ?? 0 }
+    const { finished, past, setAside, wasInterrupted } = from
+    return { writer, finished, past, setAside, wasInterrupted, earlier: run.elapsed ?? 0 }
   }
 
   async #answer(run: RunSnapshot): Promise<RecordedRun> {

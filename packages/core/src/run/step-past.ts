@@ -3,12 +3,14 @@ import type { PartEntry } from '../journal/journal.ts'
 
 /** A step as it was recorded last. */
 export interface PastStep {
-  readonly state: 'succeeded' | 'failed' | 'suspended'
+  readonly state: 'succeeded' | 'failed' | 'suspended' | 'running'
   readonly job?: string | undefined
   readonly input?: string | undefined
   readonly until?: number | undefined
   readonly value?: unknown
   readonly error?: PartEntry['error']
+  /** Of one that was running when the process ended: how often that happened in a row (R6). */
+  readonly interruptions?: number
 }
 
 /** Finds steps by their paths. */
@@ -22,10 +24,7 @@ export class RememberedSteps implements StepPast {
   readonly #steps = new Map<string, PastStep>()
 
   constructor(rows: readonly PartEntry[] = []) {
-    for (const row of rows) {
-      const step = stepOf(row)
-      if (step !== undefined) this.#steps.set(row.part.path, step)
-    }
+    for (const row of rows) addRow(this.#steps, row)
   }
 
   find(path: string): PastStep | undefined {
@@ -82,20 +81,25 @@ export class JournaledSteps implements StepPast {
   }
 
   #add(row: PartEntry): void {
-    const { path } = row.part
-    if (path === '') return this.#fall(row)
-    const step = stepOf(row)
-    if (step !== undefined) this.#passed.set(path, step)
+    if (row.part.path === '') return this.#fall(row)
+    addRow(this.#passed, row)
   }
 
   #fall({ state: how }: PartEntry): void {
     if (how === 'skipped') this.#passed.clear()
-    for (const [path, { state }] of this.#passed) if (state === 'failed') this.#passed.delete(path)
+    for (const [path, { state }] of this.#passed) {
+      if (state === 'failed' || state === 'running') this.#passed.delete(path)
+    }
   }
 }
 
-function stepOf({ state, part, value, error }: PartEntry): PastStep | undefined {
-  if (state !== 'succeeded' && state !== 'failed' && state !== 'suspended') return undefined
-  const { job, input, until } = part
-  return { state, job, input, until, value, error }
+/** Two starts without an end between them are those of two processes. */
+function addRow(steps: Map<string, PastStep>, { state, part, value, error }: PartEntry): void {
+  const { path, job, input, until } = part
+  const before = steps.get(path)
+  if (state === 'succeeded' || state === 'failed' || state === 'suspended') {
+    steps.set(path, { state, job, input, until, value, error })
+  } else if (state === 'running') {
+    steps.set(path, { state, interruptions: (before?.interruptions ?? 0) + 1 })
+  } else if (before?.state === 'running') steps.delete(path)
 }

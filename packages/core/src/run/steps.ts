@@ -19,7 +19,7 @@ import type { PartDetail } from '../journal/journal.ts'
 import { Part, type PartEnd } from '../scheduler/part.ts'
 import { fromErrorRecord } from './error-record.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { AttemptContext, GrowthHost } from './growth-host.ts'
+import { beginPart, type AttemptContext, type GrowthHost } from './growth-host.ts'
 import { answerOf, placement, runJob } from './placed.ts'
 import type { Signals } from './signals.ts'
 import type { PastStep, RememberedSteps, StepPast } from './step-past.ts'
@@ -90,7 +90,7 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     if (past !== undefined) this.#checkSame(path, past, part)
     if (past?.state === 'succeeded') return past.value as O
     if (past?.state === 'failed') throw this.#standingFailure(past)
-    const end = await this.#runPart(job as Job, input, part)
+    const end = await this.#runPart(job as Job, input, part, past?.interruptions ?? 0)
     if (end.state === 'succeeded') {
       this.#source.memory?.add(path, { ...part, state: 'succeeded', value: end.value })
       return end.value as O
@@ -187,7 +187,12 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     return value
   }
 
-  async #runPart(job: Job, input: unknown, part: PartDetail): Promise<PartEnd> {
+  async #runPart(
+    job: Job,
+    input: unknown,
+    part: PartDetail,
+    interruptions: number,
+  ): Promise<PartEnd> {
     const { growth, places } = this.#host
     const place = findPlace(this.#node, job.place, places)
     const needs = job.needs === undefined ? undefined : answerOf(job.needs, input)
@@ -202,8 +207,11 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
       timeout,
       priority,
       drains: true,
-      call: (attempt) =>
-        this.#host.record(attempt, runJob(job, input, place, attempt), this.#node, part),
+      call: (attempt) => {
+        const call = (): unknown => runJob(job, input, place, attempt)
+        const outcome = beginPart(this.#host, attempt, interruptions, call)
+        return this.#host.record(attempt, outcome, this.#node, part)
+      },
       onEnd: resolve,
     })
     const text = `waits for the step "${part.path}"`
