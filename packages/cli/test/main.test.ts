@@ -16,7 +16,7 @@ test('--help lists every command, --version the version; both end with 0', async
   assert.deepEqual([version.code, /^\d+\.\d+\.\d+\n$/.test(version.stdout)], [0, true])
 })
 
-for (const command of ['run', 'runs list', 'serve', 'doctor']) {
+for (const command of ['run', 'runs list', 'serve', 'doctor', 'init']) {
   test(`${command} --help has an example and the exit codes, and tells of --json`, async () => {
     const words = command.split(' ')
     const ways =

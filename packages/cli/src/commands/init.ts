@@ -4,6 +4,7 @@ import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
 interface InitFlags {
   readonly service?: boolean
   readonly skill?: boolean
+  readonly json?: boolean
 }
 
 /** `heddle init [folder] [options]` */
@@ -20,6 +21,7 @@ export function initCommand(): Command {
         'instead: a SKILL.md that tells coding agents when and how to run heddle analyze',
       ).conflicts('service'),
     )
+    .option('--json', 'one JSON object: { ok, folder, written, kept }')
     .addHelpText(
       'after',
       [
@@ -33,11 +35,16 @@ export function initCommand(): Command {
     .action(async (folder: string, flags: InitFlags) => {
       if (flags.skill === true) {
         const { initSkill } = await import('../init/skill.ts')
-        process.exitCode = (await initSkill(folder)) ? exitCodes.ok : exitCodes.usage
+        process.exitCode = (await initSkill(folder, flags.json ?? false))
+          ? exitCodes.ok
+          : exitCodes.usage
         return
       }
       const { init } = await import('../init/init.ts')
-      const isDone = await init(folder, { isService: flags.service ?? false })
+      const isDone = await init(folder, {
+        isService: flags.service ?? false,
+        json: flags.json ?? false,
+      })
       process.exitCode = isDone ? exitCodes.ok : exitCodes.usage
     })
 }

@@ -7,13 +7,14 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { quote } from '../run/resume-command.ts'
 import { readVersion } from '../version.ts'
 import { filesOf, manifestOf, type Manifest, type ProjectOptions } from './templates.ts'
 
 /** True when the project is there. What stopped it is printed. */
 export async function init(
   folder: string,
-  { isService }: Pick<ProjectOptions, 'isService'>,
+  { isService, json }: Pick<ProjectOptions, 'isService'> & { readonly json: boolean },
 ): Promise<boolean> {
   const root = path.resolve(folder)
   const options = { name: packageName(root), version: await readVersion(), isService }
@@ -27,10 +28,15 @@ export async function init(
       ;((await writeNew(path.join(root, file), text)) ? written : kept).push(file)
     }
   } catch (error) {
-    process.stderr.write(`heddle: ${root} cannot be made a project: ${(error as Error).message}\n`)
+    const { message } = error as Error
+    process.stderr.write(`heddle: ${root} cannot be made a project: ${message}\n`)
+    if (json)
+      process.stdout.write(`${JSON.stringify({ ok: false, folder: root, error: { message } })}\n`)
     return false
   }
-  process.stdout.write(report(folder, written, kept, isService))
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ ok: true, folder: root, written, kept })}\n`)
+  } else process.stdout.write(report(folder, written, kept, isService))
   return true
 }
 
@@ -97,7 +103,7 @@ function report(
     ...kept.map((file) => `  = ${file} (kept as it is)`),
     '',
     'Next:',
-    ...(folder === '.' ? [] : [`  cd ${folder}`]),
+    ...(folder === '.' ? [] : [`  cd ${quote(folder)}`]),
     '  npm install',
     '  npm start            # runs the graph, with a live view',
     '  npm test             # the jobs, on a virtual clock',

@@ -3,13 +3,18 @@ import path from 'node:path'
 import { skillFile, writeSkill } from '../analyze/skill.ts'
 
 /** True when the skill is there. What stopped it is printed. */
-export async function initSkill(folder: string): Promise<boolean> {
+export async function initSkill(folder: string, json: boolean): Promise<boolean> {
   try {
     const isNew = await writeSkill(path.resolve(folder))
-    process.stdout.write(isNew ? `  + ${skillFile}\n` : `  = ${skillFile} (kept as it is)\n`)
+    const [written, kept] = isNew ? [[skillFile], []] : [[], [skillFile]]
+    const answer = { ok: true, folder: path.resolve(folder), written, kept }
+    if (json) process.stdout.write(`${JSON.stringify(answer)}\n`)
+    else process.stdout.write(isNew ? `  + ${skillFile}\n` : `  = ${skillFile} (kept as it is)\n`)
     return true
   } catch (error) {
-    process.stderr.write(`heddle: ${skillFile} cannot be written: ${(error as Error).message}\n`)
+    const { message } = error as Error
+    process.stderr.write(`heddle: ${skillFile} cannot be written: ${message}\n`)
+    if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { message } })}\n`)
     return false
   }
 }

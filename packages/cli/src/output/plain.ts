@@ -4,7 +4,7 @@
  * No escape sequences, and nothing is overwritten. A run in which nothing happens for a while says that
  * it is alive: a CI service ends jobs that are silent.
  */
-import type { Run, RunEvent } from '@heddle/core'
+import type { Run, RunEvent, Scheduler } from '@heddle/core'
 import type { LoopGap, Timer } from '@heddle/core/lowlevel'
 import { describeConcurrency } from '../model/concurrency.ts'
 import { Estimate } from '../model/estimate.ts'
@@ -32,6 +32,9 @@ export class PlainReporter implements Reporter {
   readonly #plan: RunPlan
   readonly #model: RunModel
   readonly #estimate: Estimate
+  #scheduler: Pick<Scheduler, 'explain'> | undefined
+  /** Nodes of which a line says that they wait. */
+  readonly #suspended = new Set<string>()
   #timer: Timer | undefined
   #saidAt = 0
 
@@ -43,13 +46,15 @@ export class PlainReporter implements Reporter {
   }
 
   observe(event: RunEvent): void {
-    const stateBefore = this.#model.state
+    const stateBefore =
+      event.type === 'node' ? this.#model.get(event.name)?.state : this.#model.state
     this.#model.apply(event)
     this.#estimate.apply(event)
     for (const [word, text] of this.#describe(event, stateBefore)) this.#say(word, text)
   }
 
-  started(run: Run): void {
+  started(run: Pick<Run, 'id' | 'scheduler'>): void {
+    this.#scheduler = run.scheduler
     if (run.id !== undefined) this.#say('run', `${run.id} in ${this.#plan.journal ?? 'memory'}`)
   }
 
@@ -101,7 +106,10 @@ export class PlainReporter implements Reporter {
     this.#say('progress', `${formatCount(ended)} of ${formatCount(total)} ended; ${running}${left}`)
   }
 
-  *#describe(event: RunEvent, before: string): Iterable<readonly [word: string, text: string]> {
+  *#describe(
+    event: RunEvent,
+    before: string | undefined,
+  ): Iterable<readonly [word: string, text: string]> {
     switch (event.type) {
       case 'start': {
         const { title, concurrency } = this.#plan
@@ -121,7 +129,7 @@ export class PlainReporter implements Reporter {
           yield ['log', `${printable(event.name)}: ${line}`]
         break
       case 'node': {
-        const line = this.#describeNode(event)
+        const line = this.#describeNode(event, before)
         if (line !== undefined) yield line
         break
       }
@@ -133,14 +141,18 @@ export class PlainReporter implements Reporter {
     }
   }
 
-  #describeNode(event: RunEvent & { type: 'node' }): readonly [string, string] | undefined {
+  #describeNode(
+    event: RunEvent & { type: 'node' },
+    stateBefore: string | undefined,
+  ): readonly [string, string] | undefined {
     const row = this.#model.get(event.name)
     if (row === undefined) return undefined
     const { name } = row
     const error = (): string => printableLines(formatError(event.error)).join(' ')
     switch (event.state) {
       case 'running':
-        return ['running', `${name} (${row.place})${again(row)}`]
+        if (stateBefore !== 'suspended') return ['running', `${name} (${row.place})${again(row)}`]
+        return this.#suspended.delete(event.name) ? ['continued', name] : undefined
       case 'succeeded':
         return row.reused ? undefined : ['done', `${name} ${took(row)}`]
       case 'retrying':
@@ -154,8 +166,13 @@ export class PlainReporter implements Reporter {
         if (cause !== undefined && cause.blocks > blockedShown) return undefined
         return ['blocked', `${name} by ${row.blockedBy ?? ''}`]
       }
-      case 'suspended':
-        return ['suspended', name]
+      case 'suspended': {
+        // A job that runs a step, or a map, has more to say than that it waits for its own work.
+        const why = this.#scheduler?.explain(event.name).text ?? ''
+        if (!/^(?:waits for the signal|sleeps until)/.test(why)) return undefined
+        this.#suspended.add(event.name)
+        return ['suspended', `${name} ${printable(why)}`]
+      }
       case 'waiting':
       case 'ready':
       case 'skipped':

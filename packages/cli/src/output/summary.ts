@@ -58,8 +58,7 @@ function headline({ title, result, symbols }: SummaryInput): Line {
     .map(([n, word]) => `${formatCount(n)} ${word}`)
   const style: Style = result.ok ? 'green' : isCancelled ? 'yellow' : 'red'
   const symbol = symbols.states[result.ok ? 'succeeded' : isCancelled ? 'cancelled' : 'failed']
-  const earlier =
-    reused.length > 0 ? `, ${formatCount(reused.length)} of them by an earlier run` : ''
+  const earlier = reused.length > 0 ? ` (${formatCount(reused.length)} reused)` : ''
   return [
     span(`${symbol} ${printable(title)}: `, [style, 'bold'] as Style),
     span(isCancelled ? 'cancelled: ' : ''),

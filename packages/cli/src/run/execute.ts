@@ -49,6 +49,8 @@ const gapThreshold = 50
 const gapInterval = 10
 /** Milliseconds that the watch of the loop has to start. */
 const watchLimit = 5_000
+/** Of more nodes the critical path is that of the scheduler: to read them back takes as long as a person notices. */
+const mostNodesReadBack = 20_000
 /** Milliseconds that a reader has to take the last lines. */
 const flushLimit = 2_000
 
@@ -88,8 +90,8 @@ class RunSession {
   #reporter: Reporter | undefined
   #run: Run | undefined
   #worstGap: LoopGap | undefined
-  /** Of a run of which this process has run only a part. */
-  #wholePath: CriticalPath | undefined
+  /** As the journal has it. */
+  #recordedPath: CriticalPath | undefined
   #title: string
   /** Where the run is recorded. */
   #journal: string | undefined
@@ -190,12 +192,13 @@ class RunSession {
     return await this.#resultOf(run, journal)
   }
 
-  /** What this process did not see of a run is read from the journal: every view shows one critical path. */
+  /** The critical path is read from the journal, so that every view shows the same, also of a run that was resumed. */
   async #resultOf(run: Run, journal: Journal): Promise<GraphResult> {
     const result = await run.result
-    if (run.isRecorded || result.reused.length > 0) {
+    const isPartial = run.isRecorded || result.reused.length > 0
+    if (isPartial || result.succeeded.length <= mostNodesReadBack) {
       const record = await readRecord(journal, run.id!, { now: this.#clock.wallTime() })
-      this.#wholePath = await criticalPathOf(timedNodes(record))
+      this.#recordedPath = await criticalPathOf(timedNodes(record))
     }
     return result
   }
@@ -236,7 +239,7 @@ class RunSession {
     const gap = this.#worstGap
     // Of a short one it is known how late the next look was, not when it began.
     const longestGap = longest < gapInterval ? longest + gapInterval : longest
-    const criticalPath = this.#wholePath ?? (await this.#run!.scheduler.criticalPath())
+    const criticalPath = this.#recordedPath ?? (await this.#run!.scheduler.criticalPath())
     this.#printer.tell(
       summaryLines({
         title: this.#title,

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HeddleError } from '@heddle/core'
+import { suggest } from '@heddle/core/lowlevel'
 import { formatError } from '../view/format.ts'
 import { locate } from './location.ts'
 
@@ -39,13 +40,13 @@ async function checkFile(file: string, resolved: string): Promise<void> {
   }
 }
 
-/** A file beside the missing one with the same name but for its case or its extension. */
+/** A module beside the missing one whose name differs in its case, its extension or a few letters. */
 async function similar(file: string): Promise<string | undefined> {
   const stem = (name: string): string => path.parse(name).name.toLowerCase()
   const names = await readdir(path.dirname(path.resolve(file))).catch(() => [])
-  const found = names.find(
-    (name) => stem(name) === stem(file) && extensions.includes(path.extname(name)),
-  )
+  const modules = names.filter((name) => extensions.includes(path.extname(name)))
+  const found =
+    modules.find((name) => stem(name) === stem(file)) ?? suggest(path.basename(file), modules)
   return found === undefined ? undefined : path.join(path.dirname(file), found)
 }
 

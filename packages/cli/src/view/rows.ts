@@ -99,10 +99,11 @@ function runningSpans(row: NodeRow, viewport: Viewport, { ageWidth, hasPlace }: 
 function groupDetails(group: JobRow, oldest: NodeRow, viewport: Viewport, layout: Layout): Span[] {
   const { counts, total } = group
   const failed = counts.failed === 0 ? '' : `, ${formatCount(counts.failed)} failed`
-  const done = `${formatCount(counts.succeeded)} of ${formatCount(total)} done${failed}`
+  const [done, of] = [formatCount(counts.succeeded), formatCount(total)]
+  const progress = layout.hasPlace ? `${done} of ${of} done${failed}` : `${done}/${of}${failed}`
   return [
     ...runningSpans(oldest, viewport, layout),
-    span(`  ${done}`),
+    span(`  ${progress}`),
     { ...span(` ${viewport.symbols.dot} the longest: ${oldest.name}`, 'dim'), optional: true },
   ]
 }

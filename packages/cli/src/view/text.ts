@@ -121,16 +121,17 @@ export function truncateWords(text: string, columns: number, ellipsis = '…'): 
   return room < 0 ? '' : wholeWords(text, start(text, room)) + ellipsis
 }
 
-const unit = /^(?:ms|s|min|h|%|[kMG]?B)(?![\p{L}\p{N}])/u
+/** What belongs to the figure before it: its unit, or `of 200`. */
+const belongsToFigure = /^(?:(?:ms|s|min|h|%|[kMG]?B)(?![\p{L}\p{N}])|of \d)/u
 
 /** The words of a text that are whole in its beginning. */
 function wholeWords(text: string, kept: string): string {
   const isBetween = /\s$/.test(kept) || /^\s/.test(text.slice(kept.length))
   const whole = isBetween ? kept.trimEnd() : (/^.*\S(?=\s+\S*$)/s.exec(kept)?.[0] ?? '')
   const next = text.slice(whole.length).trimStart()
-  const words = unit.test(next)
+  const words = belongsToFigure.test(next)
     ? whole.replace(/\s*[\d.,]+$/, '')
-    : whole.replace(/,\s[\d.,]+$/, '')
+    : whole.replace(/(?:,\s[\d.,]+|\s*[\d.,]+ of)$/, '')
   // A mark that leads to what is missing.
   return words.replace(/(?:[,;:]|\s[-·])+$/, '')
 }

@@ -23,7 +23,7 @@ test('I2 what is written runs: the graph, the test and the types', async (t) => 
   const cwd = await emptyFolder(t)
   const made = await runProgram(['init', 'my work!', '--service'], { cwd })
   assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stdout, /\+ src\/jobs\.ts[^]*\+ Dockerfile[^]*cd my work!\n {2}npm install/)
+  assert.match(made.stdout, /\+ src\/jobs\.ts[^]*\+ Dockerfile[^]*cd 'my work!'\n {2}npm install/)
   const folder = path.join(cwd, 'my work!')
   const manifest = await manifestOf(folder)
   assert.equal(manifest['name'], 'my-work')
@@ -65,6 +65,15 @@ test('I1 files that are there stay, and package.json only gains', async (t) => {
   assert.equal(again.code, 0)
   assert.doesNotMatch(again.stdout, /\+ /)
   assert.equal(await readFile(path.join(cwd, 'package.json'), 'utf8'), before)
+})
+
+test('--json: what was written and what was kept', async (t) => {
+  const cwd = await emptyFolder(t)
+  await writeFile(path.join(cwd, '.gitignore'), 'mine\n')
+  const made = await runProgram(['init', '--json'], { cwd })
+  const { ok, folder, written, kept } = made.objects.at(-1)!
+  assert.deepEqual([made.code, ok, folder, kept], [0, true, cwd, ['.gitignore']])
+  assert.ok((written as string[]).includes('src/jobs.ts'))
 })
 
 test('a package.json that cannot be read is named, and nothing is written', async (t) => {

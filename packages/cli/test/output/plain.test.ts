@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { Scheduler } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { PlainReporter } from '../../src/output/plain.ts'
 import { Paper, node, planOf } from '../support/output.ts'
@@ -53,6 +54,34 @@ test('one line per event that matters, without escape sequences', () => {
     'done      c in 12 s',
     'note      cancelling (SIGTERM)',
     'loop      stood still for 212 ms: job "a"',
+  ])
+})
+
+test('a job that waits for a signal or sleeps says so; one that runs its steps does not', () => {
+  const paper = new Paper()
+  using reporter = new PlainReporter(paper.output, planOf(['order']))
+  let text = 'waits for the step "run:pay#0"'
+  const explain: Scheduler['explain'] = (name) => ({
+    name,
+    state: 'suspended',
+    why: 'suspended',
+    text,
+  })
+  reporter.started({ id: 'r1', scheduler: { explain } as Scheduler })
+  reporter.observe(node('order', 'running'))
+  reporter.observe(node('order', 'suspended'))
+  reporter.observe(node('order', 'running'))
+  text = 'waits for the signal "approval"'
+  reporter.observe(node('order', 'suspended'))
+  reporter.observe(node('order', 'running'))
+  text = 'sleeps until 2026-11-20 09:00:00'
+  reporter.observe(node('order', 'suspended'))
+  assert.deepEqual(saidOn(paper), [
+    'run       r1 in sqlite:runs.db',
+    'running   order (loop)',
+    'suspended order waits for the signal "approval"',
+    'continued order',
+    'suspended order sleeps until 2026-11-20 09:00:00',
   ])
 })
 

@@ -135,7 +135,7 @@ test('a long critical path shows its longest nodes, in order', () => {
   })
   const shown = lines.find((line) => line.includes('critical path'))!
   assert.match(shown, /10 s: … → n6 1\.0 s → … → n9 1\.0 s/)
-  assert.match(lines[1]!, /2 succeeded, 1 of them by an earlier run in 5 ms/)
+  assert.match(lines[1]!, /2 succeeded \(1 reused\) in 5 ms/)
   assert.equal(lines.at(-1), '  run           r1 in memory')
 })
 

@@ -72,6 +72,8 @@ test('a file that is missing, a folder, or no module', async () => {
   write('near.ts', '')
   const near = await failing(path.join(folder, 'Near.js'), 'HDL_NO_MODULE')
   assert.equal(near, 'Near.js does not exist. Did you mean "near.ts"?')
+  const mistyped = await failing(path.join(folder, 'naer.ts'), 'HDL_NO_MODULE')
+  assert.equal(mistyped, 'naer.ts does not exist. Did you mean "near.ts"?')
   mkdirSync(path.join(folder, 'sub'))
   assert.equal(await failing(path.join(folder, 'sub'), 'HDL_NO_MODULE'), 'sub is a folder.')
   assert.match(

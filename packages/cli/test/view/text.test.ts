@@ -119,6 +119,8 @@ test('truncation never exceeds the columns and never cuts a character in two', (
   assert.equal(truncate('blocked for 212 ms: parse', 18), 'blocked for…', 'a figure with its unit')
   assert.equal(truncate('97 of 200, 2 failed', 14), '97 of 200…', 'a figure with what it counts')
   assert.equal(truncate('2,498 of 4,996 done', 16), '2,498 of 4,996…')
+  assert.equal(truncate('17 %: 33 of 200', 9), '17 %…')
+  assert.equal(truncate('17 %: 33 of 200', 13), '17 %…')
   assert.equal(truncateWords('TypeError: 12 problems', 9), '…', 'no part of a word')
   assert.equal(truncateWords('TypeError: 12 problems', 12), 'TypeError…')
   const text = fc.string({ unit: fc.oneof(fc.constantFrom('a', '日', '🎉', 'e\u0301', '🇩🇪', ' ')) })
