@@ -6,14 +6,16 @@
  * ```
  *
  * Starting a process of Git blocks the loop for milliseconds, and a push is a connection: one for each
- * of 150 packages took longer than all of their uploads (docs/decisions/0251).
+ * of 150 packages took longer than all of their uploads (docs/decisions/0251). The window doubles with
+ * each batch, so that a long release has few batches and a short one does not wait (docs/decisions/0255).
  *
  * Invariants, quoted by the tests:
  *  T1  One batch at a time. What is asked for while one is under way is in the next.
  *  T2  A tag that exists is not moved.
  *  T3  A caller gets its answer when its tag is in the repository and, with a remote, there as well.
  *  T4  A tag that cannot be made or pushed fails alone: its batch is repeated tag by tag.
- *  T5  Nothing waits longer than the window for tags that may not come.
+ *  T5  Nothing waits longer than the window for tags that may not come, nor at all once every package has
+ *      asked for its tag or said that it needs none.
  */
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { waitFor } from '@heddle/core/lowlevel'
@@ -29,9 +31,12 @@ export interface TagQueueOptions {
   readonly kernel: Kernel
   /** Ends the batch that is under way. */
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds that the first tag of a batch waits for others. Default 250. */
+  /** Milliseconds that the first batch waits for more tags. Default 250. */
   readonly window?: number
 }
+
+/** How many times as long as the first window the longest is: 2 s. */
+const widest = 8
 
 interface Wanted {
   readonly message: string
@@ -44,9 +49,11 @@ const longestBatch = 300_000
 
 export class TagQueue implements AsyncDisposable {
   readonly #options: TagQueueOptions
-  readonly #window: number
+  readonly #longest: number
+  #window: number
   #waiting = new Map<string, Wanted>()
-  #asked = 0
+  /** Packages that have asked for their tag, or need none. */
+  #decided = 0
   #running: Promise<void> | undefined
   /** Ends the window early. */
   #hurry = new AbortController()
@@ -54,6 +61,7 @@ export class TagQueue implements AsyncDisposable {
   constructor(options: TagQueueOptions) {
     this.#options = options
     this.#window = options.window ?? 250
+    this.#longest = widest * this.#window
   }
 
   /**
@@ -67,10 +75,14 @@ export class TagQueue implements AsyncDisposable {
       this.#waiting.set(name, { message, resolve, reject })
     })
     ended.catch(() => undefined)
-    this.#asked++
-    if (this.#asked >= this.#options.expected) this.#hurry.abort()
+    this.#decide()
     this.#running ??= this.#run()
     return waitFor(ended, `the Git tag ${name}`, this.#options.kernel.clock, wait)
+  }
+
+  /** A package that needs no tag: others do not wait for it. */
+  leaveOut(): void {
+    this.#decide()
   }
 
   /**
@@ -81,6 +93,11 @@ export class TagQueue implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#hurry.abort()
     await this.#running
+  }
+
+  #decide(): void {
+    this.#decided++
+    if (this.#decided >= this.#options.expected) this.#hurry.abort()
   }
 
   async #run(): Promise<void> {
@@ -101,6 +118,7 @@ export class TagQueue implements AsyncDisposable {
     const { signal } = this.#hurry
     const pause = new Patience('more Git tags', kernel, { signal }).sleep(this.#window)
     await pause.catch(() => undefined)
+    this.#window = Math.min(2 * this.#window, this.#longest)
   }
 
   /** Whether everybody in the batch has an answer. */

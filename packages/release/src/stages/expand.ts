@@ -255,9 +255,11 @@ class Expansion {
     const tagged = this.graph.add(
       nodeName(name, 'tag'),
       // null: the journal keeps plain data, and `undefined` is none.
-      stageJob('tag', async ({ isOld, isOfThisCommit }: Checked, context) =>
-        isOld && !isOfThisCommit ? null : ((await work.tag(release, name, context)) ?? null),
-      ),
+      stageJob('tag', async ({ isOld, isOfThisCommit }: Checked, context) => {
+        if (!isOld || isOfThisCommit) return (await work.tag(release, name, context)) ?? null
+        release.gitTags?.leaveOut()
+        return null
+      }),
       { after: [check, verified], input: (of) => of(check) },
     )
     const { forge } = release.options

@@ -68,6 +68,26 @@ test('T5 the last expected tag does not wait for others', async () => {
   assert.equal(clock.pending, 0)
 })
 
+test('T5 a package that needs no tag is not waited for', async () => {
+  const { clock, repository, queue } = open(2)
+  const asked = queue.tag('a', 'a 1')
+  queue.leaveOut()
+  assert.equal(await asked, 'made')
+  assert.equal(repository.batches.length, 1)
+  assert.equal(clock.pending, 0)
+})
+
+test('T5 the window doubles with each batch, up to 2 s', async () => {
+  const { clock, repository, queue } = open(99)
+  for (const [index, window] of [250, 500, 1_000, 2_000, 2_000].entries()) {
+    const asked = queue.tag(`tag ${index}`, 'message')
+    await clock.advance(window - 1)
+    assert.equal(repository.batches.length, index, `before ${window} ms are over`)
+    await clock.advance(1)
+    assert.equal(await asked, 'made')
+  }
+})
+
 test('a caller that gives up leaves; the queue ends after its batch', async () => {
   const { clock, queue } = open(9)
   const signal = AbortSignal.abort(new Error('stop'))

@@ -130,24 +130,17 @@ export class NpmRegistry implements Registry {
     wait: WaitOptions = {},
   ): Promise<VersionOnRegistry | undefined> {
     if (this.#reads !== 'packument') {
-      const answer = await this.#requests.get(
-        {
-          method: 'GET',
-          url: versionUrl(this.url, name, version),
-          action: `GET ${name}@${version}`,
-        },
-        wait,
-      )
-      if (answer.status === 200) {
-        this.#reads = 'version'
-        this.#absent.delete(name)
-        return parseAnswer(answer, this.url, () => readVersionDocument(answer.body, version))
-      }
-      // A registry without this kind of document says "not found" for whatever it has.
-      if (this.#reads === 'version') return undefined
+      const single = await this.#readVersion(name, version, wait)
+      if (single !== undefined || this.#reads === 'version') return single
     }
-    const found = await this.#readPackument(name, version, wait)
-    if (found !== undefined) this.#reads = 'packument'
+    const { found, existing } = await this.#readPackument(name, version, wait)
+    if (this.#reads === 'unknown' && existing !== undefined) {
+      // A registry without documents of single versions says "not found" for whatever it is asked: one that
+      // has them shows it with a version that it has.
+      const isShown =
+        existing !== version && (await this.#readVersion(name, existing, wait)) !== undefined
+      if (!isShown) this.#reads = 'packument'
+    }
     return found
   }
 
@@ -403,11 +396,25 @@ export class NpmRegistry implements Registry {
     await this.close()
   }
 
-  async #readPackument(
+  async #readVersion(
     name: string,
     version: string,
     wait: WaitOptions,
   ): Promise<VersionOnRegistry | undefined> {
+    const url = versionUrl(this.url, name, version)
+    const request: HttpRequest = { method: 'GET', url, action: `GET ${name}@${version}` }
+    const answer = await this.#requests.get(request, wait)
+    if (answer.status !== 200) return undefined
+    this.#reads = 'version'
+    this.#absent.delete(name)
+    return parseAnswer(answer, this.url, () => readVersionDocument(answer.body, version))
+  }
+
+  async #readPackument(
+    name: string,
+    version: string,
+    wait: WaitOptions,
+  ): Promise<{ readonly found?: VersionOnRegistry; readonly existing?: string }> {
     const answer = await this.#requests.get(
       {
         method: 'GET',
@@ -420,7 +427,7 @@ export class NpmRegistry implements Registry {
     )
     if (answer.status !== 200) {
       this.#absent.set(name, this.#kernel.clock.now())
-      return undefined
+      return {}
     }
     // A version that was handed in for approval is there later than its upload.
     this.#absent.delete(name)

@@ -26,11 +26,17 @@ interface Packument {
 /** Parsing takes about 7 ms a megabyte. */
 const largestOnLoop = 256 * 1024
 
-/** One version out of a packument; null when it has none of this number. */
+/** One version out of a packument. */
+interface Picked {
+  /** Null when the package has no version of this number. */
+  readonly document: VersionDocument | null
+  /** A version that the package has: the one asked for, else any. */
+  readonly existing: string | null
+}
+
 const pickVersion = job(
   { name: 'pick-version', place: 'thread', module: import.meta.url },
-  ({ body, version }: { body: Uint8Array; version: string }): VersionDocument | null =>
-    pick(body, version),
+  ({ body, version }: { body: Uint8Array; version: string }): Picked => pick(body, version),
 )
 
 /** The packument with a deprecation set or taken back; null when that changes nothing. */
@@ -44,8 +50,10 @@ function parse(body: Uint8Array): Packument {
   return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Packument
 }
 
-function pick(body: Uint8Array, version: string): VersionDocument | null {
-  return parse(body).versions?.[version] ?? null
+function pick(body: Uint8Array, version: string): Picked {
+  const { versions = {} } = parse(body)
+  const document = versions[version] ?? null
+  return { document, existing: document === null ? (Object.keys(versions)[0] ?? null) : version }
 }
 
 function deprecate(body: Uint8Array, version: string, message: string): string | null {
@@ -68,15 +76,18 @@ export class PackumentReader {
     body: Buffer,
     version: string,
     wait: WaitOptions,
-  ): Promise<VersionOnRegistry | undefined> {
-    const found =
+  ): Promise<{ readonly found?: VersionOnRegistry; readonly existing?: string }> {
+    const { document, existing } =
       body.length <= largestOnLoop
         ? pick(body, version)
         : ((await this.#threads().run(
             { module: import.meta.url, job: pickVersion.name, input: { body, version } },
             wait,
-          )) as VersionDocument | null)
-    return found === null ? undefined : versionOf(found, version)
+          )) as Picked)
+    return {
+      ...(document !== null && { found: versionOf(document, version) }),
+      ...(existing !== null && { existing }),
+    }
   }
 
   /** Undefined when nothing would change. */

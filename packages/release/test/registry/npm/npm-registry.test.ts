@@ -108,6 +108,24 @@ test('a registry without documents of single versions is read by its packuments'
   )
 })
 
+test('a registry with documents of single versions is read by them once it has shown one', async () => {
+  const old = { versions: { '0.9.0': { version: '0.9.0' } } }
+  await using stub = await startStub((request, response) => {
+    if (request.url === '/old') response.end(JSON.stringify(old))
+    else if (request.url === '/old/0.9.0') response.end(JSON.stringify(old.versions['0.9.0']))
+    else response.writeHead(404).end('{}')
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  assert.equal(await registry.read('old', '1.0.0'), undefined)
+  assert.equal(await registry.read('new', '1.0.0'), undefined)
+  assert.equal(await registry.read('old', '1.0.0'), undefined)
+  assert.equal((await registry.read('old', '0.9.0'))?.version, '0.9.0')
+  assert.deepEqual(
+    stub.calls.map((call) => call.path),
+    ['/old/1.0.0', '/old', '/old/0.9.0', '/new/1.0.0', '/old/1.0.0', '/old/0.9.0'],
+  )
+})
+
 test('a large packument is read in a thread', async () => {
   const packed = await packNpm(temporary.folder, 'huge', '1.0.0')
   const { integrity } = packed.artifacts[0]!
