@@ -466,8 +466,17 @@ export async function verify(
   if (registry.ecosystem !== 'npm') return
   const { tag: distTag } = plannedOf(release, name)
   const tagged = (await registry.tags(name, waitOf(context))).get(distTag)
-  // A registry may set the tag later than the version, or a newer release may have taken it.
-  if (tagged === undefined) await registry.setTag(name, distTag, version, waitOf(context))
+  if (tagged === version) return
+  const before = release.distTags.get(name)?.tags.get(distTag)
+  // A newer release may have taken it.
+  if (tagged !== undefined && tagged !== before && !isOlder(tagged, version)) return
+  // A registry may set the tag later than the version, or not at all.
+  await registry.setTag(name, distTag, version, waitOf(context))
+  context.log(`moved the dist-tag ${distTag} from ${tagged ?? 'no version'} to ${version}`)
+}
+
+function isOlder(one: string, other: string): boolean {
+  return semver.valid(one) === null || semver.lt(one, other)
 }
 
 export async function smoke(

@@ -7,6 +7,8 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { HeddleError } from '@heddle/core'
 import { planFromCommits } from '../../src/plan/from-commits.ts'
+import { planFromManifests } from '../../src/plan/from-manifests.ts'
+import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistries } from '../../src/registry/open-registries.ts'
 import { publishRelease } from '../../src/stages/release.ts'
 import { startFaultProxy } from '../../src/testing/fault-proxy.ts'
@@ -105,6 +107,31 @@ test('a version that is computed from newer changes than the registry has is ref
   assert.deepEqual(outcomesOf(report), { ca: 'conflict' })
   assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_VERSION_TAKEN')
   assert.throws(() => rmSync(path.join(repo.root, '.git/built')), /ENOENT/)
+})
+
+test('a dist-tag that the registry left on the version before is moved', async () => {
+  using repo = new Monorepo({ packages: { da: [] } })
+  await publishManifests(repo, registry.url)
+  repo.write('packages/da/package.json', { name: 'da', version: '1.1.0' })
+  repo.commit('1.1.0')
+  await using registries = await openRegistries({ folder: repo.root, npm: registry.url, env: {} })
+  const plan = await planFromManifests(await readWorkspace(repo.root))
+  const real = registries.registryOf(plan.packages.get('da')!)
+  const upload: Registry['upload'] = async (...args) => {
+    const answer = await real.upload(...args)
+    await real.setTag('da', 'latest', '1.0.0')
+    return answer
+  }
+  const late = new Proxy(real, {
+    get: (target, key) => {
+      if (key === 'upload') return upload
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  const report = await publishRelease(plan, { registryOf: () => late, smoke: false })
+  assert.equal(report.ok, true, JSON.stringify(report.packages))
+  assert.equal((await real.tags('da')).get('latest'), '1.1.0')
 })
 
 test('a tag on another commit than the one that is published ends the release before a build', async () => {

@@ -16,7 +16,7 @@ export async function parseAnswer<T>(
       {
         registry,
         action: 'reading the answer',
-        problem: `status ${answer.status} without JSON`,
+        problem: `status ${answer.status} with an answer that cannot be read`,
         outcome: 'not-done',
         tries: 1,
       },

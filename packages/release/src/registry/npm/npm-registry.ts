@@ -18,7 +18,13 @@ import type {
 } from '../registry.ts'
 import type { NpmConfig } from './npmrc.ts'
 import type { OtpPrompt } from './one-time-passwords.ts'
-import { PackumentReader, readVersionDocument } from './packument.ts'
+import {
+  noHash,
+  PackumentReader,
+  readTags,
+  readVersionDocument,
+  type FromPackument,
+} from './packument.ts'
 import { readProvenance } from './provenance.ts'
 import { publishDocument } from './publish-document.ts'
 import { readmeOf } from './readme.ts'
@@ -87,6 +93,7 @@ export class NpmRegistry implements Registry {
   #threads: ThreadPool | undefined
   #reads: 'version' | 'packument' | 'unknown'
   #tellsRights = true
+  #tagsIn: 'endpoint' | 'packument' = 'endpoint'
   /** Packages of which the registry had no version at all, and when it was asked. */
   readonly #absent = new Map<string, number>()
   readonly #trusted: TrustedPublishing
@@ -131,15 +138,17 @@ export class NpmRegistry implements Registry {
   ): Promise<VersionOnRegistry | undefined> {
     if (this.#reads !== 'packument') {
       const single = await this.#readVersion(name, version, wait)
-      if (single !== undefined || this.#reads === 'version') return single
+      if (single === 'absent' && this.#reads === 'version') return undefined
+      if (typeof single === 'object') return single
     }
-    const { found, existing } = await this.#readPackument(name, version, wait)
+    const packument = await this.#readPackument(name, version, wait)
+    if (packument === undefined) return undefined
+    const { found, existing } = packument
     if (this.#reads === 'unknown' && existing !== undefined) {
       // A registry without documents of single versions says "not found" for whatever it is asked: one that
       // has them shows it with a version that it has.
-      const isShown =
-        existing !== version && (await this.#readVersion(name, existing, wait)) !== undefined
-      if (!isShown) this.#reads = 'packument'
+      const shown = existing === version || (await this.#readVersion(name, existing, wait))
+      if (typeof shown !== 'object') this.#reads = 'packument'
     }
     return found
   }
@@ -155,6 +164,12 @@ export class NpmRegistry implements Registry {
     if (found === undefined) return { is: 'absent' }
     const artifact = packed.artifacts[0]!
     const [hash = ''] = found.integrity.values()
+    if (hash === noHash) {
+      const archive = await this.archives(found, packed, wait)
+      if (archive.is === 'as-expected') return { is: 'ours', found }
+      const seen = archive.is === 'different' ? archive.found : 'no hash and no archive'
+      return { is: 'different', expected: artifact.integrity, found: seen }
+    }
     const expected = hash.startsWith('sha1-') ? `sha1-${artifact.sha1}` : artifact.integrity
     return hash === expected ? { is: 'ours', found } : { is: 'different', expected, found: hash }
   }
@@ -175,6 +190,8 @@ export class NpmRegistry implements Registry {
     const expected = packed?.artifacts[0]!.integrity ?? said
     // A version without an archive, as some mirrors list them.
     if (url === undefined || expected === '') return { is: 'missing' }
+    // Another clone's version, of which no hash is known: that it can be fetched is all there is to see.
+    if (expected === noHash) return { is: 'as-expected' }
     return this.#requests.archive(url, expected, wait)
   }
 
@@ -296,17 +313,20 @@ export class NpmRegistry implements Registry {
   async tags(name: string, wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
     const absentAt = this.#absent.get(name)
     if (absentAt !== undefined && this.#kernel.clock.now() - absentAt < absentFor) return new Map()
-    const answer = await this.#requests.get(
-      { method: 'GET', url: tagsUrl(this.url, name), action: `GET tags of ${name}` },
-      wait,
-    )
-    if (answer.status !== 200) return new Map()
-    const tags = await parseAnswer(
-      answer,
-      this.url,
-      () => JSON.parse(answer.body.toString()) as object,
-    )
-    return new Map(Object.entries(tags))
+    if (this.#tagsIn === 'endpoint') {
+      const url = tagsUrl(this.url, name)
+      const request: HttpRequest = { method: 'GET', url, action: `GET tags of ${name}` }
+      const answer = await this.#requests.get(request, wait)
+      if (answer.status === 200) {
+        const read = (): Record<string, string> => readTags(JSON.parse(answer.body.toString()))
+        return new Map(Object.entries(await parseAnswer(answer, this.url, read)))
+      }
+    }
+    const packument = await this.#readPackument(name, '', wait)
+    if (packument === undefined) return new Map()
+    // It has the package and not this address: installers read the packument only.
+    this.#tagsIn = 'packument'
+    return new Map(Object.entries(packument.tags))
   }
 
   /**
@@ -396,25 +416,29 @@ export class NpmRegistry implements Registry {
     await this.close()
   }
 
+  /** `other`: an answer that is not the document of this version. */
   async #readVersion(
     name: string,
     version: string,
     wait: WaitOptions,
-  ): Promise<VersionOnRegistry | undefined> {
+  ): Promise<VersionOnRegistry | 'absent' | 'other'> {
     const url = versionUrl(this.url, name, version)
     const request: HttpRequest = { method: 'GET', url, action: `GET ${name}@${version}` }
     const answer = await this.#requests.get(request, wait)
-    if (answer.status !== 200) return undefined
+    if (answer.status !== 200) return 'absent'
+    const read = (): VersionOnRegistry | undefined => readVersionDocument(answer.body, version)
+    const found = await parseAnswer(answer, this.url, read)
+    if (found === undefined) return 'other'
     this.#reads = 'version'
     this.#absent.delete(name)
-    return parseAnswer(answer, this.url, () => readVersionDocument(answer.body, version))
+    return found
   }
 
   async #readPackument(
     name: string,
     version: string,
     wait: WaitOptions,
-  ): Promise<{ readonly found?: VersionOnRegistry; readonly existing?: string }> {
+  ): Promise<FromPackument | undefined> {
     const answer = await this.#requests.get(
       {
         method: 'GET',
@@ -427,7 +451,7 @@ export class NpmRegistry implements Registry {
     )
     if (answer.status !== 200) {
       this.#absent.set(name, this.#kernel.clock.now())
-      return {}
+      return undefined
     }
     // A version that was handed in for approval is there later than its upload.
     this.#absent.delete(name)

@@ -20,8 +20,12 @@ interface VersionDocument {
 }
 
 interface Packument {
+  readonly 'dist-tags'?: unknown
   readonly versions?: Record<string, VersionDocument>
 }
+
+/** Of a version whose registry tells no hash. */
+export const noHash = 'no hash'
 
 /** Parsing takes about 7 ms a megabyte. */
 const largestOnLoop = 256 * 1024
@@ -32,6 +36,7 @@ interface Picked {
   readonly document: VersionDocument | null
   /** A version that the package has: the one asked for, else any. */
   readonly existing: string | null
+  readonly tags: Readonly<Record<string, string>>
 }
 
 const pickVersion = job(
@@ -51,9 +56,23 @@ function parse(body: Uint8Array): Packument {
 }
 
 function pick(body: Uint8Array, version: string): Picked {
-  const { versions = {} } = parse(body)
+  const packument = parse(body)
+  const { versions = {} } = packument
   const document = versions[version] ?? null
-  return { document, existing: document === null ? (Object.keys(versions)[0] ?? null) : version }
+  return {
+    document,
+    existing: document === null ? (Object.keys(versions)[0] ?? null) : version,
+    tags: readTags(packument['dist-tags'] ?? {}),
+  }
+}
+
+/** @throws `TypeError` when it is not an object with text values. */
+export function readTags(value: unknown): Record<string, string> {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject || Object.values(value).some((version) => typeof version !== 'string')) {
+    throw new TypeError('dist-tags are not an object of versions')
+  }
+  return value as Record<string, string>
 }
 
 function deprecate(body: Uint8Array, version: string, message: string): string | null {
@@ -62,6 +81,14 @@ function deprecate(body: Uint8Array, version: string, message: string): string |
   if (found === undefined || (found.deprecated ?? '') === message) return null
   found.deprecated = message
   return JSON.stringify(packument)
+}
+
+/** What is read for one version. */
+export interface FromPackument {
+  readonly found?: VersionOnRegistry
+  /** A version that the package has: the one asked for, else any. */
+  readonly existing?: string
+  readonly tags: Readonly<Record<string, string>>
 }
 
 /** Does it here or, when it is large, in a thread. */
@@ -76,8 +103,8 @@ export class PackumentReader {
     body: Buffer,
     version: string,
     wait: WaitOptions,
-  ): Promise<{ readonly found?: VersionOnRegistry; readonly existing?: string }> {
-    const { document, existing } =
+  ): Promise<FromPackument> {
+    const { document, existing, tags } =
       body.length <= largestOnLoop
         ? pick(body, version)
         : ((await this.#threads().run(
@@ -87,6 +114,7 @@ export class PackumentReader {
     return {
       ...(document !== null && { found: versionOf(document, version) }),
       ...(existing !== null && { existing }),
+      tags,
     }
   }
 
@@ -112,9 +140,14 @@ export class PackumentReader {
   }
 }
 
-/** A document of one version, as `GET /name/version` gives it. */
-export function readVersionDocument(body: Buffer, version: string): VersionOnRegistry {
-  return versionOf(JSON.parse(body.toString()) as VersionDocument, version)
+/**
+ * A document of one version, as `GET /name/version` gives it. Undefined for any other document: proxies and
+ * some registries answer with success whatever they are asked.
+ */
+export function readVersionDocument(body: Buffer, version: string): VersionOnRegistry | undefined {
+  const document = JSON.parse(body.toString()) as VersionDocument | null
+  const isVersion = document?.version === version && typeof document.dist === 'object'
+  return isVersion && document.dist !== null ? versionOf(document, version) : undefined
 }
 
 /** Old versions, and some registries, have only SHA-1. */
@@ -125,7 +158,7 @@ function versionOf(document: VersionDocument, version: string): VersionOnRegistr
   const { deprecated, gitHead } = document
   return {
     version: document.version ?? version,
-    integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hash || 'no hash']]),
+    integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hash || noHash]]),
     urls: tarball === '' ? [] : [tarball],
     ...(deprecated === undefined || deprecated === '' ? {} : { deprecated }),
     ...(typeof gitHead === 'string' && { gitHead }),

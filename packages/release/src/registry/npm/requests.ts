@@ -66,6 +66,10 @@ export class NpmRequests {
   archive(address: string, expected: string, wait: WaitOptions): Promise<ArchiveStanding> {
     const registry = new URL(this.url)
     const url = new URL(address, registry)
+    if (!/^https?:$/.test(url.protocol)) {
+      const found = `an archive at ${address}, which is not an address of HTTP`
+      return Promise.resolve({ is: 'different', expected, found })
+    }
     // Metadata of registries behind https often has http.
     if (url.host === registry.host) url.protocol = registry.protocol
     const headers = url.origin === registry.origin ? this.#authorized({}) : {}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { open, writeFile } from 'node:fs/promises'
+import { open, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { inspect } from 'node:util'
@@ -109,7 +109,7 @@ test('a registry without documents of single versions is read by its packuments'
 })
 
 test('a registry with documents of single versions is read by them once it has shown one', async () => {
-  const old = { versions: { '0.9.0': { version: '0.9.0' } } }
+  const old = { versions: { '0.9.0': { version: '0.9.0', dist: {} } } }
   await using stub = await startStub((request, response) => {
     if (request.url === '/old') response.end(JSON.stringify(old))
     else if (request.url === '/old/0.9.0') response.end(JSON.stringify(old.versions['0.9.0']))
@@ -124,6 +124,68 @@ test('a registry with documents of single versions is read by them once it has s
     stub.calls.map((call) => call.path),
     ['/old/1.0.0', '/old', '/old/0.9.0', '/new/1.0.0', '/old/1.0.0', '/old/0.9.0'],
   )
+})
+
+for (const [what, document] of [
+  ['an empty object', {}],
+  ['an error', { error: 'not found' }],
+  ['the document of another version', { version: '0.9.0', dist: { integrity: 'sha512-x' } }],
+] as const) {
+  test(`a read that is answered with ${what} is decided by the packument`, async () => {
+    const versions: Record<string, object> = { '0.9.0': { version: '0.9.0', dist: {} } }
+    await using stub = await startStub((request, response) => {
+      response.end(JSON.stringify(request.url === '/a' ? { versions } : document))
+    })
+    await using registry = npmRegistry({ url: stub.url })
+    assert.equal(await registry.read('a', '1.0.0'), undefined)
+    versions['1.0.0'] = { version: '1.0.0', dist: {} }
+    assert.equal((await registry.read('a', '1.0.0'))?.version, '1.0.0')
+  })
+}
+
+test('dist-tags that are not an object of versions are an answer that cannot be read', async () => {
+  for (const body of ['null', '[]', '{"latest":1}']) {
+    await using stub = await startStub((_, response) => void response.end(body))
+    await using registry = npmRegistry({ url: stub.url })
+    await assert.rejects(registry.tags('a'), { code: 'HDL_REGISTRY_UNAVAILABLE' })
+  }
+})
+
+test('a registry without an address for dist-tags has them in its packuments', async () => {
+  const packument = { 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': {} } }
+  await using stub = await startStub((request, response) => {
+    if (request.url === '/a') response.end(JSON.stringify(packument))
+    else response.writeHead(404).end('{}')
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  assert.deepEqual([...(await registry.tags('a'))], [['latest', '1.0.0']])
+  assert.deepEqual([...(await registry.tags('b'))], [])
+})
+
+test('an archive whose address is not HTTP is different, with its address', async () => {
+  await using registry = npmRegistry({ url: 'http://r.example' })
+  const packed = await packNpm(temporary.folder, 'elsewhere', '1.0.0')
+  const found = {
+    version: '1.0.0',
+    integrity: new Map([['x.tgz', packed.artifacts[0]!.integrity]]),
+    urls: ['file:///somewhere/x.tgz'],
+  }
+  const standing = await registry.archives(found, packed)
+  assert.ok(standing.is === 'different')
+  assert.match(standing.found, /file:\/\/\/somewhere/)
+})
+
+test('a version without a hash is compared by its archive', async () => {
+  const packed = await packNpm(temporary.folder, 'hashless', '1.0.0')
+  let archive: Buffer = await readFile(packed.artifacts[0]!.file)
+  await using stub = await startStub((request, response) => {
+    if (request.url === '/x.tgz') response.end(archive)
+    else response.end(JSON.stringify({ version: '1.0.0', dist: { tarball: '/x.tgz' } }))
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  assert.equal((await registry.compare(packed)).is, 'ours')
+  archive = Buffer.from('other bytes')
+  assert.equal((await registry.compare(packed)).is, 'different')
 })
 
 test('a large packument is read in a thread', async () => {
