@@ -7,6 +7,16 @@ import { runCommand, systemKernel, type WaitOptions } from '@heddle/core/lowleve
 import type { Workspace } from '../model.ts'
 import { Patience } from '../registry/wait.ts'
 
+export interface ChangedFile {
+  /** How it differs, in Git's two letters. */
+  readonly letters: string
+  /** From the top of the repository. */
+  readonly file: string
+  readonly path: string
+  /** Whether the commit does not have it. */
+  readonly isNew: boolean
+}
+
 export class Repository {
   readonly root: string
   /** The commit that is released. */
@@ -44,6 +54,31 @@ export class Repository {
   async changesOf(files: readonly string[], wait: WaitOptions = {}): Promise<string[]> {
     const text = await runGit(this.root, ['status', '--porcelain', '--', ...files], wait)
     return lines(text)
+  }
+
+  /** Every file that differs from the commit, new ones in new folders too. */
+  async changedFiles(wait: WaitOptions = {}): Promise<ChangedFile[]> {
+    const args = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all']
+    const entries = (await runGit(this.root, args, wait)).split('\0').filter(Boolean)
+    if (entries.length === 0) return []
+    const top = (await runGit(this.root, ['rev-parse', '--show-toplevel'], wait)).trimEnd()
+    return entries.map((entry) => {
+      const [letters, file] = [entry.slice(0, 2), entry.slice(3)]
+      return { letters, file, path: path.join(top, file), isNew: letters === '??' }
+    })
+  }
+
+  /** What Git would store of each file, without reading its attributes. */
+  async hashes(files: readonly string[], wait: WaitOptions = {}): Promise<string[]> {
+    if (files.length === 0) return []
+    const args = ['hash-object', '--no-filters', '--stdin-paths']
+    return lines(await runGit(this.root, args, wait, `${files.join('\n')}\n`))
+  }
+
+  /** Files below the root of the workspace that the commit has. */
+  async trackedFiles(wait: WaitOptions = {}): Promise<string[]> {
+    const names = (await runGit(this.root, ['ls-files', '-z'], wait)).split('\0').filter(Boolean)
+    return names.map((name) => path.join(this.root, name))
   }
 
   /** Commits these files as they are, the removed ones too, and returns the new commit. */
@@ -96,6 +131,18 @@ export class Repository {
     for (const line of text.split('\n')) {
       const [name, object, target] = line.split('\0')
       if (object !== undefined) tags.set(name!, target === '' ? object : target!)
+    }
+    return tags
+  }
+
+  /** The same of a remote. */
+  async remoteTags(remote: string, wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
+    const tags = new Map<string, string>()
+    const text = await runGit(this.root, ['ls-remote', '--tags', remote], wait)
+    for (const line of lines(text)) {
+      // An annotated tag has a second line, with its commit.
+      const [, id, name] = /^(\w+)\trefs\/tags\/(.*?)(?:\^\{\})?$/.exec(line) ?? []
+      if (id !== undefined) tags.set(name!, id)
     }
     return tags
   }

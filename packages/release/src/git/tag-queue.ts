@@ -16,6 +16,7 @@
  *  T4  A tag that cannot be made or pushed fails alone: its batch is repeated tag by tag.
  *  T5  Nothing waits longer than the window for tags that may not come, nor at all once every package has
  *      asked for its tag or said that it needs none.
+ *  T6  Packages that share a tag, as in lockstep, share its answer.
  */
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { waitFor } from '@heddle/core/lowlevel'
@@ -39,6 +40,7 @@ export interface TagQueueOptions {
 const widest = 8
 
 interface Wanted {
+  readonly ended: Promise<'made' | 'there'>
   readonly message: string
   readonly resolve: (is: 'made' | 'there') => void
   readonly reject: (error: unknown) => void
@@ -71,13 +73,17 @@ export class TagQueue implements AsyncDisposable {
    * *Fairness*: in order of arrival, batch by batch.
    */
   async tag(name: string, message: string, wait: WaitOptions = {}): Promise<'made' | 'there'> {
-    const ended = new Promise<'made' | 'there'>((resolve, reject) => {
-      this.#waiting.set(name, { message, resolve, reject })
-    })
-    ended.catch(() => undefined)
+    const ended = this.#waiting.get(name)?.ended ?? this.#want(name, message)
     this.#decide()
     this.#running ??= this.#run()
     return waitFor(ended, `the Git tag ${name}`, this.#options.kernel.clock, wait)
+  }
+
+  #want(name: string, message: string): Promise<'made' | 'there'> {
+    const { promise: ended, resolve, reject } = Promise.withResolvers<'made' | 'there'>()
+    ended.catch(() => undefined)
+    this.#waiting.set(name, { ended, message, resolve, reject })
+    return ended
   }
 
   /** A package that needs no tag: others do not wait for it. */

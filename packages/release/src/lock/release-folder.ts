@@ -18,6 +18,8 @@ export interface ReleaseFolder {
   readonly versions: string
   /** Notes of packages whose `prepack` waits for its `postpack`. */
   readonly scripts: string
+  /** What scripts of each release have changed in the work tree. */
+  readonly output: string
 }
 
 /**
@@ -37,6 +39,7 @@ export async function releaseFolder(root: string, signal?: AbortSignal): Promise
     packed: path.join(folder, 'packed'),
     versions: path.join(folder, 'version.json'),
     scripts: path.join(folder, 'scripts'),
+    output: path.join(folder, 'output'),
   }
 }
 

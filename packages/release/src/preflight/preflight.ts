@@ -13,7 +13,8 @@ import type { Repository } from '../git/repository.ts'
 import type { PlannedPackage } from '../model.ts'
 import { provenanceProblem } from '../registry/npm/sign-provenance.ts'
 import type { Account, Registry } from '../registry/registry.ts'
-import { dirtyTree, whyUnreadable } from './work-tree.ts'
+import type { BuildOutput } from './build-output.ts'
+import { whyUnreadable } from './work-tree.ts'
 
 export interface PreflightOptions {
   /** Publishes what is in the work tree although it differs from the commit. */
@@ -43,8 +44,8 @@ export interface PreflightSubject {
   readonly root: string
   readonly repository: Repository | undefined
   readonly registries: Iterable<Registry>
-  /** Whether an earlier process has begun this release: its builds may have left new files. */
-  readonly isResumed: boolean
+  /** What scripts of an earlier process of this release left in the tree. Undefined outside of a repository. */
+  readonly output: Pick<BuildOutput, 'unexplained'> | undefined
   /** Packages that get provenance, and where they go. */
   readonly signed?: readonly { readonly planned: PlannedPackage; readonly registry: Registry }[]
 }
@@ -54,7 +55,7 @@ export interface PreflightSubject {
  * @throws `HDL_PREFLIGHT` with all problems.
  */
 export async function preflight(
-  { root, repository, registries, isResumed, signed = [] }: PreflightSubject,
+  { root, repository, registries, output, signed = [] }: PreflightSubject,
   options: PreflightOptions,
   wait: WaitOptions,
 ): Promise<Preflight> {
@@ -62,7 +63,7 @@ export async function preflight(
   const warnings: string[] = []
   const users = new Map<string, string>()
   if (repository !== undefined) {
-    problems.push(...(await checkRepository(repository, isResumed, options, wait)))
+    problems.push(...(await checkRepository(repository, output, options, wait)))
   } else if (options.allowDirty !== true) {
     problems.push(...(await checkUnreadable(root, wait)))
   }
@@ -92,14 +93,14 @@ async function checkUnreadable(root: string, wait: WaitOptions): Promise<Preflig
 
 async function checkRepository(
   repository: Repository,
-  isResumed: boolean,
+  output: PreflightSubject['output'],
   options: PreflightOptions,
   wait: WaitOptions,
 ): Promise<PreflightProblem[]> {
   const problems: PreflightProblem[] = []
   const { allowDirty = false, allowUnpushed = false, branches, env = process.env } = options
-  const changed = allowDirty ? undefined : await dirtyTree(repository, wait, !isResumed)
-  if (changed !== undefined) {
+  const changed = allowDirty ? [] : ((await output?.unexplained(wait)) ?? [])
+  if (changed.length > 0) {
     const files = changed.slice(0, 5).map((line) => line.slice(3))
     const more = changed.length > files.length ? ` and ${changed.length - files.length} more` : ''
     problems.push({

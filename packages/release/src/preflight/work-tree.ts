@@ -5,16 +5,17 @@ import type { WaitOptions } from '@heddle/core/lowlevel'
 import { runGit, type Repository } from '../git/repository.ts'
 
 /** Never packed, and where build services put their token. */
-const settings = /^.. \.npmrc$/
+export function isSettings(file: string): boolean {
+  return file === '.npmrc'
+}
 
 /** Files that differ from the commit, new ones too. Undefined for a clean tree and without Git. */
 export async function dirtyTree(
   repository: Repository | undefined,
   wait: WaitOptions = {},
-  untracked = true,
 ): Promise<string[] | undefined> {
-  const all = (await repository?.changes({ untracked, ...wait })) ?? []
-  const changes = all.filter((line) => !settings.test(line))
+  const all = (await repository?.changes({ untracked: true, ...wait })) ?? []
+  const changes = all.filter((line) => !isSettings(line.slice(3)))
   return changes.length === 0 ? undefined : changes
 }
 

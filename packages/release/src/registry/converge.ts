@@ -1,3 +1,4 @@
+import { HeddleError } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { classOf, classPolicies } from './error-class.ts'
 import { defaultBackoff, jitter } from './http/backoff.ts'
@@ -12,6 +13,8 @@ export interface Converging {
   readonly write: (wait: WaitOptions) => Promise<void>
   /** How often it is written, at most. Default 4. */
   readonly tries?: number
+  /** Where success is answered before anything is stored: a write counts once a read finds it. */
+  readonly confirmedAt?: string
   /** Write first, for what cannot be recognised before. */
   readonly writeFirst?: boolean
 }
@@ -28,11 +31,30 @@ export async function converge(work: Converging, wait: WaitOptions = {}): Promis
     const mayBeDone = attempt > 0 || work.writeFirst !== true
     if (mayBeDone && (await work.isDone(patience.options))) return
     try {
-      return await work.write(patience.options)
+      await work.write(patience.options)
+      if (work.confirmedAt === undefined || (await isSeen(work, patience))) return
+      throw notStored(work, work.confirmedAt, attempt + 1)
     } catch (error) {
       const kind = classOf(error)
       if (kind === undefined || !classPolicies[kind].again || attempt + 1 >= tries) throw error
       if (kind !== 'rate') await patience.sleep(jitter(attempt, kernel.random, defaultBackoff))
     }
   }
+}
+
+/** Reads after a write: a slow registry has about ten seconds. */
+const looks = 6
+
+async function isSeen({ isDone, kernel }: Converging, patience: Patience): Promise<boolean> {
+  for (let look = 0; look < looks; look++) {
+    if (look > 0) await patience.sleep(jitter(look, kernel.random, defaultBackoff))
+    if (await isDone(patience.options)) return true
+  }
+  return false
+}
+
+function notStored({ what }: Converging, registry: string, tries: number): HeddleError {
+  const problem = 'it was answered with success and changed nothing'
+  const details = { registry, action: what, problem, outcome: 'not-done' as const, tries }
+  return new HeddleError('HDL_REGISTRY_UNAVAILABLE', details)
 }

@@ -37,7 +37,7 @@ import { requireInstallable } from '../plan/check-plan.ts'
 import { versionChange } from '../plan/output/order.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { preflight } from '../preflight/preflight.ts'
-import { dirtyTree } from '../preflight/work-tree.ts'
+import { BuildOutput } from '../preflight/build-output.ts'
 import { readNpmConfig, type NpmConfig } from '../registry/npm/npmrc.ts'
 import { wantsProvenance } from '../registry/npm/sign-provenance.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -45,6 +45,7 @@ import { makeReport, type ReleaseReport } from '../report/report.ts'
 import { StageTimes } from '../report/stage-times.ts'
 import { finishVersions } from '../version/write-files.ts'
 import { readEarlier, type Earlier } from './earlier.ts'
+import { Edits } from './edits.ts'
 import { expand } from './expand.ts'
 import { resourcesOf, type ReleaseOptions } from './options.ts'
 import { holdPins } from './pins.ts'
@@ -91,18 +92,23 @@ export async function publishRelease(
   const { resume, sources, lost } = earlier
   const npm = await readNpmConfig({ folder: root, env: options.env ?? process.env })
   const signed = signedPackages(plan, options, npm)
+  const file = path.join(folder.output, `${title}.json`)
+  const isResumed = resume !== undefined
+  const output = repository && (await BuildOutput.open(repository, file, { isResumed }))
+  const since = kernel.clock.wallTime()
   const subject = {
     root,
     repository,
     registries: registries.values(),
-    isResumed: resume !== undefined,
+    output,
     signed: signed.map((planned) => ({ planned, registry: registries.get(planned.package.name)! })),
   }
   const checked = await preflight(subject, options, wait)
   await using lease = isDryRun ? undefined : await holdLease(repository, folder, options)
   const { users } = checked
   const vanished = await findVanished(earlier, registries, wait)
-  const isClean = (await dirtyTree(repository, wait)) === undefined
+  const isClean = (await output?.unexplained(wait))?.length === 0
+  const edits = isClean ? await Edits.watch(repository!, since, wait) : undefined
   const marks = await sourceMarks(repository, options)
   const packed = path.join(folder.packed, isDryRun ? 'dry-run' : title)
   const running = withSignal(options, lease?.lost)
@@ -123,7 +129,7 @@ export async function publishRelease(
     gitTags,
     distTags: new Map(),
     repository,
-    tags: (await repository?.tags(wait)) ?? new Map(),
+    tags: await knownTags(repository, options, wait),
     folder: packed,
     scripts: folder.scripts,
     unsure: new Set([...earlier.unsure, ...vanished]),
@@ -131,17 +137,35 @@ export async function publishRelease(
     users,
     isSigned: (name) => signed.some((planned) => planned.package.name === name),
     gitHead: isClean ? repository?.head : undefined,
+    edits,
+    edited: new Set(),
     registryFor: (name) => registries.get(name)!,
     turnOf: (name) => (earlier.turns.get(name) ?? 0) + (vanished.has(name) ? 1 : 0),
     sourcesOf: (name) => (lost.has(name) ? marks.once : (sources.get(name) ?? marks.current)),
   }
   const started = kernel.clock.now()
+  const isRecorded = isClean && !isDryRun
+  if (isRecorded) await output?.begin()
   const run = await runStages(release, folder, journal, title, resume)
+  if (isRecorded) await output?.end()
   const warnings = [...checked.warnings, ...(lease?.warnings() ?? [])]
   const report = await makeReport(release, { ...run, recovered, warnings })
   // What is not finished needs its archives again.
   if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })
+  if (report.ok) await output?.remove()
   return { ...report, ms: Math.round(kernel.clock.now() - started) }
+}
+
+/** Tags of this clone and of the remote that tags are pushed to: what it has, it does not give up. */
+async function knownTags(
+  repository: Repository | undefined,
+  { push, tag = true }: ReleaseOptions,
+  wait: WaitOptions,
+): Promise<ReadonlyMap<string, string>> {
+  if (repository === undefined) return new Map()
+  const own = await repository.tags(wait)
+  if (push === undefined || !tag) return own
+  return new Map([...own, ...(await repository.remoteTags(push, wait))])
 }
 
 /** E5: a release without its lease ends as one that is cancelled. */

@@ -41,6 +41,7 @@ import {
   type Visibility,
   type VisibleOptions,
 } from '../registry/visible.ts'
+import type { Edits } from './edits.ts'
 import type { ReleaseOptions } from './options.ts'
 import { smokeInstall } from './smoke.ts'
 
@@ -75,6 +76,10 @@ export interface Release {
   readonly begun: ReadonlySet<string>
   /** The commit, where it is all that is published. */
   readonly gitHead: string | undefined
+  /** Undefined where the tree was not the commit at the start. */
+  readonly edits: Edits | undefined
+  /** Packages whose own scripts have changed tracked files. */
+  readonly edited: Set<string>
   /** Whether its archive gets a signed statement about its build. */
   isSigned(name: string): boolean
   /** Who we are, by address of the registry. */
@@ -261,10 +266,41 @@ export async function pack(
   }
   await runLifecycle(release, planned, afterPack, context)
   if (isPaired) await removeNote(release.scripts, planned.package)
+  await refuseEdits(release, planned, context)
   for (const { size, integrity } of packed.artifacts) {
     context.log(`packed, ${size} bytes, ${integrity}`)
   }
   return packed
+}
+
+/**
+ * What was packed must be the commit. Of tracked files, only those of a package whose own scripts run may have changed.
+ *
+ * @throws `HDL_TREE_DIRTY` before the archive is uploaded.
+ */
+async function refuseEdits(
+  release: Release,
+  planned: PlannedPackage,
+  context: JobContext,
+): Promise<void> {
+  const { options } = release
+  const { name, folder, ecosystem } = planned.package
+  const edits = (await release.edits?.in(folder, waitOf(context))) ?? []
+  // A manifest that is pinned in place is not an edit.
+  const files = edits.filter(
+    (line) => options.pin !== 'in-place' || !/\b(package\.json|pyproject\.toml)$/.test(line),
+  )
+  if (files.length === 0 || options.allowDirty === true) return
+  const { build: script = 'build', ignoreScripts = false } = options
+  const own = [
+    ...(script === false ? [] : [script]),
+    ...(ignoreScripts ? [] : [...beforePack, ...afterPack]),
+  ]
+  if (ecosystem === 'npm' && !own.some((each) => hasScript(planned, each))) {
+    throw new HeddleError('HDL_TREE_DIRTY', { files })
+  }
+  release.edited.add(name)
+  context.log(`scripts have changed files of the commit: ${files.join(', ')}`)
 }
 
 async function packFiles(
@@ -360,7 +396,7 @@ export async function upload(
     ...(options.otp !== undefined && { otp: options.otp }),
     ...(signed !== undefined && { provenance: signed }),
     ...(provenanceFile !== undefined && { provenanceFile }),
-    ...(release.gitHead !== undefined && { gitHead: release.gitHead }),
+    ...(release.gitHead !== undefined && !release.edited.has(name) && { gitHead: release.gitHead }),
     ...waitOf(context),
   }
   const registry = release.registryFor(name)

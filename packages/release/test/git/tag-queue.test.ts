@@ -88,6 +88,13 @@ test('T5 the window doubles with each batch, up to 2 s', async () => {
   }
 })
 
+test('T6 packages that share a tag share its answer', async () => {
+  const { repository, queue } = open(3)
+  const asked = ['a 1', 'b 1', 'c 1'].map((message) => queue.tag('v1', message))
+  assert.deepEqual(await Promise.all(asked), ['made', 'made', 'made'])
+  assert.deepEqual(repository.batches, [['v1']])
+})
+
 test('a caller that gives up leaves; the queue ends after its batch', async () => {
   const { clock, queue } = open(9)
   const signal = AbortSignal.abort(new Error('stop'))

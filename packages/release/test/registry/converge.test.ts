@@ -62,3 +62,17 @@ test('it gives up after four writes, and at once when it is refused for good', a
   await assert.rejects(refused, (error) => isError(error, 'HDL_REGISTRY_AUTH'))
   assert.equal(writes, 5)
 })
+
+test('a write that is answered with success and stores nothing is repeated, then an error', async () => {
+  const kernel = virtualKernel()
+  let writes = 0
+  const write = async (): Promise<void> => void writes++
+  const work = { what: 'w', kernel, write, confirmedAt: 'r' }
+  const never = converge({ ...work, isDone: async () => false })
+  await assert.rejects(kernel.clock.runUntil(never), /changed nothing/)
+  assert.equal(writes, 4)
+  let reads = 0
+  const late = converge({ ...work, isDone: async () => ++reads > 3 })
+  await kernel.clock.runUntil(late)
+  assert.equal(writes, 5, 'a slow registry is waited for')
+})

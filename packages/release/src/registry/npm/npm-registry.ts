@@ -347,6 +347,7 @@ export class NpmRegistry implements Registry {
       {
         what: action,
         kernel: this.#kernel,
+        confirmedAt: this.url,
         isDone: async (inside) => (await this.tags(name, inside)).get(tag) === version,
         write: async (inside) => {
           const headers = { 'content-type': 'application/json' }
@@ -381,6 +382,7 @@ export class NpmRegistry implements Registry {
       {
         what: action,
         kernel: this.#kernel,
+        confirmedAt: this.url,
         isDone: async (inside) => {
           const answer = await this.#requests.get(
             { method: 'GET', url: `${url}?write=true`, action, maxBytes: largestPackument },

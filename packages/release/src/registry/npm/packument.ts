@@ -99,11 +99,7 @@ export class PackumentReader {
     this.#threads = threads
   }
 
-  async version(
-    body: Buffer,
-    version: string,
-    wait: WaitOptions,
-  ): Promise<FromPackument> {
+  async version(body: Buffer, version: string, wait: WaitOptions): Promise<FromPackument> {
     const { document, existing, tags } =
       body.length <= largestOnLoop
         ? pick(body, version)
