@@ -103,10 +103,10 @@ export class PackumentReader {
     const { document, existing, tags } =
       body.length <= largestOnLoop
         ? pick(body, version)
-        : ((await this.#threads().run(
+        : await this.#threads().run<Picked>(
             { module: import.meta.url, job: pickVersion.name, input: { body, version } },
             wait,
-          )) as Picked)
+          )
     return {
       ...(document !== null && { found: versionOf(document, version) }),
       ...(existing !== null && { existing }),
