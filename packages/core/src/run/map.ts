@@ -11,6 +11,7 @@ import { HeddleError, describe } from '../errors.ts'
 import type { ElementError, ElementResult, MapCounts, MapSpec } from '../graph/graph.ts'
 import { isThenable } from '../kernel/call.ts'
 import { checkName } from '../kernel/check.ts'
+import { Roster } from '../kernel/roster.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Part, PartEnd } from '../scheduler/part.ts'
 import { ElementPast, elementPath } from './element-past.ts'
@@ -49,7 +50,7 @@ class MapRun {
   readonly #spec: MapSpec
   readonly #context: AttemptContext
   readonly #host: GrowthHost
-  readonly #live = new Set<Part>()
+  readonly #live = new Roster<Part>()
   /** In order; undefined when they are not collected. */
   readonly #results: unknown[] | undefined
   /** Of elements with keys, to notice two with the same. */
@@ -212,11 +213,11 @@ class MapRun {
         return this.#host.record(attempt, outcome, name, { path })
       },
       onEnd: (end) => {
-        this.#live.delete(part)
+        this.#live.remove(liveIndex)
         this.#onEnd(index, end)
       },
     })
-    this.#live.add(part)
+    const liveIndex = this.#live.add(part)
   }
 
   #onEnd(index: number, end: PartEnd): void {

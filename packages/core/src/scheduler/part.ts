@@ -16,6 +16,7 @@ import type { PlacePermits } from '../capacity/lane-table.ts'
 import type { Lanes } from '../capacity/lanes.ts'
 import type { Needs } from '../graph/job.ts'
 import { soon } from '../kernel/clock.ts'
+import { Roster } from '../kernel/roster.ts'
 import type { NodeAttempt } from './attempt.ts'
 import { Node, cancelled, failed, move, ready, retrying, skipped, succeeded } from './node.ts'
 
@@ -45,6 +46,8 @@ export class Part extends Node {
   readonly parent: Node
   readonly options: PartOptions
   readyAt = 0
+  /** Where it is among those that have not ended. */
+  rosterIndex = -1
 
   constructor(parent: Node, options: PartOptions, lane: Lane<Node>, limits: AttemptLimits) {
     // No place in the columns of the nodes.
@@ -87,7 +90,7 @@ export interface PartsHost {
 export class Parts {
   readonly #host: PartsHost
   /** Those that have not ended: no more than the windows of the maps and the steps under way. */
-  readonly #live = new Set<Part>()
+  readonly #live = new Roster<Part>()
 
   constructor(host: PartsHost) {
     this.#host = host
@@ -111,7 +114,7 @@ export class Parts {
           }
     const part = new Part(parent.entry, options, lane, own)
     this.#host.count(1)
-    this.#live.add(part)
+    part.rosterIndex = this.#live.add(part)
     const refusal = this.#host.refusal(part)
     if (refusal === undefined) this.enqueue(part, attempts.now())
     // Not from within this call: its caller does not know the part yet.
@@ -168,7 +171,7 @@ export class Parts {
 
   #end(part: Part, state: number, now: number, end: PartEnd): void {
     move(part, state)
-    this.#live.delete(part)
+    this.#live.remove(part.rosterIndex)
     this.#host.report(part, now, end.state === 'succeeded' ? undefined : { error: end.error })
     part.options.onEnd(end)
     // Afterwards: the owner may start the next one, and the run must not end in between.
