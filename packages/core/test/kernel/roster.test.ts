@@ -50,7 +50,7 @@ test('L1: what was removed goes with the young generation, also when the roster 
   const used = (): number => process.memoryUsage().heapUsed / 1_000_000
   const roster = new Roster<readonly number[]>()
   // 8 kB each.
-  const item = (): readonly number[] => new Array<number>(1_000).fill(0.5)
+  const item = (): readonly number[] => Array.from({ length: 1_000 }, (_, i) => i + 0.5)
   const indexes = Array.from({ length: 100 }, () => roster.add(item()))
   collect({ type: 'major' })
   const before = used()
