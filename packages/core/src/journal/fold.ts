@@ -5,6 +5,7 @@ import type {
   HistoryEntry,
   NodeHeader,
   NodeSnapshot,
+  PartDetail,
   PartEntry,
   RunHolder,
   RunSummary,
@@ -127,6 +128,7 @@ export class RunFold {
   #countPart({ node: name, state, part }: PartEntry): void {
     const node = this.#nodes.get(name)
     if (node === undefined || part.path === '') return
+    takeWait(node, state, part)
     if (state !== 'succeeded' && state !== 'failed') return
     const { succeeded, failed } = node.parts ?? { succeeded: 0, failed: 0 }
     node.parts = {
@@ -182,6 +184,33 @@ export class RunFold {
       case 'cancelled':
         node.endedAt = at
         delete node.interruptions
+        delete node.waits
     }
   }
+}
+
+/** A node may have a million elements that wait: this many are remembered for its readers. */
+const mostWaits = 100
+
+/** A wait begins with its first row and ends with the next one of the same path. */
+function takeWait(node: NodeFold, state: NodeState, part: PartDetail): void {
+  const { path, until } = part
+  const { waits = [] } = node
+  if (state !== 'suspended') {
+    if (!waits.some((wait) => wait.path === path)) return
+    node.waits = waits.filter((wait) => wait.path !== path)
+    if (node.waits.length === 0) delete node.waits
+    return
+  }
+  const kind = /(?:^|\/)(?:wait:([^#/]*)|sleep)#\d+$/.exec(path)
+  if (kind === null || waits.length >= mostWaits) return
+  const [, signal] = kind
+  node.waits = [
+    ...waits,
+    {
+      path,
+      ...(signal !== undefined && { signal: decodeURIComponent(signal) }),
+      ...(until !== undefined && { until }),
+    },
+  ]
 }

@@ -209,6 +209,18 @@ export interface NodeSnapshot extends NodeHeader {
   readonly interruptions?: number
   /** How many of its parts have ended, where it has any. */
   readonly parts?: { readonly succeeded: number; readonly failed: number }
+  /** Sleeps and waits for a signal that have begun and not ended: the first hundred, where it has any. */
+  readonly waits?: readonly OpenWait[]
+}
+
+/** A sleep, or a wait for a signal, of a job that is suspended. */
+export interface OpenWait {
+  /** The part: see PartDetail. */
+  readonly path: string
+  /** The signal that ends it; a sleep has none. */
+  readonly signal?: string
+  /** When it ends by itself, in milliseconds since 1970. */
+  readonly until?: number
 }
 
 export interface RunSnapshot extends RunSummary {

@@ -54,3 +54,36 @@ test('a node that starts again is not ended, and is blocked no more', () => {
   const [node] = fold.nodes()
   assert.deepEqual([node?.endedAt, node?.blockedBy, node?.readyAt], [undefined, undefined, 6])
 })
+
+test('what a suspended node waits for is known until it has come, or the node has ended', () => {
+  const fold = new RunFold()
+  let position = 0
+  const part = (state: 'suspended' | 'succeeded', path: string, until?: number): void => {
+    const detail = { path, ...(until !== undefined && { until }) }
+    const row = { node: 'a', state, attempt: 0, at: 0, part: detail } as const
+    fold.add({ kind: 'part', position: ++position, ...row }, false)
+  }
+  fold.add({ kind: 'node', position, node: 'a', state: 'suspended', attempt: 0, at: 0 }, false)
+  part('suspended', 'wait:legal%20%2F%20ok#0', 90)
+  part('suspended', '[3]/sleep#1', 70)
+  part('suspended', 'run:pay#0')
+  assert.deepEqual(fold.nodes()[0]?.waits, [
+    { path: 'wait:legal%20%2F%20ok#0', signal: 'legal / ok', until: 90 },
+    { path: '[3]/sleep#1', until: 70 },
+  ])
+  part('succeeded', 'wait:legal%20%2F%20ok#0')
+  assert.deepEqual(fold.nodes()[0]?.waits, [{ path: '[3]/sleep#1', until: 70 }])
+  fold.add({ kind: 'node', position, node: 'a', state: 'failed', attempt: 0, at: 0 }, false)
+  assert.equal(fold.nodes()[0]?.waits, undefined)
+})
+
+test('of the waits of a node the first hundred are remembered', () => {
+  const fold = new RunFold()
+  fold.add({ kind: 'node', position: 1, node: 'a', state: 'suspended', attempt: 0, at: 0 }, false)
+  for (let i = 0; i < 300; i++) {
+    const part = { path: `[${i}]/wait:go#0` }
+    const row = { kind: 'part', node: 'a', state: 'suspended', attempt: 0, at: 0 } as const
+    fold.add({ ...row, position: i, part }, false)
+  }
+  assert.equal(fold.nodes()[0]?.waits?.length, 100)
+})

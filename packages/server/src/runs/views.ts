@@ -286,10 +286,15 @@ function waitsView({ record, indexes }: ViewedRun, node: NodeRecord): NodeDetail
         until_at: until,
       })
     }
-    case 'suspended':
-      return wait('suspended', 'It is suspended: it waits for a step, a time or a signal.', {
+    case 'suspended': {
+      const { waits = [] } = node
+      const signals = waits.flatMap(({ signal }) => (signal === undefined ? [] : [signal]))
+      return wait('suspended', suspendedText(signals, waits.length), {
         since_at: node.attempts.at(-1)?.suspended?.at(-1)?.[0] ?? null,
+        on: [...new Set(signals)],
+        until_at: waits.map(({ until }) => until).find((until) => until !== undefined) ?? null,
       })
+    }
     case 'ready': {
       const since = { since_at: node.queuedAt ?? null }
       if (record.state === 'paused') return wait('paused', 'The run is paused.', since)
@@ -450,4 +455,12 @@ function idleOf(bars: readonly Bar[], zero: number, until: number): [number, num
   }
   if (until > at) idle.push([at - zero, until - zero])
   return idle
+}
+
+/** `waits`: sleeps and waits for signals together. */
+function suspendedText(signals: readonly string[], waits: number): string {
+  const [first] = signals
+  if (first === undefined) return waits === 0 ? 'It is suspended.' : 'It sleeps.'
+  const rest = waits === 1 ? '' : `, and ${waits - 1} more`
+  return `It waits for the signal "${first}"${rest}.`
 }

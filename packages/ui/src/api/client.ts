@@ -1,26 +1,28 @@
 /** The server that sent this page. Everything the dashboard asks goes through here. */
-import { connect, type ServerEvent, type SessionInfo } from '@heddle/server/client'
+import {
+  connect,
+  type CallOptions,
+  type EventOptions,
+  type ReplyBody,
+  type Route,
+  type ServerEvent,
+  type SessionInfo,
+} from '@heddle/server/client'
 import { isLocked, session, sessionHeaders, setSession } from './session.ts'
-
-interface CallOptions {
-  readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
-  readonly body?: unknown
-  readonly signal?: AbortSignal
-}
 
 /** The folder above the page: `https://tools.example/heddle/ui/` talks to `https://tools.example/heddle`. */
 const serverUrl: string = new URL('..', document.baseURI).href.replace(/\/$/, '')
 
 const client = connect({ url: serverUrl, headers: sessionHeaders })
 
-/**
- * Calls a route by its name in the table. The types of answers are the server's own; views name them, so that a page that
- * is drawn from one answer does not depend on how the table is put together.
- */
-export async function call<T>(route: string, options: CallOptions = {}): Promise<T> {
+/** Left out where a route needs nothing. */
+type Given<R extends Route> =
+  object extends CallOptions<R> ? [options?: CallOptions<R>] : [options: CallOptions<R>]
+
+/** Calls a route by its name in the table, which says what it is given and what it answers. */
+export async function call<R extends Route>(route: R, ...options: Given<R>): Promise<ReplyBody<R>> {
   try {
-    const { body } = await client.call(route as never, options as never)
+    const { body } = await client.call(route, ...options)
     return body
   } catch (error) {
     checkSession(error)
@@ -29,15 +31,12 @@ export async function call<T>(route: string, options: CallOptions = {}): Promise
 }
 
 /** Events of a stream, from after the last known one; the client connects again by itself. */
-export async function* events(
-  route: string,
-  options: CallOptions & {
-    readonly lastEventId?: string
-    readonly onState: (state: 'open' | 'lost') => void
-  },
+export async function* events<R extends Route>(
+  route: R,
+  options: CallOptions<R> & EventOptions,
 ): AsyncGenerator<ServerEvent, void, undefined> {
   try {
-    yield* client.events(route as never, options as never)
+    yield* client.events(route, options)
   } catch (error) {
     checkSession(error)
     throw error

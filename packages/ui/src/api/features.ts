@@ -12,7 +12,7 @@ interface OpenApi {
 /** Asks once; a server that cannot be asked now is taken to have everything. */
 export async function loadFeatures(): Promise<void> {
   try {
-    const { paths = {} } = await call<OpenApi>('GET /openapi.json')
+    const { paths = {} } = (await call('GET /openapi.json')) as OpenApi
     routes.value = new Set(
       Object.entries(paths).flatMap(([path, methods]) =>
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

@@ -1,20 +1,18 @@
 /** Users, sessions, tokens and the log of actions, as views ask for them. */
-import type { Action, Token, User } from '@heddle/server/client'
+import type { Action, CallOptions, Token, User } from '@heddle/server/client'
 import { call } from './client.ts'
 import type { Role } from './session.ts'
 
 export type { Action, Token, User }
 
 export async function listUsers(signal: AbortSignal): Promise<readonly User[]> {
-  return (await call<{ readonly users: readonly User[] }>('GET /users', { signal })).users
+  return (await call('GET /users', { signal })).users
 }
 
 /** `link`: sets the password once, when none was given. */
-export function addUser(body: {
-  readonly name: string
-  readonly role: string
-  readonly tenant?: string
-}): Promise<{ readonly user: User; readonly link: string | null }> {
+export function addUser(
+  body: NonNullable<CallOptions<'POST /users'>['body']>,
+): Promise<{ readonly user: User; readonly link: string | null }> {
   return call('POST /users', { body })
 }
 
@@ -40,11 +38,7 @@ export async function listSessions(
   name: string,
   signal: AbortSignal,
 ): Promise<readonly OpenSession[]> {
-  const found = await call<{ readonly sessions: readonly OpenSession[] }>(
-    'GET /users/:name/sessions',
-    { params: { name }, signal },
-  )
-  return found.sessions
+  return (await call('GET /users/:name/sessions', { params: { name }, signal })).sessions
 }
 
 export function revokeSessions(name: string): Promise<{ readonly revoked: number }> {
@@ -52,15 +46,12 @@ export function revokeSessions(name: string): Promise<{ readonly revoked: number
 }
 
 export async function listTokens(signal: AbortSignal): Promise<readonly Token[]> {
-  return (await call<{ readonly tokens: readonly Token[] }>('GET /tokens', { signal })).tokens
+  return (await call('GET /tokens', { signal })).tokens
 }
 
-export function addToken(body: {
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly tenant?: string
-  readonly expires_in_ms?: number
-}): Promise<{ readonly token: string; readonly record: Token }> {
+export function addToken(
+  body: NonNullable<CallOptions<'POST /tokens'>['body']>,
+): Promise<{ readonly token: string; readonly record: Token }> {
   return call('POST /tokens', { body })
 }
 

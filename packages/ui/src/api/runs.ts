@@ -1,4 +1,5 @@
 /** Runs, as views ask for them. */
+import type { CallOptions } from '@heddle/server/client'
 import { browserClock } from '../kernel/clock.ts'
 import { call, events } from './client.ts'
 import type {
@@ -18,12 +19,7 @@ import type {
   Timeline,
 } from './contract.ts'
 
-export interface RunListQuery {
-  readonly state?: string
-  readonly q?: string
-  readonly cursor?: string
-  readonly limit?: number
-}
+export type RunListQuery = NonNullable<CallOptions<'GET /runs'>['query']>
 
 export function listRuns(query: RunListQuery, signal?: AbortSignal): Promise<RunPage> {
   return call('GET /runs', { query: { ...query }, ...(signal && { signal }) })
@@ -99,12 +95,12 @@ export function cancelRun(id: string, abort: boolean): Promise<Steered> {
   })
 }
 
+/** Starts a run that takes over what this one has recorded, except the node and what depends on it. */
 export function retryNode(
   id: string,
   name: string,
-  what: 'from' | 'failed',
 ): Promise<{ readonly run: string; readonly forked_from: string }> {
-  return call('POST /runs/:id/nodes/:name/retry', { params: { id, name }, body: { what } })
+  return call('POST /runs/:id/nodes/:name/retry', { params: { id, name } })
 }
 
 export function sendSignal(id: string, name: string, value: unknown): Promise<unknown> {

@@ -1,5 +1,5 @@
 /** Schedules and delayed starts, as views ask for them. */
-import type { Firing, ReplyBody, ScheduleInfo } from '@heddle/server/client'
+import type { CallOptions, Firing, ReplyBody, ScheduleInfo } from '@heddle/server/client'
 import { call } from './client.ts'
 
 export type { Firing, ScheduleInfo }
@@ -12,19 +12,15 @@ export interface ScheduleList {
 
 export async function listSchedules(signal: AbortSignal): Promise<ScheduleList> {
   const [{ schedules }, { starts }] = await Promise.all([
-    call<ReplyBody<'GET /schedules'>>('GET /schedules', { signal }),
-    call<ReplyBody<'GET /starts'>>('GET /starts', { signal }),
+    call('GET /schedules', { signal }),
+    call('GET /starts', { signal }),
   ])
   return { schedules, starts }
 }
 
-export function makeSchedule(body: {
-  readonly name: string
-  readonly cron: string
-  readonly timezone: string
-  readonly overlap: string
-  readonly graph: string
-}): Promise<ScheduleInfo> {
+export function makeSchedule(
+  body: NonNullable<CallOptions<'POST /schedules'>['body']>,
+): Promise<ScheduleInfo> {
   return call('POST /schedules', { body })
 }
 
@@ -38,7 +34,7 @@ export function deleteSchedule(id: string): Promise<unknown> {
 
 export async function listFirings(id: string, signal: AbortSignal): Promise<readonly Firing[]> {
   const query = { limit: 20 }
-  const found = await call<ReplyBody<'GET /schedules/:id/firings'>>('GET /schedules/:id/firings', {
+  const found = await call('GET /schedules/:id/firings', {
     params: { id },
     query,
     signal,

@@ -5,7 +5,8 @@ interface TextFieldProps<T> {
   readonly title: string
   readonly into: T
   readonly name: keyof T & string
-  readonly type?: 'text' | 'password'
+  /** `json`: several lines of it. */
+  readonly type?: 'text' | 'password' | 'json'
   readonly hint?: string
   readonly isRequired?: boolean
   readonly autocomplete?: string
@@ -31,7 +32,7 @@ export function TextField<T extends Record<string, string>>({
     maxLength: 1_000,
     ...(minLength !== undefined && { minLength }),
     defaultValue: into[name],
-    onInput: (event: TargetedInputEvent<HTMLInputElement>) => {
+    onInput: (event: TargetedInputEvent<HTMLInputElement | HTMLTextAreaElement>) => {
       ;(into as Record<string, string>)[name] = event.currentTarget.value
     },
   }
@@ -41,7 +42,9 @@ export function TextField<T extends Record<string, string>>({
         {title}
         {isRequired && ' *'}
       </span>
-      {type === 'password' ? (
+      {type === 'json' ? (
+        <textarea {...shared} class="input mono" rows={3} maxLength={100_000} />
+      ) : type === 'password' ? (
         <input {...shared} type="password" />
       ) : (
         <input {...shared} type="text" />
@@ -85,13 +88,17 @@ export function ChoiceField<T extends Record<string, string>>({
   )
 }
 
-interface ChecksProps {
+interface ChecksProps<T> {
   readonly title: string
-  readonly into: Set<string>
-  readonly choices: readonly (readonly [value: string, title: string])[]
+  readonly into: Set<T>
+  readonly choices: readonly (readonly [value: T, title: string])[]
 }
 
-export function ChecksField({ title, into, choices }: ChecksProps): JSX.Element {
+export function ChecksField<T extends string>({
+  title,
+  into,
+  choices,
+}: ChecksProps<T>): JSX.Element {
   return (
     <fieldset class="field checks">
       <legend>{title}</legend>

@@ -210,7 +210,7 @@ test('a job is submitted by its form, and its result is shown', async () => {
   await page.getByText('"result": 144').waitFor()
   await page.getByLabel('Input, as JSON').fill('[1,')
   await page.getByRole('button', { name: 'Submit' }).click()
-  await page.getByText('Input, as JSON is not JSON.').waitFor()
+  await page.getByText('The field “Input, as JSON” is not JSON').waitFor()
   assert.deepEqual(problems, [])
   await context.close()
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openPage, pressBoth } from './browser.ts'
+import { openPage, pressBoth, tabTo } from './browser.ts'
 import { openServed, type Served } from './served.ts'
 
 const password = 'correct horse battery'
@@ -120,19 +120,6 @@ test('the same by keyboard only: log in, block a user, log out', async () => {
   assert.deepEqual(unexpected(problems), [])
   await context.close()
 })
-
-/** Presses Tab until the element with this name has the focus. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let i = 0; i < 80; i++) {
-    await page.keyboard.press('Tab')
-    const focused = await page.evaluate(
-      () =>
-        document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent,
-    )
-    if (focused?.trim() === name) return
-  }
-  throw new Error(`${name} is not reached by Tab`)
-}
 
 test('what is typed as soon as a form is seen goes into its first field', async () => {
   await using served = await openServed()

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -137,6 +139,71 @@ test('a server that is stopped and started again is followed without a reload', 
   // A connection that is refused while the server is away is reported by the browser itself.
   assert.deepEqual(
     problems.filter((problem) => !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(problem)),
+    [],
+  )
+  await context.close()
+})
+
+/** Starts a server that can be killed; resolves with its address. */
+async function startProcess(
+  store: string,
+  port = 0,
+): Promise<{ child: ChildProcess; url: string }> {
+  const program = path.join(import.meta.dirname, 'killed-server.ts')
+  const child = spawn(
+    process.execPath,
+    ['--conditions=heddle-source', program, store, String(port)],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  let text = ''
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    text += String(chunk)
+    if (text.includes('\n')) break
+  }
+  return { child, url: text.trim() }
+}
+
+test('a server that is killed and started again is followed without a reload, and a signal still arrives', async (t) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-ui-kill-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const store = `sqlite:${path.join(folder, 'serve.db')}`
+  const before = await startProcess(store)
+  const answer = await fetch(`${before.url}/runs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ graph: 'asking', title: 'asking.ts' }),
+  })
+  const { run } = (await answer.json()) as { run: string }
+  const { page, context, problems } = await openPage(`${before.url}/ui/#/runs/${run}?node=ask`)
+  const panel = page.getByRole('complementary', { name: 'Node ask' })
+  await panel.getByRole('button', { name: 'Approve' }).waitFor()
+  await page.evaluate(() => ((globalThis as { mark?: number }).mark = 7))
+  before.child.kill('SIGKILL')
+  await once(before.child, 'exit')
+
+  const after = await startProcess(store, Number(new URL(before.url).port))
+  t.after(async () => {
+    after.child.kill('SIGKILL')
+    await once(after.child, 'exit')
+  })
+  // Refused until the new server has taken the run over: the dialog says so, and is sent once more.
+  await panel.getByRole('button', { name: 'Approve' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Approve approval?' })
+  const done = page.locator('.run-head').getByText('succeeded', { exact: true })
+  for (let i = 0; i < 30 && !(await done.isVisible()); i++) {
+    await dialog
+      .getByRole('button', { name: 'Send' })
+      .click({ timeout: 2_000 })
+      .catch(() => {})
+    await done.waitFor({ timeout: 4_000 }).catch(() => {})
+  }
+  await done.waitFor()
+  await panel.getByText('"answer": true').waitFor()
+  assert.equal(await page.evaluate(() => (globalThis as { mark?: number }).mark), 7)
+  assert.deepEqual(
+    problems.filter(
+      (problem) => !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 40/.test(problem),
+    ),
     [],
   )
   await context.close()

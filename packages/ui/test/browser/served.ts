@@ -31,7 +31,10 @@ export interface Served {
   start(graph: string, more?: object): Promise<string>
 }
 
-/** `diamond`: fetch → left, right → join. `shaky`: a node that fails twice. `wide`: 30 items in two steps. */
+/**
+ * `diamond`: fetch → left, right → join. `shaky`: a node that fails twice. `wide`: 30 items in two steps. `asking`: waits
+ * for the signal `approval`.
+ */
 function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
   const step = job({ name: 'step' }, async (name: string, { signal, log }) => {
     log(`${name} <script>alert(1)</script> waits for its gate`)
@@ -40,6 +43,10 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
   })
   const shaky = job({ name: 'shaky', retries: 1 }, async (_: string, { attempt }) => {
     throw new Error(`no luck in attempt ${attempt + 1}`)
+  })
+  const asks = job({ name: 'asks' }, async (_: string, ctx) => {
+    const answer = await ctx.waitFor('approval')
+    return { answer }
   })
   const quick = job({ name: 'quick' }, async (item: number) => item * 2)
   return {
@@ -56,6 +63,12 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
       const first = graph.add('first', quick, { input: 1 })
       const broken = graph.add('broken', shaky, { after: [first], input: '' })
       graph.add('last', quick, { after: [broken], input: 2 })
+      return graph
+    },
+    asking: () => {
+      const graph = new Graph()
+      const ask = graph.add('ask', asks, { input: '' })
+      graph.add('ship', quick, { after: [ask], input: 4 })
       return graph
     },
     wide: () => {

@@ -22,10 +22,7 @@ interface ServedJob {
 const waitLimit = 30_000
 
 export function JobsPage(): JSX.Element {
-  const { value, error, reload } = useResource(
-    (signal) => call<{ readonly jobs: readonly ServedJob[] }>('GET /jobs', { signal }),
-    [],
-  )
+  const { value, error, reload } = useResource((signal) => call('GET /jobs', { signal }), [])
   const chosen = value?.jobs.find((job) => job.name === address.value.query['job'])
   return (
     <main class="page" id="content" tabIndex={-1}>
@@ -109,7 +106,7 @@ function SubmitForm({ job }: { readonly job: ServedJob }): JSX.Element {
     const took = (): number => browserClock.wallTime() - started
     try {
       const body = valueOf(fields, values.value)
-      const result = await call<unknown>('POST /jobs/:name', {
+      const result = await call('POST /jobs/:name', {
         params: { name: job.name },
         query: { wait: waitLimit },
         body,

@@ -6,6 +6,8 @@
  *  O2  A field that is left empty is left out, unless it is the whole input.
  *  O3  What is typed as JSON is parsed, and a mistake is reported with the name of its field.
  */
+import { parseTyped } from '../../parts/json.ts'
+
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly title?: string
@@ -75,9 +77,5 @@ export function valueOf(
 function parse(field: Field, text: string): unknown {
   if (field.kind === 'text') return text
   if (field.kind === 'number') return Number(text)
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new Error(`${field.title} is not JSON.`)
-  }
+  return parseTyped(text, `The field “${field.title}”`)
 }

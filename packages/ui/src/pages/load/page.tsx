@@ -40,9 +40,10 @@ export function LoadPage(): JSX.Element {
   const { value, error, reload } = usePoll(
     async (signal): Promise<Loaded> => {
       const [health, load, computations] = await Promise.all([
-        call<Health>('GET /healthz', { signal }),
+        // The table names what every caller may see; the rest is for those who may see more.
+        call('GET /healthz', { signal }) as Promise<unknown> as Promise<Health>,
         readLoad(signal),
-        call<Computations>('GET /computations', { query: { limit: 200 }, signal }),
+        call('GET /computations', { query: { limit: 200 }, signal }),
       ])
       return { health, load, computations }
     },

@@ -124,7 +124,7 @@ function TokenRow({
 
 function askForToken(onChange: () => void): void {
   const typed = { name: '', tenant: '', life: '0' }
-  const chosen = new Set(['read'])
+  const chosen = new Set<(typeof scopes)[number][0]>(['read'])
   ask({
     title: 'Add a token?',
     consequence: 'The token is shown once. Who has it may do what its scopes say.',

@@ -227,7 +227,7 @@ function askForUser(onChange: () => void): void {
     run: async () => {
       const { user, link } = await addUser({
         name: typed.name.trim(),
-        role: typed.role,
+        role: typed.role as Role,
         ...(typed.tenant !== '' && { tenant: typed.tenant }),
       })
       if (isFirst && link !== null) {

@@ -12,8 +12,10 @@ import { browserClock } from '../../kernel/clock.ts'
 import { Throttle } from '../../kernel/throttle.ts'
 import { ask } from '../../parts/confirm.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { TextField } from '../../parts/field.tsx'
 import { formatBytes, formatCount, formatDuration, formatTime, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
+import { parseTyped } from '../../parts/json.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
 import type { RunView } from './view.ts'
@@ -62,8 +64,12 @@ export function NodePanel({
     }
   }, [name])
   const version = view.store.version.value
+  // The change that ends the run counts too: it is the last one to change the node.
+  const wasLive = useRef(view.store.isLive)
   useEffect(() => {
-    if (view.store.isLive) refresh.current?.call()
+    const { isLive } = view.store
+    if (isLive || wasLive.current) refresh.current?.call()
+    wasLive.current = isLive
   }, [version])
 
   const shown = detail.value
@@ -219,7 +225,7 @@ function NodeActions({
       consequence: `A new run starts. It runs ${name} and everything that depends on it again (${plural(detail.before.length + detail.before_more, 'direct dependent')}), and takes the other results over. This run stays as it is.`,
       verb: 'Retry',
       run: async () => {
-        const { run } = await retryNode(view.store.id, name, 'from')
+        const { run } = await retryNode(view.store.id, name)
         go(link(['runs', run]))
         return 'The new run has started.'
       },
@@ -248,7 +254,6 @@ function SignalButtons({
   readonly signal: string
   readonly node: string
 }): JSX.Element {
-  const value = useSignal('')
   const send = (title: string, sent: () => unknown, fields?: JSX.Element): void =>
     ask({
       title,
@@ -275,21 +280,14 @@ function SignalButtons({
       <button
         class="button plain"
         type="button"
-        onClick={() =>
+        onClick={() => {
+          const typed = { value: '' }
           send(
             `Send ${signal}`,
-            () => JSON.parse(value.peek()) as unknown,
-            <label class="field">
-              <span>Value, as JSON</span>
-              <textarea
-                class="input mono"
-                rows={3}
-                value={value.value}
-                onInput={(event) => (value.value = event.currentTarget.value)}
-              />
-            </label>,
+            () => parseTyped(typed.value, 'The value'),
+            <TextField title="Value, as JSON" into={typed} name="value" type="json" />,
           )
-        }
+        }}
       >
         Send a value…
       </button>

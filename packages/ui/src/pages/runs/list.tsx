@@ -9,7 +9,7 @@ import { link } from '../../app/route.ts'
 import type { RunCounts, RunSummary } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
-import { cancelRun, countRuns, followRuns, listRuns } from '../../api/runs.ts'
+import { cancelRun, countRuns, followRuns, listRuns, type RunListQuery } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
 import {
@@ -263,8 +263,12 @@ function askToCancelAll(filter: RunFilter): void {
   })
 }
 
-function named({ state, q }: RunFilter): { state?: string; q?: string } {
-  return { ...(state !== '' && { state }), ...(q !== '' && { q }) }
+/** The state comes from the address, where anything may stand: the server says what it knows. */
+function named({ state, q }: RunFilter): Pick<RunListQuery, 'state' | 'q'> {
+  return {
+    ...(state !== '' && { state: state as NonNullable<RunListQuery['state']> }),
+    ...(q !== '' && { q }),
+  }
 }
 
 function countOf(counts: RunCounts | undefined, filter: string): string {

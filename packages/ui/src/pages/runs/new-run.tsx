@@ -6,6 +6,7 @@ import { describeError } from '../../api/errors.ts'
 import { listGraphs, startRun } from '../../api/runs.ts'
 import { ask } from '../../parts/confirm.tsx'
 import { ChoiceField, TextField } from '../../parts/field.tsx'
+import { parseTyped } from '../../parts/json.ts'
 
 export async function askForRun(): Promise<void> {
   let graphs
@@ -40,6 +41,7 @@ export async function askForRun(): Promise<void> {
           title="Arguments, as JSON"
           into={typed}
           name="args"
+          type="json"
           hint="What the graph is made from. Empty: none."
         />
         <TextField title="Title" into={typed} name="title" />
@@ -54,7 +56,7 @@ export async function askForRun(): Promise<void> {
     run: async () => {
       const { run } = await startRun({
         graph: typed.graph,
-        ...(typed.args !== '' && { args: parse(typed.args) }),
+        ...(typed.args !== '' && { args: parseTyped(typed.args, 'The field “Arguments”') }),
         ...(typed.title !== '' && { title: typed.title }),
         ...(typed.key !== '' && { key: typed.key }),
       })
@@ -62,12 +64,4 @@ export async function askForRun(): Promise<void> {
       return 'The run has started.'
     },
   })
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new Error('The arguments are not JSON.')
-  }
 }

@@ -30,7 +30,7 @@ export async function askForSchedule(onChange: () => void): Promise<void> {
     name: '',
     cron: '0 3 * * *',
     timezone: zone,
-    overlap: 'skip',
+    overlap: 'skip' as (typeof overlaps)[number][0],
     graph: graphs[0]!.name,
   }
   ask({

@@ -37,6 +37,6 @@ test('O2 empty fields are left out, and choices keep their type', () => {
 })
 
 test('O3 a mistake in JSON names its field', () => {
-  assert.throws(() => valueOf(fieldsOf(schema), { tags: '[1,' }), /tags is not JSON/)
-  assert.throws(() => valueOf(fieldsOf(null), {}), /Input, as JSON is not JSON/)
+  assert.throws(() => valueOf(fieldsOf(schema), { tags: '[1,' }), /“tags” is not JSON/)
+  assert.throws(() => valueOf(fieldsOf(null), {}), /“Input, as JSON” is not JSON/)
 })
