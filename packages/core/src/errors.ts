@@ -853,6 +853,12 @@ export const errorTable = {
       `The work tree differs from its commit in ${p.files.length === 1 ? 'one file' : `${p.files.length} files`}: ${list(p.files.slice(0, 10), (file) => file.trim())}`,
     'Commit or stash the changes. `publish --allow-dirty` publishes them anyway; the Git tags then point to a commit without them.',
   ),
+  HDL_VERSION_TAGGED: entry(
+    false,
+    (p: { package: string; version: string; tag: string; commit: string }) =>
+      `${p.package}@${p.version} was made already: the Git tag ${p.tag} points to commit ${p.commit.slice(0, 12)}. No file has been changed.`,
+    'Another branch has released this version. Merge that release first, or write a version that is free into the manifest and commit it.',
+  ),
   HDL_VERSION_EDITED: entry(
     false,
     (p: { path: string; intent: string }) =>
@@ -967,7 +973,7 @@ export const errorTable = {
     false,
     (p: { package: string; version: string; registry: string; from: string }) =>
       `${p.registry} already has ${p.package}@${p.version} (${p.from}), without the newest changes.`,
-    'Release under a higher version. If the tags of the last release are missing here, run `git fetch --tags`. Nothing has been built.',
+    'Release under a higher version. If the tags of the last release are missing here, run `git fetch --tags`, or make the tag on the commit that was published. Nothing has been built.',
   ),
   HDL_TAG_TAKEN: entry(
     false,

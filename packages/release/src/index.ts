@@ -57,6 +57,7 @@ export type { ForgeRelease } from './forge/api.ts'
 export { openForge, type Forge } from './forge/forge.ts'
 
 // version/: versions in the repository.
+export type { KeptChangeset } from './version/plan-files.ts'
 export {
   versionRelease,
   type VersionedPackage,

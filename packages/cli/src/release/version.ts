@@ -6,26 +6,30 @@ import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
 import { readPlan } from './plan-source.ts'
-import { readSettings } from './settings.ts'
+import { readSettings, withConfig } from './settings.ts'
 
 /** `heddle release version` from the flags to the exit code. */
 export async function version(flags: VersionFlags): Promise<void> {
-  await answering(flags, async ({ tell, result }) => {
+  await answering(flags, async ({ tell, result, warn }) => {
     const say = (text: string): void => tell([[span(printable(text))]])
-    const { workspace } = await readSettings()
+    const { workspace, config } = await readSettings()
+    const { tagFormat } = withConfig(flags, config)
     const report = await versionRelease(workspace.root, {
       // Read when it is needed: an earlier call may have left files half written.
       plan: async () => readPlan(flags, await readSettings(), undefined, 'version'),
       commit: flags.commit,
       changelog: flags.changelog,
       dryRun: flags.dryRun ?? false,
+      ...(tagFormat !== undefined && { tagFormat }),
       ...(flags.message !== undefined && { message: flags.message }),
     })
-    const { packages, files, commit, isFinished } = report
+    const { packages, files, commit, kept, isFinished } = report
     const isDryRun = flags.dryRun === true
+    for (const text of report.warnings) warn(printable(text))
     for (const { name, from, version: to } of packages) say(`${name}  ${from} → ${to}`)
     if (isFinished) say('Finished the versions that an interrupted call had begun to write.')
     else if (packages.length === 0) say('There are no changes that need a new version.')
+    for (const each of kept) say(`kept ${each.file}: ${each.packages.join(', ')} gets no version`)
     if (files.length > 0)
       say(`${plural(files.length, 'file')} ${isDryRun ? 'would change' : 'changed'}`)
     if (commit !== undefined) say(`committed ${commit.slice(0, 12)}`)

@@ -150,6 +150,10 @@ test('conventional commits with a prerelease and a hotfix: versions, dist-tags a
   const a = await repo.onRegistry('@cc/a')
   assert.deepEqual(a.versions, ['1.0.0', '1.1.0-rc.0', '1.1.0', '1.0.1'])
   assert.deepEqual(a.tags, { latest: '1.1.0', rc: '1.1.0-rc.0', 'line-1.0': '1.0.1' })
+  assert.deepEqual(outcomesOf(hotfix), { '@cc/a': 'published', '@cc/b': 'published' })
+  const b = await repo.onRegistry('@cc/b')
+  assert.deepEqual(b.dependencies['1.0.1'], { '@cc/a': '^1.1.0' })
+  assert.deepEqual(b.dependencies['1.0.2'], { '@cc/a': '^1.0.1' }, '1.0.1 is that of main')
   assert.equal(repo.status, '')
 })
 

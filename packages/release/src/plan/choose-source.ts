@@ -31,13 +31,14 @@ export async function planAsPrepared(
     () => false,
   )
   if (isThere) return planFromFile(workspace, file, options)
-  // What is wrong in these files is said by the planner.
-  const { intents, pre } = await readIntents(
-    workspace,
-    new Problems(workspace.root),
-    options.signal,
-  )
+  const problems = new Problems(workspace.root)
+  const { intents, pre } = await readIntents(workspace, problems, options.signal)
   const isOpen =
     intents.some(({ isUsed }) => !isUsed) || (pre?.mode === 'exit' && intents.length > 0)
-  return isOpen ? planFromChangesets(workspace, options) : planFromManifests(workspace, options)
+  // The planner reports what is wrong in these files: a changeset that cannot be read is not "none".
+  if (!isOpen && problems.count === 0) return planFromManifests(workspace, options)
+  const plan = await planFromChangesets(workspace, options)
+  // Changesets of packages that are not released (private, ignored, excluded) wait and hold nothing up.
+  const isReleasing = [...plan.packages.values()].some(({ status }) => status === 'included')
+  return isReleasing ? plan : planFromManifests(workspace, options)
 }

@@ -12,6 +12,9 @@
  *  P6  A version that a commit has made (the trailer of `heddle release version`) is made once: later
  *      plans count from that commit, and a plan to publish releases it as it is.
  *
+ *  P7  A version to be committed is not one that another branch has tagged: the change is applied again
+ *      until the version is free.
+ *
  * It writes nothing: `heddle release version` does.
  */
 import { HeddleError } from '@heddle/core'
@@ -163,6 +166,11 @@ async function decide(
   settle(workspace, drafts, groups)
 
   const all = [...drafts.values()]
+  const skipped: string[] = []
+  const others =
+    options.purpose === 'version'
+      ? new ReleaseTags(await git.otherTags(), options.tagFormat)
+      : undefined
   const decisions = new Map<string, Decision>()
   for (const draft of all) {
     const { package: each, last, bump, reason } = draft
@@ -179,9 +187,18 @@ async function decide(
       })
       continue
     }
-    const version = isNew
+    const wanted = isNew
       ? firstVersion(each.ecosystem, current, prerelease)
       : nextVersion(each.ecosystem, current, bump, prerelease)
+    const taken = takenVersions(group, others, isShared)
+    let version = wanted
+    // P7
+    while (!isNew && bump !== 'none' && taken.has(version)) {
+      version = nextVersion(each.ecosystem, version, bump, prerelease)
+    }
+    if (version !== wanted) {
+      skipped.push(`${each.name} gets ${version}: another branch has the tag of ${wanted}.`)
+    }
     decisions.set(each.name, {
       version,
       isReleased: bump !== 'none',
@@ -190,7 +207,19 @@ async function decide(
       changes: draft.changes,
     })
   }
-  return { decisions, warnings: all.flatMap(missingTag) }
+  return { decisions, warnings: [...all.flatMap(missingTag), ...skipped] }
+}
+
+/** P7: versions that tags of other branches have, of any package that gets the same version. */
+function takenVersions(
+  group: readonly Draft[],
+  others: ReleaseTags | undefined,
+  isShared: boolean,
+): ReadonlySet<string> {
+  if (others === undefined) return new Set()
+  const own = group.flatMap((draft) => others.releasesOf(draft.package))
+  const shared = isShared ? others.sharedReleases() : []
+  return new Set([...own, ...shared].map(({ version }) => version))
 }
 
 /** Of `name@1.2.3`. */

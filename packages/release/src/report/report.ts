@@ -84,7 +84,7 @@ export async function makeReport(release: Release, run: Ended): Promise<ReleaseR
     run: run.id,
     packages,
     warnings: [
-      ...new Set([...unrestoredWarning(run), ...run.warnings, ...(await warningsOf(release))]),
+      ...new Set([...unrestoredWarning(run), ...run.warnings, ...(await warningsOf(release, run))]),
     ],
     restored: run.recovered.restored,
     ms: 0,
@@ -196,7 +196,19 @@ function unrestoredWarning({ unrestored }: Ended): string[] {
   return [`${message}${code}`]
 }
 
-async function warningsOf({ plan, repository }: Release): Promise<string[]> {
+/** O3 */
+async function unraisedWarning({ plan, origins }: Release, { results }: Ended): Promise<string[]> {
+  const published = [...plan.packages.values()].flatMap(({ package: of }) => {
+    const checked = results.get(nodeName(of.name, 'check')) as Checked | undefined
+    return checked?.isOld === true && checked.from !== undefined ? [{ of, from: checked.from }] : []
+  })
+  const names = (await origins?.changedSince(published, {})) ?? []
+  if (names.length === 0) return []
+  return [`Changed since they were published, with the same version: ${names.join(', ')}.`]
+}
+
+async function warningsOf(release: Release, run: Ended): Promise<string[]> {
+  const { plan, repository } = release
   const changes = (await repository?.changes()) ?? []
   const dirty =
     changes.length === 0
@@ -207,5 +219,6 @@ async function warningsOf({ plan, repository }: Release): Promise<string[]> {
   const findings = checkPlan(plan)
     .filter(({ level }) => level === 'warning')
     .map(({ package: name, problem }) => `${name}: ${problem}`)
-  return [...(plan.warnings ?? []), ...dirty, ...findings]
+  const unraised = await unraisedWarning(release, run)
+  return [...(plan.warnings ?? []), ...dirty, ...unraised, ...findings]
 }

@@ -28,6 +28,7 @@ import {
   type Recovery,
   type WaitOptions,
 } from '@heddle/core/lowlevel'
+import { VersionOrigins } from '../git/origins.ts'
 import { checkTagFormat, Repository } from '../git/repository.ts'
 import { TagQueue } from '../git/tag-queue.ts'
 import { holdLease } from '../lock/lease.ts'
@@ -129,6 +130,7 @@ export async function publishRelease(
     gitTags,
     distTags: new Map(),
     repository,
+    origins: await VersionOrigins.read(repository, wait),
     tags: await knownTags(repository, options, wait),
     folder: packed,
     scripts: folder.scripts,

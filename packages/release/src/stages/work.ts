@@ -10,7 +10,7 @@
  *  G3  A version that is on the registry, and whose upload this release has not begun, counts as released,
  *      whatever its tag: it is not built, packed or compared. One that was published from this commit
  *      belongs to this release: its archive is looked at and its tag is made. A version that is computed
- *      from changes, and taken by another commit, is refused.
+ *      from changes, or that a commit has made, and that is taken by another commit, is refused (O1, O2).
  *  G4  An archive that an earlier process packed is uploaded only if it is what this process would
  *      pack, or if its upload was begun already.
  */
@@ -20,6 +20,7 @@ import { HeddleError, type JobContext } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import type { Forge } from '../forge/forge.ts'
 import { notesOf } from '../forge/notes.ts'
+import type { VersionOrigins } from '../git/origins.ts'
 import { tagFormatOf, tagName, type Repository } from '../git/repository.ts'
 import type { TagQueue } from '../git/tag-queue.ts'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
@@ -54,6 +55,8 @@ export interface Release {
   readonly repository: Repository | undefined
   /** Tags of the repository, with their commits, as they were at the start. */
   readonly tags: ReadonlyMap<string, string>
+  /** Where published versions come from. Undefined outside of a repository. */
+  readonly origins: VersionOrigins | undefined
   /** Where Git tags are made. Undefined outside of a repository. */
   readonly gitTags: TagQueue | undefined
   /** Dist-tags by package, and when they were read. */
@@ -92,6 +95,8 @@ export interface Checked {
   readonly isOld: boolean
   /** It is there, and was published from the commit that is released, by another clone. */
   readonly isOfThisCommit: boolean
+  /** With `isOld`: the other commit that it was published from, where that is known. */
+  readonly from?: string
 }
 
 /** The last thing that is written down before an upload. */
@@ -141,7 +146,7 @@ export async function check(release: Release, name: string, context: JobContext)
   const found = await registry.read(name, version, wait)
   if (found !== undefined) {
     if (release.begun.has(name)) return { isOld: false, isOfThisCommit: false }
-    return checkReleased(release, planned, found)
+    return checkReleased(release, planned, found, wait)
   }
   refuseTakenTag(release, planned)
   const latest = isTagMeant(planned)
@@ -156,19 +161,24 @@ export async function check(release: Release, name: string, context: JobContext)
 }
 
 /** G3 */
-function checkReleased(
+async function checkReleased(
   release: Release,
   planned: PlannedPackage,
   { gitHead }: VersionOnRegistry,
-): Checked {
+  wait: WaitOptions,
+): Promise<Checked> {
   const { name } = planned.package
   const { version } = planned
   const { repository, plan } = release
   const tagged = release.tags.get(tagOf(release, planned))
   const from = gitHead ?? tagged
   const isOfThisCommit = from !== undefined && from === repository?.head
-  const isComputed = plan.source === 'commits' && version !== planned.package.version
-  if (isComputed && !isOfThisCommit) {
+  const isFromCommits = plan.source === 'commits'
+  const isComputed = isFromCommits && version !== planned.package.version
+  const isOther =
+    !isOfThisCommit &&
+    (isComputed || (await release.origins?.isOther(planned, from, isFromCommits, wait)) === true)
+  if (isOther) {
     const said =
       from === undefined
         ? 'published from an unknown commit'
@@ -176,7 +186,11 @@ function checkReleased(
     const details = { package: name, version, registry: release.registryFor(name).url, from: said }
     throw new HeddleError('HDL_VERSION_TAKEN', details)
   }
-  return { isOld: true, isOfThisCommit: isOfThisCommit && gitHead !== undefined }
+  return {
+    isOld: true,
+    isOfThisCommit: isOfThisCommit && gitHead !== undefined,
+    ...(from !== undefined && !isOfThisCommit && { from }),
+  }
 }
 
 /** A tag stands for what was published: on another commit it would be wrong. */

@@ -6,7 +6,7 @@ import { decodeManifest } from '../manifest/manifest-text.ts'
 import { editToml } from '../manifest/toml-edit.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { readConfig } from '../plan/changesets/config.ts'
-import { readIntents } from '../plan/changesets/intents.ts'
+import { readIntents, type Intent } from '../plan/changesets/intents.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { neededDependencies } from '../plan/release-order.ts'
 import { Problems } from '../workspace/problems.ts'
@@ -19,6 +19,18 @@ export interface VersionFilesOptions {
   readonly changelog?: boolean
 }
 
+export interface VersionFiles {
+  readonly files: readonly FileChange[]
+  readonly kept: readonly KeptChangeset[]
+}
+
+/** A changeset of packages that get no version now. It stays, so that what it says is not lost. */
+export interface KeptChangeset {
+  /** From the root of the workspace. */
+  readonly file: string
+  readonly packages: readonly string[]
+}
+
 /**
  * Manifests with new versions and ranges, lock files that repeat them, changelogs, and the changesets
  * that are used up.
@@ -28,7 +40,7 @@ export interface VersionFilesOptions {
 export async function versionFiles(
   plan: ReleasePlan,
   { changelog = true }: VersionFilesOptions = {},
-): Promise<FileChange[]> {
+): Promise<VersionFiles> {
   const { root } = plan.workspace
   const changes = new FileChanges(root)
   const folders: FolderChanges[] = []
@@ -51,8 +63,8 @@ export async function versionFiles(
     const entry = changelogEntry(planned, updatedDependencies(planned, plan))
     await changes.edit(file, (text) => withEntry(planned.package.name, text, entry))
   }
-  if (plan.source === 'changesets') await useChangesets(plan, changes)
-  return changes.all
+  const kept = plan.source === 'changesets' ? await useChangesets(plan, changes) : []
+  return { files: changes.all, kept }
 }
 
 /** Files that change, each read once. */
@@ -101,34 +113,66 @@ function updatedDependencies({ package: each }: PlannedPackage, plan: ReleasePla
 
 /**
  * Changesets are removed when versions have been made of them. Those of a prerelease wait for the
- * release it leads to: in a folder (Changesets 3) or in a list (Changesets 2).
+ * release it leads to: in a folder (Changesets 3) or in a list (Changesets 2). Those of packages that
+ * get no version stay as they are.
+ *
+ * @throws `HDL_WORKSPACE_INVALID` for a changeset that names packages of both kinds.
  */
-async function useChangesets({ workspace }: ReleasePlan, changes: FileChanges): Promise<void> {
-  const problems = new Problems(workspace.root)
-  const { usedIn } = await readConfig(workspace, problems)
-  const { intents, pre } = await readIntents(workspace, problems)
-  const folder = path.join(workspace.root, '.changeset')
+async function useChangesets(plan: ReleasePlan, changes: FileChanges): Promise<KeptChangeset[]> {
+  const { root } = plan.workspace
+  const problems = new Problems(root)
+  const { usedIn } = await readConfig(plan.workspace, problems)
+  const { intents, pre } = await readIntents(plan.workspace, problems)
+  const kept = new Map(
+    intents.flatMap((intent): [Intent, string[]][] => {
+      const names = unversioned(intent, plan, problems)
+      return names.length === 0 ? [] : [[intent, names]]
+    }),
+  )
+  problems.throwIfAny()
+  const used = intents.filter((intent) => !kept.has(intent))
+  const folder = path.join(root, '.changeset')
   const preFile = path.join(folder, 'pre.json')
   if (pre?.mode !== 'pre') {
-    for (const { file } of intents) await changes.edit(file, () => null)
+    for (const { file } of used) await changes.edit(file, () => null)
     await changes.edit(preFile, (text) => (text === undefined ? undefined : null))
-    return
-  }
-  const fresh = intents.filter(({ isUsed }) => !isUsed)
-  if (usedIn === 'list') {
-    const ids = intents.map(({ id }) => id)
+  } else if (usedIn === 'list') {
+    const ids = used.map(({ id }) => id)
     await changes.edit(preFile, (text) => {
       const fields = JSON.parse(text!) as object
       return `${JSON.stringify({ ...fields, changesets: ids }, undefined, 2)}\n`
     })
-    return
+  } else {
+    for (const { file, isUsed } of used) if (!isUsed) await moveToPre(file, folder, changes)
   }
-  for (const { file } of fresh) {
-    let moved: string | undefined
-    await changes.edit(file, (text) => {
-      moved = text
-      return null
+  return Array.from(kept, ([{ file }, packages]) => ({ file: relative(root, file), packages }))
+}
+
+async function moveToPre(file: string, folder: string, changes: FileChanges): Promise<void> {
+  let moved: string | undefined
+  await changes.edit(file, (text) => {
+    moved = text
+    return null
+  })
+  await changes.edit(path.join(folder, 'pre', path.basename(file)), () => moved)
+}
+
+/** The packages of a changeset that get no version now. A changeset is used up as a whole. */
+function unversioned(
+  { file, bumps, isUsed }: Intent,
+  { packages }: ReleasePlan,
+  problems: Problems,
+): string[] {
+  // What an earlier prerelease was made of is listed already.
+  if (isUsed) return []
+  const changed = [...bumps].filter(([, bump]) => bump !== 'none').map(([name]) => name)
+  const left = changed.filter((name) => !isVersioned(packages.get(name)!))
+  if (left.length > 0 && left.length < changed.length) {
+    problems.add({
+      file,
+      problem: `it names ${left.map((name) => `"${name}"`).join(', ')}, which gets no version now, beside packages that do`,
+      todo: 'Split it into two files.',
     })
-    await changes.edit(path.join(folder, 'pre', path.basename(file)), () => moved)
   }
+  return left
 }

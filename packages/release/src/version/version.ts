@@ -2,14 +2,14 @@
 import { mkdir } from 'node:fs/promises'
 import { HeddleError } from '@heddle/core'
 import { holdLock, type WaitOptions } from '@heddle/core/lowlevel'
-import { Repository } from '../git/repository.ts'
+import { Repository, tagFormatOf, tagName } from '../git/repository.ts'
 import { releaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { dirtyTree } from '../preflight/work-tree.ts'
 import { isVersioned } from './manifest-edits.ts'
-import { versionFiles } from './plan-files.ts'
+import { versionFiles, type KeptChangeset } from './plan-files.ts'
 import { versionTrailer } from './trailer.ts'
 import { finishVersions, writeVersions } from './write-files.ts'
 
@@ -21,6 +21,8 @@ export interface VersionOptions extends WaitOptions {
   /** The first line of the commit. Default `Release a@1.1.0, b@2.0.0`. */
   readonly message?: string
   readonly changelog?: boolean
+  /** How Git tags of this repository are called. */
+  readonly tagFormat?: string
   /** Returns what would be written, and writes nothing. */
   readonly dryRun?: boolean
 }
@@ -36,6 +38,10 @@ export interface VersionReport {
   readonly packages: readonly VersionedPackage[]
   readonly files: readonly string[]
   readonly commit: string | undefined
+  /** Changesets of packages that got no version: they stay in the repository. */
+  readonly kept: readonly KeptChangeset[]
+  /** What whoever releases should know, as sentences. */
+  readonly warnings: readonly string[]
   /** Whether this call only finished one that was cut short. */
   readonly isFinished: boolean
 }
@@ -45,7 +51,7 @@ export interface VersionReport {
  * commits all of it. Killed at any moment, the same call finishes it and makes nothing twice.
  *
  * *Cancellation*: what was begun is finished by the next call.
- * @throws `HDL_TREE_DIRTY` when there are other changes; `HDL_LOCKED`; `HDL_VERSION_EDITED`.
+ * @throws `HDL_TREE_DIRTY` when there are other changes; `HDL_VERSION_TAGGED`; `HDL_LOCKED`; `HDL_VERSION_EDITED`.
  */
 export async function versionRelease(
   root: string,
@@ -58,19 +64,32 @@ export async function versionRelease(
   await using _lock = await holdLock(folder.lock, { command: 'heddle release version' })
   await finishScripts(folder.scripts, wait)
   const finished = await finishVersions(root, folder, wait)
-  if (finished !== undefined) return { ok: true, packages: [], ...finished, isFinished: true }
+  if (finished !== undefined)
+    return { ok: true, packages: [], ...finished, kept: [], warnings: [], isFinished: true }
   const repository = await Repository.open(root, wait)
   const changed = commit && !dryRun ? await dirtyTree(repository, wait) : undefined
   if (changed !== undefined) throw new HeddleError('HDL_TREE_DIRTY', { files: changed })
   const plan = await options.plan()
+  const { warnings = [] } = plan
   const packages = inReleaseOrder(plan)
     .filter(isVersioned)
     .map(({ package: { name, version: from }, version }) => ({ name, from, version }))
-  const files = packages.length === 0 ? [] : await versionFiles(plan, { changelog })
+  await refuseTagged(plan, repository, options.tagFormat, wait)
+  const { files, kept } = await versionFiles(plan, { changelog })
   const names = files.map(({ file }) => file)
-  if (dryRun || packages.length === 0) {
-    return { ok: true, packages, files: names, commit: undefined, isFinished: false }
+  if (packages.length === 0) {
+    return { ok: true, packages, files: [], commit: undefined, kept, warnings, isFinished: false }
   }
+  if (dryRun)
+    return {
+      ok: true,
+      packages,
+      files: names,
+      commit: undefined,
+      kept,
+      warnings,
+      isFinished: false,
+    }
   const written = await writeVersions(
     plan.workspace.root,
     folder,
@@ -81,7 +100,25 @@ export async function versionRelease(
     },
     wait,
   )
-  return { ok: true, packages, ...written, isFinished: false }
+  return { ok: true, packages, ...written, kept, warnings, isFinished: false }
+}
+
+/** A version whose tag exists was released from another commit: what is new here would be lost. */
+async function refuseTagged(
+  plan: ReleasePlan,
+  repository: Repository | undefined,
+  format: string | undefined,
+  wait: WaitOptions,
+): Promise<void> {
+  const tags = await repository?.tags(wait)
+  for (const planned of plan.packages.values()) {
+    if (planned.status !== 'included' || !isVersioned(planned)) continue
+    const { version, package: of } = planned
+    const tag = tagName(of.name, version, tagFormatOf(plan.workspace.tool, format))
+    const commit = tags?.get(tag)
+    if (commit === undefined) continue
+    throw new HeddleError('HDL_VERSION_TAGGED', { package: of.name, version, tag, commit })
+  }
 }
 
 function messageOf(packages: readonly VersionedPackage[], first: string | undefined): string {

@@ -134,6 +134,53 @@ test('a dist-tag that the registry left on the version before is moved', async (
   assert.equal((await real.tags('da')).get('latest'), '1.1.0')
 })
 
+test('O1 two branches made the same version: the second one is refused, not taken for published', async () => {
+  using repo = new Monorepo({ packages: { oa: [], ob: [] } })
+  await publishManifests(repo, registry.url)
+  const raise = (text: string): void => {
+    repo.write('packages/oa/package.json', { name: 'oa', version: '1.1.0', main: 'index.js' })
+    repo.write('packages/oa/index.js', text)
+    repo.commit('Release oa@1.1.0\n\nHeddle-Versions: oa@1.1.0')
+  }
+  repo.git('switch', '--quiet', '--create', 'other')
+  raise('of the other branch\n')
+  repo.git('switch', '--quiet', 'main')
+  raise('of main\n')
+  assert.equal((await publishManifests(repo, registry.url)).ok, true)
+  repo.git('switch', '--quiet', 'other')
+  const report = await publishManifests(repo, registry.url)
+  assert.deepEqual(outcomesOf(report), { oa: 'conflict', ob: 'already-published' })
+  assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_VERSION_TAKEN')
+  // The same files in another commit, as after a rebase, are the same release.
+  repo.git('switch', '--quiet', '--create', 'rebased', 'main~1')
+  raise('of main\n')
+  repo.git('commit', '--quiet', '--amend', '--no-edit', '--date=2020-01-01T00:00:00Z')
+  const again = await publishManifests(repo, registry.url)
+  assert.equal(again.ok, true, JSON.stringify(again.packages))
+})
+
+test('O2 a first release by commits whose version is published, without its tag, is refused when it has changed', async () => {
+  using repo = new Monorepo({ packages: { wa: [], wb: [] } })
+  await publishManifests(repo, registry.url)
+  for (const name of ['wa@1.0.0', 'wb@1.0.0']) repo.git('tag', '--delete', name)
+  repo.write('packages/wa/index.js', 'important\n')
+  repo.commit('fix: important')
+  await using registries = await openRegistries({ folder: repo.root, npm: registry.url, env: {} })
+  const plan = await planFromCommits(await readWorkspace(repo.root))
+  const report = await publishRelease(plan, { registryOf: registries.registryOf, smoke: false })
+  assert.deepEqual(outcomesOf(report), { wa: 'conflict', wb: 'already-published' })
+})
+
+test('O3 a package that has changed under a published version is named in a warning', async () => {
+  using repo = new Monorepo({ packages: { ka: [], kb: [] } })
+  await publishManifests(repo, registry.url)
+  repo.write('packages/kb/index.js', 'changed\n')
+  repo.commit('kb')
+  const { ok, warnings } = await publishManifests(repo, registry.url)
+  assert.equal(ok, true)
+  assert.deepEqual(warnings, ['Changed since they were published, with the same version: kb.'])
+})
+
 test('a tag on another commit than the one that is published ends the release before a build', async () => {
   using repo = new Monorepo({ packages: { ga: [] } })
   repo.git('tag', 'ga@1.0.0')

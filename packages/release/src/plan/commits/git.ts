@@ -41,9 +41,18 @@ export class Git {
   }
 
   /** Tags that the current commit contains. A release of another branch is none of its past. */
-  async tags(): Promise<Tag[]> {
+  tags(): Promise<Tag[]> {
+    return this.#tags('--merged=HEAD')
+  }
+
+  /** Tags of other branches. */
+  otherTags(): Promise<Tag[]> {
+    return this.#tags('--no-merged=HEAD')
+  }
+
+  async #tags(which: string): Promise<Tag[]> {
     const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'
-    const lines = await this.#lines('for-each-ref', '--merged=HEAD', format, 'refs/tags')
+    const lines = await this.#lines('for-each-ref', which, format, 'refs/tags')
     return lines.map((line) => {
       const [name, object, target] = line.split('\0')
       return { name: name!, commit: target === '' ? object! : target! }

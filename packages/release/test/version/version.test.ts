@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { isError } from '@heddle/core'
+import { planAsPrepared } from '../../src/plan/choose-source.ts'
+import { planFromChangesets } from '../../src/plan/from-changesets.ts'
+import { planFromCommits } from '../../src/plan/from-commits.ts'
+import { versionRelease, type VersionReport } from '../../src/version/version.ts'
+import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+import { Monorepo } from '../support/monorepo.ts'
+
+function repository(fields: Readonly<Record<string, object>> = {}): Monorepo {
+  const repo = new Monorepo({ packages: { a: [], b: ['a'], app: [] }, fields })
+  repo.git('config', 'user.name', 'Somebody')
+  repo.git('config', 'user.email', 'somebody@example.com')
+  return repo
+}
+
+async function version(
+  repo: Monorepo,
+  from: 'changesets' | 'commits' = 'changesets',
+  exclude: readonly string[] = [],
+): Promise<VersionReport> {
+  return versionRelease(repo.root, {
+    plan: async () => {
+      const workspace = await readWorkspace(repo.root)
+      return from === 'changesets'
+        ? planFromChangesets(workspace, { exclude })
+        : planFromCommits(workspace, { purpose: 'version' })
+    },
+  })
+}
+
+const isThere = (repo: Monorepo, file: string): boolean => existsSync(path.join(repo.root, file))
+
+test('a changeset of a package that gets no version stays, and does not hold up what is published', async () => {
+  using repo = repository({ app: { private: true } })
+  repo.write('.changeset/config.json', {})
+  repo.write('.changeset/x.md', '---\n"a": minor\n---\n\nx\n')
+  repo.write('.changeset/y.md', '---\n"app": minor\n---\n\nonly of the app\n')
+  repo.write('.changeset/z.md', '---\n"b": minor\n---\n\nof what is excluded\n')
+  repo.commit('changes')
+  const { packages, kept } = await version(repo, 'changesets', ['b'])
+  assert.deepEqual(
+    packages.map(({ name }) => name),
+    ['a'],
+  )
+  assert.deepEqual(kept, [
+    { file: '.changeset/y.md', packages: ['app'] },
+    { file: '.changeset/z.md', packages: ['b'] },
+  ])
+  const left = ['x', 'y', 'z'].filter((name) => isThere(repo, `.changeset/${name}.md`))
+  assert.deepEqual(left, ['y', 'z'])
+  assert.equal(repo.status, '')
+  const plan = await planAsPrepared(await readWorkspace(repo.root), { exclude: ['b'] })
+  assert.equal(plan.source, 'manifests')
+  assert.equal(plan.packages.get('a')!.status, 'included')
+})
+
+test('a changeset of an excluded package beside others is refused, and nothing is written', async () => {
+  using repo = repository()
+  repo.write('.changeset/config.json', {})
+  repo.write('.changeset/x.md', '---\n"a": minor\n"app": patch\n---\n\nx\n')
+  repo.commit('changes')
+  await assert.rejects(
+    version(repo, 'changesets', ['app']),
+    (error) => isError(error, 'HDL_WORKSPACE_INVALID') && /Split it/.test(error.message),
+  )
+  assert.equal(repo.status, '')
+})
+
+test('a version that another branch has tagged is not made again from changesets', async () => {
+  using repo = repository()
+  repo.write('.changeset/config.json', {})
+  repo.commit('start')
+  repo.git('branch', 'other')
+  repo.write('.changeset/one.md', '---\n"a": minor\n---\n\none\n')
+  repo.commit('one')
+  assert.equal((await version(repo)).packages[0]!.version, '1.1.0')
+  repo.git('tag', 'a@1.1.0')
+  repo.git('switch', '--quiet', 'other')
+  repo.write('.changeset/two.md', '---\n"a": minor\n---\n\ntwo\n')
+  repo.commit('two')
+  await assert.rejects(version(repo), (error) => isError(error, 'HDL_VERSION_TAGGED'))
+  assert.ok(isThere(repo, '.changeset/two.md'))
+  assert.equal(repo.status, '')
+})
+
+test('P7 a version that another branch has tagged is left out when commits make versions', async () => {
+  using repo = repository()
+  repo.git('tag', 'a@1.0.0')
+  repo.git('tag', 'b@1.0.0')
+  repo.git('branch', 'hotfix')
+  repo.write('packages/a/index.js', '2\n')
+  repo.commit('feat!: drop x')
+  await version(repo, 'commits')
+  for (const tag of ['a@2.0.0', 'b@1.0.1']) repo.git('tag', tag)
+  repo.git('switch', '--quiet', 'hotfix')
+  repo.write('packages/a/index.js', '3\n')
+  repo.commit('fix: an old fault')
+  const { packages, warnings } = await version(repo, 'commits')
+  const made = packages.map(({ name, version: to }) => `${name}@${to}`)
+  assert.deepEqual(made, ['a@1.0.1', 'b@1.0.2'])
+  assert.deepEqual(warnings, ['b gets 1.0.2: another branch has the tag of 1.0.1.'])
+})
