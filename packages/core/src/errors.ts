@@ -68,7 +68,7 @@ export const errorTable = {
     false,
     (p: { option: string; value: unknown; expected: string }) =>
       `Option ${quote(p.option)} is ${show(p.value)}, expected ${end(p.expected)}`,
-    'Correct the option where the object is created.',
+    'Correct it where it is set: in the code, on the command line, or in the settings file of the workspace.',
   ),
   HDL_UNKNOWN_OPTION: entry(
     false,
@@ -851,13 +851,19 @@ export const errorTable = {
     false,
     (p: { files: readonly string[] }) =>
       `The work tree differs from its commit in ${p.files.length === 1 ? 'one file' : `${p.files.length} files`}: ${list(p.files.slice(0, 10), (file) => file.trim())}`,
-    'Commit or stash the changes. `publish --allow-dirty` publishes them anyway; the Git tags then point to a commit without them.',
+    'Commit or stash the changes; changesets are committed before they become versions. `publish --allow-dirty` publishes them anyway; the Git tags then point to a commit without them.',
   ),
   HDL_VERSION_TAGGED: entry(
     false,
     (p: { package: string; version: string; tag: string; commit: string }) =>
       `${p.package}@${p.version} was made already: the Git tag ${p.tag} points to commit ${p.commit.slice(0, 12)}. No file has been changed.`,
     'Another branch has released this version. Merge that release first, or write a version that is free into the manifest and commit it.',
+  ),
+  HDL_SCRIPT_UNFINISHED: entry(
+    false,
+    (p: { package: string; folder: string; note: string; problem: string }) =>
+      `An interrupted release left ${p.folder} changed, and the script "postpack" of ${p.package}, which takes that back, failed: ${end(p.problem)} The record is ${p.note}.`,
+    'Correct what the script names and run the command again. Or restore the folder with `git restore` and `git clean`; without a repository, delete the record.',
   ),
   HDL_VERSION_EDITED: entry(
     false,

@@ -1,5 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { HeddleError, cancelled } from '../errors.ts'
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { HeddleError, cancelled, describe } from '../errors.ts'
 import { followAbort, unfollowAbort, type AbortFollower } from '../kernel/abort.ts'
 import { checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
@@ -67,15 +67,16 @@ export async function runCommand(
 
   const stdout = new Tail(keep)
   const stderr = new Tail(keep)
-  const child = spawn(file, args, {
+  const child = start(command, file, args, {
     cwd: options.cwd,
     env: options.env ?? process.env,
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     // Windows has no process groups: there only the process itself is ended.
     detached: process.platform !== 'win32',
   })
-  child.stdout!.on('data', (chunk: Buffer) => stdout.push(chunk))
-  child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk))
+  // Without file handles there are no streams: the process reports an error instead.
+  child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk))
+  child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk))
   // A command may end without reading its input; how it ended says whether that is a failure.
   child.stdin?.on('error', () => undefined).end(input)
 
@@ -106,6 +107,29 @@ export async function runCommand(
     throw new HeddleError('HDL_COMMAND_FAILED', { command, problem, said })
   }
   return { stdout: stdout.text, stderr: stderr.text }
+}
+
+/** Node reports most failures to start as an event, and throws for others (too many arguments, no memory). */
+function start(
+  command: string,
+  file: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): ChildProcess {
+  try {
+    return spawn(file, args, options)
+  } catch (error) {
+    throw new HeddleError(
+      'HDL_COMMAND_FAILED',
+      { command: shortened(command), problem: describe(error), said: '' },
+      { cause: error },
+    )
+  }
+}
+
+/** What the system refused may be the length of the command itself. */
+function shortened(command: string): string {
+  return command.length > 500 ? `${command.slice(0, 500)}…` : command
 }
 
 /**

@@ -32,6 +32,32 @@ test('a command that does not exist is an error', async () => {
   )
 })
 
+test('a command that cannot be started for want of file handles is an error', async () => {
+  const module = JSON.stringify(new URL('../../src/processes/command.ts', import.meta.url).href)
+  const code = `
+    import { closeSync, openSync } from 'node:fs'
+    import { runCommand } from ${module}
+    await runCommand(process.execPath, ['--version'])
+    const open = []
+    try { for (;;) open.push(openSync('/dev/null')) } catch {}
+    const failed = runCommand(process.execPath, ['--version'])
+    const error = await failed.catch((reason) => reason)
+    for (const handle of open) closeSync(handle)
+    console.log(error.code, error.message)`
+  const limited = 'ulimit -n 64 && exec "$0" --no-warnings --input-type=module -e "$1"'
+  const { stdout } = await runCommand('/bin/sh', ['-c', limited, process.execPath, code])
+  assert.match(stdout, /^HDL_COMMAND_FAILED .*EMFILE/)
+})
+
+test('a command whose arguments the system refuses is an error of ours', async () => {
+  const failed = runCommand(process.execPath, ['-e', '', 'x'.repeat(4 * 2 ** 20)])
+  await assert.rejects(failed, (error) => {
+    assert.ok(isError(error, 'HDL_COMMAND_FAILED'))
+    assert.ok(error.message.length < 1_000)
+    return true
+  })
+})
+
 test('R3 an abort ends the whole process group, and the promise settles only when it is gone', async () => {
   const controller = new AbortController()
   const server = createServer().listen(0, '127.0.0.1')

@@ -67,6 +67,8 @@ export async function assemblePlan(
   found: readonly string[] = [],
 ): Promise<ReleasePlan> {
   const { packages } = workspace
+  // A misprint would take a package out of its group, whatever the plan comes from.
+  for (const patterns of options.groups ?? []) matching('groups', patterns, packages)
   const isCandidate = (each: WorkspacePackage): boolean =>
     !each.isPrivate && decisions.get(each.name)?.isReleased === true
   const candidates = new Set([...packages.values()].filter(isCandidate).map(({ name }) => name))

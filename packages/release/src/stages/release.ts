@@ -36,6 +36,7 @@ import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
 import { versionChange } from '../plan/output/order.ts'
+import { matching } from '../plan/selection.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { preflight } from '../preflight/preflight.ts'
 import { BuildOutput } from '../preflight/build-output.ts'
@@ -80,6 +81,7 @@ export async function publishRelease(
   const plan = repaired.length === 0 ? given : await planAgain(repaired, options)
   refusePending(plan)
   refuseVersionTags(plan)
+  matching('smoke.installOnly', options.installOnly ?? [], plan.workspace.packages)
   requireInstallable(plan)
 
   const repository = await Repository.open(root, wait)

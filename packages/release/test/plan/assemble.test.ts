@@ -18,6 +18,14 @@ const statuses = ({ packages }: ReleasePlan): Record<string, string> =>
   Object.fromEntries([...packages].map(([name, { status }]) => [name, status]))
 const plan = (options?: PlanOptions): Promise<ReleasePlan> => planFromManifests(workspace, options)
 
+test('a group with a name that no package has is refused, whatever the plan comes from', async () => {
+  await assert.rejects(
+    plan({ groups: [['@acme/core', '@acme/htpp']] }),
+    (error) =>
+      isError(error, 'HDL_BAD_OPTION') && /groups.*such as "@acme\/http"/.test(error.message),
+  )
+})
+
 test('every package of the workspace has a place in the plan', async () => {
   const { packages, source, warnings } = await plan()
   assert.equal(source, 'manifests')

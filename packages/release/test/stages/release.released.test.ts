@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { planFromCommits } from '../../src/plan/from-commits.ts'
 import { planFromManifests } from '../../src/plan/from-manifests.ts'
 import type { Registry } from '../../src/registry/registry.ts'
@@ -179,6 +179,34 @@ test('O3 a package that has changed under a published version is named in a warn
   const { ok, warnings } = await publishManifests(repo, registry.url)
   assert.equal(ok, true)
   assert.deepEqual(warnings, ['Changed since they were published, with the same version: kb.'])
+})
+
+test('a tag that only the remote has, on another commit, ends a release with push before a build', async () => {
+  using repo = new Monorepo({ packages: { pa: [] } })
+  const remote = mkdtempSync(path.join(os.tmpdir(), 'heddle-remote-'))
+  try {
+    repo.git('init', '--quiet', '--bare', remote)
+    repo.git('remote', 'add', 'origin', remote)
+    repo.git('tag', '--annotate', '--message', 'pa', 'pa@1.0.0')
+    repo.git('push', '--quiet', 'origin', 'pa@1.0.0')
+    repo.git('tag', '--delete', 'pa@1.0.0')
+    repo.write('packages/pa/index.js', 'later\n')
+    repo.commit('later')
+    repo.git('push', '--quiet', 'origin', 'main')
+    const report = await publishManifests(repo, registry.url, { push: 'origin' })
+    assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_TAG_TAKEN')
+    assert.equal((await fetch(`${registry.url}/pa/1.0.0`)).status, 404)
+  } finally {
+    rmSync(remote, { recursive: true, force: true })
+  }
+})
+
+test('packages that the smoke test only installs must exist', async () => {
+  using repo = new Monorepo({ packages: { sa: [] } })
+  await assert.rejects(
+    publishManifests(repo, registry.url, { installOnly: ['sb'] }),
+    (error) => isError(error, 'HDL_BAD_OPTION') && /smoke\.installOnly/.test(error.message),
+  )
 })
 
 test('a tag on another commit than the one that is published ends the release before a build', async () => {
