@@ -12,7 +12,7 @@
  */
 import type { Graph, Job, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
 import { printable, printableLines } from '../view/text.ts'
-import { formatError } from '../view/format.ts'
+import { formatErrorWithCause } from '../view/format.ts'
 import { Backlog } from './backlog.ts'
 import { Ring } from './ring.ts'
 
@@ -279,7 +279,8 @@ export class RunModel {
     if (row.attempt !== event.attempt) row.progress = undefined
     row.attempt = event.attempt
     row.retryAt = event.delay === undefined ? undefined : at + event.delay
-    if (event.error !== undefined) row.problem = printableLines(formatError(event.error)).join(' ')
+    if (event.error !== undefined)
+      row.problem = printableLines(formatErrorWithCause(event.error)).join(' ')
     switch (state) {
       case 'waiting':
         this.#waiting.push(row)

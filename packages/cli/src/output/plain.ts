@@ -13,7 +13,7 @@ import {
   formatAge,
   formatCount,
   formatDuration,
-  formatError,
+  formatErrorWithCause,
   formatTime,
   plural,
 } from '../view/format.ts'
@@ -148,7 +148,7 @@ export class PlainReporter implements Reporter {
     const row = this.#model.get(event.name)
     if (row === undefined) return undefined
     const { name } = row
-    const error = (): string => printableLines(formatError(event.error)).join(' ')
+    const error = (): string => printableLines(formatErrorWithCause(event.error)).join(' ')
     switch (event.state) {
       case 'running':
         if (stateBefore !== 'suspended') return ['running', `${name} (${row.place})${again(row)}`]

@@ -3,7 +3,7 @@
  * success is not worth a line: `--quiet`.
  */
 import type { RunEvent } from '@heddle/core'
-import { formatError } from '../view/format.ts'
+import { formatErrorWithCause } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { stateStyles, type Symbols } from '../view/symbols.ts'
 import { printable, printableLines } from '../view/text.ts'
@@ -20,7 +20,7 @@ export class QuietReporter implements Reporter {
 
   observe(event: RunEvent): void {
     if (event.type !== 'node' || event.state !== 'failed') return
-    const error = printableLines(formatError(event.error)).join(' ')
+    const error = printableLines(formatErrorWithCause(event.error)).join(' ')
     this.#print([
       span(`${this.#symbols.states.failed} `, stateStyles.failed),
       span(printable(event.name), 'bold'),

@@ -62,3 +62,11 @@ export function formatError(error: unknown): string {
   const { name, message } = error
   return name === 'Error' || name === 'HeddleError' ? message : `${name}: ${message}`
 }
+
+/** As {@link formatError}, with what lies beneath it: `TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:9)`. */
+export function formatErrorWithCause(error: unknown): string {
+  const text = formatError(error)
+  const cause = error instanceof Error ? error.cause : undefined
+  if (!(cause instanceof Error) || cause.message === '' || text.includes(cause.message)) return text
+  return `${text} (${formatError(cause)})`
+}

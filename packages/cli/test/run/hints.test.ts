@@ -13,4 +13,9 @@ test('errors that an option of the command line solves come with that option', (
   assert.match(hintFor(saved)!, /--journal sqlite:runs\.db\.saved\.db$/)
   assert.equal(hintFor(new HeddleError('HDL_JOURNAL_DAMAGED', damage)), undefined)
   assert.equal(hintFor('anything else'), undefined)
+  const expected = 'a place (loop, thread, fleet) or a name in `resources`, which has none'
+  const need = new HeddleError('HDL_BAD_OPTION', { option: 'needs.api of a', value: 1, expected })
+  assert.match(hintFor(need)!, /export const options = \{ resources: \{ api: 4 \} \}/)
+  const other = { option: 'retries', value: -1, expected: 'a count' }
+  assert.equal(hintFor(new HeddleError('HDL_BAD_OPTION', other)), undefined)
 })

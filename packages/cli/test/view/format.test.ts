@@ -6,9 +6,32 @@ import {
   formatCount,
   formatDuration,
   formatError,
+  formatErrorWithCause,
+  formatRate,
+  formatRunning,
   formatTime,
   plural,
 } from '../../src/view/format.ts'
+
+test('what runs has tenths of a second up to a minute', () => {
+  assert.deepEqual([0, 4_149, 12_400, 59_949, 59_950, 84_300].map(formatRunning), [
+    '0.0 s',
+    '4.1 s',
+    '12.4 s',
+    '59.9 s',
+    '1 min 00 s',
+    '1 min 24 s',
+  ])
+})
+
+test('a rate has a tenth as long as that says something', () => {
+  assert.deepEqual([0.04, 4.23, 31.4, 12_500].map(formatRate), [
+    '0.0/s',
+    '4.2/s',
+    '31/s',
+    '12,500/s',
+  ])
+})
 
 test('durations are as exact as they are interesting', () => {
   const shown = [0, 340.4, 999.4, 1_000, 9_940, 9_950, 59_400, 65_000, 3_599_400, 7_500_000].map(
@@ -47,4 +70,16 @@ test('an error is its message, with its class where that says something', () => 
   assert.equal(formatError(new Error('')), 'Error')
   assert.equal(formatError('text'), 'text')
   assert.equal(formatError(Object.create(null)), '[Object: null prototype] {}')
+})
+
+test('an error in one line comes with what lies beneath it, once', () => {
+  const cause = new Error('connect ECONNREFUSED 127.0.0.1:9')
+  const failed = new TypeError('fetch failed', { cause })
+  assert.equal(
+    formatErrorWithCause(failed),
+    'TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:9)',
+  )
+  const told = new Error(`no answer: ${cause.message}`, { cause })
+  assert.equal(formatErrorWithCause(told), told.message)
+  assert.equal(formatErrorWithCause('no'), formatError('no'))
 })

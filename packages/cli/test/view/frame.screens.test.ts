@@ -46,6 +46,11 @@ test('80 × 24: nodes of one job are one line, with how many are done', () => {
     lines.join('\n'),
   )
   assert.ok(lines[0]!.endsWith('1 min 24 s, 44/s, about 1 min 05 s left'))
+  // Progress of a job, as far as it fits: whole figures.
+  assert.ok(
+    lines.includes('◐ resize images                loop   1 min 24 s  49 %: 97 of 200, 2 failed…'),
+    lines.join('\n'),
+  )
 })
 
 for (const nodes of nodeCounts) {
