@@ -203,7 +203,8 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
       return entry.value
     }
     this.#checkOpen()
-    return this.#lookup.find(key)?.value
+    const known = entry === undefined ? this.#lookup.findPending(key) : this.#lookup.find(key)
+    return known?.value
   }
 
   /**
@@ -313,19 +314,24 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
    *
    * @throws what `compute` throws; nothing is stored then.
    */
-  async getOrCompute(
+  getOrCompute(
     key: string,
     compute: (context: ComputeContext) => V | Promise<V>,
     options: SetOptions = {},
   ): Promise<V> {
-    const value = this.tryGet(key)
-    if (value !== undefined) return value
-    this.#checkKey(key)
-    return this.#computations.join(
-      key,
-      (signal) => this.#compute(key, compute, options, signal),
-      options,
-    )
+    // Not an async function: one that returns a promise makes a second one and takes three turns to settle it.
+    try {
+      const value = this.tryGet(key)
+      if (value !== undefined) return Promise.resolve(value)
+      this.#checkKey(key)
+      return this.#computations.join(
+        key,
+        (signal) => this.#compute(key, compute, options, signal),
+        options,
+      )
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /**

@@ -77,7 +77,7 @@ export class Lookup<V> {
 
   /** The entry, as far as it is known without the tier. Counts as a use. */
   find(key: string): Entry<V> | undefined {
-    const { memory, states } = this.#parts
+    const { memory } = this.#parts
     const inMemory = memory.get(key)
     const entry = this.valid(inMemory)
     if (entry !== undefined) {
@@ -88,7 +88,12 @@ export class Lookup<V> {
       if (inMemory.family?.alive === false) memory.drop(key)
       else memory.expire(key)
     }
-    const pending = this.valid(states.get(key)?.change?.entry)
+    return this.findPending(key)
+  }
+
+  /** The entry of a key that memory does not hold, as far as it is known without the tier. */
+  findPending(key: string): Entry<V> | undefined {
+    const pending = this.valid(this.#parts.states.get(key)?.change?.entry)
     if (pending !== undefined) this.memoryHits++
     return pending
   }

@@ -29,8 +29,9 @@ export const mostAtOnce = 2048
  * listener is removed with the last follower.
  */
 class Hub {
-  readonly #prompt = new LinkedList<AbortFollower>()
-  readonly #patient = new LinkedList<AbortFollower>()
+  // Made when the first of a kind follows: most signals have one follower, and a hub of their own.
+  #prompt: LinkedList<AbortFollower> | undefined
+  #patient: LinkedList<AbortFollower> | undefined
   readonly #signal: AbortSignal
 
   constructor(signal: AbortSignal) {
@@ -39,20 +40,20 @@ class Hub {
   }
 
   add(follower: AbortFollower): void {
-    if (follower.isPatient === true) this.#patient.push(follower)
-    else this.#prompt.push(follower)
+    if (follower.isPatient === true) (this.#patient ??= new LinkedList()).push(follower)
+    else (this.#prompt ??= new LinkedList()).push(follower)
   }
 
   handleEvent(): void {
-    for (let next = this.#prompt.shift(); next !== undefined; next = this.#prompt.shift()) {
+    for (let next = this.#prompt?.shift(); next !== undefined; next = this.#prompt?.shift()) {
       next.onAbort(this.#signal.reason)
     }
     this.#notifySlice()
   }
 
-  readonly #notifySlice = (): void => {
+  #notifySlice(): void {
     for (let count = 0; count < mostAtOnce; count++) {
-      const next = this.#patient.shift()
+      const next = this.#patient?.shift()
       if (next === undefined) {
         // Not earlier: a follower that is notified may make another one leave.
         hubs.delete(this.#signal)
@@ -60,12 +61,12 @@ class Hub {
       }
       next.onAbort(this.#signal.reason)
     }
-    systemClock.afterIo(this.#notifySlice)
+    systemClock.afterIo(() => this.#notifySlice())
   }
 
   leave(follower: AbortFollower): void {
-    if (!this.#prompt.remove(follower)) this.#patient.remove(follower)
-    if (this.#prompt.size > 0 || this.#patient.size > 0) return
+    if (this.#prompt?.remove(follower) !== true) this.#patient?.remove(follower)
+    if ((this.#prompt?.size ?? 0) > 0 || (this.#patient?.size ?? 0) > 0) return
     this.#signal.removeEventListener('abort', this)
     hubs.delete(this.#signal)
   }
