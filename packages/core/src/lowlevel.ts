@@ -14,12 +14,12 @@ export {
   type OptionNames,
 } from './kernel/check.ts'
 export { CleanupStack } from './kernel/cleanup.ts'
-export type { Clock, Timer } from './kernel/clock.ts'
+export { soon, type Clock, type Timer } from './kernel/clock.ts'
 export { seededRandom, type Random } from './kernel/random.ts'
 export { kernelOf, systemKernel, type Kernel } from './kernel/kernel.ts'
 export { LinkedList, type ListItem } from './kernel/linked-list.ts'
 export { Life, type ServiceState, type StopOptions } from './kernel/service.ts'
-export { waitFor } from './kernel/wait-for.ts'
+export { endsBefore, pauseFor, waitFor } from './kernel/wait-for.ts'
 export { suggest } from './kernel/suggest.ts'
 export type { WaitOptions } from './kernel/waiters.ts'
 
@@ -80,7 +80,7 @@ export type { PermitOptions } from './kernel/permits.ts'
 
 // watch/: who blocks the event loop.
 export { isWatching, runBlamed } from './watch/blame.ts'
-export type { LoopGap } from './watch/gap-log.ts'
+export { describeCollection, type LoopGap } from './watch/gap-log.ts'
 export { LoopWatch } from './watch/loop-watch.ts'
 
 // threads/: jobs off the loop.

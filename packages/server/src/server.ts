@@ -381,7 +381,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       return drain.state
     },
     drain: async (how) => {
-      void drain.begin(how)
+      drain.begin(how)
       return stopped
     },
     stopped,
@@ -392,7 +392,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       arrivals: arrivals.stats(),
     }),
     async [Symbol.asyncDispose]() {
-      void drain.begin({ deadline: 0 })
+      drain.begin({ deadline: 0 })
       await stopped
     },
   }

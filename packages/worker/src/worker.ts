@@ -14,7 +14,13 @@
 import { randomUUID } from 'node:crypto'
 import { arch, availableParallelism, hostname, platform, totalmem } from 'node:os'
 import { HeddleError, final, type Job } from '@heddle/core'
-import { describe, kernelOf, type Kernel, type StopOptions } from '@heddle/core/lowlevel'
+import {
+  checkDuration,
+  describe,
+  kernelOf,
+  type Kernel,
+  type StopOptions,
+} from '@heddle/core/lowlevel'
 import { Network, Refused } from './client/network.ts'
 import { LeaseArtifacts } from './lease/lease-artifacts.ts'
 import {
@@ -99,6 +105,7 @@ export class Worker {
   readonly #stopping = new AbortController()
   #wake: (() => void) | undefined
   #leaseCount = 0
+  #hasRun = false
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -128,6 +135,9 @@ export class Worker {
    * *Cancellation*: by stop().
    */
   async run(): Promise<WorkerEnd> {
+    // Stopped before: its thread has ended.
+    if (this.#stopping.signal.aborted) return stopped
+    this.#hasRun = true
     let end: WorkerEnd
     try {
       end = await this.#work()
@@ -142,10 +152,16 @@ export class Worker {
     return end
   }
 
-  /** K5. *Cancellation*: at the deadline (default 30,000) what still runs is handed back. */
+  /**
+   * K5. Harmless twice, and before run(), which ends at once then.
+   *
+   * *Cancellation*: at the deadline (default 30,000) what still runs is handed back.
+   */
   async stop({ deadline = 30_000 }: Pick<StopOptions, 'deadline'> = {}): Promise<void> {
+    checkDuration('deadline', deadline)
     this.#stopping.abort(new Error('the worker stops'))
     this.#wake?.()
+    if (!this.#hasRun) return this.#network.stop()
     const timer = this.#kernel.clock.setTimer(deadline, () => {
       for (const { controller } of this.#running.values()) controller.abort(handBack)
     })

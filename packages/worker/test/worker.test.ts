@@ -53,6 +53,15 @@ function event(kind: WorkerEvent['kind']): {
   return { seen: promise, onEvent: (each) => each.kind === kind && resolve(each) }
 }
 
+test('stop() before run() ends the thread of the network, and run() ends at once', async () => {
+  const worker = new Worker({ server: 'http://127.0.0.1:9', jobs })
+  await assert.rejects(worker.stop({ deadline: -1 }), { code: 'HDL_BAD_OPTION' })
+  await worker.stop()
+  await worker.stop({ deadline: 0 })
+  assert.equal((await worker.run()).why, 'stopped')
+  // A thread that is left would keep the process of this file from ending.
+})
+
 test('a campaign: three workers play all units, each is counted once', async () => {
   await using server = await startServer({ jobs, port: 0 })
   const created = await post(server, '/campaigns', {

@@ -1,11 +1,12 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { LoopGap } from '@heddle/core/lowlevel'
+import { describeCollection, type LoopGap } from '@heddle/core/lowlevel'
 import { printable } from '../view/text.ts'
 import { isOurs } from './frames.ts'
 
 /** Who held up the event loop, in one printable line, with files as seen from the current folder. */
 export function describeGap(gap: LoopGap): string {
+  if (gap.isCollection === true) return `the garbage collector, ${describeCollection(gap)}`
   // What a job calls of ours, ctx.log() for one, says less than where it calls it.
   const where = gap.stack.find((frame) => !isOurs(frame)) ?? gap.stack[0]
   if (gap.label === undefined && where === undefined) return 'no stack could be taken'

@@ -11,6 +11,7 @@
 import {
   HeddleError,
   isError,
+  openScope,
   startRun,
   type CriticalPath,
   type GraphResult,
@@ -86,7 +87,11 @@ class RunSession {
   readonly #printer: Printer
   readonly #controls: Controls
   readonly #watch = new LoopWatch({ threshold: gapThreshold, interval: gapInterval })
+  /** Starting and stopping the watch while the run goes on. */
+  readonly #background = openScope({ name: 'heddle run' })
   #phase: 'loading' | 'running' | 'ended' = 'loading'
+  /** Whether jobs run, or ran: gaps before that kept nothing waiting. */
+  #hasStarted = false
   #reporter: Reporter | undefined
   #run: Run | undefined
   #worstGap: LoopGap | undefined
@@ -109,8 +114,8 @@ class RunSession {
         process.exit(code)
       },
       // The time in which the process was stopped is no gap of its loop.
-      onSuspend: () => void this.#watch.stop(),
-      onContinue: () => void this.#watch.start(),
+      onSuspend: () => this.#background.launch(() => this.#watch.stop()),
+      onContinue: () => this.#background.launch(() => this.#startWatch()),
     })
     process.on('exit', this.#onExit)
     process.on('beforeExit', this.#onIdle)
@@ -211,18 +216,20 @@ class RunSession {
   #observe(event: RunEvent, reporter: Reporter): void {
     if (event.type === 'start') {
       this.#phase = 'running'
+      this.#hasStarted = true
       // What held up the loop while a large graph was being read has kept nothing waiting.
       this.#watch.forget()
     }
     if (event.type === 'complete') {
-      void this.#watch.stop()
+      this.#background.launch(() => this.#watch.stop())
       this.#phase = 'ended'
     }
     reporter.observe(event)
   }
 
   #onGap(gap: LoopGap): void {
-    if (this.#phase !== 'running') return
+    // One that ended with the run is reported a few turns later, before the watch has stopped.
+    if (!this.#hasStarted) return
     if (this.#worstGap === undefined || gap.ms > this.#worstGap.ms) this.#worstGap = gap
     this.#reporter?.gap(gap)
   }
@@ -235,6 +242,7 @@ class RunSession {
 
   async #conclude(result: GraphResult): Promise<void> {
     this.#leaveTerminal()
+    await this.#background.join()
     const { longest } = this.#watch.stats()
     const gap = this.#worstGap
     // Of a short one it is known how late the next look was, not when it began.
@@ -315,8 +323,9 @@ class RunSession {
   readonly #onIdle = (): void => {
     const loading = 'its top level waits, and nothing is left on the event loop'
     const running = 'deadlock: every job is waiting and nothing is left on the event loop'
-    if (this.#phase === 'loading') void this.#abandon(this.#notLoaded(loading))
-    if (this.#phase === 'running') void this.#abandon(running)
+    if (this.#phase === 'ended') return
+    // oxlint-disable-next-line typescript/no-floating-promises -- it ends the process
+    this.#abandon(this.#phase === 'loading' ? this.#notLoaded(loading) : running)
   }
 
   #notLoaded(cause: string): HeddleError {
@@ -330,7 +339,8 @@ class RunSession {
     this.#leaveTerminal()
     this.#tellError(error, 'an error that no job has caught ended the run: ')
     this.#hintResume()
-    void this.#exit(exitCodes.failed)
+    // oxlint-disable-next-line typescript/no-floating-promises -- it ends the process
+    this.#exit(exitCodes.failed)
   }
 
   #hintResume(): void {

@@ -12,7 +12,7 @@
  */
 import { HeddleError, isError } from '@heddle/core'
 import { systemKernel, withoutPasswords } from '@heddle/core/lowlevel'
-import { startServer, type Server } from '@heddle/server'
+import { startServer, type DrainOptions, type Server } from '@heddle/server'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { Printer } from '../output/printer.ts'
 import { makeDefaultFolder } from '../run/journal.ts'
@@ -126,7 +126,7 @@ class ServeSession {
     this.#signals++
     this.#by = signal
     if (this.#server === undefined || this.#signals > 2) process.exit(code)
-    if (this.#signals === 1) void this.#server.drain()
+    if (this.#signals === 1) this.#drain(this.#server)
     else this.#hurry(signal, code)
   }
 
@@ -134,8 +134,13 @@ class ServeSession {
   #hurry(by: string, code: ExitCode): void {
     this.#code = code
     this.#narrator.hurrying(by)
-    void this.#server?.drain({ deadline: 0 })
+    if (this.#server !== undefined) this.#drain(this.#server, { deadline: 0 })
     this.#clock.setTimer(hurryLimit, () => process.exit(code))
+  }
+
+  /** `server.stopped`, which execute() waits for, rejects with the same error. */
+  #drain(server: Server, options?: DrainOptions): void {
+    server.drain(options).catch(() => undefined)
   }
 
   /** It could not start. */
@@ -167,15 +172,19 @@ class ServeSession {
 
   /** Nothing is left in this process that could go on: a server that listens always could. */
   readonly #onIdle = (): void => {
-    if (this.#isLoading)
-      void this.#abandon(
-        this.#notLoaded('its top level waits, and nothing is left on the event loop'),
-      )
+    if (!this.#isLoading) return
+    const waits = 'its top level waits, and nothing is left on the event loop'
+    // oxlint-disable-next-line typescript/no-floating-promises -- it ends the process
+    this.#abandon(this.#notLoaded(waits))
   }
 
   readonly #onCrash = (error: unknown): void => {
     process.off('uncaughtException', this.#onCrash)
-    if (this.#isLoading) return void this.#abandon(error)
+    if (this.#isLoading) {
+      // oxlint-disable-next-line typescript/no-floating-promises -- it ends the process
+      this.#abandon(error)
+      return
+    }
     this.#narrator.crashed(error)
     this.#by = 'uncaught error'
     this.#hurry(this.#by, exitCodes.failed)

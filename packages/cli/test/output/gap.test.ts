@@ -21,6 +21,11 @@ test('who blocked the loop, in one line, with files as seen from here', () => {
   assert.equal(describeGap({ ...gap, label: 'x\u001b[2J' }), 'x')
 })
 
+test('a gap of the garbage collector accuses no code', () => {
+  const collection = { ...gap, collector: 50.4, isCollection: true as const }
+  assert.equal(describeGap(collection), 'the garbage collector, 50 of 60 ms')
+})
+
 test('paths outside of the folder stay whole', () => {
   assert.equal(
     shortenPaths('/a/b/c.ts:1 /a/x.ts file:///a/b/d%20e.ts:2:3', '/a/b'),

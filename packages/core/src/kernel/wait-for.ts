@@ -1,3 +1,4 @@
+import { AbortCallback } from './abort.ts'
 import type { Clock } from './clock.ts'
 import { WaiterList, checkWait, type WaitOptions } from './waiters.ts'
 
@@ -21,4 +22,44 @@ export function waitFor<T>(
     (error) => waiting.failAll(error),
   )
   return ended
+}
+
+/**
+ * Waits until the work has ended, or `enough` aborts. False in the second case: the work continues, and is not waited for. For the stop
+ * step of a part.
+ *
+ * *Cancellation*: resolves with false.
+ * @throws what the work throws.
+ */
+export async function endsBefore(
+  enough: AbortSignal,
+  work: Promise<unknown>,
+  clock: Clock,
+): Promise<boolean> {
+  try {
+    await waitFor(work, 'The end of work under way', clock, { signal: enough })
+    return true
+  } catch (error) {
+    if (!enough.aborted) throw error
+    return false
+  }
+}
+
+/**
+ * Resolves after so many milliseconds, or as soon as the signal aborts: the caller looks at it. Leaves no timer behind.
+ *
+ * *Cancellation*: resolves early.
+ */
+export function pauseFor(milliseconds: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = clock.setTimer(milliseconds, () => {
+      leave[Symbol.dispose]()
+      resolve()
+    })
+    const leave = new AbortCallback(signal, () => {
+      timer.cancel()
+      resolve()
+    })
+  })
 }

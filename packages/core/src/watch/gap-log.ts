@@ -21,6 +21,10 @@ export interface LoopGap {
   readonly ms: number
   /** For how long the machine had no processor for this thread besides, when it was a millisecond or more. */
   readonly starved?: number
+  /** How much of it the garbage collector took, when it was a millisecond or more. */
+  readonly collector?: number
+  /** Whether it would have been too short to report without the collector: then there is neither label nor stack. */
+  readonly isCollection?: true
   /** The label of {@link runBlamed}: which job or route it was. */
   readonly label: string | undefined
   /** User code first, `function (file:line:column)`, innermost call first. Empty when none could be taken. */
@@ -39,6 +43,15 @@ export interface StarvedGaps {
   readonly longest: number
 }
 
+/** Of one beat, in milliseconds. */
+interface Measured {
+  readonly late: number
+  readonly starved: number
+  /** For how long the loop was certainly held. */
+  readonly stuck: number
+  readonly ms: number
+}
+
 export interface GapLogOptions {
   readonly interval: number
   readonly threshold: number
@@ -55,6 +68,9 @@ export interface GapLogOptions {
  *
  * Time in which the thread was ready and the machine ran something else is taken off first: on a
  * busy machine any line can take a second, and none of them is to blame (I7).
+ *
+ * A gap that is shorter than the threshold without the pauses of the garbage collector in it is reported as the collector's:
+ * the line that allocated last is not to blame for what all the others have left (I9).
  */
 export class GapLog {
   readonly #interval: number
@@ -73,28 +89,51 @@ export class GapLog {
     this.#keep = options.keep
   }
 
-  /** Enters one beat. Returns the gap that it ended, if there was one. */
-  record(pulse: Pulse, wallTime: number, evidence: Evidence | undefined): LoopGap | undefined {
+  /** Whether this beat ends a gap that is reported. */
+  isGap(pulse: Pulse, evidence: Evidence | undefined): boolean {
+    const { stuck } = this.#measure(pulse, evidence)
+    return stuck > 0 && stuck >= this.#threshold
+  }
+
+  #measure(pulse: Pulse, evidence: Evidence | undefined): Measured {
     const { elapsed, busy } = pulse
     const late = Math.max(0, elapsed - this.#interval)
     const starved = Math.min(busy, starvedTime(pulse, evidence))
     const own = Math.max(0, busy - starved)
-    // A beat that is late because the whole process stood still is nobody's fault.
+    // A beat that is late because the whole process stood still is the fault of no code.
     const stuck = Math.min(late, own)
     const ms = late < this.#interval ? stuck : Math.min(elapsed, own)
+    return { late, starved, stuck, ms }
+  }
+
+  /** Enters one beat. Returns the gap that it ended, if there was one. `collected`: milliseconds of the collector in it. */
+  record(
+    pulse: Pulse,
+    wallTime: number,
+    evidence: Evidence | undefined,
+    collected = 0,
+  ): LoopGap | undefined {
+    const { late, starved, stuck, ms } = this.#measure(pulse, evidence)
     this.#delays.record(ms)
     this.#longest = Math.max(this.#longest, ms)
     if (stuck < this.#threshold || stuck === 0) {
-      if (Math.min(late, busy) >= this.#threshold) this.#recordStarved(starved)
+      if (Math.min(late, pulse.busy) >= this.#threshold) this.#recordStarved(starved)
       return undefined
     }
+    // The collector, too, is kept waiting by a busy machine: of its time as much is its own as of the whole.
+    const { busy } = pulse
+    const collector = Math.min(ms, (Math.min(collected, busy) * (busy - starved)) / busy)
+    const isCollection = collector > 0 && stuck - collector < this.#threshold
+    const blamed = isCollection ? undefined : evidence
     const gap: LoopGap = {
       startedAt: wallTime - ms - starved,
       ms,
       ...(starved >= 1 && { starved }),
-      label: evidence?.label,
-      stack: evidence?.stack ?? [],
-      certain: evidence?.certain ?? false,
+      ...(collector >= 1 && { collector }),
+      ...(isCollection && { isCollection }),
+      label: blamed?.label,
+      stack: blamed?.stack ?? [],
+      certain: isCollection || (evidence?.certain ?? false),
     }
     this.#gaps++
     this.#recent.push(gap)
@@ -165,8 +204,14 @@ function starvedTime({ busy, ran, queued }: Pulse, evidence: Evidence | undefine
 
 /** Who is to blame, in one line. */
 export function describeGap(gap: LoopGap): string {
+  if (gap.isCollection === true) return `the garbage collector, ${describeCollection(gap)}`
   const where = gap.stack[0]
   if (gap.label === undefined && where === undefined) return 'no stack could be taken'
   const who = [gap.label, where].filter((part) => part !== undefined).join(' at ')
   return gap.certain ? who : `${who} (seen late: it may be what ran next)`
+}
+
+/** How much of a gap the garbage collector took: "30 of 34 ms". */
+export function describeCollection({ collector = 0, ms }: LoopGap): string {
+  return `${Math.round(collector)} of ${Math.round(ms)} ms`
 }

@@ -17,6 +17,8 @@
  *  I6  Without inspector or threads the gaps are still measured, without label and stack.
  *  I7  Time in which the machine had no processor for the loop's thread is not blamed on any code.
  *  I8  A synchronous function of Node that blocks is blamed on the line that calls it.
+ *  I9  A gap that would be too short to report without the garbage collector is reported as the collector's, not as any
+ *      code's. It is known a few turns later which gaps that are, so gaps are reported then; stop() waits for it.
  *
  * Known limits: code inside a native call that V8 cannot interrupt and native-calls.ts does not know
  * (an addon) is seen right after the call. Several callbacks that block together count as one gap, and
@@ -25,6 +27,8 @@
  */
 import { checkCount, checkDuration, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { startBeat, type Beat, type Pulse } from '../kernel/beat.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { openCollector, turnsUntilReported, type Collector } from '../kernel/collector.ts'
 import type { HistogramSnapshot } from '../kernel/histogram.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { openProcessor, type Processor } from '../kernel/processor.ts'
@@ -53,6 +57,8 @@ export interface LoopWatchOptions {
   readonly nativeCalls?: boolean
   /** Where the processor times of the loop's thread come from: the system when absent. */
   readonly processor?: () => Processor
+  /** Where the pauses of the garbage collector come from: V8 when absent. */
+  readonly collector?: () => Collector
   readonly kernel?: Kernel
 }
 
@@ -79,6 +85,14 @@ export interface LoopWatchStats {
 /** An answer that took longer than this, or than half the threshold, was not taken at the moment of the question. */
 const promptAnswer = 50
 
+interface UnreportedGap {
+  readonly pulse: Pulse
+  readonly wallTime: number
+  readonly evidence: Evidence | undefined
+  /** On the scale of the system's clock. */
+  readonly endedAt: number
+}
+
 const optionNames = {
   threshold: 1,
   interval: 1,
@@ -86,6 +100,7 @@ const optionNames = {
   depth: 1,
   nativeCalls: 1,
   processor: 1,
+  collector: 1,
   kernel: 1,
 } satisfies OptionNames<LoopWatchOptions>
 
@@ -106,6 +121,7 @@ export class LoopWatch implements Service, AsyncDisposable {
   readonly #depth: number
   readonly #nativeCalls: boolean
   readonly #openProcessor: () => Processor
+  readonly #openCollector: () => Collector
   readonly #kernel: Kernel
   readonly #log: GapLog
   readonly #listeners = new Set<(gap: LoopGap) => void>()
@@ -113,6 +129,9 @@ export class LoopWatch implements Service, AsyncDisposable {
   #beat: Beat | undefined
   #watchdog: Watchdog | undefined
   #natives: Disposable | undefined
+  #collector: Collector | undefined
+  /** Gaps of which it is not known yet what the collector took. */
+  readonly #unreported = new Set<UnreportedGap>()
   #evidence: Evidence | undefined
   #blindness: string | undefined = 'the watch has not been started'
   #listenerErrors = 0
@@ -130,6 +149,7 @@ export class LoopWatch implements Service, AsyncDisposable {
     this.#depth = checkCount('depth', options.depth ?? 20)
     this.#nativeCalls = options.nativeCalls ?? true
     this.#openProcessor = options.processor ?? openProcessor
+    this.#openCollector = options.collector ?? openCollector
     this.#kernel = options.kernel ?? systemKernel
     this.#log = new GapLog({
       threshold: this.#threshold,
@@ -172,6 +192,7 @@ export class LoopWatch implements Service, AsyncDisposable {
     )
     this.#watchdog = watchdog
     if (this.#nativeCalls) this.#natives = watchNativeCalls((name) => this.#onNativeReturn(name))
+    this.#collector = this.#openCollector()
     const onBeat = (pulse: Pulse): void => this.#onBeat(pulse)
     this.#beat = startBeat(this.#interval, onBeat, this.#openProcessor())
     signal.addEventListener('abort', () => resolve(), { once: true })
@@ -201,7 +222,25 @@ export class LoopWatch implements Service, AsyncDisposable {
     this.#watchdog?.beat()
     const evidence = this.#evidence
     this.#evidence = undefined
-    const gap = this.#log.record(pulse, this.#kernel.clock.wallTime(), evidence)
+    const wallTime = this.#kernel.clock.wallTime()
+    if (!this.#log.isGap(pulse, evidence)) {
+      this.#log.record(pulse, wallTime, evidence)
+      return
+    }
+    const gap = { pulse, wallTime, evidence, endedAt: systemClock.now() }
+    this.#unreported.add(gap)
+    this.#reportAfter(turnsUntilReported, gap)
+  }
+
+  /** I9. */
+  #reportAfter(turns: number, gap: UnreportedGap): void {
+    if (turns > 0) systemClock.afterIo(() => this.#reportAfter(turns - 1, gap))
+    else if (this.#unreported.delete(gap)) this.#report(gap)
+  }
+
+  #report({ pulse, wallTime, evidence, endedAt }: UnreportedGap): void {
+    const collected = this.#collector?.within(endedAt - pulse.elapsed, endedAt)
+    const gap = this.#log.record(pulse, wallTime, evidence, collected)
     if (gap === undefined) return
     for (const listener of this.#listeners) {
       try {
@@ -231,6 +270,9 @@ export class LoopWatch implements Service, AsyncDisposable {
     this.#natives = undefined
     this.#blindness = 'the watch was stopped'
     countWatch(-1)
+    while (this.#unreported.size > 0) await new Promise<void>(systemClock.afterIo)
+    this.#collector?.[Symbol.dispose]()
+    this.#collector = undefined
     const watchdog = this.#watchdog
     this.#watchdog = undefined
     await watchdog?.end()
@@ -239,6 +281,7 @@ export class LoopWatch implements Service, AsyncDisposable {
   /** Forgets all gaps up to now: for a watch that was started before there was something to watch. */
   forget(): void {
     this.#beat?.flush()
+    this.#unreported.clear()
     this.#log.forget()
   }
 

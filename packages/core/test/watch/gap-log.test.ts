@@ -32,6 +32,36 @@ test('a gap has the length of the busy time, its start on the wall clock, and it
   assert.deepEqual(log.recent, [gap])
 })
 
+test("I9: a gap that is too short without the collector is the collector's", () => {
+  const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
+  const gap = log.record(pulse(350, 300), 1000, evidence, 250)
+  const { label, stack, ...rest } = gap!
+  assert.deepEqual([label, stack], [undefined, []])
+  assert.deepEqual(rest, {
+    startedAt: 700,
+    ms: 300,
+    collector: 250,
+    isCollection: true,
+    certain: true,
+  })
+  assert.equal(describeGap(gap!), 'the garbage collector, 250 of 300 ms')
+  assert.deepEqual([log.gaps, log.longest], [1, 300])
+})
+
+test('I9: code that blocks for the threshold besides the collector is blamed', () => {
+  const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
+  const gap = log.record(pulse(350, 300), 1000, evidence, 200)
+  assert.deepEqual(gap, { startedAt: 700, ms: 300, collector: 200, ...evidence })
+  const half = { ran: 150, queued: 150 }
+  const starved = log.record(pulse(350, 300, half), 1000, evidence, 1000)
+  assert.deepEqual([starved?.ms, starved?.collector, starved?.isCollection], [150, 150, true])
+  const mostly = log.record(pulse(350, 300, half), 1000, evidence, 80)
+  assert.deepEqual(
+    [mostly?.collector, mostly?.isCollection, mostly?.label],
+    [40, undefined, evidence.label],
+  )
+})
+
 test('forget() starts all figures anew', () => {
   const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
   log.record(pulse(320, 300), 1000, evidence)

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as wait, setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isError } from '../../src/errors.ts'
+import type { Collector } from '../../src/kernel/collector.ts'
 import { isWatching, runBlamed } from '../../src/watch/blame.ts'
 import { serviceConformance } from '../../src/testing/service-conformance.ts'
 import type { LoopGap } from '../../src/watch/gap-log.ts'
@@ -153,6 +154,37 @@ test('I7: a block that the machine caused is not reported, and counted', async (
   const { gaps, starved, longest } = watch.stats()
   assert.deepEqual({ gaps, longest }, { gaps: 0, longest: 0 })
   assert.ok(starved.gaps >= 1 && starved.longest >= 250)
+})
+
+/** A collector that is busy all the time, or never. */
+function collectorOf(share: 0 | 1): Collector & { readonly asked: [from: number, to: number][] } {
+  const asked: [from: number, to: number][] = []
+  return {
+    asked,
+    within(from, to) {
+      asked.push([from, to])
+      return share * (to - from)
+    },
+    [Symbol.dispose]: () => {},
+  }
+}
+
+test('I9: a pause of the collector is reported as such, not as the line and the job it fell into', async () => {
+  const collector = collectorOf(1)
+  const { gap } = await gapOf(busyLoop, { collector: () => collector })
+  assert.deepEqual([gap.label, gap.stack, gap.isCollection], [undefined, [], true])
+  assert.ok(gap.collector! >= 250, `${gap.collector} ms`)
+  const [from, to] = collector.asked.at(-1)!
+  assert.ok(to - from >= 250, 'it is asked about the time of the gap')
+})
+
+test('I9: without pauses of the collector the line is blamed', async () => {
+  const { gap } = await gapOf(busyLoop, { collector: () => collectorOf(0) })
+  assert.deepEqual(
+    [gap.label, gap.collector, gap.isCollection],
+    ['job "parse"', undefined, undefined],
+  )
+  assert.match(gap.stack[0]!, /^busyLoop /)
 })
 
 test('I3: no inspector port is opened, and the session shows no debugger', async () => {

@@ -89,7 +89,9 @@ export class FaultProxy {
     this.#kernel = options.kernel ?? systemKernel
     this.#hidden = new Hidden(options.visibleAfter ?? 0, () => this.#kernel.clock.now())
     this.#rateLimit = options.rateLimit
-    this.#server = http.createServer((request, response) => void this.#serve(request, response))
+    this.#server = http.createServer((request, response) => {
+      this.#serve(request, response).catch((error: Error) => response.destroy(error))
+    })
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket)
       this.#mostSockets = Math.max(this.#mostSockets, this.#sockets.size)

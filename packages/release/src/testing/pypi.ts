@@ -54,7 +54,9 @@ export class Pypi {
 
   constructor(options: PypiOptions) {
     this.#token = options.token
-    this.#server = http.createServer((request, response) => void this.#serve(request, response))
+    this.#server = http.createServer((request, response) => {
+      this.#serve(request, response).catch((error: Error) => response.destroy(error))
+    })
   }
 
   /** Without a slash at its end. */

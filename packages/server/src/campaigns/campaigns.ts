@@ -3,13 +3,16 @@
  * when a shard is lost (C1 to C9 of docs/design/store.md, L6, L12 of docs/design/fleet.md).
  */
 import { randomUUID } from 'node:crypto'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, openScope, type Scope } from '@heddle/core'
 import {
+  endsBefore,
   Life,
+  pauseFor,
   shardOf,
   waitFor,
   type Grant,
   type Kernel,
+  type ServiceState,
   type ShardRole,
   type StopOptions,
   type TableRow,
@@ -61,15 +64,18 @@ export class Campaigns implements ShardRole {
   readonly #campaigns = new Map<string, Campaign>()
   readonly #running = new Set<Campaign>()
   readonly #life: Life
+  /** Reading of shards: stop() ends it and waits for it. */
+  readonly #background: Scope
   readonly #reads = new Set<Promise<void>>()
 
   constructor(options: CampaignsOptions) {
     this.#options = options
+    this.#background = openScope({ name: 'The campaigns', kernel: options.kernel })
     this.#life = new Life({
       what: 'The campaigns',
       clock: options.kernel.clock,
       deadline: 5_000,
-      stop: () => this.#stopAll(),
+      stop: (enough) => this.#stopAll(enough),
     })
   }
 
@@ -77,14 +83,19 @@ export class Campaigns implements ShardRole {
     return this.#life.stop(options)
   }
 
-  async #stopAll(): Promise<void> {
+  async #stopAll(enough: AbortSignal): Promise<void> {
+    const { clock } = this.#options.kernel
+    this.#background.cancel(this.#life.closed(), { source: 'shutdown' })
     // What was decided is written; what cannot be is decided again by the next owner.
     const all = [...this.#campaigns.values()]
-    await Promise.allSettled(all.filter(({ isSaved }) => !isSaved).map((each) => each.saved()))
+    const saved = all.filter(({ isSaved }) => !isSaved).map((each) => each.saved())
+    await endsBefore(enough, Promise.allSettled(saved), clock)
     for (const campaign of all) campaign.stop(this.#life.closed())
+    // A read that the database does not answer changes nothing: it is left at the deadline, or after its grace.
+    await endsBefore(enough, Promise.allSettled([this.#background.join()]), clock)
   }
 
-  stats(): { state: string; campaigns: number; running: number } {
+  stats(): { state: ServiceState; campaigns: number; running: number } {
     const { state } = this.#life
     return { state, campaigns: this.#campaigns.size, running: this.#running.size }
   }
@@ -149,9 +160,13 @@ export class Campaigns implements ShardRole {
     this.#owned.resolve()
     if (this.#unread.push(shard) > 1) return
     // Shards that are acquired together are read together.
-    const read = Promise.resolve().then(() => this.#readAll(this.#unread.splice(0)))
+    const read = this.#background.start(async ({ signal }) => {
+      await Promise.resolve()
+      await this.#readAll(this.#unread.splice(0), signal)
+    })
+    const end = (): void => void this.#reads.delete(read)
     this.#reads.add(read)
-    void read.finally(() => this.#reads.delete(read))
+    read.then(end, end)
   }
 
   readonly #unread: OwnedShard[] = []
@@ -194,17 +209,19 @@ export class Campaigns implements ShardRole {
 
   /** Resolves when everything acquired so far has been read. */
   async waitRead(): Promise<void> {
-    while (this.#reads.size > 0) await Promise.all(this.#reads)
+    while (this.#reads.size > 0) await Promise.allSettled(this.#reads)
   }
 
-  async #readAll(shards: readonly OwnedShard[]): Promise<void> {
-    for (let left = shards; this.#life.isRunning; await this.#pause()) {
+  async #readAll(shards: readonly OwnedShard[], signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.kernel
+    for (let left = shards; !signal.aborted; await pauseFor(readAgainAfter, clock, signal)) {
       left = left.filter(({ isLost, isRead }) => !isLost && !isRead)
       if (left.length === 0) return
       try {
         const { tables } = this.#options
         const numbers = left.map(({ grant }) => grant.shard)
         const { campaigns, leases } = await readOpen(tables, numbers)
+        if (signal.aborted) return
         const byCampaign = Map.groupBy(leases, ({ campaign }) => campaign)
         for (const shard of left) {
           if (shard.isLost) continue
@@ -287,11 +304,6 @@ export class Campaigns implements ShardRole {
       this.#shards.get(this.#shardOf(each.id))?.campaigns.delete(each)
       return
     }
-  }
-
-  async #pause(): Promise<void> {
-    const { clock } = this.#options.kernel
-    await new Promise<void>((done) => clock.setTimer(readAgainAfter, done))
   }
 
   #shardOf(id: string): number {

@@ -20,6 +20,7 @@ import {
   AcknowledgedJobs,
   newRunId,
   shardOf,
+  waitFor,
   type JobRequest,
   type JobRunner,
   type Kernel,
@@ -179,15 +180,12 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     const { handle: id } = request
     const known = this.#entries.get(id)
     const entry = known ?? new StoreEntry(id)
-    const { promise: aborted, reject } = Promise.withResolvers<never>()
-    const onAbort = (): void => {
-      this.#service!.handOver(entry.handle, signal.reason)
-      reject(signal.reason as Error)
-    }
+    const { clock } = this.#options.kernel
+    const onAbort = (): void => this.#service!.handOver(entry.handle, signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       if (known === undefined) await this.#continue(request, entry, signal)
-      return await Promise.race([entry.outcome, aborted])
+      return await waitFor(entry.outcome, `Computation "${entry.handle}"`, clock, { signal })
     } finally {
       signal.removeEventListener('abort', onAbort)
       // The next acknowledgement of the same handle may have put its own entry there.

@@ -4,7 +4,14 @@
  *
  *  B1  Leases of a user who was blocked, of its tokens and of a token that was revoked end within two seconds.
  */
-import { Life, type Kernel, type StopOptions, type Timer } from '@heddle/core/lowlevel'
+import {
+  Life,
+  endsBefore,
+  type Kernel,
+  type ServiceState,
+  type StopOptions,
+  type Timer,
+} from '@heddle/core/lowlevel'
 import type { People } from '../people/people.ts'
 import type { Fleet } from './fleet.ts'
 
@@ -22,6 +29,8 @@ export class BlockWatch {
   readonly #options: BlockWatchOptions
   readonly #life: Life
   #timer: Timer | undefined
+  /** The look under way, which stop() waits for. */
+  #looking: Promise<void> = Promise.resolve()
 
   constructor(options: BlockWatchOptions) {
     this.#options = options
@@ -30,7 +39,7 @@ export class BlockWatch {
       clock: options.kernel.clock,
       deadline: 1_000,
       start: () => this.#lookLater(),
-      stop: () => this.#timer?.cancel(),
+      stop: (enough) => this.#end(enough),
     })
   }
 
@@ -42,8 +51,21 @@ export class BlockWatch {
     return this.#life.stop(options)
   }
 
+  stats(): { readonly state: ServiceState } {
+    return { state: this.#life.state }
+  }
+
   #lookLater(): void {
-    this.#timer = this.#options.kernel.clock.setTimer(lookEvery, () => void this.#look())
+    this.#timer = this.#options.kernel.clock.setTimer(lookEvery, () => {
+      this.#looking = this.#look()
+    })
+  }
+
+  async #end(enough: AbortSignal): Promise<void> {
+    this.#timer?.cancel()
+    const { clock } = this.#options.kernel
+    // A store that does not answer is left alone: what it would say comes too late.
+    await endsBefore(enough, this.#looking, clock)
   }
 
   /** Never rejects. */

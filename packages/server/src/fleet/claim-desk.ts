@@ -8,6 +8,7 @@
  */
 import {
   LinkedList,
+  soon,
   type Clock,
   type Kernel,
   type ListItem,
@@ -146,7 +147,7 @@ export class ClaimDesk {
   wake(): void {
     if (this.#isPlanned || this.#waiting.size === 0) return
     this.#isPlanned = true
-    void Promise.resolve().then(() => this.#look(this.#waiting.size))
+    soon(() => this.#look(this.#waiting.size))
   }
 
   #look(left: number): void {

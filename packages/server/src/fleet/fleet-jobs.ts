@@ -12,15 +12,20 @@
  *  J2  After a restart or a take-over every lease continues: the attempt that asks for its key gets it, or its result.
  *  J3  A server that ends closes no lease.
  */
-import { HeddleError, isError } from '@heddle/core'
+import { HeddleError, isError, openScope, type Scope } from '@heddle/core'
 import {
+  endsBefore,
+  Life,
+  pauseFor,
   shardCount,
   shardOf,
   type FleetAttempt,
   type FleetDispatch,
   type Grant,
   type Kernel,
+  type ServiceState,
   type ShardRole,
+  type StopOptions,
   type TableRow,
   type Tables,
   type Timer,
@@ -93,15 +98,24 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   readonly #byLease = new Map<Lease, WaitingJob>()
   readonly #byKey = new Map<string, WaitingJob>()
   readonly #unclaimed = new Map<string, Unclaimed>()
+  /** Reading of shards: stop() ends it and waits for it. */
+  readonly #background: Scope
+  readonly #life: Life
   readonly #reads = new Set<Promise<void>>()
   #unread: JobShard[] = []
   #waitingCount = 0
-  #isStopped = false
 
   constructor(options: FleetJobsOptions) {
     this.#options = options
     this.times = options.times ?? defaultTimes
     const { kernel, committer } = options
+    this.#background = openScope({ name: 'Jobs of the fleet', kernel })
+    this.#life = new Life({
+      what: 'The fleet',
+      clock: kernel.clock,
+      deadline: 5_000,
+      stop: (enough) => this.#stopAll(enough),
+    })
     this.#host = {
       kernel,
       times: this.times,
@@ -240,9 +254,13 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     this.#byId.set(id, shard)
     if (this.#unread.push(shard) > 1) return
     // Shards that are acquired together are read together.
-    const read = Promise.resolve().then(() => this.#readAll(this.#unread.splice(0)))
+    const read = this.#background.start(async ({ signal }) => {
+      await Promise.resolve()
+      await this.#readAll(this.#unread.splice(0), signal)
+    })
+    const end = (): void => void this.#reads.delete(read)
     this.#reads.add(read)
-    void read.finally(() => this.#reads.delete(read))
+    read.then(end, end)
   }
 
   lost(grant: Grant): void {
@@ -281,22 +299,34 @@ export class FleetJobs implements FleetDispatch, ShardRole {
 
   /** Resolves when everything acquired so far has been read. */
   async waitRead(): Promise<void> {
-    while (this.#reads.size > 0) await Promise.all(this.#reads)
+    while (this.#reads.size > 0) await Promise.allSettled(this.#reads)
   }
 
-  /** J3. What is due is written; nothing is closed. *Cancellation*: none; the store has its own deadline. */
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    await Promise.allSettled([...this.#shards.values()].map((shard) => shard.saved()))
+  /** J3. What is due is written; nothing is closed. *Cancellation*: at the deadline what could not be written is left. */
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  stats(): { readonly state: ServiceState; readonly waiting: number; readonly running: number } {
+    return { state: this.#life.state, waiting: this.waiting, running: this.running }
+  }
+
+  async #stopAll(enough: AbortSignal): Promise<void> {
+    this.#background.cancel('the fleet stops', { source: 'shutdown' })
+    const saved = Promise.allSettled([...this.#shards.values()].map((shard) => shard.saved()))
+    await endsBefore(enough, saved, this.#options.kernel.clock)
     for (const unclaimed of this.#unclaimed.values()) this.#dropUnclaimed(unclaimed)
     for (const shard of this.#shards.values()) {
       shard.stop(new HeddleError('HDL_CLOSED', { what: 'The fleet' }))
     }
+    // A read that the database does not answer changes nothing: it is left at the deadline, or after its grace.
+    const read = Promise.allSettled([this.#background.join()])
+    await endsBefore(enough, read, this.#options.kernel.clock)
   }
 
-  async #readAll(shards: readonly JobShard[]): Promise<void> {
+  async #readAll(shards: readonly JobShard[], signal: AbortSignal): Promise<void> {
     const { tables, kernel, shards: count } = this.#options
-    while (!this.#isStopped) {
+    while (!signal.aborted) {
       const left = shards.filter(({ isLost, isRead }) => !isLost && !isRead)
       if (left.length === 0) return
       try {
@@ -304,6 +334,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
           jobLeaseTable,
           left.map(({ right }) => right.shard),
         )
+        if (signal.aborted) return
         const byShard = Map.groupBy(rows, ({ id }) =>
           shardOf(id.slice(0, id.lastIndexOf('.')), count),
         )
@@ -313,7 +344,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
         return
       } catch {
         // The database is away: read again after a pause.
-        await new Promise<void>((done) => kernel.clock.setTimer(readAgainAfter, done))
+        await pauseFor(readAgainAfter, kernel.clock, signal)
       }
     }
   }

@@ -3,7 +3,14 @@
  * writes what must survive (`Work` in lease.ts). State machine and rules: docs/design/fleet.md.
  */
 import { HeddleError } from '@heddle/core'
-import { Life, LinkedList, type Kernel, type StopOptions, type Timer } from '@heddle/core/lowlevel'
+import {
+  Life,
+  LinkedList,
+  type Kernel,
+  type ServiceState,
+  type StopOptions,
+  type Timer,
+} from '@heddle/core/lowlevel'
 import {
   Lease,
   parseLeaseId,
@@ -45,6 +52,7 @@ export interface UpdateAnswer {
 }
 
 export interface LeaseBookStats {
+  readonly state: ServiceState
   readonly offered: number
   readonly held: number
   readonly granted: number
@@ -105,6 +113,7 @@ export class LeaseBook {
 
   stats(): LeaseBookStats {
     return {
+      state: this.#life.state,
       offered: this.#offers.size,
       held: this.#leases.size - this.#offers.size,
       granted: this.#granted,

@@ -39,7 +39,7 @@ export function adminRoom(options: AdminOptions): Room {
     name: 'admin',
     routes: [
       route(drainServer, ({ body: { deadline_ms: deadline } }) => {
-        void drain.begin({ deadline })
+        drain.begin({ deadline })
         return { state: drain.state }
       }),
       route(health, () => {

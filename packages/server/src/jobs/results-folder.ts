@@ -7,7 +7,14 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import type { Clock, Timer } from '@heddle/core/lowlevel'
+import {
+  Life,
+  endsBefore,
+  type Clock,
+  type ServiceState,
+  type StopOptions,
+  type Timer,
+} from '@heddle/core/lowlevel'
 
 /** In the folder that an open cache holds. */
 const lockFile = 'cache.lock.json'
@@ -55,32 +62,58 @@ export class FolderWatch {
   readonly #lock: string
   readonly #clock: Clock
   readonly #onGone: () => void
+  readonly #life: Life
   #timer: Timer | undefined
+  /** The look under way, which stop() waits for. */
+  #looking: Promise<unknown> = Promise.resolve()
   #isGone = false
-  #isStopped = false
 
   constructor(folder: string, clock: Clock, onGone: () => void) {
     this.#lock = path.join(folder, lockFile)
     this.#clock = clock
     this.#onGone = onGone
+    this.#life = new Life({
+      what: 'The watch over the folder of the results',
+      clock,
+      deadline: 1_000,
+      start: () => this.#lookLater(),
+      stop: (enough) => this.#end(enough),
+    })
   }
 
   get isGone(): boolean {
     return this.#isGone
   }
 
-  start(): void {
-    if (this.#isStopped || this.#isGone) return
+  start(): Promise<void> {
+    return this.#life.start()
+  }
+
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  stats(): { readonly state: ServiceState; readonly isGone: boolean } {
+    return { state: this.#life.state, isGone: this.#isGone }
+  }
+
+  #lookLater(): void {
+    if (this.#isGone) return
     this.#timer = this.#clock.setTimer(lookEvery, () => {
-      void this.look().then(() => this.start())
+      this.#looking = this.#lookAgain()
     })
     this.#timer.unref?.()
   }
 
-  /** Harmless twice, and before the start. */
-  stop(): void {
-    this.#isStopped = true
+  async #lookAgain(): Promise<void> {
+    await this.look()
+    if (this.#life.isRunning) this.#lookLater()
+  }
+
+  async #end(enough: AbortSignal): Promise<void> {
     this.#timer?.cancel()
+    // A disk that does not answer is left alone.
+    await endsBefore(enough, this.#looking, this.#clock)
   }
 
   /** Resolves with whether it is gone. *Cancellation*: none: it waits for the disk only. */

@@ -107,7 +107,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       clock: kernel.clock,
     }),
     async start() {
-      folder?.start()
+      await folder?.start()
       const unfinished = await service.recall()
       if (unfinished > 0)
         log('info', `Resuming ${unfinished} acknowledged requests from the last run.`)
@@ -124,7 +124,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       return { isClean: isClean && !isAnyLeft && !isStoreFailed, isStoreFailed }
     },
     async stop() {
-      folder?.stop()
+      await folder?.stop()
       restoring.abort()
       await service.drain(restoring.signal)
       await restored

@@ -106,7 +106,8 @@ export class Waiting {
     try {
       ticket ??= this.#take(caller)
       ticket?.signal.addEventListener('abort', () => release(ticket?.signal.reason), { once: true })
-      void work.ended.then(() => release())
+      // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects; what release() throws must end the process, as it would from a timer
+      work.ended.then(() => release())
       await this.#before(caller.deadline, handle, this.#written(work))
     } catch (error) {
       release()

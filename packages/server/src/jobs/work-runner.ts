@@ -4,6 +4,7 @@
  */
 import { HeddleError, final, isBytes, isError, type Job, type NodeState } from '@heddle/core'
 import {
+  Gate,
   Semaphore,
   describe,
   findPlace,
@@ -328,22 +329,31 @@ export class WorkRunner {
   async #makeItems(work: Work, job: Job, source: Source, failures: unknown[]): Promise<void> {
     const { signal } = work
     const making = new Set<Promise<void>>()
+    // Opened by a result that was made and by a caller that asks for more. A race of all that are being made would add
+    // a reaction to each of them for every result.
+    const changed = new Gate({ kernel: this.#options.kernel })
+    work.onMore = () => changed.open()
     this.#making++
     try {
       for (;;) {
+        changed.close()
         const mayTake = work.isAsked || making.size < this.#share
         const index = mayTake ? work.take() : undefined
         if (index !== undefined) {
           const seat = await this.#itemSeat(work)
           const one = this.#makeItem(work, job, index, source, seat)
             .catch((error: unknown) => void failures.push(error))
-            .finally(() => making.delete(one))
+            .finally(() => {
+              making.delete(one)
+              changed.open()
+            })
           making.add(one)
-        } else if (making.size > 0) await Promise.race([...making, work.more])
+        } else if (making.size > 0) await changed.wait()
         else break
       }
     } finally {
       this.#making--
+      work.onMore = undefined
       // After an abort they end by the same signal.
       await Promise.all(making)
     }

@@ -77,8 +77,6 @@ export class Work implements NewWork {
   readonly #urgent = new Set<number>()
   readonly #taken = new Set<number>()
   readonly #making = new Set<number>()
-  /** Resolved when there is more to take. */
-  #more = Promise.withResolvers<void>()
   #error: unknown
   /** From here on, to the oldest, all are made that were not; none while nobody has submitted it. */
   #next: number
@@ -103,7 +101,7 @@ export class Work implements NewWork {
     if (this.submitted !== undefined) return
     this.submitted = submitted
     this.#next = 0
-    this.#tellMore()
+    this.onMore?.()
   }
 
   /** Why the place of its job has not started what has its permits. */
@@ -159,7 +157,7 @@ export class Work implements NewWork {
   ask(index: number): void {
     if (this.#making.has(index)) return
     this.#urgent.add(index)
-    this.#tellMore()
+    this.onMore?.()
   }
 
   /** Whether there is a result to make that nobody makes yet: one that was asked for, or one of all. */
@@ -172,10 +170,8 @@ export class Work implements NewWork {
     return this.#urgent.size > 0
   }
 
-  /** Resolves when somebody asks for more. */
-  get more(): Promise<void> {
-    return this.#more.promise
-  }
+  /** Called when a caller asks for more. */
+  onMore: (() => void) | undefined
 
   /** The next result to make: those that are asked for, then from the newest to the oldest. */
   take(): number | undefined {
@@ -233,11 +229,6 @@ export class Work implements NewWork {
     this.#looked.promise.catch(() => undefined)
     this.#looked.reject(error)
     this.#ended.resolve()
-  }
-
-  #tellMore(): void {
-    this.#more.resolve()
-    this.#more = Promise.withResolvers()
   }
 
   #claim(index: number): number {

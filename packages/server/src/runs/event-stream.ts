@@ -54,12 +54,9 @@ export class EventStream {
    *
    * *Cancellation*: by the end of the stream.
    */
-  async send({ event, id, data }: Frame): Promise<void> {
+  async send(frame: Frame): Promise<void> {
     if (this.isClosed) return
-    const head = id === undefined ? '' : `id: ${id}\n`
-    const isTaken = this.#reply.raw.write(
-      `event: ${event}\n${head}data: ${JSON.stringify(data)}\n\n`,
-    )
+    const isTaken = this.#reply.raw.write(textOf(frame))
     if (!isTaken) await this.#until((resolve) => this.#reply.raw.once('drain', resolve))
   }
 
@@ -75,8 +72,10 @@ export class EventStream {
     })
   }
 
-  end(): void {
-    this.#reply.raw.end()
+  /** The last frame is sent before the end, unless the stream is closed. */
+  end(last?: Frame): void {
+    if (last === undefined || this.isClosed) this.#reply.raw.end()
+    else this.#reply.raw.end(textOf(last))
     this.#closed.abort()
   }
 
@@ -89,4 +88,9 @@ export class EventStream {
     await promise
     this.signal.removeEventListener('abort', leave)
   }
+}
+
+function textOf({ event, id, data }: Frame): string {
+  const head = id === undefined ? '' : `id: ${id}\n`
+  return `event: ${event}\n${head}data: ${JSON.stringify(data)}\n\n`
 }

@@ -13,6 +13,7 @@
 import { HeddleError, isError, startRun, type Run } from '@heddle/core'
 import {
   outcomeOf,
+  endsBefore,
   type Capacity,
   type Journal,
   type Kernel,
@@ -279,11 +280,8 @@ export class OwnRuns {
    */
   async drain(signal: AbortSignal): Promise<boolean> {
     this.#isDraining = true
-    const { promise, resolve } = Promise.withResolvers<void>()
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
     const ended = Promise.all(Array.from(this.#runs.values(), (own) => own.ended))
-    await Promise.race([ended, promise])
+    await endsBefore(signal, ended, this.#options.kernel.clock)
     return this.#runs.size === 0
   }
 

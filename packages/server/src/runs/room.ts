@@ -198,10 +198,7 @@ class RunRoutes {
   }
 
   endStreams(reason: 'draining'): void {
-    for (const stream of this.#streams) {
-      void stream.send({ event: 'end', data: { reason } })
-      stream.end()
-    }
+    for (const stream of this.#streams) stream.end({ event: 'end', data: { reason } })
   }
 
   async stop(): Promise<void> {

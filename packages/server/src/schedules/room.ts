@@ -52,7 +52,7 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
     async start() {
       await schedules.start()
       await starts.start()
-      ticker.start()
+      await ticker.start()
     },
     // What is due from now on is decided by another server, or after the next start.
     async drain() {

@@ -8,7 +8,15 @@
  *  K2  A poke during a look is followed by another look.
  *  K3  A look that fails is logged once, and repeated: the store may come back.
  */
-import type { Clock, Tables, Timer } from '@heddle/core/lowlevel'
+import {
+  endsBefore,
+  Life,
+  type Clock,
+  type ServiceState,
+  type StopOptions,
+  type Tables,
+  type Timer,
+} from '@heddle/core/lowlevel'
 
 /** What is looked at. */
 export interface Ticked {
@@ -34,13 +42,26 @@ export class Ticker {
   #looking: Promise<void> | undefined
   #isPoked = false
   #isFailing = false
-  #stopped: AbortController | undefined
+  /** Aborts when this life of it ends. */
+  #stopped = new AbortController()
+  readonly #life: Life
 
   constructor(options: TickerOptions) {
     this.#options = options
+    this.#life = new Life({
+      what: 'The ticker',
+      clock: options.clock,
+      deadline: 30_000,
+      start: () => this.#begin(),
+      stop: (enough) => this.#end(enough),
+    })
   }
 
-  start(): void {
+  start(): Promise<void> {
+    return this.#life.start()
+  }
+
+  #begin(): void {
     this.#stopped = new AbortController()
     this.#wait(0)
   }
@@ -51,23 +72,33 @@ export class Ticker {
     if (this.#looking === undefined) this.#wait(0)
   }
 
-  /** Harmless twice, and before the start. *Cancellation*: none; it waits for the look under way. */
-  async stop(): Promise<void> {
-    this.#stopped?.abort()
+  /** Waits for the look under way. *Cancellation*: at the deadline it is left alone; its signal has aborted. */
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  stats(): { readonly state: ServiceState } {
+    return { state: this.#life.state }
+  }
+
+  async #end(enough: AbortSignal): Promise<void> {
+    this.#stopped.abort()
     this.#timer?.cancel()
     this.#timer = undefined
-    await this.#looking
+    if (this.#looking !== undefined) {
+      await endsBefore(enough, this.#looking, this.#options.clock)
+    }
   }
 
   #wait(delay: number): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    if (this.#stopped === undefined || this.#stopped.signal.aborted) return
+    if (this.#life.state === 'stopped' || this.#stopped.signal.aborted) return
     if (delay === Infinity) return
-    this.#timer = this.#options.clock.setTimer(delay, () => this.#begin())
+    this.#timer = this.#options.clock.setTimer(delay, () => this.#lookNow())
   }
 
-  #begin(): void {
+  #lookNow(): void {
     this.#timer = undefined
     if (this.#looking !== undefined) return
     const looking = this.#look().then((delay) => {
@@ -81,7 +112,7 @@ export class Ticker {
   async #look(): Promise<number> {
     this.#isPoked = false
     const { parts, tables, clock, log, every = Infinity } = this.#options
-    const { signal } = this.#stopped!
+    const { signal } = this.#stopped
     try {
       const now = await tables.now()
       const began = clock.now()

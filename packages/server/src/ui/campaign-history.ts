@@ -8,7 +8,14 @@
  *  H2  At most `mostPoints` points are kept: of a longer history every second one.
  *  H3  Equal questions within `answerAge` share one answer.
  */
-import type { Clock, Tables } from '@heddle/core/lowlevel'
+import {
+  Life,
+  type Clock,
+  type ServiceState,
+  type StopOptions,
+  type Tables,
+  type Timer,
+} from '@heddle/core/lowlevel'
 import type { Campaign } from '../campaigns/campaign.ts'
 import type { CampaignState } from '../campaigns/campaign-state.ts'
 import type { Campaigns } from '../campaigns/campaigns.ts'
@@ -98,25 +105,39 @@ export class CampaignHistory {
     { readonly at: number; readonly view: Promise<HistoryView> }
   >()
   readonly #parameters = new Map<string, ParameterSamples>()
-  #cancelTimer: (() => void) | undefined
+  readonly #campaigns: Pick<Campaigns, 'offering'>
+  #timer: Timer | undefined
+  readonly #life: Life
 
-  constructor(tables: Tables, clock: Clock) {
+  /** Samples parameters of the campaigns that run here between start() and stop(). */
+  constructor(tables: Tables, clock: Clock, campaigns: Pick<Campaigns, 'offering'>) {
     this.#tables = tables
     this.#clock = clock
+    this.#campaigns = campaigns
+    this.#life = new Life({
+      what: 'The history of campaigns',
+      clock,
+      deadline: 1_000,
+      start: () => this.#look(),
+      stop: () => this.#timer?.cancel(),
+    })
   }
 
-  /** Samples parameters of the campaigns that run here until {@link stop}. */
-  start(campaigns: Campaigns): void {
-    const look = (): void => {
-      for (const campaign of campaigns.offering()) this.sample(campaign)
-      const timer = this.#clock.setTimer(sampleEvery, look)
-      this.#cancelTimer = () => timer.cancel()
-    }
-    look()
+  start(): Promise<void> {
+    return this.#life.start()
   }
 
-  stop(): void {
-    this.#cancelTimer?.()
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  stats(): { readonly state: ServiceState } {
+    return { state: this.#life.state }
+  }
+
+  #look(): void {
+    for (const campaign of this.#campaigns.offering()) this.sample(campaign)
+    this.#timer = this.#clock.setTimer(sampleEvery, () => this.#look())
   }
 
   sample(campaign: Campaign): void {

@@ -6,7 +6,13 @@
  *  Y2  A refusal has the Retry-After that its client was given.
  */
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '@heddle/core/lowlevel'
+import {
+  Life,
+  type Clock,
+  type ServiceState,
+  type StopOptions,
+  type Timer,
+} from '@heddle/core/lowlevel'
 import type { LoadView } from '../client/contract/machine.ts'
 
 /** Milliseconds. */
@@ -33,25 +39,37 @@ export class LoadHistory {
   readonly #samples: LoadSample[] = []
   readonly #refusals: Refusal[] = []
   #refused = 0
-  #cancelTimer: (() => void) | undefined
+  #timer: Timer | undefined
+  readonly #life: Life
 
   constructor(clock: Clock, look: () => Omit<LoadSample, 'at'>) {
     this.#clock = clock
     this.#look = look
+    this.#life = new Life({
+      what: 'The history of the load',
+      clock,
+      deadline: 1_000,
+      start: () => this.#take(),
+      stop: () => this.#timer?.cancel(),
+    })
   }
 
-  start(): void {
-    const take = (): void => {
-      this.#samples.push({ at: this.#clock.wallTime(), ...this.#look() })
-      if (this.#samples.length > most) this.#samples.shift()
-      const timer = this.#clock.setTimer(sampleEvery, take)
-      this.#cancelTimer = () => timer.cancel()
-    }
-    take()
+  start(): Promise<void> {
+    return this.#life.start()
   }
 
-  stop(): void {
-    this.#cancelTimer?.()
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#life.stop(options)
+  }
+
+  stats(): { readonly state: ServiceState; readonly samples: number } {
+    return { state: this.#life.state, samples: this.#samples.length }
+  }
+
+  #take(): void {
+    this.#samples.push({ at: this.#clock.wallTime(), ...this.#look() })
+    if (this.#samples.length > most) this.#samples.shift()
+    this.#timer = this.#clock.setTimer(sampleEvery, () => this.#take())
   }
 
   /** Sees every answer of an application; to be called before it is ready. */

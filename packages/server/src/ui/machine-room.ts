@@ -51,7 +51,7 @@ export interface MachineRoom extends Room {
 export function openMachineRoom(options: MachineOptions): MachineRoom {
   const history = new LoadHistory(options.clock, () => sampleOf(options))
   const { campaigns } = options.fleet
-  const results = new CampaignHistory(options.tables, options.clock)
+  const results = new CampaignHistory(options.tables, options.clock, campaigns)
   return {
     name: 'machine',
     history,
@@ -77,13 +77,13 @@ export function openMachineRoom(options: MachineOptions): MachineRoom {
       }),
     ],
     start: async () => {
-      history.start()
-      results.start(campaigns)
+      await history.start()
+      await results.start()
     },
     drain: async () => ({ isClean: true }),
     stop: async () => {
-      history.stop()
-      results.stop()
+      await history.stop()
+      await results.stop()
     },
     stats: () => ({}),
     metrics: () => [],

@@ -48,7 +48,12 @@ async function storeWithSuspects(...handles: string[]) {
   return store
 }
 
-/** A server on it, whose service begins what it is given and ends it at once. */
+async function aborted(signal: AbortSignal): Promise<never> {
+  await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  throw signal.reason
+}
+
+/** A server on it, whose service begins what it is given and ends it at once, but for the handle `slow`. */
 async function setUp(...handles: string[]) {
   return setUpWith([], ...handles)
 }
@@ -67,7 +72,8 @@ async function setUpWith(failures: Error[], ...handles: string[]) {
   })
   const taken: AcknowledgedWork[] = []
   ledger.connect({
-    async takeOver(was: AcknowledgedWork, entry: LedgerEntry) {
+    async takeOver(was: AcknowledgedWork, entry: LedgerEntry, signal: AbortSignal) {
+      if (was.handle === 'slow') return await aborted(signal)
       const failure = failures.shift()
       if (failure !== undefined) throw failure
       taken.push(was)
@@ -127,6 +133,19 @@ test('L4: what was set aside is listed with its tenant, and runs again when it i
   assert.equal(await store.recordedOutcome('h2 earlier'), 'cancelled')
   assert.deepEqual(await store.openJobs(all), [])
   assert.deepEqual(ledger.setAside(), [])
+})
+
+test('a shard that is lost while its work is taken over ends the attempt and nothing else', async () => {
+  await using set = await setUp()
+  const controller = new AbortController()
+  const input = new TextEncoder().encode(JSON.stringify(work('slow')))
+  const { version } = work('slow')
+  const request = { handle: 'slow', job: 'double', version, input }
+  const ended = set.ledger.run(request, controller.signal)
+  controller.abort(new HeddleError('HDL_OWNERSHIP_LOST', { shard: 1, epoch: 1 }))
+  await assert.rejects(ended)
+  // A rejection without a handler would end the process, and this test with it, in this turn.
+  await new Promise(setImmediate)
 })
 
 test('L5: what cannot be continued for now is put back, not ended', async () => {

@@ -13,3 +13,11 @@ test('a request that was only seen after the gap is not accused', () => {
   const bare = { ...gap, label: undefined, certain: false }
   assert.equal(describeGap(bare), 'the event loop was blocked for 80 ms by unknown code')
 })
+
+test('a gap of the garbage collector accuses no route', () => {
+  const collection = { ...gap, label: undefined, collector: 70, isCollection: true as const }
+  assert.equal(
+    describeGap(collection),
+    'the event loop was blocked for 80 ms by the garbage collector (70 of 80 ms)',
+  )
+})

@@ -67,18 +67,17 @@ test('one that is being made is not made a second time; one that was made is, wh
   assert.deepEqual(whole.asked, new Set([-1]))
 })
 
-test('who waits for more is woken by the next who asks', async () => {
+test('the maker of results is notified of each caller that asks for more', () => {
   const whole = work(1)
-  let woken = 0
-  void whole.more.then(() => woken++)
-  await Promise.resolve()
-  assert.equal(woken, 0)
+  let calls = 0
+  whole.onMore = () => calls++
   whole.ask(0)
-  await Promise.resolve()
-  assert.equal(woken, 1)
-  void whole.more.then(() => woken++)
-  await Promise.resolve()
-  assert.equal(woken, 1, 'only for what comes after')
+  assert.equal(calls, 1)
+  whole.ask(0)
+  assert.equal(calls, 2)
+  whole.take()
+  whole.ask(0)
+  assert.equal(calls, 2, 'it is being made')
 })
 
 test('property: every index is taken once, none is lost, and one that is asked for comes before the rest', () => {

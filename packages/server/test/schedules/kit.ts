@@ -118,7 +118,7 @@ export class Kit {
       log,
       every: 600_000,
     })
-    ticker.start()
+    await ticker.start()
     this.#servers.push(ticker)
     await this.clock.settle()
     return ticker

@@ -16,7 +16,7 @@ test('Y1 one sample a second is kept for ten minutes, refusals are bounded, and 
   const clock = new VirtualClock()
   let queued = 0
   const history = new LoadHistory(clock, () => ({ ...calm, queued: { prepare: queued++ } }))
-  history.start()
+  await history.start()
   await clock.advance(700_000)
   const { at, queued: columns, level } = history.view()
   assert.equal(at.length, 600)
@@ -30,7 +30,7 @@ test('Y1 one sample a second is kept for ten minutes, refusals are bounded, and 
   assert.equal(refusals.length, 100)
   assert.equal(refusals[0]!.retry_after_s, 149)
   assert.equal(total, 150)
-  history.stop()
+  await history.stop()
   await clock.advance(5_000)
   assert.equal(history.view().queued['prepare']!.at(-1), 700)
 })

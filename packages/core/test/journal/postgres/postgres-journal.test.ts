@@ -10,6 +10,7 @@ import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Link } from '../../../src/store/postgres/link.ts'
 import { all, header, openRun, someone, step, story } from '../../../src/testing/journal/case.ts'
 import { journalConformance } from '../../../src/testing/journal-conformance.ts'
+import { serviceConformance } from '../../../src/testing/service-conformance.ts'
 
 let postgres: TestDatabase
 before(async () => {
@@ -41,6 +42,11 @@ journalConformance('postgres', async () => {
     },
     [Symbol.asyncDispose]: () => admin.close(),
   }
+})
+
+serviceConformance('journal in PostgreSQL', async () => {
+  const service = await openJournal(`${postgres.address}?schema=journal_${++journals}`)
+  return { service, occupy: async () => void (await openRun(service, 'a run')) }
 })
 
 /** A journal of its own schema, and a connection to look behind it. */

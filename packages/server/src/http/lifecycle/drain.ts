@@ -71,18 +71,15 @@ export class Drain {
   }
 
   /**
-   * Closes the door and waits until all work has ended; at the deadline those who still wait are told
-   * `HDL_DRAINING`.
-   *
-   * *Cancellation*: the signal counts as the deadline.
+   * Closes the door. `ended` resolves when all work has ended; at the deadline callers that still wait get
+   * `HDL_DRAINING`, and the signal counts as the deadline.
    */
-  begin(options: DrainOptions = {}): Promise<Drained> {
+  begin(options: DrainOptions = {}): void {
     const { deadline = this.#settings.deadline } = options
     if (this.#life.isRunning) this.#deadline = deadline
     if (deadline === 0) this.#isHurried = true
     const stopped = this.#life.stop({ ...options, deadline })
     stopped.then(() => this.#ended.resolve(this.#drained), this.#ended.reject)
-    return this.ended
   }
 
   async #drain(enough: AbortSignal): Promise<void> {

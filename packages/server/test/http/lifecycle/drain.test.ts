@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { VirtualClock } from '@heddle/core/testing'
-import { Drain, type Drained } from '../../../src/http/lifecycle/drain.ts'
+import { Drain, type Drained, type DrainOptions } from '../../../src/http/lifecycle/drain.ts'
 
 /** A room whose work ends when the test says so, or when it is told to stop. */
 class Work {
@@ -25,6 +25,11 @@ class Work {
     this.drain = new Drain([room], { deadline: 10_000, clock: this.clock, onBegin })
   }
 
+  begin(options?: DrainOptions): Promise<Drained> {
+    this.drain.begin(options)
+    return this.drain.ended
+  }
+
   end(): void {
     this.#ended.resolve({ isClean: true })
   }
@@ -33,7 +38,7 @@ class Work {
 test('accepting, draining, stopped: clean when the work ends by itself', async () => {
   const work = new Work()
   assert.equal(work.drain.state, 'accepting')
-  const ended = work.drain.begin()
+  const ended = work.begin()
   assert.deepEqual([work.drain.state, work.calls, work.begun], ['draining', 1, [10_000]])
   work.end()
   assert.deepEqual(await ended, { isClean: true })
@@ -43,10 +48,10 @@ test('accepting, draining, stopped: clean when the work ends by itself', async (
 
 test('D1 begun twice is one drain, with the earliest deadline', async () => {
   const work = new Work()
-  const first = work.drain.begin({ deadline: 5_000 })
-  const longer = work.drain.begin({ deadline: 60_000 })
+  const first = work.begin({ deadline: 5_000 })
+  const longer = work.begin({ deadline: 60_000 })
   await work.clock.advance(1_000)
-  const shorter = work.drain.begin({ deadline: 500 })
+  const shorter = work.begin({ deadline: 500 })
   await work.clock.advance(499)
   assert.equal(work.drain.state, 'draining')
   await work.clock.advance(1)
@@ -57,7 +62,7 @@ test('D1 begun twice is one drain, with the earliest deadline', async () => {
 
 test('the deadline ends the waiting, not a moment before', async () => {
   const work = new Work()
-  const ended = work.drain.begin()
+  const ended = work.begin()
   await work.clock.advance(9_999)
   assert.equal(work.drain.state, 'draining')
   await work.clock.advance(1)
@@ -67,14 +72,14 @@ test('the deadline ends the waiting, not a moment before', async () => {
 test('a signal counts as the deadline, also one that comes later or has aborted', async () => {
   const work = new Work()
   const controller = new AbortController()
-  const ended = work.drain.begin({ deadline: Infinity, signal: controller.signal })
+  const ended = work.begin({ deadline: Infinity, signal: controller.signal })
   await work.clock.advance(1_000_000)
   assert.equal(work.drain.state, 'draining')
   controller.abort()
   await work.clock.advance(0)
   assert.deepEqual(await ended, { isClean: false })
   const other = new Work()
-  const aborted = other.drain.begin({ signal: AbortSignal.abort() })
+  const aborted = other.begin({ signal: AbortSignal.abort() })
   await other.clock.advance(0)
   assert.deepEqual(await aborted, { isClean: false })
 })
@@ -82,10 +87,10 @@ test('a signal counts as the deadline, also one that comes later or has aborted'
 test('D3 nothing is left behind, and a stopped server cannot be drained again', async () => {
   const work = new Work()
   const { signal } = new AbortController()
-  const ended = work.drain.begin({ signal })
+  const ended = work.begin({ signal })
   work.end()
   await ended
-  assert.deepEqual(await work.drain.begin({ deadline: 1, signal }), { isClean: true })
+  assert.deepEqual(await work.begin({ deadline: 1, signal }), { isClean: true })
   assert.deepEqual(
     [work.clock.pending, getEventListeners(signal, 'abort').length, work.calls],
     [0, 0, 1],
