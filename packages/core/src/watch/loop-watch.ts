@@ -270,7 +270,7 @@ export class LoopWatch implements Service, AsyncDisposable {
     this.#natives = undefined
     this.#blindness = 'the watch was stopped'
     countWatch(-1)
-    while (this.#unreported.size > 0) await new Promise<void>(systemClock.afterIo)
+    while (this.#unreported.size > 0) await new Promise<void>((turn) => systemClock.afterIo(turn))
     this.#collector?.[Symbol.dispose]()
     this.#collector = undefined
     const watchdog = this.#watchdog

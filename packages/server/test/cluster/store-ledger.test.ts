@@ -73,7 +73,7 @@ async function setUpWith(failures: Error[], ...handles: string[]) {
   const taken: AcknowledgedWork[] = []
   ledger.connect({
     async takeOver(was: AcknowledgedWork, entry: LedgerEntry, signal: AbortSignal) {
-      if (was.handle === 'slow') return await aborted(signal)
+      if (was.handle === 'slow') return aborted(signal)
       const failure = failures.shift()
       if (failure !== undefined) throw failure
       taken.push(was)
