@@ -24,6 +24,7 @@ import { LiveReporter } from '../output/live.ts'
 import type { Reporter, RunPlan } from '../output/reporter.ts'
 import { Controls } from '../run/controls.ts'
 import { formatError } from '../view/format.ts'
+import { span } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { answering, type Answer } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
@@ -37,7 +38,7 @@ export async function publish(flags: PublishFlags): Promise<void> {
     const session = new PublishSession(flags, answer)
     using _controls = session.controls
     const report = await session.publish()
-    answer.tell(reportLines(report, session.symbols))
+    answer.tell(reportLines(report, session.symbols, { unpushedTo: session.unpushedTo }))
     answer.result(report)
     if (report.isCancelled) {
       return session.controls.isTerminated ? exitCodes.terminated : exitCodes.cancelled
@@ -78,6 +79,8 @@ class PublishSession {
   readonly #answer: Answer
   readonly #clock = systemKernel.clock
   #reporter: Reporter | undefined
+  /** The remote that new tags are not sent to; undefined where they are, or there is none. */
+  unpushedTo: string | undefined
 
   constructor(flags: PublishFlags, answer: Answer) {
     this.#flags = flags
@@ -90,6 +93,13 @@ class PublishSession {
     const flags = this.#flags
     const settings = await readSettings()
     const { config } = settings
+    const set = configured(flags, config)
+    if (this.#answer.choice.mode !== 'json') {
+      this.#answer.tell([
+        [span('Checking the work tree, the packages and their registries.', 'dim')],
+      ])
+    }
+    this.unpushedTo = set.push === undefined ? await settings.repository?.sharedRemote() : undefined
     const streams = { input: process.stdin, output: process.stderr }
     const prompt = terminalPrompt(streams, () => this.#reporter)
     await using registries = await registriesFor(settings, flags, prompt)
@@ -105,7 +115,7 @@ class PublishSession {
       return await publishRelease(await readPlan(flags, settings, isOnRegistry), {
         registryOf,
         replan,
-        ...configured(flags, config),
+        ...set,
         ...(forge !== undefined && { forge }),
         dryRun: flags.dryRun ?? false,
         staged: flags.staged ?? false,

@@ -1,6 +1,6 @@
 /** How a release ended, for people. */
 import type { ReleaseOutcome } from '@heddle/release'
-import type { PackageReport, ReleaseReport } from '@heddle/release'
+import type { PackageReport, Problem, ReleaseReport } from '@heddle/release'
 import { formatDuration, plural } from '../view/format.ts'
 import { span, type Line, type Style } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
@@ -37,7 +37,16 @@ const outcomeStates = {
   skipped: 'skipped',
 } as const
 
-export function reportLines(report: ReleaseReport, symbols: Symbols): Line[] {
+export interface Around {
+  /** The remote that has not got the new tags; undefined where they were pushed, or there is none. */
+  readonly unpushedTo?: string | undefined
+}
+
+export function reportLines(
+  report: ReleaseReport,
+  symbols: Symbols,
+  { unpushedTo }: Around = {},
+): Line[] {
   const width = Math.max(0, ...report.packages.map((each) => titleOf(each).length))
   return [
     [],
@@ -52,7 +61,18 @@ export function reportLines(report: ReleaseReport, symbols: Symbols): Line[] {
       span(printable(text)),
     ]),
     ...closing(report),
+    ...(unpushedTo === undefined ? [] : unpushedTags(report, unpushedTo)),
   ]
+}
+
+function unpushedTags({ packages }: ReleaseReport, remote: string): Line[] {
+  const made = packages.flatMap(({ outcome, tag }) =>
+    outcome === 'published' && tag !== undefined ? [tag] : [],
+  )
+  const count = new Set(made).size
+  if (count === 0) return []
+  const text = `${plural(count, 'Git tag')} only in this clone: \`git push ${printable(remote)} --tags\`, or publish with --push.`
+  return [[span(text, 'cyan')]]
 }
 
 const titleOf = ({ name, version }: PackageReport): string => printable(`${name}@${version}`)
@@ -76,7 +96,11 @@ function packageLines(
       span(`  ${word}${by}`, style),
     ],
   ]
-  for (const { stage, message, help } of problems) {
+  for (const { stage, code, message, help } of problems) {
+    if (code === 'HDL_CANCELLED') {
+      lines.push([span(`    ${stage}: cancelled`)])
+      continue
+    }
     const [first = '', ...rest] = printableLines(message)
     lines.push([span(`    ${stage}: ${first}`)])
     for (const text of rest) lines.push([span(`    ${text}`, 'dim')])
@@ -90,18 +114,39 @@ function closing({ ok, isDryRun, packages, ms }: ReleaseReport): Line[] {
     packages.filter(({ outcome }) => outcomes.includes(outcome)).length
   const done = count('published', 'already-published') + (isDryRun ? count('skipped') : 0)
   const what = isDryRun ? 'on the registry or ready to be published' : 'on the registry'
+  if (packages.length === 0)
+    return [[], [span('Nothing to release: no package has a new version.')]]
   const sum = `${done} of ${plural(packages.length, 'package')} ${what}, ${formatDuration(ms)}`
   const lines: Line[] = [[], [span(sum, ok ? ['green', 'bold'] : ['red', 'bold'])]]
-  if (!ok && !isDryRun && packages.some(helpsToRunAgain)) {
+  if (ok || isDryRun) return lines
+  if (packages.some(helpsToRunAgain)) {
     lines.push([
       span('Run the same command again to finish the release. Nothing is uploaded twice.', 'cyan'),
     ])
+  } else {
+    lines.push([span('Correct what is named above, then release again.', 'cyan')])
   }
   return lines
 }
 
-/** A conflict stays one; everything else may pass, or be corrected. */
+/** The same command would end the same way. */
+const lasting = new Set([
+  'HDL_BAD_OPTION',
+  'HDL_LOCAL_RANGE',
+  'HDL_PACKAGE_REFUSED',
+  'HDL_TAG_BACKWARDS',
+  'HDL_TAG_TAKEN',
+  'HDL_TREE_DIRTY',
+  'HDL_VERSION_CONFLICT',
+  'HDL_VERSION_TAKEN',
+])
+
+function mayPass({ stage, code }: Problem): boolean {
+  return stage !== 'manifest' && (code === undefined || !lasting.has(code))
+}
+
 function helpsToRunAgain({ outcome, problems }: PackageReport): boolean {
-  if (outcome === 'published' || outcome === 'already-published') return problems.length > 0
-  return outcome !== 'conflict' && outcome !== 'blocked'
+  if (outcome === 'conflict' || outcome === 'blocked') return false
+  if (outcome === 'published' || outcome === 'already-published') return problems.some(mayPass)
+  return problems.length === 0 || problems.some(mayPass)
 }

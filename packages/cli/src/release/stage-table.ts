@@ -7,8 +7,11 @@ import { printable } from '../view/text.ts'
 /** Stages that take time of their own. */
 const shown = ['build', 'pack', 'upload', 'visible', 'verify', 'smoke', 'tag', 'notes'] as const
 
-/** Empty when no stage has run: all was there already. */
-export function stageTable(packages: readonly PackageReport[]): Line[] {
+/** Empty when no stage has run: all was there already. What was left alone has no row. */
+export function stageTable(all: readonly PackageReport[]): Line[] {
+  const packages = all.filter(
+    ({ outcome, integrity }) => outcome !== 'already-published' || integrity !== undefined,
+  )
   const columns = shown.filter((stage) => packages.some(({ stages }) => isSlow(stages[stage])))
   const rows = packages.filter(({ stages }) => columns.some((stage) => isSlow(stages[stage])))
   if (columns.length === 0) return []

@@ -31,4 +31,9 @@ test('16 stages per package in a table: only stages and packages that took time'
     ],
   )
   assert.deepEqual(stageTable([report('@a/old', {})]), [])
+  const left = {
+    ...report('@a/there', { build: 17, upload: 21 }),
+    outcome: 'already-published',
+  } as const
+  assert.deepEqual(stageTable([left]), [], 'nothing was built or uploaded')
 })

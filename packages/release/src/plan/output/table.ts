@@ -34,8 +34,10 @@ export function planTable(
   return [
     ...lines,
     '',
-    summary(plan),
-    ...(plan.warnings ?? []).map((text) => `warning: ${plainText(text)}`),
+    summary(plan, published),
+    ...[...(plan.warnings ?? []), ...takenVersions(plan, published)].map(
+      (text) => `warning: ${plainText(text)}`,
+    ),
   ].join('\n')
 }
 
@@ -48,7 +50,8 @@ function cellsOf(
   const registry = isThere === undefined ? '' : isThere ? 'published' : 'new'
   return [
     each.name,
-    versionChange(planned),
+    // Its manifest may be behind its tags: that is not a change to come.
+    status === 'unchanged' ? planned.version : versionChange(planned),
     status,
     ...(published === undefined ? [] : [registry]),
     status === 'included' ? planned.tag : '',
@@ -71,10 +74,31 @@ function fit(rows: readonly (readonly string[])[], width: number): number[] {
   return widths
 }
 
-/** `3 of 5 packages to release, 2 levels` */
-function summary(plan: ReleasePlan): string {
+/** New versions that the registry has from another release: publishing refuses them. */
+function takenVersions(
+  { packages, source, isSnapshot = false }: ReleasePlan,
+  published: ReadonlyMap<string, boolean> | undefined,
+): string[] {
+  if (isSnapshot) return []
+  return [...packages.values()].flatMap(({ package: each, status, version, changes }) => {
+    const isNew = version !== each.version || (source === 'commits' && changes !== undefined)
+    if (status !== 'included' || !isNew || published?.get(each.name) !== true) return []
+    return [
+      `The registry has ${each.name}@${version} already, without these changes. Are tags or merges of another branch missing here?`,
+    ]
+  })
+}
+
+/** `3 of 5 packages to release, 2 levels`, `1 of 5 packages to release, 2 published already` */
+function summary(plan: ReleasePlan, published: ReadonlyMap<string, boolean> = new Map()): string {
   const all = [...plan.packages.values()]
-  const included = all.filter(({ status }) => status === 'included')
+  const planned = all.filter(({ status }) => status === 'included')
+  const included = planned.filter(({ package: { name } }) => published.get(name) !== true)
+  const there = planned.length - included.length
+  if (there > 0) {
+    const count = `${included.length} of ${all.length} ${all.length === 1 ? 'package' : 'packages'} to release`
+    return `${count}, ${there} published already`
+  }
   const levels = included.reduce((most, { level }) => Math.max(most, level + 1), 0)
   const count = `${included.length} of ${all.length} ${all.length === 1 ? 'package' : 'packages'} to release`
   return included.length === 0 ? count : `${count}, ${levels} ${levels === 1 ? 'level' : 'levels'}`

@@ -127,3 +127,19 @@ test('CSV: quotes where they must be, and no formulas', async () => {
   )
   assert.equal(lines.length, 8)
 })
+
+test('the last line counts what is published already, and a taken version is a warning', async () => {
+  const plan = await sample()
+  const all = new Map([...plan.packages.keys()].map((name) => [name, true]))
+  const text = planTable(plan, { published: all })
+  assert.match(text, /\n0 of \d packages to release, 3 published already\n/)
+  assert.match(text, /warning: The registry has @acme\/http@1\.0\.1 already, without these changes/)
+  const some = new Map([
+    ['@acme/core', false],
+    ['@acme/http', false],
+    ['@acme/web', true],
+  ])
+  const open = planTable(plan, { published: some })
+  assert.match(open, /2 of \d packages to release, 1 published already/)
+  assert.doesNotMatch(open, /has @acme\/http/)
+})
