@@ -859,6 +859,18 @@ export const errorTable = {
       `${p.package}@${p.version} was made already: the Git tag ${p.tag} points to commit ${p.commit.slice(0, 12)}. No file has been changed.`,
     'Another branch has released this version. Merge that release first, or write a version that is free into the manifest and commit it.',
   ),
+  HDL_VERSION_UNFINISHED: entry(
+    false,
+    (p: { intent: string }) =>
+      `\`heddle release version\` was interrupted, and its record is ${p.intent}. A dry run changes nothing and does not finish it.`,
+    'Run `heddle release version` to finish it, then repeat the dry run.',
+  ),
+  HDL_COMMIT_REFUSED: entry(
+    false,
+    (p: { problem: string; intent: string }) =>
+      `Git refused the commit of the new versions: ${end(p.problem)} The files are written, and the record is ${p.intent}.`,
+    'Correct what is named and run `heddle release version` again; `--message` gives the commit another first line. To give up, delete the record and run `git reset --hard`.',
+  ),
   HDL_SCRIPT_UNFINISHED: entry(
     false,
     (p: { package: string; folder: string; note: string; problem: string }) =>

@@ -76,7 +76,7 @@ export async function publishRelease(
   await using _lock = await holdLock(folder.lock, { command: 'heddle release publish', kernel })
   const recovered = await recoverPins(folder)
   const scripted = await finishScripts(folder.scripts, wait)
-  const versioned = await finishVersions(root, folder, wait)
+  const versioned = await finishVersions(root, folder, wait, { dryRun: options.dryRun })
   const repaired = [...recovered.restored, ...(versioned?.files ?? []), ...scripted]
   const plan = repaired.length === 0 ? given : await planAgain(repaired, options)
   refusePending(plan)

@@ -275,7 +275,11 @@ export async function pack(
     await runLifecycle(release, planned, beforePack, context)
     packed = await packFiles(release, planned, context)
   } catch (error) {
-    await runLifecycle(release, planned, afterPack, context).catch(() => undefined)
+    // A `postpack` that failed or was ended is run by the next command, one that ended well is not.
+    await runLifecycle(release, planned, afterPack, context).then(
+      async () => removeNote(release.scripts, planned.package),
+      () => undefined,
+    )
     throw error
   }
   await runLifecycle(release, planned, afterPack, context)

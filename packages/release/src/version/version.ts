@@ -63,7 +63,10 @@ export async function versionRelease(
   await mkdir(folder.folder, { recursive: true })
   await using _lock = await holdLock(folder.lock, { command: 'heddle release version' })
   await finishScripts(folder.scripts, wait)
-  const finished = await finishVersions(root, folder, wait)
+  const finished = await finishVersions(root, folder, wait, {
+    dryRun,
+    message: options.message,
+  })
   if (finished !== undefined)
     return { ok: true, packages: [], ...finished, kept: [], warnings: [], isFinished: true }
   const repository = await Repository.open(root, wait)

@@ -19,7 +19,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { writeAtomic, type WaitOptions } from '@heddle/core/lowlevel'
 import { Repository } from '../git/repository.ts'
 import type { ReleaseFolder } from '../lock/release-folder.ts'
@@ -47,6 +47,18 @@ export interface Finished {
   readonly files: readonly string[]
 }
 
+export interface FinishOptions {
+  /** Changes nothing: what is left to finish is an error then. */
+  readonly dryRun?: boolean | undefined
+  /** The first line of the commit, in place of the noted one: a hook may have refused that. */
+  readonly message?: string | undefined
+}
+
+function withFirstLine(noted: string | null, first: string | undefined): string | null {
+  if (noted === null || first === undefined) return noted
+  return [first, ...noted.split('\n').slice(1)].join('\n')
+}
+
 export function hashOf(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex')
 }
@@ -55,7 +67,7 @@ export function hashOf(text: string | Uint8Array): string {
  * Notes the changes, makes them and commits them.
  *
  * *Cancellation*: ends between two files; the next call of {@link finishVersions} does the rest.
- * @throws `HDL_VERSION_EDITED`, `HDL_STORE_FAILED`, `HDL_COMMAND_FAILED` when Git refuses the commit.
+ * @throws `HDL_VERSION_EDITED`, `HDL_STORE_FAILED`, `HDL_COMMIT_REFUSED`.
  */
 export async function writeVersions(
   root: string,
@@ -78,9 +90,12 @@ export async function finishVersions(
   root: string,
   folder: ReleaseFolder,
   wait: WaitOptions = {},
+  { dryRun = false, message }: FinishOptions = {},
 ): Promise<Finished | undefined> {
-  const note = await readNote(folder)
-  if (note === undefined) return undefined
+  const noted = await readNote(folder)
+  if (noted === undefined) return undefined
+  if (dryRun) throw new HeddleError('HDL_VERSION_UNFINISHED', { intent: folder.versions })
+  const note = { ...noted, message: withFirstLine(noted.message, message) }
   const files = note.files.map(({ file }) => file)
   await removeTemporaries(root, files)
   const repository = await Repository.open(root, wait)
@@ -100,7 +115,7 @@ export async function finishVersions(
   for (const each of note.files) await apply(root, folder, each)
   let commit: string | undefined
   if (note.message !== null && repository !== undefined) {
-    commit = await commitOnce(root, repository, note, wait)
+    commit = await commitOnce(root, folder, repository, note, wait)
   }
   await rm(folder.versions, { force: true })
   return { commit, files }
@@ -121,6 +136,7 @@ async function removeTemporaries(root: string, files: readonly string[]): Promis
 /** W3: the Git of a killed process may finish its commit while this one begins. */
 async function commitOnce(
   root: string,
+  folder: ReleaseFolder,
   repository: Repository,
   { base, message, files }: VersionNote,
   wait: WaitOptions,
@@ -131,8 +147,11 @@ async function commitOnce(
   } catch (error) {
     const now = await Repository.open(root, wait)
     const isDone = now?.head !== base && (await now?.changesOf(names, wait))?.length === 0
-    if (!isDone || now === undefined) throw error
-    return now.head
+    if (isDone && now !== undefined) return now.head
+    if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+    const problem = error.details.said === '' ? error.details.problem : error.details.said
+    const details = { problem, intent: folder.versions }
+    throw new HeddleError('HDL_COMMIT_REFUSED', details, { cause: error })
   }
 }
 

@@ -12,7 +12,7 @@ const validName = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/i
  * A package.json as a package, without its dependencies yet.
  *
  * Undefined for one that no package can refer to and that is not released: a private folder without a
- * name, or the root of a workspace, which often is not a package at all.
+ * name, one with neither name nor version, or the root of a workspace, which often is not a package at all.
  */
 export function npmPackage(
   document: Document,
@@ -27,7 +27,7 @@ export function npmPackage(
   }
   const before = problems.count
   if (name === undefined || name === '') {
-    if (isPrivate || isRoot) return undefined
+    if (isPrivate || isRoot || version === undefined) return undefined
     refuse(
       'name',
       'it has no "name"',
@@ -43,13 +43,7 @@ export function npmPackage(
     )
   }
   const isUnversioned = version === undefined || version === ''
-  if (isUnversioned && !isPrivate && !isRoot) {
-    refuse(
-      'version',
-      'it has no "version"',
-      'Add one, such as "0.1.0", or `"private": true` if it is not to be published.',
-    )
-  } else if (!isUnversioned && !isVersion(version)) {
+  if (!isUnversioned && !isVersion(version)) {
     refuse(
       'version',
       `"version" is ${JSON.stringify(version)}, which is not a semantic version`,
@@ -65,7 +59,7 @@ export function npmPackage(
     folder: path.dirname(file),
     manifestFile: file,
     manifest: fields,
-    // The root of a workspace that was given a name and no version has just forgotten to say so.
+    // Sites, fixtures and roots have a name and no version; no package manager publishes them.
     isPrivate: isPrivate || isUnversioned,
     dependencies: [],
   }

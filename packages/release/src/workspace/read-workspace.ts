@@ -7,7 +7,8 @@
  *  W2  What is read does not depend on the order in which the disk answers.
  *  W3  A package belongs to the nearest workspace that lists it. One that no workspace lists stands
  *      alone, also inside of the folder of a workspace.
- *  W4  Names are unique. They are so across ecosystems too: people say "release core".
+ *  W4  Names are unique. They are so across ecosystems too: people say "release core". A private package
+ *      whose name another one has is left out: it is never released, and the name means the other one.
  *
  * Why our own reader: see docs/decisions/0200.
  */
@@ -139,9 +140,11 @@ async function readPackages(
       isNpm ? npmPackage(document, false, problems) : pythonPackage(document, false, problems),
     )
   }
-  const packages = found
-    .filter((each) => each !== undefined)
-    .filter(({ ecosystem }) => ecosystems.includes(ecosystem))
+  const packages = withoutShadows(
+    found
+      .filter((each) => each !== undefined)
+      .filter(({ ecosystem }) => ecosystems.includes(ecosystem)),
+  )
   checkNames(root, packages, problems)
   problems.throwIfAny()
   const versioned = await withBuiltMetadata(packages, problems, { signal, env })
@@ -183,6 +186,16 @@ async function withBuiltMetadata(
 function notEnteredWarning(root: string, folder: string): string {
   const name = path.relative(root, folder).split(path.sep).join('/')
   return `${name} is a workspace of its own: packages below it are not released with this one.`
+}
+
+/** W4: of packages with one name, those that can be published; the first one where none can. */
+function withoutShadows(packages: readonly WorkspacePackage[]): WorkspacePackage[] {
+  const byName = Map.groupBy(packages, ({ name }) => name)
+  return packages.filter((each) => {
+    const same = byName.get(each.name)!
+    const published = same.filter(({ isPrivate }) => !isPrivate)
+    return published.length > 0 ? !each.isPrivate : each === same[0]
+  })
 }
 
 function checkNames(root: string, packages: readonly WorkspacePackage[], problems: Problems): void {

@@ -70,6 +70,16 @@ test('what prepack writes is packed, what postpack takes back is gone, and the t
   assert.equal(published['description' as keyof object], 'packed')
 })
 
+test('postpack that has taken back a failed prepack is not run a second time', async () => {
+  const scripts = {
+    prepack: 'echo pre >> ../../.git/events; false',
+    postpack: 'echo post >> ../../.git/events',
+  }
+  using repo = new Monorepo({ packages: { 'life-once': [] }, fields: { 'life-once': { scripts } } })
+  for (let times = 0; times < 2; times++) await publishManifests(repo, registry.url)
+  assert.deepEqual(ran(repo), ['pre', 'post', 'pre', 'post'])
+})
+
 test('12 a manifest that is edited while it is pinned in place is not published with the edit', async () => {
   const edit = `node -e "const f=require('./package.json');f.description='edited';require('fs').writeFileSync('package.json',JSON.stringify(f))"`
   using repo = new Monorepo({

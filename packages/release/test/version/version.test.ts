@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
@@ -21,8 +21,10 @@ async function version(
   repo: Monorepo,
   from: 'changesets' | 'commits' = 'changesets',
   exclude: readonly string[] = [],
+  more: { readonly message?: string; readonly dryRun?: boolean } = {},
 ): Promise<VersionReport> {
   return versionRelease(repo.root, {
+    ...more,
     plan: async () => {
       const workspace = await readWorkspace(repo.root)
       return from === 'changesets'
@@ -103,4 +105,33 @@ test('P7 a version that another branch has tagged is left out when commits make 
   const made = packages.map(({ name, version: to }) => `${name}@${to}`)
   assert.deepEqual(made, ['a@1.0.1', 'b@1.0.2'])
   assert.deepEqual(warnings, ['b gets 1.0.2: another branch has the tag of 1.0.1.'])
+})
+
+test('a commit that a hook refuses is finished with another first line; a dry run finishes nothing', async () => {
+  using repo = repository()
+  repo.write('.changeset/config.json', {})
+  repo.write('.changeset/one.md', '---\n"a": minor\n---\n\none\n')
+  repo.commit('one')
+  repo.write(
+    '.git/hooks/commit-msg',
+    '#!/bin/sh\ngrep -q "^chore: " "$1" || { echo no type; exit 1; }\n',
+  )
+  chmodSync(path.join(repo.root, '.git/hooks/commit-msg'), 0o755)
+  await assert.rejects(
+    version(repo),
+    (error) => isError(error, 'HDL_COMMIT_REFUSED') && /no type/.test(error.message),
+  )
+  const before = repo.git('rev-parse', 'HEAD')
+  await assert.rejects(
+    version(repo, 'changesets', [], { dryRun: true, message: 'chore: x' }),
+    (error) => isError(error, 'HDL_VERSION_UNFINISHED'),
+  )
+  assert.equal(repo.git('rev-parse', 'HEAD'), before)
+  const report = await version(repo, 'changesets', [], { message: 'chore: release' })
+  assert.equal(report.isFinished, true)
+  assert.match(
+    repo.git('log', '-1', '--format=%B'),
+    /^chore: release\n\nHeddle-Versions: a@1\.1\.0\n/,
+  )
+  assert.equal(repo.status, '')
 })

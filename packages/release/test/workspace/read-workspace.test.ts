@@ -282,7 +282,6 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
     'packages/version/package.json': '{\n  "name": "version",\n  "version": "1.0"\n}\n',
     'packages/prefix/package.json': manifest('prefix', 'v1.0.0'),
     'packages/nameless/package.json': '{\n  "version": "1.0.0"\n}\n',
-    'packages/unversioned/package.json': { name: 'unversioned' },
     'packages/list/package.json': '[]',
     'packages/range/package.json':
       '{\n  "name": "range",\n  "version": "1.0.0",\n  "dependencies": {\n    "x": 1\n  }\n}',
@@ -314,7 +313,6 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
     'packages/requirement/pyproject.toml:4 "core 1" in `project.dependencies` is not a requirement (PEP 508)',
     'packages/toml/pyproject.toml:3 it is not valid TOML: illegal character in numeric literal',
     'packages/two/package.json the name "twin" is taken by packages/one/package.json',
-    'packages/unversioned/package.json:1 it has no "version"',
     'packages/version/package.json:3 "version" is "1.0", which is not a semantic version',
   ])
   for (const { todo } of error.details.problems) assert.match(todo, /^[A-Z].*\.$/)
@@ -322,6 +320,22 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
     error.message,
     /comma\/package\.json:3: it is not valid JSON: comma expected\. Repair/,
   )
+})
+
+test('W4 a package without a version is listed and not released; private namesakes are left out', async (t) => {
+  const folder = await makeTree(t, {
+    'package.json': manifest('twin', '1.0.0', { private: true, workspaces: ['packages/*'] }),
+    'packages/twin/package.json': manifest('twin'),
+    'packages/site/package.json': { name: 'site' },
+    'packages/fixture/package.json': { type: 'module' },
+    'packages/same-1/package.json': { name: 'same', private: true },
+    'packages/same-2/package.json': { name: 'same', private: true },
+  })
+  const { packages } = await readWorkspace(folder)
+  assert.deepEqual([...packages.keys()], ['same', 'site', 'twin'])
+  assert.equal(packages.get('site')!.isPrivate, true)
+  assert.equal(packages.get('twin')!.isPrivate, false)
+  assert.equal(packages.get('twin')!.folder, path.join(folder, 'packages/twin'))
 })
 
 test('private packages may lack name and version', async (t) => {
