@@ -6,6 +6,9 @@ import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
 import { readSettings, withConfig } from './settings.ts'
 
+/** Milliseconds that a registry has for each answer, with all pauses that it asks for. */
+const answerDeadline = 60_000
+
 export async function printStatus(flags: PlanFlags): Promise<void> {
   await answering(flags, async ({ tell, result }) => {
     const settings = await readSettings()
@@ -13,6 +16,7 @@ export async function printStatus(flags: PlanFlags): Promise<void> {
     await using registries = await registriesFor(settings, flags)
     const { tagFormat } = withConfig(flags, settings.config)
     const status = await releaseStatus(plan, {
+      deadline: answerDeadline,
       registryOf: (planned) => registries.registryOf(planned),
       ...(tagFormat !== undefined && { tagFormat }),
     })

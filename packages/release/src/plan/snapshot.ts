@@ -26,8 +26,10 @@ export interface SnapshotOptions {
 /** @throws `HDL_BAD_OPTION` for a name that no version can have. */
 export function planSnapshot(plan: ReleasePlan, options: SnapshotOptions): ReleasePlan {
   const { kind, name = kind } = options
-  if (!/^[a-z][0-9a-z-]*$/i.test(name) || semver.validRange(name) !== null) {
-    const expected = 'a name of letters, digits and dashes, such as "pr-12"'
+  const isName = /^[a-z][0-9a-z-]*$/i.test(name) && semver.validRange(name) === null
+  if (!isName || name === 'latest') {
+    const expected =
+      'a name of letters, digits and dashes that is not "latest" and does not read as a range of versions, such as "pr-12"'
     throw new HeddleError('HDL_BAD_OPTION', { option: kind, value: name, expected })
   }
   const packages = new Map<string, PlannedPackage>()

@@ -6,7 +6,7 @@
  * Versions, Git tags and rights of each package are checked by its stage `check`: builds wait for all
  * of those. A release that was cut short passes: what it has published counts as its own.
  */
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import picomatch from 'picomatch'
 import type { Repository } from '../git/repository.ts'
@@ -68,7 +68,7 @@ export async function preflight(
     problems.push(...(await checkUnreadable(root, wait)))
   }
   for (const registry of new Set(registries)) {
-    const account = await registry.account?.(wait)
+    const account = await accountOf(registry, wait)
     if (account === undefined) continue
     problems.push(...accountProblems(account))
     if (account.is !== 'known') continue
@@ -161,6 +161,19 @@ export async function branchOf(
 ): Promise<string | undefined> {
   const checkedOut = await repository.branch(wait)
   return checkedOut ?? env['GITHUB_REF_NAME'] ?? env['CI_COMMIT_BRANCH']
+}
+
+/** Milliseconds that a registry has to say who we are, with all pauses that it asks for. */
+const accountDeadline = 60_000
+
+async function accountOf(registry: Registry, wait: WaitOptions): Promise<Account | undefined> {
+  try {
+    return await registry.account?.({ ...wait, deadline: accountDeadline })
+  } catch (error) {
+    if (!isError(error, 'HDL_TIMEOUT')) throw error
+    const problem = `${registry.url} did not say within ${accountDeadline / 1_000} s whose token it is, or asks for a longer pause`
+    return { is: 'refused', problem, todo: 'Run the release again later.' }
+  }
 }
 
 function accountProblems(account: Account): PreflightProblem[] {

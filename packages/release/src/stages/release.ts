@@ -45,6 +45,7 @@ import { wantsProvenance } from '../registry/npm/sign-provenance.ts'
 import type { Registry } from '../registry/registry.ts'
 import { makeReport, type ReleaseReport } from '../report/report.ts'
 import { StageTimes } from '../report/stage-times.ts'
+import { untaggedWarning } from '../report/untagged.ts'
 import { finishVersions } from '../version/write-files.ts'
 import { readEarlier, type Earlier } from './earlier.ts'
 import { Edits } from './edits.ts'
@@ -152,7 +153,11 @@ export async function publishRelease(
   if (isRecorded) await output?.begin()
   const run = await runStages(release, folder, journal, title, resume)
   if (isRecorded) await output?.end()
-  const warnings = [...checked.warnings, ...(lease?.warnings() ?? [])]
+  const warnings = [
+    ...checked.warnings,
+    ...(lease?.warnings() ?? []),
+    ...untaggedWarning(release, run.results),
+  ]
   const report = await makeReport(release, { ...run, recovered, warnings })
   // What is not finished needs its archives again.
   if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })

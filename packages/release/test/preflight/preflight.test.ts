@@ -139,3 +139,15 @@ test('an account that asks for a one-time password for each write is named', asy
   const report = await publishManifests(repo, server.url, { dryRun: true })
   assert.match(report.warnings[0]!, /asks for a one-time password/)
 })
+
+test('a registry that asks for an endless pause ends the checks with a sentence', async () => {
+  using repo = repository('pz')
+  await using stub = await startStub((_, response) => {
+    response.writeHead(429, { 'retry-after': '999999999' }).end('{}')
+  })
+  repo.write('.npmrc', `//${new URL(stub.url).host}/:_authToken=secret\n`)
+  repo.commit('token')
+  const [problem] = await problemsOf(publishManifests(repo, stub.url))
+  assert.match(problem!, /^account: .* did not say within 60 s/)
+  assert.equal(built(repo), false)
+})

@@ -209,6 +209,17 @@ test('packages that the smoke test only installs must exist', async () => {
   )
 })
 
+test('a version on the registry without a Git tag is named, where releases have tags', async () => {
+  using repo = new Monorepo({ packages: { ua: [] } })
+  await publishManifests(repo, registry.url, { tag: false })
+  repo.write('packages/ub/package.json', { name: 'ub', version: '1.0.0' })
+  repo.commit('ub')
+  const report = await publishManifests(repo, registry.url)
+  assert.deepEqual(outcomesOf(report), { ua: 'already-published', ub: 'published' })
+  assert.match(report.warnings.join('\n'), /without a Git tag: ua@1\.0\.0\./)
+  assert.doesNotMatch(report.warnings.join('\n'), /ub@1/)
+})
+
 test('a tag on another commit than the one that is published ends the release before a build', async () => {
   using repo = new Monorepo({ packages: { ga: [] } })
   repo.git('tag', 'ga@1.0.0')
@@ -217,21 +228,6 @@ test('a tag on another commit than the one that is published ends the release be
   const report = await publishManifests(repo, registry.url)
   assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_TAG_TAKEN')
   assert.equal((await fetch(`${registry.url}/ga/1.0.0`)).status, 404)
-})
-
-test('a tag that only the remote has, on another commit, ends the release before a build', async () => {
-  using repo = new Monorepo({ packages: { ha: [] } })
-  using other = new Monorepo({ packages: { other: [] } })
-  const remote = path.join(repo.root, '.git', 'remote.git')
-  repo.git('init', '--quiet', '--bare', remote)
-  repo.git('push', '--quiet', remote, 'main')
-  other.git('tag', '--annotate', 'ha@1.0.0', '--message', 'elsewhere')
-  other.git('push', '--quiet', remote, 'ha@1.0.0')
-  repo.git('remote', 'add', 'origin', remote)
-  const options = { push: 'origin', allowUnpushed: true }
-  const report = await publishManifests(repo, registry.url, options)
-  assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_TAG_TAKEN')
-  assert.equal((await fetch(`${registry.url}/ha/1.0.0`)).status, 404)
 })
 
 test('changed since an upload that was cut short: what another one published meanwhile is a conflict', async () => {

@@ -10,6 +10,7 @@ import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import { requestWithRetry } from '../http/retry.ts'
 import { buildServiceOf, readIdToken, textField, type Environment } from '../id-token.ts'
 import type {
+  Account,
   ArchiveStanding,
   Registry,
   Standing,
@@ -257,6 +258,19 @@ export class PypiRegistry implements Registry {
       version,
       hash: `sha256-${artifact.sha256}`,
     })
+  }
+
+  /**
+   * Whether there is a token, or a build that can prove its identity. Only the public index is known to want one.
+   *
+   * *Cancellation*: none; nothing is asked.
+   */
+  account(): Promise<Account> {
+    const isPublic = /(^|\.)pypi\.org$/.test(new URL(this.url).hostname)
+    const canUpload = this.#authorization !== undefined || buildServiceOf(this.#env) !== undefined
+    if (!isPublic || canUpload) return Promise.resolve({ is: 'unknown' })
+    const problem = `there is no token for ${this.url}: PYPI_TOKEN is not set`
+    return Promise.resolve({ is: 'refused', problem, todo: 'Set PYPI_TOKEN.' })
   }
 
   /** Trusted publishing: the identity of a build is exchanged for a token. */

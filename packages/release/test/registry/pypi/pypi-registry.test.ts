@@ -170,3 +170,14 @@ test('trusted publishing: the identity of a build is exchanged for a token', asy
     ['GET /_/oidc/audience', 'POST /_/oidc/mint-token', `POST /legacy/ Basic ${basic}`],
   )
 })
+
+test('without a token and without the identity of a build, the public index refuses before a build', async () => {
+  const accountAt = async (url: string, more: object = {}): Promise<string> => {
+    await using registry = pypiRegistry({ url, ...more })
+    return (await registry.account()).is
+  }
+  assert.equal(await accountAt('https://pypi.org'), 'refused')
+  assert.equal(await accountAt('https://test.pypi.org'), 'refused')
+  assert.equal(await accountAt('https://pypi.org', { token: 'secret' }), 'unknown')
+  assert.equal(await accountAt('http://127.0.0.1:9', {}), 'unknown', 'others may want none')
+})
