@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { colours } from './colours.ts'
-import { formatTime } from './format.ts'
+import { formatTime, labelsOf } from './format.ts'
 import { useSize } from './size.ts'
 
 export interface Series {
@@ -61,8 +61,13 @@ export function Chart({
           },
         },
         axes: [
-          { ...axis, space: 80, values: (_, ticks) => ticks.map((at) => formatTime(at * 1_000)) },
-          { ...axis, size: 56, values: (_, ticks) => ticks.map(format) },
+          {
+            ...axis,
+            size: 30,
+            space: 80,
+            values: (_, ticks) => labelsOf(ticks, (at) => formatTime(at * 1_000)),
+          },
+          { ...axis, size: 56, values: (_, ticks) => labelsOf(ticks, format) },
         ],
         series: [
           {},

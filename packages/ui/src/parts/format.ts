@@ -47,6 +47,11 @@ export function formatCount(count: number): string {
   return integers.format(count)
 }
 
+/** Of something in a second: `4.0`, `13,527`. */
+export function formatRate(rate: number): string {
+  return rate < 9.95 ? rate.toFixed(1) : formatCount(Math.round(rate))
+}
+
 /** `940 B`, `12.4 kB`, `3.1 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
@@ -76,4 +81,10 @@ export function shortId(id: string): string {
 
 function pad(value: number): string {
   return String(value).padStart(2, '0')
+}
+
+/** Ticks closer than their texts can tell have one text: the first of them carries it. */
+export function labelsOf(ticks: readonly number[], format: (value: number) => string): string[] {
+  const texts = ticks.map(format)
+  return texts.map((text, i) => (text === texts[i - 1] ? '' : text))
 }

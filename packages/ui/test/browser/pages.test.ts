@@ -119,7 +119,8 @@ for (const theme of ['light', 'dark'] as const) {
     await using locked = await openServed()
     await addUser(locked.url)
     await served.start('shaky')
-    await served.start('wide')
+    const first = await served.start('wide')
+    const second = await served.start('wide')
     const run = await served.start('diamond')
     const views: readonly (readonly [name: string, url: string, ready: string])[] = [
       ['runs', `${served.url}/ui/#/runs`, 'table'],
@@ -148,7 +149,7 @@ for (const theme of ['light', 'dark'] as const) {
       ],
       ['run-what-if', `${standIn.url}/ui/#/runs/20261117-0300-k4m9/what-if`, '.change-bar'],
       ['run-log', `${served.url}/ui/#/runs/${run}/log`, '.log-tab .log'],
-      ['run-compare', `${served.url}/ui/#/runs/${run}/compare`, '.tab-page'],
+      ['run-compare', `${served.url}/ui/#/runs/${second}/compare?with=${first}`, '.tab-page'],
       ['jobs', `${served.url}/ui/#/jobs?job=square`, 'form'],
       ['load', `${served.url}/ui/#/load`, '.chart canvas'],
       ['schedules', `${served.url}/ui/#/schedules`, 'tbody tr'],

@@ -5,6 +5,7 @@ import {
   formatBytes,
   formatDuration,
   formatPercent,
+  labelsOf,
   plural,
   shortId,
 } from '../../src/parts/format.ts'
@@ -41,4 +42,12 @@ test('ages, bytes, shares, counts and ids', () => {
   )
   assert.deepEqual([plural(1, 'node'), plural(12_000, 'node')], ['1 node', '12,000 nodes'])
   assert.equal(shortId('01JQ8W4T6S1VF3'), '01JQ8W…1VF3')
+})
+
+test('ticks of an axis that read alike are written once', () => {
+  assert.deepEqual(
+    labelsOf([0, 0.5, 1, 2], (value) => value.toFixed(0)),
+    ['0', '1', '', '2'],
+  )
+  assert.deepEqual(labelsOf([], String), [])
 })

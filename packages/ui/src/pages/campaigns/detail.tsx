@@ -26,6 +26,7 @@ import {
   formatDateTime,
   formatDuration,
   formatPercent,
+  formatRate,
   formatTime,
   plural,
 } from '../../parts/format.ts'
@@ -156,7 +157,7 @@ function Figures({
       />
       <Figure
         title="Units a second"
-        value={isRunning ? campaign.units_per_second.toFixed(1) : '–'}
+        value={isRunning ? formatRate(campaign.units_per_second) : '–'}
         note={
           campaign.time_left_ms === undefined
             ? ''

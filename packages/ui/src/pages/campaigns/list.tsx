@@ -5,7 +5,7 @@ import { usePoll } from '../../app/poll.ts'
 import { link } from '../../app/route.ts'
 import { listCampaigns, type CampaignView } from '../../api/fleet.ts'
 import { browserClock } from '../../kernel/clock.ts'
-import { formatAge, formatCount, formatDuration } from '../../parts/format.ts'
+import { formatAge, formatCount, formatDuration, formatRate } from '../../parts/format.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { State } from '../../parts/state.tsx'
 import { markOf } from './words.ts'
@@ -78,7 +78,7 @@ function Row({ campaign }: { readonly campaign: CampaignView }): JSX.Element {
       </td>
       <td class="right">{formatCount(campaign.workers)}</td>
       <td class="right">
-        {campaign.phase === 'running' ? campaign.units_per_second.toFixed(1) : '–'}
+        {campaign.phase === 'running' ? formatRate(campaign.units_per_second) : '–'}
       </td>
       <td class="nowrap">
         {campaign.time_left_ms === undefined ? '–' : formatDuration(campaign.time_left_ms)}

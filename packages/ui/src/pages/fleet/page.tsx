@@ -6,7 +6,7 @@ import { link } from '../../app/route.ts'
 import { readFleet, type FleetSummary, type FleetWorker } from '../../api/fleet.ts'
 import { Figure } from '../../parts/figure.tsx'
 import { TableCard } from '../../parts/field.tsx'
-import { formatBytes, formatCount, formatDuration, plural } from '../../parts/format.ts'
+import { formatBytes, formatCount, formatDuration, formatRate, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { State } from '../../parts/state.tsx'
@@ -62,11 +62,7 @@ function Figures({ summary }: { readonly summary: FleetSummary }): JSX.Element {
         value={formatCount(summary.jobs_waiting)}
         note="for a worker"
       />
-      <Figure
-        title="Units a second"
-        value={speed < 10 ? speed.toFixed(1) : formatCount(speed)}
-        note="of all workers"
-      />
+      <Figure title="Units a second" value={formatRate(speed)} note="of all workers" />
       <Figure
         title="Reclaimed"
         value={formatCount(reclaimed)}
@@ -186,7 +182,7 @@ function WorkerRow({ worker }: { readonly worker: FleetWorker }): JSX.Element {
         )}
       </td>
       <td class="right">
-        {worker.units_per_second === undefined ? '–' : worker.units_per_second.toFixed(1)}
+        {worker.units_per_second === undefined ? '–' : formatRate(worker.units_per_second)}
       </td>
       <td class="soft">
         {worker.system}, {plural(worker.threads, 'thread')}, {formatBytes(worker.memory * 1e6)}

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'
 import type { RunComparison, RunSummary } from '../../api/contract.ts'
 import { compareRuns, listRuns } from '../../api/runs.ts'
+import { Figure } from '../../parts/figure.tsx'
 import { formatAge, formatDuration, formatPercent, plural, shortId } from '../../parts/format.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
@@ -109,10 +110,7 @@ function Comparison({
       <dl class="figures">
         <Change title="Duration" change={value.total} />
         <Change title="Critical path" change={value.critical_path} />
-        <div class="figure">
-          <dt>Nodes that took the same</dt>
-          <dd>{value.same}</dd>
-        </div>
+        <Figure title="Nodes that took the same" value={value.same} />
       </dl>
       {value.limits.length > 0 && (
         <section class="card">
@@ -179,15 +177,17 @@ function Change({
 }): JSX.Element {
   const word = change.change > 0 ? 'longer' : 'shorter'
   return (
-    <div class="figure">
-      <dt>{title}</dt>
-      <dd>{formatDuration(change.now)}</dd>
-      <small class={change.change > 0 ? 'worse' : 'better'}>
-        {Math.abs(change.change) < 1
-          ? 'as before'
-          : `${formatDuration(Math.abs(change.change))} ${word}${change.percent === null ? '' : `, ${formatPercent(Math.abs(change.percent) / 100)}`}`}
-      </small>
-    </div>
+    <Figure
+      title={title}
+      value={formatDuration(change.now)}
+      note={
+        <span class={change.change > 0 ? 'worse' : 'better'}>
+          {Math.abs(change.change) < 1
+            ? 'as before'
+            : `${formatDuration(Math.abs(change.change))} ${word}${change.percent === null ? '' : `, ${formatPercent(Math.abs(change.percent) / 100)}`}`}
+        </span>
+      }
+    />
   )
 }
 

@@ -69,11 +69,13 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
     shown === undefined
       ? undefined
       : { width: shown.layout.width + nodeWidth, height: shown.layout.height + nodeHeight }
+  // A drawing arrives in pieces: it is fitted again until the view is moved by hand.
+  const lastFit = useRef<Camera | undefined>(undefined)
   useEffect(() => {
-    if (drawing !== undefined && camera.peek() === undefined && size.width > 50) {
-      camera.value = fitted(drawing, size, readableZoom)
-    }
-  }, [shown, size.width])
+    if (drawing === undefined || size.width <= 50 || camera.peek() !== lastFit.current) return
+    lastFit.current = fitted(drawing, size, readableZoom)
+    camera.value = lastFit.current
+  }, [drawing?.width, drawing?.height, size.width, size.height])
 
   const states = view.states()
   const byGroup = useMemo(

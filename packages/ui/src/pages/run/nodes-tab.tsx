@@ -26,6 +26,9 @@ const columns: readonly (readonly [NodeOrder, string, boolean])[] = [
   ['attempts', 'Attempts', true],
 ]
 
+/** Columns that a phone has room for. */
+const shownSmall: ReadonlySet<NodeOrder> = new Set(['name', 'state', 'took'])
+
 export function NodesTab({ view }: { readonly view: RunView }): JSX.Element {
   const { store } = view
   const version = store.version.value
@@ -127,7 +130,7 @@ export function NodesTab({ view }: { readonly view: RunView }): JSX.Element {
               {columns.map(([key, title, isRight]) => (
                 <th
                   key={key}
-                  class={`${isRight ? 'right' : ''} ${key === 'slack' || key === 'waited' || key === 'job' ? 'hide-small' : ''}`}
+                  class={`${isRight ? 'right' : ''} ${shownSmall.has(key) ? '' : 'hide-small'}`}
                   aria-sort={order === key ? (isDown ? 'descending' : 'ascending') : undefined}
                 >
                   <button
@@ -216,8 +219,8 @@ function NodeRow({ view, node, index, isSelected }: RowProps): JSX.Element {
       <td class="soft hide-small cut">
         {nodes.jobOf(node)} <span class="quiet">{nodes.placeOf(node)}</span>
       </td>
-      <td class="right">{hasStarted ? formatDuration(started) : ''}</td>
-      <td class="right">{hasStarted ? formatDuration(end - started) : ''}</td>
+      <td class="right nowrap hide-small">{hasStarted ? formatDuration(started) : ''}</td>
+      <td class="right nowrap">{hasStarted ? formatDuration(end - started) : ''}</td>
       <td class="right hide-small">
         {hasStarted && nodes.ready[node]! >= 0
           ? formatDuration(Math.max(0, started - nodes.ready[node]!))
@@ -226,7 +229,7 @@ function NodeRow({ view, node, index, isSelected }: RowProps): JSX.Element {
       <td class="right hide-small">
         {slack === 0 ? 'critical' : slack > 0 ? formatDuration(slack) : ''}
       </td>
-      <td class="right">{nodes.attempts[node]! > 0 ? nodes.attempts[node] : ''}</td>
+      <td class="right hide-small">{nodes.attempts[node]! > 0 ? nodes.attempts[node] : ''}</td>
     </tr>
   )
 }
