@@ -11,6 +11,7 @@ export async function openJobLoad(address: string): Promise<Ledger> {
   const ended = new Map<string, () => void>()
   const { ownership, committer } = shards
   const jobs = new AcknowledgedJobs({
+    isEachNew: true,
     ownership,
     committer: {
       write: async (grant, rows, claims) => {

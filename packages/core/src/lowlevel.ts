@@ -141,7 +141,14 @@ export { outcomeOf, type RunOutcome } from './journal/outcome.ts'
 export { newRunId } from './journal/run-id.ts'
 
 // store/: what everything durable is written through. "How a role is added" in docs/design/store.md.
-export { AcknowledgedJobs, type JobRequest, type JobRunner } from './store/acknowledged-jobs.ts'
+export {
+  AcknowledgedJobs,
+  type Declined,
+  type JobAttempt,
+  type JobRequest,
+  type JobRunner,
+  type SetAsideJob,
+} from './store/acknowledged-jobs.ts'
 export type { Claim, Grant } from './store/database.ts'
 export { openStore, type OpenStore } from './journal/open-store.ts'
 export type { StoreDatabase, StoreRow } from './store/roles.ts'

@@ -23,7 +23,9 @@ import {
   loopPlace,
   openArtifacts,
   openJournal,
+  newRunId,
   openStore,
+  Shards,
   threadPlace,
   withoutPasswords,
   type Clock,
@@ -461,7 +463,12 @@ async function openContext(
   const storeAddress = options.jobs === undefined ? 'memory' : address
   const tables = [...peopleTables, ...fleetTables, ...scheduleTables, ...runTables]
   const store = parts.use(await openStore(storeAddress, { tables, kernel }))
-  const storeWatch = new StoreWatch(journal, () =>
+  const shards =
+    cluster?.shards ??
+    new Shards({ server: `server-${newRunId(kernel)}`, database: store, kernel, isAlone: true })
+  if (cluster === undefined) parts.defer(() => shards.stop())
+  const alone = cluster === undefined ? shards.committer : undefined
+  const storeWatch = new StoreWatch(journal, alone, () =>
     log(
       'warning',
       'The store cannot be written: nothing is acknowledged any more. Make room or repair it, then start the server again.',
@@ -491,6 +498,7 @@ async function openContext(
     exported: options.jobs,
     journal,
     cluster,
+    shards,
     store,
     storeWatch,
     artifacts,

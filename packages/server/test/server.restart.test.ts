@@ -167,10 +167,17 @@ test('what a drain has cut off has not failed: the journal says that it was inte
     const { state, nodes } = await journal.snapshot(run!.id)
     return [state, nodes.map((node) => [node.name, node.state, node.errors.length])]
   }
-  const gate = new Gate<number>('work')
-  const first = await place.start([gate.job])
-  await call(first, '/jobs/work', { body: 1 })
-  await gate.started()
+  const said = Promise.withResolvers<void>()
+  let isAgain = false
+  const talk = job({ name: 'talk' }, async (_: unknown, { log, signal }) => {
+    log('here I am')
+    said.resolve()
+    if (!isAgain) await new Promise((_done, stop) => signal.addEventListener('abort', stop))
+    return 'done'
+  })
+  const first = await place.start([talk])
+  const { body } = await call(first, '/jobs/talk', { body: 1 })
+  await said.promise
   await first.drain({ deadline: 0 })
   assert.deepEqual(await states(), [
     'interrupted',
@@ -179,9 +186,9 @@ test('what a drain has cut off has not failed: the journal says that it was inte
       ['prepare', 'waiting', 0],
     ],
   ])
-  const again = new Gate<number>('work')
-  const second = await place.start([again.job])
-  ;(await again.started()).finish('done')
+  isAgain = true
+  const second = await place.start([talk])
+  await call(second, `/results/${String(body['handle'])}/0?wait=600000`)
   assert.deepEqual(await second.drain(), { isClean: true })
   assert.deepEqual(await states(), [
     'finished',
@@ -201,8 +208,8 @@ test('a job that is not served any more: told to the operator, kept for the next
   {
     await using without = await place.start([job({ name: 'other' }, () => 1)])
     await until(() => place.logs.some(({ level }) => level === 'warning'))
-    assert.match(place.logs.at(-1)!.text, /could not be resumed: There is no job "work" here/)
-    assert.equal((await call(without, `/results/${String(body['handle'])}/0`)).status, 404)
+    assert.match(place.logs.at(-1)!.text, /could not be resumed: no server has "work"/)
+    assert.equal((await call(without, `/results/${String(body['handle'])}/0`)).status, 410)
   }
   const again = new Gate<number>('work')
   await using server = await place.start([again.job])

@@ -13,7 +13,7 @@ import { runProgram } from '../support/program.ts'
 const heddle = (url: string, ...args: string[]) =>
   runProgram(['computations', ...args, '--server', url], { cwd: os.tmpdir() })
 
-test('C5: what cannot be resumed is listed as set aside, with the reason, and can be retried', async (t) => {
+test('C13: what no server can resume is listed as waiting, with the reason; a retry says the same, a cancel ends it', async (t) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-computations-'))
   t.after(() => rm(folder, { recursive: true }))
   const store = `sqlite:${folder}/serve.db`
@@ -43,14 +43,16 @@ test('C5: what cannot be resumed is listed as set aside, with the reason, and ca
     await first.stopped
   }
   await using second = await startServer({ jobs: [other], port: 0, store })
-  const listed = await heddle(second.url, '--state', 'set_aside')
+  const listed = await heddle(second.url, '--state', 'waiting')
   assert.equal(listed.code, 0, listed.stderr)
-  assert.match(listed.stdout, new RegExp(`^set_aside ${handle} +endless .*"endless"`))
+  assert.match(listed.stdout, new RegExp(`^waiting +${handle} +endless .*no server has "endless"`))
   assert.match((await heddle(second.url, '--state', 'making')).stdout, /^None\./)
-  // The job is still missing: it stays set aside.
+  // The job is still missing: it waits.
   const retried = await heddle(second.url, 'retry', handle)
   assert.equal(retried.code, 2)
   assert.match(retried.stderr, /endless/)
+  assert.equal((await heddle(second.url, 'cancel', handle)).code, 0)
+  assert.match((await heddle(second.url)).stdout, /^Nothing is computed now/)
   const unknown = await heddle(second.url, 'cancel', 'nothing')
   assert.equal(unknown.code, 2)
 })

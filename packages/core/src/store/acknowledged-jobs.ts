@@ -6,8 +6,9 @@
  *                                  └── recall ─┘  its server died: interrupted, at most three times,
  *                                                 then set aside until an operator retries it
  *
- * One row at the acknowledgement and one at the end. A row says that an attempt has started only if the
- * attempt is still under way at the next commit: a short job costs two rows.
+ * One row at the acknowledgement and one at the end. A row says that the code of a job runs only if it still runs a few
+ * milliseconds later: a short job costs two rows. A job that is recalled runs again only when that row is durable, so a
+ * job that ends the process at once is counted too.
  *
  * Invariants, quoted by the simulation (C3, C5, C8, C9, C13 of docs/design/store.md):
  *  A1  A job is acknowledged only when its row is durable and its server is sure of the shard.
@@ -15,13 +16,14 @@
  *  A3  An outcome is recorded once: by the owner of the shard, with its epoch.
  *  A4  A handle names one job in the store: of two callers one makes it, the other attaches.
  *  A5  After a take-over every open job of the shard is continued by the new owner. One that was running is
- *      interrupted; after three interruptions it is set aside, and the others continue without it.
+ *      interrupted; after three interruptions it is set aside, and the others continue without it. Jobs that were
+ *      interrupted are suspects: they come after the others and run one at a time, so that the culprit is found.
  *  A6  A shard that is lost leaves nothing behind: its attempts are aborted with source `takeover`.
  */
 import { HeddleError, isError } from '../errors.ts'
 import { AbortCallback } from '../kernel/abort.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
-import { soon } from '../kernel/clock.ts'
+import { soon, type Timer } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import {
   Life,
@@ -29,7 +31,7 @@ import {
   type ServiceState,
   type StopOptions,
 } from '../kernel/service.ts'
-import { WaiterList } from '../kernel/waiters.ts'
+import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { openScope, type Scope } from '../sync/scope.ts'
 import type { Committer } from './committer.ts'
 import type { Grant } from './database.ts'
@@ -70,6 +72,27 @@ export interface JobReads {
   recordedOutcome(handle: string): Promise<string | undefined>
 }
 
+/** What the store knows of a job that is under way here. */
+export interface JobAttempt {
+  readonly signal: AbortSignal
+  /** Whether it was acknowledged in an earlier life, or by another server. */
+  readonly isRecalled: boolean
+  /**
+   * The code of the job runs from here on. Resolves when it may: at once, or, for a job that is recalled, when a row says so.
+   *
+   * *Cancellation*: none.
+   * @throws `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`, `HDL_CLOSED`.
+   */
+  readonly begin: () => Promise<void>
+  /** The code of the job does not run for now: it waits for a signal, for a time or for its next attempt. */
+  readonly rest: () => void
+}
+
+/** The runner cannot run the job as it is: it stays open, is listed, and is tried again by the next start. */
+export interface Declined {
+  readonly declined: string
+}
+
 /** Runs the attempts of a job. */
 export interface JobRunner {
   /** Whether this server has the job in this version (C13). */
@@ -78,7 +101,7 @@ export interface JobRunner {
    * Resolves with the outcome to record, or with undefined when the job is left to the next owner of its shard. Settles
    * soon after the signal aborts.
    */
-  run(job: JobRequest, signal: AbortSignal): Promise<string | undefined>
+  run(job: JobRequest, attempt: JobAttempt): Promise<string | Declined | undefined>
 }
 
 export interface AcknowledgedJobsOptions {
@@ -91,6 +114,8 @@ export interface AcknowledgedJobsOptions {
   readonly shards?: number
   /** The shard of a handle. Default: by the hash of all of it. */
   readonly shardOf?: (handle: string) => number
+  /** Whether each request has a handle of its own, so that there is nothing to claim (A4). Default false. */
+  readonly isEachNew?: boolean
 }
 
 const optionNames = {
@@ -101,6 +126,7 @@ const optionNames = {
   runner: 1,
   shards: 1,
   shardOf: 1,
+  isEachNew: 1,
 } satisfies OptionNames<AcknowledgedJobsOptions>
 
 export type Acknowledgement = 'acknowledged' | 'attached'
@@ -111,18 +137,29 @@ const mostInterruptions = 3
 /** Milliseconds before a read of the database is tried again. */
 const readAgainAfter = 500
 
+/** Milliseconds that the code of a job runs before a row says so. */
+const markAfter = 5
+
 interface Entry {
   readonly request: JobRequest
-  state: 'queued' | 'running' | 'cancelling' | 'ending'
-  interruptions: number
+  readonly isRecalled: boolean
+  state: 'queued' | 'running' | 'cancelling' | 'ending' | 'put back'
+  /** Whether a row says that its code runs. */
+  mark: 'none' | 'wanted' | 'written'
+  readonly interruptions: number
   controller: AbortController | undefined
+}
+
+/** A job that was set aside: after three interruptions, or because it cannot be run as it is. */
+export interface SetAsideJob extends OpenJob {
+  readonly reason?: string
 }
 
 /** The open jobs of one shard, for as long as this server owns it with one epoch. */
 interface ShardJobs {
   readonly grant: Grant
   readonly entries: Map<string, Entry>
-  readonly setAside: Map<string, OpenJob>
+  readonly setAside: Map<string, SetAsideJob>
   /** Acknowledgements on their way, by handle. */
   readonly acknowledging: Map<string, Promise<Acknowledgement>>
   isRead: boolean
@@ -135,6 +172,8 @@ export interface AcknowledgedJobsStats {
   /** Jobs without an outcome. */
   readonly open: number
   readonly running: number
+  /** Put back by their runner: they run again in a moment. */
+  readonly putBack: number
   readonly setAside: number
 }
 
@@ -145,6 +184,14 @@ export class AcknowledgedJobs implements RunningService {
   readonly #unread: ShardJobs[] = []
   /** Acknowledgements that are durable and wait until the server is sure again (A1). */
   readonly #unsure = new Set<() => void>()
+  /** Jobs whose code runs, and of which no row says so yet. */
+  readonly #unmarked = new Map<Entry, ShardJobs>()
+  #marking: Timer | undefined
+  /** Jobs that were interrupted, in the order in which they run (A5). */
+  readonly #suspects = new Map<Entry, ShardJobs>()
+  /** The one that runs. */
+  #suspect: Entry | undefined
+  readonly #readers: WaiterList<void>
 
   /** The attempts, and the reads of what an earlier owner left. */
   readonly #scope: Scope
@@ -155,6 +202,7 @@ export class AcknowledgedJobs implements RunningService {
   constructor(options: AcknowledgedJobsOptions) {
     checkOptions(options, optionNames)
     this.#options = options
+    this.#readers = new WaiterList(options.kernel.clock)
     const name = 'acknowledged jobs'
     this.#scope = openScope({ name, kernel: options.kernel })
     this.#life = new Life({
@@ -183,6 +231,7 @@ export class AcknowledgedJobs implements RunningService {
       shards: shards.length,
       open: entries.length,
       running: entries.filter(({ state }) => state === 'running').length,
+      putBack: entries.filter(({ state }) => state === 'put back').length,
       setAside: shards.reduce((sum, { setAside }) => sum + setAside.size, 0),
     }
   }
@@ -190,27 +239,44 @@ export class AcknowledgedJobs implements RunningService {
   async #end(enough: AbortSignal): Promise<void> {
     this.#stopped.abort()
     this.#wakeUnsure()
+    this.#readers.wakeAll()
     const cut = (): void => this.#scope.cancel('the server stops', { source: 'shutdown' })
     if (enough.aborted) cut()
     else enough.addEventListener('abort', cut, { once: true })
     await this.#scope.join()
     enough.removeEventListener('abort', cut)
+    this.#marking?.cancel()
+  }
+
+  /**
+   * Resolves when the open jobs of at least so many shards were read, or when it is stopped.
+   *
+   * *Cancellation*: ends the wait. *Fairness*: all are woken.
+   */
+  async waitRead(shards: number, options: WaitOptions = {}): Promise<void> {
+    while (this.#life.isRunning) {
+      let read = 0
+      for (const { isRead } of this.#shards.values()) if (isRead) read++
+      if (read >= shards) return
+      await this.#readers.wait('The open jobs', options)
+    }
   }
 
   /**
    * Makes a job durable, or attaches to the one that has its handle.
    *
    * *Cancellation*: none; the job exists once it was handed in.
+   * @param interruptions That it has behind it, when it comes from another record of acknowledged jobs.
    * @throws `HDL_NOT_OWNER` and `HDL_CLOSED` before anything was written; `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`.
    */
-  async acknowledge(request: JobRequest): Promise<Acknowledgement> {
+  async acknowledge(request: JobRequest, interruptions = 0): Promise<Acknowledgement> {
     if (!this.#life.isRunning) throw this.#life.closed()
     const shard = this.#sureShard(this.#shardOf(request.handle))
     const { handle } = request
     if (shard.entries.has(handle) || shard.setAside.has(handle)) return 'attached'
     const underWay = shard.acknowledging.get(handle)
     if (underWay !== undefined) return underWay.then(() => 'attached')
-    const acknowledging = this.#acknowledge(shard, request)
+    const acknowledging = this.#acknowledge(shard, request, interruptions)
     shard.acknowledging.set(handle, acknowledging)
     try {
       return await acknowledging
@@ -248,7 +314,11 @@ export class AcknowledgedJobs implements RunningService {
       source: 'takeover',
       reason: 'another server owns it now',
     })
-    for (const { controller } of shard.entries.values()) controller?.abort(reason)
+    for (const entry of shard.entries.values()) {
+      this.#unmark(entry)
+      this.#suspects.delete(entry)
+      entry.controller?.abort(reason)
+    }
     this.#wakeUnsure()
   }
 
@@ -269,6 +339,7 @@ export class AcknowledgedJobs implements RunningService {
     const entry = shard.entries.get(handle)
     if (entry === undefined || entry.state === 'ending') return { rows: [] }
     entry.state = 'cancelling'
+    this.#suspects.delete(entry)
     entry.controller?.abort(
       new HeddleError('HDL_CANCELLED', {
         what: handle,
@@ -289,9 +360,47 @@ export class AcknowledgedJobs implements RunningService {
     return jobs.isRead && jobs.acknowledging.size === 0 && jobs.entries.size === 0
   }
 
-  /** Jobs that were set aside after three interruptions, of all shards of this server. */
-  setAside(): readonly OpenJob[] {
+  /** Jobs that were set aside, of all shards of this server. */
+  setAside(): readonly SetAsideJob[] {
     return [...this.#shards.values()].flatMap(({ setAside }) => [...setAside.values()])
+  }
+
+  /** Ends a job that was set aside. *Cancellation*: none. @throws what a write throws. */
+  async endSetAside(handle: string, outcome: string): Promise<void> {
+    const shard = this.#sureShard(this.#shardOf(handle))
+    if (!shard.setAside.has(handle)) return
+    await this.#options.committer.write(shard.grant, [{ kind: 'job-ended', handle, outcome }])
+    shard.setAside.delete(handle)
+  }
+
+  /** Ends a job that waits for a server which has its version. *Cancellation*: none. @throws what a write throws. */
+  async endWaiting(handle: string, outcome: string): Promise<void> {
+    const shard = this.#sureShard(this.#shardOf(handle))
+    const entry = shard.entries.get(handle)
+    if (entry?.state !== 'queued') return
+    entry.state = 'ending'
+    this.#suspects.delete(entry)
+    await this.#recordEnd(shard, handle, outcome)
+    shard.entries.delete(handle)
+  }
+
+  /** Jobs of a shard that have not begun. */
+  queued(shard: number): readonly JobRequest[] {
+    const entries = this.#shards.get(shard)?.entries.values() ?? []
+    const isQueued = ({ state }: Entry): boolean => state === 'queued' || state === 'put back'
+    return [...entries].filter(isQueued).map(({ request }) => request)
+  }
+
+  /** C13: jobs that wait for a server which has their version. */
+  waiting(): readonly JobRequest[] {
+    const { runner } = this.#options
+    const found: JobRequest[] = []
+    for (const { entries } of this.#shards.values()) {
+      for (const { state, request } of entries.values()) {
+        if (state === 'queued' && !runner.has(request.job, request.version)) found.push(request)
+      }
+    }
+    return found
   }
 
   #sureShard(number: number): ShardJobs {
@@ -300,16 +409,27 @@ export class AcknowledgedJobs implements RunningService {
     throw new HeddleError('HDL_NOT_OWNER', { shard: number, retryAfter: readAgainAfter })
   }
 
-  async #acknowledge(shard: ShardJobs, request: JobRequest): Promise<Acknowledgement> {
+  async #acknowledge(
+    shard: ShardJobs,
+    request: JobRequest,
+    interruptions: number,
+  ): Promise<Acknowledgement> {
     const { handle } = request
-    const claim = { space: 'handle', name: handle, holder: handle } as const
-    const row: JobRow = { kind: 'job-acknowledged', ...request }
-    const taken = await this.#options.committer.write(shard.grant, [row], [claim])
+    const { committer, isEachNew = false } = this.#options
+    const rows: JobRow[] = [{ kind: 'job-acknowledged', ...request }]
+    for (let count = 1; count <= interruptions; count++) {
+      const setAside = count >= mostInterruptions
+      rows.push({ kind: 'job-started', handle }, { kind: 'job-interrupted', handle, setAside })
+    }
+    const claims = isEachNew ? [] : [{ space: 'handle', name: handle, holder: handle } as const]
+    const taken = await committer.write(shard.grant, rows, claims)
     // A handle that is taken and unknown here was written by a call that was left without an answer.
     const isOpen = taken === undefined || (await this.#isOpen(shard, handle))
     if (isOpen && !shard.isLost) {
-      shard.entries.set(handle, newEntry(request, 0))
-      this.#startReady(shard)
+      const wasInterrupted = interruptions > 0
+      const job = { ...request, started: false, interruptions, setAside: false }
+      this.#enter(shard, wasInterrupted ? job : request, interruptions, wasInterrupted)
+      this.#startReady(shard, wasInterrupted ? undefined : shard.entries.get(handle))
     }
     while (!this.#options.ownership.trusts(shard.grant.shard) && !shard.isLost) {
       if (!this.#life.isRunning) throw this.#life.closed()
@@ -341,6 +461,7 @@ export class AcknowledgedJobs implements RunningService {
           this.#interrupt(shard, byShard.get(shard.grant.shard) ?? []),
         )
         await Promise.allSettled(read)
+        this.#startInOrder(open)
       } catch {
         // The database is away: read again below.
       }
@@ -365,60 +486,179 @@ export class AcknowledgedJobs implements RunningService {
     })
     if (rows.length > 0) await this.#options.committer.write(shard.grant, rows)
     for (const job of open) {
-      const interruptions = job.interruptions + (job.started ? 1 : 0)
-      if (job.setAside || interruptions >= mostInterruptions) shard.setAside.set(job.handle, job)
-      else shard.entries.set(job.handle, newEntry(job, interruptions))
+      const interruptions = job.interruptions + (job.started && !job.setAside ? 1 : 0)
+      if (job.setAside) shard.setAside.set(job.handle, job)
+      else this.#enter(shard, job, interruptions, true)
     }
     shard.isRead = true
-    this.#startReady(shard)
+  }
+
+  /** What was read together starts in the order of its acknowledgement, whatever its shard. */
+  #startInOrder(open: readonly OpenJob[]): void {
+    for (const { handle } of open) {
+      const shard = this.#shards.get(this.#shardOf(handle))
+      const entry = shard?.entries.get(handle)
+      if (entry?.interruptions === 0) this.#startReady(shard!, entry)
+    }
+    this.#startSuspect()
+    this.#readers.wakeAll()
+  }
+
+  #enter(shard: ShardJobs, job: JobRequest, interruptions: number, isRecalled: boolean): void {
+    const { handle, job: name, version, input } = job
+    if (interruptions >= mostInterruptions) {
+      const aside = { handle, job: name, version, input, started: false, interruptions }
+      shard.setAside.set(handle, { ...aside, setAside: true })
+      return
+    }
+    const request = isRecalled ? { handle, job: name, version, input } : job
+    const state = { state: 'queued', mark: 'none', controller: undefined } as const
+    const entry: Entry = { request, isRecalled, interruptions, ...state }
+    shard.entries.set(handle, entry)
+    if (interruptions > 0) this.#suspects.set(entry, shard)
   }
 
   #shardOf(handle: string): number {
     return this.#options.shardOf?.(handle) ?? shardOf(handle, this.#options.shards)
   }
 
-  #startReady(shard: ShardJobs): void {
-    const { ownership, runner } = this.#options
+  /** Starts what may start: one entry, or all of the shard. */
+  #startReady(shard: ShardJobs, only?: Entry): void {
+    const { ownership } = this.#options
     if (!this.#life.isRunning || !ownership.trusts(shard.grant.shard)) return
+    if (only !== undefined) return this.#start(shard, only)
     for (const entry of shard.entries.values()) {
-      const { job, version } = entry.request
-      if (entry.state !== 'queued' || !runner.has(job, version)) continue
-      // The scope keeps it, and waits for it in stop().
-      this.#scope.launch(({ signal }) => this.#run(shard, entry, signal))
+      if (entry.interruptions === 0) this.#start(shard, entry)
+    }
+    this.#startSuspect()
+  }
+
+  /** A5: one at a time. */
+  #startSuspect(): void {
+    const { ownership } = this.#options
+    if (!this.#life.isRunning || this.#suspect !== undefined) return
+    for (const [entry, shard] of this.#suspects) {
+      if (shard.isLost) this.#suspects.delete(entry)
+      else if (ownership.trusts(shard.grant.shard)) this.#start(shard, entry)
+      if (this.#suspect !== undefined) return
     }
   }
 
+  #start(shard: ShardJobs, entry: Entry): void {
+    const { job, version } = entry.request
+    if (entry.state !== 'queued' || !this.#options.runner.has(job, version)) return
+    entry.state = 'running'
+    if (entry.interruptions > 0) this.#suspect = entry
+    // The scope keeps it, and waits for it in stop().
+    this.#scope.launch(({ signal }) => this.#run(shard, entry, signal))
+  }
+
   async #run(shard: ShardJobs, entry: Entry, stopped: AbortSignal): Promise<void> {
-    const { committer, runner } = this.#options
-    const { request } = entry
+    const { runner } = this.#options
+    const { request, isRecalled } = entry
     const { handle } = request
     const controller = new AbortController()
     using _ = new AbortCallback(stopped, (reason) => controller.abort(reason))
-    entry.state = 'running'
     entry.controller = controller
-    // Not waited for: it only tells the next owner what was running here. A refusal ends the attempt through lost().
-    committer.write(shard.grant, [{ kind: 'job-started', handle }]).catch(() => undefined)
+    const { signal } = controller
     try {
-      const outcome = await runner.run(request, controller.signal)
+      const begin = (): Promise<void> => this.#begin(shard, entry)
+      const rest = (): void => this.#rest(shard, entry)
+      const outcome = await runner.run(request, { signal, isRecalled, begin, rest })
       // A cancel that came first has decided, whatever the attempt made of it.
-      if (controller.signal.aborted) return
+      if (signal.aborted) return
       entry.state = 'ending'
+      this.#unmark(entry)
       if (outcome === undefined) return await this.#putBack(shard, entry)
+      if (typeof outcome !== 'string') return this.#decline(shard, entry, outcome)
+      this.#suspects.delete(entry)
       await this.#recordEnd(shard, handle, outcome)
       shard.entries.delete(handle)
     } catch {
       // A runner rejects only when its signal aborted: by a cancel, which records the outcome, or because the shard is
       // lost, and its next owner runs the job again.
+    } finally {
+      this.#unmark(entry)
+      this.#freeSuspect(entry)
     }
+  }
+
+  #freeSuspect(entry: Entry): void {
+    if (this.#suspect !== entry) return
+    this.#suspect = undefined
+    this.#startSuspect()
+  }
+
+  async #begin(shard: ShardJobs, entry: Entry): Promise<void> {
+    if (entry.state !== 'running' || entry.mark !== 'none') return
+    if (entry.isRecalled) {
+      entry.mark = 'written'
+      const { handle } = entry.request
+      await this.#options.committer.write(shard.grant, [{ kind: 'job-started', handle }])
+      return
+    }
+    entry.mark = 'wanted'
+    this.#unmarked.set(entry, shard)
+    this.#marking ??= this.#options.kernel.clock.setTimer(markAfter, () => this.#mark())
+  }
+
+  #rest(shard: ShardJobs, entry: Entry): void {
+    this.#unmark(entry)
+    if (entry.mark === 'written') {
+      const { handle } = entry.request
+      // Not waited for: a refusal ends the attempt through lost().
+      const row: JobRow = { kind: 'job-put-back', handle }
+      this.#options.committer.write(shard.grant, [row]).catch(() => undefined)
+    }
+    entry.mark = 'none'
+    this.#freeSuspect(entry)
+  }
+
+  /** Writes which jobs run now: it tells the next owner which of them a crash has interrupted. */
+  #mark(): void {
+    this.#marking = undefined
+    const byShard = new Map<ShardJobs, JobRow[]>()
+    for (const [entry, shard] of this.#unmarked) {
+      entry.mark = 'written'
+      const row: JobRow = { kind: 'job-started', handle: entry.request.handle }
+      const rows = byShard.get(shard)
+      if (rows === undefined) byShard.set(shard, [row])
+      else rows.push(row)
+    }
+    this.#unmarked.clear()
+    for (const [{ grant }, rows] of byShard) {
+      // Not waited for: a refusal ends the attempts through lost().
+      this.#options.committer.write(grant, rows).catch(() => undefined)
+    }
+  }
+
+  #unmark(entry: Entry): void {
+    if (!this.#unmarked.delete(entry)) return
+    entry.mark = 'none'
+    if (this.#unmarked.size > 0) return
+    this.#marking?.cancel()
+    this.#marking = undefined
+  }
+
+  /** It cannot be run as it is: it stays open in the store, and is listed. */
+  #decline(shard: ShardJobs, entry: Entry, { declined }: Declined): void {
+    const { request, interruptions } = entry
+    shard.entries.delete(request.handle)
+    this.#suspects.delete(entry)
+    const open = { started: false, interruptions, setAside: true, reason: declined }
+    if (!shard.isLost) shard.setAside.set(request.handle, { ...request, ...open })
   }
 
   /** It is not the fault of the job: it runs again, here if the server goes on, else at the next owner of the shard. */
   async #putBack(shard: ShardJobs, entry: Entry): Promise<void> {
     const { handle } = entry.request
-    await this.#options.committer.write(shard.grant, [{ kind: 'job-put-back', handle }])
+    const rows: JobRow[] = [{ kind: 'job-put-back', handle }]
+    if (entry.mark === 'written') await this.#options.committer.write(shard.grant, rows)
+    entry.state = 'put back'
     await this.#pause()
-    if (shard.isLost || entry.state !== 'ending') return
+    if (shard.isLost || entry.state !== 'put back') return
     entry.state = 'queued'
+    entry.mark = 'none'
     this.#startReady(shard)
   }
 
@@ -435,8 +675,4 @@ export class AcknowledgedJobs implements RunningService {
       }
     }
   }
-}
-
-function newEntry(request: JobRequest, interruptions: number): Entry {
-  return { request, state: 'queued', interruptions, controller: undefined }
 }

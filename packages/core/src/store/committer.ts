@@ -66,6 +66,8 @@ export interface CommitterStats {
   readonly commits: number
   readonly rows: number
   readonly refused: number
+  /** Rows that the database has not taken for as long as they were tried (G5, G6). */
+  readonly failed: number
   /** Answers that were lost and decided by a fence. */
   readonly unknown: number
 }
@@ -109,6 +111,7 @@ export class Committer<R> implements RunningService {
   #commits = 0
   #rows = 0
   #refused = 0
+  #failed = 0
   #unknown = 0
 
   constructor(options: CommitterOptions<R>) {
@@ -184,6 +187,7 @@ export class Committer<R> implements RunningService {
       commits: this.#commits,
       rows: this.#rows,
       refused: this.#refused,
+      failed: this.#failed,
       unknown: this.#unknown,
     }
   }
@@ -223,7 +227,7 @@ export class Committer<R> implements RunningService {
         return await this.#ask(this.#options.database.commit(session.id, number, batches))
       } catch (error) {
         // It was never sent: the rows are not what a database can hold.
-        if (isError(error, 'HDL_BAD_OPTION')) throw error
+        if (isError(error, 'HDL_BAD_OPTION') || isGone(error)) throw error
         // Written or not: only the fence of the session decides (G3).
         this.#unknown++
         const answer = await this.#decide(session, number, giveUpAt)
@@ -270,6 +274,7 @@ export class Committer<R> implements RunningService {
       try {
         return await this.#ask(ask())
       } catch (error) {
+        if (isGone(error)) throw error
         this.#checkPatience(giveUpAt, error)
         await this.#backOff(failures)
       }
@@ -327,8 +332,10 @@ export class Committer<R> implements RunningService {
     const error = isOurs.some((code) => isError(cause, code))
       ? (cause as HeddleError)
       : failed(cause)
+    const isOfStore = isError(error, 'HDL_STORE_FAILED')
     for (const { batch, reject } of group) {
       this.#pending -= batch.rows.length
+      if (isOfStore) this.#failed += batch.rows.length
       reject(error)
     }
   }
@@ -336,6 +343,11 @@ export class Committer<R> implements RunningService {
 
 /** Settled: what waits for it happens when the code that runs now has finished. */
 const sent = Promise.resolve()
+
+/** The file was deleted or replaced: what a fence would read in it says nothing. */
+function isGone(error: unknown): boolean {
+  return isError(error, 'HDL_JOURNAL_GONE')
+}
 
 function failed(cause: unknown): HeddleError {
   const why = isError(cause, 'HDL_TIMEOUT') ? 'it does not answer' : describe(cause)

@@ -179,9 +179,17 @@ export class Ownership implements Service {
       // The database is away or slow: trust runs out by the clock, and the next step tries again.
     }
     if (stopped.aborted) return
-    this.#timer = this.#clock.setTimer(this.#scanEvery, () => {
+    this.#timer = this.#clock.setTimer(this.#nextLook(), () => {
       this.#step = this.#tick(stopped)
     })
+  }
+
+  /** Milliseconds. Only a renewal says that the share of this server has changed: one that has its share looks after that. */
+  #nextLook(): number {
+    const now = this.#clock.now()
+    const hasShare = this.#held.size === Math.ceil(this.#shards / this.#servers)
+    if (!hasShare || now >= this.#trustedUntil) return this.#scanEvery
+    return Math.max(this.#scanEvery, this.#nextRenewal - now)
   }
 
   async #renew(stopped: AbortSignal): Promise<void> {

@@ -33,6 +33,11 @@ export interface ShardsOptions extends Pick<
   OwnershipOptions,
   'ttl' | 'margin' | 'renewEvery' | 'scanEvery'
 > {
+  /**
+   * Whether no other server can use the store, as a lock of the system proves (C10). The lease is long then: it need not be
+   * renewed to be trusted. Default false.
+   */
+  readonly isAlone?: boolean
   /** Unique for each start of a process. */
   readonly server: ServerId
   readonly database: StoreDatabase
@@ -40,6 +45,7 @@ export interface ShardsOptions extends Pick<
 }
 
 const optionNames = {
+  isAlone: 1,
   server: 1,
   database: 1,
   kernel: 1,
@@ -48,6 +54,10 @@ const optionNames = {
   renewEvery: 1,
   scanEvery: 1,
 } satisfies OptionNames<ShardsOptions>
+
+/** Milliseconds. */
+const day = 86_400_000
+const aloneTimes = { ttl: 30 * day, renewEvery: 7 * day }
 
 export interface ShardsStats {
   readonly state: ServiceState
@@ -72,8 +82,10 @@ export class Shards implements Service {
       kernel,
       onRefused: (grant) => this.ownership.refused(grant),
     })
+    const { isAlone = false, ...times } = options
     this.ownership = new Ownership({
-      ...options,
+      ...(isAlone && aloneTimes),
+      ...times,
       listener: {
         acquired: (grant) => this.#each((role) => role.acquired(grant)),
         lost: (grant) => this.#each((role) => role.lost(grant)),

@@ -587,7 +587,8 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
   const started = Promise.withResolvers<void>()
   const first = new Server('one', one, {
     has: () => true,
-    run: (_, signal) => {
+    run: (_, { signal, begin }) => {
+      void begin()
       started.resolve()
       return new Promise((_resolve, reject) =>
         signal.addEventListener('abort', () => reject(signal.reason)),
@@ -606,7 +607,8 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
   const cancelled = Promise.withResolvers<void>()
   const second = new Server('two', two, {
     has: () => true,
-    run: async ({ handle: name }, signal) => {
+    run: async ({ handle: name }, { signal, begin }) => {
+      await begin()
       if (name === 'other') {
         ran.resolve()
         return 'done'

@@ -2,39 +2,72 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
-import { AcknowledgedJobs, type JobRow } from '../../src/store/acknowledged-jobs.ts'
+import {
+  AcknowledgedJobs,
+  type Declined,
+  type JobAttempt,
+  type JobRow,
+  type OpenJob,
+} from '../../src/store/acknowledged-jobs.ts'
 import { serviceConformance } from '../../src/testing/service-conformance.ts'
 
+interface Started {
+  readonly attempt: JobAttempt
+  readonly end: (outcome: string | Declined | undefined) => void
+}
+
+const open = (handle: string, more: Partial<OpenJob> = {}): OpenJob => ({
+  handle,
+  job: 'work',
+  version: '1',
+  input: new Uint8Array(0),
+  started: false,
+  interruptions: 0,
+  setAside: false,
+  ...more,
+})
+
 /** The role on one shard, with jobs that end when the test says so or when they are aborted. */
-async function setUp() {
+async function setUp(left: readonly OpenJob[] = []) {
   const clock = new VirtualClock()
   const rows: JobRow[] = []
-  const ends = new Map<string, (outcome: string | undefined) => void>()
+  const started = new Map<string, Started>()
   const reasons: unknown[] = []
-  const grant = { shard: 0, epoch: 1 }
+  let reads = 0
   const jobs = new AcknowledgedJobs({
     ownership: { trusts: () => true, epochOf: () => 1 },
     committer: { write: async (_, written) => void rows.push(...written) },
-    database: { openJobs: async () => [] },
+    database: {
+      openJobs: async () => {
+        reads++
+        return left
+      },
+    },
     kernel: { clock, random: seededRandom(1) },
     shards: 1,
+    isEachNew: true,
     runner: {
-      has: () => true,
-      run: ({ handle }, signal) =>
-        new Promise((resolve, reject) => {
-          ends.set(handle, resolve)
+      has: (_, version) => version === '1',
+      run: async ({ handle }, attempt) => {
+        await attempt.begin()
+        const { signal } = attempt
+        return new Promise((end, reject) => {
+          started.set(handle, { attempt, end })
           signal.addEventListener('abort', () => {
             reasons.push(signal.reason)
             reject(signal.reason as Error)
           })
-        }),
+        })
+      },
     },
   })
-  jobs.acquired(grant)
+  jobs.acquired({ shard: 0, epoch: 1 })
   await clock.settle()
   const acknowledge = (handle: string): Promise<string> =>
     jobs.acknowledge({ handle, job: 'work', version: '1', input: new Uint8Array(0) })
-  return { clock, jobs, rows, ends, reasons, acknowledge }
+  const kinds = (handle: string): string[] =>
+    rows.flatMap((row) => (row.handle === handle ? [row.kind] : []))
+  return { clock, jobs, rows, kinds, started, reasons, acknowledge, reads: () => reads }
 }
 
 serviceConformance('acknowledged jobs', async () => {
@@ -43,41 +76,176 @@ serviceConformance('acknowledged jobs', async () => {
   return { service: jobs, occupy, held: () => clock.pending }
 })
 
-test('stop() waits for attempts under way, records their outcome, and acknowledges nothing more', async () => {
-  const { clock, jobs, rows, ends, acknowledge } = await setUp()
+test('a short job costs two rows; one whose code still runs after a few milliseconds a third', async () => {
+  const { clock, jobs, kinds, started, acknowledge } = await setUp()
+  await acknowledge('short')
+  await acknowledge('long')
+  await clock.settle()
+  started.get('short')!.end('done')
+  await clock.settle()
+  await clock.advance(5)
+  started.get('long')!.end('done')
+  await clock.settle()
+  assert.deepEqual(kinds('short'), ['job-acknowledged', 'job-ended'])
+  assert.deepEqual(kinds('long'), ['job-acknowledged', 'job-started', 'job-ended'])
+  assert.equal(clock.pending, 0)
+  await jobs.stop()
+})
+
+test('a job that rests is not under way: a crash meanwhile does not count', async () => {
+  const { clock, jobs, kinds, started, acknowledge } = await setUp()
   await acknowledge('a')
+  await clock.advance(5)
+  const { attempt, end } = started.get('a')!
+  attempt.rest()
+  // A short run between two rests is not worth a row.
+  await attempt.begin()
+  attempt.rest()
+  await attempt.begin()
+  await clock.advance(5)
+  end('done')
+  await clock.settle()
+  assert.deepEqual(kinds('a'), [
+    'job-acknowledged',
+    'job-started',
+    'job-put-back',
+    'job-started',
+    'job-ended',
+  ])
+  await jobs.stop()
+})
+
+test('A5: 3,000 open jobs are recalled in one query; only what was running is a suspect, the rest runs at once', async () => {
+  const left = Array.from({ length: 3_000 }, (_, n) => open(`job ${n}`, { started: n < 2 }))
+  const { clock, jobs, rows, kinds, started, reads } = await setUp(left)
+  await jobs.waitRead(1)
+  assert.equal(reads(), 1)
+  assert.deepEqual(
+    rows.filter(({ kind }) => kind === 'job-interrupted').map(({ handle }) => handle),
+    ['job 0', 'job 1'],
+  )
+  assert.equal(started.size, 2_999, 'of two suspects one waits for the other')
+  assert.deepEqual([...started.keys()].at(-1), 'job 0')
+  // A row says that it runs before it runs again.
+  assert.deepEqual(kinds('job 2'), ['job-started'])
+  started.get('job 0')!.end('done')
+  await clock.settle()
+  assert.ok(started.has('job 1'))
+  await jobs.stop({ deadline: 0 })
+})
+
+test('A5: a suspect that rests makes room for the next one', async () => {
+  const left = [open('a', { started: true }), open('b', { started: true })]
+  const { clock, jobs, started } = await setUp(left)
+  assert.deepEqual([...started.keys()], ['a'])
+  started.get('a')!.attempt.rest()
+  await clock.settle()
+  assert.deepEqual([...started.keys()], ['a', 'b'])
+  await jobs.stop({ deadline: 0 })
+})
+
+test('A5: what was interrupted three times is set aside, listed, and ended by an operator', async () => {
+  const left = [
+    open('third', { started: true, interruptions: 2 }),
+    open('second', { started: true, interruptions: 1 }),
+    open('before', { interruptions: 3, setAside: true }),
+  ]
+  const { jobs, rows, started } = await setUp(left)
+  assert.deepEqual([...started.keys()], ['second'])
+  assert.deepEqual(
+    jobs.setAside().map(({ handle, interruptions }) => [handle, interruptions]),
+    [
+      ['third', 3],
+      ['before', 3],
+    ],
+  )
+  await jobs.endSetAside('third', 'cancelled')
+  assert.deepEqual(rows.at(-1), { kind: 'job-ended', handle: 'third', outcome: 'cancelled' })
+  assert.deepEqual(
+    jobs.setAside().map(({ handle }) => handle),
+    ['before'],
+  )
+  await jobs.stop({ deadline: 0 })
+})
+
+test('C13: a job of a version that this server lacks waits, visibly', async () => {
+  const { jobs, started } = await setUp([open('new', { version: '2' })])
+  assert.equal(started.size, 0)
+  assert.deepEqual(
+    jobs.waiting().map(({ handle, version }) => [handle, version]),
+    [['new', '2']],
+  )
+  await jobs.stop()
+})
+
+test('a job that its runner declines stays open in the store and is listed with the reason', async () => {
+  const { clock, jobs, kinds, started, acknowledge } = await setUp()
+  await acknowledge('a')
+  await clock.settle()
+  started.get('a')!.end({ declined: 'its input is not taken any more' })
+  await clock.settle()
+  assert.deepEqual(kinds('a'), ['job-acknowledged'])
+  assert.deepEqual(
+    jobs.setAside().map(({ handle, reason }) => [handle, reason]),
+    [['a', 'its input is not taken any more']],
+  )
+  await jobs.stop()
+})
+
+test('a job from another record of acknowledged jobs keeps its interruptions', async () => {
+  const { jobs, kinds, started } = await setUp()
+  const request = { job: 'work', version: '1', input: new Uint8Array(0) }
+  await jobs.acknowledge({ ...request, handle: 'twice' }, 2)
+  await jobs.acknowledge({ ...request, handle: 'often' }, 3)
+  const interrupted = ['job-started', 'job-interrupted']
+  assert.deepEqual(kinds('often'), [
+    'job-acknowledged',
+    ...interrupted,
+    ...interrupted,
+    ...interrupted,
+  ])
+  assert.deepEqual(
+    jobs.setAside().map(({ handle }) => handle),
+    ['often'],
+  )
+  assert.deepEqual([...started.keys()], ['twice'])
+  await jobs.stop({ deadline: 0 })
+})
+
+test('stop() waits for attempts under way, records their outcome, and acknowledges nothing more', async () => {
+  const { clock, jobs, rows, started, acknowledge } = await setUp()
+  await acknowledge('a')
+  await clock.settle()
   const stopped = jobs.stop()
   await assert.rejects(acknowledge('b'), { code: 'HDL_CLOSED' })
-  ends.get('a')!('done')
+  started.get('a')!.end('done')
   await stopped
   assert.deepEqual(rows.at(-1), { kind: 'job-ended', handle: 'a', outcome: 'done' })
-  const { state, open, running } = jobs.stats()
-  assert.deepEqual([state, open, running, clock.pending], ['stopped', 0, 0, 0])
+  const { state, open: left, running } = jobs.stats()
+  assert.deepEqual([state, left, running, clock.pending], ['stopped', 0, 0, 0])
 })
 
 test('an attempt that is cut off at the deadline stays open, for the next owner', async () => {
-  const { clock, jobs, rows, reasons, acknowledge } = await setUp()
+  const { clock, jobs, kinds, reasons, acknowledge } = await setUp()
   await acknowledge('a')
   const stopped = jobs.stop({ deadline: 100 })
   await clock.advance(100)
   await stopped
   assert.match(String(reasons[0]), /cancelled \(shutdown\): the server stops/)
-  assert.deepEqual(
-    rows.map(({ kind }) => kind),
-    ['job-acknowledged', 'job-started'],
-  )
+  assert.deepEqual(kinds('a'), ['job-acknowledged', 'job-started'])
   assert.equal(jobs.stats().open, 1)
 })
 
 test('C5: a job that its runner puts back runs again while its server goes on', async () => {
-  const { clock, jobs, rows, ends, acknowledge } = await setUp()
+  const { clock, jobs, rows, started, acknowledge } = await setUp()
   await acknowledge('a')
-  ends.get('a')!(undefined)
+  await clock.advance(5)
+  started.get('a')!.end(undefined)
   await clock.settle()
   assert.deepEqual(rows.at(-1), { kind: 'job-put-back', handle: 'a' })
-  ends.clear()
+  started.clear()
   await clock.advance(500)
-  ends.get('a')!('done')
+  started.get('a')!.end('done')
   await clock.settle()
   assert.deepEqual(rows.at(-1), { kind: 'job-ended', handle: 'a', outcome: 'done' })
   assert.equal(jobs.stats().open, 0)

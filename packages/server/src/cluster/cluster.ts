@@ -19,12 +19,11 @@ import {
 } from '@heddle/core/lowlevel'
 import { fleetTables } from '../fleet/tables.ts'
 import type { Drained, Room } from '../http/room.ts'
-import type { JobTable } from '../jobs/job-table.ts'
+import type { StoreLedger } from '../jobs/store-ledger.ts'
 import { ClusterForwarding } from './call-forwarding.ts'
 import { Forwarder } from './forward.ts'
 import { Members, serverTable } from './members.ts'
 import { ResultTier, resultTable } from './result-tier.ts'
-import { StoreLedger } from './store-ledger.ts'
 
 export interface ClusterOptions {
   /** Where other servers reach this one: `http://10.0.0.5:4500`. When absent, the address that it listens on. */
@@ -46,7 +45,6 @@ export class Cluster {
   readonly forwarder: Forwarder
   readonly forwarding: ClusterForwarding
   readonly tier: ResultTier
-  readonly #kernel: Kernel
   readonly #options: ClusterOptions
   #ledger: StoreLedger | undefined
 
@@ -58,7 +56,6 @@ export class Cluster {
   ) {
     const { clock } = kernel
     this.database = database
-    this.#kernel = kernel
     this.#options = options
     const server = `${hostname()}-${process.pid}-${newRunId(kernel)}`
     this.shards = new Shards({ server, database, kernel })
@@ -73,11 +70,9 @@ export class Cluster {
     })
   }
 
-  /** Where the service writes what it acknowledges. Called once. */
-  ledgerOf(jobs: JobTable, onProblem: (what: string, error: unknown) => void): StoreLedger {
-    const { shards, database } = this
-    this.#ledger = new StoreLedger({ shards, database, kernel: this.#kernel, jobs, onProblem })
-    return this.#ledger
+  /** The ledger of this server: its jobs are listed, and are stopped before the shards are handed over. */
+  watch(ledger: StoreLedger): void {
+    this.#ledger = ledger
   }
 
   /** From here on this server owns shards. *Cancellation*: none. */
@@ -113,7 +108,8 @@ export class Cluster {
   stats() {
     const { ownership, commits } = this.shards.stats()
     const jobs = this.#ledger?.acknowledged
-    const aside = this.#ledger?.setAside() ?? []
+    const all = this.#ledger?.setAside() ?? []
+    const aside = all.filter(({ state }) => state === 'set_aside')
     return {
       server: this.shards.server,
       shards: ownership.shards,

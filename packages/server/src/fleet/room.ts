@@ -1,13 +1,6 @@
 /** The rooms of the fleet and of campaigns: they share workers, leases and the shards of this server. */
 import { HeddleError, isError } from '@heddle/core'
-import {
-  Shards,
-  newRunId,
-  type FleetDispatch,
-  type Kernel,
-  type OpenStore,
-  type OptionNames,
-} from '@heddle/core/lowlevel'
+import { type FleetDispatch, type OpenStore, type OptionNames } from '@heddle/core/lowlevel'
 import { builtInParts } from '../campaigns/built-in-parts.ts'
 import { Campaigns } from '../campaigns/campaigns.ts'
 import { campaignRoutes } from '../campaigns/routes.ts'
@@ -75,18 +68,16 @@ const mostWait = 10_000
 const usualWait = 25_000
 
 export function openFleetRoom(
-  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster' | 'store'>,
+  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster' | 'shards' | 'store'>,
   options: {
     readonly isLazy: boolean
     readonly limits?: FleetLimits | undefined
     readonly people: Pick<People, 'refusedSince'>
   },
 ): FleetRoom {
-  const { kernel, log, cluster } = context
+  const { kernel, log, cluster, shards } = context
   const { limits = {} } = options
-  // Servers on one PostgreSQL have their shards already: roles are added to them.
   const store: OpenStore = cluster?.database ?? context.store
-  const shards = cluster?.shards ?? makeShards(store, kernel)
   const fleet = new Fleet({
     kernel,
     offerFor: limits.offer,
@@ -147,7 +138,6 @@ export function openFleetRoom(
     await fleet.stop()
     await campaigns.stop()
     await jobs.stop()
-    if (cluster === undefined) await shards.stop()
   }
   return {
     name: 'fleet',
@@ -202,11 +192,6 @@ export function openFleetRoom(
       ]
     },
   }
-}
-
-function makeShards(database: OpenStore, kernel: Kernel): Shards {
-  const server = `fleet-${newRunId(kernel)}`
-  return new Shards({ server, database, kernel })
 }
 
 function openUnits(campaigns: Campaigns): number {

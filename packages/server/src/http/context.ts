@@ -8,6 +8,7 @@ import type {
   LoopWatch,
   OpenStore,
   Places,
+  Shards,
   ThreadPool,
 } from '@heddle/core/lowlevel'
 import type { FastifyRequest } from 'fastify'
@@ -24,6 +25,8 @@ export interface ServerContext {
   readonly journal: Journal
   /** The other servers on the same database; undefined when there are none. */
   readonly cluster: Cluster | undefined
+  /** The shards of this server: a part of those of its cluster, or all. */
+  readonly shards: Shards
   /** Tables of rooms. */
   readonly store: OpenStore
   readonly storeWatch: StoreWatch

@@ -27,7 +27,12 @@ export class Backlog {
     return this.#isClosed
   }
 
+  get isEmpty(): boolean {
+    return this.#listed.size === 0
+  }
+
   list(handle: string, total: number, tenant: string): void {
+    if (this.#listed.has(handle)) return
     this.#listed.set(handle, { total, tenant, taken: new Event({ kernel: this.#kernel }) })
   }
 

@@ -1,15 +1,16 @@
 /** The room of served jobs: submit, results, cancel, stored results. */
-import { isError } from '@heddle/core'
 import { CleanupStack, Dispatcher, diskTier, openCache } from '@heddle/core/lowlevel'
 import type { ServerContext } from '../http/context.ts'
 import type { Drained, Room } from '../http/room.ts'
 import { checkNeeds, jobTable } from './job-table.ts'
-import { Ledger } from './ledger.ts'
+import { EarlierLedger } from './earlier-ledger.ts'
+import { JobHistory } from './job-history.ts'
 import { jobMetrics } from './metrics.ts'
 import { FolderWatch, heldFolder, otherFolder } from './results-folder.ts'
 import { ResultStore, type Stored } from './result-store.ts'
 import { jobRoutes } from './routes.ts'
 import { JobService, type ServiceStats } from './service.ts'
+import { StoreLedger } from './store-ledger.ts'
 
 export interface JobsRoom extends Room {
   /** Names of the served jobs. */
@@ -19,6 +20,9 @@ export interface JobsRoom extends Room {
 
 const minute = 60_000
 
+/** Milliseconds for what is still being written when the room has been drained. */
+const stopWithin = 2_000
+
 /**
  * Makes the room. What it opens is closed by `stop`.
  *
@@ -26,7 +30,7 @@ const minute = 60_000
  * @throws `HDL_BAD_OPTION` when nothing can be served, or a job could never start; `HDL_WOULD_DEADLOCK`.
  */
 export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
-  const { limits, kernel, capacity, chores, cluster, journal, places, log } = context
+  const { limits, kernel, capacity, chores, cluster, shards, journal, places, log } = context
   const jobs = jobTable(context.exported)
   checkNeeds(jobs, capacity)
   await using parts = new CleanupStack()
@@ -77,11 +81,19 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
   })
   const onProblem = (what: string, error: unknown): void =>
     log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`)
-  const shared = cluster?.ledgerOf(jobs, onProblem)
+  const ledger = new StoreLedger({
+    shards,
+    database: cluster?.database ?? context.store,
+    kernel,
+    jobs,
+    history: new JobHistory({ journal, kernel, onProblem }),
+    onProblem,
+  })
+  cluster?.watch(ledger)
   const service = new JobService({
     jobs,
     store: new ResultStore(cache),
-    ledger: shared ?? new Ledger(journal, kernel),
+    ledger,
     places,
     onJobLog: (name, text) => log('info', `${name}: ${text}`),
     prepare,
@@ -90,10 +102,8 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     capacity,
     onProblem,
   })
-  shared?.connect(service)
-  const restoring = new AbortController()
-  let restored: Promise<unknown> = Promise.resolve()
-  let isAnyLeft = false
+  ledger.connect(service)
+  const closing = new AbortController()
   const rest = parts.move()
   return {
     name: 'jobs',
@@ -108,26 +118,26 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     }),
     async start() {
       await folder?.start()
-      const unfinished = await service.recall()
+      // Servers of a cluster own shards once they listen; without jobs there is nothing to acknowledge.
+      if (cluster !== undefined || jobs.size === 0) return
+      await shards.start()
+      const unfinished = await ledger.recall(new EarlierLedger(journal, kernel))
       if (unfinished > 0)
         log('info', `Resuming ${unfinished} acknowledged requests from the last run.`)
-      restored = service.restore(restoring.signal).catch((error: unknown) => {
-        isAnyLeft = true
-        if (restoring.signal.aborted || isError(error, 'HDL_DRAINING')) return
-        log('warning', `Acknowledged work could not be restored: ${String(error)}`)
-      })
+      for (const { handle, reason } of ledger.setAside())
+        log('warning', `Acknowledged work of ${handle} could not be resumed: ${reason}.`)
     },
     async drain({ signal }): Promise<Drained> {
       const { isClean } = await service.drain(signal)
       // Results of this life may be in files that no later process can open.
       const isStoreFailed = (await folder?.look()) === true
-      return { isClean: isClean && !isAnyLeft && !isStoreFailed, isStoreFailed }
+      return { isClean: isClean && !isStoreFailed, isStoreFailed }
     },
     async stop() {
       await folder?.stop()
-      restoring.abort()
-      await service.drain(restoring.signal)
-      await restored
+      closing.abort()
+      await service.drain(closing.signal)
+      await ledger.acknowledged.stop({ deadline: stopWithin })
       await rest[Symbol.asyncDispose]()
     },
     stats: () => service.stats(),

@@ -87,8 +87,8 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
     ),
     route(
       retryComputation,
-      async ({ params: { handle }, caller, signal }) => {
-        await service.retry(handle, tenantsOf(caller), signal)
+      async ({ params: { handle }, caller }) => {
+        await service.retry(handle, tenantsOf(caller))
         return { handle, state: 'retried' as const }
       },
       { ownedBy },

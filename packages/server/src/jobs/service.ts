@@ -37,6 +37,7 @@ import { HeddleError, isError } from '@heddle/core'
 import {
   Histogram,
   Registry,
+  Semaphore,
   Slots,
   highestLoad,
   waitFor,
@@ -51,17 +52,11 @@ import {
 } from '@heddle/core/lowlevel'
 import type { Computation } from '../client/contract/jobs.ts'
 import { commonTenant } from '../http/caller.ts'
-import { Backlog } from './backlog.ts'
+import { Backlog, type Listed } from './backlog.ts'
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
-import type {
-  AcknowledgedWork,
-  AcknowledgementLog,
-  LedgerEntry,
-  SetAsideWork,
-  Unfinished,
-} from './ledger.ts'
+import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, SetAsideWork } from './ledger.ts'
 import {
   asError,
   checkIndex,
@@ -103,6 +98,8 @@ export interface Submission {
   readonly priority: number
   /** When the seat was taken, on the monotonic clock. */
   readonly admittedAt?: number | undefined
+  /** Waited for before the code of the job runs. */
+  readonly begin?: (() => Promise<void>) | undefined
 }
 
 export interface ServiceStats {
@@ -121,11 +118,6 @@ export interface ServiceStats {
   readonly cache: CacheStats
   /** Results that could not be stored. */
   readonly unstored: number
-}
-
-interface SetAside {
-  readonly unfinished: Unfinished
-  readonly reason: string
 }
 
 /** Failures that are told to who asks for the result later. */
@@ -149,11 +141,10 @@ export class JobService {
   readonly #runner: WorkRunner
   readonly #waiting: Waiting
   readonly #backlog: Backlog
-  /** Acknowledged before the last stop, and not resumed; and why. */
-  readonly #setAside = new Map<string, SetAside>()
-  /** Of the backlog, cancelled before they had a seat: the run of each is ended when its turn comes. */
+  /** So many of the backlog may wait for a seat at a time: others behind them wait here. */
+  readonly #lobby: Semaphore
+  /** Of the backlog, cancelled before they had a seat: each is ended when its turn comes. */
   readonly #cancelled = new Map<string, HeddleError>()
-  #unfinished: readonly Unfinished[] = []
   readonly #enqueue = new Histogram()
   #unstored = 0
   /** Whether the store did not take the last result that could be stored. */
@@ -167,6 +158,10 @@ export class JobService {
     this.#options = options
     this.#registry = new Registry({ name: 'Result', kernel: options.kernel })
     this.#backlog = new Backlog(options.kernel)
+    const { kernel } = options
+    // Half of those that may wait: callers wait for seats too.
+    const permits = Math.max(1, Math.floor(options.prepare.stats().queue.capacity / 2))
+    this.#lobby = new Semaphore({ permits, name: 'The backlog', kernel })
     this.#runner = new WorkRunner({
       ...options,
       registry: this.#registry,
@@ -302,16 +297,10 @@ export class JobService {
       const waits_for = 'a seat: it was acknowledged before the last stop'
       found.push({ ...common, handle, job, tenant: owner, state: 'waiting', total, waits_for })
     }
-    for (const [handle, { unfinished, reason }] of this.#setAside) {
-      const { job, tenant: owner = commonTenant } = unfinished.work
+    for (const aside of this.#options.ledger.setAside()) {
+      const { handle, job, tenant: owner = commonTenant, state, reason } = aside
       if (!isShown(owner)) continue
-      found.push({ ...common, handle, job, tenant: owner, state: 'set_aside', waits_for: reason })
-    }
-    for (const aside of this.#options.ledger.setAside?.() ?? []) {
-      const { handle, job, tenant: owner = commonTenant } = aside
-      if (!isShown(owner)) continue
-      const { message } = setAsideError(aside)
-      found.push({ ...common, handle, job, tenant: owner, state: 'set_aside', waits_for: message })
+      found.push({ ...common, handle, job, tenant: owner, state, waits_for: reason })
     }
     return found
   }
@@ -355,16 +344,10 @@ export class JobService {
       this.#cancelled.set(handle, error)
       return 'cancelled'
     }
-    const aside = this.#setAside.get(handle)
-    if (aside !== undefined && isOwn(aside.unfinished.work.tenant ?? commonTenant)) {
-      this.#setAside.delete(handle)
-      await this.#endRun(aside.unfinished)
-      this.#failures.set(handle, { tenant: aside.unfinished.work.tenant ?? commonTenant, error })
-      return 'cancelled'
-    }
-    if (this.#findAside(handle, isOwn) !== undefined) {
-      await this.#options.ledger.endSetAside?.(handle)
-      this.#failures.set(handle, { tenant: tenant ?? commonTenant, error })
+    const aside = this.#findAside(handle, isOwn)
+    if (aside !== undefined) {
+      await this.#options.ledger.endSetAside(handle)
+      this.#failures.set(handle, { tenant: aside.tenant ?? commonTenant, error })
       return 'cancelled'
     }
     const served = this.#options.jobs.get(jobOfHandle(handle) ?? '')
@@ -376,41 +359,21 @@ export class JobService {
   /**
    * Runs what was set aside again, as if it had never been interrupted.
    *
-   * *Cancellation*: none: it waits for a seat and for the store.
+   * *Cancellation*: none: it waits for the store.
    * @param tenant Undefined for any.
-   * @throws `HDL_UNKNOWN_RESULT` when nothing of this handle was set aside; `HDL_GONE` when the job has another version now.
+   * @throws `HDL_UNKNOWN_RESULT` when nothing of this handle was set aside; `HDL_GONE` when no job here has its version.
    */
-  async retry(handle: string, tenant: string | undefined, signal: AbortSignal): Promise<void> {
-    const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
-    if (this.#findAside(handle, isOwn) !== undefined) {
-      this.#failures.delete(handle)
-      await this.#options.ledger.retry?.(handle)
-      return
-    }
-    const aside = this.#setAside.get(handle)
-    if (aside === undefined || !isOwn(aside.unfinished.work.tenant ?? commonTenant))
-      throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
-    this.#setAside.delete(handle)
-    try {
-      await this.#restore({ ...aside.unfinished, crashes: 0 }, signal)
-    } catch (error) {
-      this.#setAside.set(handle, aside)
-      throw error
-    }
+  async retry(handle: string, tenant: string | undefined): Promise<void> {
+    const aside = this.#findAside(handle, (owner) => tenant === undefined || owner === tenant)
+    if (aside === undefined) throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+    if (aside.state === 'waiting') throw setAsideError(aside)
+    this.#failures.delete(handle)
+    await this.#options.ledger.retry(handle)
   }
 
-  /** Set aside by the log itself. */
   #findAside(handle: string, isOwn: (owner: string) => boolean): SetAsideWork | undefined {
-    const all = this.#options.ledger.setAside?.() ?? []
+    const all = this.#options.ledger.setAside()
     return all.find((aside) => aside.handle === handle && isOwn(aside.tenant ?? commonTenant))
-  }
-
-  /** Ends the run of something that will not be resumed. */
-  async #endRun({ runId, work }: Unfinished): Promise<void> {
-    const served = this.#options.jobs.get(work.job)
-    if (served === undefined) return
-    const entry = await this.#options.ledger.resume(runId, served)
-    entry.end('cancelled')
   }
 
   /**
@@ -439,109 +402,8 @@ export class JobService {
   }
 
   /**
-   * Learns what was acknowledged before the last stop, before anybody can ask for it. Resolves with how much it is.
-   *
-   * *Cancellation*: none: it waits for the disk and for nobody else.
-   */
-  async recall(): Promise<number> {
-    const { ledger, jobs } = this.#options
-    this.#unfinished = await ledger.unfinished()
-    for (const { work } of this.#unfinished) {
-      try {
-        const total = findJob(jobs, work.job).totalOf(work.input)
-        this.#backlog.list(work.handle, total, work.tenant ?? commonTenant)
-      } catch {
-        // The job is not served any more, or does not take its input: restoring says so.
-      }
-    }
-    return this.#unfinished.length
-  }
-
-  /**
-   * Goes on with what was recalled. Resolves when all of it has a seat; what was under way when a process ended
-   * without a word is done last, one at a time, and after a few times left alone.
-   *
-   * *Cancellation*: the signal ends it; the rest is found again at the next start.
-   */
-  async restore(signal: AbortSignal): Promise<number> {
-    let restored = 0
-    // The innocent first: of those that were there at a crash one may have caused it.
-    const inTurn = this.#unfinished.toSorted((a, b) => a.crashes - b.crashes)
-    try {
-      for (const unfinished of inTurn) {
-        try {
-          const work = await this.#restore(unfinished, signal)
-          if (work === undefined) continue
-          restored++
-          if (unfinished.crashes > 0) await work.ended
-        } catch (error) {
-          if (signal.aborted || isError(error, 'HDL_DRAINING')) throw error
-          const { runId, work } = unfinished
-          const what = `Run ${runId} of ${work.handle} could not be resumed`
-          this.#setAside.set(work.handle, { unfinished, reason: asError(error).message })
-          this.#options.onProblem(what, error)
-        }
-        this.#backlog.take(unfinished.work.handle)
-      }
-    } finally {
-      this.#unfinished = []
-      this.#backlog.close()
-    }
-    return restored
-  }
-
-  /** It was cancelled while it waited for a seat. */
-  async #endCancelled(unfinished: Unfinished, error: HeddleError): Promise<void> {
-    const { handle, tenant = commonTenant } = unfinished.work
-    await this.#endRun(unfinished)
-    this.#cancelled.delete(handle)
-    this.#failures.set(handle, { tenant, error })
-    this.#backlog.take(handle)
-  }
-
-  /** Undefined when it was cancelled before it had a seat. */
-  async #restore(unfinished: Unfinished, signal: AbortSignal): Promise<Work | undefined> {
-    const { runId, work: was, crashes } = unfinished
-    const { ledger, jobs, prepare } = this.#options
-    const { input, handle, priority, force, tenant = commonTenant } = was
-    const served = findJob(jobs, was.job)
-    const refusal = whyNotAgain(was, served, crashes)
-    if (refusal !== undefined) {
-      // It stays in the ledger: who repairs the job, or goes back to its old version, may want it.
-      this.#failures.set(handle, { tenant, error: refusal })
-      throw refusal
-    }
-    const seat = await prepare.waitRoom({ priority, signal, tenant })
-    const cancelled = this.#cancelled.get(handle)
-    if (cancelled !== undefined) {
-      seat.release()
-      await this.#endCancelled(unfinished, cancelled)
-      return undefined
-    }
-    let entry: LedgerEntry | undefined
-    try {
-      entry = await ledger.resume(runId, served)
-      const work = this.#join({ served, input, handle, seat, priority, force }, 0, { tenant })
-      work.holds.add({ request: runId })
-      this.#backlog.take(handle)
-      // Asked for twice before the stop, or meanwhile: one of the runs stands for both.
-      if (work.ledger !== undefined) entry.end('cancelled')
-      else {
-        work.ledger = Promise.resolve(entry)
-        noteStory(work)
-      }
-      return work
-    } catch (error) {
-      seat.release()
-      // The next version of the job may take it.
-      entry?.putBack()
-      throw error
-    }
-  }
-
-  /**
-   * Continues work that another server has acknowledged, and this one has taken over. Resolves when it has begun; its end
-   * is written to the entry.
+   * Continues work that was acknowledged by another server, or before the last stop. Resolves when it has begun; its end
+   * is written to the entry. Callers that ask for it meanwhile find it (W5).
    *
    * *Cancellation*: the signal ends the wait for a seat.
    * *Fairness*: as {@link acknowledge}.
@@ -550,9 +412,30 @@ export class JobService {
     const { jobs, prepare } = this.#options
     const { input, handle, priority, force, tenant = commonTenant } = was
     const served = findJob(jobs, was.job)
-    const seat = await prepare.waitRoom({ priority, signal, tenant })
-    const work = this.#join({ served, input, handle, seat, priority, force }, 0, { tenant })
+    checkInput(served, input)
+    this.#backlog.list(handle, served.totalOf(input), tenant)
+    let seat: Seat
+    try {
+      using _permit = await this.#lobby.acquire({ priority, signal })
+      seat = await prepare.waitRoom({ priority, signal, tenant })
+    } catch (error) {
+      // What a drain finds here is left for the next start: whoever waits for it is answered by the drain.
+      if (isError(error, 'HDL_DRAINING')) this.#backlog.close()
+      else this.#backlog.take(handle)
+      throw error
+    }
+    const cancelled = this.#cancelled.get(handle)
+    if (cancelled !== undefined) {
+      seat.release()
+      this.#cancelled.delete(handle)
+      this.#failures.set(handle, { tenant, error: cancelled })
+      this.#backlog.take(handle)
+      return entry.end('cancelled')
+    }
+    const { begin } = entry
+    const work = this.#join({ served, input, handle, seat, priority, force, begin }, 0, { tenant })
     work.holds.add({ request: entry.runId })
+    this.#backlog.take(handle)
     // Asked for again meanwhile: once that request is durable, it stands for both.
     while (work.ledger !== undefined) {
       if (await isWritten(work.ledger)) return entry.end('cancelled')
@@ -590,7 +473,8 @@ export class JobService {
       isClean = this.#isIdle
     }
     this.#isOver = true
-    if (isClean) return { isClean: this.#left.size === 0 }
+    this.#backlog.close()
+    if (isClean) return { isClean: this.#left.size === 0 && this.#backlog.isEmpty }
     for (const work of this.#works.values()) work.abort(draining())
     await this.#ended()
     return { isClean }
@@ -647,7 +531,7 @@ export class JobService {
     index: number,
     { tenant, request }: Pick<Asking, 'tenant'> & Partial<Asking>,
   ): Work {
-    const { served, input, handle, seat, priority, force } = submission
+    const { served, input, handle, seat, priority, force, begin } = submission
     try {
       if (this.#isOver) throw draining()
       if (request !== undefined) this.#requests.check(tenant, request)
@@ -656,7 +540,7 @@ export class JobService {
       const total = known?.total ?? served.totalOf(input)
       checkIndex(handle, index, total)
       const work =
-        known ?? new Work({ served, submitted: { input }, handle, tenant, total, priority })
+        known ?? new Work({ served, submitted: { input }, handle, tenant, total, priority, begin })
       if (work.state === 'looking') work.isForced ||= force
       if (submission.admittedAt !== undefined) {
         this.#enqueue.record(this.#options.kernel.clock.now() - submission.admittedAt)
@@ -748,9 +632,19 @@ export class JobService {
     return isEncoded(value) ? value : encodeResult(value, this.#options.kernel.clock)
   }
 
+  /** It was acknowledged, and its turn has not come. */
+  #listQueued(handle: string): Listed | undefined {
+    const { ledger, jobs } = this.#options
+    const queued = ledger.findQueued(handle)
+    if (queued === undefined) return undefined
+    const { job, input, tenant = commonTenant } = queued
+    this.#backlog.list(handle, findJob(jobs, job).totalOf(input), tenant)
+    return this.#backlog.find(handle)
+  }
+
   /** Waits until it is worked on; after `wait` it is pending. */
   async #ofBacklog(handle: string, index: number, caller: Asking): Promise<Answer | undefined> {
-    const listed = this.#backlog.find(handle)
+    const listed = this.#backlog.find(handle) ?? this.#listQueued(handle)
     if (listed === undefined || !this.#mayRead(handle, listed.tenant, caller.tenant))
       return undefined
     const { total } = listed
@@ -786,21 +680,9 @@ async function isWritten(entry: Promise<LedgerEntry>): Promise<boolean> {
   }
 }
 
-function setAsideError({ handle, interruptions }: SetAsideWork): HeddleError {
+function setAsideError({ handle, interruptions, state, reason }: SetAsideWork): HeddleError {
+  if (state === 'waiting') return new HeddleError('HDL_GONE', { what: `${handle} (${reason})` })
   return new HeddleError('HDL_SET_ASIDE', { handle, crashes: interruptions })
-}
-
-/** Times that the process may end without a word while it is worked on, before it is left alone. */
-const mostCrashes = 5
-
-function whyNotAgain(
-  { handle, version }: AcknowledgedWork,
-  served: ServedJob,
-  crashes: number,
-): HeddleError | undefined {
-  if (crashes >= mostCrashes) return new HeddleError('HDL_SET_ASIDE', { handle, crashes })
-  if (version === served.version) return undefined
-  return new HeddleError('HDL_GONE', { what: `${handle}, of version "${version}" of the job,` })
 }
 
 /** Not taken because of what it is, or because what it was made from was deleted: the store itself works. */

@@ -144,7 +144,7 @@ export class WorkRunner {
     let attempt = 0
     try {
       const task = this.#options.prepare.submit(
-        (context) => this.#runAtPlace(job, submitted.input, context),
+        (context) => this.#runWhenBegun(work, job, submitted.input, context),
         {
           ...this.#stageOptions(job, submitted.input, work, shownName(handle)),
           key: `${handle}/prepare`,
@@ -262,6 +262,12 @@ export class WorkRunner {
     record(work, { kind: 'node', node, state, attempt: 0, at, ...more })
   }
 
+  /** The code of a job that is recalled runs only when the store says that it does. */
+  #runWhenBegun({ begin }: Work, job: Job, input: unknown, context: RunnerContext): unknown {
+    if (begin === undefined) return this.#runAtPlace(job, input, context)
+    return begin().then(() => this.#runAtPlace(job, input, context))
+  }
+
   #runAtPlace(job: Job, input: unknown, context: RunnerContext): unknown {
     try {
       return findPlace(context.name, job.place, this.#options.places).run(job, input, context)
@@ -375,7 +381,7 @@ export class WorkRunner {
       const stored = source.wasStored ? await store.item(handle, index, { signal }) : undefined
       if (stored !== undefined) return this.#tell(work, index, await this.#asEncoded(stored.value))
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
-      const task = items.submit((context) => this.#runAtPlace(job, input, context), {
+      const task = items.submit((context) => this.#runWhenBegun(work, job, input, context), {
         ...this.#stageOptions(job, input, work, shownName(handle, index)),
         key: name,
         reservation: held,

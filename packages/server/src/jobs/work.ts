@@ -35,6 +35,8 @@ export interface NewWork {
   readonly tenant: string
   readonly total: number
   readonly priority: number
+  /** Waited for before the code of the job runs: it was acknowledged in an earlier life. */
+  readonly begin?: (() => Promise<void>) | undefined
 }
 
 /** In an object, because `undefined` and null are inputs too. */
@@ -47,6 +49,7 @@ export class Work implements NewWork {
   readonly handle: string
   readonly tenant: string
   readonly total: number
+  readonly begin: (() => Promise<void>) | undefined
   submitted: Submitted | undefined
   priority: number
   /** What is stored does not count: somebody wants it computed again. */
@@ -81,7 +84,8 @@ export class Work implements NewWork {
   /** From here on, to the oldest, all are made that were not; none while nobody has submitted it. */
   #next: number
 
-  constructor({ served, submitted, handle, tenant, total, priority }: NewWork) {
+  constructor({ served, submitted, handle, tenant, total, priority, begin }: NewWork) {
+    this.begin = begin
     this.served = served
     this.submitted = submitted
     this.handle = handle

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
-import { Ledger } from '../../src/jobs/ledger.ts'
+import { StoreLedger } from '../../src/jobs/store-ledger.ts'
 import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'
 import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
@@ -337,15 +337,15 @@ test('acknowledged work that is cancelled while it is written down: told so, and
   const gate = new Gate<string>('one')
   const { promise: slow, resolve: go } = Promise.withResolvers<void>()
   const bench = await Bench.open([gate.job], {
-    ledger: (journal, kernel) =>
-      new (class extends Ledger {
+    ledger: (options) =>
+      new (class extends StoreLedger {
         override async acknowledge(
-          ...args: Parameters<Ledger['acknowledge']>
-        ): ReturnType<Ledger['acknowledge']> {
+          ...args: Parameters<StoreLedger['acknowledge']>
+        ): ReturnType<StoreLedger['acknowledge']> {
           await slow
           return super.acknowledge(...args)
         }
-      })(journal, kernel),
+      })(options),
   })
   const asked = told(bench.acknowledge('one', 'a', { request: 'id' }))
   await bench.clock.settle()
@@ -366,11 +366,11 @@ test('a ledger that fails: the submit is refused, who waits for the same work is
   const gate = new Gate<string>('one')
   let isBroken = true
   const bench = await Bench.open([gate.job], {
-    ledger: (journal, kernel) =>
-      new (class extends Ledger {
+    ledger: (options) =>
+      new (class extends StoreLedger {
         override async acknowledge(
-          ...args: Parameters<Ledger['acknowledge']>
-        ): ReturnType<Ledger['acknowledge']> {
+          ...args: Parameters<StoreLedger['acknowledge']>
+        ): ReturnType<StoreLedger['acknowledge']> {
           if (isBroken) {
             throw new HeddleError('HDL_STORE_FAILED', {
               store: 'x',
@@ -380,7 +380,7 @@ test('a ledger that fails: the submit is refused, who waits for the same work is
           }
           return super.acknowledge(...args)
         }
-      })(journal, kernel),
+      })(options),
   })
   const waits = told(bench.compute('one', 'a'))
   await assert.rejects(bench.acknowledge('one', 'a'), withCode('HDL_STORE_FAILED'))
@@ -436,6 +436,7 @@ test('a drain that ends by itself leaves no timer, and nothing is started when i
   item.starts[0]!.finish('result')
   item.starts[1]!.fail(new Error('not today'))
   assert.deepEqual(await drained, { isClean: true })
+  await bench.clock.settle()
   bench.assertNothingLeft()
   assert.equal((await bench.result(handle)).result?.value, 'result')
 })

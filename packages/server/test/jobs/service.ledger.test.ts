@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openJournal, type Journal } from '@heddle/core/lowlevel'
-import { Ledger } from '../../src/jobs/ledger.ts'
+import { StoreLedger } from '../../src/jobs/store-ledger.ts'
 import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'
-import { Bench } from '../support/bench.ts'
+import { Bench, storeWith } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
 import { codeOf, told } from '../support/told.ts'
 
@@ -116,15 +116,15 @@ for (const how of ['fails', 'is drained', 'is done']) {
     const gate = new Gate('one')
     const { promise: slow, resolve: go } = Promise.withResolvers<void>()
     const bench = await Bench.open([gate.job], {
-      ledger: (journal, kernel) =>
-        new (class extends Ledger {
+      ledger: (options) =>
+        new (class extends StoreLedger {
           override async acknowledge(
-            ...args: Parameters<Ledger['acknowledge']>
-          ): ReturnType<Ledger['acknowledge']> {
+            ...args: Parameters<StoreLedger['acknowledge']>
+          ): ReturnType<StoreLedger['acknowledge']> {
             await slow
             return super.acknowledge(...args)
           }
-        })(journal, kernel),
+        })(options),
     })
     const asked = told(bench.acknowledge('one', 'a'))
     await bench.clock.settle()
@@ -143,114 +143,131 @@ for (const how of ['fails', 'is drained', 'is done']) {
     else if (how === 'is done') assert.equal(asked.value?.isDone, true)
     else assert.equal(codeOf(asked.error), 'HDL_DRAINING')
     const [run] = await bench.journal.runs()
-    assert.equal(run?.state, how === 'is drained' ? 'running' : 'finished')
+    assert.equal(run?.state, how === 'is drained' ? 'interrupted' : 'finished')
     bench.assertNothingLeft()
   })
 }
 
-interface Was {
-  readonly crashes: number
-  readonly version: string
-  readonly force: boolean
-}
-
-/** The ledger of a server that was killed with these inputs acknowledged. */
+/** A store in which a server that is gone has acknowledged these inputs. */
 function killedWith(
   inputs: readonly unknown[],
-  more: (number: number) => Partial<Was> = () => ({}),
+  more: (number: number) => { readonly crashes?: number; readonly version?: string } = () => ({}),
 ) {
-  return (journal: Journal, kernel: ConstructorParameters<typeof Ledger>[1]): Ledger =>
-    new (class extends Ledger {
-      override unfinished(): ReturnType<Ledger['unfinished']> {
-        const found = inputs.map((input, number) => ({
-          runId: `run ${number}`,
-          crashes: more(number).crashes ?? 0,
-          work: {
-            job: 'two',
-            handle: `two-${String(input)}`,
-            input,
-            priority: 1,
-            version: more(number).version ?? '',
-            force: more(number).force ?? false,
-          },
-        }))
-        return Promise.resolve(found)
-      }
-
-      override resume(runId: string): ReturnType<Ledger['resume']> {
-        if (runId === 'run 2') return Promise.reject(new Error('the disk is gone'))
-        const nothing = (): void => undefined
-        return Promise.resolve({
-          runId,
-          write: nothing,
-          putBack: nothing,
-          end: nothing,
-        })
-      }
-    })(journal, kernel)
+  return storeWith(
+    inputs.map((input, number) => {
+      const { crashes = 0, version = '' } = more(number)
+      const handle = `two-${String(input)}`
+      const work = { job: 'two', handle, input, priority: 1, version, force: false }
+      return { crashes, work }
+    }),
+  )
 }
 
-test('W5 restored: what cannot be gone on with is told, and does not hold up the others', async () => {
+test('W5 restored: what cannot be continued is listed with the reason, and does not hold up the others', async () => {
   const { load, plot, list } = jobs((input) => (input === 'bad' ? 'no longer taken.' : undefined))
-  const ledger = killedWith(['a', 'bad', 'c', 'd', 'd'])
-  const bench = await Bench.open(list, { ledger, loop: 10, itemCapacity: 32 })
-  assert.equal(await bench.service.recall(), 5)
-  const restored = bench.service.restore(new AbortController().signal)
+  const database = await killedWith(['a', 'bad', 'd', 'd'])
+  const bench = await Bench.open(list, { database, loop: 10, itemCapacity: 32 })
   await bench.clock.settle()
-  assert.equal(await restored, 3)
-  assert.equal(bench.problems.length, 2)
-  assert.match(bench.problems[0]!, /Run run 1 of two-bad .*no longer taken/)
-  assert.match(bench.problems[1]!, /Run run 2 of two-c .*the disk is gone/)
+  assert.equal(bench.problems.length, 1)
+  assert.match(bench.problems[0]!, /two-bad could not be resumed.*no longer taken/)
+  const [aside] = bench.service.computations(undefined).filter(({ state }) => state === 'set_aside')
+  assert.match(aside!.waits_for!, /no longer taken/)
   assert.deepEqual(
     load.starts.map(({ input }) => input),
     ['a', 'd'],
-    'what cannot be written to is not started: nobody would know that it ended the server',
+    'what was asked for twice is made once',
   )
   load.finishAll()
   await bench.clock.settle()
   plot.finishAll()
   await bench.clock.settle()
+  assert.deepEqual(
+    (await bench.open()).map(({ work }) => work.input),
+    ['bad'],
+    'it is kept for the next start',
+  )
+  assert.equal(await bench.service.cancelComputation('two-bad', undefined, 'me'), 'cancelled')
+  assert.deepEqual(await bench.open(), [])
   bench.assertNothingLeft()
 })
 
-test('work that was there when the server crashed comes last and alone; after five times it is left alone', async () => {
+test('work that was there when the server crashed comes last and alone; after three times it is set aside', async () => {
   const { load, plot, list } = jobs()
-  // The third run is one that cannot be written to.
-  const inputs = ['twice', 'often', 'unwritable', 'once']
-  const crashes = [2, 5, 0, 1]
-  const ledger = killedWith(inputs, (number) => ({ crashes: crashes[number]! }))
-  const bench = await Bench.open(list, { ledger, loop: 10, itemCapacity: 32 })
-  await bench.service.recall()
-  const restored = bench.service.restore(new AbortController().signal)
+  const crashes = [2, 3, 0, 1]
+  const database = await killedWith(['twice', 'often', 'never', 'once'], (number) => ({
+    crashes: crashes[number]!,
+  }))
+  const bench = await Bench.open(list, { database, loop: 10, itemCapacity: 32 })
   const started = (): unknown[] => load.starts.map(({ input }) => input)
+  const finish = async (): Promise<void> => {
+    load.finishAll()
+    await bench.clock.settle()
+    plot.finishAll()
+    await bench.clock.settle()
+  }
   await bench.clock.settle()
-  assert.deepEqual(started(), ['once'], 'the other waits until it has ended')
-  load.finishAll()
+  assert.deepEqual(started(), ['never', 'twice'], 'the other suspect waits until it has ended')
+  const poll = told(bench.result('two-once', { wait: 0 }))
   await bench.clock.settle()
-  plot.finishAll()
-  await bench.clock.settle()
-  assert.deepEqual(started(), ['once', 'twice'])
-  load.finishAll()
-  await bench.clock.settle()
-  plot.finishAll()
-  await bench.clock.settle()
-  assert.equal(await restored, 2)
-  assert.match(bench.problems.at(-1)!, /"two-often" was set aside/)
+  assert.equal(poll.value?.isDone, false, 'it is known meanwhile')
+  await finish()
+  assert.deepEqual(started(), ['never', 'twice', 'once'])
+  await finish()
   const asked = told(bench.result('two-often', { wait: 0 }))
   await bench.clock.settle()
   assert.equal(codeOf(asked.error), 'HDL_SET_ASIDE')
+  await bench.service.retry('two-often', undefined)
+  await bench.clock.settle()
+  assert.deepEqual(started().at(-1), 'often')
+  await finish()
+  assert.deepEqual(await bench.open(), [])
   bench.assertNothingLeft()
 })
 
-test('work of another version of the job is not done with this one: its handle would lie', async () => {
+test('C13: work of another version of the job waits, visibly: its handle would lie', async () => {
   const { load, list } = jobs()
-  const bench = await Bench.open(list, { ledger: killedWith(['a'], () => ({ version: 'old' })) })
-  await bench.service.recall()
-  assert.equal(await bench.service.restore(new AbortController().signal), 0)
+  const database = await killedWith(['a'], () => ({ version: 'old' }))
+  const bench = await Bench.open(list, { database })
+  await bench.clock.settle()
   assert.equal(load.starts.length, 0)
+  const [listed] = bench.service.computations(undefined)
+  assert.deepEqual(
+    [listed?.handle, listed?.state, listed?.waits_for],
+    ['two-a', 'waiting', 'no server has "two" version "old"'],
+  )
   const asked = told(bench.result('two-a', { wait: 0 }))
   await bench.clock.settle()
   assert.equal(codeOf(asked.error), 'HDL_GONE')
+  await bench.service.cancelComputation('two-a', undefined, 'me')
+  assert.deepEqual(await bench.open(), [])
+  bench.assertNothingLeft()
+})
+
+test('one row at the acknowledgement and one at the end; rows of a run only for what has something to tell', async () => {
+  const { load, plot, list } = jobs()
+  const bench = await Bench.open(list, { isTold: false })
+  const finish = async (): Promise<void> => {
+    await bench.clock.settle()
+    load.finishAll()
+    await bench.clock.settle()
+    plot.finishAll()
+    await bench.clock.settle()
+  }
+  const { rows: before } = bench.shards.stats().commits
+  const waits = told(bench.compute('two', 'waits'))
+  await finish()
+  assert.equal(waits.state, 'fulfilled')
+  assert.equal(bench.shards.stats().commits.rows, before, 'nothing was promised')
+  await bench.acknowledge('two', 'quiet')
+  await finish()
+  assert.equal(bench.shards.stats().commits.rows, before + 2)
+  assert.deepEqual(await bench.journal.runs(), [])
+  await bench.acknowledge('two', 'fails')
+  await bench.clock.settle()
+  load.starts.at(-1)!.fail(new Error('not today'))
+  await bench.clock.settle()
+  assert.equal(bench.shards.stats().commits.rows, before + 4)
+  assert.deepEqual(await statesOf(bench.journal), [['finished', 'succeeded', 'failed', 'blocked']])
   bench.assertNothingLeft()
 })
 
@@ -299,31 +316,28 @@ test('a first stage of another number of results is made again', async () => {
   bench.assertNothingLeft()
 })
 
-test('W5 a total that throws for an old input, or a job that is gone, does not keep the server from starting', async () => {
+test('W5 a total that throws for an old input does not keep the server from starting', async () => {
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const total = (input: string): number => (input === 'bad' ? Number('none') : 1)
   const served = serveJob({ name: 'two', prepare: load.job, item: plot.job, total })
-  const bench = await Bench.open([served], { ledger: killedWith(['bad', 'good']) })
-  assert.equal(await bench.service.recall(), 2)
-  assert.equal(await bench.service.restore(new AbortController().signal), 1)
-  assert.match(bench.problems[0]!, /two-bad/)
+  const bench = await Bench.open([served], { database: await killedWith(['bad', 'good']) })
   await bench.clock.settle()
+  assert.match(bench.problems[0]!, /two-bad/)
   load.finishAll()
   await bench.clock.settle()
   plot.finishAll()
   await bench.clock.settle()
+  assert.equal((await bench.open()).length, 1)
   bench.assertNothingLeft()
 })
 
 test('W5 asked for before it has a seat: pending, then served; after its end found', async () => {
   const { load, plot, list } = jobs()
-  const ledger = killedWith(['a', 'b'])
-  const bench = await Bench.open(list, { ledger, capacity: 1, loop: 1 })
-  await bench.service.recall()
-  const restored = told(bench.service.restore(new AbortController().signal))
+  const database = await killedWith(['a', 'b'])
+  const bench = await Bench.open(list, { database, capacity: 1, loop: 1 })
   await bench.clock.settle()
-  assert.equal(restored.state, 'pending', 'the second waits for the seat of the first')
+  assert.equal(load.starts.length, 1, 'the second waits for the seat of the first')
   const poll = told(bench.result('two-b', { wait: 0 }))
   const waits = told(bench.result('two-b'))
   const wrong = told(bench.result('two-b', { index: -2 }))
@@ -336,8 +350,8 @@ test('W5 asked for before it has a seat: pending, then served; after its end fou
     plot.finishAll(({ index }) => index)
     await bench.clock.settle()
   }
-  assert.equal(restored.value, 2)
   assert.deepEqual(waits.value?.result, { value: 0 })
+  assert.deepEqual(await bench.open(), [])
   bench.assertNothingLeft()
 })
 

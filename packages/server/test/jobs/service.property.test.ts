@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { HeddleError, type ErrorCode } from '@heddle/core'
 import { seededRandom, type Random } from '@heddle/core/lowlevel'
-import { Ledger } from '../../src/jobs/ledger.ts'
+import { StoreLedger } from '../../src/jobs/store-ledger.ts'
 import type { Answer } from '../support/bench.ts'
 import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'
 import { Bench, type Asking } from '../support/bench.ts'
@@ -309,12 +309,12 @@ async function slowly(random: Random): Promise<void> {
   for (let round = 4; round < rounds; round++) await new Promise((done) => setImmediate(done))
 }
 
-class SlowLedger extends Ledger {
+class SlowLedger extends StoreLedger {
   random: Random = seededRandom(1)
 
   override async acknowledge(
-    ...args: Parameters<Ledger['acknowledge']>
-  ): ReturnType<Ledger['acknowledge']> {
+    ...args: Parameters<StoreLedger['acknowledge']>
+  ): ReturnType<StoreLedger['acknowledge']> {
     await slowly(this.random)
     if (this.random.next() < 0.1) {
       throw new HeddleError('HDL_STORE_FAILED', { store: 'x', action: 'write', cause: 'full' })
@@ -342,10 +342,8 @@ async function begin(seed: number, isSlow: boolean): Promise<Life> {
     prepare: 100,
     item: 100,
     seed,
-    ledger: (journal, kernel) =>
-      isSlow
-        ? Object.assign(new SlowLedger(journal, kernel), { random })
-        : new Ledger(journal, kernel),
+    ledger: (options) =>
+      isSlow ? Object.assign(new SlowLedger(options), { random }) : new StoreLedger(options),
   })
   if (isSlow) bench.store.pace = () => slowly(random)
   return new Life(bench, gates)

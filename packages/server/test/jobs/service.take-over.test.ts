@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
-import { Ledger, type AcknowledgedWork, type LedgerEntry } from '../../src/jobs/ledger.ts'
+import type { AcknowledgedWork, LedgerEntry } from '../../src/jobs/ledger.ts'
+import { StoreLedger } from '../../src/jobs/store-ledger.ts'
 import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
 import { codeOf, told } from '../support/told.ts'
@@ -56,13 +57,13 @@ test('W1: a shard that is lost and acquired again before its work has ended: the
 test('W5: an acknowledgement that was taken over stands until the newer one of its handle is durable', async () => {
   const load = new Gate('load')
   const { promise: written, reject } = Promise.withResolvers<LedgerEntry>()
-  class HeldLedger extends Ledger {
+  class HeldLedger extends StoreLedger {
     override acknowledge(): Promise<LedgerEntry> {
       return written
     }
   }
   const bench = await Bench.open([load.job], {
-    ledger: (journal, kernel) => new HeldLedger(journal, kernel),
+    ledger: (options) => new HeldLedger(options),
   })
   const waits = told(bench.compute('load', 'a'))
   await bench.clock.settle()

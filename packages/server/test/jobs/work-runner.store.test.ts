@@ -36,7 +36,7 @@ test('W5 acknowledged, made, and the store is full: who waits is told, the run s
   await bench.clock.settle()
   assert.deepEqual(waits.value?.result, { value: 'result' })
   const [run] = await bench.journal.runs()
-  assert.equal(run?.state, 'running', 'it is found at the next start')
+  assert.equal(run?.state, 'interrupted', 'it is found at the next start')
   await assert.rejects(bench.result(handle), withCode('HDL_STORE_FAILED'))
   bench.assertNothingLeft()
 
@@ -76,7 +76,7 @@ test('W5 a result of the second stage that the store did not take: the run stays
   bench.store.onKeep = (value) => void (value === 0 && diskFull())
   plot.finishAll(({ index }) => index)
   await bench.clock.settle()
-  assert.equal((await statesOf(bench))[0], 'running')
+  assert.equal((await statesOf(bench))[0], 'interrupted')
   bench.store.onKeep = () => undefined
   const asked = told(bench.result(handle))
   await bench.clock.settle()

@@ -7,18 +7,23 @@ import {
   loopPlace,
   openCache,
   openJournal,
+  openStore,
+  Shards,
+  shardOf,
   seededRandom,
   type Journal,
-  type Kernel,
+  type OpenStore,
   type ParentVersion,
   type PermitOptions,
 } from '@heddle/core/lowlevel'
 import { commonTenant } from '../../src/http/caller.ts'
 import { handleOf } from '../../src/jobs/handle.ts'
+import type { AcknowledgedWork } from '../../src/jobs/ledger.ts'
 import { jobTable } from '../../src/jobs/job-table.ts'
-import { Ledger } from '../../src/jobs/ledger.ts'
+import { JobHistory, type History } from '../../src/jobs/job-history.ts'
 import { ResultStore, type Prepared, type Stored } from '../../src/jobs/result-store.ts'
 import { JobService } from '../../src/jobs/service.ts'
+import { StoreLedger, type StoreLedgerOptions } from '../../src/jobs/store-ledger.ts'
 import type { ServedJob } from '../../src/jobs/served-job.ts'
 import { isEncoded } from '../../src/jobs/encoded.ts'
 import type { Answer as Sent, Asking as Asked } from '../../src/jobs/waiting.ts'
@@ -34,7 +39,49 @@ export interface BenchOptions {
   readonly seed?: number
   /** Of an earlier bench: this one is the server after the restart. */
   readonly journal?: Journal
-  readonly ledger?: (journal: Journal, kernel: Kernel) => Ledger
+  /** Of an earlier bench, with what it has acknowledged. */
+  readonly database?: OpenStore
+  /** False: only what has something to tell becomes a run, as in a server. */
+  readonly isTold?: boolean
+  readonly ledger?: (options: StoreLedgerOptions) => StoreLedger
+}
+
+type OpenWork = Omit<Awaited<ReturnType<OpenStore['openJobs']>>[number], 'input'> & {
+  readonly work: AcknowledgedWork
+}
+
+/** Acknowledged before the server started. */
+export interface Acknowledged {
+  readonly work: AcknowledgedWork
+  /** How many servers have died while it was running. */
+  readonly crashes?: number
+}
+
+/** A store in which another server, which is gone, has acknowledged this. */
+export async function storeWith(found: readonly Acknowledged[]): Promise<OpenStore> {
+  const store = await openStore('memory')
+  await store.renew('earlier', 60_000)
+  const grants = await store.acquire('earlier', 256)
+  await store.openSession('earlier', 'earlier/1')
+  for (const [index, { work, crashes = 0 }] of found.entries()) {
+    const handle = `${work.handle} run${index}`
+    const input = new TextEncoder().encode(JSON.stringify(work))
+    const { job, version } = work
+    const crash = (count: number) =>
+      [
+        { kind: 'job-started', handle },
+        { kind: 'job-interrupted', handle, setAside: count >= 2 },
+      ] as const
+    const rows = [
+      { kind: 'job-acknowledged', handle, job, version, input } as const,
+      ...Array.from({ length: crashes }, (_, count) => crash(count)).flat(),
+    ]
+    const grant = grants.find(({ shard }) => shard === shardOf(work.handle))!
+    await store.commit('earlier/1', index + 1, [{ ...grant, rows, claims: [] }])
+  }
+  await store.release('earlier', grants)
+  await store.renew('earlier', 0)
+  return store
 }
 
 /** As the service answers, with the value of the result. */
@@ -94,6 +141,9 @@ export class Bench {
   readonly prepare: Dispatcher
   readonly items: Dispatcher
   readonly journal: Journal
+  readonly database: OpenStore
+  readonly ledger: StoreLedger
+  readonly shards: Shards
   readonly problems: string[] = []
   readonly #jobs: ReadonlyMap<string, ServedJob>
   #asked = 0
@@ -102,6 +152,7 @@ export class Bench {
     jobs: readonly unknown[],
     store: HeldStore,
     journal: Journal,
+    database: OpenStore,
     clock: VirtualClock,
     options: BenchOptions,
   ) {
@@ -130,17 +181,34 @@ export class Bench {
       permits,
       kernel,
     })
+    this.database = database
+    this.shards = new Shards({ server: 'bench', database, kernel, isAlone: true })
+    const onProblem = (what: string, error: unknown): void =>
+      void this.problems.push(`${what}: ${String(error)}`)
+    const notable = new JobHistory({ journal, kernel, onProblem })
+    // Tests look at the rows of jobs that succeed without a word too.
+    const history = {
+      of: (...args: Parameters<JobHistory['of']>): History => {
+        const made = notable.of(...args)
+        if (options.isTold !== false) made.tell()
+        return made
+      },
+    }
+    const { shards } = this
+    const parts = { shards, database, kernel, jobs: this.#jobs, history, onProblem }
+    this.ledger = options.ledger?.(parts) ?? new StoreLedger(parts)
     this.service = new JobService({
       jobs: this.#jobs,
       store,
-      ledger: options.ledger?.(journal, kernel) ?? new Ledger(journal, kernel),
+      ledger: this.ledger,
       places: { loop: loopPlace },
       onJobLog: () => undefined,
       prepare: this.prepare,
       items: this.items,
       kernel,
-      onProblem: (what, error) => this.problems.push(`${what}: ${String(error)}`),
+      onProblem,
     })
+    this.ledger.connect(this.service)
   }
 
   static async open(jobs: readonly unknown[], options: BenchOptions = {}): Promise<Bench> {
@@ -148,7 +216,21 @@ export class Bench {
     const kernel = { clock, random: seededRandom(options.seed ?? 1) }
     const store = new HeldStore(await openCache<Stored>({ name: 'Results', kernel }))
     const journal = options.journal ?? (await openJournal('memory', { kernel }))
-    return new Bench(jobs, store, journal, clock, options)
+    const database = options.database ?? (await openStore('memory', { kernel }))
+    const bench = new Bench(jobs, store, journal, database, clock, options)
+    await bench.shards.start()
+    await bench.ledger.acknowledged.waitRead(256)
+    return bench
+  }
+
+  /** What is acknowledged and has not ended, oldest first. */
+  async open(): Promise<readonly OpenWork[]> {
+    const all = Array.from({ length: 256 }, (_, shard) => shard)
+    const found = await this.database.openJobs(all)
+    return found.map(({ input, ...rest }) => ({
+      ...rest,
+      work: JSON.parse(new TextDecoder().decode(input)) as AcknowledgedWork,
+    }))
   }
 
   handle(name: string, input: unknown, tenant = commonTenant): string {
@@ -234,7 +316,8 @@ export class Bench {
       { works, requests, slots, waiting: registry.active, keys: registry.keys, seats },
       { works: 0, requests: 0, slots: 0, waiting: 0, keys: 0, seats: seats.map(() => 0) },
     )
-    assert.equal(this.clock.pending, 0, 'timers')
+    // The lease of its shards is renewed one day; what was put back is tried again in a moment.
+    assert.equal(this.clock.pending, 1 + this.ledger.acknowledged.stats().putBack, 'timers')
     const sum = Object.values(ends).reduce((a, b) => a + b, 0)
     assert.equal(sum, registry.submitted, 'outcomes of requests')
     assert.ok(ends.timeout >= 0 && ends.pending >= 0, 'who was told that it goes on had waited')

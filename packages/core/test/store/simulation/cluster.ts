@@ -163,7 +163,12 @@ export class SimulatedServer {
       database: { openJobs: (given) => link.call(() => database.openJobs(given)) },
       runner: {
         has: (_job, version) => versions.has(version),
-        run: (job, signal) => cluster.runAttempt(this, job, signal),
+        run: async (job, { signal, begin }) => {
+          cluster.checkStart(this, job)
+          await begin()
+          signal.throwIfAborted()
+          return cluster.runAttempt(this, job, signal)
+        },
       },
     })
     this.mailbox = new Mailbox<JobRow>({
@@ -259,13 +264,17 @@ export class Cluster {
     if (!holds) this.database.violations.push(rule)
   }
 
+  /** A2. */
+  checkStart(server: SimulatedServer, { handle }: JobRequest): void {
+    const isTrusted = server.ownership.trusts(shardOf(handle, shards))
+    this.#expect(isTrusted, `C9: ${server.id} started ${handle} while unsure`)
+  }
+
   runAttempt(server: SimulatedServer, job: JobRequest, signal: AbortSignal): Promise<string> {
     const { handle, version } = job
     const { world } = this
-    const shard = shardOf(handle, shards)
     const isOpen = this.database.outcomeOf(handle) === undefined
     this.#expect(server.versions.has(version), `C13: ${server.id} ran version ${version}`)
-    this.#expect(server.ownership.trusts(shard), `C9: ${server.id} started ${handle} while unsure`)
     this.#expect(isOpen, `A3: ${handle} ran although its outcome was recorded`)
     const attempt = (this.#attempts.get(handle) ?? 0) + 1
     this.#attempts.set(handle, attempt)

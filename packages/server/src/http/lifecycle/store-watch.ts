@@ -7,22 +7,33 @@
  * The server goes on with what it has, because answers that need no store are still good; operators are
  * told by `/readyz`, `/metrics`, the log and the exit code, and decide when it is stopped.
  */
-import type { Journal } from '@heddle/core/lowlevel'
+import type { Journal, Shards } from '@heddle/core/lowlevel'
 
 export class StoreWatch {
   readonly #journal: Pick<Journal, 'stats'>
+  readonly #committer: Pick<Shards['committer'], 'stats'> | undefined
   readonly #onFailed: () => void
   #isFailed = false
 
-  /** @param onFailed Told once, when it is first seen. */
-  constructor(journal: Pick<Journal, 'stats'>, onFailed: () => void) {
+  /**
+   * @param committer Absent when other servers take over what this one cannot write.
+   * @param onFailed Called once, when it is first seen.
+   */
+  constructor(
+    journal: Pick<Journal, 'stats'>,
+    committer: Pick<Shards['committer'], 'stats'> | undefined,
+    onFailed: () => void,
+  ) {
     this.#journal = journal
+    this.#committer = committer
     this.#onFailed = onFailed
   }
 
   /** Whether it has failed. The journal tells nobody by itself: whoever has reason to looks. */
   look(): boolean {
-    if (this.#isFailed || !this.#journal.stats().failed) return this.#isFailed
+    if (this.#isFailed) return true
+    const unwritten = this.#committer?.stats().failed ?? 0
+    if (unwritten === 0 && !this.#journal.stats().failed) return false
     this.#isFailed = true
     this.#onFailed()
     return true

@@ -14,7 +14,7 @@ test('told once, and failed for good', () => {
   let failed = false
   let told = 0
   const stats = () => ({ state: 'running' as const, pending: 0, rows: 0, commits: 0, failed })
-  const watch = new StoreWatch({ stats }, () => told++)
+  const watch = new StoreWatch({ stats }, undefined, () => told++)
   assert.deepEqual([watch.look(), told], [false, 0])
   failed = true
   assert.deepEqual([watch.look(), watch.look(), told], [true, true, 1])

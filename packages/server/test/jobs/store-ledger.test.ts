@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError, job } from '@heddle/core'
-import { openStore, shardOf, Shards, systemKernel, type StoreRow } from '@heddle/core/lowlevel'
-import { StoreLedger } from '../../src/cluster/store-ledger.ts'
+import {
+  openJournal,
+  openStore,
+  shardOf,
+  Shards,
+  systemKernel,
+  type StoreRow,
+} from '@heddle/core/lowlevel'
+import { StoreLedger } from '../../src/jobs/store-ledger.ts'
+import { JobHistory } from '../../src/jobs/job-history.ts'
 import { jobTable } from '../../src/jobs/job-table.ts'
 import type { AcknowledgedWork, LedgerEntry } from '../../src/jobs/ledger.ts'
 
@@ -63,11 +71,21 @@ async function setUpWith(failures: Error[], ...handles: string[]) {
   const store = await storeWithSuspects(...handles)
   const shards = new Shards({ server: 'now', database: store, kernel })
   const jobs = jobTable([double])
+  const journal = await openJournal('memory')
   const ledger = new StoreLedger({
     shards,
     database: store,
     kernel,
     jobs,
+    history: {
+      of: () =>
+        new JobHistory({ journal, kernel, onProblem: () => undefined }).of(
+          'x',
+          jobs.get('double')!,
+          work('x'),
+          false,
+        ),
+    },
     onProblem: (what, error) => assert.fail(`${what}: ${String(error)}`),
   })
   const taken: AcknowledgedWork[] = []
@@ -141,7 +159,12 @@ test('a shard that is lost while its work is taken over ends the attempt and not
   const input = new TextEncoder().encode(JSON.stringify(work('slow')))
   const { version } = work('slow')
   const request = { handle: 'slow', job: 'double', version, input }
-  const ended = set.ledger.run(request, controller.signal)
+  const ended = set.ledger.run(request, {
+    signal: controller.signal,
+    isRecalled: true,
+    begin: async () => undefined,
+    rest: () => undefined,
+  })
   controller.abort(new HeddleError('HDL_OWNERSHIP_LOST', { shard: 1, epoch: 1 }))
   await assert.rejects(ended)
   // A rejection without a handler would end the process, and this test with it, in this turn.

@@ -1,0 +1,298 @@
+/**
+ * Acknowledged jobs on the store, whichever it is: memory, a file, or a PostgreSQL that several servers share.
+ *
+ *   submit ──▶ acknowledge: one row ──▶ the work runs, or runs already ──▶ its end: one row
+ *   start, take-over ──▶ the open jobs of the shards ──▶ the service continues each (C5)
+ *
+ * What the store knows of an acknowledgement is in core/src/store/acknowledged-jobs.ts (A1 to A6); this file connects it with
+ * the service. What a job has to tell becomes a run of the journal: see job-history.ts.
+ *
+ *  L1  The end of a work is recorded once its entry has ended; a work that is put back stays open for the next owner.
+ *  L2  Each acknowledgement has an id of its own: the same content may be asked for again after it was done. Its shard is
+ *      that of the handle, so all requests for one content meet on one server.
+ *  L3  A shard that is lost ends its works: whoever waits for one gets an error that may be tried again.
+ *  L4  What was set aside stays in the store until an operator retries or cancels it. A retry is a new acknowledgement, written
+ *      before the old one is ended: a server that dies in between leaves both, and nothing is lost.
+ *  L5  Work that cannot be continued is never ended for that: it is put back when the reason may pass, else set aside.
+ *  L6  A job counts as running from the row `running` of a stage to the row that ends, suspends or retries it.
+ */
+import { HeddleError } from '@heddle/core'
+import {
+  AcknowledgedJobs,
+  describe,
+  newRunId,
+  shardCount,
+  shardOf,
+  waitFor,
+  type Declined,
+  type JobAttempt,
+  type JobRequest,
+  type JobRunner,
+  type Kernel,
+  type OpenStore,
+  type SetAsideJob,
+  type Shards,
+} from '@heddle/core/lowlevel'
+import type { EarlierLedger } from './earlier-ledger.ts'
+import type { History, JobHistory } from './job-history.ts'
+import type { JobTable } from './job-table.ts'
+import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, SetAsideWork } from './ledger.ts'
+import type { JobService } from './service.ts'
+import type { ServedJob } from './served-job.ts'
+import type { StageRow } from './story.ts'
+
+export interface StoreLedgerOptions {
+  readonly shards: Pick<Shards, 'ownership' | 'committer' | 'add'>
+  readonly database: OpenStore
+  readonly kernel: Kernel
+  readonly jobs: JobTable
+  readonly history: Pick<JobHistory, 'of'>
+  readonly onProblem: (what: string, error: unknown) => void
+}
+
+/** What of the service is called here. */
+type Worker = Pick<JobService, 'takeOver' | 'handOver'>
+
+/** Between the handle and the number of an acknowledgement: no handle has it. */
+const separator = ' '
+
+const handleOf = (id: string): string => id.slice(0, id.indexOf(separator))
+
+/** The entry of one acknowledgement. */
+class StoreEntry implements LedgerEntry {
+  readonly runId: string
+  readonly handle: string
+  readonly begin: (() => Promise<void>) | undefined
+  /** Undefined: it was put back. */
+  readonly outcome: Promise<string | undefined>
+  readonly #settle: (outcome: string | undefined) => void
+  readonly #history: History | undefined
+  readonly #isRecalled: boolean
+  #attempt: JobAttempt | undefined
+  #isRunning = false
+
+  constructor(id: string, history: History | undefined, recalled?: JobAttempt) {
+    this.runId = id
+    this.handle = handleOf(id)
+    this.#history = history
+    this.#isRecalled = recalled !== undefined
+    this.#attempt = recalled
+    this.begin = recalled?.begin
+    const { promise, resolve } = Promise.withResolvers<string | undefined>()
+    this.outcome = promise
+    this.#settle = resolve
+  }
+
+  /** What the store knows of it. */
+  attach(attempt: JobAttempt): void {
+    this.#attempt = attempt
+    if (this.#isRunning) begin(attempt)
+  }
+
+  write(row: StageRow): void {
+    this.#history?.write(row)
+    if (row.kind === 'log' || this.#attempt === undefined) {
+      if (row.kind === 'node') this.#isRunning = row.state === 'running'
+      return
+    }
+    // L6
+    if (row.state === 'running') begin(this.#attempt)
+    else if (row.state === 'suspended' || row.state === 'retrying') this.#attempt.rest()
+  }
+
+  putBack(): void {
+    this.#history?.putBack()
+    this.#settle(undefined)
+  }
+
+  end(how: 'finished' | 'cancelled'): void {
+    this.#history?.end(how, this.#isRecalled)
+    this.#settle(how)
+  }
+}
+
+/** Not waited for: what goes wrong with it ends the attempt. */
+function begin(attempt: JobAttempt): void {
+  attempt.begin().catch(() => undefined)
+}
+
+export class StoreLedger implements AcknowledgementLog, JobRunner {
+  readonly acknowledged: AcknowledgedJobs
+  readonly #options: StoreLedgerOptions
+  /** Those whose acknowledgement this process has written. */
+  readonly #entries = new Map<string, StoreEntry>()
+  #service: Worker | undefined
+
+  constructor(options: StoreLedgerOptions) {
+    this.#options = options
+    const { shards, database, kernel } = options
+    const { ownership, committer } = shards
+    this.acknowledged = new AcknowledgedJobs({
+      ownership,
+      committer,
+      database,
+      kernel,
+      runner: this,
+      shardOf: (id) => shardOf(handleOf(id)),
+      isEachNew: true,
+    })
+    shards.add(this.acknowledged)
+  }
+
+  /** The service that works. Before the shards are started. */
+  connect(service: Worker): void {
+    this.#service = service
+  }
+
+  /** @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry> {
+    const number = newRunId(this.#options.kernel)
+    const handle = work.handle + separator + number
+    const history = this.#options.history.of(number, served, work, false)
+    const entry = new StoreEntry(handle, history)
+    this.#entries.set(handle, entry)
+    try {
+      const { name, version } = served
+      await this.acknowledged.acknowledge({ handle, job: name, version, input: inputOf(work) })
+      return entry
+    } catch (error) {
+      this.#entries.delete(handle)
+      throw error
+    }
+  }
+
+  /**
+   * Reads what was left, in one query, and begins to continue it. Resolves with how much that is.
+   *
+   * *Cancellation*: none: it waits for the store.
+   * @param earlier What earlier versions have acknowledged comes with it.
+   */
+  async recall(earlier: Pick<EarlierLedger, 'unfinished' | 'end'>): Promise<number> {
+    await this.acknowledged.waitRead(shardCount)
+    const moved = await earlier.unfinished()
+    await Promise.all(
+      moved.map(async (found) => {
+        const { work, crashes } = found
+        const handle = work.handle + separator + found.runId
+        const request = { handle, job: work.job, version: work.version, input: inputOf(work) }
+        // Earlier versions set work aside after five crashes: what has fewer is tried once more.
+        await this.acknowledged.acknowledge(request, crashes >= 5 ? 3 : Math.min(crashes, 2))
+        await earlier.end(found)
+      }),
+    )
+    return this.acknowledged.stats().open
+  }
+
+  findQueued(handle: string): AcknowledgedWork | undefined {
+    const queued = this.acknowledged.queued(shardOf(handle))
+    const found = queued.find((each) => handleOf(each.handle) === handle)
+    if (found === undefined || !this.has(found.job, found.version)) return undefined
+    return workOf(found.input)
+  }
+
+  setAside(): readonly SetAsideWork[] {
+    const waiting = this.acknowledged.waiting().map(({ handle, job, version, input }) => {
+      const reason = `no server has ${JSON.stringify(job)}${version === '' ? '' : ` version ${JSON.stringify(version)}`}`
+      const { tenant } = workOf(input)
+      const shown = { handle: handleOf(handle), job, version, tenant, reason }
+      return { ...shown, interruptions: 0, state: 'waiting' as const }
+    })
+    const aside = this.acknowledged.setAside().map((found) => {
+      const { job, version, input, interruptions: crashes } = found
+      const handle = handleOf(found.handle)
+      const { tenant } = workOf(input)
+      const reason = found.reason ?? new HeddleError('HDL_SET_ASIDE', { handle, crashes }).message
+      const shown = { handle, job, version, tenant, reason }
+      return { ...shown, interruptions: crashes, state: 'set_aside' as const }
+    })
+    return [...waiting, ...aside]
+  }
+
+  /** L4. @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async retry(handle: string): Promise<void> {
+    for (const aside of this.#listAside(handle)) {
+      const id = handle + separator + newRunId(this.#options.kernel)
+      const { job, version, input } = aside
+      await this.acknowledged.acknowledge({ handle: id, job, version, input })
+      await this.acknowledged.endSetAside(aside.handle, 'retried')
+    }
+  }
+
+  /** @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
+  async endSetAside(handle: string): Promise<void> {
+    for (const aside of this.#listAside(handle)) {
+      await this.acknowledged.endSetAside(aside.handle, 'cancelled')
+    }
+    for (const { handle: id } of this.acknowledged.waiting()) {
+      if (handleOf(id) === handle) await this.acknowledged.endWaiting(id, 'cancelled')
+    }
+  }
+
+  #listAside(handle: string): readonly SetAsideJob[] {
+    return this.acknowledged.setAside().filter((job) => handleOf(job.handle) === handle)
+  }
+
+  /** C13. */
+  has(job: string, version: string): boolean {
+    return this.#options.jobs.get(job)?.version === version
+  }
+
+  /** *Cancellation*: the signal: the shard is lost, or the server stops. */
+  async run(request: JobRequest, attempt: JobAttempt): Promise<string | Declined | undefined> {
+    const { handle: id } = request
+    const { signal } = attempt
+    const known = this.#entries.get(id)
+    const entry = known ?? this.#recalled(request, attempt)
+    const { clock } = this.#options.kernel
+    const onAbort = (): void => this.#service!.handOver(entry.handle, signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      if (known === undefined) {
+        const declined = await this.#continue(request, entry, signal)
+        if (declined !== undefined) return declined
+      } else known.attach(attempt)
+      return await waitFor(entry.outcome, `Computation "${entry.handle}"`, clock, { signal })
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      // The next acknowledgement of the same handle may have put its own entry there.
+      if (this.#entries.get(id) === entry) this.#entries.delete(id)
+    }
+  }
+
+  #recalled({ handle: id, job, input }: JobRequest, attempt: JobAttempt): StoreEntry {
+    const { jobs, history } = this.#options
+    const served = jobs.get(job)
+    const number = id.slice(id.indexOf(separator) + 1)
+    const rows = served && history.of(number, served, workOf(input), true)
+    return new StoreEntry(id, rows, attempt)
+  }
+
+  /** L5. */
+  async #continue(
+    request: JobRequest,
+    entry: StoreEntry,
+    signal: AbortSignal,
+  ): Promise<Declined | undefined> {
+    try {
+      await this.#service!.takeOver(workOf(request.input), entry, signal)
+      return undefined
+    } catch (error) {
+      if (signal.aborted) throw error
+      // The server is draining or full for now: it is tried again, here or by the next owner.
+      if (error instanceof HeddleError && error.retryable) {
+        entry.putBack()
+        return undefined
+      }
+      this.#options.onProblem(`Acknowledged work of ${entry.handle} could not be resumed`, error)
+      return { declined: describe(error) }
+    }
+  }
+}
+
+function inputOf(work: AcknowledgedWork): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(work))
+}
+
+function workOf(input: Uint8Array): AcknowledgedWork {
+  return JSON.parse(new TextDecoder().decode(input)) as AcknowledgedWork
+}
