@@ -23,6 +23,8 @@ export interface StartedJob {
 /** Something that runs jobs: graph runs, a server, a worker. Made for one case, on a clock of its own. */
 export interface AttemptsDriver extends AsyncDisposable {
   readonly clock: VirtualClock
+  /** Whether a job that succeeds without a word leaves no rows in the journal, as one that a server has acknowledged. */
+  readonly isQuiet?: boolean
   /** Starts the jobs, in this order, with `null` as input. Called once. */
   start(): Promise<readonly StartedJob[]>
 }

@@ -41,6 +41,8 @@ export class JobHistory {
   readonly #left = new Set<string>()
   #earlier: Promise<ReadonlySet<string>> | undefined
   #lookedAt = -Infinity
+  /** Rows on their way to the journal. */
+  readonly #writing = new Set<Promise<unknown>>()
 
   constructor(options: JobHistoryOptions) {
     this.#options = options
@@ -62,8 +64,19 @@ export class JobHistory {
           describe(error),
         ),
       now: () => this.#options.kernel.clock.wallTime(),
+      track: (writing) => this.#track(writing),
       hasItems: served.item !== undefined,
     })
+  }
+
+  /** Resolves when everything that was handed in is written, or has failed. *Cancellation*: none: it waits for the journal. */
+  async settled(): Promise<void> {
+    while (this.#writing.size > 0) await Promise.all(this.#writing)
+  }
+
+  #track(writing: Promise<unknown>): void {
+    this.#writing.add(writing)
+    void writing.finally(() => this.#writing.delete(writing))
   }
 
   async #open(id: string, served: ServedJob, work: AcknowledgedWork): Promise<RunWriter> {
@@ -115,6 +128,8 @@ interface HistoryOptions {
   readonly onLeft: () => void
   readonly onProblem: (error: unknown) => void
   readonly now: () => number
+  /** Keeps what is under way until it has settled. It does not reject. */
+  readonly track: (writing: Promise<unknown>) => void
   readonly hasItems: boolean
 }
 
@@ -183,6 +198,7 @@ export class History {
         return undefined
       },
     )
+    this.#options.track(this.#writing)
   }
 
   #add(writer: RunWriter, row: StageRow): void {

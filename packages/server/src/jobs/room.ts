@@ -81,12 +81,13 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
   })
   const onProblem = (what: string, error: unknown): void =>
     log('warning', `${what}: ${error instanceof Error ? error.message : String(error)}`)
+  const history = new JobHistory({ journal, kernel, onProblem })
   const ledger = new StoreLedger({
     shards,
     database: cluster?.database ?? context.store,
     kernel,
     jobs,
-    history: new JobHistory({ journal, kernel, onProblem }),
+    history,
     onProblem,
   })
   cluster?.watch(ledger)
@@ -138,6 +139,7 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       closing.abort()
       await service.drain(closing.signal)
       await ledger.acknowledged.stop({ deadline: stopWithin })
+      await history.settled()
       await rest[Symbol.asyncDispose]()
     },
     stats: () => service.stats(),
