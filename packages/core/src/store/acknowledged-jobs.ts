@@ -243,7 +243,8 @@ export class AcknowledgedJobs implements RunningService {
     const cut = (): void => this.#scope.cancel('the server stops', { source: 'shutdown' })
     if (enough.aborted) cut()
     else enough.addEventListener('abort', cut, { once: true })
-    await this.#scope.join()
+    // A write that takes longer than the grace of the scope is answered by the committer, which is stopped after this.
+    await this.#scope.join().catch(() => undefined)
     enough.removeEventListener('abort', cut)
     this.#marking?.cancel()
   }
