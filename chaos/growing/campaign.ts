@@ -134,7 +134,9 @@ class KilledRun {
         this.#lives++
         if (end === 'killed') this.#report.kills++
         if (end === 'killed') this.#options.onKill?.()
-        if (end === 'hung' || end === 'failed') this.#wrong(`a life ${end}: ${stderr}`)
+        if (end === 'hung' || end === 'failed') {
+          this.#wrong(`a life ${end}: ${stderr}${await describeOpen(journal)}`)
+        }
         if (end === 'set aside') plan = { ...plan, retry: true }
         const isOver = await this.#look(journal)
         if (this.#report.problems.length > 0 || isOver) return
@@ -282,6 +284,28 @@ class KilledRun {
     this.#report.problems.push(`seed ${this.#seed}: ${what}`)
   }
 }
+
+/** What has not ended, and the last rows. */
+async function describeOpen(journal: Journal): Promise<string> {
+  const [run] = await journal.runs({ key: 'growing', limit: 1 })
+  if (run === undefined) return 'there is no run'
+  const { nodes, state } = await journal.snapshot(run.id)
+  const open = nodes.filter(({ state: each }) => !isEnd.has(each))
+  const rows = (await Array.fromAsync(journal.history(run.id))).slice(-12)
+  return [
+    `the run is ${state}, now ${new Date().toISOString()}`,
+    ...open.map(({ name, state: each }) => `${name} ${each}`),
+    ...rows.map((row) => JSON.stringify(row)),
+  ].join('\n  ')
+}
+
+const isEnd: ReadonlySet<string> = new Set([
+  'succeeded',
+  'failed',
+  'blocked',
+  'skipped',
+  'cancelled',
+])
 
 /** Clean-up nodes whose dependencies have all succeeded before them. */
 function standingCleanUps(nodes: readonly NodeSnapshot[]): ReadonlySet<string> {

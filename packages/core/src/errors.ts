@@ -235,7 +235,7 @@ export const errorTable = {
     false,
     (p: { node: string; step: string }) =>
       `${quote(p.node)} called ctx.${p.step}(), which exists in loop jobs of a graph that runs, while they run.`,
-    'Move the job to the loop and run it with run(); await each step before the job returns.',
+    'Move the job to the loop and run it with run(), on a server as a graph started with POST /runs; await each step before the job returns.',
   ),
 
   // Waiting: sync primitives, registry, admission.

@@ -1,7 +1,7 @@
 /** The jobs that a server serves, by the name in their address. */
 import { HeddleError, Scheduler, isError, type Job } from '@heddle/core'
 import { suggest, type Capacity } from '@heddle/core/lowlevel'
-import { serveJob, type ServedJob } from './served-job.ts'
+import { serveExported, type ServedJob } from './served-job.ts'
 
 export type JobTable = ReadonlyMap<string, ServedJob>
 
@@ -22,11 +22,7 @@ export function jobTable(
   const table = new Map<string, ServedJob>()
   // A module may export a job by name and in its default list.
   for (const value of new Set(values)) {
-    const served = isServed(value)
-      ? value
-      : isJob(value)
-        ? serveJob({ name: value.name, prepare: value })
-        : undefined
+    const served = isServed(value) ? value : isJob(value) ? serveExported(value) : undefined
     if (served === undefined) continue
     if (table.has(served.name)) {
       throw new HeddleError('HDL_BAD_OPTION', {

@@ -9,6 +9,7 @@ import {
   checkWord,
   type OptionNames,
 } from '@heddle/core/lowlevel'
+import { findStep, stepRefusal } from './step-use.ts'
 
 /** What the second stage is given: what the first one made, and which result is asked for. */
 export interface ItemInput<P> {
@@ -90,6 +91,29 @@ const mostItems = 1_000_000
  * serveJob({ name: 'square', prepare: square }).totalOf(3) // => 1
  */
 export function serveJob<I, P, R = P>(options: ServeJobOptions<I, P, R>): ServedJob {
+  const served = makeServedJob(options)
+  for (const option of ['prepare', 'item'] as const) {
+    const stage = served[option]
+    const step = stage && findStep(stage)
+    if (step === undefined) continue
+    const expected = `a job without durable steps: ${stepRefusal(stage!.name, step)}`
+    throw new HeddleError('HDL_BAD_OPTION', { option, value: stage!.name, expected })
+  }
+  return served
+}
+
+/**
+ * A job that a module exports, as it is. One with durable steps may be there for a graph: submitting it is refused.
+ *
+ * @throws as {@link serveJob}.
+ */
+export function serveExported(job: Job): ServedJob {
+  const step = findStep(job)
+  const refusal = step && stepRefusal(job.name, step)
+  return makeServedJob({ name: job.name, prepare: job, ...(refusal && { check: () => refusal }) })
+}
+
+function makeServedJob<I, P, R>(options: ServeJobOptions<I, P, R>): ServedJob {
   checkOptions(options, optionNames)
   const { name, prepare, item, total = 1, check, version = '', whenAbandoned = 'cancel' } = options
   const { limits = {} } = options
