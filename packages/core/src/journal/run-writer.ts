@@ -68,6 +68,8 @@ export class RowWriter implements RunWriter, SideWriter {
   /** Log lines that were refused, by node, until there is room to say so. */
   readonly #refused = new Map<string, { attempt: number; lines: number }>()
   #watcher: WriterWatcher | undefined
+  /** Messages that were read from the mailbox before the run was ready for them, by number (J9). */
+  readonly #early = new Map<number, RunMessage>()
   /** The removal of a signal, which is written with the next row. */
   #taking: RunChange | undefined
   /** Set when another process has taken the run. */
@@ -87,6 +89,9 @@ export class RowWriter implements RunWriter, SideWriter {
 
   watch(watcher: WriterWatcher): void {
     this.#watcher = watcher
+    const early = [...this.#early]
+    this.#early.clear()
+    for (const [mail, message] of early) this.onMessage(message, mail)
   }
 
   onTrouble(trouble: JournalTrouble | undefined): void {
@@ -95,8 +100,12 @@ export class RowWriter implements RunWriter, SideWriter {
 
   /** Delivers a message. `mail`: its number, by which it is removed from the mailbox. */
   onMessage(message: RunMessage, mail: number): void {
+    if (this.#watcher === undefined) {
+      this.#early.set(mail, message)
+      return
+    }
     const taken: RunChange = { type: 'taken', run: this.#run, mail }
-    this.#watcher?.onMessage?.(message, () => {
+    this.#watcher.onMessage?.(message, () => {
       this.#taking = taken
     })
     if (message.kind === 'cancel') this.#order.push(() => this.#outbox.change(taken))

@@ -165,6 +165,24 @@ export const partCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: 'J9: a signal that is read before the run watches for it is delivered when it does',
+    needs: ['post'],
+    async run(store) {
+      await using journal = await store.open()
+      const writer = await openRun(journal, 'r', 'a')
+      await journal.post!('r', signal('go', 1))
+      // Another one, so that the first has been read however the journal reads its mail.
+      await journal.post!('r', signal('go', 2))
+      const mailbox = new Mailbox()
+      writer.watch(mailbox)
+      const received = await mailbox.wait(2)
+      assert.deepEqual(
+        received.map(({ message }) => message),
+        [signal('go', 1), signal('go', 2)],
+      )
+    },
+  },
+  {
     title:
       'J9: a signal that was sent while no process ran the run is delivered when it is resumed',
     needs: ['post', 'lasting'],
