@@ -588,7 +588,7 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
   const first = new Server('one', one, {
     has: () => true,
     run: (_, { signal, begin }) => {
-      void begin()
+      begin().catch(() => undefined)
       started.resolve()
       return new Promise((_resolve, reject) =>
         signal.addEventListener('abort', () => reject(signal.reason)),

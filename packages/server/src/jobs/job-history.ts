@@ -71,12 +71,13 @@ export class JobHistory {
 
   /** Resolves when everything that was handed in is written, or has failed. *Cancellation*: none: it waits for the journal. */
   async settled(): Promise<void> {
-    while (this.#writing.size > 0) await Promise.all(this.#writing)
+    while (this.#writing.size > 0) await Promise.allSettled(this.#writing)
   }
 
   #track(writing: Promise<unknown>): void {
     this.#writing.add(writing)
-    void writing.finally(() => this.#writing.delete(writing))
+    const remove = (): void => void this.#writing.delete(writing)
+    writing.then(remove, remove)
   }
 
   async #open(id: string, served: ServedJob, work: AcknowledgedWork): Promise<RunWriter> {
