@@ -25,13 +25,24 @@ export interface BundledPackage extends PackNode {
 
 const names = (value: unknown): string[] => (isFields(value) ? Object.keys(value) : [])
 
+/** Without `./`: programs are packed whatever is ignored, and are looked for by the text of their path. */
+function plainPaths(bin: unknown): unknown {
+  if (!isFields(bin)) return bin
+  return Object.fromEntries(
+    Object.entries(bin).map(([name, file]) => [
+      name,
+      typeof file === 'string' ? path.posix.join('/', file).slice(1) : file,
+    ]),
+  )
+}
+
 /** A manifest in the forms that npm-packlist expects. */
 function forPacklist(manifest: Fields): Fields {
   const { bin, files, name } = manifest
   const own = typeof name === 'string' ? path.posix.basename(name) : ''
   return {
     ...manifest,
-    bin: typeof bin === 'string' ? { [own]: bin } : bin,
+    bin: plainPaths(typeof bin === 'string' ? { [own]: bin } : bin),
     // Whatever else it is, npm takes it for nothing.
     files: Array.isArray(files) ? files.filter((file) => typeof file === 'string') : undefined,
     bundleDependencies: bundledNames(manifest),

@@ -35,6 +35,13 @@ function workspace(): Tree {
   tree.write('packages/core/test/x.js', '\n')
   tree.write('packages/core/debug.log', '\n')
   tree.writeJson('packages/plain/package.json', { name: 'plain', version: '3.0.0' })
+  tree.writeJson('packages/tool/package.json', {
+    name: 'tool',
+    version: '1.0.0',
+    bin: { tool: './dist/cli.js' },
+  })
+  tree.write('packages/tool/dist/cli.js', '#!/usr/bin/env node\n')
+  tree.write('packages/tool/dist/left-out.js', '\n')
   tree.write('packages/plain/lib/index.js', '\n')
   tree.write('packages/plain/debug.log', '\n')
   tree.write('packages/plain/dist/index.js', '\n')
@@ -108,7 +115,7 @@ test('S72, K2: the tree is untouched', async () => {
   using tree = workspace()
   using out = new Tree()
   await commitAll(tree)
-  for (const name of ['@a/app', 'core', 'plain']) await pack(tree, name, out.path)
+  for (const name of ['@a/app', 'core', 'plain', 'tool']) await pack(tree, name, out.path)
   assert.equal(await git(tree.path, 'status', '--porcelain', '--ignored'), '')
 })
 
@@ -122,6 +129,7 @@ test('the same files as `npm pack`', async (t) => {
     ['@a/app', 'packages/app'],
     ['core', 'packages/core'],
     ['plain', 'packages/plain'],
+    ['tool', 'packages/tool'],
   ] as const) {
     await t.test(name, async () => {
       const packed = await pack(tree, name, out.path)
