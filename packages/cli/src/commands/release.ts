@@ -50,7 +50,10 @@ export interface VersionFlags extends PlanFlags {
   readonly message?: string
 }
 
-export interface RollbackFlags extends PlanFlags {
+export interface RollbackFlags extends Pick<
+  PlanFlags,
+  'registry' | 'pypi' | 'include' | 'exclude' | 'json' | 'color'
+> {
   readonly yes?: boolean
   readonly message?: string
 }
@@ -244,7 +247,7 @@ function statusCommand(): Command {
 }
 
 function rollbackCommand(): Command {
-  return withPlanFlags(new Command('rollback'))
+  return new Command('rollback')
     .argument('[release]', 'the id of the release, when several are recorded')
     .summary('roll a release back: move dist-tags back and deprecate the new versions')
     .description(
@@ -253,7 +256,13 @@ function rollbackCommand(): Command {
         'already depend on them.',
     )
     .option('-y, --yes', 'perform the rollback')
+    .option('--include <globs...>', 'only these packages of the release')
+    .option('--exclude <globs...>', 'not these packages of the release')
+    .option('--registry <url>', 'the npm registry (default: as npm is configured)')
+    .option('--pypi <url>', 'the Python registry (default: https://pypi.org)')
     .option('-m, --message <text>', 'the deprecation message')
+    .option('--json', 'one JSON object')
+    .option('--no-color', 'plain lines without colours')
     .addHelpText(
       'after',
       '\nExample:\n  $ heddle release rollback\n  $ heddle release rollback --yes',

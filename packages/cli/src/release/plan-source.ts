@@ -106,7 +106,7 @@ async function asSnapshot(
 
 export function registriesFor(
   { workspace, config }: ReleaseSettings,
-  flags: PlanFlags,
+  flags: Pick<PlanFlags, 'registry' | 'pypi'>,
   prompt?: OtpPrompt,
 ): Promise<Registries> {
   const { registries } = config

@@ -31,6 +31,8 @@ export async function rollback(release: string | undefined, flags: RollbackFlags
     const options: RollbackOptions = {
       registryAt: registries.registryAt,
       ...(release !== undefined && { release }),
+      ...(flags.include !== undefined && { include: flags.include }),
+      ...(flags.exclude !== undefined && { exclude: flags.exclude }),
       ...(flags.message !== undefined && { message: flags.message }),
     }
     const folder = await releaseFolder(root)

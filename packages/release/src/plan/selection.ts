@@ -40,6 +40,7 @@ export function matching(
   option: string,
   patterns: readonly string[],
   packages: ReadonlyMap<string, unknown>,
+  of = 'the workspace',
 ): Set<string> {
   const found = new Set<string>()
   for (const pattern of patterns) {
@@ -51,7 +52,7 @@ export function matching(
       throw new HeddleError('HDL_BAD_OPTION', {
         option,
         value: pattern,
-        expected: `a pattern that matches a package of the workspace${hint}`,
+        expected: `a pattern that matches a package of ${of}${hint}`,
       })
     }
     for (const name of names) found.add(name)

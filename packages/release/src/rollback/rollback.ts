@@ -20,6 +20,7 @@ import { HeddleError } from '@heddle/core'
 import type { Journal, WaitOptions } from '@heddle/core/lowlevel'
 import type { Ecosystem, PackedPackage } from '../model.ts'
 import type { Registry } from '../registry/registry.ts'
+import { matching } from '../plan/selection.ts'
 import { packedOf } from '../report/artifacts.ts'
 import { nodeName, partsOf } from '../stages/stages.ts'
 import type { Begun, Uploaded } from '../stages/work.ts'
@@ -61,6 +62,10 @@ export interface RollbackOptions extends WaitOptions {
   readonly registryAt: (url: string, ecosystem: Ecosystem) => Registry
   /** The id of the release, or the beginning of it. */
   readonly release?: string
+  /** Patterns of names: only these packages of the release. All of them when absent. */
+  readonly include?: readonly string[]
+  /** Patterns of names: not these packages of the release. */
+  readonly exclude?: readonly string[]
   readonly message?: string
 }
 
@@ -69,7 +74,8 @@ export interface RollbackOptions extends WaitOptions {
  *
  * *Cancellation*: leaves nothing behind.
  * *Fairness*: packages are looked at one after the other.
- * @throws `HDL_RELEASE_UNKNOWN` when no release, or more than one, is meant.
+ * @throws `HDL_RELEASE_UNKNOWN` when no release, or more than one, is meant; `HDL_BAD_OPTION` for a pattern that matches
+ * nothing of the release.
  */
 export async function planRollback(
   journal: Journal | undefined,
@@ -84,8 +90,10 @@ export async function planRollback(
   }
   const release = chooseRelease(releases, options.release)
   const older = releases.slice(releases.indexOf(release) + 1)
+  const chosen = chosenNames(release.uploads, options)
   for (const upload of release.uploads.toReversed()) {
     const { packed, begun } = upload
+    if (!chosen.has(packed.name)) continue
     const { name, version } = packed
     const registry = options.registryAt(begun.registry, begun.ecosystem)
     const standing = await registry.compare(packed, options)
@@ -163,6 +171,19 @@ function uploadIn(results: ReadonlyMap<string, unknown>, name: string): Recorded
   const uploaded = results.get(nodeName(name, 'upload')) as Uploaded | undefined
   if (packed === undefined || !begun || uploaded?.outcome === 'already-published') return undefined
   return { packed, begun, isSure: uploaded !== undefined }
+}
+
+/** The packages of a release that are to be taken back. */
+function chosenNames(
+  uploads: readonly RecordedUpload[],
+  { include, exclude = [] }: RollbackOptions,
+): Set<string> {
+  const names = new Map(uploads.map(({ packed: { name } }) => [name, true]))
+  const of = 'the release'
+  const chosen =
+    include === undefined ? new Set(names.keys()) : matching('include', include, names, of)
+  for (const name of matching('exclude', exclude, names, of)) chosen.delete(name)
+  return chosen
 }
 
 /** B4 */

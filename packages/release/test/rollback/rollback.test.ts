@@ -4,6 +4,7 @@ import { isError } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
 import { releaseFolder } from '../../src/lock/release-folder.ts'
 import type { ReleasePlan } from '../../src/model.ts'
+import type { SelectionOptions } from '../../src/plan/selection.ts'
 import { planFromManifests } from '../../src/plan/from-manifests.ts'
 import { openRegistries, type Registries } from '../../src/registry/open-registries.ts'
 import { releaseStatus } from '../../src/report/status.ts'
@@ -54,10 +55,10 @@ class Site implements AsyncDisposable {
     assert.equal(report.ok, true)
   }
 
-  async steps(release?: string): Promise<string[]> {
+  async steps(release?: string, chosen: SelectionOptions = {}): Promise<string[]> {
     const folder = await releaseFolder(this.repo.root)
     await using journal = await openJournal(`sqlite:${folder.journal}`, { readOnly: true })
-    const options = { ...this.registries, ...(release !== undefined && { release }) }
+    const options = { ...this.registries, ...chosen, ...(release !== undefined && { release }) }
     const todo = await planRollback(journal, options)
     return [...todo.steps.map(describeStep), ...todo.remarks]
   }
@@ -125,6 +126,11 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
   )
   const { id } = last!
   assert.deepEqual(await site.steps(id), all)
+  assert.deepEqual(await site.steps(id, { include: ['y'] }), all.slice(0, 2))
+  assert.deepEqual(await site.steps(id, { exclude: ['y'] }), all.slice(2))
+  await assert.rejects(site.steps(id, { include: ['z'] }), (error) =>
+    isError(error, 'HDL_BAD_OPTION'),
+  )
   await site.apply(id, 1)
   assert.deepEqual(await site.steps(id), all.slice(1))
   await site.apply(id)
