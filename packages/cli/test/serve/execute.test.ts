@@ -91,7 +91,7 @@ test('V2 a store that cannot be written any more: warned of, and it never ends w
     timeout: 10_000,
   })
   database.exec(
-    `CREATE TRIGGER broken BEFORE INSERT ON history
+    `CREATE TRIGGER broken BEFORE INSERT ON store_job
      BEGIN SELECT RAISE(ABORT, 'the disk is full, says a test'); END`,
   )
   database.close()

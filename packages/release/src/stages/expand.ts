@@ -39,6 +39,7 @@ class Expansion {
   readonly #manifests: NodeRef
   readonly #checks: ReadonlyMap<string, NodeRef<Checked>>
   readonly #checked: NodeRef
+  readonly #tagging: NodeRef
   readonly #done = new Map<string, Built>()
 
   constructor(release: Release) {
@@ -49,6 +50,7 @@ class Expansion {
       included.map(({ package: { name } }) => [name, this.#addCheck(name)] as const),
     )
     this.#checked = this.#all('all checks', [...this.#checks.values()])
+    this.#tagging = this.#markTagging()
     const handedIn: HandedIn[] = []
     for (const planned of included) {
       const { name } = planned.package
@@ -78,6 +80,16 @@ class Expansion {
       ),
     )
     return this.#all('all manifests', checked)
+  }
+
+  /** An input of its own, as `sources`: a release that is resumed with another format or with a remote tags again. */
+  #markTagging(): NodeRef {
+    const { push = null, tagFormat = null, forge } = this.#release.options
+    return this.graph.add(
+      'how tags are made',
+      stageJob('manifest', (mark: string) => mark),
+      { input: JSON.stringify([push, tagFormat, forge?.url ?? null]) },
+    )
   }
 
   #all(name: string, after: readonly NodeRef[]): NodeRef {
@@ -260,7 +272,7 @@ class Expansion {
         release.gitTags?.leaveOut()
         return null
       }),
-      { after: [check, verified], input: (of) => of(check) },
+      { after: [check, verified, this.#tagging], input: (of) => of(check) },
     )
     const { forge } = release.options
     if (forge === undefined) return

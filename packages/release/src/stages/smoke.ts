@@ -12,6 +12,8 @@ const deadline = 300_000
 
 export interface SmokeOptions {
   readonly registry: string
+  /** Where packages without a scope come from, for a package that has one. The same when absent. */
+  readonly unscoped?: string
   /** The workspace, whose settings count. */
   readonly root: string
   /** Whether its entry points are imported, too. */
@@ -32,7 +34,7 @@ export interface SmokeOptions {
  */
 export async function smokeInstall(
   { name, version }: Pick<PackedPackage, 'name' | 'version'>,
-  { registry, root, imports = true }: SmokeOptions,
+  { registry, unscoped = registry, root, imports = true }: SmokeOptions,
   signal: AbortSignal,
 ): Promise<{ readonly imported: number }> {
   const project = await mkdtemp(path.join(os.tmpdir(), 'heddle-smoke-'))
@@ -44,8 +46,11 @@ export async function smokeInstall(
     await copyFile(path.join(root, '.npmrc'), path.join(project, '.npmrc')).catch(unlessMissing)
     // Of a scope the settings may say another registry than the one that was published to.
     const scope = /^(@[^/]+)\//.exec(name)?.[1]
-    const ofScope = scope === undefined ? [] : [`--${scope}:registry=${registry}`]
-    const from = ['--registry', registry, ...ofScope, '--cache', cache]
+    const places =
+      scope === undefined
+        ? ['--registry', registry]
+        : ['--registry', unscoped, `--${scope}:registry=${registry}`]
+    const from = [...places, '--cache', cache]
     await runCommand(npm, [...args, ...from, `${name}@${version}`], {
       cwd: project,
       signal,

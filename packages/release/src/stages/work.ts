@@ -544,7 +544,11 @@ export async function smoke(
   const { root } = release.plan.workspace
   const { installOnly = [] } = release.options
   const imports = installOnly.length === 0 || !picomatch([...installOnly])(packed.name)
-  const settings = { registry: registry.url, root, imports }
+  // Where a package without a scope would go is where those that it needs come from.
+  const planned = release.plan.packages.get(packed.name)!
+  const plain = { ...planned, package: { ...planned.package, name: 'unscoped', manifest: {} } }
+  const unscoped = release.options.registryOf(plain).url
+  const settings = { registry: registry.url, unscoped, root, imports }
   const { imported } = await smokeInstall(packed, settings, context.signal)
   const entries = imported === 1 ? 'its entry point' : `its ${imported} entry points`
   const also = imported === 0 ? '' : `, and ${entries} imported`

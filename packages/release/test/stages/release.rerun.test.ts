@@ -1,6 +1,7 @@
 /** What a second call of a release takes from the first one, and what it does again. */
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { publishRelease } from '../../src/stages/release.ts'
@@ -95,6 +96,27 @@ test('G4 at the same commit nothing is built or packed twice', async () => {
   })
   assert.equal(report.ok, true)
   assert.ok(packed.includes('re upload') && !packed.some((node) => /build|pack/.test(node)))
+})
+
+test('a release that is finished with a remote pushes the tags of its first run too', async () => {
+  using repo = new Monorepo({ packages: { rp: [], rq: ['rp'] } })
+  const remote = mkdtempSync(path.join(os.tmpdir(), 'heddle-remote-'))
+  try {
+    repo.git('init', '--quiet', '--bare', remote)
+    repo.git('remote', 'add', 'origin', remote)
+    repo.git('push', '--quiet', 'origin', 'main')
+    const rules = [{ method: 'PUT', package: 'rq', status: 403 }]
+    await using proxy = await startFaultProxy({ target: registry.url, rules })
+    await publish(repo, proxy.url)
+    proxy.rules.clear()
+    assert.equal((await publish(repo, proxy.url, { push: 'origin' })).ok, true)
+    const pushed = repo.git('ls-remote', '--tags', '--refs', 'origin')
+    assert.match(pushed, /refs\/tags\/rp@1\.0\.0/)
+    assert.match(pushed, /refs\/tags\/rq@1\.0\.0/)
+    assert.equal(proxy.uploads.get('rp@1.0.0')?.sent, 1)
+  } finally {
+    rmSync(remote, { recursive: true, force: true })
+  }
 })
 
 test('without its archives a release packs what is not uploaded, and leaves the rest as it is', async () => {

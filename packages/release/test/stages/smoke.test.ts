@@ -38,3 +38,27 @@ test('a private registry gets the token of the workspace; its settings do not le
     code: 'HDL_COMMAND_FAILED',
   })
 })
+
+test('what a scoped package needs comes from where packages without a scope are', async () => {
+  await using ofScope = await startVerdaccio()
+  await using others = await startVerdaccio()
+  const release = async (
+    repo: Monorepo,
+    options: Partial<Parameters<typeof openRegistries>[0]>,
+    smoke: boolean,
+  ): Promise<boolean> => {
+    await using registries = await openRegistries({ folder: repo.root, env: {}, ...options })
+    const plan = await planFromManifests(await readWorkspace(repo.root))
+    const { registryOf } = registries
+    return (await publishRelease(plan, { registryOf, smoke })).ok
+  }
+  using first = new Monorepo({ packages: { needed: [] } })
+  assert.equal(await release(first, { npm: others.url }, false), true)
+
+  using repo = new Monorepo({ packages: {} })
+  const dependencies = { needed: '^1.0.0' }
+  repo.write('packages/a/package.json', { name: '@split/a', version: '1.0.0', dependencies })
+  repo.commit('add a')
+  const registries = { '@split': ofScope.url, npm: others.url }
+  assert.equal(await release(repo, { registries }, true), true)
+})
