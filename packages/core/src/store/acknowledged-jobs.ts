@@ -432,12 +432,17 @@ export class AcknowledgedJobs implements RunningService {
       this.#enter(shard, wasInterrupted ? job : request, interruptions, wasInterrupted)
       this.#startReady(shard, wasInterrupted ? undefined : shard.entries.get(handle))
     }
+    await this.#whenSure(shard)
+    return taken === undefined ? 'acknowledged' : 'attached'
+  }
+
+  /** A1, A2: the answer to a write may come when the lease has run out, and another server has the shard. */
+  async #whenSure(shard: ShardJobs): Promise<void> {
     while (!this.#options.ownership.trusts(shard.grant.shard) && !shard.isLost) {
       if (!this.#life.isRunning) throw this.#life.closed()
       await new Promise<void>((wake) => this.#unsure.add(wake))
     }
     if (shard.isLost) throw new HeddleError('HDL_OWNERSHIP_LOST', shard.grant)
-    return taken === undefined ? 'acknowledged' : 'attached'
   }
 
   async #isOpen({ grant }: ShardJobs, handle: string): Promise<boolean> {
@@ -596,7 +601,7 @@ export class AcknowledgedJobs implements RunningService {
       entry.mark = 'written'
       const { handle } = entry.request
       await this.#options.committer.write(shard.grant, [{ kind: 'job-started', handle }])
-      return
+      return this.#whenSure(shard)
     }
     entry.mark = 'wanted'
     this.#unmarked.set(entry, shard)

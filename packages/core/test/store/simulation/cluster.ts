@@ -164,9 +164,9 @@ export class SimulatedServer {
       runner: {
         has: (_job, version) => versions.has(version),
         run: async (job, { signal, begin }) => {
-          cluster.checkStart(this, job)
           await begin()
           signal.throwIfAborted()
+          cluster.checkStart(this, job)
           return cluster.runAttempt(this, job, signal)
         },
       },
