@@ -70,6 +70,7 @@ export async function publishRelease(
 ): Promise<ReleaseReport> {
   const { root } = given.workspace
   if (options.tagFormat !== undefined) checkTagFormat(options.tagFormat)
+  checkNotes(options)
   const { kernel = systemKernel, signal } = options
   const wait = signal === undefined ? {} : { signal }
   const folder = await releaseFolder(root, signal)
@@ -320,6 +321,15 @@ function registriesOf(plan: ReleasePlan, options: ReleaseOptions): ReadonlyMap<s
     if (planned.status === 'included') registries.set(name, options.registryOf(planned))
   }
   return registries
+}
+
+/** A forge makes a tag of its own for one that it does not know, and then refuses ours. */
+function checkNotes({ forge, push, tag = true }: ReleaseOptions): void {
+  if (forge === undefined || (tag && push !== undefined)) return
+  const expected = tag
+    ? 'a remote to push tags to (`--push`, or `push` of the settings): notes belong to pushed tags'
+    : 'tags: notes belong to them. Leave out `--no-tag`, or the notes'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'notes', value: forge.url, expected })
 }
 
 /** L3: everything that makes it another release. */

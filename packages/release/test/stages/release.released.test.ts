@@ -262,3 +262,19 @@ test('the note of versions that were cut short is finished before anything is pu
   assert.equal(report.packages[0]!.version, '1.1.0')
   assert.equal(repo.status, '')
 })
+
+test('notes need tags, and a remote that gets them', async () => {
+  using repo = new Monorepo({ packages: { 'notes-only': [] } })
+  const forge = {
+    url: 'http://127.0.0.1:1',
+    announce: () => Promise.reject(new Error('is not called')),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+  for (const options of [{}, { push: 'origin', tag: false }]) {
+    await assert.rejects(
+      publishManifests(repo, registry.url, { ...options, forge }),
+      (error) => isError(error, 'HDL_BAD_OPTION') && error.message.includes('"notes"'),
+    )
+  }
+  assert.equal((await fetch(`${registry.url}/notes-only/1.0.0`)).status, 404)
+})
