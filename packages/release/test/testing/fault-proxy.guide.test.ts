@@ -1,10 +1,9 @@
 /** The example of the guide, as it is printed there. */
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { packNpm } from '../support/packed.ts'
 
 const root = path.resolve(import.meta.dirname, '../../../..')
 const guide = path.join(root, 'docs/guide/test-releases.md')
@@ -14,13 +13,19 @@ test('the first example of the guide does what it says', async () => {
   // Below the checkout, where packages can be imported by name; not below packages/, which others copy.
   const folder = await mkdtemp(path.join(root, '.doctest-guide-'))
   try {
-    const packed = await packNpm(folder, 'b', '1.0.0')
-    await writeFile(path.join(folder, 'packed.json'), JSON.stringify(packed))
+    const write = (name: string, content: object): Promise<void> =>
+      writeFile(path.join(folder, name), JSON.stringify(content))
+    await mkdir(path.join(folder, 'packages/b'), { recursive: true })
+    await write('package.json', { name: 'root', private: true, workspaces: ['packages/*'] })
+    await write('packages/b/package.json', { name: 'b', version: '1.0.0' })
     const file = path.join(folder, 'example.ts')
-    const asked = example.replace('await publishOnce', 'export const result = await publishOnce')
+    // Its paths are those of the folder in which it is started.
+    const placed = example
+      .replace("'.'", JSON.stringify(folder))
+      .replace("'archives'", JSON.stringify(path.join(folder, 'archives')))
+    const asked = placed.replace('await publishOnce', 'export const result = await publishOnce')
     const counted = asked.replace("proxy.uploads.get('b@1.0.0')", 'export const count = $&')
-    const start = "import packed from './packed.json' with { type: 'json' }\n"
-    await writeFile(file, start + counted)
+    await writeFile(file, counted)
     const { result, count } = (await import(pathToFileURL(file).href)) as {
       result: { outcome: string; uploads: number }
       count: object

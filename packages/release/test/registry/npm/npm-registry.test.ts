@@ -195,13 +195,16 @@ test('a large packument is read in a thread', async () => {
   for (let i = 0; i < 3000; i++)
     versions[`0.0.${i}`] = { dist: { integrity: `sha512-${i}` }, x: 'y'.repeat(300) }
   versions['1.0.0'] = { version: '1.0.0', dist: { integrity }, deprecated: 'no' }
-  const body = JSON.stringify({ versions })
+  let body = JSON.stringify({ versions })
   assert.ok(body.length > 1_000_000)
   const puts: string[] = []
   await using stub = await startStub(async (request, response) => {
     let text = ''
     for await (const piece of request) text += String(piece)
-    if (request.method === 'PUT') puts.push(text)
+    if (request.method === 'PUT') {
+      puts.push(text)
+      body = text
+    }
     response.end(body)
   })
   await using registry = npmRegistry({ url: stub.url, reads: 'packument' })
