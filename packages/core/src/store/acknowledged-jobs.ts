@@ -137,6 +137,9 @@ const mostInterruptions = 3
 /** Milliseconds before a read of the database is tried again. */
 const readAgainAfter = 500
 
+/** Milliseconds: before a job that was put back again and again is run once more. */
+const longestPause = 60_000
+
 /** Milliseconds that the code of a job runs before a row says so. */
 const markAfter = 5
 
@@ -147,6 +150,8 @@ interface Entry {
   /** Whether a row says that its code runs. */
   mark: 'none' | 'wanted' | 'written'
   readonly interruptions: number
+  /** How often it was put back by this server. */
+  putBacks: number
   controller: AbortController | undefined
 }
 
@@ -477,9 +482,9 @@ export class AcknowledgedJobs implements RunningService {
   }
 
   /** Ends early when it is stopped. */
-  async #pause(): Promise<void> {
+  async #pause(deadline = readAgainAfter): Promise<void> {
     const waiting = new WaiterList<void>(this.#options.kernel.clock)
-    const options = { deadline: readAgainAfter, signal: this.#stopped.signal }
+    const options = { deadline, signal: this.#stopped.signal }
     await waiting.wait('A pause', options).catch(() => undefined)
   }
 
@@ -518,7 +523,7 @@ export class AcknowledgedJobs implements RunningService {
       return
     }
     const request = isRecalled ? { handle, job: name, version, input } : job
-    const state = { state: 'queued', mark: 'none', controller: undefined } as const
+    const state = { state: 'queued', mark: 'none', putBacks: 0, controller: undefined } as const
     const entry: Entry = { request, isRecalled, interruptions, ...state }
     shard.entries.set(handle, entry)
     if (interruptions > 0) this.#suspects.set(entry, shard)
@@ -661,7 +666,8 @@ export class AcknowledgedJobs implements RunningService {
     const rows: JobRow[] = [{ kind: 'job-put-back', handle }]
     if (entry.mark === 'written') await this.#options.committer.write(shard.grant, rows)
     entry.state = 'put back'
-    await this.#pause()
+    // What did not let it end may last, and each try runs the job once more.
+    await this.#pause(Math.min(readAgainAfter * 2 ** entry.putBacks++, longestPause))
     if (shard.isLost || entry.state !== 'put back') return
     entry.state = 'queued'
     entry.mark = 'none'
