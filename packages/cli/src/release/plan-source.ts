@@ -85,7 +85,7 @@ function refuseSnapshot({ snapshot, canary }: PlanFlags): void {
 
 async function asSnapshot(
   plan: ReleasePlan,
-  { snapshot, canary }: PlanFlags,
+  { snapshot, canary, distTag }: PlanFlags,
   { repository }: ReleaseSettings,
 ): Promise<ReleasePlan> {
   const name = snapshot ?? canary
@@ -99,6 +99,7 @@ async function asSnapshot(
   return planSnapshot(plan, {
     kind,
     ...(name !== true && { name }),
+    ...(distTag !== undefined && { tag: distTag }),
     commit: repository.head,
     committedAt: await repository.committedAt(),
   })

@@ -161,7 +161,9 @@ export async function publishRelease(
   ]
   const report = await makeReport(release, { ...run, recovered, warnings })
   // What is not finished needs its archives again.
-  if (report.ok || isDryRun) await rm(packed, { recursive: true, force: true })
+  // With those of releases that were given up: one that is taken up again packs again.
+  const done = isDryRun ? packed : report.ok ? folder.packed : undefined
+  if (done !== undefined) await rm(done, { recursive: true, force: true })
   if (report.ok) await output?.remove()
   return { ...report, ms: Math.round(kernel.clock.now() - started) }
 }

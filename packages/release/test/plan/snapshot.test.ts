@@ -38,7 +38,12 @@ test('S1, S2 versions belong to the commit, and packages of one snapshot need ex
 
   const canary = planSnapshot(plan, { kind: 'canary', ...at })
   assert.equal(canary.packages.get('a')!.version, '1.2.4-canary.20260102030405.g0123456')
-  assert.equal(canary.packages.get('b')!.version, '2.0.0-canary.20260102030405.g0123456')
+  assert.equal(canary.packages.get('b')!.version, '2.0.0-rc.1.canary.20260102030405.g0123456')
+  const tried = planSnapshot(plan, { kind: 'canary', tag: 'next', ...at })
+  assert.equal(tried.packages.get('a')!.tag, 'next')
+  assert.throws(() => planSnapshot(plan, { kind: 'canary', tag: 'latest', ...at }), {
+    code: 'HDL_BAD_OPTION',
+  })
   for (const name of ['1.x', 'x', 'latest']) {
     assert.throws(() => planSnapshot(plan, { kind: 'canary', name, ...at }), {
       code: 'HDL_BAD_OPTION',

@@ -1,6 +1,6 @@
 /** What a second call of a release takes from the first one, and what it does again. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
@@ -117,6 +117,20 @@ test('a release that is finished with a remote pushes the tags of its first run 
   } finally {
     rmSync(remote, { recursive: true, force: true })
   }
+})
+
+test('a release that ends well removes the archives of those that were given up', async () => {
+  using repo = new Monorepo({ packages: { rt: [] } })
+  const rules = [{ method: 'PUT', status: 403 }]
+  await using proxy = await startFaultProxy({ target: registry.url, rules })
+  await publish(repo, proxy.url)
+  const packed = path.join(repo.root, '.git/heddle/packed')
+  assert.equal(readdirSync(packed).length, 1)
+  proxy.rules.clear()
+  repo.write('packages/rt/package.json', { name: 'rt', version: '1.0.1' })
+  repo.commit('given up, and again')
+  assert.equal((await publish(repo, proxy.url)).ok, true)
+  assert.equal(existsSync(packed), false)
 })
 
 test('without its archives a release packs what is not uploaded, and leaves the rest as it is', async () => {
