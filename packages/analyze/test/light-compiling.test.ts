@@ -15,7 +15,9 @@ function traceOf(setting: string): readonly string[] {
       return sum
     }
     for (let i = 0; i < 200_000; i += 1) spin(i % 100)`
-  const options = ['--trace-opt', '--input-type=module', '-e', program]
+  // In step with the program: on a busy machine it would end before a thread has compiled anything.
+  const flags = ['--trace-opt', '--no-concurrent-recompilation']
+  const options = [...flags, '--input-type=module', '-e', program]
   const trace = execFileSync(process.execPath, options, { encoding: 'utf8' })
   return trace.split('\n').filter((line) => line.includes('<JSFunction spin'))
 }
