@@ -79,9 +79,12 @@ test('a compiler that hangs is ended after the limit, told, and the rest goes on
   assert.equal(first.get(file)?.[0]?.name, 'm')
   assert.ok(types.compilerPid !== undefined)
   process.kill(types.compilerPid, 'SIGSTOP')
+  // Of a text that is new: of the one before, the thread may have asked everything ahead.
+  const newer = `\n${text}`
+  types.update({ changed: new Map([[file, newer]]), isShown: true })
   let isAnswered = false
   const answer = types
-    .ask(new Map([[file, [text.indexOf('Map')]]]))
+    .ask(new Map([[file, [newer.indexOf('Map')]]]))
     .finally(() => (isAnswered = true))
   // The thread needs real time to ask, and the kill to arrive.
   while (!isAnswered) await Promise.all([clock.advance(100), turn()])
