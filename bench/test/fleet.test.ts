@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { DueHeap } from '../suites/fleet/due-heap.ts'
 import { Latency } from '../suites/fleet/latency.ts'
+import { Load } from '../suites/fleet/load.ts'
 import { runScenario, type Scenario, type ScenarioReport } from '../suites/fleet/scenario.ts'
 
 test('the heap gives what is due first, whatever the order of the pushes', () => {
@@ -25,6 +30,61 @@ test('the histogram is right to 4 %', () => {
   const { p50, p99, max, count } = latency.figures()
   assert.ok(Math.abs(p50 - 500) <= 20 && Math.abs(p99 - 990) <= 40, `${p50}, ${p99}`)
   assert.deepEqual([max, count], [1_000, 1_000])
+})
+
+test('G1: a report whose answer was lost is sent again as it was, before anything else of its worker', async () => {
+  const first = new Map<string, string>()
+  const changed: string[] = []
+  const answers: Record<string, object> = {
+    '/fleet/claim': { offer: { lease: 'l', epoch: 1, work: { start: 0, size: 8 } } },
+    '/fleet/accept': { next_beat_ms: 120_000 },
+    '/fleet/beat': { lost: [], next_beat_ms: 120_000 },
+  }
+  // Counts the first report of each worker and breaks the connection before it answers.
+  const answer = (
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    body: string,
+  ): void => {
+    const { worker } = JSON.parse(body) as { worker: string }
+    if (request.url === '/fleet/update') {
+      const before = first.get(worker)
+      if (before === undefined) {
+        first.set(worker, body)
+        return void request.socket.destroy()
+      }
+      if (before === body) first.set(worker, 'answered')
+      else if (before !== 'answered') changed.push(`${before} became ${body}`)
+    }
+    response.end(JSON.stringify(answers[request.url ?? ''] ?? { closed: true }))
+  }
+  const server = http.createServer((request, response) => {
+    text(request).then(
+      (body) => answer(request, response, body),
+      () => undefined,
+    )
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  // An update is due after 13 ms, the last report after 18 ms, and a call is repeated after up to 200 ms.
+  const load = new Load({
+    workers: 20,
+    speed: 100_000,
+    servers: [{ host: '127.0.0.1', port }],
+    ramp: 0,
+  })
+  load.start()
+  try {
+    while (first.size < 20 || [...first.values()].some((body) => body !== 'answered')) {
+      if (changed.length > 0) break
+      await once(server, 'request')
+    }
+    assert.deepEqual(changed, [])
+  } finally {
+    load.stop()
+    server.closeAllConnections()
+    server.close()
+  }
 })
 
 async function play(more: Partial<Scenario>): Promise<ScenarioReport> {

@@ -5,7 +5,8 @@
  *   connect ─▶ register ─▶ claim ─▶ accept ─▶ beat every 120 s, update every 1,350 s ─▶ after 1,800 s: last update, version,
  *   claim, accept … ; a connection that breaks is opened again within 30 s, at a random time, with a beat
  *
- *  G1  A worker has one call under way; what becomes due meanwhile waits, and its latency counts.
+ *  G1  A worker has one call under way, from its first byte to its answer, however often it is sent; what becomes due
+ *      meanwhile waits, and its latency counts.
  *  G2  Leases that the generator holds are counted, and units that were acknowledged: the server must have the same.
  */
 import { randomUUID } from 'node:crypto'
@@ -49,8 +50,6 @@ interface Call {
   readonly name: CallName
   /** Of which lease it is: one that has ended drops its calls. */
   readonly life: number
-  /** Its answer was lost: what it did is not known until it is answered. */
-  readonly isRepeated?: boolean
 }
 
 interface LoadLease {
@@ -87,11 +86,13 @@ class LoadWorker {
   readonly index: number
   readonly wire: Wire
   readonly waiting: Call[] = []
+  /** Under way: sent, or about to be sent again because its answer was lost. */
   current: Call | undefined
   request = ''
   held: LoadLease | undefined
   life = 0
   failures = 0
+  repeat: NodeJS.Timeout | undefined
 
   constructor(index: number, wire: (worker: LoadWorker) => Wire) {
     this.index = index
@@ -128,7 +129,6 @@ export class Load {
   #units = 0
   #isOver = false
   #isStopped = false
-  #repeating = 0
   readonly #answeredAt: number[] = []
   #watchFrom: number | undefined
   #seenBack = new Set<LoadWorker>()
@@ -216,9 +216,7 @@ export class Load {
   async settle(): Promise<void> {
     this.#isOver = true
     const until = performance.now() + settleWithin
-    const isBusy = ({ current, waiting }: LoadWorker): boolean =>
-      current !== undefined || waiting.some(({ isRepeated }) => isRepeated)
-    while (this.#repeating > 0 || this.#workers.some(isBusy)) {
+    while (this.#workers.some(({ current }) => current !== undefined)) {
       if (performance.now() > until) throw new Error('calls were not answered')
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
@@ -227,7 +225,10 @@ export class Load {
   stop(): void {
     this.#isStopped = true
     clearInterval(this.#timer)
-    for (const { wire } of this.#workers) wire.close()
+    for (const { wire, repeat } of this.#workers) {
+      clearTimeout(repeat)
+      wire.close()
+    }
   }
 
   #wire(worker: LoadWorker): Wire {
@@ -274,13 +275,16 @@ export class Load {
 
   #begin(call: Call): void {
     const { worker } = call
-    if (call.life !== worker.life) return
-    if (this.#isOver && call.isRepeated !== true) return
+    if (call.life !== worker.life || this.#isOver) return
     if (worker.current !== undefined) return void worker.waiting.push(call)
     worker.current = call
     if (!worker.wire.isOpen && worker.failures === 0 && call.name !== 'register') this.#reconnects++
+    this.#send(call)
+  }
+
+  #send(call: Call): void {
     const [path, body] = this.#request(call)
-    worker.wire.send(path, body)
+    call.worker.wire.send(path, body)
   }
 
   #request({ worker, name }: Call): readonly [path: string, body: string] {
@@ -317,18 +321,19 @@ export class Load {
     const call = worker.current
     if (call === undefined) return
     const now = performance.now()
-    worker.current = undefined
     this.#requests++
     this.#latency.get(call.name)!.add(now - call.due)
-    if (status === 200) {
+    if (status !== 200 && status !== 410) {
+      this.#errors++
+      this.#latency.get(call.name)!.errors++
+      return this.#repeat(call)
+    }
+    worker.current = undefined
+    if (status === 410) this.#lose(worker)
+    else {
       worker.failures = 0
       this.#noteReturn(worker, now)
       this.#succeeded(worker, call.name, JSON.parse(body) as Record<string, unknown>)
-    } else if (status === 410) this.#lose(worker)
-    else {
-      this.#errors++
-      this.#latency.get(call.name)!.errors++
-      this.#repeat(call)
     }
     this.#next(worker)
   }
@@ -406,25 +411,23 @@ export class Load {
   }
 
   #onClose(worker: LoadWorker): void {
-    const call = worker.current
-    worker.current = undefined
     if (this.#isStopped) return
-    if (call !== undefined) this.#repeat(call)
+    if (worker.current !== undefined) return this.#repeat(worker.current)
     // A sign of life, soon, at a time of its own: the server may have been restarted.
-    else if (worker.held !== undefined && worker.failures === 0) {
+    if (worker.held !== undefined) {
       this.#later(worker, 'beat', performance.now() + Math.random() * backWithin)
     }
-    this.#next(worker)
   }
 
-  /** Full jitter. The call keeps its due time: its latency counts on. */
-  #repeat({ worker, name, due, life }: Call): void {
+  /**
+   * Sends it again, with full jitter. It keeps its due time: its latency counts on. It stays under way: a report whose answer
+   * was lost may have been counted, and another one under its number would be taken for it.
+   */
+  #repeat(call: Call): void {
+    const { worker } = call
     const longest = Math.min(200 * 2 ** worker.failures++, longestRetry)
-    this.#repeating++
-    setTimeout(() => {
-      this.#repeating--
-      this.#begin({ worker, name, due, life, isRepeated: true })
-    }, Math.random() * longest).unref()
+    clearTimeout(worker.repeat)
+    worker.repeat = setTimeout(() => this.#send(call), Math.random() * longest).unref()
   }
 
   #noteReturn(worker: LoadWorker, now: number): void {
