@@ -149,6 +149,8 @@ interface Entry {
   state: 'queued' | 'running' | 'cancelling' | 'ending' | 'put back'
   /** Whether a row says that its code runs. */
   mark: 'none' | 'wanted' | 'written'
+  /** Of a job that was recalled: when that row is durable. Everyone who asks waits for the same one. */
+  begun: Promise<void> | undefined
   readonly interruptions: number
   /** How often it was put back by this server. */
   putBacks: number
@@ -523,8 +525,9 @@ export class AcknowledgedJobs implements RunningService {
       return
     }
     const request = isRecalled ? { handle, job: name, version, input } : job
-    const state = { state: 'queued', mark: 'none', putBacks: 0, controller: undefined } as const
-    const entry: Entry = { request, isRecalled, interruptions, ...state }
+    const state = { state: 'queued', mark: 'none', putBacks: 0 } as const
+    const none = { begun: undefined, controller: undefined }
+    const entry: Entry = { request, isRecalled, interruptions, ...state, ...none }
     shard.entries.set(handle, entry)
     if (interruptions > 0) this.#suspects.set(entry, shard)
   }
@@ -601,16 +604,19 @@ export class AcknowledgedJobs implements RunningService {
   }
 
   async #begin(shard: ShardJobs, entry: Entry): Promise<void> {
-    if (entry.state !== 'running' || entry.mark !== 'none') return
-    if (entry.isRecalled) {
-      entry.mark = 'written'
-      const { handle } = entry.request
-      await this.#options.committer.write(shard.grant, [{ kind: 'job-started', handle }])
-      return this.#whenSure(shard)
-    }
+    if (entry.state !== 'running') return
+    if (entry.isRecalled) return (entry.begun ??= this.#beginRecalled(shard, entry))
+    if (entry.mark !== 'none') return
     entry.mark = 'wanted'
     this.#unmarked.set(entry, shard)
     this.#marking ??= this.#options.kernel.clock.setTimer(markAfter, () => this.#mark())
+  }
+
+  async #beginRecalled(shard: ShardJobs, entry: Entry): Promise<void> {
+    entry.mark = 'written'
+    const { handle } = entry.request
+    await this.#options.committer.write(shard.grant, [{ kind: 'job-started', handle }])
+    await this.#whenSure(shard)
   }
 
   #rest(shard: ShardJobs, entry: Entry): void {
@@ -622,6 +628,7 @@ export class AcknowledgedJobs implements RunningService {
       this.#options.committer.write(shard.grant, [row]).catch(() => undefined)
     }
     entry.mark = 'none'
+    entry.begun = undefined
     this.#freeSuspect(entry)
   }
 
@@ -671,6 +678,7 @@ export class AcknowledgedJobs implements RunningService {
     if (shard.isLost || entry.state !== 'put back') return
     entry.state = 'queued'
     entry.mark = 'none'
+    entry.begun = undefined
     this.#startReady(shard)
   }
 

@@ -134,6 +134,37 @@ test('A5: 3,000 open jobs are recalled in one query; only what was running is a 
   await jobs.stop({ deadline: 0 })
 })
 
+test('A2: a job that is recalled runs when its row is durable, however often it is asked to begin', async () => {
+  const clock = new VirtualClock()
+  const { promise: written, resolve: write } = Promise.withResolvers<undefined>()
+  const begun: string[] = []
+  const jobs = new AcknowledgedJobs({
+    ownership: { trusts: () => true, epochOf: () => 1 },
+    committer: { write: () => written },
+    database: { openJobs: async () => [open('a')] },
+    kernel: { clock, random: seededRandom(1) },
+    shards: 1,
+    runner: {
+      has: () => true,
+      run: async (_, { begin }) => {
+        // One reports that it starts, the other waits until it may.
+        await Promise.all([
+          begin().then(() => begun.push('first')),
+          begin().then(() => begun.push('second')),
+        ])
+        return 'done'
+      },
+    },
+  })
+  jobs.acquired({ shard: 0, epoch: 1 })
+  await clock.settle()
+  assert.deepEqual(begun, [])
+  write(undefined)
+  await clock.settle()
+  assert.deepEqual(begun, ['first', 'second'])
+  await jobs.stop()
+})
+
 test('A5: a suspect that rests makes room for the next one', async () => {
   const left = [open('a', { started: true }), open('b', { started: true })]
   const { clock, jobs, started } = await setUp(left)
