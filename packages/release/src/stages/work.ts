@@ -547,7 +547,8 @@ export async function smoke(
   // Where a package without a scope would go is where those that it needs come from.
   const planned = release.plan.packages.get(packed.name)!
   const plain = { ...planned, package: { ...planned.package, name: 'unscoped', manifest: {} } }
-  const unscoped = release.options.registryOf(plain).url
+  const isScoped = packed.name.startsWith('@')
+  const unscoped = isScoped ? release.options.registryOf(plain).url : registry.url
   const settings = { registry: registry.url, unscoped, root, imports }
   const { imported } = await smokeInstall(packed, settings, context.signal)
   const entries = imported === 1 ? 'its entry point' : `its ${imported} entry points`
