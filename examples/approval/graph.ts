@@ -1,4 +1,4 @@
-/** An order that somebody has to approve: `heddle run graph.ts --key order-7 -- 7`. */
+/** An order that waits for an approval: `heddle run graph.ts --key order-7 -- 7`. */
 import { appendFile } from 'node:fs/promises'
 import { Graph, job } from '@heddle/core'
 

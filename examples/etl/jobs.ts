@@ -6,7 +6,7 @@ export interface Sale {
   readonly cents: number
 }
 
-/** The pages are known only when somebody has asked for them. */
+/** Which pages there are is known only after the list has been fetched. */
 export const listPages = job({ name: 'list' }, async (site: string, { signal }) => {
   const response = await fetch(`${site}/pages`, { signal })
   const pages = (await response.json()) as readonly string[]
