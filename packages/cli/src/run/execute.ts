@@ -93,6 +93,8 @@ class RunSession {
   /** Whether jobs run, or ran: gaps before that kept nothing waiting. */
   #hasStarted = false
   #reporter: Reporter | undefined
+  /** Notices from before there was a reporter. */
+  readonly #early: string[] = []
   #run: Run | undefined
   #worstGap: LoopGap | undefined
   /** As the journal has it. */
@@ -167,6 +169,7 @@ class RunSession {
     }))
     // The first job may be the one that blocks the loop.
     await watching
+    for (const text of this.#early.splice(0)) reporter.notice(text)
     if (options.key !== undefined) await announceWait(journal, options.key, reporter)
     const run = await startRun(graph, {
       ...options,
@@ -208,9 +211,17 @@ class RunSession {
     return result
   }
 
-  /** A machine that is too busy to start a thread in time runs the graph all the same. */
+  /** The graph runs all the same when the watch cannot start. On a busy machine that takes longer, and it continues by itself. */
   async #startWatch(): Promise<void> {
-    await this.#watch.start({ deadline: watchLimit }).catch(() => undefined)
+    try {
+      await this.#watch.start({ deadline: watchLimit })
+    } catch (error) {
+      if (isError(error, 'HDL_TIMEOUT')) return
+      const cause = error instanceof Error ? error.message : String(error)
+      const text = `the event loop is not watched, and gaps are not reported: ${cause}`
+      if (this.#reporter === undefined) this.#early.push(text)
+      else this.#reporter.notice(text)
+    }
   }
 
   #observe(event: RunEvent, reporter: Reporter): void {

@@ -68,3 +68,15 @@ test('the timeout and the retries of the command line are those of the run', asy
   const { waits } = objects.at(-1)!['failed'] as Record<string, { code: string; attempts: number }>
   assert.deepEqual([waits!.code, waits!.attempts], ['HDL_TIMEOUT', 2])
 })
+
+test('a watch of the loop that cannot start is reported, and the graph runs all the same', async () => {
+  const program = await runProgram(
+    ['run', fixture('unwatched.ts'), '--json', '--journal', 'memory'],
+    { cwd },
+  )
+  assert.equal(program.code, 0, program.stderr)
+  const notices = program.objects.filter(({ type }) => type === 'notice').map(({ text }) => text)
+  assert.deepEqual(notices, [
+    'the event loop is not watched, and gaps are not reported: nothing is observed here',
+  ])
+})
