@@ -94,7 +94,7 @@ export interface ServerOptions {
   readonly limits?: ServerLimits | undefined
   /** Times and limits of the fleet: see docs/design/fleet.md. */
   readonly fleet?: FleetLimits | undefined
-  /** Where artifacts are: `folder:PATH`, which servers on one PostgreSQL may share. Beside the store when absent. */
+  /** Where artifacts are: `folder:PATH`, which servers on one PostgreSQL may share. Beside the store, or in the database, when absent. */
   readonly artifacts?: string | undefined
   /**
    * Addresses and networks (`10.0.0.0/8`) of proxies in front of this server. Many clients share such an address: its
@@ -406,12 +406,13 @@ function urlOf({ family, address, port }: AddressInfo): string {
 
 /** Runs, and schedules that start them. Without jobs it is a window into a journal that other processes write. */
 function openRunRooms(context: ServerContext): readonly Room[] {
-  const { journal, kernel, capacity, places, log, exported, store } = context
+  const { journal, artifacts, kernel, capacity, places, log, exported, store } = context
   if (exported === undefined) return [openRunViewsRoom(journal, kernel)]
   const { definitions, graphs } = exportedSchedules(exported, graphTable(exported))
   const onEnded = (): void => room.poke()
   const own = new OwnRuns({
     journal,
+    artifacts,
     graphs,
     capacity,
     places,

@@ -38,6 +38,11 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
     if (campaign?.tenant === caller.tenant) return
     throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: run })
   }
+  const list = async (run: string, caller: Caller) => {
+    await checkTenant(run, caller)
+    const found = (await store?.list(run)) ?? []
+    return { artifacts: found.map(viewOf) }
+  }
   return {
     name: 'artifacts',
     routes: [
@@ -75,11 +80,8 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
         },
         { ownedBy },
       ),
-      route(contracts.listArtifacts, async ({ params, caller }) => {
-        await checkTenant(params.run, caller)
-        const found = (await store?.list(params.run)) ?? []
-        return { artifacts: found.map(viewOf) }
-      }),
+      route(contracts.listArtifacts, ({ params, caller }) => list(params.run, caller)),
+      route(contracts.listRunArtifacts, ({ params, caller }) => list(params.id, caller)),
       route(contracts.getArtifact, async ({ params, caller, request, reply }) => {
         const { run, name } = params
         await checkTenant(run, caller)

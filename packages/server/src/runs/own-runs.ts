@@ -10,10 +10,11 @@
  *  O3  Only the process that runs a run pauses it. Cancel and signals reach it through the journal, wherever it runs.
  *  O4  A retry from a node is a new run: the old one is not touched, and keeps its key.
  */
-import { HeddleError, isError, startRun, type Run } from '@heddle/core'
+import { HeddleError, isError, startRun, type Run, type RunOptions } from '@heddle/core'
 import {
   outcomeOf,
   endsBefore,
+  type ArtifactStore,
   type Capacity,
   type Journal,
   type Kernel,
@@ -24,6 +25,8 @@ import { makeGraph, type GraphTable } from './graph-table.ts'
 
 export interface OwnRunsOptions {
   readonly journal: Journal
+  /** Where artifacts are when they are not beside the journal. */
+  readonly artifacts?: ArtifactStore | undefined
   readonly graphs: GraphTable
   readonly capacity: Capacity
   readonly places: Places
@@ -285,9 +288,10 @@ export class OwnRuns {
     return this.#runs.size === 0
   }
 
-  #environment(): Pick<OwnRunsOptions, 'journal' | 'capacity' | 'places' | 'kernel'> {
-    const { journal, capacity, places, kernel } = this.#options
-    return { journal, capacity, places, kernel }
+  #environment(): Pick<RunOptions, 'journal' | 'artifacts' | 'capacity' | 'places' | 'kernel'> {
+    const { journal, artifacts: store, capacity, places, kernel } = this.#options
+    const artifacts = store === undefined ? {} : { store }
+    return { journal, artifacts, capacity, places, kernel }
   }
 
   #adopt(run: Run): void {

@@ -57,6 +57,16 @@ export const listArtifacts = contract({
   responses: { 200: Type.Object({ artifacts: Type.Array(Artifact) }) },
 })
 
+export const listRunArtifacts = contract({
+  method: 'GET',
+  path: '/runs/:id/artifacts',
+  summary: 'The artifacts of a run, in the order in which they were written',
+  access: 'viewer',
+  body: 'none',
+  params: Type.Object({ id: run }),
+  responses: { 200: Type.Object({ artifacts: Type.Array(Artifact) }) },
+})
+
 export const getArtifact = contract({
   method: 'GET',
   path: '/artifacts/:run/:name',
@@ -81,6 +91,7 @@ export const artifactContracts = [
   putArtifact,
   receivedArtifact,
   listArtifacts,
+  listRunArtifacts,
   getArtifact,
   archiveArtifacts,
 ] as const
