@@ -372,15 +372,15 @@ function copyCommand(): Command {
   const command = new Command('copy')
     .summary('copy runs to PostgreSQL')
     .description(
-      'Copy all runs of a journal that no process is running to a store on PostgreSQL, with their results. A copy\n' +
-        'that was cut off is continued by the next one; runs that are there already stay as they are. Rows and\n' +
-        'results are counted in the target before a run is seen there. Artifacts are not copied.',
+      'Copy all runs of a journal that no process is running to a store on PostgreSQL, with their results and\n' +
+        'artifacts. A copy that was cut off is continued by the next one; runs that are there already stay as they are.\n' +
+        'Rows and results are counted in the target, and checksums of artifacts compared, before a run is seen there.',
     )
     .argument('<from>', 'the journal to read, such as sqlite:runs.db')
     .argument('<to>', 'the store to write, such as postgres://host/database')
   return withOutput(
     command,
-    'one JSON object: { ok, runs, copied, present, different, running, rows, results }',
+    'one JSON object: { ok, runs, copied, present, different, running, rows, results, artifacts, artifactBytes }',
   )
     .addHelpText(
       'after',

@@ -5,6 +5,7 @@ import { shortenPaths } from '../output/gap.ts'
 import { plural } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { look, type LookSettings } from './look.ts'
+import { formatBytes } from './prune.ts'
 
 export interface CopySettings extends Omit<LookSettings, 'journal'> {
   readonly from: string
@@ -29,9 +30,13 @@ export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void>
 }
 
 function reportLines(report: CopyReport, from: string, to: string): Line[] {
-  const { copied, present, different, running, rows, results } = report
+  const { copied, present, different, running, rows, results, artifacts, artifactBytes } = report
   const what = `${plural(copied, 'run')} (${plural(rows, 'row')}, ${plural(results, 'result')})`
   const lines = [`Copied ${what} from ${from} to ${to}. The rows and results were counted there.`]
+  if (artifacts > 0) {
+    const size = formatBytes(artifactBytes)
+    lines.push(`Copied ${plural(artifacts, 'artifact')}, ${size}, and compared their checksums.`)
+  }
   if (present > 0) lines.push(`${plural(present, 'run')} of it was there already.`)
   if (running.length > 0) lines.push(`Left out because they are running: ${named(running)}.`)
   if (different.length > 0) {

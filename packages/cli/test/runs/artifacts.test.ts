@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { openArtifacts } from '@heddle/core/lowlevel'
 import { fileFor } from '../../src/runs/artifacts.ts'
 import { fixture, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
+
+let postgres: Promise<TestDatabase> | undefined
+after(async () => (await postgres)?.[Symbol.asyncDispose]())
 
 test('heddle runs artifacts lists and saves what jobs have left, inside of the folder', async () => {
   await using stage = await Stage.open()
@@ -35,6 +40,41 @@ test('heddle runs artifacts lists and saves what jobs have left, inside of the f
   const unknown = await runProgram(['runs', 'artifacts', 'last', 'report.tx'], options)
   assert.equal(unknown.code, 2)
   assert.match(unknown.stderr, /did you mean "report\.txt"/)
+})
+
+test('artifacts on PostgreSQL are listed, saved, copied to and pruned with their run', async () => {
+  await using stage = await Stage.open()
+  const options = { cwd: stage.folder, env: { ...stage.env, HEDDLE_TEST_FIXED: '1' } }
+  const { address } = await (postgres ??= openDatabase())
+  const journal = ['--journal', `${address}?schema=cli_artifacts`]
+  const ran = await runProgram(['run', fixture('artifacts.ts'), '--quiet', ...journal], options)
+  assert.equal(ran.code, 0, ran.stderr)
+  const listed = await runProgram(['runs', 'artifacts', 'last', ...journal], options)
+  assert.equal(listed.code, 0, listed.stderr)
+  assert.match(listed.stdout, /report\.txt +11 B {2}make {2}[0-9a-f]{64}/)
+  const saving = ['runs', 'artifacts', 'last', '--save', 'out', ...journal]
+  const saved = await runProgram(saving, options)
+  assert.equal(saved.code, 0, saved.stderr)
+  assert.equal(readFileSync(path.join(stage.folder, 'out/report.txt'), 'utf8'), 'all is well')
+
+  const local = await runProgram(['run', fixture('artifacts.ts'), '--quiet'], options)
+  assert.equal(local.code, 0, local.stderr)
+  const copying = ['runs', 'copy', 'sqlite:.heddle/runs.db', journal[1]!]
+  const copied = await runProgram(copying, options)
+  assert.equal(copied.code, 0, copied.stderr)
+  assert.match(copied.stdout, /Copied 2 artifacts, 21 B, and compared their checksums\./)
+  const both = await runProgram(['runs', 'artifacts', 'last', '--json', ...journal], options)
+  const { artifacts } = JSON.parse(both.stdout) as { artifacts: { name: string; by: string }[] }
+  assert.deepEqual(
+    artifacts.map(({ name, by }) => `${name} by ${by}`),
+    ['report.txt by make', '../pages/one.html by make'],
+  )
+  const { run } = JSON.parse(both.stdout) as { run: string }
+  const pruned = await runProgram(['runs', 'prune', '--keep', '0', '--yes', ...journal], options)
+  assert.equal(pruned.code, 0, pruned.stderr)
+  await using store = await openArtifacts(journal[1]!)
+  assert.deepEqual(await store.list(run), [])
+  assert.deepEqual(await Array.fromAsync(store.sizes()), [])
 })
 
 test('a name of an artifact becomes a file inside of the folder', () => {

@@ -59,6 +59,8 @@ export interface PutArtifactOptions {
   readonly start?: number
   /** Instead of the quota of the store. */
   readonly quota?: Partial<ArtifactQuota>
+  /** When it was written, for a copy: milliseconds since 1970. Default now. */
+  readonly createdAt?: number
   readonly signal?: AbortSignal
 }
 
@@ -74,7 +76,8 @@ export interface ArtifactRange {
 }
 
 /**
- * An artifact that is being read. What it reads stays as it is when the artifact is replaced or removed meanwhile.
+ * An artifact that is being read. What it reads stays as it is when the artifact is replaced meanwhile. One that is removed
+ * stays readable in memory and in a folder; in a database reading it ends with `HDL_ARTIFACT_DAMAGED`.
  * `bytes` is read once, at the pace of its reader, and closes what it holds when it ends; dispose of one that is not read.
  */
 export interface OpenArtifact extends AsyncDisposable {

@@ -27,6 +27,7 @@ const putNames = {
   resumable: 1,
   start: 1,
   quota: 1,
+  createdAt: 1,
   signal: 1,
 } satisfies OptionNames<PutArtifactOptions>
 
@@ -58,20 +59,22 @@ export interface CheckedPut extends Required<Pick<PutArtifactOptions, 'by' | 'st
   /** Set when what has arrived is kept. */
   readonly upload: ArtifactUpload | undefined
   readonly quota: ArtifactQuota
+  readonly createdAt: number | undefined
   readonly signal: AbortSignal | undefined
 }
 
 export function checkPut(options: PutArtifactOptions, base: ArtifactQuota): CheckedPut {
   checkOptions(options, putNames)
-  const { by = '', length, sha256, resumable = false, start = 0, signal } = options
+  const { by = '', length, sha256, resumable = false, start = 0, createdAt, signal } = options
   checkText('by', by)
   checkFlag('resumable', resumable)
   checkCount('start', start, 0)
   if (length !== undefined) checkCount('length', length, 0)
   if (sha256 !== undefined) checkChecksum(sha256)
+  if (createdAt !== undefined) checkTime(createdAt)
   if (signal !== undefined) checkSignal('signal', signal)
   const quota = checkQuota(options.quota ?? {}, base)
-  const put = { by, length, sha256, start, quota, signal }
+  const put = { by, length, sha256, start, quota, createdAt, signal }
   if (!resumable) {
     if (start === 0) return { ...put, upload: undefined }
     const expected = '0 for an upload that is not resumable'
@@ -101,6 +104,12 @@ export function checkRange(
   if (start <= end && end <= length) return { start, end }
   const expected = `a range inside of the ${length} bytes`
   throw new HeddleError('HDL_BAD_OPTION', { option: 'range', value: `${start}-${end}`, expected })
+}
+
+function checkTime(createdAt: number): void {
+  if (Number.isFinite(createdAt)) return
+  const expected = 'milliseconds since 1970'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'createdAt', value: createdAt, expected })
 }
 
 function checkChecksum(sha256: string): void {

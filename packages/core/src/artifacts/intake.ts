@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { HeddleError } from '../errors.ts'
-import type { ArtifactQuota } from './artifact-store.ts'
+import type { ArtifactInfo, ArtifactQuota } from './artifact-store.ts'
 import type { CheckedPut } from './checks.ts'
 
 /** What the artifacts of a run take, with those that are being written (F3). */
@@ -37,22 +37,22 @@ export class Budget {
   }
 }
 
-/** Counts and hashes the bytes of one artifact on their way into a store. */
+/** Counts and hashes the bytes of one artifact on their way into a store. Without a budget the store keeps the quota itself. */
 export class Intake {
   readonly #name: string
   readonly #put: CheckedPut
-  readonly #budget: Budget
+  readonly #budget: Budget | undefined
   readonly #hash: Hash = createHash('sha256')
   length = 0
   /** More bytes have come than were announced. */
   isTooLong = false
 
-  constructor(name: string, put: CheckedPut, budget: Budget) {
+  constructor(name: string, put: CheckedPut, budget: Budget | undefined) {
     this.#name = name
     this.#put = put
     this.#budget = budget
     // At the door, where it is known how much will come.
-    if (put.length !== undefined) budget.check(put.quota, put.length - put.start)
+    if (put.length !== undefined) budget?.check(put.quota, put.length - put.start)
   }
 
   /** Bytes that an earlier put has brought: the budget has them. */
@@ -68,7 +68,7 @@ export class Intake {
       this.isTooLong = true
       throw this.#mismatch(`${announced} bytes`, 'more')
     }
-    this.#budget.take(quota, { bytes: piece.length })
+    this.#budget?.take(quota, { bytes: piece.length })
     this.#hash.update(piece)
     this.length += piece.length
   }
@@ -102,4 +102,8 @@ export class ReadCheck {
   holds(sha256: string): boolean {
     return this.#hash.digest('hex') === sha256
   }
+}
+
+export function damaged({ run, name }: ArtifactInfo, problem: string): HeddleError {
+  return new HeddleError('HDL_ARTIFACT_DAMAGED', { run, artifact: name, problem })
 }

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { HeddleError } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
-import { withoutPasswords } from '../store/postgres/address.ts'
+import { isPostgresAddress, withoutPasswords } from '../store/postgres/address.ts'
 import type { ArtifactQuota, ArtifactStore } from './artifact-store.ts'
 import { checkQuota } from './checks.ts'
 
@@ -20,10 +20,11 @@ export function artifactsBeside(file: string): string {
 }
 
 /**
- * Opens a store of artifacts: `memory`, `folder:PATH`, or `sqlite:FILE` for the folder beside that journal.
+ * Opens a store of artifacts: `memory`, `folder:PATH`, `sqlite:FILE` for the folder beside that journal, or
+ * `postgres://HOST/DATABASE` for the tables of that one.
  *
- * *Cancellation*: none; nothing is read before it is asked for.
- * @throws `HDL_BAD_OPTION`.
+ * *Cancellation*: none; it ends when the database does not answer in time.
+ * @throws `HDL_BAD_OPTION`; `HDL_STORE_FAILED`, `HDL_JOURNAL_NEWER`, `HDL_NO_DRIVER` for a database.
  * @example
  * await using artifacts = await openArtifacts('memory')
  * await artifacts.put('run-1', 'report.txt', 'all is well')
@@ -40,6 +41,10 @@ export async function openArtifacts(
     const { MemoryArtifacts } = await import('./memory/memory-artifacts.ts')
     return new MemoryArtifacts(kernel, quota)
   }
+  if (isPostgresAddress(address)) {
+    const { openPostgresArtifacts } = await import('./postgres/postgres-artifacts.ts')
+    return openPostgresArtifacts(address, { kernel, quota })
+  }
   const [, kind, place] = /^(folder|sqlite):(.+)$/.exec(address) ?? []
   if (place !== undefined) {
     const { FolderArtifacts } = await import('./folder/folder-artifacts.ts')
@@ -49,6 +54,6 @@ export async function openArtifacts(
   throw new HeddleError('HDL_BAD_OPTION', {
     option: 'artifacts',
     value: withoutPasswords(address),
-    expected: 'memory, folder:PATH or sqlite:FILE',
+    expected: 'memory, folder:PATH, sqlite:FILE or postgres://HOST/DATABASE',
   })
 }

@@ -3,13 +3,15 @@
  *
  *     listed ──▶ running: left out
  *        │   ──▶ in the target already: compared, present | different
- *        └───▶ reserved ──rows──▶ counted ──the counts agree──▶ seen
- *                  ▲                 └── they do not: the copy fails, and nobody sees the run
+ *        │                                                          └──▶ artifacts that are missing there are added
+ *        └───▶ reserved ──rows──▶ counted ──the counts agree──▶ artifacts ──▶ seen
+ *                  ▲                 └── they do not: the copy fails, and no reader sees the run
  *                  └── a copy that was cut off: from its first row
  *
- *  Y1  A run is seen in the target only when all of its rows and results are durable and counted there.
+ *  Y1  A run is seen in the target only when all of its rows and results are durable and counted there, and its artifacts
+ *      are listed there with the checksums that they have here.
  *  Y2  A copy may be repeated, after it was cut off and after it was done: what is there stays as it is.
- *  Y3  Ids, keys, times, results and the order of runs stay. Messages that were not taken, and artifacts, are not copied.
+ *  Y3  Ids, keys, times, results, artifacts and the order of runs stay. Messages that were not taken are not copied.
  */
 import { HeddleError, cancelled } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
@@ -42,6 +44,9 @@ export interface CopyReport {
   /** Of the runs that were copied. */
   rows: number
   results: number
+  /** Artifacts that were written to the target, also of runs that were there already, and their bytes. */
+  artifacts: number
+  artifactBytes: number
 }
 
 const optionNames = { signal: 1, onProgress: 1 } satisfies OptionNames<CopyOptions>
@@ -74,6 +79,8 @@ export async function copyRuns(
     running: [],
     rows: 0,
     results: 0,
+    artifacts: 0,
+    artifactBytes: 0,
   }
   for (const id of ids) {
     checkWanted(options.signal)
@@ -110,14 +117,18 @@ async function copyRun(
     await using restorer = await to.restoreRun!(header)
     const written = await copyRows(from, id, restorer, signal)
     verify(id, to, written, await restorer.count())
+    await copyArtifacts(from, to, id, report, signal)
     await restorer.finish(endOf(source))
     report.copied++
     report.rows += written.rows
     report.results += written.results
   } catch (error) {
     if (!(error instanceof HeddleError && error.code === 'HDL_RUN_EXISTS')) throw error
-    if (await isSame(source, to)) report.present++
-    else report.different.push(id)
+    const there = await compare(source, to)
+    if (there === 'different') report.different.push(id)
+    else report.present++
+    // An earlier copy may have been made by a version that left artifacts out.
+    if (there === 'same') await copyArtifacts(from, to, id, report, signal)
   }
 }
 
@@ -140,6 +151,40 @@ async function copyRows(
     if (stored !== undefined) written.results++
   }
   return written
+}
+
+/** Copies the artifacts of a run, in their order. Those that are there with the same content stay. */
+async function copyArtifacts(
+  from: Journal,
+  to: Journal,
+  id: string,
+  report: CopyReport,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const source = (await from.artifacts?.list(id)) ?? []
+  if (source.length === 0) return
+  const target = to.artifacts
+  if (target === undefined) {
+    throw new HeddleError('HDL_NO_ARTIFACTS', { node: `Run ${id}`, artifact: source[0]!.name })
+  }
+  const there = new Map((await target.list(id)).map((each) => [each.name, each.sha256]))
+  for (const { name, by, length, sha256, createdAt } of source) {
+    if (there.get(name) === sha256) continue
+    await using opened = await from.artifacts!.open(id, name)
+    // The run has them already: the quota was for the jobs that wrote them.
+    const quota = { bytes: Infinity, count: Infinity }
+    const options = {
+      by,
+      length,
+      sha256,
+      createdAt,
+      quota,
+      ...(signal !== undefined && { signal }),
+    }
+    await target.put(id, name, opened.bytes, options)
+    report.artifacts++
+    report.artifactBytes += length
+  }
 }
 
 /** Results come in the order of the rows that they came with. */
@@ -224,18 +269,21 @@ function endOf({ state, endedAt }: RunOverview): Parameters<RunRestorer['finish'
   return { state: current, ...(endedAt !== undefined && { endedAt }) }
 }
 
-async function isSame(source: RunOverview, to: Journal): Promise<boolean> {
+async function compare(
+  source: RunOverview,
+  to: Journal,
+): Promise<'same' | 'different' | 'removed'> {
   try {
     const there = await to.overview(source.id)
-    return (
+    const isSame =
       there.state === source.state &&
       there.startedAt === source.startedAt &&
       there.endedAt === source.endedAt &&
       JSON.stringify(sorted(there.counts)) === JSON.stringify(sorted(source.counts))
-    )
+    return isSame ? 'same' : 'different'
   } catch (error) {
     // It was removed there: it stays removed.
-    if (error instanceof HeddleError && error.code === 'HDL_UNKNOWN_RUN') return true
+    if (error instanceof HeddleError && error.code === 'HDL_UNKNOWN_RUN') return 'removed'
     throw error
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import type { ArtifactStore } from '../../src/artifacts/artifact-store.ts'
 import { retryAfter } from '../../src/attempts/retry.ts'
 import { Graph } from '../../src/graph/graph.ts'
 import { job } from '../../src/graph/job.ts'
@@ -55,6 +56,20 @@ async function writeRuns(journal: Journal): Promise<void> {
   await interrupted.commit(step('a', 'succeeded'), undefined)
   await interrupted.commit(step('b', 'running'))
   await interrupted[Symbol.asyncDispose]()
+}
+
+/** A journal with other artifacts. */
+function withArtifacts(
+  journal: Journal,
+  artifacts: Pick<ArtifactStore, 'list' | 'open'> | undefined,
+): Journal {
+  return new Proxy(journal, {
+    get(target, name) {
+      if (name === 'artifacts') return artifacts
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
 }
 
 /** All that can be read of a run. Positions differ: in a file they are those of all runs. */
@@ -137,6 +152,66 @@ test('Y1, Y2: a copy that is cut off shows nothing of its last run, and the next
     const report = await copyRuns(source, target)
     assert.deepEqual([report.copied, report.present, report.different], [1, 2, []])
     assert.deepEqual(await readRun(target, newest!.id), await readRun(source, newest!.id))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('Y1, Y3: artifacts come with their run, and are added to a run that was copied without them', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'heddle-copy-'))
+  try {
+    await using source = await openJournal(`sqlite:${folder}/runs.db`)
+    await writeRuns(source)
+    const from = source.artifacts!
+    const [newest, oldest] = ['interrupted', (await source.runs()).at(-1)!.id]
+    await from.put(oldest, 'film', new Uint8Array(700_000).fill(7), { by: 'flaky' })
+    await from.put(oldest, '../report.html', '<p>', { by: 'double[2]' })
+    await from.put(newest, 'empty', '', { by: 'a', createdAt: 1_234 })
+    await using target = await openJournal(`${postgres.address}?schema=copy_artifacts`)
+    const first = await copyRuns(withArtifacts(source, undefined), target)
+    assert.deepEqual([first.copied, first.artifacts], [3, 0])
+    const second = await copyRuns(source, target)
+    assert.deepEqual([second.present, second.artifacts, second.artifactBytes], [3, 3, 700_003])
+    for (const id of [newest, oldest]) {
+      assert.deepEqual(await target.artifacts!.list(id), await from.list(id))
+    }
+    const [film] = await Array.fromAsync((await target.artifacts!.open(oldest, 'film')).bytes)
+    assert.equal(film![0], 7)
+    const third = await copyRuns(source, target)
+    assert.deepEqual([third.present, third.artifacts], [3, 0])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('Y1, Y2: a run is not seen before its artifacts are there', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'heddle-copy-'))
+  try {
+    await using source = await openJournal(`sqlite:${folder}/runs.db`)
+    const writer = await source.openRun(header('one'))
+    await writer.commit(step('a', 'succeeded'), 1)
+    writer.setState('finished', 9)
+    await writer[Symbol.asyncDispose]()
+    for (const name of ['a', 'b']) await source.artifacts!.put('one', name, `this is ${name}`)
+    const address = `${postgres.address}?schema=copy_cut_artifacts`
+    {
+      await using target = await openJournal(address)
+      const stop = new AbortController()
+      const cutOff = withArtifacts(source, {
+        list: (id) => source.artifacts!.list(id),
+        open: (id, name) => {
+          if (name === 'b') stop.abort()
+          return source.artifacts!.open(id, name)
+        },
+      })
+      const copying = copyRuns(cutOff, target, { signal: stop.signal })
+      await assert.rejects(copying, { code: 'HDL_CANCELLED' })
+      assert.deepEqual(await target.runs(), [])
+    }
+    await using target = await openJournal(address)
+    const report = await copyRuns(source, target)
+    assert.deepEqual([report.copied, report.artifacts], [1, 1])
+    assert.equal((await target.artifacts!.list('one')).length, 2)
   } finally {
     await rm(folder, { recursive: true })
   }

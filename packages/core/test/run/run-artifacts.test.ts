@@ -2,11 +2,29 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { test } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { Graph, job, run, startRun, type JobContext, type RunEvent } from '@heddle/core'
 import { openArtifacts, openJournal, type ArtifactStore, type Journal } from '@heddle/core/lowlevel'
 import { failsArtifact, writesArtifact } from './fixtures/jobs.ts'
-import { journals, temporaryFolder } from './kit.ts'
+import { journals as local, temporaryFolder, type OpenEmpty } from './kit.ts'
+
+let postgres: Promise<TestDatabase> | undefined
+let schemas = 0
+after(async () => (await postgres)?.[Symbol.asyncDispose]())
+
+const journals: Readonly<Record<string, OpenEmpty>> = {
+  ...local,
+  postgres: (t) => openPostgres(t),
+  'postgres with a folder': (t) => openPostgres(t, `&artifacts=folder:${temporaryFolder(t)}`),
+}
+
+async function openPostgres(t: TestContext, more = ''): Promise<Journal> {
+  postgres ??= openDatabase()
+  const journal = await openJournal(`${(await postgres).address}?schema=run_${++schemas}${more}`)
+  t.after(() => journal.stop())
+  return journal
+}
 
 function only(work: (context: JobContext) => unknown, options: object = {}): Graph {
   const graph = new Graph()

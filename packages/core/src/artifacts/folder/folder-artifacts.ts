@@ -16,7 +16,7 @@ import type {
   PutArtifactOptions,
 } from '../artifact-store.ts'
 import { checkArtifactName, checkPut, checkRange, checkUpload } from '../checks.ts'
-import { ReadCheck } from '../intake.ts'
+import { damaged, ReadCheck } from '../intake.ts'
 import { pieceBytes } from '../pieces.ts'
 import { readIndex, type ArtifactEntry } from './artifact-index.ts'
 import { partFileName, removalMark, runFolderName } from './file-names.ts'
@@ -248,10 +248,6 @@ class OpenFile implements OpenArtifact {
       await this[Symbol.asyncDispose]()
     }
   }
-}
-
-function damaged({ run, name }: ArtifactInfo, problem: string): HeddleError {
-  return new HeddleError('HDL_ARTIFACT_DAMAGED', { run, artifact: name, problem })
 }
 
 async function bytesIn(folder: string): Promise<number> {

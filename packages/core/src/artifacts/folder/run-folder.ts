@@ -137,7 +137,7 @@ export class RunFolder {
   /** Makes it an artifact of the run. */
   async #list(
     name: string,
-    { by, signal }: CheckedPut,
+    { by, createdAt = this.#kernel.clock.wallTime(), signal }: CheckedPut,
     { length, sha256 }: { readonly length: number; readonly sha256: string },
     draft: string,
   ): Promise<ArtifactInfo> {
@@ -145,7 +145,6 @@ export class RunFolder {
     // Two pieces of work may have written the same new name at the same time.
     this.#checkOwner(name, by)
     const earlier = this.#entries.get(name)
-    const createdAt = this.#kernel.clock.wallTime()
     const file = artifactFileName(name, sha256)
     const entry = { run: this.#run, name, length, sha256, createdAt, by, file }
     await this.#attempt(rename(draft, path.join(this.#path, file)))

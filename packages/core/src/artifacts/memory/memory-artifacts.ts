@@ -88,7 +88,7 @@ export class MemoryArtifacts implements ArtifactStore {
       }
       const received = intake.finish()
       checkOwner(run, of, name, by)
-      const createdAt = this.#kernel.clock.wallTime()
+      const createdAt = put.createdAt ?? this.#kernel.clock.wallTime()
       const info: ArtifactInfo = { run, name, ...received, createdAt, by }
       const earlier = of.kept.get(name)
       if (earlier === undefined) budget.count++

@@ -7,7 +7,7 @@ import type { Link } from '../../store/postgres/link.ts'
 import { Semaphore } from '../../sync/semaphore.ts'
 import type { Pieces } from '../encode.ts'
 import { inlineLimit, type StoredValue } from '../batch.ts'
-import { callPatiently, type Patience } from './patient-call.ts'
+import { callPatiently, type Patience } from '../../store/postgres/patient-call.ts'
 import type { RunPlace } from './reader.ts'
 
 const chunkBytes = 256 * 1024

@@ -5,14 +5,18 @@
  *     openRun ──▶ reserved ──first rows──▶ held ──leave, or the lease runs out──▶ free ──resumeRun, epoch + 1──▶ held
  *
  *   loop ── rows of a turn ──▶ GroupRecorder ── one statement at a time ──▶ history, result, run
- *     └─── large results, in slices ──▶ chunk
+ *     ├─── large results, in slices ──▶ chunk
+ *     └─── what jobs leave, in pieces ──▶ artifact_piece
  *
- * store/postgres/journal-schema.ts has the tables.
+ * store/postgres/journal-schema.ts and artifact-schema.ts have the tables.
  */
 import { waitFor } from '../../kernel/wait-for.ts'
 import { Life, type StopOptions } from '../../kernel/service.ts'
 import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { hostname } from 'node:os'
+import { defaultQuota, type ArtifactStore } from '../../artifacts/artifact-store.ts'
+import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
+import { PostgresArtifacts } from '../../artifacts/postgres/postgres-artifacts.ts'
 import { HeddleError } from '../../errors.ts'
 import { startBeat, type Beat } from '../../kernel/beat.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
@@ -52,9 +56,9 @@ import type { RunChange } from '../batch.ts'
 import { Outbox } from '../outbox.ts'
 import { RowWriter } from '../run-writer.ts'
 import { ChunkWriter, incomplete } from './chunks.ts'
-import { RunLease } from './lease.ts'
+import { ProcessLease } from '../../store/postgres/process-lease.ts'
 import { Pruning, type PrunedRun } from './pruning.ts'
-import { callPatiently } from './patient-call.ts'
+import { callPatiently } from '../../store/postgres/patient-call.ts'
 import { PostgresReader, type PostedMessage, type RunPlace, type StoredResult } from './reader.ts'
 import { GroupRecorder } from './recorder.ts'
 import type { Lane } from './row-group.ts'
@@ -101,13 +105,17 @@ export async function openPostgresJournal(
 
 class PostgresJournal implements Journal {
   readonly address: string
+  readonly artifacts: ArtifactStore
+  /** In the database, or in the folder that the address names. */
+  readonly #stored: PostgresArtifacts
+  readonly #folder: FolderArtifacts | undefined
   readonly #address: PostgresAddress
   readonly #options: PostgresJournalOptions
   readonly #retryFor: number
   readonly #writeLink: Link
   readonly #readLink: Link
   readonly #leaseLink: Link
-  readonly #lease: RunLease
+  readonly #lease: ProcessLease
   readonly #reader: PostgresReader
   readonly #recorder: GroupRecorder
   readonly #chunks: ChunkWriter
@@ -140,9 +148,22 @@ class PostgresJournal implements Journal {
       answerWithin: 30_000,
     })
     this.#leaseLink = new Link({ address, clock, name: 'heddle journal lease' })
-    this.#lease = new RunLease(this.#leaseLink, schema)
+    this.#lease = new ProcessLease(this.#leaseLink, schema)
     this.#reader = new PostgresReader(this.#readLink, address)
     this.#chunks = new ChunkWriter(this.#readLink, schema, kernel, retryFor)
+    this.#stored = new PostgresArtifacts({
+      address,
+      kernel,
+      quota: defaultQuota,
+      lease: this.#lease,
+      retryFor,
+      fenceOf: (run) => this.#writing.get(run)?.lane,
+    })
+    this.#folder =
+      address.artifacts === undefined
+        ? undefined
+        : new FolderArtifacts(address.artifacts, { kernel, quota: defaultQuota })
+    this.artifacts = this.#folder ?? this.#stored
     this.#life = new Life({
       what: `The journal ${this.address}`,
       clock,
@@ -385,13 +406,14 @@ class PostgresJournal implements Journal {
       before = page.at(-1)!.run
     }
     const removed = dryRun ? chosen : await this.#remove(chosen, signal)
+    const orphaned = dryRun ? 0 : await this.#removeOrphans(signal)
     return {
       runs: removed.map(({ summary }) => summary),
-      bytes: removed.reduce((sum, { bytes }) => sum + bytes, 0),
+      bytes: removed.reduce((sum, { bytes }) => sum + bytes, orphaned),
     }
   }
 
-  async #remove<R extends PrunedRun>(
+  async #remove<R extends PrunedRun & SizedRun>(
     chosen: readonly R[],
     signal: AbortSignal | undefined,
   ): Promise<readonly R[]> {
@@ -403,7 +425,29 @@ class PostgresJournal implements Journal {
       change: async (statement) => void (await this.#readLink.call('be pruned', statement)),
       periods: () => this.#reader.periods(),
     })
+    for (const { summary } of chosen) await this.#folder?.markRemoval(summary.id)
     return pruning.remove(chosen, signal)
+  }
+
+  /** Artifacts of runs that an earlier version has pruned, and the pieces of all that were removed. */
+  async #removeOrphans(signal: AbortSignal | undefined): Promise<number> {
+    const bytes = Number(await this.#call<string>('artifact_orphans_1', []))
+    const { clock } = this.#options.kernel
+    for (let isMore = true; isMore;) {
+      checkWanted(signal)
+      isMore = await inTurnWithWriters(clock, () => this.#stored.sweepSlice())
+    }
+    return bytes + (await this.#removeFolders())
+  }
+
+  /** Also of runs that a killed process has removed from the database and not from the folder. */
+  async #removeFolders(): Promise<number> {
+    let bytes = 0
+    for (const id of (await this.#folder?.unfinishedRemovals()) ?? []) {
+      if (await this.#reader.has(id)) await this.#folder!.unmarkRemoval(id)
+      else bytes += await this.#folder!.remove(id)
+    }
+    return bytes
   }
 
   stats(): JournalStats {
@@ -431,7 +475,8 @@ class PostgresJournal implements Journal {
     const { clock } = this.#options.kernel
     const idle = Promise.all([this.#recorder.waitIdle(), this.#mailRead])
     await waitFor(idle, 'The last rows', clock, { signal: enough }).catch(() => undefined)
-    await Promise.all([this.#writeLink.close(), this.#readLink.close(), this.#leaseLink.close()])
+    const links = [this.#writeLink, this.#readLink, this.#leaseLink]
+    await Promise.all([...links.map((link) => link.close()), this.#stored[Symbol.asyncDispose]()])
   }
 
   #write(id: string, granted: Granted, counts: CountFold): Writing {

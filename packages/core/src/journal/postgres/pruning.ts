@@ -75,7 +75,7 @@ export class Pruning {
   async #removeSlice(slice: readonly PrunedRun[], withRows: boolean): Promise<readonly number[]> {
     const parameters = [slice.map(({ run }) => run), slice.map(({ epoch }) => epoch), withRows]
     return inTurnWithWriters(this.#host.clock, () =>
-      this.#host.call<readonly number[]>('prune_runs_2', parameters),
+      this.#host.call<readonly number[]>('prune_runs_3', parameters),
     )
   }
 

@@ -223,6 +223,14 @@ export class PostgresReader {
     throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.#address })
   }
 
+  /** Whether there is such a run that was not removed. */
+  async has(id: string): Promise<boolean> {
+    const rows = await this.#call<[number]>('SELECT 1 FROM @.run WHERE id = $1 AND opened', [
+      toStored(id),
+    ])
+    return rows.length > 0
+  }
+
   async snapshot(
     id: string,
     upTo: number,
@@ -261,6 +269,7 @@ export class PostgresReader {
             WHERE v.run = r.run AND v.period = r.period)
           + (SELECT coalesce(sum(octet_length(body)), 0) FROM @.chunk c
             WHERE c.run = r.run AND c.period = r.period)
+          + (SELECT coalesce(sum(bytes), 0) FROM @.artifact_budget b WHERE b.run = r.id)
         FROM @.run r WHERE r.run = ANY ($1)`,
       [page.map(({ run }) => run)],
     )

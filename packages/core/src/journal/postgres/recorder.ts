@@ -15,7 +15,7 @@
 import type { HeddleError } from '../../errors.ts'
 import type { Link } from '../../store/postgres/link.ts'
 import { cellsPerRow, type BatchWire } from '../batch.ts'
-import { callPatiently, type Patience } from './patient-call.ts'
+import { callPatiently, type Patience } from '../../store/postgres/patient-call.ts'
 import { RowGroup, type Lane } from './row-group.ts'
 
 /** Rows in one statement: larger ones stall at checkpoints. */

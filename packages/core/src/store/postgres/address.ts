@@ -1,4 +1,7 @@
-/** Addresses of PostgreSQL: `postgres://user:password@host:port/database?schema=heddle`, as `pg` reads them. */
+/**
+ * Addresses of PostgreSQL: `postgres://user:password@host:port/database?schema=heddle`, as `pg` reads them.
+ * `artifacts=folder:/PATH` keeps artifacts in a folder that all machines see, instead of in the database.
+ */
 import { HeddleError } from '../../errors.ts'
 
 /** The schema that holds the tables when the address names none. */
@@ -8,6 +11,8 @@ export interface PostgresAddress {
   /** For the driver. It may hold a password: never print it. */
   readonly connectionString: string
   readonly schema: string
+  /** The folder of artifacts, where they are not in the database. */
+  readonly artifacts: string | undefined
   /** The address without its password, for messages and records. */
   readonly shown: string
 }
@@ -33,8 +38,10 @@ export function readAddress(address: string): PostgresAddress {
       expected: 'lower-case letters, digits and underscores, at most 48',
     })
   }
+  const artifacts = folderOf(url.searchParams.get('artifacts'))
   url.searchParams.delete('schema')
-  return { connectionString: url.href, schema, shown: shownOf(url, schema) }
+  url.searchParams.delete('artifacts')
+  return { connectionString: url.href, schema, artifacts, shown: shownOf(url, schema, artifacts) }
 }
 
 function parse(address: string): URL {
@@ -54,9 +61,27 @@ function notPostgres(): HeddleError {
   })
 }
 
-function shownOf({ username, host, pathname }: URL, schema: string): string {
+function folderOf(text: string | null): string | undefined {
+  const [, folder] = /^folder:(\/.*)$/.exec(text ?? '') ?? []
+  if (text === null || folder !== undefined) return folder
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'artifacts',
+    value: text,
+    expected: 'folder:/PATH, from the root',
+  })
+}
+
+function shownOf(
+  { username, host, pathname }: URL,
+  schema: string,
+  artifacts: string | undefined,
+): string {
   const user = username === '' ? '' : `${username}@`
-  const query = schema === defaultSchema ? '' : `?schema=${schema}`
+  const words = [
+    ...(schema === defaultSchema ? [] : [`schema=${schema}`]),
+    ...(artifacts === undefined ? [] : [`artifacts=folder:${artifacts}`]),
+  ]
+  const query = words.length === 0 ? '' : `?${words.join('&')}`
   return `postgres://${user}${host}${pathname}${query}`
 }
 

@@ -21,6 +21,7 @@
  * the old one is dropped one version later. `oldest` is the oldest version that may still work on the tables.
  */
 
+import { artifactMigration } from './artifact-schema.ts'
 import { journalMigration } from './journal-schema.ts'
 import { byIndex, type Migration } from './migration.ts'
 import { openRunsMigration, recordMigration, restoreMigration } from './record-schema.ts'
@@ -294,6 +295,7 @@ export const migrations: readonly Migration[] = [
   recordMigration,
   openRunsMigration,
   restoreMigration,
+  artifactMigration,
 ]
 
 /** The version of a database that has seen all migrations. */

@@ -23,6 +23,18 @@ test('the schema is taken out of the address, the rest is for the driver', () =>
   assert.equal(readAddress('postgres://h/d').shown, 'postgres://h/d')
 })
 
+test('a folder of artifacts is taken out of the address, and is a path from the root', () => {
+  const read = readAddress('postgres://u:secret@h/d?artifacts=folder:/mnt/shared&schema=mine')
+  assert.equal(read.artifacts, '/mnt/shared')
+  assert.equal(read.connectionString, 'postgres://u:secret@h/d')
+  assert.equal(read.shown, 'postgres://u@h/d?schema=mine&artifacts=folder:/mnt/shared')
+  assert.equal(readAddress('postgres://h/d').artifacts, undefined)
+  for (const artifacts of ['', 'folder:', 'folder:here', '/mnt/shared', 'memory']) {
+    const address = `postgres://u:secret@h/d?artifacts=${encodeURIComponent(artifacts)}`
+    assert.throws(() => readAddress(address), { code: 'HDL_BAD_OPTION' }, artifacts)
+  }
+})
+
 test('a schema is a plain name: it becomes part of statements', () => {
   for (const schema of ['a"b', 'A', 'a b', 'a;b', '', '1a', 'x'.repeat(49)]) {
     const address = `postgres://u:secret@h/d?schema=${encodeURIComponent(schema)}`

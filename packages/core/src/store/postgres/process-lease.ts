@@ -1,5 +1,5 @@
 /**
- * This process's lease on the runs that it writes: one row for all of them.
+ * This process's lease on the runs and artifacts that it writes: one row for all of them.
  *
  * A lease says that the process is alive; the epoch of each run is what keeps a process that was silent from writing to
  * a run that another has taken. So a lease that has run out does no harm: the process continues where no other has taken
@@ -8,13 +8,13 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { startBeat, type Beat } from '../../kernel/beat.ts'
-import type { Link } from '../../store/postgres/link.ts'
+import type { Link } from './link.ts'
 
 /** Milliseconds, as for shards (C1). */
 const ttl = 6_000
 const renewEvery = 2_000
 
-export class RunLease {
+export class ProcessLease {
   readonly holder = `${hostname()}/${process.pid}/${randomBytes(6).toString('hex')}`
   readonly #link: Link
   readonly #schema: string

@@ -1,0 +1,485 @@
+/**
+ * Artifacts in PostgreSQL, in pieces: several processes on several machines share them. The transitions are functions of
+ * store/postgres/artifact-schema.ts; the quota is kept there, so it holds over all processes (F3).
+ *
+ * A process that was silent for longer than its lease may find its draft dropped: the put fails, and the job with it.
+ */
+import { randomBytes } from 'node:crypto'
+import { HeddleError } from '../../errors.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { readAddress, type PostgresAddress } from '../../store/postgres/address.ts'
+import { isRefused, Link } from '../../store/postgres/link.ts'
+import { migrate } from '../../store/postgres/migrate.ts'
+import { callPatiently } from '../../store/postgres/patient-call.ts'
+import { ProcessLease } from '../../store/postgres/process-lease.ts'
+import { fromStored, toStored } from '../../store/text.ts'
+import type {
+  ArtifactContent,
+  ArtifactInfo,
+  ArtifactQuota,
+  ArtifactRange,
+  ArtifactStore,
+  ArtifactUpload,
+  OpenArtifact,
+  PutArtifactOptions,
+} from '../artifact-store.ts'
+import { checkArtifactName, checkPut, checkRange, checkUpload, type CheckedPut } from '../checks.ts'
+import { FolderArtifacts } from '../folder/folder-artifacts.ts'
+import { damaged, Intake, ReadCheck } from '../intake.ts'
+import { pieceBytes, piecesOf } from '../pieces.ts'
+
+/** Pieces that are deleted by one statement: some milliseconds. */
+const sweptAtOnce = 64
+
+/** Sweeps after one put: what is left waits for the next one, or for a prune. */
+const sweepsAfterPut = 4
+
+const listPage = 1_000
+
+/** Undefined tables: of a version that had no artifacts, opened by a reader. */
+const absent = '42P01'
+
+export interface PostgresArtifactsOptions {
+  readonly address: PostgresAddress
+  readonly kernel: Kernel
+  readonly quota: ArtifactQuota
+  /** Says that this process is alive: what it writes is not dropped by others. */
+  readonly lease: Pick<ProcessLease, 'holder' | 'hold'>
+  /** Milliseconds for which a statement is sent again before it fails. Default 60,000. */
+  readonly retryFor?: number | undefined
+  /** The run that this process writes, if it does: another one that has taken it over makes a put fail. */
+  readonly fenceOf?: (run: string) => Fence | undefined
+}
+
+/** A run by its number, and the epoch with which it is held. */
+interface Fence {
+  readonly run: number
+  readonly epoch: number
+}
+
+/** A put under way. */
+interface Draft {
+  readonly run: string
+  readonly body: string
+  readonly put: string
+  /** Bytes of it that the database has. */
+  length: number
+}
+
+type BeginAnswer =
+  | { readonly body: string; readonly length: number; readonly garbage: boolean }
+  | { readonly taken: string }
+  | { readonly busy: true }
+  | { readonly short: number }
+  | { readonly full: 'bytes' | 'count' }
+
+type ListAnswer =
+  | { readonly listed: true }
+  | { readonly taken: string }
+  | { readonly gone: true }
+  | { readonly lost: true }
+
+type InfoColumns = [string, string, string, string, number, string, string]
+
+interface Listed extends ArtifactInfo {
+  readonly body: string
+}
+
+/** Opens the artifacts of a database by themselves, without its journal. */
+export async function openPostgresArtifacts(
+  text: string,
+  { kernel, quota }: Pick<PostgresArtifactsOptions, 'kernel' | 'quota'>,
+): Promise<ArtifactStore> {
+  const address = readAddress(text)
+  if (address.artifacts !== undefined)
+    return new FolderArtifacts(address.artifacts, { kernel, quota })
+  const link = new Link({ address, clock: kernel.clock, name: 'heddle artifacts lease' })
+  const lease = new ProcessLease(link, address.schema)
+  const artifacts = new PostgresArtifacts({ address, kernel, quota, lease })
+  const close = async (): Promise<void> => {
+    await lease.release()
+    await link.close()
+  }
+  try {
+    await migrate(link, address)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const stop = artifacts[Symbol.asyncDispose].bind(artifacts)
+  return Object.assign(artifacts, {
+    [Symbol.asyncDispose]: async () => {
+      await stop()
+      await close()
+    },
+  })
+}
+
+export class PostgresArtifacts implements ArtifactStore {
+  readonly #options: PostgresArtifactsOptions
+  readonly #link: Link
+  readonly #schema: string
+
+  constructor(options: PostgresArtifactsOptions) {
+    const { address, kernel } = options
+    this.#options = options
+    this.#schema = address.schema
+    this.#link = new Link({
+      address,
+      clock: kernel.clock,
+      name: 'heddle artifacts',
+      answerWithin: 30_000,
+    })
+  }
+
+  async put(
+    run: string,
+    name: string,
+    content: ArtifactContent,
+    options: PutArtifactOptions = {},
+  ): Promise<ArtifactInfo> {
+    checkArtifactName(name)
+    const put = checkPut(options, this.#options.quota)
+    await this.#options.lease.hold()
+    const { draft, hasGarbage } = await this.#begin(run, name, put)
+    const intake = new Intake(name, put, undefined)
+    const gathered = new Gathered((bytes) => this.#write(draft, bytes, put.quota))
+    let info: ArtifactInfo
+    let isWhole = false
+    try {
+      for await (const piece of this.#pieces(draft.body, 0, draft.length)) intake.addReceived(piece)
+      for await (const piece of piecesOf(content, `The artifact "${name}"`, put.signal)) {
+        intake.add(piece)
+        await gathered.add(piece)
+      }
+      const received = intake.finish()
+      isWhole = true
+      await gathered.flush()
+      info = await this.#list(draft, name, put, received)
+    } catch (error) {
+      const { upload } = put
+      const isCut = upload !== undefined && !intake.isTooLong && intake.length < upload.length
+      await this.#abandon(draft, gathered, isCut && !isWhole)
+      throw error
+    }
+    if (hasGarbage) await this.#sweep(sweepsAfterPut)
+    return info
+  }
+
+  async received(run: string, name: string, upload: ArtifactUpload): Promise<number> {
+    checkArtifactName(name)
+    checkUpload(upload)
+    const rows = await this.#read<[string]>(
+      'SELECT length FROM @.artifact_draft WHERE run = $1 AND upload = $2',
+      [toStored(run), uploadKey(name, upload)],
+    )
+    return Number(rows[0]?.[0] ?? 0)
+  }
+
+  async find(run: string, name: string): Promise<ArtifactInfo | undefined> {
+    const listed = await this.#find(run, name)
+    return listed && infoOf(listed)
+  }
+
+  async open(run: string, name: string, range: ArtifactRange = {}): Promise<OpenArtifact> {
+    const listed = await this.#find(run, name)
+    if (listed === undefined) throw new HeddleError('HDL_UNKNOWN_ARTIFACT', { run, artifact: name })
+    const { start, end } = checkRange(range, listed)
+    return {
+      info: infoOf(listed),
+      start,
+      end,
+      bytes: this.#checked(listed, start, end),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    }
+  }
+
+  async list(run: string): Promise<readonly ArtifactInfo[]> {
+    const found: ArtifactInfo[] = []
+    for (let after = '0'; ;) {
+      const page = await this.#listed('run = $1 AND number > $2 ORDER BY number LIMIT $3', [
+        toStored(run),
+        after,
+        listPage,
+      ])
+      found.push(...page.map(({ info }) => infoOf(info)))
+      if (page.length < listPage) return found
+      after = page.at(-1)!.number
+    }
+  }
+
+  async remove(run: string): Promise<number> {
+    const bytes = Number(await this.#call<string>('artifact_remove_1', [toStored(run)]))
+    await this.#sweep(Infinity)
+    return bytes
+  }
+
+  async *sizes(): AsyncGenerator<readonly [run: string, bytes: number], void, undefined> {
+    for (let after = ''; ;) {
+      const page = await this.#read<[string, string]>(
+        'SELECT run, bytes FROM @.artifact_budget WHERE run > $1 ORDER BY run LIMIT $2',
+        [after, listPage],
+      )
+      for (const [run, bytes] of page) yield [fromStored(run), Number(bytes)]
+      if (page.length < listPage) return
+      after = page.at(-1)![0]
+    }
+  }
+
+  /** Deletes a slice of the pieces of what was removed or replaced. Whether there may be more. */
+  sweepSlice(): Promise<boolean> {
+    return this.#call<boolean>('artifact_sweep_1', [sweptAtOnce])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#link.close()
+  }
+
+  async #begin(
+    run: string,
+    name: string,
+    put: CheckedPut,
+  ): Promise<{ readonly draft: Draft; readonly hasGarbage: boolean }> {
+    const { by, start, length, upload, quota } = put
+    const [body, id] = [randomBytes(12).toString('hex'), randomBytes(12).toString('hex')]
+    const answer = await this.#call<BeginAnswer>('artifact_begin_1', [
+      toStored(run),
+      name,
+      toStored(by),
+      body,
+      id,
+      upload === undefined ? null : uploadKey(name, upload),
+      start,
+      length === undefined ? 0 : Math.max(0, length - start),
+      this.#options.lease.holder,
+      quota.bytes,
+      quota.count,
+    ])
+    if ('body' in answer) {
+      const draft = { run, body: answer.body, put: id, length: answer.length }
+      return { draft, hasGarbage: answer.garbage }
+    }
+    if ('taken' in answer) throw taken(run, name, by, answer.taken)
+    if ('busy' in answer) throw new HeddleError('HDL_ARTIFACT_BUSY', { artifact: name })
+    if ('short' in answer) {
+      const [expected, found] = [`${start} bytes so far`, `${answer.short}`]
+      throw new HeddleError('HDL_ARTIFACT_MISMATCH', { artifact: name, expected, found })
+    }
+    throw full(run, quota, answer.full)
+  }
+
+  async #write(draft: Draft, bytes: Uint8Array, quota: ArtifactQuota): Promise<void> {
+    const { run, body, put, length } = draft
+    const parameters = [toStored(run), body, put, length, bytes, quota.bytes]
+    const answer = await this.#call<'written' | 'full' | 'gone'>('artifact_piece_1', parameters)
+    if (answer === 'full') throw full(run, quota, 'bytes')
+    if (answer === 'gone') throw this.#gone(draft)
+    draft.length += bytes.length
+  }
+
+  async #list(
+    draft: Draft,
+    name: string,
+    { by, createdAt = this.#options.kernel.clock.wallTime() }: CheckedPut,
+    { length, sha256 }: { readonly length: number; readonly sha256: string },
+  ): Promise<ArtifactInfo> {
+    const { run, body, put } = draft
+    const fence = this.#options.fenceOf?.(run)
+    const answer = await this.#call<ListAnswer>('artifact_list_1', [
+      toStored(run),
+      name,
+      toStored(by),
+      body,
+      put,
+      length,
+      sha256,
+      createdAt,
+      fence?.run ?? null,
+      fence?.epoch ?? null,
+    ])
+    if ('listed' in answer) return { run, name, length, sha256, createdAt, by }
+    if ('taken' in answer) throw taken(run, name, by, answer.taken)
+    if ('lost' in answer) throw new HeddleError('HDL_RUN_LOST', { run, epoch: fence!.epoch })
+    throw this.#gone(draft)
+  }
+
+  /** F6. What cannot be dropped now is dropped by the next process that writes artifacts of the run. */
+  async #abandon(draft: Draft, gathered: Gathered, isKept: boolean): Promise<void> {
+    const { run, body, put } = draft
+    try {
+      if (isKept) await gathered.flush()
+      await this.#call('artifact_abandon_1', [toStored(run), body, put, isKept])
+      if (!isKept) await this.#sweep(sweepsAfterPut)
+    } catch {
+      // The error that made the put fail says more.
+    }
+  }
+
+  async #sweep(slices: number): Promise<void> {
+    for (let count = 0; count < slices; count++) if (!(await this.sweepSlice())) return
+  }
+
+  async #find(run: string, name: string): Promise<Listed | undefined> {
+    if (!name.isWellFormed() || name.includes('\0')) return undefined
+    const [found] = await this.#listed('run = $1 AND name = $2', [toStored(run), name])
+    return found?.info
+  }
+
+  async #listed(
+    where: string,
+    parameters: readonly unknown[],
+  ): Promise<{ readonly info: Listed; readonly number: string }[]> {
+    const rows = await this.#read<InfoColumns | [...InfoColumns, string]>(
+      `SELECT run, name, length, sha256, created_at, writer, body, number FROM @.artifact WHERE ${where}`,
+      parameters,
+    )
+    return rows.map(([run, name, length, sha256, createdAt, by, body, number]) => ({
+      info: {
+        run: fromStored(run),
+        name,
+        length: Number(length),
+        sha256,
+        createdAt,
+        by: fromStored(by),
+        body,
+      },
+      number: number!,
+    }))
+  }
+
+  /** F5. */
+  async *#checked(
+    listed: Listed,
+    start: number,
+    end: number,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const { length, sha256, body } = listed
+    const check = start === 0 && end === length ? new ReadCheck() : undefined
+    let at = start
+    for await (const piece of this.#pieces(body, start, end)) {
+      check?.add(piece)
+      at += piece.length
+      // The last piece is held back until all of them are known to be right.
+      if (at === end && check !== undefined && !check.holds(sha256)) {
+        throw damaged(listed, `its bytes do not have the checksum ${sha256}`)
+      }
+      yield piece
+    }
+    if (at < end) throw damaged(listed, 'its bytes are gone')
+  }
+
+  /** The bytes of a body, as far as they are there. */
+  async *#pieces(
+    body: string,
+    start: number,
+    end: number,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let at = start; at < end;) {
+      const [row] = await this.#read<[string, Uint8Array]>(
+        'SELECT start, bytes FROM @.artifact_piece WHERE body = $1 AND start <= $2 ORDER BY start DESC LIMIT 1',
+        [body, at],
+      )
+      if (row === undefined) return
+      const from = Number(row[0])
+      const piece = row[1].subarray(at - from, end - from)
+      if (piece.length === 0) return
+      at += piece.length
+      yield piece
+    }
+  }
+
+  #gone({ run }: Draft): HeddleError {
+    return new HeddleError('HDL_STORE_FAILED', {
+      store: this.#options.address.shown,
+      action: 'hold an artifact',
+      cause: `the artifacts of run ${run} were removed meanwhile, or this process did not answer for longer than its lease`,
+    })
+  }
+
+  /** Calls a function of the schema that may be called twice. */
+  async #call<T>(name: string, parameters: readonly unknown[]): Promise<T> {
+    const { kernel, retryFor = 60_000 } = this.#options
+    const places = parameters.map((_, index) => `$${index + 1}`).join(', ')
+    const [row] = await callPatiently<[T]>(
+      this.#link,
+      { clock: kernel.clock, retryFor },
+      'hold an artifact',
+      `SELECT ${this.#schema}.${name}(${places})`,
+      parameters,
+    )
+    return row![0]
+  }
+
+  async #read<Row extends unknown[]>(
+    statement: string,
+    parameters: readonly unknown[],
+  ): Promise<Row[]> {
+    const { kernel, retryFor = 60_000 } = this.#options
+    const patience = { clock: kernel.clock, retryFor }
+    const text = statement.replaceAll('@.', `${this.#schema}.`)
+    try {
+      return await callPatiently<Row>(this.#link, patience, 'be read', text, parameters)
+    } catch (error) {
+      if (isRefused(error, absent)) return []
+      throw error
+    }
+  }
+}
+
+/** Gathers small pieces: each that is written costs a statement. */
+class Gathered {
+  readonly #write: (bytes: Uint8Array) => Promise<void>
+  #buffer: Uint8Array | undefined
+  #length = 0
+
+  constructor(write: (bytes: Uint8Array) => Promise<void>) {
+    this.#write = write
+  }
+
+  /** Takes a copy of what it does not write at once. */
+  async add(piece: Uint8Array): Promise<void> {
+    for (let from = 0; from < piece.length;) {
+      const isWhole = this.#length === 0 && piece.length - from >= pieceBytes
+      if (isWhole) {
+        await this.#write(piece.subarray(from, (from += pieceBytes)))
+        continue
+      }
+      const part = piece.subarray(from, from + pieceBytes - this.#length)
+      this.#buffer ??= new Uint8Array(pieceBytes)
+      this.#buffer.set(part, this.#length)
+      this.#length += part.length
+      from += part.length
+      if (this.#length === pieceBytes) await this.flush()
+    }
+  }
+
+  async flush(): Promise<void> {
+    if (this.#length === 0) return
+    const bytes = this.#buffer!.subarray(0, this.#length)
+    // A write that fails is not repeated: it was sent again for as long as it is worth it.
+    this.#length = 0
+    await this.#write(bytes)
+  }
+}
+
+function infoOf({ body: _body, ...info }: Listed): ArtifactInfo {
+  return info
+}
+
+function taken(run: string, name: string, by: string, holder: string): HeddleError {
+  return new HeddleError('HDL_ARTIFACT_TAKEN', {
+    run,
+    artifact: name,
+    by,
+    holder: fromStored(holder),
+  })
+}
+
+function full(run: string, quota: ArtifactQuota, what: 'bytes' | 'count'): HeddleError {
+  const shown = what === 'bytes' ? `${quota.bytes} bytes` : `${quota.count} artifacts`
+  return new HeddleError('HDL_ARTIFACT_QUOTA', { run, quota: shown })
+}
+
+function uploadKey(name: string, { length, sha256 }: ArtifactUpload): string {
+  return `${sha256} ${length} ${name}`
+}
