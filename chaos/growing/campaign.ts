@@ -9,6 +9,7 @@
  *      A clean-up node stands once all its dependencies have succeeded; before that it follows every try of them, at most once
  *      in each life (decision 0185).
  *  C4  Every signal that was sent was delivered to exactly one wait (G9).
+ *  C5  At the end the artifact is listed once, whole, and nothing else of it is left to count (F1).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +26,7 @@ import {
 } from '@heddle/core/lowlevel'
 import type { GrowingPlan } from './child.ts'
 import { setAsideCode } from './set-aside-code.ts'
-import { cleanUps, flows, signalName, waitsOfFlow } from './graph.ts'
+import { artifactBytes, artifactName, cleanUps, flows, signalName, waitsOfFlow } from './graph.ts'
 
 export interface GrowingOptions {
   readonly folder: string
@@ -244,7 +245,20 @@ class KilledRun {
       if (times > this.#lives) this.#wrong(`C3: ${name} ran ${times} times in ${this.#lives} lives`)
     }
     await this.#checkEnd(journal, run.id)
+    await this.#checkArtifact(journal, run.id)
     return true
+  }
+
+  /** C5 */
+  async #checkArtifact(journal: Journal, run: string): Promise<void> {
+    const store = journal.artifacts!
+    const listed = (await store.list(run)).map(({ name, length }) => `${name} ${length}`).join()
+    if (listed !== `${artifactName} ${artifactBytes}`) this.#wrong(`C5: artifacts: ${listed}`)
+    try {
+      for await (const _ of (await store.open(run, artifactName)).bytes) continue
+    } catch (error) {
+      this.#wrong(`C5: ${String(error)}`)
+    }
   }
 
   async #checkStarts(): Promise<void> {

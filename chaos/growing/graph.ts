@@ -1,4 +1,4 @@
-/** A graph with everything that grows or waits: maps, sub-graphs, steps, sleeps, signals, clean-up nodes, keys. */
+/** A graph with everything that grows or waits: maps, sub-graphs, steps, sleeps, signals, clean-up nodes, keys; and an artifact. */
 import { appendFileSync } from 'node:fs'
 import { Graph, job, type Job, type JobContext } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
@@ -7,6 +7,10 @@ import { seededRandom } from '@heddle/core/lowlevel'
 export const flows = 3
 export const waitsOfFlow = 2
 export const signalName = 'go'
+
+/** The artifact that a job writes, and its bytes: some pieces, and not a whole number of them. */
+export const artifactName = 'report.bin'
+export const artifactBytes = 600_000
 
 /**
  * Nodes that clean up. They run again after each try of what they clean up after, until that has succeeded; `mop` comes after a
@@ -108,6 +112,13 @@ export function growingGraph(seed: number, effects: Effects): Graph {
       input: (of) => of(total),
     },
   )
+  graph.add(
+    'report',
+    counted('report', async (_: void, { artifact }) => {
+      await artifact(artifactName, artifactPieces())
+    }),
+    { after: [list] },
+  )
   const bad = graph.add(
     'bad',
     counted('bad', (): void => {
@@ -120,6 +131,11 @@ export function growingGraph(seed: number, effects: Effects): Graph {
     { after: [bad], when: 'always' },
   )
   return graph
+}
+
+function* artifactPieces(): Generator<Uint8Array> {
+  for (let bytes = 0; bytes < artifactBytes; bytes += 30_000)
+    yield new Uint8Array(30_000).fill(bytes)
 }
 
 function sum(numbers: readonly number[]): number {
