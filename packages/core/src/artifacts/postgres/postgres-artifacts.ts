@@ -143,23 +143,21 @@ export class PostgresArtifacts implements ArtifactStore {
     await this.#options.lease.hold()
     const { draft, hasGarbage } = await this.#begin(run, name, put)
     const intake = new Intake(name, put, undefined)
-    const gathered = new Gathered((bytes) => this.#write(draft, bytes, put.quota))
     let info: ArtifactInfo
     let isWhole = false
     try {
       for await (const piece of this.#pieces(draft.body, 0, draft.length)) intake.addReceived(piece)
-      for await (const piece of piecesOf(content, `The artifact "${name}"`, put.signal)) {
-        intake.add(piece)
-        await gathered.add(piece)
+      const pieces = piecesOf(content, `The artifact "${name}"`, put.signal)
+      for await (const piece of gathered(counted(pieces, intake))) {
+        await this.#write(draft, piece, put.quota)
       }
       const received = intake.finish()
       isWhole = true
-      await gathered.flush()
       info = await this.#list(draft, name, put, received)
     } catch (error) {
       const { upload } = put
       const isCut = upload !== undefined && !intake.isTooLong && intake.length < upload.length
-      await this.#abandon(draft, gathered, isCut && !isWhole)
+      await this.#abandon(draft, isCut && !isWhole)
       throw error
     }
     if (hasGarbage) await this.#sweep(sweepsAfterPut)
@@ -259,7 +257,7 @@ export class PostgresArtifacts implements ArtifactStore {
       const draft = { run, body: answer.body, put: id, length: answer.length }
       return { draft, hasGarbage: answer.garbage }
     }
-    if ('taken' in answer) throw taken(run, name, by, answer.taken)
+    if ('taken' in answer) throw takenError(run, name, by, answer.taken)
     if ('busy' in answer) throw new HeddleError('HDL_ARTIFACT_BUSY', { artifact: name })
     if ('short' in answer) {
       const [expected, found] = [`${start} bytes so far`, `${answer.short}`]
@@ -298,16 +296,14 @@ export class PostgresArtifacts implements ArtifactStore {
       fence?.epoch ?? null,
     ])
     if ('listed' in answer) return { run, name, length, sha256, createdAt, by }
-    if ('taken' in answer) throw taken(run, name, by, answer.taken)
+    if ('taken' in answer) throw takenError(run, name, by, answer.taken)
     if ('lost' in answer) throw new HeddleError('HDL_RUN_LOST', { run, epoch: fence!.epoch })
     throw this.#gone(draft)
   }
 
   /** F6. What cannot be dropped now is dropped by the next process that writes artifacts of the run. */
-  async #abandon(draft: Draft, gathered: Gathered, isKept: boolean): Promise<void> {
-    const { run, body, put } = draft
+  async #abandon({ run, body, put }: Draft, isKept: boolean): Promise<void> {
     try {
-      if (isKept) await gathered.flush()
       await this.#call('artifact_abandon_1', [toStored(run), body, put, isKept])
       if (!isKept) await this.#sweep(sweepsAfterPut)
     } catch {
@@ -426,47 +422,53 @@ export class PostgresArtifacts implements ArtifactStore {
   }
 }
 
-/** Gathers small pieces: each that is written costs a statement. */
-class Gathered {
-  readonly #write: (bytes: Uint8Array) => Promise<void>
-  #buffer: Uint8Array | undefined
-  #length = 0
-
-  constructor(write: (bytes: Uint8Array) => Promise<void>) {
-    this.#write = write
+/** Counts and hashes pieces on their way. */
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
+  intake: Intake,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of pieces) {
+    intake.add(piece)
+    yield piece
   }
+}
 
-  /** Takes a copy of what it does not write at once. */
-  async add(piece: Uint8Array): Promise<void> {
-    for (let from = 0; from < piece.length;) {
-      const isWhole = this.#length === 0 && piece.length - from >= pieceBytes
-      if (isWhole) {
-        await this.#write(piece.subarray(from, (from += pieceBytes)))
+/**
+ * Gathers small pieces, because each that is written costs a statement. What was gathered comes out before the error of content
+ * that was cut. A piece that comes out is valid until the next one is asked for.
+ */
+async function* gathered(
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let buffer: Uint8Array | undefined
+  let length = 0
+  try {
+    for await (const piece of pieces) {
+      if (length === 0 && piece.length === pieceBytes) {
+        yield piece
         continue
       }
-      const part = piece.subarray(from, from + pieceBytes - this.#length)
-      this.#buffer ??= new Uint8Array(pieceBytes)
-      this.#buffer.set(part, this.#length)
-      this.#length += part.length
-      from += part.length
-      if (this.#length === pieceBytes) await this.flush()
+      buffer ??= new Uint8Array(pieceBytes)
+      const fitting = piece.subarray(0, pieceBytes - length)
+      buffer.set(fitting, length)
+      length += fitting.length
+      if (length < pieceBytes) continue
+      yield buffer
+      buffer.set(piece.subarray(fitting.length))
+      length = piece.length - fitting.length
     }
+  } catch (error) {
+    if (length > 0) yield buffer!.subarray(0, length)
+    throw error
   }
-
-  async flush(): Promise<void> {
-    if (this.#length === 0) return
-    const bytes = this.#buffer!.subarray(0, this.#length)
-    // A write that fails is not repeated: it was sent again for as long as it is worth it.
-    this.#length = 0
-    await this.#write(bytes)
-  }
+  if (length > 0) yield buffer!.subarray(0, length)
 }
 
 function infoOf({ body: _body, ...info }: Listed): ArtifactInfo {
   return info
 }
 
-function taken(run: string, name: string, by: string, holder: string): HeddleError {
+function takenError(run: string, name: string, by: string, holder: string): HeddleError {
   return new HeddleError('HDL_ARTIFACT_TAKEN', {
     run,
     artifact: name,
