@@ -177,17 +177,19 @@ export { examinePostgres, type PostgresReport } from './store/postgres/examine.t
 // run/: how two graphs differ, which runs can be gone on with.
 export { PresentItems } from './codec/present.ts'
 export { describeDifference, type GraphDifference } from './run/compare.ts'
-export { toErrorRecord } from './run/error-record.ts'
+export { fromErrorRecord, toErrorRecord } from './run/error-record.ts'
 
 // attempts/: one try of a job, wherever it runs.
 export type { RunnerContext } from './attempts/attempt.ts'
-export type { AttemptReport } from './attempts/runner.ts'
+export { isRetryable, requestedDelay } from './attempts/retry.ts'
+export { attemptDefaults, type AttemptReport } from './attempts/runner.ts'
 
 // places/: where jobs run.
 export { findPlace, type Places } from './places/find-place.ts'
 export { fleetPlace, type FleetAttempt, type FleetDispatch } from './places/fleet.ts'
+export { fleetPieces, isSmallJson, readFleetValue } from './places/fleet-value.ts'
 export { loopPlace } from './places/loop.ts'
-export { threadPlace } from './places/thread.ts'
+export { sharedThreadPlace, threadPlace } from './places/thread.ts'
 
 // scheduler/: what a recorded run says about itself.
 export { criticalPathOf, forecastOf } from './scheduler/recorded.ts'

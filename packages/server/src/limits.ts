@@ -13,6 +13,8 @@ export interface ServerLimits {
   readonly thread?: number | PermitOptions | undefined
   /** Attempts on the loop at a time, over both stages. No limit but the seats when absent: waiting costs no processor. */
   readonly loop?: number | PermitOptions | undefined
+  /** Attempts on workers of the fleet at a time, waiting for a worker included. No limit but the seats when absent. */
+  readonly fleet?: number | PermitOptions | undefined
   /** What jobs may need besides, by name: permits, rates, limits for each key. They hold for this process. */
   readonly resources?: Resources | undefined
   /** Milliseconds from submit to start. 30,000 when absent. */
@@ -68,33 +70,35 @@ const countOrAny: Rule = [`${count[0]}, or Infinity`, (n) => count[1](n) || n ==
 /** Infinity is no limit. At 0 everything would be too late. */
 const duration: Rule = ['a number of milliseconds above 0', (n) => n > 0]
 
-const rules: Readonly<Record<Exclude<keyof ServerLimits, 'thread' | 'loop' | 'resources'>, Rule>> =
-  {
-    prepareCapacity: count,
-    itemCapacity: count,
-    tenantCapacity: count,
-    queue: duration,
-    prepare: duration,
-    item: duration,
-    request: duration,
-    // Node counts these: for it 0 is no limit, and Infinity is not a number.
-    head: count,
-    arrival: count,
-    sending: count,
-    bodies: count,
-    connections: countOrAny,
-    connectionsPerAddress: countOrAny,
-    backlog: count,
-    drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
-    loopGap: countOrAny,
-    readyGap: countOrAny,
-    body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
-    cacheBytes: count,
-  }
+const rules: Readonly<
+  Record<Exclude<keyof ServerLimits, 'thread' | 'loop' | 'fleet' | 'resources'>, Rule>
+> = {
+  prepareCapacity: count,
+  itemCapacity: count,
+  tenantCapacity: count,
+  queue: duration,
+  prepare: duration,
+  item: duration,
+  request: duration,
+  // Node counts these: for it 0 is no limit, and Infinity is not a number.
+  head: count,
+  arrival: count,
+  sending: count,
+  bodies: count,
+  connections: countOrAny,
+  connectionsPerAddress: countOrAny,
+  backlog: count,
+  drain: ['a number of milliseconds of at least 0', (n) => n >= 0],
+  loopGap: countOrAny,
+  readyGap: countOrAny,
+  body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
+  cacheBytes: count,
+}
 
 const limitNames = {
   thread: 1,
   loop: 1,
+  fleet: 1,
   resources: 1,
   ...(Object.fromEntries(Object.keys(rules).map((name) => [name, 1])) as OptionNames<typeof rules>),
 } satisfies OptionNames<ServerLimits>
@@ -120,9 +124,9 @@ function refuseSlots(limits: object): void {
 }
 
 /** The capacity itself knows best. */
-function checkPermits({ thread, loop, resources }: ServerLimits): void {
+function checkPermits({ thread, loop, fleet, resources }: ServerLimits): void {
   try {
-    void new Capacity({ thread, loop, resources })
+    void new Capacity({ thread, loop, fleet, resources })
   } catch (error) {
     if (isError(error, 'HDL_UNKNOWN_OPTION')) {
       const { option, suggestion } = error.details

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, type Place } from '@heddle/core'
 import {
   Capacity,
   CleanupStack,
@@ -211,6 +211,8 @@ export interface Server extends AsyncDisposable {
   readonly isOpen: boolean
   /** Names of what is served. */
   readonly jobs: readonly string[]
+  /** The workers of this server as a place for graphs of this process: `run(graph, { places: { fleet: server.fleet } })`. */
+  readonly fleet: Place
   readonly state: ServerState
   /**
    * Takes no new work, waits for what was admitted, then stops. At the deadline who still waits is told.
@@ -378,6 +380,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     isLocal: isLoopback(bound.address),
     isOpen,
     jobs: jobs.jobs,
+    fleet: places.fleet,
     url: urlOf(bound),
     get state() {
       return drain.state
@@ -482,6 +485,7 @@ async function openContext(
   const threads = options.threads ?? Math.max(2, availableParallelism())
   const capacity = new Capacity({
     loop: limits.loop,
+    fleet: limits.fleet,
     thread: limits.thread ?? { permits: threads, reserved: 1 },
     resources: limits.resources,
     aging: 1_000,

@@ -6,8 +6,11 @@
  *
  *  K1  An error that may pass never ends the worker: it tries again with full jitter.
  *  K2  Every wait has a deadline; the beats come from a thread of their own.
- *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent.
+ *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent. A job that the
+ *      server asks to stop is aborted too, and its lease handed back when the job has ended.
  *  K4  A lease whose job this worker does not have in that version is handed back, with what it has.
+ *  K7  A job that does not end within two seconds after its lease was lost, or after the worker had to end, is given up: it
+ *      holds no place of the worker any longer, and what it returns is ignored.
  *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so.
  *  K5  stop() finishes what runs within its deadline, hands the rest back, and says that the worker leaves.
  */
@@ -17,12 +20,17 @@ import { HeddleError, final, type Job } from '@heddle/core'
 import {
   checkDuration,
   describe,
+  isSmallJson,
   kernelOf,
+  requestedDelay,
+  toErrorRecord,
+  type ErrorRecord,
   type Kernel,
   type StopOptions,
 } from '@heddle/core/lowlevel'
 import { Network, Refused } from './client/network.ts'
 import { LeaseArtifacts } from './lease/lease-artifacts.ts'
+import { downloadInput, uploadResult } from './lease/lease-values.ts'
 import {
   isCampaignWork,
   type CampaignUnits,
@@ -32,7 +40,7 @@ import {
   type Offer,
   type UpdateAnswer,
 } from './lease/work.ts'
-import { isFinalError, runJob } from './runner/run-job.ts'
+import { mayRetry, runJob, type AttemptIdentity } from './runner/run-job.ts'
 
 export interface WorkerOptions {
   /** The address of the server: `https://host:4500`. Of several on one PostgreSQL, separated by commas: the next is used when one is away. */
@@ -87,8 +95,17 @@ const workerProtocols: readonly number[] = [1]
 interface Running {
   readonly offer: Offer
   readonly controller: AbortController
+  /** Rejects when the worker does not wait for the job any longer (K7). */
+  readonly givenUp: PromiseWithResolvers<never>
+  /** Lines on their way to the server: they arrive before the outcome. */
+  readonly lines: Set<Promise<unknown>>
   ended: Promise<void>
 }
+
+/** Milliseconds for an aborted job to end (K7). */
+const grace = 2_000
+/** Milliseconds that the outcome of a job waits for lines that could not be sent. */
+const lineTime = 5_000
 
 const usualWait = 25_000
 
@@ -105,7 +122,8 @@ export class Worker {
   readonly #stopping = new AbortController()
   #wake: (() => void) | undefined
   #leaseCount = 0
-  #hasRun = false
+  /** run(), which stop() waits for. */
+  #end: Promise<WorkerEnd> | undefined
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -115,6 +133,7 @@ export class Worker {
     const { server, token, watchdog } = options
     this.#network = new Network({ server, token, watchdog, worker: this.id }, this.#kernel)
     this.#network.onLost = (lease, reason) => this.#lose(lease, reason)
+    this.#network.onStop = (lease, reason) => this.#stopJob(lease, reason)
   }
 
   stats(): {
@@ -134,18 +153,20 @@ export class Worker {
    *
    * *Cancellation*: by stop().
    */
-  async run(): Promise<WorkerEnd> {
+  run(): Promise<WorkerEnd> {
     // Stopped before: its thread has ended.
-    if (this.#stopping.signal.aborted) return stopped
-    this.#hasRun = true
+    if (this.#stopping.signal.aborted) return Promise.resolve(stopped)
+    return (this.#end ??= this.#run())
+  }
+
+  async #run(): Promise<WorkerEnd> {
     let end: WorkerEnd
     try {
       end = await this.#work()
     } catch (error) {
       end = this.#stopping.signal.aborted ? stopped : endOf(error)
     }
-    for (const { controller } of this.#running.values())
-      controller.abort(new Error('the worker ends'))
+    for (const running of this.#running.values()) this.#abort(running, new Error('the worker ends'))
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
     if (end.exitCode === 0) await this.#leave()
     await this.#network.stop()
@@ -153,19 +174,20 @@ export class Worker {
   }
 
   /**
-   * K5. Harmless twice, and before run(), which ends at once then.
+   * K5. Resolves when run() has ended: the server knows that the worker left, and its thread is gone. Harmless twice, and
+   * before run(), which ends at once then.
    *
-   * *Cancellation*: at the deadline (default 30,000) what still runs is handed back.
+   * *Cancellation*: at the deadline (default 30,000) what still runs is aborted and handed back.
    */
   async stop({ deadline = 30_000 }: Pick<StopOptions, 'deadline'> = {}): Promise<void> {
     checkDuration('deadline', deadline)
     this.#stopping.abort(new Error('the worker stops'))
     this.#wake?.()
-    if (!this.#hasRun) return this.#network.stop()
+    if (this.#end === undefined) return this.#network.stop()
     const timer = this.#kernel.clock.setTimer(deadline, () => {
-      for (const { controller } of this.#running.values()) controller.abort(handBack)
+      for (const running of this.#running.values()) this.#abort(running, handBack)
     })
-    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
+    await this.#end
     timer.cancel()
   }
 
@@ -210,10 +232,13 @@ export class Worker {
       },
       { signal, within: waits + 30_000 },
     )
+    const { stop = [] } = answer
+    for (const { lease, reason } of stop) this.#stopJob(lease, reason)
     if (answer.offer !== undefined) {
       await this.#take(answer.offer, signal)
       return undefined
     }
+    if (stop.length > 0) return undefined
     const { reason, message, retry_after_ms: retryAfter } = answer.empty
     this.#say({ kind: 'idle', reason, message })
     if (retryAfter > 0 || waits === 0)
@@ -233,23 +258,31 @@ export class Worker {
       if (isLeaseLost(error)) return
       throw error
     }
-    this.#network.hold(lease, epoch, offer.next_beat_ms)
+    this.#network.hold(lease, epoch, offer.next_beat_ms, !isCampaignWork(work))
     this.#leaseCount++
     this.#say({ kind: 'started', lease, job: job.name })
-    const running: Running = { offer, controller: new AbortController(), ended: Promise.resolve() }
+    const running: Running = {
+      offer,
+      controller: new AbortController(),
+      givenUp: Promise.withResolvers(),
+      lines: new Set(),
+      ended: Promise.resolve(),
+    }
+    // A job that ends by itself is waited for by nothing else.
+    running.givenUp.promise.catch(() => undefined)
     this.#running.set(lease, running)
     running.ended = this.#execute(running, job)
   }
 
   /** Never rejects. */
-  async #execute({ offer, controller }: Running, job: Job): Promise<void> {
-    const { lease, work } = offer
+  async #execute(running: Running, job: Job): Promise<void> {
+    const { lease, work } = running.offer
     let outcome = 'finished'
     try {
-      if (isCampaignWork(work)) await this.#runUnits(offer, work, job, controller.signal)
-      else await this.#runAttempt(offer, work, job, controller.signal)
+      if (isCampaignWork(work)) await this.#runUnits(running, work, job)
+      else await this.#runAttempt(running, work, job)
     } catch (error) {
-      outcome = await this.#reportFailure(offer, error, controller.signal)
+      outcome = await this.#reportFailure(running, error)
     }
     this.#network.drop(lease)
     this.#running.delete(lease)
@@ -257,27 +290,43 @@ export class Worker {
     this.#wake?.()
   }
 
-  async #runAttempt(offer: Offer, work: JobWork, job: Job, signal: AbortSignal): Promise<void> {
-    const value = await this.#runJob(offer, job, work.name, work.input, signal)
-    await this.#update(offer, 1, 1, value)
+  async #runAttempt(running: Running, work: JobWork, job: Job): Promise<void> {
+    const { offer, controller } = running
+    const { name, attempt, key, grace_ms: ownGrace } = work
+    const { signal } = controller
+    const { clock } = this.#kernel
+    const lease = { lease: offer.lease, epoch: offer.epoch, worker: this.id }
+    const isElsewhere = work.input_bytes === true
+    const input = isElsewhere
+      ? await downloadInput(this.#network, lease, clock, signal)
+      : work.input
+    const identity = { name, attempt, key, grace: ownGrace }
+    const value = await this.#runJob(running, job, identity, input)
+    if (isSmallJson(value)) return void (await this.#update(running, 1, 1, { result: value }))
+    const artifact = await uploadResult(this.#network, lease, value, clock, signal)
+    await this.#update(running, 1, 1, { artifact })
   }
 
-  async #runUnits(offer: Offer, work: CampaignWork, job: Job, signal: AbortSignal): Promise<void> {
+  async #runUnits(running: Running, work: CampaignWork, job: Job): Promise<void> {
+    const { offer } = running
     let sum: number[] | undefined
     let sequence = 0
     for (let done = 0; done < work.size;) {
       const count = Math.min(work.batch, work.size - done)
       const parameters = work.parameters ? await this.#parameters(offer) : null
-      const units: CampaignUnits = {
-        input: work.input,
-        start: work.start + done,
-        count,
-        parameters,
+      const start = work.start + done
+      const units: CampaignUnits = { input: work.input, start, count, parameters }
+      const identity = {
+        name: `${work.job} ${start}`,
+        attempt: 0,
+        key: `${work.campaign}/${start}`,
       }
-      const result = await this.#runJob(offer, job, `${work.job} ${units.start}`, units, signal)
+      const result = await this.#runJob(running, job, identity, units)
       done += count
       if (work.outcomes.length > 0) sum = addCounts(sum, result, work.outcomes)
-      const answer = await this.#update(offer, ++sequence, done, sum ?? result ?? null)
+      const answer = await this.#update(running, ++sequence, done, {
+        result: sum ?? result ?? null,
+      })
       this.#say({ kind: 'reported', lease: offer.lease, done, size: work.size })
       if (answer.closed === 'invalid_report')
         throw final(new Error(answer.problem ?? 'the report is invalid'))
@@ -285,30 +334,38 @@ export class Worker {
     }
   }
 
-  #runJob(
-    offer: Offer,
-    job: Job,
-    name: string,
-    input: unknown,
-    signal: AbortSignal,
-  ): Promise<unknown> {
+  #runJob(running: Running, job: Job, identity: AttemptIdentity, input: unknown): Promise<unknown> {
+    const { offer, controller, givenUp } = running
     const { lease, epoch } = offer
-    return runJob(job, name, input, signal, {
+    const ran = runJob(job, identity, input, controller.signal, {
       artifacts: new LeaseArtifacts(this.#network, { lease, epoch, worker: this.id }),
-      onLog: (text) => {
-        this.#network.progress(lease)
-        this.#network
-          .call('/fleet/log', { worker: this.id, lease, epoch, text }, { insistFor: 10_000 })
-          .catch((error: unknown) => this.#say({ kind: 'trouble', message: describe(error) }))
-      },
+      onLog: (text) => this.#sendLine(running, text),
       onProgress: (fraction, text) => this.#network.progress(lease, fraction, text),
     })
+    return Promise.race([ran, givenUp.promise])
   }
 
-  #update(offer: Offer, sequence: number, done: number, result: unknown): Promise<UpdateAnswer> {
-    const { lease, epoch, stale_ms: insistFor } = offer
+  /** In order: the connection sends one after the other. */
+  #sendLine({ offer, lines }: Running, text: string): void {
+    const { lease, epoch } = offer
     this.#network.progress(lease)
-    const body = { lease, epoch, worker: this.id, sequence, done, result }
+    const line = this.#network
+      .call('/fleet/log', { worker: this.id, lease, epoch, text }, { insistFor: lineTime })
+      .catch((error: unknown) => this.#say({ kind: 'trouble', message: describe(error) }))
+      .finally(() => lines.delete(line))
+    lines.add(line)
+  }
+
+  async #update(
+    { offer, lines }: Running,
+    sequence: number,
+    done: number,
+    outcome: { readonly result: unknown } | { readonly artifact: string },
+  ): Promise<UpdateAnswer> {
+    const { lease, epoch, stale_ms: insistFor } = offer
+    await Promise.all(lines)
+    this.#network.progress(lease)
+    const body = { lease, epoch, worker: this.id, sequence, done, ...outcome }
     return this.#network.call('/fleet/update', body, { insistFor })
   }
 
@@ -321,22 +378,27 @@ export class Worker {
   }
 
   /** Says how the lease ended, for people. */
-  async #reportFailure(offer: Offer, error: unknown, signal: AbortSignal): Promise<string> {
-    if (isLeaseLost(error) || signal.reason instanceof LeaseLost) return 'lost'
+  async #reportFailure({ offer, controller, lines }: Running, error: unknown): Promise<string> {
+    const { signal } = controller
+    if ([error, signal.reason].some((each) => isLeaseLost(each) || each instanceof LeaseLost))
+      return 'lost'
+    await Promise.all(lines)
     if (signal.aborted) {
       await this.#handBack(offer, describe(signal.reason))
       return 'handed back'
     }
     const { lease, epoch, stale_ms: insistFor } = offer
     const message = describe(error)
+    const delay = requestedDelay(error)
     const body = {
       lease,
       epoch,
       worker: this.id,
       stage: 'run',
-      message,
-      retryable: !isFinalError(error),
-      ...(error instanceof Error ? { name: error.name, stack: error.stack ?? '' } : {}),
+      message: message.slice(0, longestText),
+      retryable: mayRetry(error),
+      ...(delay === undefined ? {} : { retry_after_ms: delay }),
+      error: shortened(toErrorRecord(error)),
     }
     await this.#quietly('/fleet/fail', body, insistFor)
     return `failed: ${message}`
@@ -376,7 +438,21 @@ export class Worker {
 
   /** K3. */
   #lose(lease: string, reason: string): void {
-    this.#running.get(lease)?.controller.abort(new LeaseLost(reason))
+    const running = this.#running.get(lease)
+    if (running !== undefined) this.#abort(running, new LeaseLost(reason))
+  }
+
+  /** K3: the lease is still held, so that the server knows when the job has ended. */
+  #stopJob(lease: string, reason: string): void {
+    this.#running.get(lease)?.controller.abort(new Error(reason))
+  }
+
+  /** K7. */
+  #abort({ controller, givenUp, ended }: Running, reason: Error): void {
+    controller.abort(reason)
+    const timer = this.#kernel.clock.setTimer(grace, () => givenUp.reject(reason))
+    const stop = (): void => timer.cancel()
+    ended.then(stop, stop)
   }
 
   #findJob({ job, version }: { readonly job: string; readonly version: string }): Job | undefined {
@@ -421,6 +497,20 @@ class LeaseLost extends Error {
 }
 
 const handBack = new Error('the worker stops')
+
+/** Characters of a message or a stack that are sent. */
+const longestText = 10_000
+
+function shortened(record: ErrorRecord): ErrorRecord {
+  const { message, stack, cause, errors } = record
+  return {
+    ...record,
+    message: message.slice(0, longestText),
+    ...(stack === undefined ? {} : { stack: stack.slice(0, longestText) }),
+    ...(cause === undefined ? {} : { cause: shortened(cause) }),
+    ...(errors === undefined ? {} : { errors: errors.map(shortened) }),
+  }
+}
 
 function isLeaseLost(error: unknown): boolean {
   return error instanceof Refused && error.status === 410

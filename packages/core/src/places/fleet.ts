@@ -12,9 +12,10 @@ export interface FleetAttempt {
   readonly attempt: number
   /** `ctx.idempotencyKey`: the same over restarts and take-overs. */
   readonly key: string
-  /** JSON. */
   readonly input: unknown
   readonly signal: AbortSignal
+  /** Milliseconds that its worker has to end it once `signal` has aborted. */
+  readonly grace: number
   /** A worker has accepted it: its timeout starts. */
   readonly onStart: () => void
   /** It waits for a worker, at first or again: its timeout stops. */
@@ -25,7 +26,7 @@ export interface FleetAttempt {
 
 /** Hands attempts to workers. A server implements it. */
 export interface FleetDispatch {
-  /** Settles as the worker says, and soon after the signal aborts. */
+  /** Settles as the worker says. After the signal has aborted: when the job has ended there, or the grace is over. */
   run(attempt: FleetAttempt): Promise<unknown>
   /** Why an attempt waits, in words: `no worker with capability gpu`. */
   whyWaiting(attempt: Pick<FleetAttempt, 'job' | 'version' | 'capabilities'>): string
@@ -33,7 +34,7 @@ export interface FleetDispatch {
 
 const onFleet = { place: 'fleet' } as const
 
-/** Runs jobs on workers of the fleet. Their inputs and results are JSON. */
+/** Runs jobs on workers of the fleet. Their inputs and results are what the journal can keep: fleet-value.ts. */
 export function fleetPlace(dispatch: FleetDispatch): Place {
   return {
     permitsOf: () => onFleet,
@@ -47,7 +48,7 @@ function runOn(
   input: unknown,
   context: PlaceContext,
 ): Promise<unknown> {
-  const { name, attempt, signal, idempotencyKey: key } = context
+  const { name, attempt, signal, grace, idempotencyKey: key } = context
   const wants = {
     job: job.name,
     version: job.version ?? '1',
@@ -62,6 +63,7 @@ function runOn(
     key,
     input,
     signal,
+    grace,
     onStart: () => context.started(),
     onWaiting: wait,
     onLog: (text) => context.log(text),

@@ -57,12 +57,19 @@ async function until(driver: AttemptsDriver, condition: () => boolean): Promise<
   while (!condition()) await driver.clock.settle()
 }
 
+/** Lets everything run that needs no time, and arrive. */
+async function settle(driver: AttemptsDriver): Promise<void> {
+  await driver.clock.settle()
+  await driver.arrived?.()
+}
+
 /** Lets time pass until the condition holds, and not much longer. */
 async function advanceUntil(driver: AttemptsDriver, condition: () => boolean): Promise<void> {
-  await driver.clock.settle()
+  await settle(driver)
   for (let passed = 0; !condition(); passed += 10) {
     assert.ok(passed <= longest, 'it should have happened by now')
     await driver.clock.advance(10)
+    await driver.arrived?.()
   }
 }
 
@@ -142,7 +149,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       for (const attempt of [0, 1]) {
         await until(driver, () => gate.attempts === attempt + 1)
         gate.reject(new Error(`no ${attempt}`))
-        await driver.clock.settle()
+        await settle(driver)
         await driver.clock.advance(longest)
       }
       await until(driver, () => gate.attempts === 3)
@@ -173,7 +180,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       const [started] = await driver.start()
       await until(driver, () => gate.attempts === 1)
       gate.reject(new Error('first'))
-      await driver.clock.settle()
+      await settle(driver)
       await driver.clock.advance(longest)
       await until(driver, () => gate.attempts === 2)
       gate.reject(new Error('second'))
@@ -208,7 +215,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       const [started] = await driver.start()
       await until(driver, () => gate.attempts === 1)
       gate.reject(retryAfter(5_000, new Error('rate limited')))
-      await driver.clock.settle()
+      await settle(driver)
       await driver.clock.advance(4_999)
       assert.equal(gate.attempts, 1)
       await driver.clock.advance(1)
@@ -250,7 +257,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
         await until(driver, () => gate.attempts === attempt + 1)
         await driver.clock.advance(90)
         gate.reject(retryAfter(1_000))
-        await driver.clock.settle()
+        await settle(driver)
         await driver.clock.advance(1_000)
       }
       await until(driver, () => gate.attempts === 3)
@@ -267,6 +274,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       const [started] = await driver.start()
       await until(driver, () => gate.attempts === 1)
       await driver.clock.advance(100)
+      await until(driver, () => gate.contexts[0]!.cancelled)
       assert.deepEqual(
         [gate.contexts[0]!.cancelled, gate.contexts[0]!.signal.aborted],
         [true, true],
@@ -274,6 +282,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       await driver.clock.advance(500)
       assert.equal(gate.attempts, 1)
       gate.resolve('too late')
+      await settle(driver)
       await advanceUntil(driver, () => gate.attempts === 2)
       gate.resolve('in time')
       assert.deepEqual(await started!.ended(), { state: 'succeeded', value: 'in time' })
@@ -363,7 +372,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       const [started, beside] = await driver.start()
       await until(driver, () => gate.attempts + other.attempts === 2)
       gate.reject(retryAfter(5_000))
-      await driver.clock.settle()
+      await settle(driver)
       await started!.cancel()
       assert.equal((await started!.ended()).state, 'cancelled')
       await driver.clock.advance(longest)
@@ -384,7 +393,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       gate.contexts[0]!.log('one')
       gate.contexts[0]!.log('two')
       gate.reject(retryAfter(10))
-      await driver.clock.settle()
+      await settle(driver)
       await driver.clock.advance(10)
       await until(driver, () => gate.attempts === 2)
       gate.contexts[1]!.log('three')
@@ -487,7 +496,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
       flaky.reject(retryAfter(1_000))
       await until(driver, () => other.attempts === 1)
       await driver.clock.advance(1_000)
-      await driver.clock.settle()
+      await settle(driver)
       assert.equal(flaky.attempts, 1, 'the other holds it')
       other.resolve('other')
       await until(driver, () => flaky.attempts === 2)
@@ -546,9 +555,9 @@ export const attemptsCases: readonly AttemptsCase[] = [
       const [started] = await driver.start()
       await until(driver, () => gate.attempts === 1)
       gate.reject(retryAfter(10))
-      await driver.clock.settle()
+      await settle(driver)
       await driver.clock.advance(4_000)
-      await driver.clock.settle()
+      await settle(driver)
       assert.equal(gate.attempts, 1, 'the back-off is over, the rate is not')
       await advanceUntil(driver, () => gate.attempts === 2)
       gate.resolve('rated')

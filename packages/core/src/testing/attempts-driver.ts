@@ -25,6 +25,8 @@ export interface AttemptsDriver extends AsyncDisposable {
   readonly clock: VirtualClock
   /** Whether a job that succeeds without a word leaves no rows in the journal, as one that a server has acknowledged. */
   readonly isQuiet?: boolean
+  /** Waits until what jobs did has arrived where attempts are counted, and what may start there has started: for jobs elsewhere. */
+  arrived?(): Promise<void>
   /** Starts the jobs, in this order, with `null` as input. Called once. */
   start(): Promise<readonly StartedJob[]>
 }

@@ -247,7 +247,8 @@ export class Campaign implements Work {
     return this.#proposer?.propose(lease.number, lease.start + lease.done)
   }
 
-  report(lease: Lease, report: Report): ReportOutcome {
+  report(lease: Lease, given: Report): ReportOutcome {
+    const report = given.result === undefined ? { ...given, result: null } : given
     const problem = this.#problemWith(lease, report)
     if (problem !== undefined) return { kind: 'closed', why: 'invalid_report', problem }
     this.#measure(lease, report)

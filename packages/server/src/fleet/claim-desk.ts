@@ -52,6 +52,7 @@ class WaitingClaim implements ListItem<WaitingClaim> {
   readonly #timer: Timer
   readonly #signal: AbortSignal | undefined
   readonly #onAbort: () => void
+  readonly #unwatch: () => void
 
   constructor(
     worker: FleetWorker,
@@ -69,6 +70,8 @@ class WaitingClaim implements ListItem<WaitingClaim> {
     this.#onAbort = () => this.end(list)
     this.#timer = clock.setTimer(wait, this.#onAbort)
     signal?.addEventListener('abort', this.#onAbort, { once: true })
+    // W7: it is answered with what its worker has to know.
+    this.#unwatch = worker.claims.add(this.#onAbort)
   }
 
   /** Answers with nothing. */
@@ -83,6 +86,7 @@ class WaitingClaim implements ListItem<WaitingClaim> {
 
   #answer(answer: ClaimAnswer): void {
     this.#timer.cancel()
+    this.#unwatch()
     this.#signal?.removeEventListener('abort', this.#onAbort)
     this.#done(answer)
   }

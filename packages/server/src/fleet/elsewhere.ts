@@ -28,11 +28,52 @@ const beatAgain = 5_000
 export interface BeatLease {
   readonly lease: string
   readonly epoch: number
+  readonly progress?: number | undefined
+  readonly fraction?: number | undefined
+  readonly text?: string | undefined
+}
+
+interface News {
+  readonly lease: string
+  readonly reason: string
 }
 
 export interface BeatBody {
-  readonly lost: { lease: string; reason: string }[]
+  readonly lost: readonly News[]
+  /** Jobs that the worker is asked to stop. */
+  readonly stop: readonly News[]
   readonly next_beat_ms: number
+}
+
+/** Leases by the address of the server that answers for them. */
+type ByAddress = ReadonlyMap<string, readonly BeatLease[]>
+
+export interface SplitBeat {
+  readonly local: BeatLease[]
+  readonly byAddress: ByAddress
+  /** Leases whose owner is not known just now (E2). */
+  readonly unknown: number
+}
+
+export function hasNews({ lost, stop }: BeatBody): boolean {
+  return lost.length > 0 || stop.length > 0
+}
+
+/** One answer out of those of several servers. */
+export function joinBeats(
+  answers: readonly BeatBody[],
+  unknown: number,
+): {
+  lost: News[]
+  stop: News[]
+  next_beat_ms: number
+} {
+  const next = answers.map((answer) => answer.next_beat_ms)
+  return {
+    lost: answers.flatMap(({ lost }) => lost),
+    stop: answers.flatMap(({ stop }) => stop),
+    next_beat_ms: Math.min(...next, ...(unknown > 0 ? [beatAgain] : [])),
+  }
 }
 
 export class Elsewhere {
@@ -75,32 +116,54 @@ export class Elsewhere {
     return undefined
   }
 
-  /** E2. Leases of this server are left to the caller: `local`. *Cancellation*: the signal of the call. */
-  async beat<L extends BeatLease>(
-    call: AnyCall,
-    worker: string,
-    leases: readonly L[],
-  ): Promise<{ readonly local: readonly L[]; readonly answers: readonly BeatBody[] }> {
-    const { members, forwarding } = this.#cluster
-    const local: L[] = []
-    const byAddress = new Map<string, L[]>()
-    const answers: BeatBody[] = []
+  /** E2. *Cancellation*: none; it asks the table of members. */
+  async split(leases: readonly BeatLease[]): Promise<SplitBeat> {
+    const local: BeatLease[] = []
+    const byAddress = new Map<string, BeatLease[]>()
+    let unknown = 0
     for (const lease of leases) {
       try {
-        const address = await members.addressOf(workOf(lease.lease))
+        const address = await this.#cluster.members.addressOf(workOf(lease.lease))
         if (address === undefined) local.push(lease)
         else byAddress.set(address, [...(byAddress.get(address) ?? []), lease])
       } catch (error) {
         if (!isError(error, 'HDL_NOT_OWNER')) throw error
-        answers.push({ lost: [], next_beat_ms: beatAgain })
+        unknown++
       }
     }
-    const asked = [...byAddress].map(async ([address, some]): Promise<BeatBody> => {
-      const body = { worker, leases: some }
-      const answer = await forwarding.askAt<BeatBody>(address, call, body, answerWithin)
-      return answer ?? { lost: [], next_beat_ms: beatAgain }
+    return { local, byAddress, unknown }
+  }
+
+  /** What their servers say to a beat. *Cancellation*: the signal of the call. */
+  beat(call: AnyCall, worker: string, byAddress: ByAddress): Promise<BeatBody[]> {
+    return Promise.all(
+      [...byAddress].map(([address, leases]) =>
+        this.#beatAt(call, address, { worker, leases }, answerWithin),
+      ),
+    )
+  }
+
+  /** Resolves with the first answer that has news, or when all have waited. Never rejects. *Cancellation*: the signal of the call. */
+  async waitNews(
+    call: AnyCall,
+    worker: string,
+    byAddress: ByAddress,
+    wait: number,
+  ): Promise<BeatBody[]> {
+    const asked = [...byAddress].map(async ([address, leases]) => {
+      const body = { worker, leases: leases.map(({ lease, epoch }) => ({ lease, epoch })) }
+      const waiting = { ...body, wait_ms: wait }
+      const answer = await this.#beatAt(call, address, waiting, wait + answerWithin)
+      if (!hasNews(answer)) throw new Error('nothing new')
+      return [answer]
     })
-    return { local, answers: [...answers, ...(await Promise.all(asked))] }
+    return Promise.any(asked).catch(() => [])
+  }
+
+  async #beatAt(call: AnyCall, address: string, body: object, within: number): Promise<BeatBody> {
+    const { forwarding } = this.#cluster
+    const answer = await forwarding.askAt<BeatBody>(address, call, body, within)
+    return answer ?? { lost: [], stop: [], next_beat_ms: beatAgain }
   }
 
   /** *Cancellation*: the signal of the call. */

@@ -11,14 +11,20 @@
  *  J1  A lease of a job is held only after its row is durable, and its last report is acknowledged only after the result is.
  *  J2  After a restart or a take-over every lease continues: the attempt that asks for its key gets it, or its result.
  *  J3  A server that ends closes no lease.
+ *  J4  An attempt that is aborted while a worker runs it ends when the job has ended there, or when the grace is over: what
+ *      runs next, also the next attempt of the same job, does not run beside it. An offer of it is taken back at once.
  */
-import { HeddleError, isError, openScope, type Scope } from '@heddle/core'
+import { HeddleError, final, isError, openScope, retryAfter, type Scope } from '@heddle/core'
 import {
+  describe,
   endsBefore,
+  fromErrorRecord,
+  isSmallJson,
   Life,
   pauseFor,
   shardCount,
   shardOf,
+  type ErrorRecord,
   type FleetAttempt,
   type FleetDispatch,
   type Grant,
@@ -32,9 +38,21 @@ import {
 } from '@heddle/core/lowlevel'
 import type { FleetWorker, Refusal, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
 import type { Failure } from './fleet.ts'
-import { jobLeaseRecord, jobLeaseTable, readHolder, type JobLeaseRecord } from './job-records.ts'
+import {
+  jobLeaseRecord,
+  jobLeaseTable,
+  readHolder,
+  readResultText,
+  type JobLeaseRecord,
+} from './job-records.ts'
 import { JobShard, type JobShardHost } from './job-shard.ts'
-import { defaultTimes, Lease, type CloseReason, type LeaseTimes } from './lease.ts'
+import {
+  defaultTimes,
+  Lease,
+  type CloseReason,
+  type LeaseTimes,
+  type ResultPlace,
+} from './lease.ts'
 import { refusalOf, whyWaiting } from './why-waiting.ts'
 
 export interface WaitingJob {
@@ -45,6 +63,10 @@ export interface WaitingJob {
   lease: Lease | undefined
   losses: number
   isOver: boolean
+  /** Its lease has finished, and its result is being read. */
+  isReading: boolean
+  /** Its worker was asked to stop: until when it waits for that. */
+  stopping: Timer | undefined
 }
 
 export interface FleetJobsOptions {
@@ -55,6 +77,8 @@ export interface FleetJobsOptions {
   readonly tables: Tables
   /** A job waits, or came back. */
   readonly onWaiting: () => void
+  /** An attempt was cancelled while a worker runs it. */
+  readonly askStop: (lease: Lease, reason: string) => void
   /** An attempt was cancelled: its lease ends. */
   readonly close: (lease: Lease, why: CloseReason) => void
   /** Puts a lease that was read from the store into the book. */
@@ -63,6 +87,8 @@ export interface FleetJobsOptions {
   readonly drop: (shard: JobShard) => void
   /** The worker that a restored lease belongs to. */
   readonly workerOf: (description: WorkerDescription, identity: WorkerIdentity) => FleetWorker
+  /** Reads a result that is not in the report. */
+  readonly readResult: (at: ResultPlace) => Promise<unknown>
   /** Workers that are there, for what explain() says. */
   readonly workers: () => Iterable<FleetWorker>
   readonly shards?: number
@@ -125,7 +151,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
       describe: (lease) => this.#describe(lease),
       recordOf: (lease) => this.#recordOf(lease),
       onGranted: (lease) => this.#byLease.get(lease)?.attempt.onStart(),
-      onFinished: (lease) => this.#byLease.get(lease)?.resolve(lease.result),
+      onFinished: (lease) => this.#finish(this.#byLease.get(lease), lease),
       onReleased: (lease, why) => this.#release(lease, why),
     }
   }
@@ -141,7 +167,8 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   /**
    * Runs one attempt on a worker.
    *
-   * *Cancellation*: the lease ends, and the worker stops at its next beat. When the server ends, the lease continues (J3).
+   * *Cancellation*: the worker is asked to stop, and the lease ends with the job or with the grace (J4). When the server
+   * ends, the lease continues (J3).
    * *Fairness*: in order of arrival among attempts with the same needs.
    */
   run(attempt: FleetAttempt): Promise<unknown> {
@@ -152,6 +179,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
       const end = <A>(settle: (value: A) => void) => {
         return (value: A): void => {
           job.isOver = true
+          job.stopping?.cancel()
           if (this.#byKey.get(key) === job) this.#byKey.delete(key)
           signal.removeEventListener('abort', stop)
           settle(value)
@@ -165,6 +193,8 @@ export class FleetJobs implements FleetDispatch, ShardRole {
         lease: undefined,
         losses: 0,
         isOver: false,
+        isReading: false,
+        stopping: undefined,
       }
       if (signal.aborted) return stop()
       signal.addEventListener('abort', stop, { once: true })
@@ -207,12 +237,8 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     this.#byLease.set(lease, job)
   }
 
-  failed(lease: Lease, { message, retryable, name, stack }: Failure): void {
-    const error = new HeddleError('HDL_JOB_FAILED', { problem: message, retryable })
-    error.cause = Object.assign(new Error(message), name === undefined ? {} : { name }, {
-      stack: stack ?? '',
-    })
-    this.#byLease.get(lease)?.reject(error)
+  failed(lease: Lease, failure: Failure): void {
+    this.#byLease.get(lease)?.reject(errorOf(failure))
   }
 
   /** What a worker logs or reports as progress for a lease. */
@@ -231,6 +257,13 @@ export class FleetJobs implements FleetDispatch, ShardRole {
       throw new HeddleError('HDL_NOT_OWNER', { shard: 0, retryAfter: readAgainAfter })
     }
     return { run: job.key.slice(0, job.key.indexOf('/')), by: job.attempt.name }
+  }
+
+  /** The input of the job of a lease. @throws `HDL_NOT_OWNER` until its run has asked for it. */
+  inputOf(lease: Lease): { readonly name: string; readonly input: unknown } {
+    const job = this.#byLease.get(lease)
+    if (job !== undefined) return job.attempt
+    throw new HeddleError('HDL_NOT_OWNER', { shard: 0, retryAfter: readAgainAfter })
   }
 
   find(id: string): JobShard | undefined {
@@ -277,6 +310,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
       if (lease.work !== shard) continue
       this.#byLease.delete(lease)
       job.lease = undefined
+      if (job.stopping !== undefined) job.reject(job.attempt.signal.reason)
       // What another server owns now is aborted by its run; the others get another lease.
       if (!job.isOver && shardOfJob(job, this.#options.shards) !== grant.shard) this.#enqueue(job)
     }
@@ -368,7 +402,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     const isFinished = row.result !== ''
     if (isFinished) {
       lease.done = 1
-      lease.result = JSON.parse(row.result)
+      Object.assign(lease, readResultText(row.result))
       shard.keepFinished(lease)
     } else this.#options.restore(lease)
     this.#keepUnclaimed(lease, key, isFinished)
@@ -393,8 +427,9 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   // ── Leases ────────────────────────────────────────────────────────────────────────────────────
 
   #describe(lease: Lease): object {
-    const { job, version, name, attempt, input } = this.#byLease.get(lease)!.attempt
-    return { job, version, name, attempt, input }
+    const { job, version, name, attempt, key, grace, input } = this.#byLease.get(lease)!.attempt
+    const given = isSmallJson(input) ? { input: input ?? null } : { input_bytes: true }
+    return { job, version, name, attempt, key, grace_ms: grace, ...given }
   }
 
   #recordOf(lease: Lease): JobLeaseRecord | undefined {
@@ -411,7 +446,8 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     const job = this.#byLease.get(lease)
     this.#byLease.delete(lease)
     if (job === undefined) return this.#releaseUnclaimed(lease, why)
-    if (job.isOver) return
+    if (job.isOver || job.isReading) return
+    if (job.stopping !== undefined) return job.reject(job.attempt.signal.reason)
     job.lease = undefined
     if (!isHarmless.has(why)) job.losses++
     if (job.losses > mostLosses) {
@@ -442,7 +478,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     if (unclaimed === undefined) return this.#enqueue(job)
     this.#dropUnclaimed(unclaimed)
     const { lease } = unclaimed
-    if (unclaimed.isFinished) return job.resolve(lease.result)
+    if (unclaimed.isFinished) return this.#finish(job, lease)
     this.offered(lease, job)
     job.attempt.onStart()
   }
@@ -468,13 +504,38 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     return true
   }
 
+  #finish(job: WaitingJob | undefined, { result, resultAt }: Lease): void {
+    if (job === undefined) return
+    if (resultAt === undefined) return job.resolve(result)
+    job.isReading = true
+    const read = this.#background.start(async () => this.#options.readResult(resultAt))
+    read.then(job.resolve, job.reject)
+  }
+
   #cancel(job: WaitingJob): void {
-    const { reason } = job.attempt.signal
+    const { attempt, lease } = job
+    const { reason } = attempt.signal
+    if (lease === undefined || job.isReading) {
+      job.reject(reason)
+      return void this.#unqueue(job)
+    }
+    if (isServerEnd(reason)) {
+      job.reject(reason)
+      return this.#leaveRunning(lease, job.key)
+    }
+    if (lease.state === 'held') return this.#stop(job, lease)
     job.reject(reason)
-    const { lease } = job
-    if (lease === undefined) this.#unqueue(job)
-    else if (isServerEnd(reason)) this.#leaveRunning(lease, job.key)
-    else this.#options.close(lease, 'cancelled')
+    this.#options.close(lease, 'cancelled')
+  }
+
+  /** J4. */
+  #stop(job: WaitingJob, lease: Lease): void {
+    const { attempt } = job
+    // A moment later than who counts the grace of the attempt, which ends the attempt without it.
+    job.stopping = this.#options.kernel.clock.setTimer(attempt.grace + 1, () =>
+      this.#options.close(lease, 'cancelled'),
+    )
+    this.#options.askStop(lease, describe(attempt.signal.reason))
   }
 
   /** J3. */
@@ -505,6 +566,24 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   #isSure({ isRead, right }: JobShard): boolean {
     return isRead && this.#options.ownership.trusts(right.shard)
   }
+}
+
+/** What a job threw on its worker, as it would have been thrown here. */
+function errorOf({ message, retryable, retryAfter: delay, name, stack, error }: Failure): Error {
+  const record = error ?? {
+    name: name ?? 'Error',
+    message,
+    ...(stack === undefined ? {} : { stack }),
+  }
+  const asked = delay === undefined ? undefined : retryAfter(delay, causeOf(record))
+  const thrown = asked ?? fromErrorRecord(record)
+  return retryable ? thrown : final(thrown)
+}
+
+/** One that asks for a delay names what it is about as its cause. */
+function causeOf(record: ErrorRecord): Error | undefined {
+  if (record.code !== 'HDL_RETRY_AFTER') return fromErrorRecord(record)
+  return record.cause === undefined ? undefined : fromErrorRecord(record.cause)
 }
 
 /** One attempt of one piece of work: the same after a restart, another for a retry. */

@@ -37,6 +37,24 @@ export interface Refusal {
   readonly retryAfter?: number
 }
 
+/** Who waits for the next time that something happens. */
+export class Waiters {
+  #waiting: Set<() => void> | undefined
+
+  /** Calls it once; what this returns undoes it. */
+  add(wake: () => void): () => void {
+    const waiting = (this.#waiting ??= new Set())
+    waiting.add(wake)
+    return () => void waiting.delete(wake)
+  }
+
+  wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    for (const each of waiting ?? []) each()
+  }
+}
+
 /** A worker as this server knows it. */
 export class FleetWorker {
   readonly id: string
@@ -53,6 +71,10 @@ export class FleetWorker {
   readonly speeds = new Map<string, number>()
   /** Campaigns in which it failed, with their owners (W5). */
   readonly failures = new Map<string, string>()
+  /** Its claims that wait: answered when a job of it is to stop (W7). */
+  readonly claims = new Waiters()
+  /** Its beats that wait: answered when that happens, or a lease has ended. */
+  readonly beats = new Waiters()
 
   constructor(description: WorkerDescription, identity: WorkerIdentity, now: number) {
     this.id = description.id

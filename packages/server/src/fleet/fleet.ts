@@ -2,7 +2,7 @@
  * The fleet of one server: workers, their claims and their leases. Rules L1 to L12 and W1 to W6: docs/design/fleet.md.
  */
 import { HeddleError } from '@heddle/core'
-import type { Kernel, StopOptions } from '@heddle/core/lowlevel'
+import type { ErrorRecord, Kernel, StopOptions } from '@heddle/core/lowlevel'
 import type { Campaign } from '../campaigns/campaign.ts'
 import type { Campaigns } from '../campaigns/campaigns.ts'
 import { chooseCampaign } from '../campaigns/choose-campaign.ts'
@@ -16,7 +16,7 @@ import {
 } from './fleet-worker.ts'
 import type { JobShard } from './job-shard.ts'
 import { LeaseBook, type LeaseCall, type UpdateAnswer } from './lease-book.ts'
-import type { CloseReason, Lease, Report, Work } from './lease.ts'
+import type { CloseReason, Lease, Report, ResultPlace, Work } from './lease.ts'
 
 export interface FleetOptions {
   readonly kernel: Kernel
@@ -41,6 +41,10 @@ export interface Failure {
   readonly stage: 'start' | 'run'
   readonly name?: string | undefined
   readonly stack?: string | undefined
+  /** Milliseconds after which the job asks to be tried again. */
+  readonly retryAfter?: number | undefined
+  /** What was thrown, with its causes. */
+  readonly error?: ErrorRecord | undefined
 }
 
 export interface FleetClaim extends ClaimRequest {
@@ -74,6 +78,7 @@ export class Fleet {
   readonly #addresses = new Map<string, number>()
   #campaigns: Campaigns | undefined
   #jobs: FleetJobs | undefined
+  #isDraining = false
 
   constructor(options: FleetOptions) {
     this.#kernel = options.kernel
@@ -115,8 +120,15 @@ export class Fleet {
     return this.book.start()
   }
 
-  async stop(options: StopOptions = {}): Promise<void> {
+  /** No call of a worker waits from now on, and no claim gets work. */
+  drain(): void {
+    this.#isDraining = true
     this.desk.close()
+    for (const worker of this.#workers.values()) worker.beats.wake()
+  }
+
+  async stop(options: StopOptions = {}): Promise<void> {
+    this.drain()
     await this.book.stop(options)
   }
 
@@ -226,6 +238,52 @@ export class Fleet {
     const lease = this.book.heldLease(call)
     if (isCampaign(lease.work)) return { run: lease.work.id, by: '' }
     return this.#jobs!.artifactsOf(lease)
+  }
+
+  /** Where the result of a job is that was uploaded before its report. @throws as artifactsOf(). */
+  resultAt(call: LeaseCall, artifact: string): ResultPlace {
+    return { run: this.artifactsOf(call).run, artifact }
+  }
+
+  /** W7: leases of a worker that it is asked to stop. */
+  stopsOf(worker: string): { readonly lease: string; readonly reason: string }[] {
+    const stops: { lease: string; reason: string }[] = []
+    for (const { id, stopReason } of this.#workers.get(worker)?.leases ?? []) {
+      if (stopReason !== undefined) stops.push({ lease: id, reason: stopReason })
+    }
+    return stops
+  }
+
+  /** As stopsOf(), each once: a claim that is answered with one is followed by the next claim at once. Beats say it again. */
+  newStopsOf(worker: string): { readonly lease: string; readonly reason: string }[] {
+    const leases = this.#workers.get(worker)?.leases ?? []
+    const stops: { lease: string; reason: string }[] = []
+    for (const lease of leases) {
+      const { id, stopReason, isStopTold } = lease
+      if (stopReason === undefined || isStopTold) continue
+      lease.isStopTold = true
+      stops.push({ lease: id, reason: stopReason })
+    }
+    return stops
+  }
+
+  /**
+   * Resolves when a lease of the worker has ended or is to stop, at the deadline, and when the signal aborts.
+   *
+   * *Cancellation*: the signal.
+   */
+  async waitNews(worker: string, deadline: number, signal: AbortSignal): Promise<void> {
+    const known = this.#workers.get(worker)
+    if (known === undefined || this.#isDraining || deadline <= 0 || signal.aborted) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const forget = known.beats.add(resolve)
+    const timer = this.#kernel.clock.setTimer(deadline, resolve)
+    const stop = (): void => resolve()
+    signal.addEventListener('abort', stop, { once: true })
+    await promise
+    signal.removeEventListener('abort', stop)
+    timer.cancel()
+    forget()
   }
 
   /** W4. */

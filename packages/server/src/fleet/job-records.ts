@@ -1,7 +1,7 @@
 /** What is stored of the leases of jobs: a row from the accept until the outcome is in the record of its run. */
 import { put, remove, type Table, type TableRow } from '@heddle/core/lowlevel'
 import type { WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
-import type { Lease } from './lease.ts'
+import type { Lease, ResultPlace } from './lease.ts'
 
 export interface JobLeaseRecord {
   /** That of the protocol. */
@@ -14,7 +14,7 @@ export interface JobLeaseRecord {
   readonly holder: string
   /** The number of the last report; 0 before the first. */
   readonly sequence: number
-  /** JSON of the result; empty while the worker runs it. */
+  /** The result, as resultText() writes it; empty while the worker runs it. */
   readonly result: string
   readonly grantedAt: number
 }
@@ -41,7 +41,7 @@ export function jobLeaseForgotten(id: string): TableRow {
 }
 
 export function jobLeaseRecord(lease: Lease, key: string, now: number): JobLeaseRecord {
-  const { id, number, epoch, worker, sequence, result } = lease
+  const { id, number, epoch, worker, sequence, result, resultAt } = lease
   const { description, identity } = worker
   lease.grantedAt ??= now
   return {
@@ -51,9 +51,27 @@ export function jobLeaseRecord(lease: Lease, key: string, now: number): JobLease
     epoch,
     holder: JSON.stringify({ description: { ...description, jobs: [] }, identity }),
     sequence,
-    result: sequence === 0 ? '' : JSON.stringify(result ?? null),
+    result: sequence === 0 ? '' : resultText(result, resultAt),
     grantedAt: lease.grantedAt,
   }
+}
+
+/** No JSON begins with these. */
+const elsewhere = '@'
+const nothing = '-'
+
+function resultText(result: unknown, resultAt: ResultPlace | undefined): string {
+  if (resultAt !== undefined) return elsewhere + JSON.stringify(resultAt)
+  return result === undefined ? nothing : JSON.stringify(result)
+}
+
+export function readResultText(text: string): {
+  readonly result?: unknown
+  readonly resultAt?: ResultPlace
+} {
+  if (text === nothing) return {}
+  if (text.startsWith(elsewhere)) return { resultAt: JSON.parse(text.slice(1)) as ResultPlace }
+  return { result: JSON.parse(text) as unknown }
 }
 
 export interface Holder {

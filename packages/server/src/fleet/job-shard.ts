@@ -96,6 +96,7 @@ export class JobShard implements Work {
     if (report.done < 1) return { kind: 'counted' }
     lease.done = 1
     lease.result = report.result
+    lease.resultAt = report.resultAt
     return { kind: 'closed', why: 'finished' }
   }
 

@@ -277,7 +277,15 @@ export class LeaseBook {
     lease.work.release(lease, why, wasOffer)
     lease.state = 'closed'
     this.#options.onClosed?.(lease, why)
+    lease.worker.beats.wake()
     return true
+  }
+
+  /** Asks the worker of a held lease to stop (W7): it hands the lease back when its job has ended. */
+  askStop(lease: Lease, reason: string): void {
+    lease.stopReason ??= reason
+    lease.worker.claims.wake()
+    lease.worker.beats.wake()
   }
 
   /** Forgets the leases of a work that another server owns now. Nothing is written. */

@@ -30,6 +30,12 @@ export interface LeaseTimes {
 
 export const defaultTimes: LeaseTimes = { beat: 120_000, stale: 360_000, idleBeats: 30 }
 
+/** Where a result is that was too large for a message, or is not JSON. */
+export interface ResultPlace {
+  readonly run: string
+  readonly artifact: string
+}
+
 /** Cumulative: everything that this lease has done so far. */
 export interface Report {
   /** Counts from 1. */
@@ -37,6 +43,8 @@ export interface Report {
   /** Units that are done. */
   readonly done: number
   readonly result: unknown
+  /** Instead of `result`. */
+  readonly resultAt?: ResultPlace | undefined
 }
 
 export type ReportOutcome =
@@ -114,6 +122,7 @@ export class Lease {
   sequence = 0
   done = 0
   result: unknown
+  resultAt: ResultPlace | undefined
   reportedAt = 0
 
   // What the store has of it.
@@ -122,6 +131,10 @@ export class Lease {
   /** Milliseconds since 1970. */
   grantedAt: number | undefined
   closedWhy: CloseReason | undefined
+  /** The worker is asked to stop, and why. It holds the lease until its job has ended. */
+  stopReason: string | undefined
+  /** A claim has said so. */
+  isStopTold = false
 
   // In the list of its stale period, or of offers.
   list: object | undefined

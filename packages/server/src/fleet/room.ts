@@ -1,6 +1,12 @@
 /** The rooms of the fleet and of campaigns: they share workers, leases and the shards of this server. */
+import { Readable } from 'node:stream'
 import { HeddleError, isError } from '@heddle/core'
-import { type FleetDispatch, type OpenStore, type OptionNames } from '@heddle/core/lowlevel'
+import {
+  fleetPieces,
+  type FleetDispatch,
+  type OpenStore,
+  type OptionNames,
+} from '@heddle/core/lowlevel'
 import { builtInParts } from '../campaigns/built-in-parts.ts'
 import { Campaigns } from '../campaigns/campaigns.ts'
 import { campaignRoutes } from '../campaigns/routes.ts'
@@ -9,6 +15,7 @@ import {
   fleetBeat,
   fleetClaim,
   fleetFail,
+  fleetInput,
   fleetLeave,
   fleetLog,
   fleetParams,
@@ -25,12 +32,22 @@ import type { ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
 import type { People } from '../people/people.ts'
+import { readErrorRecord } from './error-records.ts'
 import { BlockWatch } from './block-watch.ts'
 import { FleetJobs } from './fleet-jobs.ts'
 import { Fleet, campaignOf } from './fleet.ts'
-import { Elsewhere, askEvery, workOf } from './elsewhere.ts'
+import {
+  Elsewhere,
+  askEvery,
+  hasNews,
+  joinBeats,
+  workOf,
+  type BeatBody,
+  type BeatLease,
+} from './elsewhere.ts'
 import type { Refusal, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
 import { defaultTimes, type Lease, type LeaseTimes } from './lease.ts'
+import { readResult } from './results.ts'
 
 /** Milliseconds, for the fleet of one server. */
 export interface FleetLimits {
@@ -68,14 +85,14 @@ const mostWait = 10_000
 const usualWait = 25_000
 
 export function openFleetRoom(
-  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster' | 'shards' | 'store'>,
+  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster' | 'shards' | 'store' | 'artifacts'>,
   options: {
     readonly isLazy: boolean
     readonly limits?: FleetLimits | undefined
     readonly people: Pick<People, 'refusedSince'>
   },
 ): FleetRoom {
-  const { kernel, log, cluster, shards } = context
+  const { kernel, cluster, shards } = context
   const { limits = {} } = options
   const store: OpenStore = cluster?.database ?? context.store
   const fleet = new Fleet({
@@ -99,10 +116,12 @@ export function openFleetRoom(
     ...common,
     times,
     onWaiting: () => fleet.wake(),
+    askStop: (lease, reason) => book.askStop(lease, reason),
     close: (lease, why) => book.close(lease, why),
     restore: (lease) => book.restore(lease),
     drop: (shard) => book.drop(shard),
     workers: () => fleet.workers(),
+    readResult: ({ run, artifact }) => readResult(context.artifacts, run, artifact, kernel.clock),
   })
   const campaigns = new Campaigns({
     ...common,
@@ -145,7 +164,7 @@ export function openFleetRoom(
     fleet,
     campaigns,
     routes: [
-      ...fleetRoutes(fleet, jobs, times, ready, log, elsewhere),
+      ...fleetRoutes(fleet, jobs, times, ready, context, elsewhere),
       ...campaignRoutes(campaigns, store.tables, ready),
     ],
     start: async () => {
@@ -155,7 +174,7 @@ export function openFleetRoom(
       else await (started ??= startAll())
     },
     drain: async () => {
-      fleet.desk.close()
+      fleet.drain()
       return { isClean: true }
     },
     stop: () => (stopped ??= stopAll()),
@@ -236,6 +255,37 @@ function offerOf(lease: Lease, fleet: Fleet): ClaimReply {
   }
 }
 
+const noOthers: ReadonlyMap<string, never[]> = new Map()
+
+/** A beat of leases that this server answers for. */
+function beatLeases(
+  fleet: Fleet,
+  jobs: FleetJobs,
+  times: LeaseTimes,
+  worker: string,
+  leases: readonly BeatLease[],
+): BeatBody {
+  const lost: { lease: string; reason: string }[] = []
+  let next = times.beat
+  for (const { lease, epoch, progress, fraction, text } of leases) {
+    try {
+      const { nextBeat } = fleet.book.beat({ lease, epoch, worker }, progress)
+      next = Math.min(next, nextBeat)
+      const held = fleet.book.get(lease)
+      if (fraction !== undefined && held !== undefined) jobs.progress(held, fraction, text)
+    } catch (error) {
+      if (!isError(error, 'HDL_LEASE_ENDED')) throw error
+      lost.push({ lease, reason: error.details.reason })
+    }
+  }
+  return { lost, stop: fleet.stopsOf(worker), next_beat_ms: next }
+}
+
+/** A wait is not a beat without progress (L8). */
+function withoutProgress(leases: readonly BeatLease[]): BeatLease[] {
+  return leases.map(({ lease, epoch }) => ({ lease, epoch }))
+}
+
 /** Whether waiting may help. */
 function isPatient({ reason }: Refusal): boolean {
   return reason === 'no_work' || reason === 'capability'
@@ -250,7 +300,7 @@ function fleetRoutes(
   jobs: FleetJobs,
   times: LeaseTimes,
   ready: () => Promise<void>,
-  log: ServerContext['log'],
+  { log, kernel: { clock } }: Pick<ServerContext, 'log' | 'kernel'>,
   elsewhere: Elsewhere | undefined,
 ): Room['routes'] {
   const { book } = fleet
@@ -276,19 +326,26 @@ function fleetRoutes(
       const until = fleet.now() + wait
       const others = isForwarded ? undefined : elsewhere
       for (;;) {
-        const left = Math.max(0, until - fleet.now())
+        const stop = fleet.newStopsOf(worker.id)
+        const left = stop.length > 0 ? 0 : Math.max(0, until - fleet.now())
         // E1: with other servers, a claim looks up once a second.
         const part = others === undefined ? left : Math.min(left, askEvery)
         const claim = { description: worker, identity, request, holds, signal }
         let answer = await fleet.claim({ ...claim, wait: others === undefined ? left : 0 })
-        if (answer.kind === 'offer') return offerOf(answer.lease, fleet)
+        const asked = stop.length === 0 ? {} : { stop }
+        if (answer.kind === 'offer') return { ...offerOf(answer.lease, fleet), ...asked }
         const found = await others?.claim<ClaimReply>(call, call.body, identity.address)
-        if (found !== undefined) return found
+        if (found !== undefined) return { ...found, ...asked }
         if (others !== undefined) answer = await fleet.claim({ ...claim, wait: part })
-        if (answer.kind === 'offer') return offerOf(answer.lease, fleet)
+        if (answer.kind === 'offer') return { ...offerOf(answer.lease, fleet), ...asked }
         if (others !== undefined && left > part && isPatient(answer) && !signal.aborted) continue
+        // W7: what came while it waited.
+        stop.push(...fleet.newStopsOf(worker.id))
         const { reason, message, retryAfter = reason === 'no_work' ? 0 : 5_000 } = answer
-        return { empty: { reason, message, retry_after_ms: retryAfter } }
+        return {
+          empty: { reason, message, retry_after_ms: retryAfter },
+          ...(stop.length === 0 ? {} : { stop }),
+        }
       }
     }),
     route(
@@ -300,32 +357,42 @@ function fleetRoutes(
       { ownedBy },
     ),
     route(fleetBeat, async (call) => {
-      const { worker } = call.body
-      const isSplit = elsewhere !== undefined && !elsewhere.isForwarded(call)
-      const { local, answers } = isSplit
-        ? await elsewhere.beat(call, worker, call.body.leases)
-        : { local: call.body.leases, answers: [] }
-      const lost = answers.flatMap((answer) => answer.lost)
-      let next = Math.min(times.beat, ...answers.map((answer) => answer.next_beat_ms))
-      const leases = local
-      for (const { lease, epoch, progress, fraction, text } of leases) {
-        try {
-          const { nextBeat } = book.beat({ lease, epoch, worker }, progress)
-          next = Math.min(next, nextBeat)
-          const held = book.get(lease)
-          if (fraction !== undefined && held !== undefined) jobs.progress(held, fraction, text)
-        } catch (error) {
-          if (!isError(error, 'HDL_LEASE_ENDED')) throw error
-          lost.push({ lease, reason: error.details.reason })
-        }
-      }
-      return { lost, next_beat_ms: next }
+      const { worker, leases, wait_ms: wait = 0 } = call.body
+      const beatOwn = (own: readonly BeatLease[]): BeatBody =>
+        beatLeases(fleet, jobs, times, worker, own)
+      const others = elsewhere?.isForwarded(call) === false ? elsewhere : undefined
+      const split = await others?.split(leases)
+      const { local = leases, unknown = 0, byAddress = noOthers } = split ?? {}
+      const asked = byAddress.size === 0 ? [] : await others!.beat(call, worker, byAddress)
+      const first = joinBeats([beatOwn(local), ...asked], unknown)
+      if (wait === 0 || hasNews(first)) return first
+      // W7: until the first of these servers has something to say.
+      const controller = new AbortController()
+      const signal = AbortSignal.any([call.signal, controller.signal])
+      const here = fleet.waitNews(worker, wait, signal)
+      const there =
+        byAddress.size === 0 ? [] : [others!.waitNews({ ...call, signal }, worker, byAddress, wait)]
+      const news = await Promise.race([here.then(() => []), ...there])
+      controller.abort()
+      return joinBeats([beatOwn(withoutProgress(local)), ...news], unknown)
     }),
+    route(
+      fleetInput,
+      ({ params, query, reply }) => {
+        const lease = book.heldLease({ ...params, ...query })
+        const { name, input } = jobs.inputOf(lease)
+        void reply.type('application/octet-stream')
+        const pieces = fleetPieces(name, input, clock)
+        return reply.send(Readable.from(pieces, { objectMode: false }))
+      },
+      { ownedBy: ({ params }) => workOf(params.lease) },
+    ),
     route(
       fleetUpdate,
       async ({ body }) => {
-        const { sequence, done, result = null } = body
-        const answer = await fleet.update(body, { sequence, done, result })
+        const { sequence, done, result, artifact } = body
+        const resultAt = artifact === undefined ? undefined : fleet.resultAt(body, artifact)
+        const answer = await fleet.update(body, { sequence, done, result, resultAt })
         const { counted, closed, problem, nextBeat } = answer
         return {
           counted,
@@ -347,10 +414,12 @@ function fleetRoutes(
     route(
       fleetFail,
       async ({ body }) => {
-        const { stage, retryable = true, name, stack } = body
+        const { stage, retryable = true, name, stack, retry_after_ms: retryAfter } = body
         const message = body.message.slice(0, longestLog)
+        const error = readErrorRecord(body.error)
+        const failure = { message, retryable, name, stack, retryAfter, error }
         if (stage === 'hand_back') await fleet.handBack(body)
-        else await fleet.fail(body, { message, retryable, stage, name, stack })
+        else await fleet.fail(body, { ...failure, stage })
         return { ended: true }
       },
       { ownedBy },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
-import type { FleetAttempt } from '@heddle/core/lowlevel'
+import { isRetryable, requestedDelay, type FleetAttempt } from '@heddle/core/lowlevel'
+import type { Failure } from '../../src/fleet/fleet.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
 import { jobLeaseTable } from '../../src/fleet/job-records.ts'
 import { callOf, makeWorld, TestServer, type World } from './kit.ts'
@@ -25,12 +26,27 @@ function attemptOf(more: Partial<FleetAttempt> = {}): TestAttempt {
     key: 'run-1/node',
     input: 12,
     signal: controller.signal,
+    grace: 2_000,
     onStart: () => steps.push('start'),
     onWaiting: () => steps.push('wait'),
     onLog: (text) => steps.push(`log ${text}`),
     onProgress: (fraction) => steps.push(`progress ${fraction}`),
     ...more,
   }
+}
+
+interface Traced {
+  readonly state: 'waiting' | 'resolved' | 'rejected'
+}
+
+/** What has become of a promise. */
+function trace(promise: Promise<unknown>): Traced {
+  const traced: { state: Traced['state'] } = { state: 'waiting' }
+  promise.then(
+    () => (traced.state = 'resolved'),
+    () => (traced.state = 'rejected'),
+  )
+  return traced
 }
 
 function finish(server: TestServer, lease: Lease, result: unknown): Promise<{ closed?: string }> {
@@ -164,6 +180,7 @@ test('J3: a server that ends closes no lease, a user who cancels does', async ()
   const cancelledEnd = server.jobs.run(cancelled)
   const cancelledLease = await server.lease('v')
   cancelled.controller.abort(new HeddleError('HDL_CANCELLED', { what: 'node', source: 'user' }))
+  await server.fleet.handBack(callOf(cancelledLease))
   await assert.rejects(cancelledEnd, /user/)
   assert.equal(server.fleet.book.get(cancelledLease.id), undefined)
   // The worker reports to the server that ends: its result is stored for the next one.
@@ -173,6 +190,138 @@ test('J3: a server that ends closes no lease, a user who cancels does', async ()
   const next = await new TestServer(world).start()
   assert.equal(await next.jobs.run(attemptOf()), 'late')
   await next.stop()
+})
+
+test('J4 W7: an attempt that is aborted ends when its worker has stopped it, and the worker is asked at once', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const attempt = attemptOf()
+  const outcome = trace(server.jobs.run(attempt))
+  const lease = await server.lease('w')
+  const news = trace(server.fleet.waitNews('w', 60_000, new AbortController().signal))
+  const claim = trace(server.claim('w', { wait: 25_000, holds: [lease.id] }))
+  await world.clock.settle()
+  assert.deepEqual([news.state, claim.state], ['waiting', 'waiting'])
+  attempt.controller.abort(new Error('too slow'))
+  await world.clock.settle()
+  // Both calls that wait are answered; the attempt waits for the job.
+  assert.deepEqual([news.state, claim.state, outcome.state], ['resolved', 'resolved', 'waiting'])
+  const asked = [{ lease: lease.id, reason: 'too slow' }]
+  assert.deepEqual(server.fleet.stopsOf('w'), asked)
+  assert.deepEqual(server.fleet.newStopsOf('w'), asked)
+  // A claim says it once: the next one may wait. A beat says it again.
+  assert.deepEqual([server.fleet.newStopsOf('w'), server.fleet.stopsOf('w')], [[], asked])
+  await world.clock.advance(1_999)
+  assert.equal(outcome.state, 'waiting')
+  await server.fleet.handBack(callOf(lease))
+  await world.clock.settle()
+  assert.deepEqual([outcome.state, server.jobs.waiting], ['rejected', 0])
+  assert.equal(await rowsOf(world), 0)
+  await server.stop()
+})
+
+test('J4: what a worker reports about a job that was stopped ends the attempt, whatever it is', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  for (const how of ['update', 'fail'] as const) {
+    const attempt = attemptOf({ key: `run-${how}/node` })
+    const outcome = trace(server.jobs.run(attempt))
+    const lease = await server.lease('w')
+    attempt.controller.abort(new Error('too slow'))
+    const failure = { message: 'no ink', retryable: true, stage: 'run' } as const
+    await (how === 'update' ? finish(server, lease, 1) : server.fleet.fail(callOf(lease), failure))
+    await world.clock.settle()
+    assert.notEqual(outcome.state, 'waiting')
+    assert.equal(server.jobs.waiting, 0)
+  }
+  await server.stop()
+})
+
+test('J4: a job that does not stop within the grace loses its lease', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const attempt = attemptOf()
+  const outcome = trace(server.jobs.run(attempt))
+  const lease = await server.lease('w')
+  attempt.controller.abort(new Error('too slow'))
+  await world.clock.advance(2_000)
+  assert.equal(outcome.state, 'waiting')
+  await world.clock.advance(1)
+  assert.equal(outcome.state, 'rejected')
+  assert.throws(() => server.fleet.book.beat(callOf(lease), 1), /cancelled/)
+  await server.stop()
+})
+
+test('J4: an offer of an attempt that is aborted is taken back at once', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const attempt = attemptOf()
+  const outcome = trace(server.jobs.run(attempt))
+  const offer = await server.claim('w')
+  assert.ok(!('reason' in offer))
+  attempt.controller.abort(new Error('too slow'))
+  await world.clock.settle()
+  assert.equal(outcome.state, 'rejected')
+  await assert.rejects(server.fleet.accept(callOf(offer)), { code: 'HDL_LEASE_ENDED' })
+  await server.stop()
+})
+
+test('J5: a result that was uploaded is read when its report has come, also after kill -9', async () => {
+  const world = makeWorld()
+  const first = await new TestServer(world).start()
+  const result = first.jobs.run(attemptOf())
+  const lease = await first.lease('w')
+  const resultAt = { run: 'run-1', artifact: '.result/1' }
+  const report = { sequence: 1, done: 1, result: undefined, resultAt }
+  assert.equal((await first.fleet.update(callOf(lease), report)).closed, 'finished')
+  assert.equal(await result, '.result/1 of run-1')
+  await first.kill()
+  await world.clock.advance(10_000)
+  const second = await new TestServer(world).start()
+  assert.equal(await second.jobs.run(attemptOf()), '.result/1 of run-1')
+  await second.stop()
+})
+
+test('J5: the offer has an input that is small JSON; any other is asked for', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const inputs = [{ pages: [1, null, 'x'] }, new Date(0), new Uint8Array(3), 'x'.repeat(100_000)]
+  const given: unknown[] = []
+  for (const [index, input] of inputs.entries()) {
+    server.jobs.run(attemptOf({ key: `run-${index}/node`, input })).catch(() => undefined)
+    const lease = await server.lease('w')
+    const work = lease.work.describe(lease) as { input?: unknown; input_bytes?: boolean }
+    given.push(work.input ?? work.input_bytes)
+    assert.equal(server.jobs.inputOf(lease).input, input)
+  }
+  assert.deepEqual(given, [inputs[0], true, true, true])
+  await server.stop()
+})
+
+test('what a job threw on its worker arrives with its causes, its delay, and whether it is final', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const fail = async (key: string, failure: Partial<Failure>): Promise<unknown> => {
+    const thrown = server.jobs.run(attemptOf({ key })).catch((error: unknown) => error)
+    const lease = await server.lease('w')
+    const usual = { message: 'no paper', retryable: true, stage: 'run' } as const
+    await server.fleet.fail(callOf(lease), { ...usual, ...failure })
+    return thrown
+  }
+  const cause = { name: 'Error', message: 'no ink' }
+  const error = { name: 'TypeError', message: 'no paper', cause }
+  const whole = (await fail('run-1/a', { error })) as Error
+  assert.deepEqual([whole.name, whole.message], ['TypeError', 'no paper'])
+  assert.equal((whole.cause as Error).message, 'no ink')
+  assert.equal(isRetryable(whole), true)
+  // As a worker in another language sends it.
+  const plain = await fail('run-1/b', { retryable: false })
+  assert.deepEqual([(plain as Error).message, isRetryable(plain)], ['no paper', false])
+  const code = 'HDL_RETRY_AFTER'
+  const later = await fail('run-1/c', { retryAfter: 5_000, error: { ...error, code } })
+  assert.deepEqual([requestedDelay(later), isRetryable(later)], [5_000, true])
+  assert.match((later as Error).message, /no ink/)
+  await server.stop()
 })
 
 test('L11: a lease whose row could not be written is not held, and may be accepted again', async () => {

@@ -133,11 +133,13 @@ export class TestServer {
       committer: this.committer,
       tables: database.tables,
       onWaiting: () => this.fleet.wake(),
+      askStop: (lease, reason) => book.askStop(lease, reason),
       close: (lease, why) => book.close(lease, why),
       restore: (lease) => book.restore(lease),
       drop: (shard) => book.drop(shard),
       workerOf: (description, identity) => this.fleet.worker(description, identity),
       workers: () => this.fleet.workers(),
+      readResult: async ({ run, artifact }) => `${artifact} of ${run}`,
       shards,
     })
     this.fleet.attach({ campaigns: this.campaigns, jobs: this.jobs })

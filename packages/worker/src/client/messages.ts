@@ -18,12 +18,22 @@ export type ToNetwork =
       readonly length: number
       readonly within: number
     }
+  | {
+      readonly kind: 'download'
+      readonly id: number
+      readonly path: string
+      /** Where its bytes go. */
+      readonly file: string
+      readonly within: number
+    }
   | { readonly kind: 'ask'; readonly id: number; readonly path: string; readonly within: number }
   | {
       readonly kind: 'hold'
       readonly lease: string
       readonly epoch: number
       readonly nextBeat: number
+      /** Whether the server may ask to stop it: a job, which people cancel and which has a timeout. */
+      readonly isWatched: boolean
     }
   | { readonly kind: 'drop'; readonly lease: string }
   | {
@@ -37,6 +47,7 @@ export type FromNetwork =
   | { readonly kind: 'answer'; readonly id: number; readonly status: number; readonly body: string }
   | { readonly kind: 'failed'; readonly id: number; readonly problem: string }
   | { readonly kind: 'lost'; readonly lease: string; readonly reason: string }
+  | { readonly kind: 'stop'; readonly lease: string; readonly reason: string }
   | { readonly kind: 'contact' }
 
 export interface NetworkSettings {

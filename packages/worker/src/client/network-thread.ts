@@ -7,6 +7,8 @@
  *  N2  Every request has a deadline.
  *  N3  A connection that the server closed while leases are held is a reason to beat soon, at a random time: after a
  *      restart of the server all workers come back within half a minute, and not all at once.
+ *  N5  While a job is held and neither a claim nor an upload uses their connection, a beat waits there: its answer comes as
+ *      soon as the server wants the job to stop, or has ended the lease. Claims and uploads end it.
  *  N4  A lease that was lost and is not dropped in time means that the loop of the worker stands still (K6).
  */
 import { parentPort, workerData } from 'node:worker_threads'
@@ -16,6 +18,7 @@ import { Sender, type Answer } from './send.ts'
 
 interface Held {
   readonly epoch: number
+  readonly isWatched: boolean
   progress: number
   fraction: number | undefined
   text: string | undefined
@@ -32,6 +35,18 @@ let failures = 0
 
 const beatWithin = 20_000
 const backWithin = 30_000
+/** Milliseconds that a beat waits (N5): less than the minute after which proxies close a connection. */
+const watchFor = 50_000
+/** Milliseconds without a claim or upload before it begins: short jobs are done without it. */
+const watchAfter = 300
+/** Milliseconds until a waiting beat whose leases have all ended is cut off: the server answers it long before. */
+const watchEnds = 1_000
+/** Claims and uploads under way. */
+let slowCalls = 0
+let watch: AbortController | undefined
+let watchTimer: Timer | undefined
+/** Failures of waiting beats in a row. */
+let watchFailures = 0
 /** Leases that were lost, and whose job has not ended. */
 const lost = new Map<string, Timer>()
 
@@ -79,17 +94,8 @@ async function beat(): Promise<void> {
   try {
     const answer = await sender.post('/fleet/beat', JSON.stringify({ worker, leases }), beatWithin)
     if (answer.status !== 200) throw new Error(`status ${answer.status}`)
-    const { lost: gone, next_beat_ms: next } = JSON.parse(answer.body) as {
-      lost: { lease: string; reason: string }[]
-      next_beat_ms: number
-    }
+    const { next_beat_ms: next } = readNews(answer)
     failures = 0
-    say({ kind: 'contact' })
-    for (const { lease, reason } of gone) {
-      if (!held.delete(lease)) continue
-      watchLost(lease)
-      say({ kind: 'lost', lease, reason })
-    }
     beatIn(next)
   } catch {
     // N1.
@@ -98,26 +104,123 @@ async function beat(): Promise<void> {
   }
 }
 
+interface BeatNews {
+  readonly lost: readonly { lease: string; reason: string }[]
+  /** Absent in the answer of an older server. */
+  readonly stop?: readonly { lease: string; reason: string }[]
+  readonly next_beat_ms: number
+}
+
+/** What the answer to a beat says about leases. */
+function readNews({ body }: Answer): BeatNews {
+  const news = JSON.parse(body) as BeatNews
+  say({ kind: 'contact' })
+  for (const { lease, reason } of news.lost) {
+    if (!held.delete(lease)) continue
+    watchLost(lease)
+    say({ kind: 'lost', lease, reason })
+  }
+  for (const { lease, reason } of news.stop ?? []) {
+    if (held.has(lease)) say({ kind: 'stop', lease, reason })
+  }
+  return news
+}
+
+// ── N5 ──────────────────────────────────────────────────────────────────────────────────────────
+
+function watched(): { lease: string; epoch: number }[] {
+  const leases: { lease: string; epoch: number }[] = []
+  for (const [lease, { epoch, isWatched }] of held) if (isWatched) leases.push({ lease, epoch })
+  return leases
+}
+
+function watchIn(delay: number): void {
+  watchTimer?.cancel()
+  watchTimer = clock.setTimer(delay, () => {
+    // oxlint-disable-next-line typescript/no-floating-promises -- as beat()
+    waitForNews()
+  })
+}
+
+/** Never rejects. */
+async function waitForNews(): Promise<void> {
+  const leases = watched()
+  if (leases.length === 0 || slowCalls > 0 || watch !== undefined) return
+  const controller = (watch = new AbortController())
+  const body = JSON.stringify({ worker, leases, wait_ms: watchFor })
+  let delay = 0
+  try {
+    const answer = await sender.postSlow(
+      '/fleet/beat',
+      body,
+      watchFor + beatWithin,
+      controller.signal,
+    )
+    if (answer.status !== 200) throw new Error(`status ${answer.status}`)
+    const { stop = [] } = readNews(answer)
+    watchFailures = 0
+    // What it was asked to stop takes its time; the answer would be the same at once.
+    delay = stop.length > 0 ? watchEnds : 0
+  } catch {
+    if (!controller.signal.aborted) {
+      watchFailures++
+      delay = random.next() * Math.min(500 * 2 ** watchFailures, 15_000)
+    }
+  }
+  watch = undefined
+  if (slowCalls === 0) watchIn(Math.max(delay, watchAfter))
+}
+
+/** A claim or an upload needs the connection. */
+function useSlow(sent: () => Promise<Answer>): Promise<Answer> {
+  slowCalls++
+  watchTimer?.cancel()
+  const ending = watch
+  if (ending !== undefined) {
+    const cut = (): void => ending.abort()
+    if (watched().length > 0) cut()
+    else clock.setTimer(watchEnds, cut)
+  }
+  return sent().finally(() => {
+    if (--slowCalls === 0) watchIn(watchAfter)
+  })
+}
+
 function pass(id: number, sent: Promise<Answer>): void {
   const fail = (error: unknown): void => say({ kind: 'failed', id, problem: describe(error) })
   sent.then((answer) => say({ kind: 'answer', id, ...answer })).catch(fail)
 }
 
+function call({ path, body, within }: Extract<ToNetwork, { kind: 'call' }>): Promise<Answer> {
+  const post = (): Promise<Answer> => sender.post(path, body, within)
+  return path === '/fleet/claim' ? useSlow(post) : post()
+}
+
 port.on('message', (message: ToNetwork) => {
   switch (message.kind) {
     case 'call':
-      pass(message.id, sender.post(message.path, message.body, message.within))
+      pass(message.id, call(message))
       return
     case 'ask':
       pass(message.id, sender.get(message.path, message.within))
       return
+    case 'download':
+      pass(
+        message.id,
+        useSlow(() => sender.download(message.path, message.file, message.within)),
+      )
+      return
     case 'upload':
-      pass(message.id, sender.put(message))
+      pass(
+        message.id,
+        useSlow(() => sender.put(message)),
+      )
       return
     case 'hold': {
-      const { lease, epoch, nextBeat } = message
-      held.set(lease, { epoch, progress: 0, fraction: undefined, text: undefined })
+      const { lease, epoch, nextBeat, isWatched } = message
+      held.set(lease, { epoch, isWatched, progress: 0, fraction: undefined, text: undefined })
       beatIn(nextBeat)
+      if (slowCalls === 0) watchIn(watchAfter)
       return
     }
     case 'drop':

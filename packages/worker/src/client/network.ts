@@ -57,6 +57,8 @@ export class Network {
   #lastContact: number
   #ended: Error | undefined
   onLost: (lease: string, reason: string) => void = () => undefined
+  /** The server asks to stop the job of a lease. */
+  onStop: (lease: string, reason: string) => void = () => undefined
 
   constructor(settings: NetworkSettings, kernel: Kernel) {
     this.#kernel = kernel
@@ -74,8 +76,8 @@ export class Network {
     return this.#kernel.clock.now() - this.#lastContact
   }
 
-  hold(lease: string, epoch: number, nextBeat: number): void {
-    this.#post({ kind: 'hold', lease, epoch, nextBeat })
+  hold(lease: string, epoch: number, nextBeat: number, isWatched: boolean): void {
+    this.#post({ kind: 'hold', lease, epoch, nextBeat, isWatched })
   }
 
   drop(lease: string): void {
@@ -152,6 +154,23 @@ export class Network {
     }
   }
 
+  /**
+   * The bytes of an answer, into a file.
+   *
+   * *Cancellation*: as call().
+   * @throws {Refused} as call().
+   */
+  async download(path: string, file: string, options: CallOptions = {}): Promise<void> {
+    const within = options.within ?? uploadWithin
+    await this.#insist({ ...options, within }, path, (id, time) => ({
+      kind: 'download',
+      id,
+      path,
+      file,
+      within: time,
+    }))
+  }
+
   async #insist<T>(options: CallOptions, what: string, message: MakeMessage): Promise<T> {
     const { clock, random } = this.#kernel
     const giveUpAt = clock.now() + (options.insistFor ?? Infinity)
@@ -222,6 +241,8 @@ export class Network {
         return
       case 'lost':
         return this.onLost(message.lease, message.reason)
+      case 'stop':
+        return this.onStop(message.lease, message.reason)
       case 'contact':
         this.#lastContact = this.#kernel.clock.now()
     }

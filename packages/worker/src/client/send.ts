@@ -1,11 +1,13 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, createWriteStream } from 'node:fs'
 import {
   Agent as HttpAgent,
   request as httpRequest,
   type ClientRequest,
+  type IncomingMessage,
   type OutgoingHttpHeaders,
 } from 'node:http'
 import type { Socket } from 'node:net'
+import { pipeline } from 'node:stream/promises'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
 /** Two connections: one for what takes its time, claims and uploads, and one for everything else. Beats never wait. */
@@ -25,6 +27,10 @@ interface Sending {
   readonly headers: OutgoingHttpHeaders
   readonly agent: HttpAgent | HttpsAgent
   readonly within: number
+  /** Ends the request, and with it the connection. */
+  readonly cancel?: AbortSignal | undefined
+  /** Where the body of an answer goes that is a success. */
+  readonly file?: string | undefined
 }
 
 export interface Upload {
@@ -63,12 +69,21 @@ export class Sender {
    * @throws what the connection says.
    */
   post(path: string, body: string, within: number): Promise<Answer> {
+    const agent = path === '/fleet/claim' ? this.#slow : this.#quick
+    return this.#post({ path, body, agent, within })
+  }
+
+  /** As post(), over the connection of claims; `cancel` ends it earlier. */
+  postSlow(path: string, body: string, within: number, cancel: AbortSignal): Promise<Answer> {
+    return this.#post({ path, body, agent: this.#slow, within, cancel })
+  }
+
+  #post({ body, ...sending }: Omit<Sending, 'method' | 'headers'> & { body: string }) {
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
     }
-    const agent = path === '/fleet/claim' ? this.#slow : this.#quick
-    return this.#send({ method: 'POST', path, headers, agent, within }, (request) => {
+    return this.#send({ ...sending, method: 'POST', headers }, (request) => {
       request.end(body)
     })
   }
@@ -77,6 +92,16 @@ export class Sender {
   get(path: string, within: number): Promise<Answer> {
     return this.#send(
       { method: 'GET', path, headers: {}, agent: this.#quick, within },
+      (request) => {
+        request.end()
+      },
+    )
+  }
+
+  /** As get(): the body of the answer goes into a file, at the pace of the disk. */
+  download(path: string, file: string, within: number): Promise<Answer> {
+    return this.#send(
+      { method: 'GET', path, headers: {}, agent: this.#slow, within, file },
       (request) => {
         request.end()
       },
@@ -99,7 +124,7 @@ export class Sender {
   }
 
   #send(
-    { method, path, headers, agent, within }: Sending,
+    { method, path, headers, agent, within, cancel, file }: Sending,
     write: (request: ClientRequest) => void,
   ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -109,7 +134,7 @@ export class Sender {
     const request = send(target, {
       method,
       agent,
-      signal: AbortSignal.timeout(within),
+      signal: endOf(within, cancel),
       headers: {
         ...headers,
         ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
@@ -118,22 +143,13 @@ export class Sender {
     request.once('socket', (socket) => this.#follow(socket))
     request.once('error', (error) => {
       // The other one may be there. Calls that fail together change it once.
-      if (this.#at === at) this.#at = (at + 1) % this.#servers.length
+      if (this.#at === at && cancel?.aborted !== true) this.#at = (at + 1) % this.#servers.length
       reject(error)
     })
     request.once('response', (response) => {
-      const parts: Buffer[] = []
-      let bytes = 0
-      response.on('data', (part: Buffer) => {
-        bytes += part.length
-        if (bytes > mostBytes)
-          request.destroy(new Error(`the answer has more than ${mostBytes} bytes`))
-        else parts.push(part)
-      })
-      response.once('error', reject)
-      response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString('utf8') }),
-      )
+      const isToFile = file !== undefined && response.statusCode === 200
+      const read = isToFile ? saveTo(file, response) : textOf(response, request)
+      read.then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
     })
     write(request)
     return promise
@@ -151,6 +167,32 @@ export class Sender {
     this.#slow.destroy()
     this.#quick.destroy()
   }
+}
+
+async function textOf(response: IncomingMessage, request: ClientRequest): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of response as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > mostBytes) {
+      const error = new Error(`the answer has more than ${mostBytes} bytes`)
+      request.destroy(error)
+      throw error
+    }
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** The answer that the caller reads has no body then. */
+async function saveTo(file: string, response: IncomingMessage): Promise<string> {
+  await pipeline(response, createWriteStream(file))
+  return '{}'
+}
+
+function endOf(within: number, cancel: AbortSignal | undefined): AbortSignal {
+  const timeout = AbortSignal.timeout(within)
+  return cancel === undefined ? timeout : AbortSignal.any([timeout, cancel])
 }
 
 /** A server may be behind a path: `https://host/heddle`. */

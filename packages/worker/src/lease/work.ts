@@ -6,7 +6,13 @@ export interface JobWork {
   /** The node in its graph. */
   readonly name: string
   readonly attempt: number
-  readonly input: unknown
+  /** `ctx.idempotencyKey`. */
+  readonly key?: string
+  /** Milliseconds that the job has to end when it is asked to stop. */
+  readonly grace_ms?: number
+  readonly input?: unknown
+  /** The input is not in the offer: it is large, or not JSON. */
+  readonly input_bytes?: boolean
 }
 
 export interface CampaignWork {
@@ -30,10 +36,21 @@ export interface Offer {
   readonly work: JobWork | CampaignWork
 }
 
+/** A lease that is still held, whose job the server asks to stop. */
+export interface StopRequest {
+  readonly lease: string
+  readonly reason: string
+}
+
 export type ClaimAnswer =
-  | { readonly offer: Offer; readonly empty?: undefined }
+  | {
+      readonly offer: Offer
+      readonly empty?: undefined
+      readonly stop?: readonly StopRequest[]
+    }
   | {
       readonly offer?: undefined
+      readonly stop?: readonly StopRequest[]
       readonly empty: {
         readonly reason: string
         readonly message: string

@@ -1,5 +1,21 @@
-import { Graph, isError, run, type Job } from '@heddle/core'
-import type { ArtifactStore } from '@heddle/core/lowlevel'
+import { Graph, isError, run, type Job, type Place, type PlaceContext } from '@heddle/core'
+import {
+  attemptDefaults,
+  isRetryable,
+  loopPlace,
+  sharedThreadPlace,
+  type ArtifactStore,
+} from '@heddle/core/lowlevel'
+
+/** Which attempt of which piece of work it is, as the server counts. */
+export interface AttemptIdentity {
+  readonly name: string
+  readonly attempt: number
+  /** `ctx.idempotencyKey`. One is made when absent. */
+  readonly key?: string | undefined
+  /** Milliseconds that a thread has to end once it was asked to. */
+  readonly grace?: number | undefined
+}
 
 export interface JobHooks {
   /** Where the job writes its artifacts. */
@@ -8,30 +24,37 @@ export interface JobHooks {
   readonly onProgress: (fraction: number, text?: string) => void
 }
 
+/** The server counts the attempts and their time, and has taken what they need: here there is one, for as long as it takes. */
+const noLimit = 2 ** 31 - 1
+
 /**
  * Runs one attempt of a job on this machine, with the attempt runner that graphs and servers use. Jobs of a module run in
  * a thread, so that the loop of the worker stays free; others run on the loop.
  *
- * *Cancellation*: the signal aborts the attempt.
+ * *Cancellation*: the signal aborts the attempt; this settles when the job has ended.
  * @throws what the job throws.
  */
 export async function runJob(
   job: Job,
-  name: string,
+  identity: AttemptIdentity,
   input: unknown,
   signal: AbortSignal,
   { artifacts, onLog, onProgress }: JobHooks,
 ): Promise<unknown> {
+  // The server has checked the input with its schema.
+  const { needs: _needs, input: _schema, priority: _priority, ...own } = job
   const place = job.module === undefined ? 'loop' : 'thread'
   const graph = new Graph()
-  // The server counts attempts and their time; here there is one.
+  const { name } = identity
   const node = graph.add(
     name,
-    { ...job, place, retries: 0, timeout: Infinity },
+    { ...own, place, retries: 0, timeout: Infinity },
     { input: () => input },
   )
   const result = await run(graph, {
     signal,
+    abortGrace: noLimit,
+    places: { [place]: as(identity, place === 'loop' ? loopPlace : sharedThreadPlace()) },
     artifacts: { store: artifacts },
     observer: (event) => {
       if (event.type === 'log') onLog(event.text)
@@ -39,15 +62,46 @@ export async function runJob(
     },
   })
   const failed = result.failed.get(name)
-  if (failed !== undefined) throw failed as Error
+  if (result.failed.has(name)) throw failed as Error
   signal.throwIfAborted()
   return result.of(node)
 }
 
+/** A place whose jobs see the attempt as the server counts it. */
+function as(identity: AttemptIdentity, place: Place): Place {
+  return {
+    ...(place.permitsOf === undefined ? {} : { permitsOf: (job) => place.permitsOf!(job) }),
+    run: (job, input, context) => place.run(job, input, identified(identity, context)),
+  }
+}
+
+/** The context of the local attempt, with the number and the key of the server's. */
+function identified(
+  { attempt, key, grace = attemptDefaults.abortGrace }: AttemptIdentity,
+  context: PlaceContext,
+): PlaceContext {
+  return {
+    name: context.name,
+    attempt,
+    get signal() {
+      return context.signal
+    },
+    get cancelled() {
+      return context.cancelled
+    },
+    get idempotencyKey() {
+      return key ?? context.idempotencyKey
+    },
+    grace,
+    log: context.log,
+    progress: context.progress,
+    artifact: context.artifact,
+    queued: (why) => context.queued(why),
+    started: () => context.started(),
+  }
+}
+
 /** Whether another attempt may succeed, as the job says. */
-export function isFinalError(error: unknown): boolean {
-  if (isError(error, 'HDL_UNRESPONSIVE')) return true
-  return (
-    typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === false
-  )
+export function mayRetry(error: unknown): boolean {
+  return !isError(error, 'HDL_UNRESPONSIVE') && isRetryable(error)
 }

@@ -39,6 +39,11 @@ export class ServerProcess implements AsyncDisposable {
     await ended
   }
 
+  /** `SIGSTOP`: as a machine that stands still; `SIGCONT`: it goes on as if nothing had been. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#process!.kill(signal)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill()
   }

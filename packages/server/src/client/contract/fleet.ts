@@ -34,6 +34,10 @@ const leaseFields = {
 const nextBeat = Type.Integer({ description: 'Milliseconds until the next beat.' })
 const closedReason = Type.Optional(Type.String({ description: 'The lease has ended, and why.' }))
 
+const stopList = Type.Array(Type.Object({ lease: Type.String(), reason: Type.String() }), {
+  description: 'Leases whose job is to stop: hand each back when its job has ended.',
+})
+
 export const fleetVersion = contract({
   method: 'POST',
   path: '/fleet/version',
@@ -90,6 +94,7 @@ export const fleetClaim = contract({
   responses: {
     200: Type.Object({
       offer: Type.Optional(Offer),
+      stop: Type.Optional(stopList),
       empty: Type.Optional(
         Type.Object({
           reason: Type.Enum(['no_work', 'busy', 'version', 'capability', 'blocked', 'limit']),
@@ -119,6 +124,13 @@ export const fleetBeat = contract({
   body: 'json',
   bodySchema: Type.Object({
     worker: leaseFields.worker,
+    wait_ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 60_000,
+        description: 'Waits so long for the end of a lease, or for a request to stop one.',
+      }),
+    ),
     leases: Type.Array(
       Type.Object({
         lease: leaseFields.lease,
@@ -133,9 +145,24 @@ export const fleetBeat = contract({
   responses: {
     200: Type.Object({
       lost: Type.Array(Type.Object({ lease: Type.String(), reason: Type.String() })),
+      stop: Type.Optional(stopList),
       next_beat_ms: nextBeat,
     }),
   },
+})
+
+export const fleetInput = contract({
+  method: 'GET',
+  path: '/fleet/inputs/:lease',
+  summary: 'The input of a job that is not in its offer: bytes in the encoding of the journal',
+  access: 'worker',
+  body: 'none',
+  params: Type.Object({ lease: leaseFields.lease }),
+  query: Type.Object(
+    { epoch: leaseFields.epoch, worker: leaseFields.worker },
+    { additionalProperties: false },
+  ),
+  responses: { 200: 'bytes' },
 })
 
 export const fleetUpdate = contract({
@@ -150,6 +177,13 @@ export const fleetUpdate = contract({
     sequence: Type.Integer({ minimum: 1 }),
     done: Type.Integer({ minimum: 0 }),
     result: Type.Optional(Type.Unknown()),
+    artifact: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'Instead of `result`: the artifact of this lease that has its bytes.',
+      }),
+    ),
   }),
   responses: {
     200: Type.Object({
@@ -184,6 +218,12 @@ export const fleetFail = contract({
     retryable: Type.Optional(Type.Boolean()),
     name: Type.Optional(Type.String({ maxLength: 200 })),
     stack: Type.Optional(Type.String({ maxLength: 100_000 })),
+    retry_after_ms: Type.Optional(
+      Type.Number({ minimum: 0, description: 'The next attempt begins so much later.' }),
+    ),
+    error: Type.Optional(
+      Type.Unknown({ description: 'What was thrown: name, message, code, stack, cause.' }),
+    ),
   }),
   responses: { 200: Type.Object({ ended: Type.Boolean() }) },
 })
@@ -268,6 +308,7 @@ export const fleetContracts = [
   fleetClaim,
   fleetAccept,
   fleetBeat,
+  fleetInput,
   fleetUpdate,
   fleetParams,
   fleetFail,

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Campaign } from '../../src/campaigns/campaign.ts'
+import { readClosedLeases } from '../../src/campaigns/records.ts'
+import type { Lease } from '../../src/fleet/lease.ts'
+import { callOf, makeWorld, TestServer } from '../fleet/kit.ts'
+
+const lost = { message: 'no compiler', retryable: true, stage: 'start' } as const
+
+function report(
+  { fleet }: TestServer,
+  lease: Lease,
+  sequence: number,
+  done: number,
+  result = [0, 0, done],
+) {
+  return fleet.update(callOf(lease), { sequence, done, result })
+}
+
+/** A worker that fails at once in a campaign of its own. */
+async function failOnce(server: TestServer, worker: string, owner: string): Promise<Campaign> {
+  const campaign = await server.create({ name: owner, owner, priority: 1 })
+  const lease = await server.lease(worker)
+  assert.equal(lease.work, campaign)
+  await server.fleet.fail(callOf(lease), lost)
+  campaign.end('stopped', 'enough')
+  return campaign
+}
+
+test('P1: a lease is what the worker does in its time, and near the end a share of what is left', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const campaign = await server.create({ units: 1_000, batch: 10, leaseTime: 100_000 })
+  const first = await server.lease('quick')
+  // Nothing is known of its speed: one batch.
+  assert.equal(first.size, 10)
+  await world.clock.advance(10_000)
+  await report(server, first, 1, 10)
+  // 1 unit a second: 100 in the time of a lease.
+  const second = await server.lease('quick')
+  assert.equal(second.size, 100)
+  // The time is enough for all of it, but others have some work too.
+  const others = await server.create({ name: 'end', units: 90, batch: 10, priority: 1 })
+  server.fleet.knownWorker('quick')!.measured(others.id, 1_000)
+  const sizes: number[] = []
+  for (const worker of ['a', 'b', 'c', 'd']) {
+    server.fleet.worker(
+      { ...first.worker.description, id: worker, name: worker },
+      first.worker.identity,
+    )
+    server.fleet.knownWorker(worker)!.measured(others.id, 1_000)
+    const lease = await server.lease(worker)
+    assert.equal(lease.work, others)
+    sizes.push(lease.size)
+    if (others.openUnits === 0) break
+  }
+  assert.deepEqual(sizes, [90])
+  assert.equal(campaign.openUnits, 890)
+  await server.stop()
+})
+
+test('P1: workers that come together near the end share what is left', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const campaign = await server.create({ units: 120, batch: 10 })
+  for (const worker of ['a', 'b', 'c']) {
+    await server.claim({ id: worker, jobs: [] })
+    server.fleet.knownWorker(worker)!.measured(campaign.id, 1_000)
+  }
+  // Four others have a batch each: they count as active.
+  for (const worker of ['s', 't', 'u', 'v']) await server.lease(worker)
+  const sizes: number[] = []
+  for (const worker of ['a', 'b', 'c']) sizes.push((await server.lease(worker)).size)
+  // 80 units and 5 workers, then fewer units and more workers: each time a batch is left for others.
+  assert.deepEqual(sizes, [10, 10, 10])
+  assert.equal(campaign.openUnits, 50)
+  await server.stop()
+})
+
+test('P3: a report that cannot be right closes the lease, and what was counted before stays', async () => {
+  const cases: readonly [string, number, number[] | undefined][] = [
+    ['fewer units than before', 0, undefined],
+    ['not a multiple of the batch', 7, undefined],
+    ['more than the lease has', 1_000, undefined],
+    ['counts whose sum is not the number of units', 15, [1, 1, 1]],
+    ['negative counts', 15, [-1, 1, 15]],
+  ]
+  for (const [why, done, result] of cases) {
+    const world = makeWorld()
+    const server = await new TestServer(world).start()
+    const campaign = await server.create({ units: 100, batch: 5 })
+    await server.claim({ id: 'w', jobs: [] })
+    server.fleet.knownWorker('w')!.measured(campaign.id, 1_000)
+    const lease = await server.lease('w')
+    await report(server, lease, 1, 10)
+    const answer = await report(server, lease, 2, done, result ?? [0, 0, done])
+    assert.equal(answer.closed, 'invalid_report', why)
+    assert.deepEqual([campaign.done, campaign.total], [10, [0, 0, 10]], why)
+    await world.clock.settle()
+    assert.equal(campaign.openUnits, 90, why)
+    await server.stop()
+  }
+})
+
+test('P5: an excluded lease stays as a tombstone; its result goes, and its units are played again', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const campaign = await server.create({ units: 10, batch: 5 })
+  const bad = await server.lease('bad')
+  await report(server, bad, 1, 5)
+  const good = await server.lease('good')
+  const [record] = await readClosedLeases(world.database.tables, campaign.id, 0, 10)
+  campaign.exclude(record!, 'its engine was broken')
+  await campaign.saved()
+  assert.deepEqual([campaign.done, campaign.total, campaign.excluded], [0, [0, 0, 0], 1])
+  await report(server, good, 1, 5)
+  const again = await server.lease('good')
+  assert.deepEqual([again.start, again.number], [bad.start, 3])
+  await report(server, again, 1, 5)
+  assert.deepEqual([campaign.phase, campaign.done, campaign.total], ['ended', 10, [0, 0, 10]])
+  await campaign.saved()
+  const kept = await readClosedLeases(world.database.tables, campaign.id, 0, 10)
+  assert.deepEqual(
+    kept.map(({ number, excluded }) => [number, excluded]),
+    [
+      [1, 'its engine was broken'],
+      [2, ''],
+      [3, ''],
+    ],
+  )
+  await server.stop()
+})
+
+test('P6: a campaign that three workers of two owners cannot start ends with the reason', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const campaign = await server.create()
+  const fail = async (worker: string, owner: string): Promise<void> => {
+    const lease = await server.lease(worker, { owner })
+    await server.fleet.fail(callOf(lease), lost)
+  }
+  await fail('a', 'ann')
+  // The same worker again is no further sign.
+  await fail('a', 'ann')
+  await fail('b', 'ann')
+  await fail('c', 'ann')
+  assert.equal(campaign.phase, 'running')
+  await fail('d', 'bob')
+  assert.equal(campaign.phase, 'ended')
+  const { ended } = campaign
+  assert.deepEqual([ended?.why, /no compiler/.test(ended?.detail ?? '')], ['cannot_start', true])
+  await server.stop()
+})
+
+test('P6: what has counted a unit can start, however many workers fail', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const campaign = await server.create()
+  await report(server, await server.lease('good'), 1, 1)
+  for (const worker of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    const lease = await server.lease(worker, { owner: worker })
+    await server.fleet.fail(callOf(lease), lost)
+  }
+  assert.equal(campaign.phase, 'running')
+  await server.stop()
+})
+
+test('W5: a worker is suspect after failures in three campaigns of two owners, until it finishes a job', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  await failOnce(server, 'w', 'ann')
+  await failOnce(server, 'w', 'ann')
+  await failOnce(server, 'w', 'ann')
+  // Three campaigns of one owner: it may be their fault.
+  const still = await server.create({ name: 'still' })
+  const lease = await server.lease('w')
+  assert.equal(lease.work, still)
+  await server.fleet.handBack(callOf(lease))
+  await failOnce(server, 'w', 'bob')
+  const refused = await server.claim('w')
+  assert.ok('reason' in refused)
+  assert.deepEqual([refused.reason, /4 campaigns/.test(refused.message)], ['blocked', true])
+  // Another one is not.
+  assert.ok(!('reason' in (await server.claim('v'))))
+  await server.stop()
+})
