@@ -24,6 +24,7 @@ import {
   kernelOf,
   requestedDelay,
   toErrorRecord,
+  waitFor,
   type ErrorRecord,
   type Kernel,
   type StopOptions,
@@ -95,8 +96,8 @@ const workerProtocols: readonly number[] = [1]
 interface Running {
   readonly offer: Offer
   readonly controller: AbortController
-  /** Rejects when the worker does not wait for the job any longer (K7). */
-  readonly givenUp: PromiseWithResolvers<never>
+  /** Aborts when the worker does not wait for the job any longer (K7). */
+  readonly givenUp: AbortController
   /** Lines on their way to the server: they arrive before the outcome. */
   readonly lines: Set<Promise<unknown>>
   ended: Promise<void>
@@ -264,12 +265,10 @@ export class Worker {
     const running: Running = {
       offer,
       controller: new AbortController(),
-      givenUp: Promise.withResolvers(),
+      givenUp: new AbortController(),
       lines: new Set(),
       ended: Promise.resolve(),
     }
-    // A job that ends by itself is waited for by nothing else.
-    running.givenUp.promise.catch(() => undefined)
     this.#running.set(lease, running)
     running.ended = this.#execute(running, job)
   }
@@ -342,7 +341,7 @@ export class Worker {
       onLog: (text) => this.#sendLine(running, text),
       onProgress: (fraction, text) => this.#network.progress(lease, fraction, text),
     })
-    return Promise.race([ran, givenUp.promise])
+    return waitFor(ran, identity.name, this.#kernel.clock, { signal: givenUp.signal })
   }
 
   /** In order: the connection sends one after the other. */
@@ -450,7 +449,7 @@ export class Worker {
   /** K7. */
   #abort({ controller, givenUp, ended }: Running, reason: Error): void {
     controller.abort(reason)
-    const timer = this.#kernel.clock.setTimer(grace, () => givenUp.reject(reason))
+    const timer = this.#kernel.clock.setTimer(grace, () => givenUp.abort(reason))
     const stop = (): void => timer.cancel()
     ended.then(stop, stop)
   }

@@ -72,7 +72,7 @@ const implemented = new Set([
 
 test('every name in lowlevel has a user outside of core, or an example', () => {
   const users = files(
-    'packages/{analyze,cli,release,server}/{src,test}/**/*.ts',
+    'packages/{analyze,cli,release,server,worker}/{src,test}/**/*.ts',
     'bench/**/*.ts',
     'chaos/**/*.ts',
     'examples/**/*.ts',

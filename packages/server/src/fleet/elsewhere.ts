@@ -143,21 +143,21 @@ export class Elsewhere {
     )
   }
 
-  /** Resolves with the first answer that has news, or when all have waited. Never rejects. *Cancellation*: the signal of the call. */
+  /** Reports answers that have news; ends when all have waited. Never rejects. *Cancellation*: the signal of the call. */
   async waitNews(
     call: AnyCall,
     worker: string,
     byAddress: ByAddress,
     wait: number,
-  ): Promise<BeatBody[]> {
+    onNews: (answer: BeatBody) => void,
+  ): Promise<void> {
     const asked = [...byAddress].map(async ([address, leases]) => {
       const body = { worker, leases: leases.map(({ lease, epoch }) => ({ lease, epoch })) }
       const waiting = { ...body, wait_ms: wait }
       const answer = await this.#beatAt(call, address, waiting, wait + answerWithin)
-      if (!hasNews(answer)) throw new Error('nothing new')
-      return [answer]
+      if (hasNews(answer)) onNews(answer)
     })
-    return Promise.any(asked).catch(() => [])
+    await Promise.allSettled(asked)
   }
 
   async #beatAt(call: AnyCall, address: string, body: object, within: number): Promise<BeatBody> {

@@ -369,11 +369,14 @@ function fleetRoutes(
       // W7: until the first of these servers has something to say.
       const controller = new AbortController()
       const signal = AbortSignal.any([call.signal, controller.signal])
-      const here = fleet.waitNews(worker, wait, signal)
-      const there =
-        byAddress.size === 0 ? [] : [others!.waitNews({ ...call, signal }, worker, byAddress, wait)]
-      const news = await Promise.race([here.then(() => []), ...there])
+      const news: BeatBody[] = []
+      const there = others?.waitNews({ ...call, signal }, worker, byAddress, wait, (body) => {
+        news.push(body)
+        controller.abort()
+      })
+      await fleet.waitNews(worker, wait, signal)
       controller.abort()
+      await there
       return joinBeats([beatOwn(withoutProgress(local)), ...news], unknown)
     }),
     route(
