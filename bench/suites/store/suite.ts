@@ -7,6 +7,7 @@ import { manyRunsRow } from './many-runs-row.ts'
 import { nodesRow } from './nodes-row.ts'
 import type { Peer } from './peers.ts'
 import { pruneRow } from './prune-row.ts'
+import { recallRow } from './recall-row.ts'
 import { transitionsRow } from './transitions-row.ts'
 
 const all = (): boolean => true
@@ -40,6 +41,8 @@ export const suite: Suite = {
     ...runs,
     acknowledgedRow('SQLite'),
     acknowledgedRow('PostgreSQL'),
+    recallRow('SQLite'),
+    recallRow('PostgreSQL'),
     manyRunsRow('SQLite'),
     manyRunsRow('PostgreSQL'),
     pruneRow('SQLite'),

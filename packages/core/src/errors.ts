@@ -657,6 +657,11 @@ export const errorTable = {
       `${p.store} could not ${p.action}: ${p.cause}.`,
     'Check disk space and permissions; nothing that was acknowledged is lost.',
   ),
+  HDL_ROW_REFUSED: entry(
+    false,
+    (p: { store: string; cause: string }) => `${p.store} cannot hold a row: ${p.cause}.`,
+    'Look at the value that it names: nothing of that write was written. Other writes are not affected.',
+  ),
   HDL_NO_DRIVER: entry(
     false,
     (p: { database: string; driver: string }) =>

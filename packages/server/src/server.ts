@@ -61,6 +61,7 @@ import { peopleTables } from './people/tables.ts'
 import { ApprovalLinks } from './runs/approval-links.ts'
 import { graphTable } from './runs/graph-table.ts'
 import { OwnRuns } from './runs/own-runs.ts'
+import { RunTakeOver } from './runs/take-over.ts'
 import { openRunsRoom, openRunViewsRoom } from './runs/room.ts'
 import { runTables } from './runs/tables.ts'
 import { DelayedStarts } from './schedules/delayed-starts.ts'
@@ -68,6 +69,7 @@ import { exportedSchedules } from './schedules/definition.ts'
 import { openSchedulesRoom } from './schedules/room.ts'
 import { Schedules } from './schedules/schedules.ts'
 import { scheduleTables } from './schedules/tables.ts'
+import { Ticker } from './schedules/ticker.ts'
 import { openMachineRoom } from './ui/machine-room.ts'
 import { openUiRoom } from './ui/room.ts'
 
@@ -407,6 +409,9 @@ function urlOf({ family, address, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
+/** Milliseconds between looks for runs of servers that are gone (C1). */
+const takeOverEvery = 1_000
+
 /** Runs, and schedules that start them. Without jobs it is a window into a journal that other processes write. */
 function openRunRooms(context: ServerContext): readonly Room[] {
   const { journal, artifacts, kernel, capacity, places, log, exported, store } = context
@@ -439,7 +444,12 @@ function openRunRooms(context: ServerContext): readonly Room[] {
     tables: store.tables,
     send: (run, signal, value, by) => own.signal(run, signal, value, by),
   })
-  return [openRunsRoom({ journal, kernel, graphs, own, starts, links }), room]
+  const takeOver = new RunTakeOver({ journal, own, kernel, log })
+  const { clock } = kernel
+  const looks = { parts: [takeOver], tables: store.tables, clock, log, what: 'Interrupted runs' }
+  const ticker = context.cluster && new Ticker({ ...looks, every: takeOverEvery })
+  const runs = { journal, kernel, graphs, own, starts, links, takeOver, ticker }
+  return [openRunsRoom(runs), room]
 }
 
 /** Opens what rooms are made from; `parts` closes it. */

@@ -5,6 +5,7 @@ import { parseJournal } from '../run/settings.ts'
 interface DoctorFlags {
   readonly json?: boolean
   readonly journal?: string
+  readonly store?: string
 }
 
 /** `heddle doctor [options]` */
@@ -17,19 +18,27 @@ export function doctorCommand(): Command {
         'also look into this journal: sqlite:FILE or postgres://HOST/DATABASE',
       ).argParser(parseJournal),
     )
+    .addOption(
+      new Option(
+        '--store <where>',
+        'also look at this store, as `heddle serve --store` would use it: sqlite:FILE or postgres://HOST/DATABASE',
+      ).argParser(parseJournal),
+    )
     .option('--json', 'one JSON object: { ok, checks: [{ name, ok, found, help }] }')
     .addHelpText(
       'after',
       [
         '\nExamples:',
         '  $ heddle doctor --journal sqlite:.heddle/runs.db',
-        '  $ heddle doctor --journal postgres://heddle@db.example/heddle',
+        '  $ heddle doctor --store postgres://heddle@db.example/heddle',
         exitCodeHelp({ 0: 'everything is there', 1: 'something is missing', 2: '' }),
       ].join('\n'),
     )
     .action(async (flags: DoctorFlags) => {
       const { examine } = await import('../doctor/examine.ts')
-      const ok = await examine({ json: flags.json ?? false, journal: flags.journal })
+      const { journal, store } = flags
+      const places = new Set([journal, store].filter((place) => place !== undefined))
+      const ok = await examine({ json: flags.json ?? false, places: [...places] })
       process.exitCode = ok ? exitCodes.ok : exitCodes.failed
     })
 }

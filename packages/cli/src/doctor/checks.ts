@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import os from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { examinePostgres, LoopWatch, openJournal, type PostgresReport } from '@heddle/core/lowlevel'
+import { LoopWatch, openJournal } from '@heddle/core/lowlevel'
 import { chooseView, type Surroundings } from '../terminal/capabilities.ts'
 import { formatError, plural } from '../view/format.ts'
 import type { Check } from './check.ts'
@@ -77,56 +77,6 @@ export function checkTerminal(
   const letters = unicode ? 'Unicode' : 'ASCII'
   const found = reason === undefined ? `live view${shape}, ${letters}` : `plain lines: ${reason}`
   return { name: 'terminal', ok: true, found: mode === 'live' ? found : `${found}${shape}` }
-}
-
-/** Milliseconds. Leases go by the clock of the server alone; times in the journal are those of this machine. */
-const mostClockDifference = 5_000
-
-/** The version, the rights, the clock and the settings of a PostgreSQL. Nothing is changed in it. */
-export async function checkPostgres(address: string): Promise<Check[]> {
-  let report: PostgresReport
-  try {
-    report = await examinePostgres(address)
-  } catch (error) {
-    const help =
-      'Check the address, PGHOST, PGUSER, PGPASSWORD and ~/.pgpass, and whether the server is up.'
-    return [{ name: 'postgres', ok: false, found: formatError(error), help }]
-  }
-  const { tables, known, mayMigrate, clockDifference, risks } = report
-  const isCurrent = tables !== undefined && tables >= known
-  const made =
-    tables === undefined ? 'no tables yet' : `tables of version ${tables}, this is ${known}`
-  return [
-    {
-      name: 'postgres',
-      ok: report.isSupported,
-      found: `${report.version} at ${report.address}`,
-      ...(!report.isSupported && { help: 'Use PostgreSQL 15 or newer.' }),
-    },
-    {
-      name: 'rights',
-      ok: isCurrent || mayMigrate,
-      found: `${made}; this user may ${mayMigrate ? '' : 'not '}make them`,
-      ...(!isCurrent &&
-        !mayMigrate && { help: 'CREATE SCHEMA heddle AUTHORIZATION the user of the address.' }),
-    },
-    {
-      name: 'clock',
-      ok: Math.abs(clockDifference) <= mostClockDifference,
-      found: `${Math.abs(clockDifference)} ms ${clockDifference < 0 ? 'behind' : 'ahead of'} this machine`,
-      ...(Math.abs(clockDifference) > mostClockDifference && {
-        help: 'Set both clocks by NTP: times in the journal are those of the machine that runs.',
-      }),
-    },
-    {
-      name: 'durability',
-      ok: risks.length === 0,
-      found: risks.length === 0 ? 'what is committed is on the medium' : risks.join(', '),
-      ...(risks.length > 0 && {
-        help: 'What was acknowledged can be lost with power: set them on.',
-      }),
-    },
-  ]
 }
 
 export function checkJournal(address: string): Promise<Check> {

@@ -3,11 +3,11 @@ import { paint, span, type Line } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { chooseView, type Surroundings } from '../terminal/capabilities.ts'
 import type { Check } from './check.ts'
+import { checkPostgres } from './check-postgres.ts'
 import {
   checkJournal,
   checkLoopWatch,
   checkNode,
-  checkPostgres,
   checkSqlite,
   checkTerminal,
   checkThreads,
@@ -15,7 +15,8 @@ import {
 
 export interface ExamineOptions {
   readonly json: boolean
-  readonly journal: string | undefined
+  /** Where to look too: journals and stores have the same addresses. */
+  readonly places: readonly string[]
 }
 
 /**
@@ -23,7 +24,7 @@ export interface ExamineOptions {
  *
  * *Cancellation*: none; each check takes milliseconds.
  */
-export async function examine({ json, journal }: ExamineOptions): Promise<boolean> {
+export async function examine({ json, places }: ExamineOptions): Promise<boolean> {
   const { stdout } = process
   const surroundings: Surroundings = {
     env: process.env,
@@ -37,7 +38,7 @@ export async function examine({ json, journal }: ExamineOptions): Promise<boolea
     await checkThreads(),
     await checkLoopWatch(),
     checkTerminal(surroundings, size),
-    ...(journal === undefined ? [] : await checkWhere(journal)),
+    ...(await Promise.all(places.map(checkWhere))).flat(),
   ]
   const ok = checks.every((check) => check.ok)
   const out = new Output(stdout)
@@ -52,10 +53,10 @@ export async function examine({ json, journal }: ExamineOptions): Promise<boolea
   return ok
 }
 
-/** A database that has no journal yet is fine: `heddle run` makes its tables. */
-async function checkWhere(journal: string): Promise<Check[]> {
-  if (!/^postgres(ql)?:/.test(journal)) return [await checkJournal(journal)]
-  return checkPostgres(journal)
+/** A database that has no tables yet is fine: `heddle run` and `heddle serve` make them. */
+async function checkWhere(place: string): Promise<Check[]> {
+  if (!/^postgres(ql)?:/.test(place)) return [await checkJournal(place)]
+  return checkPostgres(place)
 }
 
 function describe(check: Check, [yes, no]: readonly [string, string]): Line[] {

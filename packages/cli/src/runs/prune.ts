@@ -33,7 +33,8 @@ export function pruneRuns(settings: PruneSettings): Promise<void> {
       if (json) {
         const runs = report.runs.map((run) => ({ ...run, outcome: outcomeOf(run) }))
         const { yes: removed } = settings
-        surface.answer({ ok: true, journal: address, removed, bytes: report.bytes, runs })
+        const { bytes, outcomes } = report
+        surface.answer({ ok: true, journal: address, removed, bytes, outcomes, runs })
       } else surface.tell(pruneLines(report, settings.yes, surface))
       return exitCodes.ok
     },
@@ -52,9 +53,13 @@ function optionsOf(settings: PruneSettings, now: number): PruneOptions {
   }
 }
 
-function pruneLines({ runs, bytes }: PruneReport, isDone: boolean, surface: Surface): Line[] {
-  if (runs.length === 0) return [[span(`There is no run to remove in ${surface.address}.`)]]
-  const what = `${plural(runs.length, 'run')}, about ${formatBytes(bytes)}`
+function pruneLines(report: PruneReport, isDone: boolean, surface: Surface): Line[] {
+  const { runs, bytes, outcomes } = report
+  if (runs.length + outcomes === 0) {
+    return [[span(`There is no run to remove in ${surface.address}.`)]]
+  }
+  const ofJobs = outcomes === 0 ? '' : `, and ${plural(outcomes, 'outcome')} of acknowledged jobs`
+  const what = `${plural(runs.length, 'run')}, about ${formatBytes(bytes)}${ofJobs}`
   if (isDone) return [[span(`Removed ${what}.`)]]
   const more = runs.length > listedRuns
   const listed = listLines(runs.slice(0, listedRuns), { state: undefined, more: false }, surface)

@@ -327,6 +327,8 @@ export interface PruneReport {
   readonly runs: readonly RunSummary[]
   /** Bytes of their rows and results, about. */
   readonly bytes: number
+  /** Records of what became of acknowledged jobs of that time, in the store that has the same address. */
+  readonly outcomes: number
 }
 
 /** Says whether a success that is on its way to the journal is still wanted. */
@@ -411,6 +413,11 @@ export interface Journal extends RunningService, AsyncDisposable {
   }): Promise<readonly RunSummary[]>
   /** A page of runs, newest first: costs the same however many runs there are. */
   list(options: RunListOptions): Promise<RunListPage>
+  /**
+   * Runs that have not ended and that no process holds, newest first, at most 1,000: cheap enough to ask every second. Absent
+   * where one process writes at a time.
+   */
+  leftRuns?(): Promise<readonly string[]>
   /** How many runs have which outcome. */
   tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>>
   /**

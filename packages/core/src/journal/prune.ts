@@ -56,6 +56,15 @@ export class PruneChoice {
   }
 }
 
+/**
+ * Outcomes of acknowledged jobs go with the runs of their time: those that were recorded before `before`, or before the
+ * end of the newest run that goes. None when no run goes by another bound.
+ */
+export function outcomesBefore({ before }: PruneOptions, runs: readonly RunSummary[]): number {
+  const ends = runs.map(({ startedAt, endedAt = startedAt }) => endedAt)
+  return before ?? ends.reduce((newest, end) => Math.max(newest, end), -Infinity)
+}
+
 /** Ends a prune whose caller does not want the rest. */
 export function checkWanted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw cancelled('The prune', signal.reason)

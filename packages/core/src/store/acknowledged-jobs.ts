@@ -388,7 +388,7 @@ export class AcknowledgedJobs implements RunningService {
     if (entry?.state !== 'queued') return
     entry.state = 'ending'
     this.#suspects.delete(entry)
-    await this.#recordEnd(shard, handle, outcome)
+    await this.#insist(shard, { kind: 'job-ended', handle, outcome })
     shard.entries.delete(handle)
   }
 
@@ -586,7 +586,7 @@ export class AcknowledgedJobs implements RunningService {
       if (outcome === undefined) return await this.#putBack(shard, entry)
       if (typeof outcome !== 'string') return this.#decline(shard, entry, outcome)
       this.#suspects.delete(entry)
-      await this.#recordEnd(shard, handle, outcome)
+      await this.#insist(shard, { kind: 'job-ended', handle, outcome })
       shard.entries.delete(handle)
     } catch {
       // A runner rejects only when its signal aborted: by a cancel, which records the outcome, or because the shard is
@@ -670,9 +670,8 @@ export class AcknowledgedJobs implements RunningService {
   /** It is not the fault of the job: it runs again, here if the server goes on, else at the next owner of the shard. */
   async #putBack(shard: ShardJobs, entry: Entry): Promise<void> {
     const { handle } = entry.request
-    const rows: JobRow[] = [{ kind: 'job-put-back', handle }]
-    if (entry.mark === 'written') await this.#options.committer.write(shard.grant, rows)
     entry.state = 'put back'
+    if (entry.mark === 'written') await this.#insist(shard, { kind: 'job-put-back', handle })
     // What did not let it end may last, and each try runs the job once more.
     await this.#pause(Math.min(readAgainAfter * 2 ** entry.putBacks++, longestPause))
     if (shard.isLost || entry.state !== 'put back') return
@@ -682,17 +681,18 @@ export class AcknowledgedJobs implements RunningService {
     this.#startReady(shard)
   }
 
-  /** The outcome waits in memory for as long as the database is away (C9). */
-  async #recordEnd(shard: ShardJobs, handle: string, outcome: string): Promise<void> {
+  /** What has to be recorded waits in memory for as long as the database is away (C9). */
+  async #insist(shard: ShardJobs, row: JobRow): Promise<void> {
     for (;;) {
       try {
-        await this.#options.committer.write(shard.grant, [{ kind: 'job-ended', handle, outcome }])
+        await this.#options.committer.write(shard.grant, [row])
         return
       } catch (error) {
         if (shard.isLost || isError(error, 'HDL_OWNERSHIP_LOST')) throw error
-        // The committer was stopped: the next owner runs the job again.
-        if (isError(error, 'HDL_CLOSED')) throw error
+        // This or the committer was stopped: the next owner runs the job again.
+        if (!this.#life.isRunning || isError(error, 'HDL_CLOSED')) throw error
       }
+      await this.#pause()
     }
   }
 }

@@ -18,8 +18,10 @@
  *  G3  After an answer was lost nothing is sent before the old session is fenced.
  *  G4  The writes of one shard are written in the order in which they were handed in.
  *  G5  Every write is answered: written, refused, or failed when the database did not answer for `giveUpAfter`.
- *  G6  A commit that fails although the database answers is sent at most `mostTries` times, with growing pauses. Then its
- *      writes fail with the database's reason, and the writes behind them are sent.
+ *  G6  A commit that fails although the database answers is sent at most `mostTries` times, with growing pauses.
+ *  G7  A row that the database does not take fails its own write, with the database's reason. The other writes of its
+ *      commit are sent again by halves, until it is alone. When nothing at all is written, the reason is not a row: the
+ *      rest fails with it, and the writes behind them are sent.
  */
 import { describe, HeddleError, isError } from '../errors.ts'
 import { checkCount, checkDuration } from '../kernel/check.ts'
@@ -90,6 +92,23 @@ const longestPause = 1_000
 /** G6: about two seconds of pauses. */
 const mostTries = 8
 
+/** G7: tries of a part of a commit that has failed, and writes that fail alone before the rest is not tried any more. */
+const triesOfPart = 2
+const mostAlone = 4
+
+/** What is known of a commit that is sent in parts. */
+interface Sending {
+  readonly giveUpAt: number
+  hasWritten: boolean
+  /** Reasons for which writes have failed alone, where these need not be their rows. */
+  readonly alone: unknown[]
+}
+
+/** A commit that was not written, and never will be. */
+interface Rejected {
+  readonly rejected: unknown
+}
+
 export class Committer<R> implements RunningService {
   readonly #options: CommitterOptions<R>
   readonly #clock: Clock
@@ -145,8 +164,8 @@ export class Committer<R> implements RunningService {
    *
    * *Cancellation*: none; a write that was handed in is answered (G5).
    * *Fairness*: in the order of the calls.
-   * @throws `HDL_OWNERSHIP_LOST` when the epoch is not current, `HDL_STORE_FAILED` when the database does not
-   * answer, `HDL_CLOSED` after stop().
+   * @throws `HDL_OWNERSHIP_LOST` when the epoch is not current, `HDL_ROW_REFUSED` when the database cannot hold a row,
+   * `HDL_STORE_FAILED` when it does not answer, `HDL_CLOSED` after stop().
    */
   write(
     { shard, epoch }: Grant,
@@ -195,14 +214,35 @@ export class Committer<R> implements RunningService {
   /** Never rejects: what goes wrong is the answer of its writes. */
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const group = this.#takeGroup()
-      try {
-        this.#settle(group, await this.#commit(group.map(({ batch }) => batch)))
-      } catch (error) {
-        this.#fail(group, error)
-      }
+      const giveUpAt = this.#clock.now() + this.#giveUpAfter
+      await this.#send(this.#takeGroup(), mostTries, { giveUpAt, hasWritten: false, alone: [] })
     }
     this.#busy = false
+  }
+
+  /** G7. Halves follow each other, so that the order of a shard stays (G4). */
+  async #send(group: readonly Write<R>[], tries: number, sending: Sending): Promise<void> {
+    const { hasWritten, alone } = sending
+    if (!hasWritten && alone.length >= mostAlone) return this.#fail(group, alone[0])
+    let answer: CommitAnswer | Rejected
+    try {
+      const batches = group.map(({ batch }) => batch)
+      answer = await this.#commit(batches, tries, sending.giveUpAt)
+    } catch (error) {
+      return this.#fail(group, error)
+    }
+    if (!('rejected' in answer)) {
+      sending.hasWritten = true
+      return this.#settle(group, answer)
+    }
+    const { rejected } = answer
+    if (group.length === 1) {
+      if (!isOfRows(rejected)) alone.push(rejected)
+      return this.#fail(group, rejected)
+    }
+    const middle = group.length >> 1
+    await this.#send(group.slice(0, middle), triesOfPart, sending)
+    await this.#send(group.slice(middle), triesOfPart, sending)
   }
 
   #takeGroup(): Write<R>[] {
@@ -218,21 +258,28 @@ export class Committer<R> implements RunningService {
   }
 
   /** Sends the batches until it is known what became of them. */
-  async #commit(batches: readonly ShardBatch<R>[]): Promise<CommitAnswer> {
-    const giveUpAt = this.#clock.now() + this.#giveUpAfter
+  async #commit(
+    batches: readonly ShardBatch<R>[],
+    tries: number,
+    giveUpAt: number,
+  ): Promise<CommitAnswer | Rejected> {
     for (let failures = 0; ; failures++) {
       const session = await this.#open(giveUpAt)
       const number = ++session.number
       try {
         return await this.#ask(this.#options.database.commit(session.id, number, batches))
       } catch (error) {
-        // It was never sent: the rows are not what a database can hold.
-        if (isError(error, 'HDL_BAD_OPTION') || isGone(error)) throw error
+        if (isGone(error)) throw error
+        if (isOfRows(error)) {
+          // Not written, and so its number is the next one.
+          session.number--
+          return { rejected: error }
+        }
         // Written or not: only the fence of the session decides (G3).
         this.#unknown++
         const answer = await this.#decide(session, number, giveUpAt)
         if (answer !== undefined) return answer
-        if (failures + 1 === mostTries) throw error
+        if (failures + 1 === tries) return { rejected: error }
         this.#checkPatience(giveUpAt, error)
         await this.#backOff(failures)
       }
@@ -328,7 +375,7 @@ export class Committer<R> implements RunningService {
   }
 
   #fail(group: readonly Write<R>[], cause: unknown): void {
-    const isOurs = ['HDL_CLOSED', 'HDL_BAD_OPTION', 'HDL_STORE_FAILED'] as const
+    const isOurs = ['HDL_CLOSED', 'HDL_BAD_OPTION', 'HDL_ROW_REFUSED', 'HDL_STORE_FAILED'] as const
     const error = isOurs.some((code) => isError(cause, code))
       ? (cause as HeddleError)
       : failed(cause)
@@ -343,6 +390,11 @@ export class Committer<R> implements RunningService {
 
 /** Settled: what waits for it happens when the code that runs now has finished. */
 const sent = Promise.resolve()
+
+/** The rows are not what the database can hold: nothing of them was written, and sending them again is useless. */
+function isOfRows(error: unknown): boolean {
+  return isError(error, 'HDL_BAD_OPTION') || isError(error, 'HDL_ROW_REFUSED')
+}
 
 /** The file was deleted or replaced: what a fence would read in it says nothing. */
 function isGone(error: unknown): boolean {

@@ -1,5 +1,7 @@
 /** What roles rely on when they declare tables: T1 to T5 of store/tables.ts. */
 import assert from 'node:assert/strict'
+import { systemKernel } from '../kernel/kernel.ts'
+import { Committer } from '../store/committer.ts'
 import type { Grant } from '../store/database.ts'
 import type { StoreDatabase } from '../store/roles.ts'
 import { shardCount } from '../store/shard-of.ts'
@@ -76,9 +78,59 @@ async function ownerOf(database: StoreDatabase) {
   }
 }
 
+const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
+
 const ids = (records: readonly StoredRecord[]): string[] => records.map(({ id }) => id)
 
 export const tableCases: readonly StoreCase[] = [
+  {
+    title:
+      'D6, G7: of writes that are committed together only the one with a row that cannot be held fails',
+    async run(store) {
+      const [database, other] = [await store.connect(), await store.connect()]
+      const { grants } = await ownerOf(database)
+      const onRefused = (): void => assert.fail('no epoch is old')
+      const committer = new Committer<TableRow>({
+        server: 'a again',
+        database,
+        kernel: systemKernel,
+        onRefused,
+      })
+      const poison = { id: 'poison', rank: 'high' as unknown as number }
+      const records = ['a', 'b', 'poison', 'c', 'd'].map((id) =>
+        id === 'poison' ? poison : { id, rank: 1 },
+      )
+      const undeclared: Table<Sample> = { ...samples, name: 'test_undeclared' }
+      const outcomes = await Promise.allSettled([
+        ...records.map((record, index) => committer.write(grants[index]!, [put(samples, record)])),
+        committer.write(grants[0]!, [put(undeclared, { id: 'a' })]),
+        committer.write(grants[1]!, [remove(samples, 'none')]),
+      ])
+      assert.deepEqual(
+        outcomes.map((each) => (each.status === 'rejected' ? codeOf(each.reason) : 'written')),
+        [
+          'written',
+          'written',
+          'HDL_ROW_REFUSED',
+          'written',
+          'written',
+          'HDL_BAD_OPTION',
+          'written',
+        ],
+      )
+      const read = await other.tables.byIds(samples, ['a', 'b', 'poison', 'c', 'd'])
+      assert.deepEqual(
+        read.map((record) => record?.id),
+        ['a', 'b', undefined, 'c', 'd'],
+      )
+      assert.equal(
+        committer.stats().unknown,
+        0,
+        'the database has said so: there is nothing to fence',
+      )
+      await committer.stop()
+    },
+  },
   {
     title:
       'T1: a record is read as it was put, in every type, and put again it is another revision',

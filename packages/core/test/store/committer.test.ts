@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isError } from '../../src/errors.ts'
+import { HeddleError, isError } from '../../src/errors.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import type { JobRow } from '../../src/store/acknowledged-jobs.ts'
@@ -15,7 +15,10 @@ type Commit = (
 ) => Promise<readonly unknown[]>
 
 /** A committer whose database can lose calls and answers. */
-async function setUp(commit: Commit = (carryOut) => carryOut()) {
+async function setUp(
+  commit: Commit = (carryOut) => carryOut(),
+  { mostRows = 4 }: { readonly mostRows?: number } = {},
+) {
   const clock = new VirtualClock()
   const database = new MemoryDatabase(() => clock.now(), 4)
   await database.renew('one', 6_000)
@@ -25,7 +28,7 @@ async function setUp(commit: Commit = (carryOut) => carryOut()) {
   const committer = new Committer<JobRow>({
     server: 'one',
     kernel: { clock, random: seededRandom(1) },
-    mostRows: 4,
+    mostRows,
     answerWithin: 1_000,
     giveUpAfter: 10_000,
     onRefused: (grant) => refused.push(grant),
@@ -126,7 +129,7 @@ test('C4: a commit that was lost on its way is sent again, in a new session', as
   assert.equal((await database.openJobs([0, 1, 2, 3])).length, 1)
 })
 
-test('G6: a commit that fails while the database answers is sent 8 times, with pauses, and fails its writes', async () => {
+test('G6, G7: a commit that fails while the database answers is sent 8 times, then by halves: one row fails', async () => {
   const sentAt: number[] = []
   const { clock, committer, database, grant } = await setUp(async (carryOut, batches) => {
     const isPoisoned = batches.some(({ rows }) => rows.some((row) => row.handle === 'poison'))
@@ -143,16 +146,68 @@ test('G6: a commit that fails while the database answers is sent 8 times, with p
   assert.match(first!.reason.message, /value out of range/)
   assert.deepEqual(
     outcomes.map(({ status }) => status),
-    ['rejected', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+    ['rejected', 'fulfilled', 'fulfilled', 'fulfilled', 'fulfilled'],
   )
-  assert.equal(sentAt.length, 8)
-  const pauses = sentAt.slice(1).map((at, index) => at - sentAt[index]!)
+  assert.equal(sentAt.length, 8 + 2 + 2, 'four writes, two of them, one')
+  const pauses = sentAt.slice(1, 8).map((at, index) => at - sentAt[index]!)
   assert.ok(pauses.every((pause, index) => pause > 0 && pause <= Math.min(20 * 2 ** index, 1_000)))
   const open = await database.openJobs([0, 1, 2, 3])
   assert.deepEqual(
     open.map(({ handle }) => handle),
-    ['behind'],
+    ['b', 'c', 'd', 'behind'],
+    'in the order in which they were handed in (G4)',
   )
+  assert.equal(committer.stats().failed, 1)
+  assert.deepEqual([committer.stats().pending, clock.pending], [0, 0])
+})
+
+test('G7: a row that the database cannot hold fails at once and alone, and no session is fenced for it', async () => {
+  let commits = 0
+  const { clock, committer, database, grant } = await setUp(async (carryOut, batches) => {
+    commits++
+    const isPoisoned = batches.some(({ rows }) =>
+      rows.some((row) => row.handle.startsWith('poison')),
+    )
+    if (!isPoisoned) return carryOut()
+    throw new HeddleError('HDL_ROW_REFUSED', { store: 'It', cause: 'too long' })
+  })
+  const names = ['a', 'poison 1', 'b', 'poison 2', 'behind']
+  const outcomes = await Promise.allSettled(
+    names.map((name) => committer.write(grant, [acknowledged(name)])),
+  )
+  const refused = outcomes.flatMap((outcome, index) =>
+    outcome.status === 'rejected' && isError(outcome.reason, 'HDL_ROW_REFUSED')
+      ? [names[index]]
+      : [],
+  )
+  assert.deepEqual(refused, ['poison 1', 'poison 2'])
+  const open = await database.openJobs([0, 1, 2, 3])
+  assert.deepEqual(
+    open.map(({ handle }) => handle),
+    ['a', 'b', 'behind'],
+  )
+  // Four, two and two, each alone, and the one behind.
+  assert.equal(commits, 1 + 2 + 4 + 1)
+  assert.deepEqual([committer.stats().unknown, committer.stats().pending], [0, 0])
+  assert.equal(clock.pending, 0)
+})
+
+test('G7: when nothing is written the reason is not a row, and the rest is not tried one by one', async () => {
+  let sent = 0
+  const { clock, committer, grant } = await setUp(
+    async () => {
+      sent++
+      throw new Error('the disk is full')
+    },
+    { mostRows: 256 },
+  )
+  const writes = Array.from({ length: 256 }, (_, index) =>
+    committer.write(grant, [acknowledged(String(index))]),
+  )
+  const outcomes = await clock.runUntil(Promise.allSettled(writes))
+  assert.ok(outcomes.every(({ status }) => status === 'rejected'))
+  // The whole 8 times; then, twice each, the eight parts that lead to the first write alone, and four more.
+  assert.equal(sent, 8 + 2 * (8 + 4))
   assert.deepEqual([committer.stats().pending, clock.pending], [0, 0])
 })
 

@@ -142,9 +142,10 @@ export class WorkRunner {
     const limit = limits.queue ?? this.#options.prepare.queueTimeout
     let timer: Timer | undefined
     let attempt = 0
+    const start: Start = { isAwaited: false }
     try {
       const task = this.#options.prepare.submit(
-        (context) => this.#runWhenBegun(work, job, submitted.input, context),
+        (context) => this.#runWhenBegun(work, start, job, submitted.input, context),
         {
           ...this.#stageOptions(job, submitted.input, work, shownName(handle)),
           key: `${handle}/prepare`,
@@ -182,8 +183,9 @@ export class WorkRunner {
       this.#record(work, 'prepare', 'succeeded', { attempt })
       return { prepared, parent, wasStored: false, isWhole: false }
     } catch (error) {
-      this.#recordFailedPrepare(work, attempt, error)
-      throw error
+      const failure = failureOf(start, error)
+      this.#recordFailedPrepare(work, attempt, failure)
+      throw failure
     } finally {
       timer?.cancel()
     }
@@ -191,8 +193,8 @@ export class WorkRunner {
 
   #recordFailedPrepare(work: Work, attempt: number, error: unknown): void {
     const { aborted, reason } = work.signal
-    // What a drain cuts off has not failed: it is run again.
-    if (isError(reason, 'HDL_DRAINING')) return
+    // What a drain cuts off, or the store has not let begin, has not failed: it is run again.
+    if (isError(reason, 'HDL_DRAINING') || isError(error, 'HDL_STORE_FAILED')) return
     const ended = work.state === 'queued' ? 'skipped' : 'cancelled'
     // What the job threw, as in a graph run: the wrapper is for clients.
     const failure = isError(error, 'HDL_JOB_FAILED') ? error.cause : error
@@ -262,10 +264,30 @@ export class WorkRunner {
     record(work, { kind: 'node', node, state, attempt: 0, at, ...more })
   }
 
-  /** The code of a job that is recalled runs only when the store says that it does. */
-  #runWhenBegun({ begin }: Work, job: Job, input: unknown, context: RunnerContext): unknown {
+  /**
+   * The code of a job that is recalled runs only when the store says that it does. An attempt that ends before has not
+   * failed, whatever ended it: its job is put back (L5 of store-ledger.ts).
+   */
+  #runWhenBegun(
+    { begin }: Work,
+    start: Start,
+    job: Job,
+    input: unknown,
+    context: RunnerContext,
+  ): unknown {
     if (begin === undefined) return this.#runAtPlace(job, input, context)
-    return begin().then(() => this.#runAtPlace(job, input, context))
+    start.isAwaited = true
+    return begin().then(
+      () => {
+        context.signal.throwIfAborted()
+        start.isAwaited = false
+        return this.#runAtPlace(job, input, context)
+      },
+      // Another attempt would meet the same store: the pause before it is that of a job that was put back.
+      (error: unknown) => {
+        throw final(error)
+      },
+    )
   }
 
   #runAtPlace(job: Job, input: unknown, context: RunnerContext): unknown {
@@ -376,17 +398,21 @@ export class WorkRunner {
     const { handle, signal } = work
     const { store, items, registry } = this.#options
     const name = itemName(handle, index)
+    const start: Start = { isAwaited: false }
     using held = seat
     try {
       const stored = source.wasStored ? await store.item(handle, index, { signal }) : undefined
       if (stored !== undefined) return this.#tell(work, index, await this.#asEncoded(stored.value))
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
-      const task = items.submit((context) => this.#runWhenBegun(work, job, input, context), {
+      const task = items.submit((context) => this.#runWhenBegun(work, start, job, input, context), {
         ...this.#stageOptions(job, input, work, shownName(handle, index)),
         key: name,
         reservation: held,
         timeout: work.served.limits.item ?? job.timeout,
-        onReport: (report) => this.#onItemReport(work, shownName(handle, index), index, report),
+        onReport: (report) => {
+          const isItsOwn = report.type !== 'ended' || !start.isAwaited
+          if (isItsOwn) this.#onItemReport(work, shownName(handle, index), index, report)
+        },
       })
       const made = await work.follow(task)
       await this.#check(name, made, true)
@@ -396,8 +422,9 @@ export class WorkRunner {
       await this.#keepDerived(work, source, name, (parent) =>
         store.keepItem(handle, index, value, parent),
       )
-    } catch (error) {
-      // Jobs throw no such errors: it could not be read, and is made after the next start.
+    } catch (thrown) {
+      const error = failureOf(start, thrown)
+      // Jobs throw no such errors: it could not be read or begun, and is made later.
       if (isError(error, 'HDL_STORE_FAILED')) work.unstored ??= error
       // Who ends the work tells everybody.
       if (!signal.aborted) {
@@ -508,6 +535,18 @@ export class WorkRunner {
     if (work.isAbandoned) return
     for (const index of work.asked) this.#options.registry.notifyError(handle, index, error)
   }
+}
+
+/** Whether an attempt of a stage waits for the store to say that its code may run. */
+interface Start {
+  isAwaited: boolean
+}
+
+/** What a stage has ended with: not by its own fault while its start was not written. */
+function failureOf({ isAwaited }: Start, cause: unknown): unknown {
+  if (!isAwaited) return cause
+  const details = { store: 'The store', action: 'note that a job runs', cause: describe(cause) }
+  return new HeddleError('HDL_STORE_FAILED', details, { cause })
 }
 
 async function isGone(kept: Promise<void>): Promise<boolean> {

@@ -3,7 +3,7 @@
  *
  *   start() ─▶ opened (its row is durable: 201) ─▶ running ─▶ ended
  *                                                     │
- *      the process ends ─▶ interrupted ─▶ resumed by the next server that has its graph
+ *      the process ends ─▶ interrupted ─▶ resumed by a server that has its graph: see take-over.ts
  *
  *  O1  A start is acknowledged when the run is in the journal; from then on it ends, in this process or in a later one.
  *  O2  Of two starts with one key one opens the run, the other gets its id.
@@ -153,33 +153,19 @@ export class OwnRuns {
   }
 
   /**
-   * Continues runs that an earlier process has left.
+   * Continues a run that no process holds. Resolves with its graph; undefined when it is none that this server has.
    *
-   * *Cancellation*: none; it reads a list and opens what is in it.
+   * *Cancellation*: none; a run that was opened is started.
+   * @throws `HDL_LOCKED` when another server is continuing it, `HDL_DRAINING`, `HDL_OVERLOADED`, `HDL_GRAPH_CHANGED`, `HDL_STORE_FAILED`.
    */
-  async resumeInterrupted(): Promise<void> {
-    const { journal, log } = this.#options
-    let before: number | undefined
-    do {
-      const page = await journal.list({
-        outcomes: ['interrupted'],
-        limit: 100,
-        ...(before !== undefined && { before }),
-      })
-      for (const { id, labels } of page.runs) {
-        const { graph } = labels
-        if (graph === undefined || !this.#options.graphs.has(graph)) continue
-        try {
-          await this.#resume(id, graph, labels)
-          log('info', `Resumed run ${id} of graph "${graph}".`)
-        } catch (error) {
-          // Another server is continuing it.
-          if (isError(error, 'HDL_LOCKED')) continue
-          log('warning', `Run ${id} of graph "${graph}" could not be resumed: ${String(error)}`)
-        }
-      }
-      before = page.next
-    } while (before !== undefined)
+  async continue(id: string): Promise<string | undefined> {
+    this.#checkOpen()
+    const { options } = await this.#options.journal.overview(id)
+    const labels = (options['labels'] ?? {}) as Readonly<Record<string, string>>
+    const { graph } = labels
+    if (graph === undefined || !this.#options.graphs.has(graph)) return undefined
+    await this.#resume(id, graph, labels)
+    return graph
   }
 
   async #resume(id: string, graph: string, labels: Readonly<Record<string, string>>): Promise<Run> {

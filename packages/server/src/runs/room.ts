@@ -6,6 +6,7 @@ import type { RunOutcome } from '../client/contract/runs.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
 import type { DelayedStarts } from '../schedules/delayed-starts.ts'
+import type { Ticked, Ticker } from '../schedules/ticker.ts'
 import type { FastifyReply } from 'fastify'
 import type { ApprovalLinks } from './approval-links.ts'
 import { answeredPage, approvalHeaders, approvalPage, refusedPage } from './approval-page.ts'
@@ -41,11 +42,14 @@ export interface RunsRoomOptions {
   readonly own: OwnRuns
   readonly starts: DelayedStarts
   readonly links: ApprovalLinks
+  readonly takeOver: Ticked
+  /** Looks at it again and again, where other servers share the store. */
+  readonly ticker: Pick<Ticker, 'start' | 'stop'> | undefined
 }
 
 /** Shows, starts and steers runs. */
 export function openRunsRoom(options: RunsRoomOptions): Room {
-  const { journal, kernel, graphs, own, starts, links } = options
+  const { journal, kernel, graphs, own, starts, links, takeOver, ticker } = options
   const views = new RunRoutes({ journal, kernel, own })
   const changes: readonly Route[] = [
     route(contracts.listGraphs, () => ({
@@ -99,13 +103,20 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
   return {
     name: 'runs',
     routes: [...views.routes, ...changes],
-    start: () => own.resumeInterrupted(),
+    async start() {
+      await takeOver.look(0, new AbortController().signal)
+      await ticker?.start()
+    },
     drain: async ({ signal }) => {
+      await ticker?.stop()
       const isClean = await own.drain(signal)
       views.endStreams('draining')
       return { isClean }
     },
-    stop: () => views.stop(),
+    async stop() {
+      await ticker?.stop()
+      await views.stop()
+    },
     stats: () => ({ runs: own.size, ...views.stats() }),
     metrics: () => [
       {

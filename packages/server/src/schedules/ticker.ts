@@ -31,6 +31,8 @@ export interface TickerOptions {
   readonly log: (level: 'info' | 'warning', text: string) => void
   /** Milliseconds between looks, when nothing is due: where other servers may change something. Infinity when absent. */
   readonly every?: number
+  /** What is looked at, in words. Default `Schedules`. */
+  readonly what?: string
 }
 
 /** Milliseconds after which a look that failed is repeated. */
@@ -111,7 +113,7 @@ export class Ticker {
   /** Gives the milliseconds until the next look. Does not throw. */
   async #look(): Promise<number> {
     this.#isPoked = false
-    const { parts, tables, clock, log, every = Infinity } = this.#options
+    const { parts, tables, clock, log, every = Infinity, what = 'Schedules' } = this.#options
     const { signal } = this.#stopped
     try {
       const now = await tables.now()
@@ -122,7 +124,7 @@ export class Ticker {
       const passed = clock.now() - began
       return Math.max(0, Math.min(every, Math.min(...wanted) - now - passed))
     } catch (error) {
-      if (!this.#isFailing) log('warning', `Schedules cannot be looked at now: ${String(error)}`)
+      if (!this.#isFailing) log('warning', `${what} cannot be looked at now: ${String(error)}`)
       this.#isFailing = true
       return retryAfter
     }

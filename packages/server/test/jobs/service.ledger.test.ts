@@ -1,8 +1,10 @@
 /** What was acknowledged: written down as it went, and gone on with after a restart. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { HeddleError } from '@heddle/core'
 import { openJournal, type Journal } from '@heddle/core/lowlevel'
-import { StoreLedger } from '../../src/jobs/store-ledger.ts'
+import { commonTenant } from '../../src/http/caller.ts'
+import { StoreLedger, type StoreLedgerOptions } from '../../src/jobs/store-ledger.ts'
 import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'
 import { Bench, storeWith } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
@@ -222,6 +224,86 @@ test('work that was there when the server crashed comes last and alone; after th
   await finish()
   assert.deepEqual(await bench.open(), [])
   bench.assertNothingLeft()
+})
+
+/** A ledger whose store refuses each of these rows once. */
+function refusing(kinds: string[]) {
+  return (options: StoreLedgerOptions): StoreLedger => {
+    const { committer } = options.shards
+    const write = committer.write.bind(committer)
+    committer.write = async (grant, rows, claims) => {
+      const refused = kinds.findIndex((kind) => rows.some((row) => row.kind === kind))
+      if (refused === -1) return write(grant, rows, claims)
+      kinds.splice(refused, 1)
+      const details = { store: 'The database', action: 'be written', cause: 'it is full' }
+      throw new HeddleError('HDL_STORE_FAILED', details)
+    }
+    return new StoreLedger(options)
+  }
+}
+
+test('L5: a job whose start the store does not take is put back, in either stage, and is not failed', async () => {
+  const { load, plot, list } = jobs()
+  const database = await killedWith(['a'])
+  const refused = ['job-started', 'job-put-back', 'job-started']
+  const ledger = refusing(refused)
+  const bench = await Bench.open(list, { database, ledger, loop: 10, prepare: 1_000 })
+  await bench.clock.settle()
+  const waits = told(bench.result('two-a'))
+  await bench.clock.settle()
+  assert.deepEqual([load.starts.length, refused], [0, ['job-started']])
+  assert.equal((await bench.open()).length, 1)
+  assert.equal(bench.ledger.acknowledged.stats().putBack, 1)
+  // The first stage is there when it is run again: the second one begins.
+  await bench.store.keepPrepared('two-a', { total: 2, tenant: commonTenant, value: 'rows' })
+  // The row that says so was refused too: once more after half a second, and then the pause of the job.
+  await bench.clock.advance(1_000)
+  assert.deepEqual([plot.starts.length, refused], [0, []])
+  assert.equal((await bench.open()).length, 1)
+  await bench.clock.advance(1_000)
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.deepEqual(await bench.open(), [])
+  assert.equal(load.starts.length, 0)
+  assert.notEqual(waits.state, 'pending')
+  const states = await statesOf(bench.journal)
+  assert.ok(!String(states).includes('failed'), String(states))
+  assert.deepEqual(bench.problems, [])
+  bench.assertNothingLeft()
+})
+
+test('L5: a job whose timeout has passed before its start was written is put back, and runs once it is', async () => {
+  const { load, plot, list } = jobs()
+  const database = await killedWith(['a'])
+  const { promise: written, resolve: answer } = Promise.withResolvers<void>()
+  const bench = await Bench.open(list, {
+    database,
+    prepare: 1_000,
+    ledger: (options) => {
+      const { committer } = options.shards
+      const write = committer.write.bind(committer)
+      committer.write = async (grant, rows, claims) => {
+        if (rows.some(({ kind }) => kind === 'job-started')) await written
+        return write(grant, rows, claims)
+      }
+      return new StoreLedger(options)
+    },
+  })
+  await bench.clock.advance(30_000)
+  assert.equal(load.starts.length, 0)
+  assert.equal((await bench.open()).length, 1)
+  answer()
+  // After a pause of a minute at most.
+  for (let steps = 0; load.starts.length === 0 && steps < 600; steps++) {
+    await bench.clock.advance(100)
+  }
+  assert.equal(load.starts.length, 1)
+  load.finishAll(() => 'rows')
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  const states = await statesOf(bench.journal)
+  assert.ok(!String(states).includes('failed'), String(states))
 })
 
 test('C13: work of another version of the job waits, visibly: its handle would lie', async () => {

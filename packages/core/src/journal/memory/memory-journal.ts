@@ -243,7 +243,7 @@ export class MemoryJournal implements Journal {
       this.#runs.delete(sized.summary.id)
       bytes += await this.artifacts.remove(sized.summary.id)
     }
-    return { runs, bytes }
+    return { runs, bytes, outcomes: 0 }
   }
 
   stop(options: StopOptions = {}): Promise<void> {

@@ -49,7 +49,14 @@ import type {
   RunWriter,
 } from '../journal.ts'
 import type { RunOutcome } from '../outcome.ts'
-import { checkPrune, checkWanted, inTurnWithWriters, PruneChoice, type SizedRun } from '../prune.ts'
+import {
+  checkPrune,
+  checkWanted,
+  inTurnWithWriters,
+  outcomesBefore,
+  PruneChoice,
+  type SizedRun,
+} from '../prune.ts'
 import { checkRunState, runStateOf } from '../states.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import type { RunChange } from '../batch.ts'
@@ -73,6 +80,9 @@ export interface PostgresJournalOptions {
 
 /** Milliseconds between two looks for messages of other processes. */
 const readMailEvery = 1_000
+
+/** Outcomes of acknowledged jobs that one step of a prune looks at. */
+const outcomesAtOnce = 2_000
 
 /** Milliseconds between two looks at a lease that is running out. */
 const lookAgainAfter = 250
@@ -314,6 +324,11 @@ class PostgresJournal implements Journal {
     return this.#reader.list(options)
   }
 
+  async leftRuns(): Promise<readonly string[]> {
+    this.#checkOpen()
+    return this.#reader.leftRuns()
+  }
+
   async tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>> {
     this.#checkOpen()
     return this.#reader.tally()
@@ -407,9 +422,36 @@ class PostgresJournal implements Journal {
     }
     const removed = dryRun ? chosen : await this.#remove(chosen, signal)
     const orphaned = dryRun ? 0 : await this.#removeOrphans(signal)
-    return {
-      runs: removed.map(({ summary }) => summary),
-      bytes: removed.reduce((sum, { bytes }) => sum + bytes, orphaned),
+    const runs = removed.map(({ summary }) => summary)
+    const bytes = removed.reduce((sum, each) => sum + each.bytes, orphaned)
+    const outcomes = await this.#pruneOutcomes(outcomesBefore(options, runs), options)
+    return { runs, bytes, outcomes }
+  }
+
+  /** They have no index by time, which each job would pay for: a prune reads all of them once, some at a time. */
+  async #pruneOutcomes(before: number, { signal, dryRun = false }: PruneOptions): Promise<number> {
+    if (before === -Infinity) return 0
+    const table = `${this.#address.schema}.outcome`
+    const isOld = 's.ended_at < to_timestamp($2::double precision / 1000)'
+    const slice = `WITH s AS (
+      SELECT handle, ended_at FROM ${table} WHERE handle > $1 ORDER BY handle LIMIT ${outcomesAtOnce})`
+    const removal = `, gone AS (
+        DELETE FROM ${table} o USING s WHERE o.handle = s.handle AND ${isOld} RETURNING 1)
+      SELECT (SELECT max(handle) FROM s), (SELECT count(*)::integer FROM s), (SELECT count(*)::integer FROM gone)`
+    const count = ` SELECT max(handle), count(*)::integer, (count(*) FILTER (WHERE ${isOld}))::integer FROM s`
+    const statement = slice + (dryRun ? count : removal)
+    const { clock } = this.#options.kernel
+    let found = 0
+    for (let after = ''; ;) {
+      checkWanted(signal)
+      const parameters = [after, before]
+      const [row] = await inTurnWithWriters(clock, () =>
+        this.#readLink.call<[string | null, number, number]>('be pruned', statement, parameters),
+      )
+      const [last, seen, old] = row!
+      found += old
+      if (last === null || seen < outcomesAtOnce) return found
+      after = last
     }
   }
 

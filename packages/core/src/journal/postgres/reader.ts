@@ -182,6 +182,16 @@ export class PostgresReader {
     })
   }
 
+  async leftRuns(): Promise<readonly string[]> {
+    const rows = await this.#call<[string]>(
+      `SELECT r.id FROM @.run r LEFT JOIN @.holder h ON h.id = r.holder
+        WHERE r.opened AND ${openRuns('r.state')} AND (h.until IS NULL OR h.until <= clock_timestamp())
+        ORDER BY r.run DESC LIMIT 1000`,
+      [],
+    )
+    return rows.map(([id]) => fromStored(id))
+  }
+
   async tally(): Promise<Readonly<Partial<Record<RunOutcome, number>>>> {
     const tally: Partial<Record<RunOutcome, number>> = {}
     const rows = await this.#call<[number, boolean, boolean, string]>(

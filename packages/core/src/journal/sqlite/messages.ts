@@ -66,6 +66,13 @@ export interface Stalled {
 export type PruneWire =
   /** Removes some rows of runs, one run after the other; a run is hidden first, and its record goes last. */
   | { readonly prune: 'rows'; readonly runs: readonly number[] }
+  /** Looks at some outcomes of acknowledged jobs, those whose names come after one, and removes what is older. */
+  | {
+      readonly prune: 'outcomes'
+      readonly after: string
+      readonly before: number
+      readonly dryRun: boolean
+    }
   /** Gives free pages back to the file system. */
   | { readonly prune: 'pages' }
 
@@ -74,6 +81,9 @@ export interface PruneAnswer {
   readonly more: boolean
   /** Runs, from the first on, with which it is done. */
   readonly done?: number
+  /** Outcomes that are older, and the last one that it has looked at. */
+  readonly outcomes?: number
+  readonly last?: string
 }
 
 export interface MailWire {

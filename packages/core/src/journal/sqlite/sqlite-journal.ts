@@ -46,7 +46,14 @@ import type {
   RunWriter,
 } from '../journal.ts'
 import type { RunOutcome } from '../outcome.ts'
-import { checkPrune, checkWanted, inTurnWithWriters, PruneChoice, type SizedRun } from '../prune.ts'
+import {
+  checkPrune,
+  checkWanted,
+  inTurnWithWriters,
+  outcomesBefore,
+  PruneChoice,
+  type SizedRun,
+} from '../prune.ts'
 import { runStateOf } from '../states.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import type {
@@ -332,10 +339,10 @@ class SqliteJournal implements Journal {
       }
       before = page.at(-1)!.run
     }
-    const report = {
-      runs: chosen.flatMap(({ summary }) => summary ?? []),
-      bytes: chosen.reduce((sum, { bytes }) => sum + bytes, 0),
-    }
+    const runs = chosen.flatMap(({ summary }) => summary ?? [])
+    const bytes = chosen.reduce((sum, each) => sum + each.bytes, 0)
+    const outcomes = await this.#pruneOutcomes(side, outcomesBefore(options, runs), options)
+    const report = { runs, bytes, outcomes }
     if (dryRun) return report
     // Oldest first: a run that was stopped in between has lost its oldest ones.
     const left = [...chosen]
@@ -344,8 +351,8 @@ class SqliteJournal implements Journal {
       await Promise.all(
         slice.map(({ summary }) => summary && this.artifacts.markRemoval(summary.id)),
       )
-      const runs = slice.map(({ run }) => run)
-      const { done = 0 } = (await side.change({ prune: 'rows', runs })) as PruneAnswer
+      const numbers = slice.map(({ run }) => run)
+      const { done = 0 } = (await side.change({ prune: 'rows', runs: numbers })) as PruneAnswer
       left.splice(left.length - done)
       return left.length > 0
     })
@@ -360,6 +367,23 @@ class SqliteJournal implements Journal {
     })
     await side.ask({ type: 'sweep' })
     return { ...report, bytes: report.bytes + artifactBytes }
+  }
+
+  async #pruneOutcomes(
+    side: WriteSide,
+    before: number,
+    { signal, dryRun = false }: PruneOptions,
+  ): Promise<number> {
+    if (before === -Infinity) return 0
+    let [after, found] = ['', 0]
+    await this.#repeat(signal, async () => {
+      const change = { prune: 'outcomes', after, before, dryRun } as const
+      const { more, outcomes = 0, last = after } = (await side.change(change)) as PruneAnswer
+      found += outcomes
+      after = last
+      return more
+    })
+    return found
   }
 
   /** Removes the artifacts of a run that is not in the file any more. One that was resumed meanwhile keeps them. */

@@ -308,7 +308,14 @@ export class JournalStore {
   ): ClaimAnswer | PostAnswer | PruneAnswer {
     if ('post' in change) return this.#post(change, now)
     if ('prune' in change) {
-      return change.prune === 'rows' ? this.#pruneRuns(change.runs, changed) : this.#prunePages()
+      switch (change.prune) {
+        case 'rows':
+          return this.#pruneRuns(change.runs, changed)
+        case 'outcomes':
+          return this.#pruneOutcomes(change)
+        case 'pages':
+          return this.#prunePages()
+      }
     }
     changed.isCounterDue = true
     return change.claim === 'new' ? this.#claimNew(change, changed) : this.#claim(change, changed)
@@ -463,6 +470,27 @@ export class JournalStore {
     )
     this.#run('DELETE FROM history WHERE run = ? AND position <= ?', [run, last])
     return rows
+  }
+
+  /** They have no index by time, which each job would pay for: a prune reads all of them once, some at a time. */
+  #pruneOutcomes({
+    after,
+    before,
+    dryRun,
+  }: PruneWire & { readonly prune: 'outcomes' }): PruneAnswer {
+    const table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'store_outcome'"
+    // No server has used the file.
+    if (this.#database.prepare(table).get() === undefined) return { more: false, outcomes: 0 }
+    const { last, seen, outcomes } = this.#prepared(
+      `SELECT max(handle) AS last, count(*) AS seen, count(*) FILTER (WHERE ended_at < ?) AS outcomes
+        FROM (SELECT handle, ended_at FROM store_outcome WHERE handle > ? ORDER BY handle LIMIT ${pruneRows})`,
+    ).get(before, after) as { last: string | null; seen: number; outcomes: number }
+    if (last === null) return { more: false, outcomes: 0 }
+    if (!dryRun && outcomes > 0) {
+      const sql = 'DELETE FROM store_outcome WHERE handle > ? AND handle <= ? AND ended_at < ?'
+      this.#run(sql, [after, last, before])
+    }
+    return { more: seen === pruneRows, outcomes, last }
   }
 
   /** Files that were made before version 3 keep their pages, for later rows. */

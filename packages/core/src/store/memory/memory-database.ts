@@ -17,6 +17,9 @@ import type { StoreDatabase, StoreRow } from '../roles.ts'
 import { TableList, type AnyTable } from '../tables.ts'
 import { MemoryTables } from './memory-tables.ts'
 
+/** Outcomes that are kept, the newest ones: there is no prune here. */
+const mostOutcomes = 10_000
+
 interface Shard {
   owner: ServerId | undefined
   epoch: number
@@ -104,6 +107,11 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
         cause: `commit ${number} does not follow in its session`,
       })
     }
+    // D6: before anything is written.
+    for (const { rows } of batches) {
+      for (const row of rows)
+        if (row.kind === 'put') this.tables.check({ name: row.table }, row.record)
+    }
     session.last = number
     session.answer = batches.map((batch) => this.#write(batch))
     return session.answer
@@ -182,8 +190,15 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
         if (job !== undefined) job.started = false
         return
       case 'job-ended':
-        if (this.#jobs.delete(handle)) this.#outcomes.set(handle, row.outcome)
+        if (this.#jobs.delete(handle)) this.#recordOutcome(handle, row.outcome)
     }
+  }
+
+  #recordOutcome(handle: string, outcome: string): void {
+    this.#outcomes.set(handle, outcome)
+    if (this.#outcomes.size <= mostOutcomes) return
+    const [oldest] = this.#outcomes.keys()
+    this.#outcomes.delete(oldest!)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

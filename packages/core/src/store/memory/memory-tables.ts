@@ -1,4 +1,5 @@
 /** The tables of roles in memory. Each index is a sorted list: a page costs a search and the page. */
+import { HeddleError } from '../../errors.ts'
 import {
   compareValues,
   mostRecords,
@@ -7,6 +8,7 @@ import {
   type AnyTable,
   type ChangeRefusal,
   type ColumnOf,
+  type ColumnType,
   type Comparable,
   type Stored,
   type StoredRecord,
@@ -92,6 +94,15 @@ class MemoryTable {
 
   get(id: string): Entry | undefined {
     return this.#byId.get(id)
+  }
+
+  check(record: StoredRecord): void {
+    for (const [column, type] of Object.entries(this.#table.columns)) {
+      const value = (record as unknown as Values)[column]
+      if (value === undefined || value === null || isOfType[type](value)) continue
+      const cause = `${this.#table.name}.${column} is not ${type}`
+      throw new HeddleError('HDL_ROW_REFUSED', { store: 'The database', cause })
+    }
   }
 
   put(record: StoredRecord, shard: number | undefined): void {
@@ -180,6 +191,14 @@ class MemoryTable {
   }
 }
 
+const isOfType: Readonly<Record<ColumnType, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+  bytes: (value) => value instanceof Uint8Array,
+  json: () => true,
+}
+
 /** What the caller changes later is not stored. */
 function copyOf(type: string, value: unknown): unknown {
   if (type === 'bytes') return Uint8Array.from(value as Uint8Array)
@@ -203,6 +222,11 @@ export class MemoryTables implements Tables {
 
   async now(): Promise<number> {
     return this.#wallTime()
+  }
+
+  /** @throws `HDL_ROW_REFUSED` for what the columns of a table cannot hold, as a database does (D6). */
+  check({ name }: Pick<AnyTable, 'name'>, record: StoredRecord): void {
+    this.#table(name).check(record)
   }
 
   /** A row of a batch. Whether it may be written has been checked. */

@@ -18,11 +18,38 @@ export interface PostgresReport {
   readonly known: number
   /** Whether this user can make the tables, or owns them. */
   readonly mayMigrate: boolean
+  /** Whether this user can write the tables that are there. */
+  readonly mayWrite: boolean
+  readonly transport: PostgresTransport
+  /** Whether another program is between: one whose clients keep a connection, or one that shares them between transactions. */
+  readonly pooler: 'none' | 'session' | 'transaction'
+  readonly connections: PostgresConnections
   /** Milliseconds by which the clock of the server is ahead of this machine's. */
   readonly clockDifference: number
-  /** Settings under which what was committed may be lost with power: `fsync = off`. */
+  /** Settings under which what was committed may be lost: `fsync = off`. */
   readonly risks: readonly string[]
 }
+
+/** How the bytes get there. */
+interface PostgresTransport {
+  /** `TLSv1.3`; undefined when they are sent in clear. */
+  readonly tls: string | undefined
+  /** Whether the certificate of the server was checked. */
+  readonly isVerified: boolean
+  /** Whether they do not leave this machine. */
+  readonly isLocal: boolean
+}
+
+interface PostgresConnections {
+  /** That this user can have, as the server is set up. */
+  readonly most: number
+  readonly used: number
+  /** That one server of ours uses at most. */
+  readonly needed: number
+}
+
+/** Connections of one server: those of its store (postgres-database.ts) and of its journal (postgres-journal.ts). */
+const connectionsOfServer = 4 + 3
 
 const statement = `SELECT
   current_setting('server_version'),
@@ -30,10 +57,35 @@ const statement = `SELECT
   extract(epoch FROM clock_timestamp())::float8 * 1000,
   CASE WHEN to_regnamespace($1) IS NULL
     THEN has_database_privilege(current_database(), 'CREATE')
-    ELSE has_schema_privilege($1, 'CREATE') END,
-  current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`
+    ELSE has_schema_privilege($1, 'CREATE') AND coalesce((
+      SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM pg_class
+      WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p')), true) END,
+  coalesce((
+    SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+      AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')) FROM pg_class
+    WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p')), true),
+  least(
+    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+      - coalesce(current_setting('reserved_connections', true), '0')::integer,
+    (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+    (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())),
+  (SELECT sum(numbackends)::integer FROM pg_stat_database),
+  current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
+  current_setting('synchronous_standby_names')`
 
-type Row = [string, number, number, boolean, string, string, string]
+type Row = [
+  version: string,
+  number: number,
+  time: number,
+  mayMigrate: boolean,
+  mayWrite: boolean,
+  most: number,
+  used: number,
+  fsync: string,
+  fullPages: string,
+  commit: string,
+  standbys: string,
+]
 
 /** Milliseconds to wait for an answer. */
 const answerWithin = 5_000
@@ -50,19 +102,21 @@ export async function examinePostgres(
 ): Promise<PostgresReport> {
   const { clock } = kernel
   const read = readAddress(address)
-  const link = new Link({ address: read, clock, answerWithin })
+  let client: Connected | undefined
+  const link = new Link({
+    address: read,
+    clock,
+    answerWithin,
+    prepare: async (made) => void (client = made as unknown as Connected),
+  })
+  const second = new Link({ address: read, clock, answerWithin })
   try {
     const tables = await readVersion(link, read)
     const sentAt = clock.wallTime()
     const [row] = await link.call<Row>('be examined', statement, [read.schema])
-    const [version, number, serverTime, mayMigrate, fsync, fullPages, commit] = row!
+    const [version, number, serverTime, mayMigrate, mayWrite, most, used] = row!
     // The server read its clock somewhere between sending and the answer.
     const clockDifference = serverTime - (sentAt + clock.wallTime()) / 2
-    const risks = [
-      ...(fsync === 'off' ? ['fsync = off'] : []),
-      ...(fullPages === 'off' ? ['full_page_writes = off'] : []),
-      ...(commit === 'off' ? ['synchronous_commit = off'] : []),
-    ]
     return {
       address: read.shown,
       version,
@@ -70,10 +124,72 @@ export async function examinePostgres(
       tables: tables?.version,
       known: schemaVersion,
       mayMigrate,
+      mayWrite,
+      transport: transportOf(client!),
+      pooler: await findPooler(client!.processID, link, second),
+      connections: { most, used, needed: connectionsOfServer },
       clockDifference: Math.round(clockDifference),
-      risks,
+      risks: risksOf(row!),
     }
   } finally {
-    await link.close()
+    await Promise.all([link.close(), second.close()])
   }
+}
+
+/** What `pg` knows of its connection. */
+interface Connected {
+  /** Of the process that the server has named at the start, for cancels. */
+  readonly processID: number
+  readonly connection: {
+    readonly stream: {
+      readonly remoteAddress?: string
+      readonly authorized?: boolean
+      getProtocol?(): string | null
+    }
+  }
+}
+
+function transportOf({ connection: { stream } }: Connected): PostgresTransport {
+  const { remoteAddress } = stream
+  return {
+    tls: stream.getProtocol?.() ?? undefined,
+    isVerified: stream.authorized === true,
+    // A socket of the file system has no address.
+    isLocal: remoteAddress === undefined || /^(127\.|::1$|::ffff:127\.)/.test(remoteAddress),
+  }
+}
+
+/** Calls after which a connection that was never shared is taken for one that is not. */
+const looks = 5
+
+/**
+ * A pooler names a process of its own when a client connects. One in transaction mode gives a connection that was just
+ * used to the next client that asks.
+ */
+async function findPooler(
+  named: number,
+  link: Link,
+  second: Link,
+): Promise<PostgresReport['pooler']> {
+  const processOf = async (of: Link): Promise<number> => {
+    const [row] = await of.call<[number]>('be examined', 'SELECT pg_backend_pid()')
+    return row![0]
+  }
+  const first = await processOf(link)
+  if (first === named) return 'none'
+  for (let look = 0; look < looks; look++) {
+    const other = await processOf(second)
+    const again = await processOf(link)
+    if (other === first || again !== first) return 'transaction'
+  }
+  return 'session'
+}
+
+function risksOf([, , , , , , , fsync, fullPages, commit, standbys]: Row): string[] {
+  // `synchronous_commit = off` is not one: the transactions that acknowledge turn it on for themselves.
+  return [
+    ...(fsync === 'off' ? ['fsync = off'] : []),
+    ...(fullPages === 'off' ? ['full_page_writes = off'] : []),
+    ...(standbys !== '' && commit === 'local' ? ['synchronous_commit = local, with standbys'] : []),
+  ]
 }

@@ -4,7 +4,7 @@
  * Connections, each made when it is needed: one that writes batches, one for leases, so that a slow commit delays no
  * renewal, one for what roles read and post, one for wakes.
  */
-import { HeddleError } from '../../errors.ts'
+import { describe, HeddleError } from '../../errors.ts'
 import { checkCount } from '../../kernel/check.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
@@ -36,6 +36,9 @@ const sweepEvery = 1_000
 /** Another server has taken a name at this moment: the commit was rolled back, and is sent again. */
 const collisions = ['23505', '40P01']
 const mostAttempts = 10
+
+/** Codes that say that a value cannot be held: of a wrong form, absent or forbidden in its column, too large. */
+const ofRows = /^(22|54|23502|23514)/
 
 type PairWire = readonly [shard: number, epoch: number]
 type RefusalWire =
@@ -136,8 +139,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     number: number,
     batches: readonly ShardBatch<StoreRow>[],
   ): Promise<CommitAnswer> {
-    const parameters = commitParameters(session, number, batches)
-    const records = recordParameters(this.#list, batches)
+    const [parameters, records] = this.#parameters(session, number, batches)
     const refusals = await (records === undefined
       ? this.#commit('commit_1', parameters)
       : this.#commit('commit_2', [...parameters, ...records]))
@@ -145,11 +147,27 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     return answerOf(batches.length, refusals)
   }
 
+  #parameters(session: SessionId, number: number, batches: readonly ShardBatch<StoreRow>[]) {
+    try {
+      const parameters = commitParameters(session, number, batches)
+      return [parameters, recordParameters(this.#list, batches)] as const
+    } catch (error) {
+      throw error instanceof HeddleError ? error : this.#rowRefused(error)
+    }
+  }
+
+  /** D6. */
+  #rowRefused(cause: unknown): HeddleError {
+    const details = { store: this.#address.shown, cause: describe(cause) }
+    return new HeddleError('HDL_ROW_REFUSED', details, { cause })
+  }
+
   async #commit(name: string, parameters: readonly unknown[]): Promise<RefusalWire[] | null> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#call<RefusalWire[] | null>(this.#writer, name, parameters)
       } catch (error) {
+        if (isRefused(error) && ofRows.test(error.sqlState)) throw this.#rowRefused(error.cause)
         if (attempt === mostAttempts || !isRefused(error, ...collisions)) throw error
       }
     }

@@ -182,6 +182,8 @@ function cellOf(type: ColumnType, value: unknown): SQLInputValue {
     case 'bytes':
       return toBlob(value as Uint8Array)
     case 'number':
+      // What is none is refused by the type of the column.
+      return value as number
     case 'boolean':
       return Number(value)
   }

@@ -5,10 +5,12 @@
  *      not follow in its session) fails before it has written anything.
  *  Q2  A server is alive while its lease lasts and the lock of its process is held (C10): the shards of a process that
  *      was killed are free at once, those of one that was stopped when its lease runs out.
+ *  Q4  A row that SQLite cannot hold (D6) fails the change that it belongs to: the others of its transaction are carried
+ *      out once more, each in its own.
  *  Q3  `commit` is never thrown: journal and store share the file, and a failure of one is not the other's.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { HeddleError } from '../../errors.ts'
+import { describe, HeddleError } from '../../errors.ts'
 import { toBlob } from '../../sqlite/blob.ts'
 import type { Role } from '../../sqlite/host-server.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
@@ -97,8 +99,14 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
       const rows = changes.reduce((sum, change) => sum + this.weightOf(change), 0)
       this.#open()
       return this.#host!.transact(rows, () => changes.map((change) => this.#carryOut(change, now)))
-    } catch (error) {
-      return changes.map(() => (error instanceof Error ? error : new Error(String(error))))
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+      // What SQLite has said is the cause of what the file says.
+      const reason = error instanceof HeddleError ? error.cause : error
+      if (!isOfRow(reason)) return changes.map(() => error)
+      if (changes.length > 1) return changes.flatMap((change) => this.commit([change], now))
+      const details = { store: 'The database', cause: describe(reason) }
+      return [new HeddleError('HDL_ROW_REFUSED', details)]
     }
   }
 
@@ -344,6 +352,17 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
     }
     return statement
   }
+}
+
+/** Result codes of SQLite for a value that cannot be held: too large, not allowed, of another type, no such place. */
+const codesOfRows = new Set([18, 19, 20, 25])
+
+function isOfRow(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { errcode } = error as { errcode?: unknown }
+  if (typeof errcode === 'number') return codesOfRows.has(errcode & 0xff)
+  // A value that cannot be encoded or bound never reached SQLite.
+  return error instanceof TypeError
 }
 
 /** `[]`, or how many batches there were and which were refused. */

@@ -1,0 +1,98 @@
+/** What `heddle doctor --store postgres://…` looks at. Nothing is changed in the database. */
+import { examinePostgres, type PostgresReport } from '@heddle/core/lowlevel'
+import { formatError } from '../view/format.ts'
+import type { Check } from './check.ts'
+
+/** Milliseconds. Leases go by the clock of the server alone; times in the journal are those of this machine. */
+const mostClockDifference = 5_000
+
+export async function checkPostgres(address: string): Promise<Check[]> {
+  try {
+    return checksOf(await examinePostgres(address))
+  } catch (error) {
+    const help =
+      'Check the address, PGHOST, PGUSER, PGPASSWORD and ~/.pgpass, and whether the server is up.'
+    return [{ name: 'postgres', ok: false, found: formatError(error), help }]
+  }
+}
+
+/** One check for each property, in the order in which they are repaired. */
+export function checksOf(report: PostgresReport): Check[] {
+  return [
+    check('postgres', report.isSupported, `${report.version} at ${report.address}`, [
+      'Use PostgreSQL 15 or newer.',
+    ]),
+    checkTransport(report),
+    checkPooler(report),
+    checkConnections(report),
+    checkRights(report),
+    checkClock(report),
+    checkDurability(report),
+  ]
+}
+
+function check(name: string, ok: boolean, found: string, help: readonly string[]): Check {
+  return { name, ok, found, ...(!ok && { help: help.join(' ') }) }
+}
+
+function checkTransport({ transport: { tls, isVerified, isLocal } }: PostgresReport): Check {
+  const where = isLocal ? 'on this machine' : 'over the network'
+  if (tls === undefined) {
+    const help =
+      'Passwords and data can be read on the way: add ?sslmode=verify-full to the address.'
+    return check('tls', isLocal, `none, ${where}`, [help])
+  }
+  const certificate = isVerified ? 'the certificate was checked' : 'the certificate was not checked'
+  const help =
+    'Another machine can pretend to be the server: use sslmode=verify-full and sslrootcert.'
+  return check('tls', isVerified || isLocal, `${tls}, ${where}; ${certificate}`, [help])
+}
+
+/** Nothing to repair: no call depends on its connection. */
+function checkPooler({ pooler }: PostgresReport): Check {
+  const found = {
+    none: 'none: connected to PostgreSQL itself',
+    session: 'in session mode: each connection of ours keeps one of PostgreSQL',
+    transaction: 'in transaction mode: other servers are polled once a second instead of LISTEN',
+  }[pooler]
+  return check('pooler', true, found, [])
+}
+
+function checkConnections({ connections, pooler }: PostgresReport): Check {
+  const { most, used, needed } = connections
+  const free = Math.max(0, most - used)
+  const found = `${free} of ${most} free; one server of ours uses at most ${needed}`
+  const help = [
+    `Raise max_connections (or the limit of the user or the database) to ${used + needed} or more,`,
+    'or end connections that are idle.',
+  ]
+  return check('connections', pooler === 'transaction' || free >= needed, found, help)
+}
+
+function checkRights({ tables, known, mayMigrate, mayWrite }: PostgresReport): Check {
+  const isCurrent = tables !== undefined && tables >= known
+  const made =
+    tables === undefined ? 'no tables yet' : `tables of version ${tables}, this is ${known}`
+  const may = `this user may ${mayMigrate ? '' : 'not '}make them`
+  if (tables !== undefined && !mayWrite) {
+    const help = 'Make this user the owner of the schema and its tables, or a member of the owner.'
+    return check('rights', false, `${made}; this user may not write them`, [help])
+  }
+  return check('rights', isCurrent || mayMigrate, `${made}; ${may}`, [
+    'CREATE SCHEMA heddle AUTHORIZATION the user of the address.',
+  ])
+}
+
+function checkClock({ clockDifference }: PostgresReport): Check {
+  const difference = Math.abs(clockDifference)
+  const found = `${difference} ms ${clockDifference < 0 ? 'behind' : 'ahead of'} this machine`
+  return check('clock', difference <= mostClockDifference, found, [
+    'Set both clocks by NTP: times in the journal are those of the machine that runs.',
+  ])
+}
+
+function checkDurability({ risks }: PostgresReport): Check {
+  const found = risks.length === 0 ? 'what is committed is on the medium' : risks.join(', ')
+  const help = 'What was acknowledged can be lost with power, or with a fail-over: set them on.'
+  return check('durability', risks.length === 0, found, [help])
+}

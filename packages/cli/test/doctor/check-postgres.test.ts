@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import os from 'node:os'
+import { after, before, test } from 'node:test'
+import type { PostgresReport } from '@heddle/core/lowlevel'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { checksOf } from '../../src/doctor/check-postgres.ts'
+import type { Check } from '../../src/doctor/check.ts'
+import { runProgram } from '../support/program.ts'
+
+let postgres: TestDatabase
+before(async () => {
+  postgres = await openDatabase()
+})
+after(() => postgres[Symbol.asyncDispose]())
+
+const sound: PostgresReport = {
+  address: 'postgres://db.example/heddle',
+  version: '17.2',
+  isSupported: true,
+  tables: undefined,
+  known: 9,
+  mayMigrate: true,
+  mayWrite: true,
+  transport: { tls: 'TLSv1.3', isVerified: true, isLocal: false },
+  pooler: 'none',
+  connections: { most: 97, used: 20, needed: 7 },
+  clockDifference: 3,
+  risks: [],
+}
+
+const problems = (report: Partial<PostgresReport>): Check[] =>
+  checksOf({ ...sound, ...report }).filter(({ ok }) => !ok)
+
+test('a sound PostgreSQL has seven checks and no advice', () => {
+  const checks = checksOf(sound)
+  assert.deepEqual(
+    checks.map(({ name, ok, help }) => [name, ok, help]),
+    ['postgres', 'tls', 'pooler', 'connections', 'rights', 'clock', 'durability'].map((name) => [
+      name,
+      true,
+      undefined,
+    ]),
+  )
+})
+
+const unsound: [string, Partial<PostgresReport>, string, RegExp][] = [
+  ['an old version', { isSupported: false, version: '14.1' }, 'postgres', /15 or newer/],
+  [
+    'no TLS over the network',
+    { transport: { tls: undefined, isVerified: false, isLocal: false } },
+    'tls',
+    /sslmode=verify-full/,
+  ],
+  [
+    'a certificate that was not checked',
+    { transport: { tls: 'TLSv1.3', isVerified: false, isLocal: false } },
+    'tls',
+    /sslrootcert/,
+  ],
+  [
+    'too few connections',
+    { connections: { most: 20, used: 15, needed: 7 } },
+    'connections',
+    /max_connections .* 22 or more/,
+  ],
+  ['no right to make tables', { mayMigrate: false }, 'rights', /CREATE SCHEMA/],
+  [
+    'no right to write the tables',
+    { tables: 9, mayWrite: false, mayMigrate: false },
+    'rights',
+    /owner/,
+  ],
+  ['a clock that differs', { clockDifference: -6_000 }, 'clock', /NTP/],
+  ['fsync turned off', { risks: ['fsync = off'] }, 'durability', /lost/],
+]
+
+for (const [title, report, name, help] of unsound) {
+  test(`${title}: one check fails, and says what to do`, () => {
+    const found = problems(report)
+    assert.deepEqual(
+      found.map((check) => check.name),
+      [name],
+    )
+    assert.match(found[0]!.help!, help)
+  })
+}
+
+test('a pooler in transaction mode shares its connections, and is no problem', () => {
+  const connections = { most: 20, used: 20, needed: 7 }
+  assert.deepEqual(problems({ pooler: 'transaction', connections }), [])
+})
+
+test('heddle doctor --store looks at a real PostgreSQL, and says what to do', async () => {
+  const { code, stdout } = await runProgram(['doctor', '--store', postgres.address], {
+    cwd: os.tmpdir(),
+  })
+  // The cluster of the tests has fsync turned off.
+  assert.equal(code, 1, stdout)
+  for (const name of ['postgres', 'tls', 'pooler', 'connections', 'rights', 'clock']) {
+    assert.match(stdout, new RegExp(`^✓ ${name} `, 'm'))
+  }
+  assert.match(stdout, /^✗ durability +fsync = off.*\n +What was acknowledged can be lost/m)
+  assert.doesNotMatch(stdout, new RegExp(new URL(postgres.address).password))
+})

@@ -1,0 +1,51 @@
+/** Two servers on one PostgreSQL: the one that lives continues the runs of the one that was killed. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { Stage } from '../support/stage.ts'
+import { fixture, Served, type Reply } from './kit.ts'
+
+const skip = process.platform === 'win32' ? 'Windows has no signals of this kind' : false
+
+let postgres: TestDatabase
+before(async () => {
+  postgres = await openDatabase()
+})
+after(() => postgres[Symbol.asyncDispose]())
+
+/** A machine that is busy may not connect to its database in time, and says so: the client asks again. */
+async function answered(ask: () => Promise<Reply>): Promise<Reply> {
+  for (;;) {
+    const reply = await ask()
+    if (reply.status < 300) return reply
+    assert.equal(reply.status, 503, JSON.stringify(reply.body))
+  }
+}
+
+test(
+  'C5, U1 kill -9 of a server: another one that lives continues its runs, and what was done is not done again',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    const store = ['--jobs', fixture('woven.ts'), '--store', postgres.address]
+    using one = await Served.start(stage, ...store)
+    const { body } = await answered(() => one.post('/runs', { graph: 'cloth', key: 'today' }))
+    await stage.finish('warp')
+    await stage.started('weft')
+    using two = await Served.start(stage, ...store)
+    one.kill('SIGKILL')
+    assert.equal(await one.program.ended(), 'SIGKILL')
+    await stage.left('weft')
+    // Nothing is started here: the server that lives notices that the lease has run out.
+    await stage.finish('weft')
+    const run = String(body['run'])
+    let outcome: unknown
+    while (outcome !== 'succeeded') {
+      const { body: head } = await answered(() => two.get(`/runs/${run}`))
+      outcome = head['outcome']
+      assert.ok(outcome === 'running' || outcome === 'succeeded', String(outcome))
+    }
+    assert.deepEqual(stage.starts, ['warp', 'weft', 'weft'])
+    assert.match(two.program.stdout + two.program.stderr, /Resumed run/)
+  },
+)
