@@ -32,20 +32,19 @@ test(
     const { body } = await answered(() => one.post('/runs', { graph: 'cloth', key: 'today' }))
     await stage.finish('warp')
     await stage.started('weft')
+    const first = stage.pidOf('weft')
     using two = await Served.start(stage, ...store)
     one.kill('SIGKILL')
     assert.equal(await one.program.ended(), 'SIGKILL')
-    await stage.left('weft')
+    // On a machine that is very busy its lease may have run out before.
+    if (stage.pidOf('weft') === first) await stage.left('weft')
     // Nothing is started here: the server that lives notices that the lease has run out.
     await stage.finish('weft')
     const run = String(body['run'])
-    let outcome: unknown
-    while (outcome !== 'succeeded') {
-      const { body: head } = await answered(() => two.get(`/runs/${run}`))
-      outcome = head['outcome']
-      assert.ok(outcome === 'running' || outcome === 'succeeded', String(outcome))
-    }
-    assert.deepEqual(stage.starts, ['warp', 'weft', 'weft'])
+    const events = await (await fetch(`${two.url}/runs/${run}/events?after=0`)).text()
+    assert.match(events, /^event: end$/m)
+    assert.equal(stage.starts.filter((name) => name === 'warp').length, 1)
+    assert.notEqual(stage.pidOf('weft'), first)
     assert.match(two.program.stdout + two.program.stderr, /Resumed run/)
   },
 )
