@@ -280,7 +280,22 @@ async function doneOf(address: string): Promise<number | undefined> {
   }
 }
 
+/** Again while the servers share the shards between them. */
 async function create(url: string, units: number, unitMs: number): Promise<string> {
+  for (;;) {
+    const { id, error } = await askFor(url, units, unitMs)
+    if (id !== undefined) return id
+    if (error?.retryable !== true) throw new Error(`the campaign was refused: ${error?.message}`)
+    await sleep(100)
+  }
+}
+
+interface Created {
+  readonly id?: string
+  readonly error?: { readonly message: string; readonly retryable: boolean }
+}
+
+async function askFor(url: string, units: number, unitMs: number): Promise<Created> {
   const response = await fetch(`${url}/campaigns`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -296,9 +311,7 @@ async function create(url: string, units: number, unitMs: number): Promise<strin
       stale_ms: 30_000,
     }),
   })
-  const { id } = (await response.json()) as { id?: string }
-  if (id === undefined) throw new Error('the campaign was refused')
-  return id
+  return (await response.json()) as Created
 }
 
 function startWork(folder: string, index: number, servers: string, jobs: string): ChildProcess {

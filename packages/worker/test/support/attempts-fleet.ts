@@ -31,6 +31,7 @@ export class AttemptsFleet implements AsyncDisposable {
   private constructor(
     clock: VirtualClock,
     server: Server,
+    store: string,
     folder: string,
     jobs: readonly Job[],
     worker: Worker,
@@ -38,7 +39,7 @@ export class AttemptsFleet implements AsyncDisposable {
   ) {
     this.clock = clock
     this.server = server
-    this.store = storeIn(folder)
+    this.store = store
     this.jobs = jobs
     this.#worker = worker
     this.#folder = folder
@@ -46,8 +47,12 @@ export class AttemptsFleet implements AsyncDisposable {
     this.#end = worker.run()
   }
 
-  static async open({ jobs, permits, resources }: OpenAttempts): Promise<AttemptsFleet> {
+  static async open(
+    { jobs, permits, resources }: OpenAttempts,
+    kind: 'memory' | 'sqlite',
+  ): Promise<AttemptsFleet> {
     const folder = await mkdtemp(path.join(tmpdir(), 'heddle-attempts-'))
+    const store = kind === 'memory' ? kind : `sqlite:${path.join(folder, 'serve.db')}`
     const clock = new VirtualClock()
     const onFleet = jobs.map((job): Job => ({
       ...job,
@@ -58,7 +63,7 @@ export class AttemptsFleet implements AsyncDisposable {
       jobs: onFleet,
       port: 0,
       errorDetails: 'everyone',
-      store: storeIn(folder),
+      store,
       limits: { fleet: permits, resources, loopGap: Infinity },
       fleet: { offer: ages, beat: ages },
       kernel: { clock, random: seededRandom(1) },
@@ -77,7 +82,7 @@ export class AttemptsFleet implements AsyncDisposable {
         } else if (event.kind === 'ended' && leases.delete(event.lease)) counts.reported++
       },
     })
-    return new AttemptsFleet(clock, server, folder, onFleet, worker, counts)
+    return new AttemptsFleet(clock, server, store, folder, onFleet, worker, counts)
   }
 
   /** What ended on the worker has been reported; what waits for a worker has begun on it. */
@@ -129,8 +134,4 @@ function counted(job: Job, counts: Counts): Job {
       }
     },
   }
-}
-
-function storeIn(folder: string): string {
-  return `sqlite:${path.join(folder, 'serve.db')}`
 }
