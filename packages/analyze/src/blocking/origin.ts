@@ -272,7 +272,8 @@ export class OriginFinder {
     const text = site.owner.file.parsed.text.slice(site.start, unit.start)
     const [, object, event] = /([\w$]+)\s*\??\.\s*\w+\(\s*['"]([\w-]+)['"]\s*,\s*$/.exec(text) ?? []
     if (object === undefined || event === undefined) return undefined
-    return this.#catalogue.sourceEvent(event, object)
+    const isChild = isForked(site.owner.file.parsed.text, object)
+    return this.#catalogue.sourceEvent(event, isChild ? 'ChildProcess' : object)
   }
 
   #member(
@@ -385,4 +386,10 @@ function mayHave({ start, end, class: owner }: FunctionUnit, node: Node): boolea
 
 function callIn({ calls }: FunctionUnit, { start, end }: Node): CallSite | undefined {
   return calls.findLast((site) => site.start === start && site.end === end)
+}
+
+/** `this.child = fork(…)`, found in the text of the file: it is written down once. */
+function isForked(text: string, name: string): boolean {
+  const plain = name.replaceAll('$', '\\$')
+  return new RegExp(`(?<![\\w$])${plain}\\s*=\\s*[^;\\n]*\\bfork\\)?\\(`).test(text)
 }

@@ -438,6 +438,11 @@ function lowerImmediate(cx: HostLowering, node: CallExpression, fn: AnyFunction)
   return { tail: end, fresh: 'promise' }
 }
 
+function isPromiseName(callee: Expression): boolean {
+  const name = callee.type === 'MemberExpression' ? callee.property : callee
+  return name.type === 'Identifier' && name.name.endsWith('Promise')
+}
+
 export function lowerNew(cx: HostLowering, node: NewExpression): Value {
   const callee = unwrap(node.callee)
   const { values, functions } = lowerArguments(cx, node.arguments)
@@ -445,7 +450,8 @@ export function lowerNew(cx: HostLowering, node: NewExpression): Value {
   const path = root === undefined ? noNames : namesAfterRoot(callee)
   const name = path.at(-1) ?? root ?? ''
   const executor = functions[0]
-  if (name === 'Promise' && executor !== undefined) {
+  // Also a subclass of it, and the constructor that a library is told to use.
+  if (executor !== undefined && isPromiseName(callee)) {
     const unit = callbackUnit(cx, executor.node, 'sync')
     const end = cx.block()
     cx.advance()

@@ -41,6 +41,7 @@ function from(model: Model, timer: CallSite, unit: FunctionUnit): Draft | undefi
   if (callback.unit === unit) return undefined
   for (const other of host.calls) {
     if (isWithin(other.event.owner, unit) || callbackOf(other.event) !== callback) continue
+    if (isRemovedBy(host, unit, other.event.owner)) continue
     const way = unlookedWay(host, timer, other)
     if (way !== undefined) return describe(host, timer, late.event, other.event, way)
   }
@@ -59,6 +60,18 @@ function callbackOf({ callee, isNew }: CallSite): Binding | undefined {
 function isLooking({ graph }: Host, unit: FunctionUnit): boolean {
   return graph.blocks.some(({ events }) =>
     events.some((event) => isLook(event) && event.owner === unit),
+  )
+}
+
+/** The timer takes the other caller out of where it is kept, so that it is not called any more. */
+function isRemovedBy(host: Host, timer: FunctionUnit, other: FunctionUnit): boolean {
+  return host.written.some(
+    ({ accesses }) =>
+      accesses.some(({ access }) => access.kind === 'drop' && access.owner === timer) &&
+      accesses.some(
+        ({ access }) =>
+          access.kind === 'fill' && access.start <= other.start && other.end <= access.end,
+      ),
   )
 }
 

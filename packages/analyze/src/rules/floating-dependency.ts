@@ -16,6 +16,7 @@ import { awaitIt, keepPromise } from './fixes.ts'
 import type { At, Host } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { isExecutor } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -71,8 +72,23 @@ function floatingChain(model: Model, site: CallSite): Draft | undefined {
   const isLasting = site.callbacks.some(({ unit }) =>
     unit.calls.some((call) => model.lifecycles.isRelease(call)),
   )
-  if (!isLasting || owner.host.graph === undefined) return undefined
+  if (!isLasting || owner.host.graph === undefined || settlesOwnPromise(site)) return undefined
   return describe(model.hostOf(owner.host), site, undefined, undefined)
+}
+
+/** The continuation settles a promise that the function has made and hands out: callers wait for that. */
+function settlesOwnPromise({ owner, callbacks }: CallSite): boolean {
+  const hasPromise = owner.file.units.some((one) => one.parent === owner && isExecutor(one))
+  return (
+    hasPromise &&
+    callbacks.some(({ unit }) =>
+      unit.calls.some(({ callee }) => {
+        if (callee.kind !== 'name' || callee.path.length > 0) return false
+        const binding = callee.scope.find(callee.name)
+        return binding?.unit === owner && binding.assignments > 0
+      }),
+    )
+  )
 }
 
 /** `f().then(…)`: nothing else has the promise of `f()`. */

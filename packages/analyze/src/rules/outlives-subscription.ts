@@ -7,6 +7,7 @@
  * function of a React effect, whose answer is the clean-up.
  */
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import type { Value } from '../ir/values.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Answer } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
@@ -73,6 +74,7 @@ function from(
 ): Draft | undefined {
   if (subscriber.returned.length > 0 || subscriber.host.graph === undefined) return undefined
   const host = model.hostOf(subscriber.host)
+  if (protocol === observable && !startsWork(host, subscriber)) return undefined
   for (const { event } of host.calls) {
     if (!isWithin(event.owner, subscriber) || !protocol.delivers(event, subscriber)) continue
     const way = unlookedWay(host, subscriber, event)
@@ -80,6 +82,20 @@ function from(
   }
   return undefined
 }
+
+/** What only listens to a promise has nothing to end; who gets the subscriber may add what ends the work. */
+function startsWork(host: Host, subscriber: FunctionUnit): boolean {
+  const inside = host.calls.filter(({ event }) => isWithin(event.owner, subscriber))
+  const isSubscriber = ({ location }: Value): boolean =>
+    location?.scope === 'parameter' && location.unit === subscriber && location.depth === 0
+  return (
+    inside.some(
+      ({ event }) => !continuing.has(event.name) && !observable.delivers(event, subscriber),
+    ) && !inside.some(({ event }) => event.owner === subscriber && event.args.some(isSubscriber))
+  )
+}
+
+const continuing = new Set(['then', 'catch', 'finally'])
 
 /** From the subscriber over a promise to the delivery, and nothing is looked at after the promise. */
 function unlookedWay(host: Host, subscriber: FunctionUnit, delivery: CallSite): Answer | undefined {

@@ -23,6 +23,7 @@ import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isOwnVariable } from '../ir/own-variable.ts'
 import { isComponentState } from './shared.ts'
+import { isTakenBack } from './taken-back.ts'
 import { isLook, isWithin } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
@@ -192,6 +193,7 @@ function throughCall(model: Model, host: Host): Draft | undefined {
         const release = releaseElsewhere(model, location, host.unit)
         if (release === undefined || release.owner.host === store.access.owner.host) continue
         if (isOnlyCalledBy(release.owner.host, target)) continue
+        if (isAskedBy(model.summaries(release.owner.host), model, target)) continue
         const way = unlookedWay(model, host, site, release)
         if (way === undefined || stopsTheWait(model, host, release)) continue
         if (waitsBefore(model, release) || model.serial.guardOf(host.unit) !== undefined) continue
@@ -322,7 +324,8 @@ function unlookedWay(
       start: 0,
       step(event, state) {
         if (event === access) return state === 1 ? found : stop
-        if (event.op === 'suspend') return isWait(event) ? 1 : state
+        if (event.op === 'suspend')
+          return isWait(event) && !isTakenBack(model, host, event, release.owner) ? 1 : state
         return state === 1 && isLooking(event) ? stop : state
       },
     },

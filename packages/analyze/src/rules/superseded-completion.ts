@@ -7,6 +7,7 @@
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import type { Suspension } from '../ir/program.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -64,10 +65,24 @@ function removedAfter(
   const drop = way?.event as Access | undefined
   if (way === undefined || drop === undefined) return undefined
   const filler = fillerOf(model, location, host)
-  if (filler === undefined) return undefined
+  if (filler === undefined || isKeyedByHandle(host, location, way.suspensions)) return undefined
   const end = { block: way.block, event: drop }
   if (model.guardOver(host.unit, way.suspensions[0], read, end) !== undefined) return undefined
   return describe(host, location, read.access, drop, way.suspensions, filler, true)
+}
+
+/** `server.close(() => map.delete(server))`: a newer operation has another object, so another key. */
+function isKeyedByHandle(
+  host: Host,
+  { name }: Location,
+  suspensions: readonly Suspension[],
+): boolean {
+  return host.calls.some(
+    ({ event: { receiver, start } }) =>
+      receiver !== undefined &&
+      suspensions.some((one) => one.start === start) &&
+      name.endsWith(`[${receiver.name}]`),
+  )
 }
 
 /** Another function that stores an entry whatever is there. */

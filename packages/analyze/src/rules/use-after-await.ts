@@ -10,6 +10,7 @@
 import type { Access, Block, Check, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { isOwnVariable } from '../ir/own-variable.ts'
 import { isMade } from '../meaning/lifecycle.ts'
 import { isStore } from '../summaries/effects.ts'
 import { ask, found, reaches, stop } from '../summaries/paths.ts'
@@ -22,6 +23,7 @@ import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isAnswer, isComponentState, isShared } from './shared.ts'
+import { isTakenBack } from './taken-back.ts'
 import { baseOf, inSameRegion, isIdentityCheck, isLook, isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
@@ -155,6 +157,7 @@ function staleAfter(
       (habit !== 'none' || harmOf(model, event, killer) !== undefined) &&
       runsWhenUnset(host, first, block),
     (event, isAfter) => isAfter && isLookAt(model, event, location),
+    (suspension) => !isTakenBack(model, host, suspension, killer.owner),
   )
   const act = way?.event as CallSite | Access | undefined
   if (way === undefined || act === undefined) return undefined
@@ -203,6 +206,7 @@ function isActOf(
   if (event.receiver !== undefined && event.receiver.depth > 0)
     return (
       usesResourceOf(event, flag) &&
+      !isPrivateTo(model, event, killer) &&
       !isKeeping(model, event) &&
       (habit !== 'elsewhere' || isReleasedBy(model, event.receiver, killer))
     )
@@ -230,6 +234,19 @@ function isWorkOf(model: Model, { targets, isGuess }: CallSite, flag: Location):
       )
       return isOurs && (suspends !== 'never' || before.size > 1)
     })
+  )
+}
+
+/** A variable of one run that is no handle and that the other one does not touch: a value of this task. */
+function isPrivateTo(model: Model, { receiver, owner }: CallSite, killer: Access): boolean {
+  const { canonical } = receiver!
+  return (
+    isOwnVariable(canonical, owner.host) &&
+    !model.lifecycles.isHandle(canonical) &&
+    !model
+      .hostOf(owner.host)
+      .accessesOf(canonical)
+      .some(({ access }) => isWithin(access.owner, killer.owner))
   )
 }
 
@@ -265,9 +282,17 @@ function isLookAt(model: Model, event: Event, location: Location): boolean {
   if (model.isCheckOf(event, location) || isIdentityCheck(event)) return true
   if (event.op === 'read') return event.checks.length > 0 && model.latches.isLatch(event.location)
   if (event.op !== 'call') return false
-  return event.targets.some(
-    (target) => model.summaries(target.host).before.get(location)?.check !== undefined,
-  )
+  return event.targets.some((target) => {
+    const { before } = model.summaries(target.host)
+    if (before.get(location)?.check !== undefined) return true
+    // It leaves by a flag of its own kind: the component has several that say the same.
+    return before.effects.some(
+      ({ check }, at) =>
+        check?.distance === 0 &&
+        baseOf(before.locations[at]!) === baseOf(location) &&
+        model.latches.isLatch(before.locations[at]!),
+    )
+  })
 }
 
 /** What goes wrong: something is used or stored that the function which sets the flag gives back. */

@@ -1,7 +1,7 @@
 /** Small questions that several rules ask. */
 import type { Access, Block, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
-import type { FunctionUnit } from '../ir/program.ts'
+import type { FunctionUnit, Suspension } from '../ir/program.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Answer, Position } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
@@ -15,13 +15,15 @@ export function* eventsOf(graph: Graph): Generator<At<Event>> {
 
 /**
  * A way from a position over at least one suspension to an event that `isEnd` accepts.
- * `isBroken` gives a way up: it sees events with whether a suspension was passed.
+ * `isBroken` gives a way up: it sees events with whether a suspension was passed. `isWait` says which
+ * suspensions count.
  */
 export function overSuspension(
   graph: Graph,
   from: Position,
   isEnd: (event: Event, block: Block) => boolean,
   isBroken: (event: Event, isAfter: boolean) => boolean = () => false,
+  isWait: (suspension: Suspension) => boolean = () => true,
 ): Answer | undefined {
   return ask(graph, from, {
     states: 2,
@@ -29,7 +31,7 @@ export function overSuspension(
     step(event, state, block) {
       if (state === 1 && isEnd(event, block)) return found
       if (isBroken(event, state === 1)) return stop
-      return event.op === 'suspend' ? 1 : state
+      return event.op === 'suspend' && isWait(event) ? 1 : state
     },
   })
 }

@@ -116,6 +116,13 @@ const cases: [name: string, code: string, expected: string[]][] = [
     ['B104 warning'],
   ],
   [
+    'JSON of a message of a child process of our own',
+    `import { fork } from 'node:child_process'
+     const child = fork('job.js')
+     child.on('message', (data) => { handle(JSON.parse(data)) })`,
+    ['B104 note'],
+  ],
+  [
     'JSON of a message after its size was checked',
     `socket.on('message', (data) => { if (data.length > 1000) return; handle(JSON.parse(data)) })`,
     [],

@@ -33,4 +33,33 @@ raceTests('H504', [
 }
 `,
   },
+  {
+    name: 'the continuation settles the promise that callers wait for',
+    act: 'this.worker.terminate()',
+    race: `export class Worker {
+  async destroy() {
+    await this.flush()
+    this.worker.terminate().then(() => {
+      this.port.close()
+    })
+    return true
+  }
+}
+`,
+    fixed: `export class Worker {
+  async destroy() {
+    let done
+    const ended = new Promise((resolve) => {
+      done = resolve
+    })
+    await this.flush()
+    this.worker.terminate().then(() => {
+      this.port.close()
+      done()
+    })
+    return ended
+  }
+}
+`,
+  },
 ])

@@ -36,4 +36,36 @@ export function invalidate() {
 }
 `,
   },
+  {
+    name: 'a newer operation has the same key, unless the key is the handle itself',
+    act: 'this.servers.delete',
+    race: `export class Listeners {
+  servers = new Map<string, Info>()
+  add(name: string, info: Info) {
+    this.servers.set(name, info)
+  }
+  remove(name: string, server: Server) {
+    const info = this.servers.get(name)
+    server.close(() => {
+      if (info) info.forget()
+      this.servers.delete(name)
+    })
+  }
+}
+`,
+    fixed: `export class Listeners {
+  servers = new Map<Server, Info>()
+  add(server: Server, info: Info) {
+    this.servers.set(server, info)
+  }
+  remove(server: Server) {
+    const info = this.servers.get(server)
+    server.close(() => {
+      if (info) info.forget()
+      this.servers.delete(server)
+    })
+  }
+}
+`,
+  },
 ])

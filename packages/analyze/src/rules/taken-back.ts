@@ -1,0 +1,69 @@
+/**
+ * A wait that a stopping function takes back: the timer, or whatever was handed a callback and answered
+ * with something to take it back by. What would have run after it does not run.
+ */
+import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import type { Location } from '../ir/locations.ts'
+import type { Value } from '../ir/values.ts'
+import type { Host } from './host.ts'
+import type { Model } from './model.ts'
+import { isWithin } from './walk.ts'
+
+/** Whether the function, or one that it calls, gets hold of what the wait answered with. */
+export function isTakenBack(
+  model: Model,
+  host: Host,
+  suspension: Suspension,
+  stopper: FunctionUnit,
+): boolean {
+  if (suspension.kind !== 'continuation') return false
+  // The wait begins with the callback. What `.then` answers with takes nothing back, and begins elsewhere.
+  const start = host.calls.find(({ event }) =>
+    event.callbacks.some(({ unit }) => unit.start === suspension.end),
+  )?.event
+  if (start === undefined) return false
+  const kept = keptAt(host, start)
+  const isOfWait = (value: Value | undefined): boolean =>
+    value !== undefined &&
+    (isAnswerOf(value, start) ||
+      (value.location !== undefined && kept.has(value.location.canonical)) ||
+      value.reads?.some(({ location }) => kept.has(location.canonical)) === true)
+  const takesBack = (site: CallSite): boolean =>
+    site.args.some(isOfWait) ||
+    (site.callee.kind === 'member' &&
+      model.lifecycles.isRelease(site) &&
+      isOfWait(site.callee.receiver))
+  return (
+    isPassedIn(start, stopper) ||
+    stopper.calls.some(takesBack) ||
+    stopper.calls.some(({ targets }) => targets.some(({ calls }) => calls.some(takesBack)))
+  )
+}
+
+/** Where the answer of a call is stored. */
+function keptAt(host: Host, start: CallSite): ReadonlySet<Location> {
+  const kept = new Set<Location>()
+  for (const { location, accesses } of host.written)
+    if (
+      accesses.some(({ access }) => access.value !== undefined && isAnswerOf(access.value, start))
+    )
+      kept.add(location)
+  return kept
+}
+
+/** What the call itself answers, at once; not what its callback is given later. */
+function isAnswerOf({ calls, isAwaited }: Value, start: CallSite): boolean {
+  return isAwaited !== true && calls?.includes(start) === true
+}
+
+/** `const timer = later(…)`, and `cancel(timer)` in a function that is written beside it. */
+function isPassedIn({ owner, start }: CallSite, stopper: FunctionUnit): boolean {
+  if (stopper.parent === undefined || !isWithin(stopper, owner)) return false
+  const { text } = owner.file.parsed
+  const name = /\b(?:const|let|var)\s+([\w$]+)\s*=\s*$/.exec(
+    text.slice(Math.max(0, start - 80), start),
+  )?.[1]
+  if (name === undefined) return false
+  const inside = text.slice(stopper.start, stopper.end)
+  return new RegExp(`[(,]\\s*${name.replaceAll('$', '\\$')}\\s*[,)]`).test(inside)
+}
