@@ -76,7 +76,8 @@ export function guardOf(
     // `singlePromise(fn, key)` and `coalesce(key, fn)` are both in use.
     const at = args.findIndex((arg) => !isFunction(arg))
     const key = keyOf(cx, callee, args[at], values[at])
-    return { op: 'scoped', guard: name, key, isScoped: true }
+    // Two locks of one component are two guards.
+    return { op: 'scoped', guard: object.location?.key ?? name, key, isScoped: true }
   }
   if (objectText === '') return undefined
   const guard = object.location?.key ?? objectText

@@ -2,13 +2,16 @@
  * H402 inconsistent guard: a location is changed under a guard in several places and without it in
  * another. The guarded places show what was meant.
  */
+import { isKeyed } from '../guards/key.ts'
 import type { Location } from '../ir/locations.ts'
+import type { CallSite } from '../ir/program.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, scoped } from './fixes.ts'
 import type { Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
+import { isComponentState } from './shared.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -43,7 +46,96 @@ export function inconsistentGuard(model: Model): Draft[] {
     const [first] = open.get(location) ?? []
     if (first !== undefined) drafts.push(describe(location, first, places[0]!.at))
   }
+  drafts.push(...operations(model))
   return drafts
+}
+
+// ---- operations of one handle
+
+interface Operation {
+  readonly site: CallSite
+  readonly guard: string
+}
+
+/** Functions that wait for an operation of a handle under one guard, before it counts as what was meant. */
+const enoughFunctions = 2
+
+/** A connection, a page, a transaction: its operations are waited for under a guard, and one is not. */
+function operations(model: Model): Draft[] {
+  const guarded = new Map<Location, Operation[]>()
+  for (const host of model.hosts.guarding)
+    for (const { event: site, block } of host.calls) {
+      const handle = handleOf(site)
+      if (handle === undefined) continue
+      const [guard] = model.held.at(host.graph, block.id, site)
+      if (guard !== undefined && !isKeyed(guard)) add(guarded, handle, { site, guard })
+    }
+  const drafts: Draft[] = []
+  for (const [handle, places] of guarded) {
+    const [{ guard, site: inside }] = places as [Operation]
+    const units = new Set(places.map(({ site }) => site.owner.host))
+    if (units.size < enoughFunctions || places.some((one) => one.guard !== guard)) continue
+    const open = model.hosts.suspending
+      .filter(({ unit }) => !units.has(unit) && unit.class === inside.owner.host.class)
+      .flatMap((host) => host.awaited)
+      .map(({ event }) => event)
+      .filter((site) => handleOf(site) === handle && isOpen(model, site))
+    // As many outside as inside: the guard is about something else.
+    if (open.length > 0 && open.length < units.size)
+      drafts.push(describeOperation(handle, open[0]!, inside))
+  }
+  return drafts
+}
+
+/** The place of the component that an operation is waited for on. */
+function handleOf({ receiver, isAwaited, isReturned }: CallSite): Location | undefined {
+  const location = receiver?.canonical
+  if (location === undefined || location.depth === 0 || !(isAwaited || isReturned)) return undefined
+  return isComponentState(location) ? location : undefined
+}
+
+/** It may run at any time, nothing serialises it, and it does not end the handle. */
+function isOpen(model: Model, site: CallSite): boolean {
+  const { host } = site.owner
+  return (
+    !model.lifecycles.isRelease(site) &&
+    host.kind !== 'constructor' &&
+    overlapOf(host) !== undefined &&
+    model.serial.guardOf(host) === undefined
+  )
+}
+
+function describeOperation(location: Location, open: CallSite, inside: CallSite): Draft {
+  const { name } = location
+  const suspension = inside.owner.suspensions[0]
+  return {
+    rule: 'H402',
+    class: 'missing-guard',
+    level: 'warning',
+    message: `${open.owner.namedAs} works on ${name} without the guard under which ${inside.owner.namedAs} and others do: \`${textOf(open, 40)}\``,
+    locations: [location],
+    check: open,
+    act: open,
+    suspensions: suspension === undefined ? [] : [suspension],
+    conflict: inside,
+    steps: [
+      { task: 'B', text: `takes the guard: \`${textOf(inside)}\``, at: inside },
+      {
+        task: 'B',
+        text: 'waits for the answer, with the guard held',
+        at: suspension ?? inside,
+        isCheckpoint: true,
+      },
+      { task: 'A', text: `starts another operation: \`${textOf(open)}\``, at: open },
+      { task: 'B', text: `${name} has two operations under way`, at: inside },
+    ],
+    window: [1, 3],
+    evidence: [
+      overlapOf(open.owner)?.text ?? overlapOf(open.owner.host)?.text ?? 'it is shared',
+      `the other operations of ${name} are guarded`,
+    ],
+    fixes: [scoped([3, 3]), mutex(name, [1, 4])],
+  }
 }
 
 function describe(location: Location, open: Located, guarded: Located): Draft {

@@ -2,8 +2,8 @@
  * H201 use after await: a resource was found alive, a suspension follows, and it is used although
  * somebody may have taken it down meanwhile.
  *
- * Three shapes: a flag (`closed`) that is looked at before the suspension and, as the same code does
- * elsewhere, should be looked at after it; an alias of a field that another function tears down; and a
+ * Four shapes: a flag (`closed`) that is looked at before the suspension and, as the same code does
+ * elsewhere, should be looked at after it; a state with a name (`stale-state.ts`); an alias of a field that another function tears down; and a
  * claim (`ready = true`) about a resource that was stored before the suspension and may be gone.
  * Only reported when that other function exists in the program.
  */
@@ -23,6 +23,7 @@ import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isAnswer, isComponentState, isShared } from './shared.ts'
+import { isGivenBack, staleState } from './stale-state.ts'
 import { isTakenBack } from './taken-back.ts'
 import { baseOf, inSameRegion, isIdentityCheck, isLook, isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
@@ -33,6 +34,7 @@ export function useAfterAwait(model: Model): Draft[] {
   for (const host of model.hosts.suspending) {
     const draft =
       staleFlag(model, host) ??
+      namedState(model, host) ??
       staleAlias(model, host) ??
       goneAfterwards(model, host) ??
       assertedAfterwards(model, host)
@@ -198,7 +200,7 @@ function isActOf(
     return baseOf(event.location) === baseOf(flag)
   if (event.op === 'write') {
     if (!isStore(event) || baseOf(event.location.canonical) !== baseOf(flag)) return false
-    if (event.kind === 'set' && isMade(event) && isReleasedBy(model, event.location, killer))
+    if (event.kind === 'set' && isMade(event) && isGivenBack(model, event.location, killer))
       return true
     return event.value?.literal === undefined && isEmptiedBy(model, event.location, killer)
   }
@@ -208,7 +210,7 @@ function isActOf(
       usesResourceOf(event, flag) &&
       !isPrivateTo(model, event, killer) &&
       !isKeeping(model, event) &&
-      (habit !== 'elsewhere' || isReleasedBy(model, event.receiver, killer))
+      (habit !== 'elsewhere' || isGivenBack(model, event.receiver, killer))
     )
   if (habit !== 'none' && isWorkOf(model, event, flag)) return true
   // A method of the class may look for itself; what it inherits from the platform does not.
@@ -273,10 +275,6 @@ function isEmptiedBy(model: Model, { canonical }: Location, { owner }: Access): 
   return before.get(whole)?.clear !== undefined || after.get(whole)?.clear !== undefined
 }
 
-function isReleasedBy(model: Model, location: Location, killer: Access): boolean {
-  return model.lifecycles.releasesOf(location).some((site) => site.owner.host === killer.owner.host)
-}
-
 /** A second look: at the flag, at another flag of its kind, or in the function that is called. */
 function isLookAt(model: Model, event: Event, location: Location): boolean {
   if (model.isCheckOf(event, location) || isIdentityCheck(event)) return true
@@ -304,7 +302,7 @@ function harmOf(model: Model, act: Event, killer: Access): string | undefined {
       : `${setter} sets it and gives back or empties what is stored here`
   if (act.op !== 'call') return undefined
   if (act.receiver !== undefined && act.receiver.depth > 0)
-    return isReleasedBy(model, act.receiver, killer)
+    return isGivenBack(model, act.receiver, killer)
       ? `${setter} sets it and gives back what is used here`
       : undefined
   // A method of the platform that the class inherits: a stream that is pushed to after its end.
@@ -341,6 +339,15 @@ function usesResourceOf(site: CallSite, flag: Location): boolean {
   const { receiver } = site
   if (receiver === undefined || receiver.depth === 0) return false
   return baseOf(receiver.canonical) === baseOf(flag) || baseOf(receiver) === baseOf(flag)
+}
+
+// ---- a state with a name
+
+function namedState(model: Model, host: Host): Draft | undefined {
+  const stale = staleState(model, host)
+  if (stale === undefined) return undefined
+  const { location, check, act, suspensions, killer, reason } = stale
+  return describe(host, location, check, act, suspensions, killer, 'warning', [reason])
 }
 
 // ---- an alias of what is taken down
