@@ -843,20 +843,20 @@ export const errorTable = {
   HDL_PLAN_STALE: entry(
     false,
     (p: { restored: readonly string[] }) =>
-      `The plan was made before files were repaired that a killed release had left changed: ${list(p.restored, (file) => file)}`,
-    'Make the plan again; they are repaired now, and nothing has been uploaded.',
+      `The plan was made before this was repaired, which a killed release had left unfinished: ${list(p.restored, (each) => each)}`,
+    'Make the plan again; everything is repaired now, and nothing has been uploaded.',
   ),
   HDL_CHANGES_PENDING: entry(
     false,
     (p: { packages: readonly string[] }) =>
-      `These changesets have not been turned into versions yet: ${list(p.packages, (each) => each)}`,
+      `Changesets of these packages have not been turned into versions yet: ${list(p.packages, (each) => each)}`,
     'Run `heddle release version`: it writes versions and changelogs and commits them. Or publish the versions of the manifests with `--from manifests`.',
   ),
   HDL_TREE_DIRTY: entry(
     false,
     (p: { files: readonly string[] }) =>
       `The work tree differs from its commit in ${p.files.length === 1 ? 'one file' : `${p.files.length} files`}: ${list(p.files.slice(0, 10), (file) => file.trim())}`,
-    'Commit or stash the changes; changesets are committed before they become versions. `publish --allow-dirty` publishes them anyway; the Git tags then point to a commit without them.',
+    'Commit or stash the changes. Only `heddle release publish` can go ahead with them, with --allow-dirty: its Git tags then point to a commit without them.',
   ),
   HDL_VERSION_TAGGED: entry(
     false,
@@ -869,6 +869,12 @@ export const errorTable = {
     (p: { intent: string }) =>
       `\`heddle release version\` was interrupted, and its record is ${p.intent}. A dry run changes nothing and does not finish it.`,
     'Run `heddle release version` to finish it, then repeat the dry run.',
+  ),
+  HDL_RELEASE_UNFINISHED: entry(
+    false,
+    (p: { what: string; record: string }) =>
+      `An interrupted release has left ${p.what}, recorded in ${p.record}. A dry run changes nothing and does not repair it.`,
+    'Run `heddle release publish` to finish that release, then repeat the dry run.',
   ),
   HDL_COMMIT_REFUSED: entry(
     false,
@@ -1014,7 +1020,7 @@ export const errorTable = {
     true,
     (p: { remote: string; holder: string }) =>
       `Another clone is releasing: ${p.holder}. Its lease is the ref refs/heddle/release of ${p.remote}.`,
-    'Wait for that release to end, then run this one again: it finishes what is left. A lease that is not renewed is taken after 90 s.',
+    'Wait for that release to end, then run this one again: it finishes what is left. A lease whose holder has died is taken once it was not renewed for its lifetime, 90 s by default.',
   ),
   HDL_LEASE_LOST: entry(
     false,

@@ -42,6 +42,7 @@ export { pinInPlace, type PinnedManifests } from './pin/pin-in-place.ts'
 
 // git/: what the repository says.
 export { Repository } from './git/repository.ts'
+export { checkTagFormat } from './git/tag-format.ts'
 
 // registry/: where it goes.
 export { npmRegistry, type NpmRegistryOptions } from './registry/npm/npm-registry.ts'
@@ -81,5 +82,5 @@ export { readReleases } from './report/releases.ts'
 export { releaseStatus, type PackageStatus, type ReleaseStatus } from './report/status.ts'
 export { publishRelease } from './stages/release.ts'
 export type { ReleaseOptions } from './stages/options.ts'
-export { partsOf, stageNames, type StageName } from './stages/stages.ts'
+export { endedStates, partsOf, stageNames, type StageName } from './stages/stages.ts'
 export type { PackageReport, Problem, ReleaseReport } from './report/report.ts'

@@ -28,6 +28,8 @@ export interface WorkspacePackage {
   readonly manifest: Readonly<Record<string, unknown>>
   /** Never published. */
   readonly isPrivate: boolean
+  /** The root of a workspace whose tool publishes only its members: released when its name is asked for. */
+  readonly isLeftOutRoot?: boolean
   /** Python: requirements that its build computes (`dynamic = ["dependencies"]`). */
   readonly builtRequirements?: readonly string[]
   readonly dependencies: readonly InternalDependency[]
@@ -52,6 +54,8 @@ export interface PlannedChange {
   readonly bump: 'major' | 'minor' | 'patch'
   /** One or more lines, as the author wrote them. */
   readonly text: string
+  /** The id of the changeset that says so. */
+  readonly changeset?: string
 }
 
 export interface PlannedPackage {
@@ -65,22 +69,26 @@ export interface PlannedPackage {
   readonly after: readonly string[]
   /** For reading only: 0 needs nothing of this release. */
   readonly level: number
-  /** The dist-tag: `latest`, or the name of the prerelease. */
-  readonly tag: string
+  /** `latest`, or the name of the prerelease. */
+  readonly distTag: string
   /** Who may see it, where the plan or the manifest says so. */
   readonly access?: 'public' | 'restricted'
   /** What changed since the last version, where the source of the plan knows it. */
   readonly changes?: readonly PlannedChange[]
 }
 
+/** Where the versions of a plan come from. */
+export const planSources = ['manifests', 'changesets', 'commits', 'publish-plan'] as const
+export type PlanSource = (typeof planSources)[number]
+
 export interface ReleasePlan {
   readonly workspace: Workspace
-  readonly source: 'manifests' | 'changesets' | 'publish-plan' | 'commits'
+  readonly source: PlanSource
   /** All packages of the workspace, by name. */
   readonly packages: ReadonlyMap<string, PlannedPackage>
   /** Versions that belong to one commit: see plan/snapshot.ts. */
   readonly isSnapshot?: boolean
-  /** What whoever releases should know, as sentences. */
+  /** What the person who releases should know, as sentences. */
   readonly warnings?: readonly string[]
 }
 

@@ -51,7 +51,7 @@ export function planOf(
       reason: 'for the test',
       after: [],
       level: 0,
-      tag: 'latest',
+      distTag: 'latest',
     })
   }
   const workspace: Workspace = {

@@ -55,7 +55,7 @@ function planOf({ packages }: ReleaseModel, root: string): ReleasePlan {
       reason: 'the model says so',
       after: each.after.toSorted(),
       level: each.level,
-      tag: 'latest',
+      distTag: 'latest',
     },
   ])
   const inWorkspace = new Map(planned.map(([name, each]) => [name, each.package]))

@@ -22,7 +22,7 @@ export class ModelWork {
   }
 
   async upload(name: string): Promise<void> {
-    await publishOnce(this.#registry, packed(name), { tag: 'latest', kernel: this.kernel })
+    await publishOnce(this.#registry, packed(name), { distTag: 'latest', kernel: this.kernel })
   }
 
   async visible(name: string): Promise<void> {

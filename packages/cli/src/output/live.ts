@@ -237,6 +237,7 @@ export class LiveReporter implements Reporter {
       waiting: this.#waiting.filter(({ row }) => row.state === 'waiting' || row.state === 'ready'),
       gap: this.#gap,
       notice: this.#notice,
+      progress: this.#plan.progress?.(),
       keys: this.#keys,
       symbols: this.#symbols,
     })

@@ -12,6 +12,8 @@ export interface RunPlan {
   /** Where the run is recorded, if anywhere. */
   readonly journal: string | undefined
   readonly clock: Clock
+  /** How far the work is in its own words, beside the count of nodes: `2 of 5 packages`. */
+  readonly progress?: () => string
 }
 
 /** Tells people, or programs, what happens in a run. */

@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import {
+  checkTagFormat,
   openRegistries,
   planAsPrepared,
   planFromChangesets,
@@ -29,12 +30,13 @@ export async function readPlan(
 ): Promise<ReleasePlan> {
   const { workspace, config, releaseTag } = settings
   const flags = withConfig(given, config)
+  if (flags.tagFormat !== undefined) checkTagFormat(flags.tagFormat)
   const { groups, order } = config
   const options: PlanOptions = {
     ...(flags.include !== undefined && { include: flags.include }),
     ...(flags.exclude !== undefined && { exclude: flags.exclude }),
     ...(onRegistry !== undefined && { onRegistry }),
-    ...(flags.distTag !== undefined && { tag: flags.distTag }),
+    ...(flags.distTag !== undefined && { distTag: flags.distTag }),
     ...(releaseTag !== undefined && { releaseTag }),
     ...(groups !== undefined && { groups }),
     ...(order !== undefined && { order }),
@@ -99,7 +101,7 @@ async function asSnapshot(
   return planSnapshot(plan, {
     kind,
     ...(name !== true && { name }),
-    ...(distTag !== undefined && { tag: distTag }),
+    ...(distTag !== undefined && { distTag }),
     commit: repository.head,
     committedAt: await repository.committedAt(),
   })

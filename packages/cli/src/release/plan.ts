@@ -11,7 +11,7 @@ import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
-import { readSettings, type ReleaseSettings } from './settings.ts'
+import type { ReleaseSettings } from './settings.ts'
 
 export type PlanFormat = 'table' | 'json' | 'mermaid' | 'levels' | 'csv'
 
@@ -23,8 +23,8 @@ export interface PrintPlanFlags extends PlanFlags {
 type Published = ReadonlyMap<string, boolean> | undefined
 
 export async function printPlan(flags: PrintPlanFlags): Promise<void> {
-  await answering(flags, async ({ out, warn }) => {
-    const settings = await readSettings()
+  await answering(flags, async ({ out, warn, settings: read }) => {
+    const settings = await read()
     const plan = await readPlan(flags, settings)
     const format = flags.json === true ? 'json' : flags.format
     const isShown = format === 'json' || format === 'table'

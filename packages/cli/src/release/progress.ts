@@ -7,30 +7,19 @@ import { partsOf } from '@heddle/release'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { Output } from '../output/output.ts'
 import type { Reporter, RunPlan } from '../output/reporter.ts'
-import { formatError, formatTime, plural } from '../view/format.ts'
+import { formatError, formatTime } from '../view/format.ts'
 import { printableLines, printable } from '../view/text.ts'
-
-/** States after which a stage does not run any more. */
-const hasEnded = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancelled'])
+import { PackageCount } from './package-count.ts'
 
 export class ProgressReporter implements Reporter {
   readonly #out: Output
   readonly #clock: Clock
-  /** Stages that have not ended, by package. */
-  readonly #open = new Map<string, Set<string>>()
-  readonly #packages: number
-  #done = 0
+  readonly #count: PackageCount
 
   constructor(out: Output, { clock, graph }: Pick<RunPlan, 'clock' | 'graph'>) {
     this.#out = out
     this.#clock = clock
-    for (const { name: node } of graph.nodes()) {
-      const parts = partsOf(node)
-      if (parts === undefined) continue
-      const stages = this.#open.get(parts.name) ?? new Set()
-      this.#open.set(parts.name, stages.add(node))
-    }
-    this.#packages = this.#open.size
+    this.#count = new PackageCount(graph)
   }
 
   observe(event: RunEvent): void {
@@ -45,14 +34,7 @@ export class ProgressReporter implements Reporter {
       const [first = ''] = printableLines(formatError(event.error))
       this.#say('failed', `${name} (${stage}): ${first}`)
     }
-    if (event.type === 'node' && hasEnded.has(event.state)) this.#close(name, event.name)
-  }
-
-  /** "n of m packages", once for each package. */
-  #close(name: string, node: string): void {
-    const stages = this.#open.get(name)
-    if (stages?.delete(node) !== true || stages.size > 0) return
-    this.#say('done', `${++this.#done} of ${plural(this.#packages, 'package')}: ${name}`)
+    if (this.#count.observe(event) !== undefined) this.#say('done', `${this.#count.text}: ${name}`)
   }
 
   started(): void {}

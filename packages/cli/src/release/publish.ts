@@ -27,11 +27,12 @@ import { formatError } from '../view/format.ts'
 import { span } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { answering, type Answer } from './answering.ts'
+import { PackageCount } from './package-count.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
 import { ProgressReporter } from './progress.ts'
 import { terminalPrompt } from './prompt.ts'
 import { reportLines } from './report-lines.ts'
-import { readSettings, withConfig, type ReleaseSettings } from './settings.ts'
+import { withConfig, type ReleaseSettings } from './settings.ts'
 
 export async function publish(flags: PublishFlags): Promise<void> {
   await answering(flags, async (answer) => {
@@ -79,6 +80,8 @@ class PublishSession {
   readonly #answer: Answer
   readonly #clock = systemKernel.clock
   #reporter: Reporter | undefined
+  #count: PackageCount | undefined
+  #isLeaving = false
   /** The remote that new tags are not sent to; undefined where they are, or there is none. */
   unpushedTo: string | undefined
 
@@ -86,12 +89,20 @@ class PublishSession {
     this.#flags = flags
     this.#answer = answer
     this.symbols = answer.choice.unicode ? unicodeSymbols : asciiSymbols
-    this.controls = new Controls({ clock: this.#clock, exit: (code) => process.exit(code) })
+    this.controls = new Controls({ clock: this.#clock, exit: (code) => this.#exit(code) })
+  }
+
+  /** Ends the process: at once when it is asked for a second time, or while a release is under way. */
+  #exit(code: number): void {
+    if (this.#reporter !== undefined || this.#isLeaving) process.exit(code)
+    this.#isLeaving = true
+    const text = 'heddle: cancelled before anything was built or published\n'
+    process.stderr.write(text, () => process.exit(code))
   }
 
   async publish(): Promise<ReleaseReport> {
     const flags = this.#flags
-    const settings = await readSettings()
+    const settings = await this.#answer.settings()
     const { config } = settings
     const set = configured(flags, config)
     if (this.#answer.choice.mode !== 'json') {
@@ -109,7 +120,7 @@ class PublishSession {
       return found !== undefined
     }
     const replan = async (): Promise<ReleasePlan> =>
-      readPlan(flags, await readSettings(), isOnRegistry)
+      readPlan(flags, await this.#answer.settings(), isOnRegistry)
     await using forge = await this.#openForge(settings)
     try {
       return await publishRelease(await readPlan(flags, settings, isOnRegistry), {
@@ -132,7 +143,10 @@ class PublishSession {
         allowUnpushed: flags.allowUnpushed ?? false,
         onGraph: (graph) => this.#begin(graph),
         onStart: (run) => this.#attach(run),
-        observer: (event: RunEvent) => this.#reporter?.observe(event),
+        observer: (event: RunEvent) => {
+          this.#count?.observe(event)
+          this.#reporter?.observe(event)
+        },
       })
     } finally {
       this.controls.unlisten()
@@ -140,10 +154,10 @@ class PublishSession {
     }
   }
 
-  /** Undefined when nothing is announced: a dry run, a snapshot, or notes were not asked for. */
+  /** Undefined when nothing is announced: a snapshot, or notes were not asked for. A dry run checks it. */
   async #openForge({ workspace, config }: ReleaseSettings): Promise<Forge | undefined> {
-    const { notes = config.notes, dryRun = false, snapshot, canary } = this.#flags
-    if (notes === undefined || notes === false || dryRun) return undefined
+    const { notes = config.notes, snapshot, canary } = this.#flags
+    if (notes === undefined || notes === false) return undefined
     if (snapshot !== undefined || canary !== undefined) return undefined
     if (notes === 'github' || notes === 'gitlab') {
       return openForge({ kind: notes, root: workspace.root })
@@ -157,8 +171,13 @@ class PublishSession {
     const { concurrency, retries, dryRun } = this.#flags
     const title = dryRun === true ? 'release (dry run)' : 'release'
     const durations = new Map<string, number>()
+    const count = new PackageCount(graph)
+    this.#count = count
     const plan = { graph, title, concurrency, retries, durations, journal: undefined }
-    this.#reporter = this.#makeReporter({ ...plan, clock: this.#clock })
+    const progress = (): string => count.text
+    // A release that was killed in one stage again and again starts its stages a second time.
+    this.#reporter?.[Symbol.dispose]()
+    this.#reporter = this.#makeReporter({ ...plan, clock: this.#clock, progress })
   }
 
   #attach(run: Run): void {

@@ -66,8 +66,8 @@ export function reportLines(
 }
 
 function unpushedTags({ packages }: ReleaseReport, remote: string): Line[] {
-  const made = packages.flatMap(({ outcome, tag }) =>
-    outcome === 'published' && tag !== undefined ? [tag] : [],
+  const made = packages.flatMap(({ outcome, gitTag }) =>
+    outcome === 'published' && gitTag !== undefined ? [gitTag] : [],
   )
   const count = new Set(made).size
   if (count === 0) return []

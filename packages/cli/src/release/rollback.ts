@@ -19,13 +19,12 @@ import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
 import { registriesFor } from './plan-source.ts'
-import { readSettings } from './settings.ts'
 
 /** Takes back what the journal says a release did: the id, or the only release there is. */
 export async function rollback(release: string | undefined, flags: RollbackFlags): Promise<void> {
-  await answering(flags, async ({ tell, result }) => {
+  await answering(flags, async ({ tell, result, settings: read }) => {
     const say = (text: string): void => tell([[span(printable(text))]])
-    const settings = await readSettings()
+    const settings = await read()
     const { root } = settings.workspace
     await using registries = await registriesFor(settings, flags)
     const options: RollbackOptions = {
@@ -44,7 +43,7 @@ export async function rollback(release: string | undefined, flags: RollbackFlags
     for (const remark of todo.remarks) say(remark)
     if (todo.steps.length === 0) say('There is nothing left to roll back.')
     else if (!isMeant) {
-      for (const step of todo.steps) say(`would do  ${describeStep(step)}`)
+      for (const step of todo.steps) say(`would ${describeStep(step)}`)
       say('Nothing has been changed. Add --yes to roll back.')
     } else {
       const onStep = (step: RollbackStep): void => say(describeStep(step))

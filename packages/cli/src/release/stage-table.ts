@@ -33,7 +33,7 @@ export function stageTable(all: readonly PackageReport[]): Line[] {
   ]
 }
 
-/** Less is not worth a look. */
+/** Whether a duration is long enough to be shown. */
 function isSlow(ms: number | undefined): boolean {
   return ms !== undefined && ms >= 1
 }

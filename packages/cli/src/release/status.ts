@@ -1,17 +1,18 @@
 import { releaseStatus, type PackageStatus, type ReleaseStatus } from '@heddle/release'
 import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { plural } from '../view/format.ts'
 import { span } from '../view/line.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
-import { readSettings, withConfig } from './settings.ts'
+import { withConfig } from './settings.ts'
 
 /** Milliseconds that a registry has for each answer, with all pauses that it asks for. */
 const answerDeadline = 60_000
 
 export async function printStatus(flags: PlanFlags): Promise<void> {
-  await answering(flags, async ({ tell, result }) => {
-    const settings = await readSettings()
+  await answering(flags, async ({ tell, result, settings: read }) => {
+    const settings = await read()
     const plan = await readPlan(flags, settings)
     await using registries = await registriesFor(settings, flags)
     const { tagFormat } = withConfig(flags, settings.config)
@@ -22,17 +23,17 @@ export async function printStatus(flags: PlanFlags): Promise<void> {
     })
     const ok = status.packages.every(({ isPublished }) => isPublished)
     const lines = status.packages.map((each) => lineOf(each, status))
-    tell([...lines, ...aroundIt(status)].map((text) => [span(text)]))
+    tell([...lines, ...surroundings(status)].map((text) => [span(text)]))
     result({ ok, ...status })
     return ok ? exitCodes.ok : exitCodes.failed
   })
 }
 
-function aroundIt({ last, holder }: ReleaseStatus): string[] {
+function surroundings({ last, holder }: ReleaseStatus): string[] {
   const lines: string[] = []
   if (last !== undefined) {
-    const { run, state, succeeded, stages } = last
-    lines.push(`last release ${run}: ${state}, ${succeeded} of ${stages} stages done`)
+    const { run, state, done, packages } = last
+    lines.push(`last release ${run}: ${state}, ${done} of ${plural(packages, 'package')} done`)
   }
   if (holder !== undefined) {
     const { pid, hostname, user, startedAt } = holder
@@ -42,16 +43,16 @@ function aroundIt({ last, holder }: ReleaseStatus): string[] {
 }
 
 function lineOf(
-  { name, version, isPublished, tagged, deprecated, tag }: PackageStatus,
+  { name, version, isPublished, taggedVersion, deprecated, gitTag }: PackageStatus,
   { isRepository }: ReleaseStatus,
 ): string {
   const notes = [
     isPublished ? 'published' : 'not published',
-    ...(isPublished && tagged !== version
-      ? [`the dist-tag points to ${tagged ?? 'no version'}`]
+    ...(isPublished && taggedVersion !== version
+      ? [`the dist-tag points to ${taggedVersion ?? 'no version'}`]
       : []),
     ...(deprecated !== undefined ? [`deprecated: ${deprecated}`] : []),
-    ...(isPublished && isRepository && tag === undefined ? ['no Git tag'] : []),
+    ...(isPublished && isRepository && gitTag === undefined ? ['no Git tag'] : []),
   ]
   return `${name}@${version}  ${notes.join(', ')}`
 }

@@ -6,17 +6,17 @@ import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
 import { readPlan } from './plan-source.ts'
-import { readSettings, withConfig } from './settings.ts'
+import { withConfig } from './settings.ts'
 
 /** `heddle release version` from the flags to the exit code. */
 export async function version(flags: VersionFlags): Promise<void> {
-  await answering(flags, async ({ tell, result, warn }) => {
+  await answering(flags, async ({ tell, result, warn, settings }) => {
     const say = (text: string): void => tell([[span(printable(text))]])
-    const { workspace, config } = await readSettings()
+    const { workspace, config } = await settings()
     const { tagFormat } = withConfig(flags, config)
     const report = await versionRelease(workspace.root, {
       // Read when it is needed: an earlier call may have left files half written.
-      plan: async () => readPlan(flags, await readSettings(), undefined, 'version'),
+      plan: async () => readPlan(flags, await settings(), undefined, 'version'),
       commit: flags.commit,
       changelog: flags.changelog,
       dryRun: flags.dryRun ?? false,

@@ -6,7 +6,8 @@
  * Invariants, quoted by the tests:
  *  C1  The first request lets what runs finish, the second aborts it, a third Ctrl+C or SIGINT ends the
  *      process at once. Each one is answered on the screen.
- *  C2  A request that comes before the run has started ends the process: there is nothing to finish.
+ *  C2  A request that comes before the run has started ends the process, with 143 after SIGTERM: there is
+ *      nothing to finish.
  *  C3  SIGUSR1 and SIGUSR2 pause and resume, also before the start, and never end the process.
  *  C4  While the process is stopped (Ctrl+Z) the terminal is as it was before the run.
  */
@@ -31,6 +32,7 @@ export interface ControlOptions {
 }
 
 const cancelledCode = 130
+const terminatedCode = 143
 
 /** Who asks for a cancel, and in whose name. */
 interface Asker {
@@ -125,7 +127,9 @@ export class Controls implements Disposable {
 
   cancel({ by, source, mayExit }: Asker): void {
     const scheduler = this.#scheduler
-    if (scheduler === undefined) return this.#options.exit(cancelledCode)
+    if (scheduler === undefined) {
+      return this.#options.exit(by === askers.SIGTERM.by ? terminatedCode : cancelledCode)
+    }
     this.#requests++
     this.#isTerminated ||= by === askers.SIGTERM.by
     if (this.#requests > 2 && mayExit) return this.#options.exit(cancelledCode)

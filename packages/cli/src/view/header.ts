@@ -18,7 +18,13 @@ const runStates: Readonly<Record<RunState, readonly [word: string, style: Style]
 /** What the run is called and how it stands. */
 export function titleLine(model: RunModel, viewport: Viewport): Line {
   const [word, style] = runStates[model.state]
-  const left = [span(model.title, 'bold'), span('  '), span(word, style)]
+  const { progress } = viewport
+  const left = [
+    span(model.title, 'bold'),
+    span('  '),
+    span(word, style),
+    ...(progress === undefined ? [] : [span(`  ${progress}`)]),
+  ]
   const times = timeSpans(model, viewport)
   const room = viewport.columns - widthOf(textOf(left)) - 2
   // In a narrow terminal the time that has passed stays longest.

@@ -29,6 +29,8 @@ export interface Viewport {
   readonly gap: GapNotice | undefined
   /** What was asked for last: how a cancel goes on. */
   readonly notice: string | undefined
+  /** How far the work is in its own words. */
+  readonly progress?: string | undefined
   /** Whether keys are heard. */
   readonly keys: boolean
   readonly symbols: Symbols

@@ -9,6 +9,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
@@ -247,11 +250,63 @@ test('what an earlier call has done is not told as done again', async () => {
   using ws = new Workspace('1.2.1')
   const args = ['release', 'publish', '--registry', registry.url, '--no-smoke']
   const first = await runProgram(args, { cwd: ws.root })
-  assert.match(first.stdout, /upload +@cli\/a: the registry took it/)
+  assert.match(first.stdout, /upload +@cli\/a: accepted by the registry/)
   assert.match(first.stdout, /tag +@cli\/a: tagged @cli\/a@1\.2\.1/)
   assert.match(first.stdout, /done +1 of 2 packages: @cli\/a\n[^]*done +2 of 2 packages: @cli\/b\n/)
   assert.match(first.stdout, /\n +(?:build +)?pack +upload .*\n@cli\/a +\d/)
   const again = await runProgram(args, { cwd: ws.root })
   assert.match(again.stdout, /visible +@cli\/a: the registry has it, published from this commit/)
-  assert.doesNotMatch(again.stdout, /took it|tagged|upload 1/)
+  assert.doesNotMatch(again.stdout, /accepted by|tagged|upload 1/)
+})
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  test(`${signal} while the release is checked: ${code} and a sentence`, async () => {
+    using ws = new Workspace('1.3.1')
+    const asked = Promise.withResolvers<void>()
+    const silent = http.createServer(() => asked.resolve())
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    writeFileSync(path.join(ws.root, '.npmrc'), `//${new URL(url).host}/:_authToken=x\n`)
+    try {
+      using program = new Program(['release', 'publish', '--registry', url], { cwd: ws.root })
+      await program.printed(/Checking the work tree/)
+      await asked.promise
+      program.process.kill(signal)
+      assert.equal(await program.ended(), code)
+      assert.match(program.stderr, /cancelled before anything was built or published/)
+    } finally {
+      silent.close()
+      silent.closeAllConnections()
+    }
+  })
+}
+
+test('a release of nothing does not take the place of the last one; status counts packages', async () => {
+  using ws = new Workspace('1.3.2')
+  const where = ['--registry', registry.url]
+  const publish = ['release', 'publish', ...where, '--no-smoke']
+  assert.equal((await runProgram(publish, { cwd: ws.root })).code, 0)
+  const nothing = await runProgram([...publish, '--from', 'commits'], { cwd: ws.root })
+  assert.match(nothing.stdout, /Nothing to release/)
+  const { stdout } = await runProgram(['release', 'status', ...where], { cwd: ws.root })
+  assert.match(stdout, /last release \S+: finished, 2 of 2 packages done\n/)
+})
+
+test('a wrong option is named where it was written', async () => {
+  using ws = new Workspace('1.3.3')
+  const plan = ['release', 'plan', '--offline']
+  const flag = await runProgram([...plan, '--exclude', '@cli/nope'], { cwd: ws.root })
+  assert.equal(flag.code, 2)
+  assert.match(flag.stderr, /It is the flag --exclude\./)
+  const format = await runProgram([...plan, '--tag-format', 'rel'], { cwd: ws.root })
+  assert.equal(format.code, 2)
+  assert.match(format.stderr, /It is the flag --tag-format\./)
+  ws.write('heddle.release.json', { exclude: ['@cli/nope'] })
+  const setting = await runProgram(plan, { cwd: ws.root })
+  assert.equal(setting.code, 2)
+  assert.match(setting.stderr, /It is `exclude` of the settings file/)
 })

@@ -74,8 +74,8 @@ test('16 an empty release says that there is nothing to release', () => {
 })
 
 test('tags that were made and not pushed are counted, with the command that pushes them', () => {
-  const published = packageReport({ outcome: 'published', tag: 'v1.0.0' })
-  const old = packageReport({ outcome: 'already-published', tag: 'b@1.0.0' })
+  const published = packageReport({ outcome: 'published', gitTag: 'v1.0.0' })
+  const old = packageReport({ outcome: 'already-published', gitTag: 'b@1.0.0' })
   const around = { unpushedTo: 'origin' }
   const text = textOf([published, { ...published, name: 'c' }, old], { ok: true }, around)
   assert.match(

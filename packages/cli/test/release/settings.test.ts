@@ -150,9 +150,11 @@ test('15 GitHub gets a release with the notes of each package, once', async () =
     repo.write('packages/a/CHANGELOG.md', '# a\n\n## 1.0.0\n\n- The first one.\n')
     repo.commit('notes')
     repo.git('push', '--quiet', 'origin', 'main')
-    const unable = await repo.release('publish')
-    assert.equal(unable.code, 2)
-    assert.match(unable.stderr, /a token in GITHUB_TOKEN/)
+    for (const more of [[], ['--dry-run']]) {
+      const unable = await repo.release('publish', ...more)
+      assert.equal(unable.code, 2)
+      assert.match(unable.stderr, /notes: GITHUB_TOKEN is not set/)
+    }
     Object.assign(repo.env, {
       GITHUB_TOKEN: 'secret',
       GITHUB_REPOSITORY: 'acme/all',

@@ -67,9 +67,10 @@ test('changesets, three releases: each is versioned, published and read back; no
   assert.equal(versioned.code, 0, versioned.stderr)
   assert.equal(repo.status, '')
   assert.ok(!existsSync(path.join(repo.root, '.changeset/one.md')))
+  const added = repo.git('rev-parse', 'HEAD~1').slice(0, 7)
   assert.equal(
     repo.read('packages/a/CHANGELOG.md'),
-    '# @flow/a\n\n## 1.1.0\n\n### Minor Changes\n\n- Add x.\n\n  And say more.\n',
+    `# @flow/a\n\n## 1.1.0\n\n### Minor Changes\n\n- ${added}: Add x.\n\n  And say more.\n`,
   )
   const lock = JSON.parse(repo.read('package-lock.json')) as {
     packages: Record<string, { version?: string }>
@@ -95,7 +96,7 @@ test('changesets, three releases: each is versioned, published and read back; no
   assert.deepEqual(b.dependencies['1.0.1'], { '@flow/a': '^2.0.0' })
   assert.match(
     repo.read('packages/b/CHANGELOG.md'),
-    /- Updated dependencies\n {2}- @flow\/a@2\.0\.0/,
+    /- Updated dependencies \[\w{7}\]\n {2}- @flow\/a@2\.0\.0/,
   )
   const tagged = repo.git('rev-parse', '@flow/a@2.0.0^{commit}')
   assert.equal(tagged, repo.git('rev-parse', 'HEAD'))
@@ -188,6 +189,7 @@ test('lockstep: all packages get the same version, and the registry has it', asy
 test('version refuses a dirty tree, and a dry run writes nothing', async () => {
   using repo = changesetsRepository('@dirty')
   repo.write('.changeset/one.md', intent({ '@dirty/a': 'minor' }, 'Add x.'))
+  repo.write('packages/a/index.js', 'not committed\n')
   const refused = await repo.release('version')
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /HDL_TREE_DIRTY/)

@@ -66,7 +66,8 @@ test('C2: before the run there is nothing to finish', () => {
   const { controls, happened } = open(false)
   using _ = controls
   process.emit('SIGINT')
-  assert.deepEqual(happened, ['exit 130'])
+  process.emit('SIGTERM')
+  assert.deepEqual(happened, ['exit 130', 'exit 143'])
 })
 
 test('C3: USR1 and p pause, r resumes; a pause before the start is kept for it', () => {

@@ -230,3 +230,8 @@ test('without Unicode every character is ASCII', () => {
   const text = show(halfWay(), { symbols: asciiSymbols, gap: { ms: 60, blame: 'x' } }).join('\n')
   assert.match(text, /^[\u0020-\u007e\n]*$/)
 })
+
+test('how far the work is in its own words stands beside the state', () => {
+  const [title] = show(halfWay(), { progress: '2 of 5 packages' })
+  assert.match(title!, /^nightly\.ts {2}running {2}2 of 5 packages/)
+})

@@ -1,14 +1,18 @@
 /** `heddle.release.ts` or `heddle.release.json` in the root of a workspace: what is the same for every release. */
-import { access, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { suggest } from '@heddle/core/lowlevel'
+import { tagFormatProblem } from '../git/tag-format.ts'
 import { isFields } from '../manifest/local-range.ts'
+import { planSources, type PlanSource } from '../model.ts'
+import { isThere } from '../workspace/is-there.ts'
 import { Problems } from '../workspace/problems.ts'
 
 export interface ReleaseConfig {
   /** Where versions come from: see the guide. */
-  readonly from?: 'manifests' | 'changesets' | 'commits' | 'publish-plan'
+  readonly from?: PlanSource
   /** Patterns of names: only these packages, and what they need. */
   readonly include?: readonly string[]
   /** Patterns of names that are never released. */
@@ -64,10 +68,7 @@ const recordOf =
 
 /** What each field may be, and how that is said. */
 const fields: Readonly<Record<keyof ReleaseConfig, readonly [Check, string]>> = {
-  from: [
-    oneOf('manifests', 'changesets', 'commits', 'publish-plan'),
-    'manifests, changesets, commits or publish-plan',
-  ],
+  from: [oneOf(...planSources), `one of ${planSources.join(', ')}`],
   include: [isTexts, 'a list of patterns of names'],
   exclude: [isTexts, 'a list of patterns of names'],
   groups: [
@@ -75,7 +76,10 @@ const fields: Readonly<Record<keyof ReleaseConfig, readonly [Check, string]>> = 
     'a list of lists of patterns of names',
   ],
   order: [recordOf(isTexts), 'lists of names by the name of a package'],
-  tagFormat: [isText, 'a text with {version}'],
+  tagFormat: [
+    (value) => typeof value === 'string' && tagFormatProblem(value) === undefined,
+    'a text with {version} that Git accepts as a tag, such as "{name}@{version}"',
+  ],
   branches: [isTexts, 'a list of patterns of branches'],
   distTags: [recordOf(isText), 'dist-tags by patterns of branches'],
   registries: [recordOf(isText), 'addresses by scope, "npm" or "pypi"'],
@@ -103,11 +107,7 @@ export async function readReleaseConfig(root: string): Promise<ReleaseConfig> {
   const files: string[] = []
   for (const name of fileNames) {
     const file = path.join(root, name)
-    const isThere = await access(file).then(
-      () => true,
-      () => false,
-    )
-    if (isThere) files.push(file)
+    if (await isThere(file)) files.push(file)
   }
   const [file, second] = files
   if (file === undefined) return {}
@@ -126,12 +126,30 @@ export async function readReleaseConfig(root: string): Promise<ReleaseConfig> {
 async function contentOf(file: string, problems: Problems): Promise<unknown> {
   try {
     if (file.endsWith('.json')) return JSON.parse(await readFile(file, 'utf8'))
-    const { default: config } = (await import(pathToFileURL(file).href)) as { default?: unknown }
+    const { default: config } = await importModule(pathToFileURL(file).href)
     return config
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     problems.add({ file, problem: `it cannot be read: ${message}`, todo: 'Correct the file.' })
     return undefined
+  }
+}
+
+/**
+ * Imports a config as the module that it is, whatever the `type` of the root says: without a `type`, Node would guess
+ * and warn about it at each command; with "commonjs", it would refuse `export`.
+ */
+async function importModule(url: string): Promise<{ readonly default?: unknown }> {
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) => {
+      const resolved = next(specifier, context)
+      return resolved.url === url ? { ...resolved, format: 'module-typescript' } : resolved
+    },
+  })
+  try {
+    return (await import(url)) as { readonly default?: unknown }
+  } finally {
+    hooks.deregister()
   }
 }
 
@@ -145,7 +163,7 @@ function checkFields(file: string, config: unknown, problems: Problems): void {
   }
   const names = Object.keys(fields)
   for (const [name, value] of Object.entries(config)) {
-    // `__proto__` and the like are no settings.
+    // `__proto__` and the like are not settings.
     const known = Object.hasOwn(fields, name)
       ? (fields as Readonly<Record<string, readonly [Check, string]>>)[name]
       : undefined

@@ -8,6 +8,12 @@ export interface ForgeRelease {
   readonly isPrerelease: boolean
 }
 
+/** Why nothing can be announced, and what to do about it. */
+export interface ForgeLack {
+  readonly problem: string
+  readonly todo: string
+}
+
 /** What differs between forges. */
 export interface ForgeApi {
   readonly url: string

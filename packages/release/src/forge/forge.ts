@@ -4,22 +4,25 @@
  *  F1  A release is announced once, however often it is asked for: what is there is looked for first, and
  *      again after an answer that got lost.
  *  F2  What is there is left as it is: people correct notes by hand.
+ *  F3  A release counts as announced when it can be read back, whatever the answer was.
  */
 import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
-import { runGit } from '../git/repository.ts'
+import { runGit } from '../git/run-git.ts'
 import { converge } from '../registry/converge.ts'
 import { failureOf } from '../registry/error-class.ts'
 import { HttpClient } from '../registry/http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../registry/http/request.ts'
 import { requestWithRetry } from '../registry/http/retry.ts'
-import type { ForgeApi, ForgeRelease } from './api.ts'
+import type { ForgeApi, ForgeLack, ForgeRelease } from './api.ts'
 import { githubApi } from './github.ts'
 import { gitlabApi } from './gitlab.ts'
 
 export interface Forge extends AsyncDisposable {
   /** For messages. */
   readonly url: string
+  /** Why nothing can be announced: a release with this forge is refused before anything is built. */
+  readonly lacks?: ForgeLack
   /** Announces a release unless it is there. Returns whether it was made now. */
   announce(release: ForgeRelease, wait?: WaitOptions): Promise<'made' | 'there'>
 }
@@ -35,19 +38,27 @@ export interface OpenForgeOptions extends WaitOptions {
 
 /**
  * Opens the forge of a repository. Where a build service does not say which project it is, the address of
- * `origin` does.
+ * `origin` does. Without a token or a project, `lacks` of the forge says so.
  *
  * *Cancellation*: leaves nothing behind.
- * @throws `HDL_BAD_OPTION` without a token or a project.
  */
 export async function openForge(options: OpenForgeOptions): Promise<Forge> {
   const { kind, root, env = process.env, kernel = systemKernel, ...wait } = options
   const remote = await runGit(root, ['remote', 'get-url', 'origin'], wait).catch(() => '')
   const api = (kind === 'github' ? githubApi : gitlabApi)(env, remote.trim())
-  if (typeof api === 'string') {
-    throw new HeddleError('HDL_BAD_OPTION', { option: 'notes', value: kind, expected: api })
+  return 'problem' in api ? unusableForge(kind, api) : new HttpForge(api, kernel)
+}
+
+function unusableForge(kind: ForgeKind, lacks: ForgeLack): Forge {
+  return {
+    url: kind,
+    lacks,
+    announce: () =>
+      Promise.reject(
+        new HeddleError('HDL_PREFLIGHT', { problems: [{ check: 'notes', ...lacks }] }),
+      ),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  return new HttpForge(api, kernel)
 }
 
 class HttpForge implements Forge {
@@ -71,15 +82,17 @@ class HttpForge implements Forge {
       {
         what: action,
         kernel: this.#kernel,
+        confirmedAt: this.url,
         isDone: (inside) => this.#isThere(release.tag, action, inside),
         write: async (inside) => {
           const headers = { ...this.#api.headers, 'content-type': 'application/json' }
           const text = JSON.stringify(body(release))
           const request: HttpRequest = { method: 'POST', url, headers, body: text, action }
           const answer = await this.#http.send(request, inside)
-          isMade = answer.status === 200 || answer.status === 201
+          const isTaken = answer.status === 200 || answer.status === 201
+          isMade ||= isTaken
           // 409 and 422: another process was first, or the answer of an earlier try got lost.
-          if (isMade || (await this.#isThere(release.tag, action, inside))) return
+          if (isTaken || (await this.#isThere(release.tag, action, inside))) return
           throw this.#failure(answer, action, true)
         },
       },

@@ -1,13 +1,19 @@
-import { projectIn, type ForgeApi } from './api.ts'
+import { projectIn, type ForgeApi, type ForgeLack } from './api.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The releases of GitHub, or what it lacks, as a sentence. */
-export function githubApi(env: Environment, remote: string): ForgeApi | string {
+/** The releases of GitHub, or what is missing to make them. */
+export function githubApi(env: Environment, remote: string): ForgeApi | ForgeLack {
   const token = env['GITHUB_TOKEN'] || env['GH_TOKEN']
-  if (!token) return 'a token in GITHUB_TOKEN that may write the contents of the repository'
+  if (!token) {
+    const todo = 'Set it to a token that may write the contents of the repository.'
+    return { problem: 'GITHUB_TOKEN is not set', todo }
+  }
   const project = env['GITHUB_REPOSITORY'] || projectIn(remote)
-  if (project === undefined) return 'a repository of GitHub: set GITHUB_REPOSITORY to owner/name'
+  if (project === undefined) {
+    const problem = 'the address of origin does not name a repository of GitHub'
+    return { problem, todo: 'Set GITHUB_REPOSITORY to owner/name.' }
+  }
   const url = (env['GITHUB_API_URL'] || 'https://api.github.com').replace(/\/$/, '')
   const releases = `${url}/repos/${project}/releases`
   return {

@@ -1,14 +1,19 @@
-import { projectIn, type ForgeApi } from './api.ts'
+import { projectIn, type ForgeApi, type ForgeLack } from './api.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The releases of GitLab, or what it lacks, as a sentence. */
-export function gitlabApi(env: Environment, remote: string): ForgeApi | string {
+/** The releases of GitLab, or what is missing to make them. */
+export function gitlabApi(env: Environment, remote: string): ForgeApi | ForgeLack {
   const token = env['GITLAB_TOKEN']
   const jobToken = env['CI_JOB_TOKEN']
-  if (!token && !jobToken) return 'a token in GITLAB_TOKEN that may make releases'
+  if (!token && !jobToken) {
+    return { problem: 'GITLAB_TOKEN is not set', todo: 'Set it to a token that may make releases.' }
+  }
   const project = env['CI_PROJECT_ID'] || projectIn(remote)
-  if (project === undefined) return 'a project of GitLab: set CI_PROJECT_ID'
+  if (project === undefined) {
+    const problem = 'the address of origin does not name a project of GitLab'
+    return { problem, todo: 'Set CI_PROJECT_ID.' }
+  }
   const url = (env['CI_API_V4_URL'] || 'https://gitlab.com/api/v4').replace(/\/$/, '')
   const releases = `${url}/projects/${encodeURIComponent(project)}/releases`
   return {

@@ -15,8 +15,7 @@ export async function notesOf(planned: PlannedPackage): Promise<string> {
     throw error
   })
   return (
-    entryOf(text, planned.version) ??
-    changelogEntry(planned, []).split('\n').slice(1).join('\n').trim()
+    entryOf(text, planned.version) ?? changelogEntry(planned).split('\n').slice(1).join('\n').trim()
   )
 }
 

@@ -13,9 +13,10 @@ import path from 'node:path'
 import { isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { PlannedPackage, WorkspacePackage } from '../model.ts'
-import { Git } from '../plan/commits/git.ts'
 import { versionTrailer } from '../version/trailer.ts'
-import { runGit, type Repository } from './repository.ts'
+import { CommitLog } from './commit-log.ts'
+import type { Repository } from './repository.ts'
+import { runGit } from './run-git.ts'
 
 export class VersionOrigins {
   readonly #repository: Repository
@@ -34,7 +35,7 @@ export class VersionOrigins {
   ): Promise<VersionOrigins | undefined> {
     if (repository === undefined) return undefined
     const origins = new VersionOrigins(repository)
-    const git = new Git(repository.root, { signal: wait.signal })
+    const git = new CommitLog(repository.root, { signal: wait.signal })
     for (const { name, commit } of await git.versionCommits(versionTrailer)) {
       origins.#made.set(name, [...(origins.#made.get(name) ?? []), commit])
     }

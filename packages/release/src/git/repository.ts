@@ -2,10 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { HeddleError, isError } from '@heddle/core'
-import { runCommand, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
-import type { Workspace } from '../model.ts'
-import { Patience } from '../registry/wait.ts'
+import { isError } from '@heddle/core'
+import type { WaitOptions } from '@heddle/core/lowlevel'
+import { readTags } from './commit-log.ts'
+import { runGit } from './run-git.ts'
 
 export interface ChangedFile {
   /** How it differs, in Git's two letters. */
@@ -88,6 +88,17 @@ export class Repository {
     return (await runGit(this.root, ['rev-parse', '--verify', 'HEAD'], wait)).trim()
   }
 
+  /** Whether this clone has a commit. */
+  async hasCommit(commit: string, wait: WaitOptions = {}): Promise<boolean> {
+    try {
+      await runGit(this.root, ['cat-file', '-e', `${commit}^{commit}`], wait)
+      return true
+    } catch (error) {
+      if (isError(error, 'HDL_COMMAND_FAILED')) return false
+      throw error
+    }
+  }
+
   /** When the released commit was made, in milliseconds since 1970. */
   async committedAt(wait: WaitOptions = {}): Promise<number> {
     const text = await runGit(this.root, ['log', '-1', '--format=%ct', this.head], wait)
@@ -125,14 +136,8 @@ export class Repository {
 
   /** Tags by name, with the commit each stands for. */
   async tags(wait: WaitOptions = {}): Promise<ReadonlyMap<string, string>> {
-    const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'
-    const text = await runGit(this.root, ['for-each-ref', format, 'refs/tags'], wait)
-    const tags = new Map<string, string>()
-    for (const line of text.split('\n')) {
-      const [name, object, target] = line.split('\0')
-      if (object !== undefined) tags.set(name!, target === '' ? object : target!)
-    }
-    return tags
+    const tags = await readTags(this.root, wait)
+    return new Map(tags.map(({ name, commit }) => [name, commit]))
   }
 
   /** The same of a remote. */
@@ -148,7 +153,7 @@ export class Repository {
   }
 
   /**
-   * Makes tags on the released commit, by name with their messages, and returns the names of those it
+   * Makes tags on the released commit, or another one, by name with their messages, and returns the names of those it
    * made. All of them with two processes of Git, whatever their number: starting one takes longer than
    * its work.
    *
@@ -160,11 +165,12 @@ export class Repository {
   async makeTags(
     messages: ReadonlyMap<string, string>,
     wait: WaitOptions = {},
+    commit: string = this.head,
   ): Promise<ReadonlySet<string>> {
     let missing = messages
     for (let tries = 1; ; tries++) {
       try {
-        await this.#createRefs(await this.#tagObjects(missing, wait), wait)
+        await this.#createRefs(await this.#tagObjects(missing, commit, wait), wait)
         return new Set(missing.keys())
       } catch (error) {
         if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
@@ -181,16 +187,17 @@ export class Repository {
   /** The object that each tag points to: one with the message, or the commit where Git knows no user. */
   async #tagObjects(
     messages: ReadonlyMap<string, string>,
+    commit: string,
     wait: WaitOptions,
   ): Promise<ReadonlyMap<string, string>> {
     const tagger = await this.#tagger(wait)
     const names = [...messages.keys()]
-    if (tagger === undefined) return new Map(names.map((name) => [name, this.head]))
+    if (tagger === undefined) return new Map(names.map((name) => [name, commit]))
     const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-tags-'))
     try {
       const files = names.map((_, index) => path.join(folder, String(index)))
       for (const [index, [name, message]] of [...messages].entries()) {
-        const head = [`object ${this.head}`, 'type commit', `tag ${name}`, `tagger ${tagger}`]
+        const head = [`object ${commit}`, 'type commit', `tag ${name}`, `tagger ${tagger}`]
         await writeFile(files[index]!, `${head.join('\n')}\n\n${message}\n`)
       }
       const args = ['hash-object', '-t', 'tag', '-w', '--no-filters', '--stdin-paths']
@@ -230,69 +237,5 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
+/** How often tags are made anew when another process makes some of them at the same time. */
 const mostTries = 4
-/** Milliseconds, more with each try. */
-const lockPause = 500
-
-/** More than any repository has to say here. */
-const longestAnswer = 64 * 2 ** 20
-
-/** What Git says. Nothing is asked in the terminal: a remote that wants a password refuses. */
-export async function runGit(
-  root: string,
-  args: readonly string[],
-  wait: WaitOptions,
-  input?: string,
-): Promise<string> {
-  const { signal, deadline } = wait
-  for (let tries = 1; ; tries++) {
-    try {
-      const { stdout } = await runCommand('git', args, {
-        cwd: root,
-        env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
-        keep: longestAnswer,
-        ...(input !== undefined && { input }),
-        ...(signal !== undefined && { signal }),
-        ...(deadline !== undefined && { deadline }),
-      })
-      return stdout
-    } catch (error) {
-      // A Ctrl+C reaches a process that is just being started, before it has a group of its own. All
-      // that Git is asked here can be asked again.
-      const isFailure = isError(error, 'HDL_COMMAND_FAILED')
-      const isInterrupted = isFailure && /SIGINT/.test(error.message)
-      // The Git of a process that was killed may still be at work, for a moment.
-      const isLocked =
-        isFailure && /\.lock': File exists|cannot lock ref(?!.*already exists)/.test(error.message)
-      if ((!isInterrupted && !isLocked) || tries === mostTries) throw error
-      if (isLocked) await new Patience('git', systemKernel, wait).sleep(lockPause * tries)
-    }
-  }
-}
-
-/** How Git tags are called: `{name}@{version}`, `v{version}`, `{name}-v{version}`. */
-export function tagFormatOf(tool: Workspace['tool'], format: string | undefined): string {
-  return format ?? (tool === 'single' ? 'v{version}' : '{name}@{version}')
-}
-
-/** What Git takes in no name of a ref: see `git check-ref-format`. */
-const badRef =
-  // oxlint-disable-next-line no-control-regex -- Git refuses control characters
-  /[\u0000- ~^:?*[\\\u007f]|\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)|^[/.]|[/.]$/
-
-/**
- * @throws `HDL_BAD_OPTION` for a format without a version, because every release would have the same tag, and
- * for one that Git takes for no tag: that would come out after everything is published.
- */
-export function checkTagFormat(format: string): void {
-  const hasVersion = format.split('{version}').length === 2
-  if (hasVersion && !badRef.test(tagName('name', '1.0.0', format))) return
-  const expected = hasVersion
-    ? 'a name that Git accepts: no spaces, no "..", none of ~ ^ : ? * [ \\'
-    : 'a text with {version}, such as "{name}@{version}"'
-  throw new HeddleError('HDL_BAD_OPTION', { option: 'tagFormat', value: format, expected })
-}
-
-export function tagName(name: string, version: string, format: string): string {
-  return format.replaceAll('{name}', () => name).replaceAll('{version}', () => version)
-}

@@ -127,7 +127,7 @@ export class TagQueue implements AsyncDisposable {
     this.#window = Math.min(2 * this.#window, this.#longest)
   }
 
-  /** Whether everybody in the batch has an answer. */
+  /** Whether every caller of the batch has an answer. */
   async #make(batch: ReadonlyMap<string, Wanted>, isLast = batch.size === 1): Promise<boolean> {
     const { repository, remote, signal } = this.#options
     const wait = { deadline: longestBatch, ...(signal !== undefined && { signal }) }

@@ -5,18 +5,20 @@
  *     ▲                │ no renewal for `ttl`
  *     └────────────────┴──another clone takes it──▶ theirs (we stop)
  *
- * The ref points at a commit without parents whose message says who holds it. Each change is a push
- * that names the commit which it replaces, so the remote lets one of two contenders through.
+ * The ref points at a commit without parents whose message says who holds it, and which versions its
+ * release may have uploaded: a clone that takes it from a killed holder makes their Git tags. Each change
+ * is a push that names the commit which it replaces, so the remote lets one of two contenders through.
  *
  * Invariants, quoted by the tests:
  *  E1  Of two clones that take the lease at once, one gets it.
- *  E2  A lease that its holder renews is never taken: whoever wants it is refused and learns the holder.
+ *  E2  A lease that its holder renews is never taken: a clone that asks for it is refused, with the name of the holder.
  *  E3  A lease that was not renewed for `ttl`, by the clock of the clone that watches it, is taken. Clocks of
  *      different machines are never compared.
  *  E4  A killed release does not wait for its own lease: the same clone, which has the lock of this
  *      machine, takes it at once.
  *  E5  A holder that has lost its lease stops before it starts another upload.
  *  E6  A holder gives back only its own lease.
+ *  E7  What a killed holder has written down stays in the lease of the clone that takes it, until a release ends.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -24,7 +26,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { HeddleError, isError } from '@heddle/core'
 import { systemKernel, type Kernel, type Timer, type WaitOptions } from '@heddle/core/lowlevel'
-import { runGit, type Repository } from '../git/repository.ts'
+import type { Repository } from '../git/repository.ts'
+import { runGit } from '../git/run-git.ts'
 import { Patience } from '../registry/wait.ts'
 import type { ReleaseOptions } from '../stages/options.ts'
 import type { ReleaseFolder } from './release-folder.ts'
@@ -46,6 +49,9 @@ export interface LeaseHolder {
   readonly job?: string
 }
 
+/** Versions, as `name@version`, by the commit that they are uploaded from. */
+export type LeasedUploads = Readonly<Record<string, readonly string[]>>
+
 export interface LeaseOptions extends WaitOptions {
   readonly root: string
   /** The remote that all clones push to. */
@@ -55,7 +61,9 @@ export interface LeaseOptions extends WaitOptions {
   readonly ttl?: number
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly kernel?: Kernel
-  /** Told when another clone has the lease and this one watches whether it is renewed. */
+  /** What this release has begun before. */
+  readonly uploads?: LeasedUploads
+  /** Called when another clone has the lease and this one watches whether it is renewed. */
   readonly onWatch?: (holder: LeaseHolder, ttl: number) => void
 }
 
@@ -64,6 +72,8 @@ interface Content extends LeaseHolder {
   readonly clone: string
   /** Makes each renewal another commit. */
   readonly beat: number
+  /** Absent in the leases of older versions. */
+  readonly uploads?: LeasedUploads
 }
 
 /** A lease that is held and renewed until it is disposed. */
@@ -71,18 +81,26 @@ export class Lease implements AsyncDisposable {
   readonly #options: LeaseOptions
   readonly #kernel: Kernel
   readonly #ttl: number
-  readonly #content: Content
+  /** What a killed holder has left. */
+  readonly left: LeasedUploads
+  #content: Content
   readonly #lost = new AbortController()
   #commit: string
   #renewedAt: number
   #timer: Timer | undefined
   #renewing: Promise<void> | undefined
 
-  private constructor(options: LeaseOptions, content: Content, commit: string) {
+  private constructor(
+    options: LeaseOptions,
+    content: Content,
+    commit: string,
+    left: LeasedUploads,
+  ) {
     this.#options = options
     this.#kernel = options.kernel ?? systemKernel
     this.#ttl = options.ttl ?? defaultTtl
     this.#content = content
+    this.left = left
     this.#commit = commit
     this.#renewedAt = this.#kernel.clock.now()
     this.#arm()
@@ -102,16 +120,31 @@ export class Lease implements AsyncDisposable {
    * push from us.
    */
   static async take(options: LeaseOptions): Promise<Lease> {
-    const content = await contentOf(options)
-    const own = await commitOf(options, content)
+    const own = await contentOf(options)
     for (;;) {
       const found = await readRef(options)
       const theirs = found === undefined ? undefined : await readContent(options, found)
-      if (found !== undefined && theirs?.clone !== content.clone) {
+      if (found !== undefined && theirs?.clone !== own.clone) {
         await watch(options, found, theirs)
       }
-      if (await push(options, own, found)) return new Lease(options, content, own)
+      const left = theirs?.uploads ?? {}
+      const content = { ...own, uploads: merged(left, own.uploads) }
+      const commit = await commitOf(options, content)
+      if (await push(options, commit, found)) return new Lease(options, content, commit, left)
     }
+  }
+
+  /**
+   * Writes down what is about to be uploaded. A remote that cannot be reached is tried again with the next renewal.
+   *
+   * *Cancellation*: by the signal of the lease.
+   */
+  async record(uploads: LeasedUploads): Promise<void> {
+    await this.#renewing
+    this.#content = { ...this.#content, uploads: merged(this.#content.uploads, uploads) }
+    this.#timer?.cancel()
+    this.#renewing = this.#renew()
+    await this.#renewing
   }
 
   /**
@@ -160,6 +193,10 @@ export class Lease implements AsyncDisposable {
 export interface ReleaseLease extends AsyncDisposable {
   /** Undefined where there is none. */
   readonly lost: AbortSignal | undefined
+  /** What a killed holder may have uploaded. */
+  readonly left: LeasedUploads
+  /** Writes down for other clones what is about to be uploaded. */
+  record(uploads: LeasedUploads): Promise<void>
   warnings(): string[]
 }
 
@@ -173,6 +210,7 @@ export async function holdLease(
   repository: Repository | undefined,
   { folder }: Pick<ReleaseFolder, 'folder'>,
   options: ReleaseOptions,
+  uploads: LeasedUploads = {},
 ): Promise<ReleaseLease | undefined> {
   const { lease: named, push: pushed, leaseTtl: ttl, env, kernel, signal, onNotice } = options
   if (repository === undefined || named === false) return undefined
@@ -181,7 +219,7 @@ export async function holdLease(
   if (remote === undefined) return undefined
   const onWatch = (holder: LeaseHolder, life: number): void =>
     onNotice?.(
-      `the release of ${describeHolder(holder)} has the lease: looking for at most ${Math.round(life / 1_000)} s whether it is renewed`,
+      `another clone holds the release lease (${describeHolder(holder)}); waiting up to ${Math.round(life / 1_000)} s to see whether it is still renewed`,
     )
   try {
     const lease = await Lease.take({
@@ -189,6 +227,7 @@ export async function holdLease(
       remote,
       folder,
       onWatch,
+      uploads,
       ...wait,
       ...(ttl !== undefined && { ttl }),
       ...(env !== undefined && { env }),
@@ -196,13 +235,21 @@ export async function holdLease(
     })
     return {
       lost: lease.lost,
+      left: lease.left,
+      record: (begun) => lease.record(begun),
       warnings: () => (lease.lost.aborted ? [(lease.lost.reason as Error).message] : []),
       [Symbol.asyncDispose]: () => lease[Symbol.asyncDispose](),
     }
   } catch (error) {
     if (named !== undefined || !isError(error, 'HDL_COMMAND_FAILED')) throw error
     const warning = `${remote} took no lease from us, so other clones may release at the same time: ${error.details.said.split('\n')[0]}`
-    return { lost: undefined, warnings: () => [warning], [Symbol.asyncDispose]: async () => {} }
+    return {
+      lost: undefined,
+      left: {},
+      record: async () => {},
+      warnings: () => [warning],
+      [Symbol.asyncDispose]: async () => {},
+    }
   }
 }
 
@@ -231,12 +278,25 @@ async function watch(
 
 const unknownHolder: LeaseHolder = { user: 'unknown', hostname: 'unknown', pid: 0, startedAt: '' }
 
-function describeHolder({ user, hostname, pid, startedAt, job }: LeaseHolder): string {
+function describeHolder(holder: LeaseHolder): string {
+  if (holder === unknownHolder) return 'its record cannot be read'
+  const { user, hostname, pid, startedAt, job } = holder
   const where = job === undefined ? `process ${pid} of ${user} on ${hostname}` : job
   return `${where} since ${startedAt || 'an unknown time'}`
 }
 
+function merged(one: LeasedUploads = {}, other: LeasedUploads = {}): LeasedUploads {
+  const commits = new Set([...Object.keys(one), ...Object.keys(other)])
+  return Object.fromEntries(
+    Array.from(commits, (commit) => [
+      commit,
+      [...new Set([...(one[commit] ?? []), ...(other[commit] ?? [])])],
+    ]),
+  )
+}
+
 async function contentOf({
+  uploads = {},
   root,
   folder,
   env = process.env,
@@ -253,6 +313,7 @@ async function contentOf({
     // A copied folder has the same id, and a container may have the same name: together they are enough.
     clone: [await idOf(folder), hostname, root].join(' '),
     beat: 0,
+    uploads,
   }
 }
 
@@ -277,9 +338,9 @@ async function commitOf({ root, ...wait }: LeaseOptions, content: Content): Prom
     await runGit(root, ['hash-object', '-t', 'tree', '-w', '--stdin'], wait)
   ).trim()
   const identity = ['-c', 'user.name=heddle', '-c', 'user.email=heddle@localhost']
-  const message = JSON.stringify(content)
-  const args = [...identity, 'commit-tree', '--no-gpg-sign', '-m', message, emptyTree]
-  return (await runGit(root, args, wait)).trim()
+  // Not as an argument: a workspace may have thousands of versions.
+  const args = [...identity, 'commit-tree', '--no-gpg-sign', '-F', '-', emptyTree]
+  return (await runGit(root, args, wait, JSON.stringify(content))).trim()
 }
 
 async function readRef({ root, remote, ...wait }: LeaseOptions): Promise<string | undefined> {

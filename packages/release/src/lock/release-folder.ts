@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { isError } from '@heddle/core'
-import { runCommand } from '@heddle/core/lowlevel'
+import { runGit } from '../git/run-git.ts'
 import { ownFolder } from '../own-files.ts'
 
 /** Where a release keeps what must outlive it. Nothing of it is in the work tree of a repository. */
@@ -26,7 +26,6 @@ export interface ReleaseFolder {
  * `.git/heddle`, shared by all work trees of a repository; `.heddle` in a folder without Git.
  *
  * *Cancellation*: ends the question to Git; nothing is left behind.
- * *Fairness*: does not apply.
  */
 export async function releaseFolder(root: string, signal?: AbortSignal): Promise<ReleaseFolder> {
   const git = await gitFolder(root, signal)
@@ -45,11 +44,9 @@ export async function releaseFolder(root: string, signal?: AbortSignal): Promise
 
 async function gitFolder(root: string, signal?: AbortSignal): Promise<string | undefined> {
   try {
-    const { stdout } = await runCommand('git', ['rev-parse', '--git-common-dir'], {
-      cwd: root,
-      ...(signal !== undefined && { signal }),
-    })
-    return path.resolve(root, stdout.trimEnd())
+    const wait = signal === undefined ? {} : { signal }
+    const found = await runGit(root, ['rev-parse', '--git-common-dir'], wait)
+    return path.resolve(root, found.trimEnd())
   } catch (error) {
     // No repository, or no Git.
     if (isError(error, 'HDL_COMMAND_FAILED')) return undefined

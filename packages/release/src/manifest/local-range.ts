@@ -1,6 +1,6 @@
 /**
  * Ranges that mean something in this workspace only. One that gets into an archive cannot be
- * installed by anybody, so they are looked for twice: in the manifest before it is packed, and in
+ * installed from a registry, so they are looked for twice: in the manifest before it is packed, and in
  * the archive afterwards.
  */
 import { HeddleError, isError } from '@heddle/core'

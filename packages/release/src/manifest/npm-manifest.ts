@@ -55,6 +55,25 @@ function withPublishConfig(manifest: Fields): Record<string, unknown> {
   return released
 }
 
+/** Scripts of a publication: pnpm leaves them out of what it publishes. */
+const publishScripts = new Set([
+  'prepublishOnly',
+  'prepack',
+  'prepare',
+  'postpack',
+  'publish',
+  'postpublish',
+])
+
+/** Without what pnpm keeps to the workspace. */
+function asPnpm(manifest: Fields): Record<string, unknown> {
+  const { pnpm: _settings, packageManager: _manager, ...released } = manifest
+  const { scripts } = released
+  if (!isFields(scripts)) return released
+  const kept = Object.entries(scripts).filter(([name]) => !publishScripts.has(name))
+  return { ...released, scripts: Object.fromEntries(kept) }
+}
+
 function checkIdentity(planned: PlannedPackage, manifest: Fields): void {
   const { name, isPrivate } = planned.package
   const { publishConfig } = manifest
@@ -86,7 +105,9 @@ export function releaseManifest(
   plan: ReleasePlan,
   options: ReleaseManifestOptions = {},
 ): Fields {
-  const manifest = withPublishConfig(planned.package.manifest)
+  const own = planned.package.manifest
+  const isPnpm = plan.workspace.tool === 'pnpm'
+  const manifest = withPublishConfig(isPnpm ? asPnpm(own) : own)
   checkIdentity(planned, manifest)
   manifest['version'] = planned.version
   if (options.devDependencies === 'omit') delete manifest['devDependencies']

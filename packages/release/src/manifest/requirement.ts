@@ -21,7 +21,7 @@ export interface Requirement {
 const shape =
   /^\s*(?<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?<extras>\[[^\]]*\])?\s*(?<rest>.*?)\s*$/s
 
-/** Undefined when it is none. */
+/** Undefined for a text that is not a requirement. */
 export function parseRequirement(text: string): Requirement | undefined {
   const { name, extras = '', rest } = shape.exec(text)?.groups ?? {}
   if (name === undefined || rest === undefined) return undefined

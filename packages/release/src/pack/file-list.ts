@@ -25,6 +25,8 @@ export interface FileListOptions {
   readonly workspaces: readonly string[]
   /** Whether a package without a licence gets the one of the root, as pnpm packs it. */
   readonly takesRootLicense?: boolean
+  /** Whether only programs of `bin` are executable, as pnpm packs it. */
+  readonly onlyBinsRun?: boolean
   /** Whether the changelog is packed whatever `files` says, as Yarn packs it. */
   readonly takesChangelog?: boolean
 }
@@ -97,7 +99,8 @@ const listFiles: Job<FileListOptions, ListedFile[]> = job(
       if (place === 'package.json' || isOurs(place)) continue
       const isManifest = place === path.posix.join(owner.location, 'package.json')
       // What is not marked as executable on Windows is so elsewhere only by chance.
-      const isExecutable = isBin.has(place) || ((await lstat(file)).mode & 0o100) !== 0
+      const isMarked = options.onlyBinsRun !== true && ((await lstat(file)).mode & 0o100) !== 0
+      const isExecutable = isBin.has(place) || isMarked
       const entry = { path: place, file, isExecutable }
       files.set(place, isManifest ? { ...entry, manifestOf: owner.folder } : entry)
     }

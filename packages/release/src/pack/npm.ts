@@ -105,7 +105,7 @@ function proveContent(
   }
   for (const [place, bundled] of manifests) {
     if (bundled === own) checkNoLocalRanges(name, bundled)
-    // Nobody installs what a bundled package was developed with.
+    // What a bundled package was developed with is not installed.
     else {
       const { dependencies, optionalDependencies, peerDependencies } = bundled
       checkNoLocalRanges(`${name} (${place})`, {
@@ -140,7 +140,6 @@ function entryFor(
  * Scripts are not run: see `runScript`.
  *
  * *Cancellation*: ends between two pieces; nothing is left in the folder.
- * *Fairness*: does not apply; calls are independent.
  *
  * @throws `HDL_LOCAL_RANGE` before anything is written; `HDL_PACK_FAILED`; `HDL_STORE_FAILED`.
  */
@@ -166,6 +165,7 @@ export async function packNpm(
       root,
       workspaces: Array.from(packages.values(), (other) => other.folder),
       takesRootLicense: tool === 'pnpm',
+      onlyBinsRun: tool === 'pnpm',
       takesChangelog: tool === 'yarn',
     },
     limit.signal,

@@ -91,7 +91,6 @@ function proveArchive(planned: PlannedPackage, plan: ReleasePlan, written: Writt
  * Builds a wheel and an sdist with the manifest that is released.
  *
  * *Cancellation*: ends the build's whole process group; nothing is left in the folder.
- * *Fairness*: does not apply; calls are independent.
  *
  * @throws `HDL_LOCAL_RANGE` before anything is built; `HDL_COMMAND_FAILED` when the build fails;
  * `HDL_PACK_FAILED`; `HDL_BAD_MANIFEST`.

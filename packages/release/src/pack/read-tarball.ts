@@ -33,7 +33,7 @@ export async function readTarball(file: string, wanted: RegExp): Promise<Archive
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   parser.on('end', resolve)
   parser.on('error', reject)
-  // Told below, when all pieces are through.
+  // Awaited below, when all pieces are through.
   promise.catch(() => undefined)
   for await (const piece of through(createReadStream(file), createGunzip())) {
     if (parser.write(piece)) continue
@@ -42,4 +42,26 @@ export async function readTarball(file: string, wanted: RegExp): Promise<Archive
   parser.end()
   await promise
   return { files, texts: new Map(await Promise.all(texts)) }
+}
+
+/**
+ * The first file of a `.tgz` whose path matches, up to `maxBytes` of it. Undefined when there is none,
+ * also because the archive cannot be read: its upload finds out that it is damaged.
+ *
+ * *Cancellation*: none; it reads one file once, decompressed off the loop.
+ */
+export async function findInTarball(
+  file: string,
+  pattern: RegExp,
+  maxBytes: number,
+): Promise<{ path: string; text: string } | undefined> {
+  try {
+    const { texts } = await readTarball(file, pattern)
+    const [first] = texts
+    if (first === undefined) return undefined
+    const [path, text] = first
+    return { path, text: Buffer.from(text).subarray(0, maxBytes).toString('utf8') }
+  } catch {
+    return undefined
+  }
 }

@@ -42,7 +42,6 @@ function withPath(
  * Undefined when the package has no such script.
  *
  * *Cancellation*: the script's whole process group is ended; rejects when it is gone.
- * *Fairness*: does not apply; every call has its own process.
  *
  * @throws `HDL_COMMAND_FAILED` with the end of what the script said; `HDL_CANCELLED`; `HDL_TIMEOUT`.
  */

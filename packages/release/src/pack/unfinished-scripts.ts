@@ -10,7 +10,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError, isError } from '@heddle/core'
 import { describe, writeAtomic, type WaitOptions } from '@heddle/core/lowlevel'
-import { runGit } from '../git/repository.ts'
+import { runGit } from '../git/run-git.ts'
 import type { WorkspacePackage } from '../model.ts'
 import { runScript } from './run-script.ts'
 

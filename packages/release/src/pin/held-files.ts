@@ -6,10 +6,10 @@
  *                                                     └─could not be restored, may be tried again
  *
  * Invariants, quoted by the tests:
- *  F1  A file is pinned by its first holder and restored by its last one, in whatever order they
+ *  HF1  A file is pinned by its first holder and restored by its last one, in whatever order they
  *      leave (B, B2, G).
- *  F2  Holders of a file want the same text. Another one is refused, not mixed in.
- *  F3  Who wants a file that is being restored waits until it is, and pins the original.
+ *  HF2  Holders of a file want the same text. Another one is refused, not mixed in.
+ *  HF3  Who wants a file that is being restored waits until it is, and pins the original.
  *
  * State changes between awaits only (law 1): the look at an entry and its change are one step.
  */
@@ -38,7 +38,7 @@ export class HeldFiles {
     return this.#held.get(file)?.original
   }
 
-  /** @throws `HDL_LOCKED` when it is pinned to something else (F2); `HDL_STORE_FAILED`. */
+  /** @throws `HDL_LOCKED` when it is pinned to something else (HF2); `HDL_STORE_FAILED`. */
   async take(file: string, original: string, pinned: string): Promise<void> {
     for (let held = this.#held.get(file); held?.restoring; held = this.#held.get(file)) {
       await held.restoring.catch(() => undefined)

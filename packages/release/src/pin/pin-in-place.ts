@@ -40,7 +40,6 @@ export interface PinnedManifests extends AsyncDisposable {
    * what failed for a reason that may pass.
    *
    * *Cancellation*: cannot be cancelled; killing it is harmless.
-   * *Fairness*: does not apply; callers at the same time share one restoration.
    *
    * @throws `HDL_RESTORE_CONFLICT` when one was edited meanwhile; both versions are kept, and all others
    * are restored.

@@ -10,7 +10,7 @@ import type {
   Workspace,
   WorkspacePackage,
 } from '../model.ts'
-import { mapLimited } from '../workspace/limited.ts'
+import { mapLimited, questionsAtOnce } from '../workspace/limited.ts'
 import { neededDependencies, releaseOrder } from './release-order.ts'
 import { exclusions, matching, type SelectionOptions } from './selection.ts'
 import { prereleaseName } from './versions.ts'
@@ -30,7 +30,7 @@ export interface PlanOptions extends SelectionOptions, WaitOptions {
    */
   readonly onRegistry?: OnRegistry
   /** The dist-tag of all npm packages, whatever else says one. */
-  readonly tag?: string
+  readonly distTag?: string
   /** The dist-tag of npm packages whose version is not a prerelease, unless a manifest says one. */
   readonly releaseTag?: string
   /** Lists of patterns: the packages of each get the same version when versions are made. */
@@ -45,13 +45,13 @@ export interface Decision {
   readonly version: string
   readonly isReleased: boolean
   readonly reason: string
-  readonly tag?: string | undefined
+  readonly distTag?: string | undefined
   readonly access?: 'public' | 'restricted' | undefined
   readonly changes?: readonly PlannedChange[] | undefined
 }
 
-/** How many packages the registry is asked about at the same time. */
-const questionsAtOnce = 8
+/** Why the root of a workspace is left out. */
+const rootReason = 'root of the workspace: name it with include, or write "private": false'
 
 /**
  * *Cancellation*: nothing is left behind; questions to the registry end first.
@@ -72,7 +72,11 @@ export async function assemblePlan(
   const isCandidate = (each: WorkspacePackage): boolean =>
     !each.isPrivate && decisions.get(each.name)?.isReleased === true
   const candidates = new Set([...packages.values()].filter(isCandidate).map(({ name }) => name))
-  const left = exclusions(packages, candidates, options)
+  const left = new Map<string, string>(exclusions(packages, candidates, options))
+  for (const name of candidates) {
+    const isAsked = options.include?.includes(name) === true
+    if (packages.get(name)!.isLeftOutRoot === true && !isAsked) left.set(name, rootReason)
+  }
   const included = [...packages.values()].filter(
     ({ name }) => candidates.has(name) && !left.has(name),
   )
@@ -97,7 +101,7 @@ export async function assemblePlan(
       reason: status === 'private' ? privateReason(each) : (exclusion ?? decision.reason),
       after: after.get(name) ?? [],
       level: levels.get(name) ?? 0,
-      tag: options.tag ?? decision.tag ?? tagOf(each, version, options.releaseTag),
+      distTag: options.distTag ?? decision.distTag ?? distTagOf(each, version, options.releaseTag),
       ...(access === undefined ? {} : { access }),
       ...(decision.changes !== undefined && { changes: decision.changes }),
     })
@@ -105,7 +109,7 @@ export async function assemblePlan(
   const warnings = [...(workspace.warnings ?? []), ...found]
   for (const [dependent, dependency] of loosePeers) {
     warnings.push(
-      `${dependent} has ${dependency} as a peer or in an extra and is needed by it: it does not wait for it.`,
+      `${dependent} lists ${dependency} as a peer or in an extra, and ${dependency} needs ${dependent}: ${dependent} is released without waiting for it.`,
     )
   }
   const plan: ReleasePlan = { workspace, source, packages: planned }
@@ -143,7 +147,7 @@ function configuredOrder(
   return found
 }
 
-function tagOf(
+function distTagOf(
   { ecosystem, manifest }: WorkspacePackage,
   version: string,
   releaseTag = 'latest',

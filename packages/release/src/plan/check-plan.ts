@@ -40,6 +40,14 @@ export function checkPlan(plan: ReleasePlan): PlanFinding[] {
   return findings
 }
 
+/** Warnings of the plan and what {@link checkPlan} finds, as sentences for people. */
+export function planRemarks(plan: ReleasePlan): string[] {
+  const findings = checkPlan(plan).map(({ level, package: name, problem }) =>
+    level === 'error' ? `${name} cannot be released: ${problem}` : `${name}: ${problem}`,
+  )
+  return [...(plan.warnings ?? []), ...findings]
+}
+
 /** @throws `HDL_PLAN_INVALID` with all errors among the findings. */
 export function requireInstallable(plan: ReleasePlan): void {
   const problems = checkPlan(plan)
@@ -72,14 +80,18 @@ function npmFinding(
   const { version: planned } = target
   // S2: whatever is written, it becomes exactly this version.
   if (plan.isSnapshot === true && target.status === 'included') return undefined
-  const allowed = internalRange(dependency, planned, plan.workspace)
-  if (allowed === undefined || semver.satisfies(planned, allowed)) return undefined
+  const released = internalRange(dependency, planned, plan.workspace)
+  if (released === undefined || semver.satisfies(planned, released)) return undefined
   const where = `"${name}" in ${group} is "${range}"`
-  if (!semver.satisfies(current, allowed)) {
-    const problem = `${where}, which allows neither ${current} of this workspace nor ${planned}: an older version is installed`
+  if (!semver.satisfies(current, released)) {
+    const allowed =
+      current === planned
+        ? `does not allow ${planned} of this workspace`
+        : `allows neither ${current} of this workspace nor ${planned}`
+    const problem = `${where}, which ${allowed}: an older version is installed`
     return { level: 'warning', kind: 'older', problem }
   }
-  const moved = movedRange(allowed, current, planned)
+  const moved = movedRange(released, current, planned)
   const outside = `${where}, which allows ${current} but not ${planned}`
   if (moved === undefined) return { level: 'error', kind: 'range', problem: outside }
   return { level: 'warning', kind: 'range', problem: `${outside}: it is released as "${moved}"` }

@@ -1,6 +1,6 @@
-import { access } from 'node:fs/promises'
 import path from 'node:path'
 import type { ReleasePlan, Workspace } from '../model.ts'
+import { isThere } from '../workspace/is-there.ts'
 import { Problems } from '../workspace/problems.ts'
 import type { PlanOptions } from './assemble.ts'
 import { readIntents } from './changesets/intents.ts'
@@ -26,11 +26,7 @@ export async function planAsPrepared(
   options: PlanOptions = {},
 ): Promise<ReleasePlan> {
   const file = path.join(workspace.root, publishPlanFile)
-  const isThere = await access(file).then(
-    () => true,
-    () => false,
-  )
-  if (isThere) return planFromFile(workspace, file, options)
+  if (await isThere(file)) return planFromFile(workspace, file, options)
   const problems = new Problems(workspace.root)
   const { intents, pre } = await readIntents(workspace, problems, options.signal)
   const isOpen =

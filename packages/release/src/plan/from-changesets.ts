@@ -38,9 +38,16 @@ export async function planFromChangesets(
     decisions.set(name, { version, isReleased: false, reason })
   }
   for (const { name, version, reason } of releases.from(intents)) {
-    const tag = pre?.mode === 'pre' ? pre.tag : undefined
+    const distTag = pre?.mode === 'pre' ? pre.tag : undefined
     const changes = changesOf(name, intents, pre)
-    decisions.set(name, { version, isReleased: true, reason, tag, access: config.access, changes })
+    decisions.set(name, {
+      version,
+      isReleased: true,
+      reason,
+      distTag,
+      access: config.access,
+      changes,
+    })
   }
   return assemblePlan(workspace, 'changesets', decisions, options)
 }
@@ -65,7 +72,7 @@ function changesOf(
   return intents.flatMap(({ bumps, text, id, isUsed }): PlannedChange[] => {
     const bump = bumps.get(name)
     if (bump === undefined || bump === 'none' || (isPre && isUsed)) return []
-    return [{ bump, text: text === '' ? id : text }]
+    return [{ bump, text: text === '' ? id : text, changeset: id }]
   })
 }
 

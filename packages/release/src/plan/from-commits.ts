@@ -3,10 +3,10 @@
  *
  *   tags ──▶ last release of each package ──▶ commits since ──▶ what counts ──▶ bump ──▶ dependents
  *
- *  P1  All commits count, also those of merged branches, with their whole message (V1, V2).
- *  P2  They are counted from the last release that the current commit contains (V4).
+ *  P1  All commits count, also those of merged branches, with their whole message.
+ *  P2  They are counted from the last release that the current commit contains.
  *  P3  A commit counts for the packages whose files it changes.
- *  P4  Whoever needs a released package, directly or not, is released too, as a patch at least.
+ *  P4  A package that needs a released one, directly or not, is released too, as a patch at least.
  *  P5  In a shallow clone a plan is made only if what is missing cannot change it.
  *
  *  P6  A version that a commit has made (the trailer of `heddle release version`) is made once: later
@@ -24,7 +24,7 @@ import { versionTrailer } from '../version/trailer.ts'
 import { compareText } from '../workspace/problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 import { bumpOf } from './commits/conventional.ts'
-import { Git, type Tag } from './commits/git.ts'
+import { CommitLog, type Tag } from '../git/commit-log.ts'
 import { History, historyEntry, type EffectiveChange } from './commits/history.ts'
 import { fileOwners } from './commits/owners.ts'
 import { ReleaseTags, type LastRelease } from './commits/releases-of.ts'
@@ -84,9 +84,9 @@ export async function planFromCommits(
   workspace: Workspace,
   options: CommitPlanOptions = {},
 ): Promise<ReleasePlan> {
-  const { signal, kernel = systemKernel } = options
+  const { signal } = options
   checkOptions(options)
-  const git = new Git(workspace.root, { signal, kernel })
+  const git = new CommitLog(workspace.root, { signal })
   const tags = await git.tags()
   const half =
     options.purpose === 'version' ? undefined : await halfReleased(git, tags, workspace, options)
@@ -104,7 +104,7 @@ interface Decided {
  * released because of another one has no changes of its own, and would be lost once that one is tagged.
  */
 async function halfReleased(
-  git: Git,
+  git: CommitLog,
   tags: readonly Tag[],
   workspace: Workspace,
   options: CommitPlanOptions,
@@ -139,7 +139,7 @@ function releasedNames({ packages }: Workspace, tags: ReleaseTags): Set<string> 
 }
 
 async function decide(
-  git: Git,
+  git: CommitLog,
   found: readonly Tag[],
   workspace: Workspace,
   options: CommitPlanOptions,
@@ -183,7 +183,7 @@ async function decide(
         version: each.version,
         isReleased: true,
         reason: 'its version was committed',
-        tag: prerelease,
+        distTag: prerelease,
       })
       continue
     }
@@ -203,7 +203,7 @@ async function decide(
       version,
       isReleased: bump !== 'none',
       reason,
-      tag: prerelease,
+      distTag: prerelease,
       changes: draft.changes,
     })
   }
@@ -232,7 +232,7 @@ function isPending({ name, version }: WorkspacePackage, pending: readonly Tag[])
   return pending.some((each) => each.name === `${name}@${version}`)
 }
 
-/** Somebody raised the version without a tag: it is not known what it holds. */
+/** The version was raised without a tag: what it holds is not known. */
 function missingTag({ package: { name, ecosystem, version }, last: { base } }: Draft): string[] {
   if (base === undefined || compareVersions(ecosystem, version, base.version) <= 0) return []
   if (prereleaseName(ecosystem, version) !== undefined) return []
@@ -260,7 +260,7 @@ function checkOptions({ prerelease, mode = 'independent' }: CommitPlanOptions): 
 
 /** Packages that were released together share one range. */
 async function changesSince(
-  git: Git,
+  git: CommitLog,
   workspace: Workspace,
   drafts: readonly Draft[],
   start: string | undefined,
@@ -287,7 +287,7 @@ async function changesSince(
     // There may be as many ranges as packages, and each takes up to a millisecond.
     await new Promise<void>((done) => kernel.clock.afterIo(done))
   }
-  // P5: a range that goes on where the clone was cut has an unknown part.
+  // P5: a range that continues where the clone was cut has an unknown part.
   if (unknown.length > 0) {
     throw new HeddleError('HDL_HISTORY_CUT', { packages: unknown.toSorted(compareText) })
   }
@@ -296,7 +296,7 @@ async function changesSince(
 
 /** The commits of all ranges. What all releases contain is in none of them. */
 async function readHistory(
-  git: Git,
+  git: CommitLog,
   workspace: Workspace,
   bases: readonly (string | undefined)[],
 ): Promise<History> {
@@ -393,7 +393,7 @@ function level(all: readonly Draft[]): boolean {
   return hasGrown
 }
 
-/** The highest version of each ecosystem: all packages go on from there. */
+/** The highest version of each ecosystem: all packages continue from there. */
 function highest(drafts: readonly Draft[]): Map<string, string> {
   const found = new Map<string, string>()
   for (const {

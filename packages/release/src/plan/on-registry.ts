@@ -1,9 +1,7 @@
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { ReleasePlan } from '../model.ts'
 import type { RegistryOf } from '../stages/options.ts'
-import { mapLimited } from '../workspace/limited.ts'
-
-const questionsAtOnce = 8
+import { mapLimited, questionsAtOnce } from '../workspace/limited.ts'
 
 /**
  * Which planned versions are on their registries. A registry that does not answer leaves its packages

@@ -58,7 +58,7 @@ export async function planFromFile(
         version,
         isReleased: true,
         reason: `listed in ${path.basename(file)}`,
-        tag: typeof tag === 'string' ? tag : undefined,
+        distTag: typeof tag === 'string' ? tag : undefined,
         access: access === 'public' || access === 'restricted' ? access : undefined,
       })
     }

@@ -1,17 +1,17 @@
 /**
  * Which packages must be on the registry before which others.
  *
- *  O1  A package comes after every released package that it needs when it is installed or built:
+ *  RO1  A package comes after every released package that it needs when it is installed or built:
  *      dependencies, optionalDependencies, peerDependencies; requirements, extras and build
  *      requirements of Python. devDependencies and dependency groups make no order: no one who
  *      installs the package gets them.
- *  O2  A circle is an error that names its packages, before anything is done (scenarios 13 and 14).
- *  O3  A circle that only peerDependencies or extras of Python close is none: neither package installs
+ *  RO2  A circle is an error that names its packages, before anything is done (scenarios 13 and 14).
+ *  RO3  A circle that only peerDependencies or extras of Python close is none: neither package installs
  *      the other by itself. Inside of such a circle they make no order, which is said as a warning.
  *      The order that a config says is as firm as a dependency.
- *  O4  The order depends on names only, not on how the packages were found.
+ *  RO4  The order depends on names only, not on how the packages were found.
  *
- * All walks are loops: a chain of 100,000 packages is no deeper than one of 10 (P14).
+ * All walks are loops: the stack is not deeper for a chain of 100,000 packages than for one of 10.
  */
 import { HeddleError } from '@heddle/core'
 import type { InternalDependency, WorkspacePackage } from '../model.ts'
@@ -42,7 +42,7 @@ function isOptional(group: string): boolean {
   return group === 'peerDependencies' || group.startsWith('project.optional-dependencies')
 }
 
-/** What must be installable for whoever installs the package. */
+/** What must be installable before the package can be installed. */
 export function neededDependencies({ dependencies }: WorkspacePackage): InternalDependency[] {
   return dependencies.filter(({ group }) => !isDevelopment(group))
 }

@@ -20,7 +20,7 @@ export interface SnapshotOptions {
   /** The dist-tag, and a part of the version. Default: the kind. */
   readonly name?: string
   /** The dist-tag, where it is another one. */
-  readonly tag?: string
+  readonly distTag?: string
   readonly commit: string
   /** Milliseconds since 1970. */
   readonly committedAt: number
@@ -35,17 +35,19 @@ export function planSnapshot(plan: ReleasePlan, options: SnapshotOptions): Relea
       'a name of letters, digits and dashes that is not "latest" and does not read as a range of versions, such as "pr-12"'
     throw new HeddleError('HDL_BAD_OPTION', { option: kind, value: name, expected })
   }
-  const { tag = name } = options
-  if (tag === 'latest') {
+  const { distTag = name } = options
+  if (distTag === 'latest') {
     const expected = 'another dist-tag than "latest", which everyone installs'
-    throw new HeddleError('HDL_BAD_OPTION', { option: 'dist-tag', value: tag, expected })
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'dist-tag', value: distTag, expected })
   }
   const packages = new Map<string, PlannedPackage>()
   for (const [key, planned] of plan.packages) {
     const isIncluded = planned.status === 'included'
     packages.set(
       key,
-      isIncluded ? { ...planned, version: versionOf(planned, { ...options, name }), tag } : planned,
+      isIncluded
+        ? { ...planned, version: versionOf(planned, { ...options, name }), distTag }
+        : planned,
     )
   }
   return { ...plan, packages, isSnapshot: true }

@@ -2,14 +2,14 @@
  * Which version comes next.
  *
  *   1.2.3        + patch        → 1.2.4        1.2.3        + minor as rc → 1.3.0-rc.0
- *   1.3.0-rc.0   + patch as rc  → 1.3.0-rc.1   0.6.0-rc.1   + minor as rc → 0.6.0-rc.2   (V3)
+ *   1.3.0-rc.0   + patch as rc  → 1.3.0-rc.1   0.6.0-rc.1   + minor as rc → 0.6.0-rc.2
  *   1.3.0-rc.1   + major as rc  → 2.0.0-rc.0   1.3.0-rc.1   + anything    → 1.3.0
  *
  * A prerelease already announces the release it leads to. Only a change that is bigger than that
  * release moves it, and then the counter starts again.
  *
- *  N1  The next version is greater than the current one, or there is an error.
- *  N2  A bigger change never gives a smaller version.
+ *  VN1  The next version is greater than the current one, or there is an error.
+ *  VN2  A bigger change never gives a smaller version.
  */
 import semver from 'semver'
 import { HeddleError } from '@heddle/core'

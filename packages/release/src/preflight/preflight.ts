@@ -1,7 +1,7 @@
 /**
  * What is checked before anything of a release is built. All problems are reported at once.
  *
- *   work tree clean ─ branch ─ commit on the remote ─ account of each registry
+ *   work tree clean ─ branch ─ commit on the remote ─ account of each registry ─ notes
  *
  * Versions, Git tags and rights of each package are checked by its stage `check`: builds wait for all
  * of those. A release that was cut short passes: what it has published counts as its own.
@@ -9,6 +9,7 @@
 import { HeddleError, isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import picomatch from 'picomatch'
+import type { Forge } from '../forge/forge.ts'
 import type { Repository } from '../git/repository.ts'
 import type { PlannedPackage } from '../model.ts'
 import { provenanceProblem } from '../registry/npm/sign-provenance.ts'
@@ -24,11 +25,17 @@ export interface PreflightOptions {
   /** Patterns of branches that are released from. Any branch when absent. */
   readonly branches?: readonly string[]
   readonly otp?: string
+  /** Makes a Git tag for each package. Default true, where there is a repository. */
+  readonly tag?: boolean
+  /** Sends the tags to this remote. */
+  readonly push?: string
+  /** Where the release of each package is announced with its notes. Needs `push`: a forge knows pushed tags. */
+  readonly forge?: Forge
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 export interface PreflightProblem {
-  readonly check: 'work tree' | 'branch' | 'remote' | 'account' | 'provenance'
+  readonly check: 'work tree' | 'branch' | 'remote' | 'account' | 'provenance' | 'notes'
   readonly problem: string
   readonly todo: string
 }
@@ -75,7 +82,7 @@ export async function preflight(
     users.set(registry.url, account.user)
     if (account.asksForOtp && options.otp === undefined) warnings.push(otpWarning(registry.url))
   }
-  problems.push(...(await checkProvenance(signed, options, wait)))
+  problems.push(...(await checkProvenance(signed, options, wait)), ...checkNotes(options))
   if (problems.length > 0) throw new HeddleError('HDL_PREFLIGHT', { problems })
   return { warnings, users }
 }
@@ -127,7 +134,7 @@ async function checkRepository(
   return problems
 }
 
-/** As npm refuses it: outside of a build service, and for what not everybody may see. */
+/** As npm refuses it: outside of a build service, and for packages that are not public. */
 async function checkProvenance(
   signed: NonNullable<PreflightSubject['signed']>,
   { env = process.env }: PreflightOptions,
@@ -144,6 +151,25 @@ async function checkProvenance(
       check: 'provenance',
       problem: `${name} is new or private`,
       todo: 'Set `publishConfig.access` to "public", or leave provenance out.',
+    })
+  }
+  return problems
+}
+
+/** A forge makes a tag of its own for one that it does not know, and then refuses ours. */
+function checkNotes({ forge, push, tag = true }: PreflightOptions): PreflightProblem[] {
+  if (forge === undefined) return []
+  const problems: PreflightProblem[] = []
+  if (forge.lacks !== undefined) problems.push({ check: 'notes', ...forge.lacks })
+  if (!tag) {
+    const todo = 'Leave out `--no-tag`, or the notes with `--no-notes`.'
+    problems.push({ check: 'notes', problem: 'they belong to Git tags, and none are made', todo })
+  } else if (push === undefined) {
+    const todo = 'Add `--push`, or leave out the notes with `--no-notes`.'
+    problems.push({
+      check: 'notes',
+      problem: 'they belong to tags of the remote, and tags are not pushed',
+      todo,
     })
   }
   return problems

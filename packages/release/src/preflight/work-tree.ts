@@ -1,22 +1,28 @@
-import { access } from 'node:fs/promises'
 import path from 'node:path'
 import { isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
-import { runGit, type Repository } from '../git/repository.ts'
+import type { Repository } from '../git/repository.ts'
+import { runGit } from '../git/run-git.ts'
+import { isThere } from '../workspace/is-there.ts'
 
 /** Never packed, and where build services put their token. */
 export function isSettings(file: string): boolean {
   return file === '.npmrc'
 }
 
-/** Files that differ from the commit, new ones too. Undefined for a clean tree and without Git. */
+/**
+ * Files that differ from the commit, new ones too, but for those that `isExpected`. Undefined for a clean tree and
+ * without Git.
+ */
 export async function dirtyTree(
   repository: Repository | undefined,
+  isExpected: (full: string) => boolean,
   wait: WaitOptions = {},
 ): Promise<string[] | undefined> {
-  const all = (await repository?.changes({ untracked: true, ...wait })) ?? []
-  const changes = all.filter((line) => !isSettings(line.slice(3)))
-  return changes.length === 0 ? undefined : changes
+  const all = (await repository?.changedFiles(wait)) ?? []
+  const changes = all.filter(({ file, path: full }) => !isSettings(file) && !isExpected(full))
+  if (changes.length === 0) return undefined
+  return changes.map(({ letters, file }) => `${letters} ${file}`)
 }
 
 /**
@@ -39,11 +45,7 @@ export async function whyUnreadable(
 
 async function isInRepository(folder: string): Promise<boolean> {
   for (let at = folder; ; at = path.dirname(at)) {
-    const isThere = await access(path.join(at, '.git')).then(
-      () => true,
-      () => false,
-    )
-    if (isThere) return true
+    if (await isThere(path.join(at, '.git'))) return true
     if (path.dirname(at) === at) return false
   }
 }

@@ -22,7 +22,7 @@ export interface Converging {
 /**
  * Writes until a read says that it is so: for small changes that two runs may make at once.
  *
- * *Cancellation*: leaves the last write as it is; asking again goes on from what the registry holds.
+ * *Cancellation*: leaves the last write as it is; the next call starts from what the registry holds.
  */
 export async function converge(work: Converging, wait: WaitOptions = {}): Promise<void> {
   const { kernel, tries = 4 } = work

@@ -2,7 +2,7 @@
  * What went wrong, in five classes, and what is done about each.
  *
  *   transient  the registry or the way to it       → again, after a read
- *   rate       too many requests                    → again, and everybody slows down
+ *   rate       too many requests                    → again, and all requests slow down
  *   auth       not allowed, or not as whom          → not again; a person has to act
  *   conflict   the version is there                 → a read decides whether it is ours
  *   poison     this package is not acceptable       → not again; its dependents are blocked
@@ -101,7 +101,7 @@ const statusRules: readonly StatusRule[] = [
     from: 404,
     write: true,
     is: 'auth',
-    hint: 'Registries answer "not found" to whoever may not see a package: check the token, the scope and the registry address.',
+    hint: 'Registries answer "not found" to an account that may not see a package: check the token, the scope and the registry address.',
   },
   // "Failed to save packument": two writes met. A version that is there has been found above.
   { from: 409, is: 'transient' },

@@ -13,7 +13,7 @@ const pieceSize = 192 * 1024
  * They are hashed on the way. When they are not what was packed, the last piece is withheld and an
  * error thrown instead: a request with a fixed length that ends early is not an upload.
  *
- * *Cancellation*: whoever stops reading closes the file.
+ * *Cancellation*: a reader that stops closes the file.
  * @throws `HDL_ARTIFACT_CHANGED`
  */
 export async function* piecesOf(artifact: Artifact): AsyncGenerator<Buffer> {

@@ -57,7 +57,7 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
       const asks = prompt === undefined ? {} : { prompt }
       return at(url, () => npmRegistry({ url, config, http, kernel, env, ...asks }))
     }
-    const token = env['PYPI_TOKEN']
+    const token = pypiToken(env)
     return at(url, () => pypiRegistry({ url, http, env, ...(token !== undefined && { token }) }))
   }
   return {
@@ -82,6 +82,14 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
       await http.close()
     },
   }
+}
+
+/** As uv and twine name it, where there is no PYPI_TOKEN. */
+function pypiToken(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const { PYPI_TOKEN: own, UV_PUBLISH_TOKEN: uv, TWINE_USERNAME: user, TWINE_PASSWORD: twine } = env
+  // With another user it is the password of an account.
+  const isToken = user === undefined || user === '__token__'
+  return own || uv || (isToken ? twine : undefined) || undefined
 }
 
 function checkAddress(url: string): void {

@@ -20,7 +20,7 @@
  * Invariants, quoted by the tests:
  *  R1  Each upload follows a read that did not find the version (or these files of it), and nothing
  *      is awaited between the two but the caller's own note that it begins.
- *  R2  After an upload that may have happened, absence is not proof: reads go on for `settle`
+ *  R2  After an upload that may have happened, absence is not proof: reads continue for `settle`
  *      milliseconds before there is another upload.
  *  R3  It ends well only if the registry took an upload of ours, or a read found our hashes, or the
  *      registry says that it has the version after an upload of ours that may have happened.
@@ -32,7 +32,7 @@
  *
  * Why reads decide and not answers: the answer to an upload can be lost, late or wrong ("504" after
  * the registry saved it, "409" although it did not). What it holds is the one fact that a rerun, and
- * everybody who installs, will see as well.
+ * every user who installs, will see as well.
  *
  * Known limits: a registry that shows a version only after more than `settle` gets a second upload,
  * which it refuses. Two different archives for one version, uploaded at the same moment, are told
@@ -54,7 +54,7 @@ export interface PublishOptions extends Omit<UploadOptions, 'files' | 'stage'> {
   readonly settle?: number
   /** Whether an earlier run began an upload of this version and does not know how it ended. */
   readonly uploadBegun?: boolean
-  /** Told before each upload, so that a journal can note that it begins. `attempt` counts from 0. */
+  /** Called before each upload, so that a journal can note that it begins. `attempt` counts from 0. */
   readonly onUpload?: (attempt: number) => void | Promise<void>
   readonly kernel?: Kernel
 }
@@ -86,7 +86,7 @@ const longestGap = 10_000
  * @throws `HDL_VERSION_CONFLICT`, `HDL_REGISTRY_AUTH`, `HDL_PACKAGE_REFUSED`; after the last try
  * `HDL_REGISTRY_UNAVAILABLE` or `HDL_REGISTRY_RATE`.
  * @example
- * const { outcome } = await publishOnce(registry, packed, { tag: 'latest', signal })
+ * const { outcome } = await publishOnce(registry, packed, { distTag: 'latest', signal })
  */
 export async function publishOnce(
   registry: Registry,
@@ -140,7 +140,7 @@ class Publication {
       if (claimsToHaveIt && this.#perhapsDone) return this.#end('accepted-not-visible')
       if (!classPolicies[kind].again) throw this.#failed(error)
       if (this.#isLastTry(kind === 'rate')) throw this.#failed(error)
-      // The client holds everybody back after a refused rate: this one's read waits there too.
+      // The client holds all requests back after a refused rate: this one's read waits there too.
       if (kind !== 'rate') await this.#patience.sleep(this.#delay(error))
       standing = await this.#look(0)
     }
@@ -150,9 +150,9 @@ class Publication {
   async #upload(
     standing: Exclude<Standing, { is: 'ours' }>,
   ): Promise<{ readonly error: unknown } | undefined> {
-    const { tag, access, otp, provenance, provenanceFile, gitHead, onUpload } = this.#options
+    const { distTag, access, otp, provenance, provenanceFile, gitHead, onUpload } = this.#options
     const wanted = {
-      tag,
+      distTag,
       ...(access === undefined ? {} : { access }),
       ...(otp === undefined ? {} : { otp }),
       ...(provenanceFile === undefined ? {} : { provenanceFile }),
@@ -186,7 +186,7 @@ class Publication {
   }
 
   /**
-   * Reads, and goes on reading for `window` milliseconds while the version is not there. Reads that
+   * Reads, and continues to read for `window` milliseconds while the version is not there. Reads that
    * fail for a time do not end it, unless it is the last one.
    */
   async #look(window: number): Promise<Standing> {

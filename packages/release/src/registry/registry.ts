@@ -1,6 +1,6 @@
 /**
  * A registry as the stages see it. Reads are retried inside; an upload is tried once per call, and
- * whoever calls it reads before and after: only the registry knows what it holds.
+ * its callers read before and after: only the registry knows what it holds.
  */
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { Ecosystem, PackedPackage } from '../model.ts'
@@ -16,7 +16,7 @@ export interface VersionOnRegistry {
   /** Where the files are. */
   readonly urls: readonly string[]
   readonly deprecated?: string
-  /** The commit that it was published from, where whoever published it said so. */
+  /** The commit that it was published from, where the tool that published it said so. */
   readonly gitHead?: string
 }
 
@@ -37,7 +37,7 @@ export type Standing =
   | { readonly is: 'different'; readonly expected: string; readonly found: string }
 
 export interface UploadOptions extends WaitOptions {
-  readonly tag: string
+  readonly distTag: string
   readonly access?: 'public' | 'restricted'
   /** A one-time password, where the account needs one. */
   readonly otp?: string
@@ -101,7 +101,7 @@ export interface Registry {
   ): Promise<ArchiveStanding>
   /** The account, or why there is none. Absent where a registry cannot be asked. */
   account?(wait?: WaitOptions): Promise<Account>
-  /** Whether anybody may see a package: provenance of others is refused. */
+  /** Whether a package is public: provenance of others is refused. */
   isPublic?(name: string, wait?: WaitOptions): Promise<boolean>
   /** What the account may do with a package, where the registry says so. */
   rights?(name: string, user: string, wait?: WaitOptions): Promise<'write' | 'read' | 'unknown'>

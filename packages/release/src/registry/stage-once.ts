@@ -59,7 +59,7 @@ export async function stageOnce(
       },
       write: async (wait) => {
         const { stageId } = await registry.upload(packed, { ...upload, ...wait, stage: true })
-        staged = { id: stageId!, name, version, tag: options.tag, integrity: expected }
+        staged = { id: stageId!, name, version, tag: options.distTag, integrity: expected }
       },
     },
     options,

@@ -12,7 +12,7 @@ export interface VisibleOptions extends WaitOptions {
   readonly firstGap?: number
   /** The gap grows by half each time, up to this. Default 30 s. */
   readonly longestGap?: number
-  /** Told after each look that did not find it. */
+  /** Called after each look that did not find it. */
   readonly onLook?: (looks: number, waited: number) => void
   readonly kernel?: Kernel
 }
@@ -91,7 +91,7 @@ function seen(found: VersionOnRegistry, archive: ArchiveStanding | undefined): L
   return archive?.is === 'different' ? { differs: archive } : { found }
 }
 
-/** A cache may give out a broken copy for a moment; three in a row are no accident. */
+/** A cache may give out a broken copy for a moment; three in a row are not an accident. */
 const mostDifferent = 3
 
 async function watch(

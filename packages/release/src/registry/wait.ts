@@ -44,7 +44,7 @@ export class Patience {
 
   /**
    * Waits for a time. When the deadline falls into it, it fails at once: waking up later would not
-   * help anybody.
+   * help the caller.
    *
    * *Cancellation*: ends the wait at once and leaves no timer behind.
    */

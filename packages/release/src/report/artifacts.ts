@@ -9,7 +9,6 @@ import { nodeName, partsOf } from '../stages/stages.ts'
  * unchanged.
  *
  * *Cancellation*: none; it reads files of this machine.
- * *Fairness*: does not apply.
  */
 export async function lostArchives(
   results: ReadonlyMap<string, unknown>,

@@ -8,8 +8,8 @@ import type { Ecosystem, PlannedPackage, ReleaseOutcome } from '../model.ts'
 import { checkPlan } from '../plan/check-plan.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import type { Standing } from '../registry/registry.ts'
-import { nodeName, stageNames, type StageName } from '../stages/stages.ts'
-import { tagOf, type Checked, type Release, type Uploaded } from '../stages/work.ts'
+import { nodeName, partsOf, stageNames, type StageName } from '../stages/stages.ts'
+import { gitTagOf, type Checked, type Release, type Uploaded } from '../stages/work.ts'
 import { packedOf } from './artifacts.ts'
 import type { StageTimes } from './stage-times.ts'
 
@@ -32,7 +32,7 @@ export interface PackageReport {
   /** How often it was uploaded, over all processes of this release. */
   readonly uploads: number
   /** The Git tag, where there is one. */
-  readonly tag?: string
+  readonly gitTag?: string
   /** The package whose failure keeps this one from being released. */
   readonly blockedBy?: string
   /** Milliseconds that each stage has run in this process. */
@@ -115,7 +115,7 @@ async function reportOf(
   }
   const blockedBy = blockerOf(ended, name)
   const tag = results.get(nodeName(name, 'tag')) as string | null | undefined
-  const oldTag = tagOf(release, planned)
+  const oldTag = gitTagOf(release, planned)
   const shownTag = tag ?? (release.tags.has(oldTag) ? oldTag : undefined)
   return {
     name,
@@ -125,7 +125,7 @@ async function reportOf(
     outcome: outcomeOf({ standing, checked, uploaded, problems, blockedBy }),
     ...(packed !== undefined && { integrity: packed.artifacts[0]!.integrity }),
     uploads: uploaded?.uploads ?? 0,
-    ...(shownTag !== undefined && { tag: shownTag }),
+    ...(shownTag !== undefined && { gitTag: shownTag }),
     ...(blockedBy !== undefined && { blockedBy }),
     stages: times.of(name),
     problems,
@@ -183,8 +183,8 @@ function blockerOf(ended: GraphResult, name: string): string | undefined {
   for (const stage of stageNames) {
     const cause = ended.blocked.get(nodeName(name, stage))
     if (cause === undefined) continue
-    const blocker = cause.slice(0, cause.lastIndexOf(' '))
-    if (blocker !== name) return blocker
+    const blocker = partsOf(cause)?.name
+    if (blocker !== undefined && blocker !== name) return blocker
   }
   return undefined
 }

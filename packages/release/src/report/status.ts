@@ -2,12 +2,14 @@
 import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import type { LockHolder, WaitOptions } from '@heddle/core/lowlevel'
-import { Repository, tagFormatOf, tagName } from '../git/repository.ts'
+import { Repository } from '../git/repository.ts'
+import { tagFormatOf, tagName } from '../git/tag-format.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import type { RegistryOf } from '../stages/options.ts'
-import { mapLimited } from '../workspace/limited.ts'
+import { partsOf } from '../stages/stages.ts'
+import { mapLimited, questionsAtOnce } from '../workspace/limited.ts'
 import { readReleases } from './releases.ts'
 
 export interface PackageStatus {
@@ -16,10 +18,10 @@ export interface PackageStatus {
   readonly registry: string
   readonly isPublished: boolean
   /** The version that installers get without asking for one. */
-  readonly tagged?: string
+  readonly taggedVersion?: string
   readonly deprecated?: string
   /** The Git tag, where there is one. */
-  readonly tag?: string
+  readonly gitTag?: string
 }
 
 export interface ReleaseStatus {
@@ -35,10 +37,11 @@ export interface ReleaseStatus {
     readonly startedAt: number
     readonly succeeded: number
     readonly stages: number
+    readonly packages: number
+    /** Packages all of whose stages succeeded. */
+    readonly done: number
   }
 }
-
-const asksAtOnce = 8
 
 /**
  * Reads the registry, the journal and Git; changes nothing and needs no lock.
@@ -56,21 +59,21 @@ export async function releaseStatus(
   const included = inReleaseOrder(plan).filter(({ status }) => status === 'included')
   const packages = await mapLimited(
     included,
-    asksAtOnce,
+    questionsAtOnce,
     async (planned): Promise<PackageStatus> => {
       const { version, package: of } = planned
       const registry = options.registryOf(planned)
       const found = await registry.read(of.name, version, options)
-      const tagged = (await registry.tags(of.name, options)).get(planned.tag)
-      const tag = tagName(of.name, version, tagFormatOf(tool, options.tagFormat))
+      const taggedVersion = (await registry.tags(of.name, options)).get(planned.distTag)
+      const gitTag = tagName(of.name, version, tagFormatOf(tool, options.tagFormat))
       return {
         name: of.name,
         version,
         registry: registry.url,
         isPublished: found !== undefined,
-        ...(tagged !== undefined && { tagged }),
+        ...(taggedVersion !== undefined && { taggedVersion }),
         ...(found?.deprecated !== undefined && { deprecated: found.deprecated }),
-        ...(tags.has(tag) && { tag }),
+        ...(tags.has(gitTag) && { gitTag }),
       }
     },
   )
@@ -110,5 +113,14 @@ async function lastRelease(folder: ReleaseFolder): Promise<ReleaseStatus['last']
   if (run === undefined) return undefined
   const { id, state, startedAt, counts } = run
   const stages = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  return { run: id, state, startedAt, succeeded: counts.succeeded ?? 0, stages }
+  const { nodes } = await journal!.snapshot(id)
+  const isDone = new Map<string, boolean>()
+  for (const { name: node, state: at } of nodes) {
+    const parts = partsOf(node)
+    if (parts === undefined) continue
+    isDone.set(parts.name, (isDone.get(parts.name) ?? true) && at === 'succeeded')
+  }
+  const done = [...isDone.values()].filter(Boolean).length
+  const succeeded = counts.succeeded ?? 0
+  return { run: id, state, startedAt, succeeded, stages, packages: isDone.size, done }
 }

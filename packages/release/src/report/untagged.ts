@@ -1,7 +1,7 @@
-import { tagName } from '../git/repository.ts'
+import { tagName } from '../git/tag-format.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { nodeName } from '../stages/stages.ts'
-import { tagOf, type Checked, type Release } from '../stages/work.ts'
+import { gitTagOf, type Checked, type Release } from '../stages/work.ts'
 
 /** How tools call Git tags. */
 const formats = ['{name}@{version}', '{name}-v{version}', 'v{version}']
@@ -17,7 +17,7 @@ export function untaggedWarning(release: Release, results: ReadonlyMap<string, u
   const included = inReleaseOrder(plan).filter(({ status }) => status === 'included')
   const isTagged = included.some(
     (planned) =>
-      tags.has(tagOf(release, planned)) ||
+      tags.has(gitTagOf(release, planned)) ||
       typeof results.get(nodeName(planned.package.name, 'tag')) === 'string',
   )
   const untagged = included.filter(({ package: { name }, version }) => {
@@ -26,7 +26,7 @@ export function untaggedWarning(release: Release, results: ReadonlyMap<string, u
     return isLeftAlone && !formats.some((format) => tags.has(tagName(name, version, format)))
   })
   if (!isTagged || untagged.length === 0) return []
-  const names = untagged.slice(0, 10).map((planned) => tagOf(release, planned))
+  const names = untagged.slice(0, 10).map((planned) => gitTagOf(release, planned))
   const more = untagged.length > names.length ? ` and ${untagged.length - names.length} more` : ''
   return [
     `On the registry without a Git tag: ${names.join(', ')}${more}. Make each on the commit that was published: git tag TAG COMMIT.`,

@@ -1,5 +1,5 @@
 /**
- * Taking a release back, as far as registries let anybody take something back.
+ * Taking a release back, as far as registries allow it.
  *
  *   journal ──one release──▶ look at what the registry holds of it ──▶ steps ──apply──▶ done
  *
@@ -34,7 +34,7 @@ export type RollbackStep = StepPlace &
   (
     | {
         readonly do: 'move-tag'
-        readonly tag: string
+        readonly distTag: string
         readonly from: string
         readonly to: string
       }
@@ -103,18 +103,22 @@ export async function planRollback(
       remarks.push(`${name}@${version}: yank it on ${registry.url}; its API has no way to.`)
       continue
     }
-    const { tag } = begun
+    // Older journals call it by another name.
+    const distTag = begun.distTag ?? (begun as unknown as { readonly tag: string }).tag
     const place = { name, registry: begun.registry }
     const previous = previousOf(upload, older)
-    const tagged = (await registry.tags(name, options)).get(tag)
+    const tagged = (await registry.tags(name, options)).get(distTag)
     if (tagged === version) {
-      if (previous === null) remarks.push(`${name}@${version} keeps "${tag}": it is the first.`)
+      if (previous === null)
+        remarks.push(`${name}@${version} keeps "${distTag}": no version had it before.`)
       else if (previous === version)
-        remarks.push(`${name}@${version} keeps "${tag}": who had it before is not recorded.`)
-      else steps.push({ ...place, do: 'move-tag', tag, from: version, to: previous })
+        remarks.push(
+          `${name}@${version} keeps "${distTag}": the version that had it before is not recorded.`,
+        )
+      else steps.push({ ...place, do: 'move-tag', distTag, from: version, to: previous })
     }
     if (isThere && standing.found.deprecated === undefined) {
-      const message = options.message ?? 'This release was taken back.'
+      const message = options.message ?? 'This version was rolled back.'
       steps.push({ ...place, do: 'deprecate', version, message })
     }
   }
@@ -149,7 +153,7 @@ function summaryOf({ id, startedAt, uploads }: ReleaseUploads): RecordedRelease 
   return { id, startedAt, versions }
 }
 
-/** B3: what was there before a release is none of its business. */
+/** B3: versions that were there before a release are not part of it. */
 async function readUploads(journal: Journal | undefined): Promise<ReleaseUploads[]> {
   const releases: ReleaseUploads[] = []
   for (const { id, startedAt } of (await journal?.runs()) ?? []) {
@@ -228,13 +232,13 @@ export async function applyRollback(
   for (const step of steps) {
     options.onStep?.(step)
     const registry = options.registryAt(step.registry, 'npm')
-    if (step.do === 'move-tag') await registry.setTag(step.name, step.tag, step.to, options)
+    if (step.do === 'move-tag') await registry.setTag(step.name, step.distTag, step.to, options)
     else await registry.deprecate(step.name, step.version, step.message, options)
   }
 }
 
 export function describeStep(step: RollbackStep): string {
   return step.do === 'move-tag'
-    ? `${step.name}: "${step.tag}" from ${step.from} back to ${step.to}`
-    : `${step.name}@${step.version}: deprecate, "${step.message}"`
+    ? `move the dist-tag "${step.distTag}" of ${step.name} from ${step.from} back to ${step.to}`
+    : `deprecate ${step.name}@${step.version}: "${step.message}"`
 }

@@ -4,7 +4,7 @@ import { isRefusal } from '../registry/error-class.ts'
 import type { PackedPackage } from '../model.ts'
 import { lostArchives, packedOf } from '../report/artifacts.ts'
 import { nodeName, partsOf } from './stages.ts'
-import type { Begun } from './work.ts'
+import type { Begun, Checked } from './work.ts'
 
 export interface Earlier {
   /** The run to resume. Undefined when there is none. */
@@ -19,21 +19,32 @@ export interface Earlier {
   readonly unseen: ReadonlyMap<string, PackedPackage>
   /** How often each was uploaded anew. */
   readonly turns: ReadonlyMap<string, number>
+  /** Packages that the registry did not have when they were checked. */
+  readonly absent: ReadonlySet<string>
 }
 
 /**
  * *Cancellation*: none; it reads files of this machine.
- * *Fairness*: does not apply.
  */
 export async function readEarlier(journal: Journal, title: string): Promise<Earlier> {
   const unsure = new Set<string>()
   const sources = new Map<string, string>()
   const unseen = new Map<string, PackedPackage>()
   const turns = new Map<string, number>()
+  const absent = new Set<string>()
   const last = (await journal.runs()).find((run) => run.title === title)
   if (last === undefined || isDone(last)) {
     const none = new Map<string, never>()
-    return { resume: undefined, unsure, sources, lost: new Set(), unseen: none, turns: none }
+    const empty = new Set<string>()
+    return {
+      resume: undefined,
+      unsure,
+      sources,
+      lost: empty,
+      unseen: none,
+      turns: none,
+      absent: empty,
+    }
   }
   const { nodes } = await journal.snapshot(last.id)
   const byName = new Map(nodes.map((node) => [node.name, node]))
@@ -57,12 +68,14 @@ export async function readEarlier(journal: Journal, title: string): Promise<Earl
   for (const [node, value] of results) {
     const parts = partsOf(node)
     if (parts?.stage === 'turn') turns.set(parts.name, value as number)
+    if (parts?.stage === 'check' && !(value as Checked).isOld) absent.add(parts.name)
   }
   const lost = await lostArchives(results, unseen)
-  return { resume: last.id, unsure, sources, lost, unseen, turns }
+  return { resume: last.id, unsure, sources, lost, unseen, turns, absent }
 }
 
-function isDone({ state, counts }: RunSummary): boolean {
+/** Whether every stage of a release succeeded. */
+export function isDone({ state, counts }: RunSummary): boolean {
   const { succeeded = 0, ...others } = counts
   return (
     state === 'finished' && succeeded > 0 && Object.values(others).every((count) => count === 0)

@@ -1,9 +1,9 @@
 /** What users of a package import, and whether Node can. */
-import { access } from 'node:fs/promises'
 import path from 'node:path'
 import { isError } from '@heddle/core'
 import { runCommand } from '@heddle/core/lowlevel'
 import { isFields, type Fields } from '../manifest/local-range.ts'
+import { isThere } from '../workspace/is-there.ts'
 
 export interface EntryPoint {
   /** `name`, `name/part`. */
@@ -28,14 +28,9 @@ export async function entryPointsOf(folder: string, manifest: Fields): Promise<E
   const { exports, main } = manifest
   if (exports === undefined || exports === null) {
     const file = typeof main === 'string' ? undefined : path.join(folder, 'index.js')
-    const isThere =
-      file === undefined ||
-      (await access(file).then(
-        () => true,
-        () => false,
-      ))
+    const hasFile = file === undefined || (await isThere(file))
     const isProgram = typeof main !== 'string' || program.test(main) || !/\.\w+$/.test(main)
-    return isThere && isProgram ? [{ specifier: name, kinds: ['import'] }] : []
+    return hasFile && isProgram ? [{ specifier: name, kinds: ['import'] }] : []
   }
   const isMap = isFields(exports) && Object.keys(exports).some((key) => key.startsWith('.'))
   const entries: [string, unknown][] = isMap ? Object.entries(exports) : [['.', exports]]

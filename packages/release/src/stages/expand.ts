@@ -49,7 +49,7 @@ class Expansion {
     this.#checks = new Map(
       included.map(({ package: { name } }) => [name, this.#addCheck(name)] as const),
     )
-    this.#checked = this.#all('all checks', [...this.#checks.values()])
+    this.#checked = this.#recordChecks()
     this.#tagging = this.#markTagging()
     const handedIn: HandedIn[] = []
     for (const planned of included) {
@@ -89,6 +89,22 @@ class Expansion {
       'how tags are made',
       stageJob('manifest', (mark: string) => mark),
       { input: JSON.stringify([push, tagFormat, forge?.url ?? null]) },
+    )
+  }
+
+  /** Nothing is built before all have been checked, nor uploaded before other clones can read what may be. */
+  #recordChecks(): NodeRef {
+    const release = this.#release
+    const checks = [...this.#checks]
+    return this.graph.add(
+      'all checks',
+      stageJob('manifest', (absent: readonly string[]) =>
+        release.options.dryRun === true ? undefined : release.recordUploads(absent),
+      ),
+      {
+        after: checks.map(([, check]) => check),
+        input: (of) => checks.flatMap(([name, check]) => (of(check).isOld ? [] : [name])),
+      },
     )
   }
 
@@ -266,7 +282,7 @@ class Expansion {
     // Not after the smoke test: what is on the registry has a tag, whether it is any good or not.
     const tagged = this.graph.add(
       nodeName(name, 'tag'),
-      // null: the journal keeps plain data, and `undefined` is none.
+      // null, because the journal keeps plain data, which `undefined` is not.
       stageJob('tag', async ({ isOld, isOfThisCommit }: Checked, context) => {
         if (!isOld || isOfThisCommit) return (await work.tag(release, name, context)) ?? null
         release.gitTags?.leaveOut()

@@ -1,7 +1,6 @@
 import os from 'node:os'
 import type { Graph, Observer, Run } from '@heddle/core'
 import type { Kernel } from '@heddle/core/lowlevel'
-import type { Forge } from '../forge/forge.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import type { PreflightOptions } from '../preflight/preflight.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -41,14 +40,8 @@ export interface ReleaseOptions extends PreflightOptions {
   readonly smoke?: boolean
   /** Patterns of packages that the smoke test only installs, because Node cannot import them. */
   readonly installOnly?: readonly string[]
-  /** Makes a Git tag for each package. Default true, where there is a repository. */
-  readonly tag?: boolean
   /** How Git tags are called. Default `{name}@{version}`, for a single package `v{version}`. */
   readonly tagFormat?: string
-  /** Sends the tags to this remote. */
-  readonly push?: string
-  /** Where the release of each package is announced with its notes. Needs `push`: a forge knows pushed tags. */
-  readonly forge?: Forge
   /**
    * The remote whose lease keeps other clones from releasing at the same time. False takes none. When absent:
    * the remote that tags go to, else `origin`; a remote that takes no push from us gives a warning then.
@@ -68,12 +61,12 @@ export interface ReleaseOptions extends PreflightOptions {
    */
   readonly replan?: () => Promise<ReleasePlan>
   readonly signal?: AbortSignal
-  /** Told what the release waits for before its stages start. */
+  /** Called with what the release waits for before its stages start. */
   readonly onNotice?: (text: string) => void
   readonly observer?: Observer
-  /** Told before the first stage starts. */
+  /** Called before the first stage starts. */
   readonly onGraph?: (graph: Graph) => void
-  /** Told when the stages have started: the run can be paused, cancelled and asked why something waits. */
+  /** Called when the stages have started: the run can be paused, cancelled and asked why something waits. */
   readonly onStart?: (run: Run) => void
   readonly kernel?: Kernel
 }

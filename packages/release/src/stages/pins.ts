@@ -1,15 +1,12 @@
 import { isError, type RunEvent } from '@heddle/core'
 import { pinInPlace } from '../pin/pin-in-place.ts'
-import { partsOf } from './stages.ts'
+import { endedStates, partsOf } from './stages.ts'
 import type { Release } from './work.ts'
 
 /** Manifests that are pinned until the last package is packed, not until the last one is visible. */
 export interface StagePins extends AsyncDisposable {
   readonly observe: (event: RunEvent) => void
 }
-
-/** States after which a stage does not run any more. */
-const ended = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancelled'])
 
 export async function holdPins({ plan }: Release, journalFolder: string): Promise<StagePins> {
   const included = [...plan.packages.values()].filter(({ status }) => status === 'included')
@@ -18,7 +15,7 @@ export async function holdPins({ plan }: Release, journalFolder: string): Promis
   let restoring: Promise<void> | undefined
   return {
     observe: (event) => {
-      if (event.type !== 'node' || !ended.has(event.state)) return
+      if (event.type !== 'node' || !endedStates.has(event.state)) return
       const parts = partsOf(event.name)
       if (parts?.stage !== 'pack') return
       left.delete(parts.name)

@@ -8,17 +8,26 @@
  *      the lease of lock/lease.ts says whose turn it is.
  *  L2  Nothing is planned, built or uploaded from manifests that a killed release left pinned: they are
  *      restored first.
- *  L3  The same plan from the same commit goes on where the last release of it stopped, without being
+ *  L3  The same plan from the same commit is resumed where the last release of it stopped, without being
  *      asked to; any other plan is a release of its own.
  *  L4  What the report says of a package is what its registry holds at the end.
  *  L5  Nothing is published from changesets that no version was made of: their next release would get
  *      the same versions, and be taken for published.
+ *  L6  However often a release was killed in the same stage, the same command finishes it: stages that the
+ *      journal sets aside after three kills are run again at once.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import semver from 'semver'
-import { HeddleError, startRun, type Graph, type GraphResult, type RunOptions } from '@heddle/core'
+import {
+  HeddleError,
+  isError,
+  startRun,
+  type Graph,
+  type GraphResult,
+  type RunOptions,
+} from '@heddle/core'
 import {
   holdLock,
   openJournal,
@@ -29,10 +38,12 @@ import {
   type WaitOptions,
 } from '@heddle/core/lowlevel'
 import { VersionOrigins } from '../git/origins.ts'
-import { checkTagFormat, Repository } from '../git/repository.ts'
+import { Repository } from '../git/repository.ts'
+import { checkTagFormat } from '../git/tag-format.ts'
 import { TagQueue } from '../git/tag-queue.ts'
-import { holdLease } from '../lock/lease.ts'
+import { holdLease, type LeasedUploads } from '../lock/lease.ts'
 import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
+import { refuseUnfinished } from '../lock/unfinished.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
 import { versionChange } from '../plan/output/order.ts'
@@ -50,6 +61,7 @@ import { finishVersions } from '../version/write-files.ts'
 import { readEarlier, type Earlier } from './earlier.ts'
 import { Edits } from './edits.ts'
 import { expand } from './expand.ts'
+import { finishTags, untaggedUploads, type UntaggedUpload } from './finish-tags.ts'
 import { resourcesOf, type ReleaseOptions } from './options.ts'
 import { holdPins } from './pins.ts'
 import type { Release } from './work.ts'
@@ -68,14 +80,28 @@ export async function publishRelease(
   given: ReleasePlan,
   options: ReleaseOptions,
 ): Promise<ReleaseReport> {
+  let plan = given
+  for (;;) {
+    const ended = await publishPlan(plan, options)
+    if (!('tags' in ended)) return ended
+    // Commits before these tags were counted as new.
+    plan = await planAgain(ended.tags, options)
+  }
+}
+
+/** A plan from commits is stale when tags had to be made that a killed release did not come to. */
+async function publishPlan(
+  given: ReleasePlan,
+  options: ReleaseOptions,
+): Promise<ReleaseReport | { readonly tags: readonly string[] }> {
   const { root } = given.workspace
   if (options.tagFormat !== undefined) checkTagFormat(options.tagFormat)
-  checkNotes(options)
   const { kernel = systemKernel, signal } = options
   const wait = signal === undefined ? {} : { signal }
   const folder = await releaseFolder(root, signal)
   await mkdir(folder.folder, { recursive: true })
   await using _lock = await holdLock(folder.lock, { command: 'heddle release publish', kernel })
+  if (options.dryRun === true) await refuseUnfinished(folder)
   const recovered = await recoverPins(folder)
   const scripted = await finishScripts(folder.scripts, wait)
   const versioned = await finishVersions(root, folder, wait, { dryRun: options.dryRun })
@@ -90,7 +116,9 @@ export async function publishRelease(
   const registries = registriesOf(plan, options)
   const isDryRun = options.dryRun === true
   // A dry run is never resumed: it records nothing.
-  const address = isDryRun ? 'memory' : `sqlite:${folder.journal}`
+  // Nor does one of nothing: the last release is the last one that released something.
+  const isKept = !isDryRun && registries.size > 0
+  const address = isKept ? `sqlite:${folder.journal}` : 'memory'
   await using journal = await openJournal(address, { kernel })
   const title = titleOf(plan, options, registries, repository)
   const earlier = await readEarlier(journal, title)
@@ -109,7 +137,19 @@ export async function publishRelease(
     signed: signed.map((planned) => ({ planned, registry: registries.get(planned.package.name)! })),
   }
   const checked = await preflight(subject, options, wait)
-  await using lease = isDryRun ? undefined : await holdLease(repository, folder, options)
+  const namesOf = (names: Iterable<string>): string[] =>
+    Array.from(names, (name) => `${name}@${plan.packages.get(name)!.version}`)
+  const head = repository?.head ?? ''
+  const begun = { [head]: namesOf(earlier.absent) }
+  await using lease = isDryRun ? undefined : await holdLease(repository, folder, options, begun)
+  if (!isDryRun) {
+    const uploads = [
+      ...leasedUploads(lease?.left ?? {}),
+      ...(await untaggedUploads(journal, title)),
+    ]
+    const tags = await finishTags({ plan, repository, uploads }, options, wait)
+    if (tags.length > 0 && plan.source === 'commits') return { tags }
+  }
   const { users } = checked
   const vanished = await findVanished(earlier, registries, wait)
   const isClean = (await output?.unexplained(wait))?.length === 0
@@ -146,13 +186,18 @@ export async function publishRelease(
     edits,
     edited: new Set(),
     registryFor: (name) => registries.get(name)!,
+    recordUploads: async (names) => {
+      if (names.length > 0) await lease?.record({ [head]: namesOf(names) })
+    },
     turnOf: (name) => (earlier.turns.get(name) ?? 0) + (vanished.has(name) ? 1 : 0),
     sourcesOf: (name) => (lost.has(name) ? marks.once : (sources.get(name) ?? marks.current)),
   }
   const started = kernel.clock.now()
   const isRecorded = isClean && !isDryRun
   if (isRecorded) await output?.begin()
-  const run = await runStages(release, folder, journal, title, resume)
+  let run = await runStages(release, folder, journal, title, resume)
+  // L6
+  if (hasSetAside(run)) run = await runStages(release, folder, journal, title, run.id)
   if (isRecorded) await output?.end()
   const warnings = [
     ...checked.warnings,
@@ -166,6 +211,15 @@ export async function publishRelease(
   if (done !== undefined) await rm(done, { recursive: true, force: true })
   if (report.ok) await output?.remove()
   return { ...report, ms: Math.round(kernel.clock.now() - started) }
+}
+
+function leasedUploads(left: LeasedUploads): UntaggedUpload[] {
+  return Object.entries(left).flatMap(([commit, versions]) =>
+    versions.map((each) => {
+      const at = each.lastIndexOf('@')
+      return { name: each.slice(0, at), version: each.slice(at + 1), commit }
+    }),
+  )
 }
 
 /** Tags of this clone and of the remote that tags are pushed to: what it has, it does not give up. */
@@ -251,6 +305,14 @@ async function runStages(
   return { id: options.dryRun === true ? undefined : id, ended, results, unrestored, times }
 }
 
+/** A run whose process ended three times while a stage ran leaves that stage out; resumed once more, it runs it. */
+function hasSetAside({ id, ended }: Stages): boolean {
+  return (
+    id !== undefined &&
+    [...ended.failed.values()].some((error) => isError(error, 'HDL_NODE_SET_ASIDE'))
+  )
+}
+
 /**
  * Packages that the registry took, had the whole budget to show, and does not have: they are uploaded
  * again, from the same archive. A registry that shows them after all refuses the second upload.
@@ -300,11 +362,11 @@ function refusePending({ source, packages, isSnapshot = false }: ReleasePlan): v
 
 /** As npm refuses it: installers take such a tag for a range of versions. */
 function refuseVersionTags({ packages }: ReleasePlan): void {
-  for (const { status, tag, package: of } of packages.values()) {
+  for (const { status, distTag, package: of } of packages.values()) {
     if (status !== 'included' || of.ecosystem !== 'npm') continue
-    if (semver.validRange(tag) === null && encodeURIComponent(tag) === tag) continue
+    if (semver.validRange(distTag) === null && encodeURIComponent(distTag) === distTag) continue
     const expected = 'a name that is not a version or a range, without spaces, such as "next"'
-    throw new HeddleError('HDL_BAD_OPTION', { option: 'dist-tag', value: tag, expected })
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'dist-tag', value: distTag, expected })
   }
 }
 
@@ -325,15 +387,6 @@ function registriesOf(plan: ReleasePlan, options: ReleaseOptions): ReadonlyMap<s
   return registries
 }
 
-/** A forge makes a tag of its own for one that it does not know, and then refuses ours. */
-function checkNotes({ forge, push, tag = true }: ReleaseOptions): void {
-  if (forge === undefined || (tag && push !== undefined)) return
-  const expected = tag
-    ? 'a remote to push tags to (`--push`, or `push` of the settings): notes belong to pushed tags'
-    : 'tags: notes belong to them. Leave out `--no-tag`, or the notes'
-  throw new HeddleError('HDL_BAD_OPTION', { option: 'notes', value: forge.url, expected })
-}
-
 /** L3: everything that makes it another release. */
 function titleOf(
   plan: ReleasePlan,
@@ -342,7 +395,7 @@ function titleOf(
   repository: Repository | undefined,
 ): string {
   const packages = Array.from(registries, ([name, { url }]) => {
-    const { version, tag: distTag, after } = plan.packages.get(name)!
+    const { version, distTag, after } = plan.packages.get(name)!
     return [name, version, distTag, after, url]
   })
   const marks = { packages, head: repository?.head, staged, gate, smoke, tag }

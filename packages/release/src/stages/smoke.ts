@@ -29,7 +29,6 @@ export interface SmokeOptions {
  * Scripts are not run: what the package does when it is installed is its own affair.
  *
  * *Cancellation*: ends npm and removes the project.
- * *Fairness*: does not apply; every call has its own project.
  * @throws `HDL_COMMAND_FAILED` with the end of what npm said; `HDL_NOT_INSTALLABLE`.
  */
 export async function smokeInstall(

@@ -64,12 +64,21 @@ export const stageNeeds: Readonly<Record<StageName, Needs>> = {
   notes: { read: 1 },
 }
 
+/** States of a node in which it does not run any more. */
+export const endedStates: ReadonlySet<string> = new Set([
+  'succeeded',
+  'failed',
+  'blocked',
+  'skipped',
+  'cancelled',
+])
+
 /** The name of a node: for people first. */
 export function nodeName(name: string, stage: StageName): string {
   return `${name} ${stage}`
 }
 
-/** The other way round. Undefined for a node that is not a stage of a package. */
+/** Package and stage of the name of a node. Undefined for a node that is not a stage of a package. */
 export function partsOf(
   node: string,
 ): { readonly name: string; readonly stage: StageName } | undefined {

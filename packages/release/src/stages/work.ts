@@ -1,6 +1,6 @@
 /**
  * What each stage does. A stage gets what earlier stages of its package returned, and returns plain
- * data: the journal keeps it, and a release that goes on after a crash starts from there.
+ * data: the journal keeps it, and a release that is resumed after a crash starts from there.
  *
  * Invariants, quoted by the tests:
  *  G1  Nothing is uploaded that was not packed and read back in this release or the one it resumes.
@@ -21,7 +21,8 @@ import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import type { Forge } from '../forge/forge.ts'
 import { notesOf } from '../forge/notes.ts'
 import type { VersionOrigins } from '../git/origins.ts'
-import { tagFormatOf, tagName, type Repository } from '../git/repository.ts'
+import type { Repository } from '../git/repository.ts'
+import { tagFormatOf, tagName } from '../git/tag-format.ts'
 import type { TagQueue } from '../git/tag-queue.ts'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
 import type { Ecosystem, PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
@@ -87,6 +88,8 @@ export interface Release {
   isSigned(name: string): boolean
   /** Who we are, by address of the registry. */
   readonly users: ReadonlyMap<string, string>
+  /** Writes down for other clones what is about to be uploaded, before the first upload. */
+  recordUploads(versions: readonly string[]): Promise<void>
 }
 
 /** What the registry said before anything was done. */
@@ -107,9 +110,11 @@ export interface Begun {
   readonly previous: string | null
   /** What a rollback must know, and a later plan may not: see B4. */
   readonly version: string
-  readonly tag: string
+  readonly distTag: string
   readonly registry: string
   readonly ecosystem: Ecosystem
+  /** The commit that is released: a later process tags it, should this one be killed. */
+  readonly commit: string | null
 }
 
 export interface Uploaded {
@@ -122,8 +127,8 @@ export interface Uploaded {
 const uploadWords: Readonly<Record<PublishResult['outcome'], string>> = {
   'already-published': 'the registry has it already, with the same content',
   published: 'the registry has it',
-  accepted: 'the registry took it',
-  'accepted-not-visible': 'the registry says that it has it, and does not show it yet',
+  accepted: 'accepted by the registry',
+  'accepted-not-visible': 'the registry says that it has this version, and does not show it yet',
 }
 
 /** The scripts that npm runs around a publication, in its order: before packing, after it, after the upload. */
@@ -170,7 +175,7 @@ async function checkReleased(
   const { name } = planned.package
   const { version } = planned
   const { repository, plan } = release
-  const tagged = release.tags.get(tagOf(release, planned))
+  const tagged = release.tags.get(gitTagOf(release, planned))
   const from = gitHead ?? tagged
   const isOfThisCommit = from !== undefined && from === repository?.head
   const isFromCommits = plan.source === 'commits'
@@ -196,7 +201,7 @@ async function checkReleased(
 /** A tag stands for what was published: on another commit it would be wrong. */
 function refuseTakenTag(release: Release, planned: PlannedPackage): void {
   const { repository, options } = release
-  const tagged = tagOf(release, planned)
+  const tagged = gitTagOf(release, planned)
   const commit = release.tags.get(tagged)
   if (options.tag === false || repository === undefined || commit === undefined) return
   if (commit === repository.head) return
@@ -229,7 +234,7 @@ async function checkRights(
 
 /** Whether the user has chosen the tag: another one than `latest`, or `latest` in so many words. */
 function isTagMeant({
-  tag: distTag,
+  distTag,
   package: { ecosystem, manifest: fields },
 }: PlannedPackage): boolean {
   const { publishConfig } = fields as { readonly publishConfig?: { readonly tag?: unknown } }
@@ -385,15 +390,16 @@ async function readTags(
 
 export async function begin(release: Release, name: string, context: JobContext): Promise<Begun> {
   const tags = await readTags(release, name, waitOf(context))
-  const previous = tags.get(plannedOf(release, name).tag) ?? null
-  const { version, tag: distTag, package: of } = plannedOf(release, name)
+  const previous = tags.get(plannedOf(release, name).distTag) ?? null
+  const { version, distTag, package: of } = plannedOf(release, name)
   return {
     sources: release.sourcesOf(name),
     previous,
     version,
-    tag: distTag,
+    distTag,
     registry: release.registryFor(name).url,
     ecosystem: of.ecosystem,
+    commit: release.repository?.head ?? null,
   }
 }
 
@@ -405,10 +411,10 @@ export async function upload(
 ): Promise<Uploaded> {
   const { name } = packed
   const { options, kernel } = release
-  const { tag: distTag, access } = plannedOf(release, name)
+  const { distTag, access } = plannedOf(release, name)
   const provenanceFile = options.provenance?.get(name)
   const common = {
-    tag: distTag,
+    distTag,
     kernel,
     ...(access !== undefined && { access }),
     ...(options.otp !== undefined && { otp: options.otp }),
@@ -433,7 +439,7 @@ export async function upload(
     uploadBegun,
     onUpload: (attempt) => context.log(`upload ${attempt + 1} of ${name}@${packed.version}`),
   })
-  for (const error of errors) context.log(`on the way: ${messageOf(error)}`)
+  for (const error of errors) context.log(`upload attempt failed: ${messageOf(error)}`)
   context.log(uploadWords[outcome])
   return { outcome, uploads }
 }
@@ -518,7 +524,7 @@ export async function verify(
   const { name, version } = packed
   const registry = release.registryFor(name)
   if (registry.ecosystem !== 'npm') return
-  const { tag: distTag } = plannedOf(release, name)
+  const { distTag } = plannedOf(release, name)
   const tagged = (await registry.tags(name, waitOf(context))).get(distTag)
   if (tagged === version) return
   const before = release.distTags.get(name)?.tags.get(distTag)
@@ -563,7 +569,7 @@ export async function tag(
   context: JobContext,
 ): Promise<string | undefined> {
   const planned = plannedOf(release, name)
-  const made = tagOf(release, planned)
+  const made = gitTagOf(release, planned)
   const message = `${name} ${planned.version}`
   const is = await release.gitTags?.tag(made, message, waitOf(context))
   if (is === undefined) return undefined
@@ -571,7 +577,7 @@ export async function tag(
   return made
 }
 
-/** F1: a release of the forge for each tag. */
+/** A release of the forge for each tag (forge/forge.ts, F1). */
 export async function announce(
   release: Release,
   forge: Forge,
@@ -599,7 +605,7 @@ function plannedOf({ plan }: Pick<Release, 'plan'>, name: string): PlannedPackag
 }
 
 /** The Git tag that a package gets. */
-export function tagOf(
+export function gitTagOf(
   { plan, options }: Pick<Release, 'plan' | 'options'>,
   planned: PlannedPackage,
 ): string {

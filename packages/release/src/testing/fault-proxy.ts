@@ -8,9 +8,9 @@
  *                client       client
  * ```
  *
- * F1  Each request is in the log once, with what the client got and whether the registry got it.
- * F2  `uploads` counts what the registry itself accepted, whatever answer the client got.
- * F3  A hidden version is in no answer: not by itself, in lists, in tags or as an archive.
+ * FP1  Each request is in the log once, with what the client got and whether the registry got it.
+ * FP2  `uploads` counts what the registry itself accepted, whatever answer the client got.
+ * FP3  A hidden version is in no answer: not by itself, in lists, in tags or as an archive.
  *
  * Time comes from the kernel, so that a test with a virtual clock can wait an hour at once. Bodies are
  * kept in memory: it is for tests.

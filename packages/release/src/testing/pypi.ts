@@ -7,8 +7,8 @@
  *   GET  /files/{file}                the file
  *   POST /legacy/                     an upload
  *
- * Y1  A file name is used once. The same bytes again are taken without a change, others are refused.
- * Y2  An upload is refused when a digest that it names is not that of its bytes, and when name,
+ * PY1  A file name is used once. The same bytes again are taken without a change, others are refused.
+ * PY2  An upload is refused when a digest that it names is not that of its bytes, and when name,
  *     version or kind of file are missing.
  */
 import { createHash } from 'node:crypto'

@@ -15,7 +15,7 @@ interface Listening {
 
 process.once('disconnect', () => {
   const leave = (): never => process.exit()
-  // Whoever started this cannot tidy up any more.
+  // The process that started this cannot remove it any more.
   rm(path.dirname(configFile), { recursive: true, force: true }).then(leave, leave)
 })
 const server = (await runServer(configFile)) as Listening

@@ -27,7 +27,7 @@ const entry = new URL(
   import.meta.url,
 )
 
-/** Everybody may do everything. */
+/** Every user may do everything. */
 const configFor = (upstream: string | undefined): string => `
 storage: ./storage
 auth:

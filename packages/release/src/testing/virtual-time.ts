@@ -14,7 +14,6 @@ export interface VirtualTimeOptions {
  * is on its way: else a limit of 30 s would be over before a server on this machine could answer.
  *
  * *Cancellation*: none; it ends with `work`.
- * *Fairness*: does not apply.
  * @example
  * const clock = new VirtualClock()
  * const kernel = { clock, random: seededRandom(1) }

@@ -7,25 +7,56 @@ const headings = [
   ['patch', 'Patch Changes'],
 ] as const
 
+/** Dependencies that are released with a package. */
+export interface UpdatedDependencies {
+  /** `name@version` */
+  readonly versions: readonly string[]
+  /** The changes that they are released for. */
+  readonly changes: readonly PlannedChange[]
+}
+
+/** The commit that added each changeset, by its id. */
+export type AddedIn = ReadonlyMap<string, string>
+
 /** The entry of one version, without what stands above and below it. */
 export function changelogEntry(
   { version, changes = [] }: Pick<PlannedPackage, 'version' | 'changes'>,
-  updated: readonly string[],
+  updated: UpdatedDependencies = { versions: [], changes: [] },
+  addedIn: AddedIn = new Map(),
 ): string {
   const sections = headings.flatMap(([bump, heading]) => {
-    const items = changes.filter((change) => change.bump === bump).map(itemOf)
-    if (bump === 'patch' && updated.length > 0) {
-      items.push(['- Updated dependencies', ...updated.map((each) => `  - ${each}`)].join('\n'))
+    const items = changes
+      .filter((change) => change.bump === bump)
+      .map((change) => itemOf(change, addedIn))
+    if (bump === 'patch' && updated.versions.length > 0) {
+      items.push(updatedItem(updated, addedIn))
     }
     return items.length === 0 ? [] : [`### ${heading}\n\n${items.join('\n')}\n`]
   })
   return [`## ${version}\n`, ...sections].join('\n')
 }
 
+function shortCommit({ changeset = '' }: PlannedChange, addedIn: AddedIn): string | undefined {
+  return addedIn.get(changeset)?.slice(0, 7)
+}
+
+/** A line for each commit, then the new versions. */
+function updatedItem({ versions, changes }: UpdatedDependencies, addedIn: AddedIn): string {
+  const commits = new Set(changes.map((change) => shortCommit(change, addedIn)))
+  commits.delete(undefined)
+  const heads = commits.size === 0 ? [''] : Array.from(commits, (commit) => ` [${commit}]`)
+  return [
+    ...heads.map((commit) => `- Updated dependencies${commit}`),
+    ...versions.map((each) => `  - ${each}`),
+  ].join('\n')
+}
+
 /** Lines after the first one are indented, so that they stay part of the list. */
-function itemOf({ text }: PlannedChange): string {
-  const [first = '', ...rest] = text.split('\n')
-  return [`- ${first}`, ...rest.map((line) => (line.trim() === '' ? '' : `  ${line}`))].join('\n')
+function itemOf(change: PlannedChange, addedIn: AddedIn): string {
+  const [first = '', ...rest] = change.text.split('\n')
+  const commit = shortCommit(change, addedIn)
+  const head = commit === undefined ? first : `${commit}: ${first}`
+  return [`- ${head}`, ...rest.map((line) => (line.trim() === '' ? '' : `  ${line}`))].join('\n')
 }
 
 /** The file with the entry above all others. `before` is undefined where there is no file yet. */

@@ -26,6 +26,7 @@ export const lockFiles: readonly LockFile[] = [
   { file: 'bun.lock', edit: (text, folders) => editJsonLock(text, 'workspaces', folders) },
   { file: 'pnpm-lock.yaml', edit: editPnpmLock },
   { file: 'yarn.lock', edit: editYarnLock },
+  { file: 'uv.lock', edit: editUvLock },
 ]
 
 function editJsonLock(text: string, key: string, folders: readonly FolderChanges[]): string {
@@ -100,6 +101,28 @@ function editYarnLock(text: string, folders: readonly FolderChanges[]): string {
     return changed
   })
   return edited.map((block) => withMovedRanges(block, moved)).join('\n')
+}
+
+/**
+ * uv keeps the version of each package of the workspace, and no ranges between them. A version that a build makes is
+ * not there.
+ */
+function editUvLock(text: string, folders: readonly FolderChanges[]): string {
+  const versions = new Map<string, string>()
+  for (const { folder, changes } of folders) {
+    const version = changes.find(({ path }) => path.join('.') === 'project.version')?.value
+    if (version !== undefined) versions.set(folder === '' ? '.' : folder, version)
+  }
+  return text
+    .split(/^(?=\[\[package\]\])/m)
+    .map((block) => {
+      const [, folder] =
+        /^source = \{ (?:editable|virtual|directory) = "([^"]*)" \}/m.exec(block) ?? []
+      const version = folder === undefined ? undefined : versions.get(folder)
+      if (version === undefined) return block
+      return block.replace(/^(version = )"[^"]*"/m, (_, head: string) => `${head}"${version}"`)
+    })
+    .join('')
 }
 
 function escapePattern(text: string): string {

@@ -2,8 +2,11 @@
 import semver from 'semver'
 import { dependencyGroups, isFields } from '../manifest/local-range.ts'
 import { likewise, movedRange } from '../manifest/moved-range.ts'
+import { movedRequirement } from '../manifest/moved-requirement.ts'
+import { normalName, parseRequirement } from '../manifest/requirement.ts'
 import { valueAt, type ValueChange } from '../manifest/text-edit.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
+import { requirementLists } from '../workspace/python-package.ts'
 
 /** Whether the plan gives this package another version than its manifest has. */
 export function isVersioned({ status, version, package: each }: PlannedPackage): boolean {
@@ -13,9 +16,14 @@ export function isVersioned({ status, version, package: each }: PlannedPackage):
 /**
  * The changes of one package.json: its version, and the ranges of packages that get a new version. A
  * package that is released itself names the new versions; one that is not keeps a range that still
- * allows them. `workspace:^` and its like follow by themselves.
+ * allows them. `workspace:^` and its like follow by themselves. A range with several parts that excludes the new
+ * version is a problem: what it should be, only its author can say.
  */
-export function npmEdits(planned: PlannedPackage, plan: ReleasePlan): ValueChange[] {
+export function npmEdits(
+  planned: PlannedPackage,
+  plan: ReleasePlan,
+  problems: RangeProblem[],
+): ValueChange[] {
   const { manifest, version } = planned.package
   const changes: ValueChange[] = []
   if (isVersioned(planned) && typeof manifest['version'] === 'string' && version !== '') {
@@ -28,29 +36,81 @@ export function npmEdits(planned: PlannedPackage, plan: ReleasePlan): ValueChang
       const target = plan.packages.get(dependency)
       if (typeof range !== 'string' || target === undefined || !isVersioned(target)) continue
       const value = newRange(range, target, isVersioned(planned))
-      if (value !== range) changes.push({ path: [group, dependency], value })
+      if (value !== undefined) {
+        if (value !== range) changes.push({ path: [group, dependency], value })
+      } else if (isVersioned(planned) && group !== 'devDependencies') {
+        problems.push(rangeProblem(planned, target, `"${dependency}": "${range}" in ${group}`))
+      }
     }
   }
   return changes
 }
 
+/** Undefined where a range with several parts would exclude the new version. */
 function newRange(
   range: string,
   { package: each, version }: PlannedPackage,
   isReleased: boolean,
-): string {
+): string | undefined {
   const [, protocol = '', spec = range] = /^(workspace:)(.*)$/.exec(range) ?? []
   if (semver.validRange(spec) === null || /^[*^~]?$/.test(spec)) return range
   const isCurrent = semver.satisfies(each.version, spec, { includePrerelease: true })
   const moved =
     isReleased && isCurrent ? likewise(spec, version) : movedRange(spec, each.version, version)
-  return `${protocol}${moved ?? spec}`
+  if (moved !== undefined) return `${protocol}${moved}`
+  return semver.satisfies(version, spec, { includePrerelease: true }) ? range : undefined
 }
 
-/** The version of a pyproject.toml. One that is made by the build has none to edit. */
-export function pythonEdits(planned: PlannedPackage): ValueChange[] {
-  if (!isVersioned(planned)) return []
-  const path = ['project', 'version']
-  const isWritten = typeof valueAt(planned.package.manifest, path) === 'string'
-  return isWritten ? [{ path, value: planned.version }] : []
+/** A range that excludes the version which is made of its package. */
+export interface RangeProblem {
+  readonly package: string
+  readonly dependency: string
+  readonly problem: string
+}
+
+function rangeProblem(
+  { package: { name } }: PlannedPackage,
+  { package: target, version }: PlannedPackage,
+  where: string,
+): RangeProblem {
+  const problem = `${name}: ${where} does not allow ${version} of ${target.name}. Write the range that it should have`
+  return { package: name, dependency: target.name, problem }
+}
+
+/** Lists that an installer of the package or a developer of the workspace resolves. */
+const resolved = /^(?:project|dependency-groups|tool)\b/
+
+/** The changes of one pyproject.toml: its version, unless its build makes that, and ranges that exclude a new version. */
+export function pythonEdits(
+  planned: PlannedPackage,
+  plan: ReleasePlan,
+  problems: RangeProblem[],
+): ValueChange[] {
+  const { manifest, name } = planned.package
+  const changes: ValueChange[] = []
+  const place = ['project', 'version']
+  if (isVersioned(planned) && typeof valueAt(manifest, place) === 'string') {
+    changes.push({ path: place, value: planned.version })
+  }
+  for (const { group, keys, requirements } of requirementLists(manifest)) {
+    if (!resolved.test(group)) continue
+    for (const [index, text] of requirements.entries()) {
+      const requirement = typeof text === 'string' ? parseRequirement(text) : undefined
+      if (requirement === undefined) continue
+      const target = plan.packages.get(normalName(requirement.name))
+      if (target === undefined || target.package.name === name) continue
+      if (target.package.ecosystem !== 'python' || !isVersioned(target)) continue
+      const { range } = requirement
+      const moved = movedRequirement(range, target.package.version, target.version)
+      if (moved === undefined) {
+        problems.push(rangeProblem(planned, target, `"${String(text)}" in ${group}`))
+      } else if (moved !== range) {
+        changes.push({
+          path: [...keys, index],
+          value: (text as string).replace(range, () => moved),
+        })
+      }
+    }
+  }
+  return changes
 }

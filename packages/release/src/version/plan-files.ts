@@ -1,6 +1,7 @@
 /** From a plan to the files that give the workspace its new versions. Reads files and changes none. */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { HeddleError } from '@heddle/core'
 import { editJson } from '../manifest/json-edit.ts'
 import { decodeManifest } from '../manifest/manifest-text.ts'
 import { editToml } from '../manifest/toml-edit.ts'
@@ -10,9 +11,10 @@ import { readIntents, type Intent } from '../plan/changesets/intents.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { neededDependencies } from '../plan/release-order.ts'
 import { Problems } from '../workspace/problems.ts'
-import { changelogEntry, withEntry } from './changelog.ts'
+import { changelogEntry, withEntry, type AddedIn, type UpdatedDependencies } from './changelog.ts'
+import { changesetCommits } from './changeset-commits.ts'
 import { lockFiles, type FolderChanges } from './lock-files.ts'
-import { isVersioned, npmEdits, pythonEdits } from './manifest-edits.ts'
+import { isVersioned, npmEdits, pythonEdits, type RangeProblem } from './manifest-edits.ts'
 import { hashOf, type FileChange } from './write-files.ts'
 
 export interface VersionFilesOptions {
@@ -22,6 +24,8 @@ export interface VersionFilesOptions {
 export interface VersionFiles {
   readonly files: readonly FileChange[]
   readonly kept: readonly KeptChangeset[]
+  /** As sentences. */
+  readonly warnings: readonly string[]
 }
 
 /** A changeset of packages that get no version now. It stays, so that what it says is not lost. */
@@ -36,6 +40,7 @@ export interface KeptChangeset {
  * that are used up.
  *
  * *Cancellation*: none; it reads files of this machine.
+ * @throws `HDL_PLAN_INVALID` for ranges that exclude a new version and cannot follow it.
  */
 export async function versionFiles(
   plan: ReleasePlan,
@@ -44,27 +49,30 @@ export async function versionFiles(
   const { root } = plan.workspace
   const changes = new FileChanges(root)
   const folders: FolderChanges[] = []
+  const problems: RangeProblem[] = []
   for (const planned of inReleaseOrder(plan)) {
     const { manifestFile, ecosystem, folder, name } = planned.package
-    const edits = ecosystem === 'npm' ? npmEdits(planned, plan) : pythonEdits(planned)
+    const editsOf = ecosystem === 'npm' ? npmEdits : pythonEdits
+    const edits = editsOf(planned, plan, problems)
     if (edits.length === 0) continue
     const edit = ecosystem === 'npm' ? editJson : editToml
     await changes.edit(manifestFile, (text) => edit(manifestFile, text!, edits))
     folders.push({ folder: relative(root, folder), name, changes: edits })
   }
+  if (problems.length > 0) throw new HeddleError('HDL_PLAN_INVALID', { problems })
   for (const { file, edit } of lockFiles) {
     const full = path.join(root, file)
     await changes.edit(full, (text) => (text === undefined ? undefined : edit(text, folders)))
   }
-  const writesLogs = changelog && (await hasChangelogs(plan))
-  for (const planned of writesLogs ? inReleaseOrder(plan) : []) {
+  const logs = changelog ? await changelogsOf(plan) : undefined
+  for (const planned of logs === undefined ? [] : inReleaseOrder(plan)) {
     if (!isVersioned(planned)) continue
     const file = path.join(planned.package.folder, 'CHANGELOG.md')
-    const entry = changelogEntry(planned, updatedDependencies(planned, plan))
+    const entry = changelogEntry(planned, updatedDependencies(planned, plan), logs!.addedIn)
     await changes.edit(file, (text) => withEntry(planned.package.name, text, entry))
   }
   const kept = plan.source === 'changesets' ? await useChangesets(plan, changes) : []
-  return { files: changes.all, kept }
+  return { files: changes.all, kept, warnings: logs?.warnings ?? [] }
 }
 
 /** Files that change, each read once. */
@@ -97,18 +105,40 @@ function relative(root: string, full: string): string {
   return path.relative(root, full).split(path.sep).join('/')
 }
 
-async function hasChangelogs({ source, workspace }: ReleasePlan): Promise<boolean> {
-  if (source !== 'changesets') return true
-  return (await readConfig(workspace, new Problems(workspace.root))).changelog
+interface Changelogs {
+  readonly addedIn: AddedIn
+  readonly warnings: readonly string[]
 }
 
-/** `name@version` of what it needs and what is released with it. */
-function updatedDependencies({ package: each }: PlannedPackage, plan: ReleasePlan): string[] {
+/** Undefined where packages get no changelogs. */
+async function changelogsOf({ source, workspace }: ReleasePlan): Promise<Changelogs | undefined> {
+  const { root } = workspace
+  if (source !== 'changesets') return { addedIn: new Map(), warnings: [] }
+  const { changelog, changelogFormat } = await readConfig(workspace, new Problems(root))
+  if (!changelog) return undefined
+  const warnings =
+    changelogFormat === undefined
+      ? []
+      : [
+          `\`changelog\` of .changeset/config.json is ${changelogFormat}, which is not run: changelogs are written as @changesets/changelog-git writes them.`,
+        ]
+  return { addedIn: await changesetCommits(root), warnings }
+}
+
+/** What a package needs and what is released with it. */
+function updatedDependencies(
+  { package: each }: PlannedPackage,
+  plan: ReleasePlan,
+): UpdatedDependencies {
   const names = new Set(neededDependencies(each).map(({ name }) => name))
-  return [...names].flatMap((name) => {
+  const targets = [...names].flatMap((name) => {
     const target = plan.packages.get(name)
-    return target !== undefined && isVersioned(target) ? [`${name}@${target.version}`] : []
+    return target !== undefined && isVersioned(target) ? [target] : []
   })
+  return {
+    versions: targets.map(({ package: { name }, version }) => `${name}@${version}`),
+    changes: targets.flatMap(({ changes = [] }) => changes),
+  }
 }
 
 /**

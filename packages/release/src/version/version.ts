@@ -1,11 +1,14 @@
 /** `heddle release version`: from changesets or commits to versions in the repository. */
 import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { holdLock, type WaitOptions } from '@heddle/core/lowlevel'
-import { Repository, tagFormatOf, tagName } from '../git/repository.ts'
+import { Repository } from '../git/repository.ts'
+import { tagFormatOf, tagName } from '../git/tag-format.ts'
 import { releaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
+import { refuseUnfinished } from '../lock/unfinished.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { dirtyTree } from '../preflight/work-tree.ts'
 import { isVersioned } from './manifest-edits.ts'
@@ -40,7 +43,7 @@ export interface VersionReport {
   readonly commit: string | undefined
   /** Changesets of packages that got no version: they stay in the repository. */
   readonly kept: readonly KeptChangeset[]
-  /** What whoever releases should know, as sentences. */
+  /** What the person who releases should know, as sentences. */
   readonly warnings: readonly string[]
   /** Whether this call only finished one that was cut short. */
   readonly isFinished: boolean
@@ -62,7 +65,8 @@ export async function versionRelease(
   const folder = await releaseFolder(root, options.signal)
   await mkdir(folder.folder, { recursive: true })
   await using _lock = await holdLock(folder.lock, { command: 'heddle release version' })
-  await finishScripts(folder.scripts, wait)
+  if (dryRun) await refuseUnfinished(folder)
+  else await finishScripts(folder.scripts, wait)
   const finished = await finishVersions(root, folder, wait, {
     dryRun,
     message: options.message,
@@ -70,15 +74,18 @@ export async function versionRelease(
   if (finished !== undefined)
     return { ok: true, packages: [], ...finished, kept: [], warnings: [], isFinished: true }
   const repository = await Repository.open(root, wait)
-  const changed = commit && !dryRun ? await dirtyTree(repository, wait) : undefined
+  // The commit uses changesets up: those that were just written need not be committed first.
+  const isChangeset = (full: string): boolean =>
+    full.endsWith('.md') && path.dirname(full) === path.join(root, '.changeset')
+  const changed = commit && !dryRun ? await dirtyTree(repository, isChangeset, wait) : undefined
   if (changed !== undefined) throw new HeddleError('HDL_TREE_DIRTY', { files: changed })
   const plan = await options.plan()
-  const { warnings = [] } = plan
   const packages = inReleaseOrder(plan)
     .filter(isVersioned)
     .map(({ package: { name, version: from }, version }) => ({ name, from, version }))
   await refuseTagged(plan, repository, options.tagFormat, wait)
-  const { files, kept } = await versionFiles(plan, { changelog })
+  const { files, kept, warnings: found } = await versionFiles(plan, { changelog })
+  const warnings = [...(plan.warnings ?? []), ...(packages.length === 0 ? [] : found)]
   const names = files.map(({ file }) => file)
   if (packages.length === 0) {
     return { ok: true, packages, files: [], commit: undefined, kept, warnings, isFinished: false }

@@ -10,11 +10,11 @@
  * the work tree is dirty, and only the note distinguishes that from edits of the user.
  *
  * Invariants, quoted by the tests:
- *  W1  No file is changed before the note is durable; the note is removed after the commit.
- *  W2  A file is changed only from the text that was read to the text that was noted. Any other text is
+ *  WF1  No file is changed before the note is durable; the note is removed after the commit.
+ *  WF2  A file is changed only from the text that was read to the text that was noted. Any other text is
  *      an edit of the user: HDL_VERSION_EDITED, and nothing is overwritten.
- *  W3  There is one commit for one note, also when the process dies between commit and removal.
- *  W4  Temporary files of a process that was killed while it wrote are removed: the tree is clean.
+ *  WF3  There is one commit for one note, also when the process dies between commit and removal.
+ *  WF4  Temporary files of a process that was killed while it wrote are removed: the tree is clean.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
@@ -104,7 +104,7 @@ export async function finishVersions(
     const standing = await Promise.all(note.files.map((each) => standingOf(root, each)))
     const isWritten = standing.every((each) => each === 'after')
     const changed = isWritten ? await repository?.changesOf(files, wait) : []
-    // Somebody has moved the branch: the note is about a tree that is not here any more.
+    // The branch was moved: the note is about a tree that is not checked out any more.
     const isObsolete = standing.every((each) => each !== 'after')
     if (!isWritten && !isObsolete) throw editedError(root, folder, note, standing)
     if (isObsolete || changed?.length === 0) {
@@ -121,7 +121,7 @@ export async function finishVersions(
   return { commit, files }
 }
 
-/** W4: as `writeAtomic` names them. Under the lock of the release no other process writes these files. */
+/** WF4: as `writeAtomic` names them. Under the lock of the release no other process writes these files. */
 async function removeTemporaries(root: string, files: readonly string[]): Promise<void> {
   const byFolder = Map.groupBy(files, (file) => path.dirname(path.join(root, file)))
   for (const [folder, of] of byFolder) {
@@ -133,7 +133,7 @@ async function removeTemporaries(root: string, files: readonly string[]): Promis
   }
 }
 
-/** W3: the Git of a killed process may finish its commit while this one begins. */
+/** WF3: the Git of a killed process may finish its commit while this one begins. */
 async function commitOnce(
   root: string,
   folder: ReleaseFolder,
@@ -181,7 +181,7 @@ async function standingOf(
   return found === before ? 'before' : 'other'
 }
 
-/** W2 */
+/** WF2 */
 async function apply(root: string, folder: ReleaseFolder, change: FileChange): Promise<void> {
   const standing = await standingOf(root, change)
   if (standing === 'after') return

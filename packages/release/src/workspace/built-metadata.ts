@@ -4,10 +4,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { isError } from '@heddle/core'
 import { runCommand } from '@heddle/core/lowlevel'
-import { runGit } from '../git/repository.ts'
+import { runGit } from '../git/run-git.ts'
 import type { WorkspacePackage } from '../model.ts'
 import { Limit } from '../pack/limit.ts'
-import { findBuilder, wheelCommand } from '../pack/python/backend.ts'
+import { findBuilder, wheelCommand, type PythonBuilder } from '../pack/python/backend.ts'
 import { metadataPath, parseMetadata } from '../pack/python/metadata.ts'
 import { readFromZip } from '../pack/python/read-zip.ts'
 import type { Problems } from './problems.ts'
@@ -18,12 +18,40 @@ export interface BuiltMetadataOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** What only a build knows. */
+/** Fields of a manifest that a build computes. */
 export interface BuiltMetadata {
   readonly version: string
   /** As `Requires-Dist` has them, with a marker for those of extras. */
   readonly requirements: readonly string[]
 }
+
+/**
+ * The program that builds these packages. One problem names all of them where there is none.
+ *
+ * *Cancellation*: ends the question; nothing is left behind.
+ */
+export async function requireBuilder(
+  packages: readonly WorkspacePackage[],
+  problems: Problems,
+  { signal, env = process.env }: BuiltMetadataOptions,
+): Promise<PythonBuilder | undefined> {
+  const wait = signal === undefined ? {} : { signal }
+  using limit = new Limit('Looking for a builder of Python packages', wait)
+  const builder = await findBuilder(env, limit)
+  if (builder !== undefined) return builder
+  const names = packages.slice(0, mostNames).map(({ name }) => name)
+  const more = packages.length > mostNames ? ` and ${packages.length - mostNames} more` : ''
+  const computed = `only a build knows version or dependencies of ${names.join(', ')}${more}`
+  problems.add({
+    file: packages[0]!.manifestFile,
+    problem: `neither \`uv\` nor \`python3 -m build\` is installed here, and ${computed}`,
+    todo: 'Install uv (https://docs.astral.sh/uv/) or `pip install build`, or write version and dependencies into [project].',
+  })
+  return undefined
+}
+
+/** Names in one message. */
+const mostNames = 10
 
 /**
  * Builds a wheel in a clone of the repository, because such versions come from tags and commits, and reads
@@ -33,6 +61,7 @@ export interface BuiltMetadata {
  */
 export async function builtMetadata(
   { folder, manifestFile, name }: WorkspacePackage,
+  builder: PythonBuilder,
   problems: Problems,
   { signal, env = process.env }: BuiltMetadataOptions,
 ): Promise<BuiltMetadata | undefined> {
@@ -42,12 +71,6 @@ export async function builtMetadata(
     const before = 'its build computes its version or its dependencies'
     problems.add({ file: manifestFile, problem: `${before}: ${problem}`, todo })
     return undefined
-  }
-  const builder = await findBuilder(env, limit)
-  if (builder === undefined) {
-    const todo =
-      'Install uv (https://docs.astral.sh/uv/) or `pip install build`, or write version and dependencies into [project].'
-    return refuse('neither `uv` nor `python3 -m build` is installed here', todo)
   }
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'heddle-version-'))
   try {

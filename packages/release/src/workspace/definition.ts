@@ -1,10 +1,10 @@
 /** What a folder says about the workspace that it is the root of, in the words of each tool. */
-import { access } from 'node:fs/promises'
 import path from 'node:path'
 import { isFields } from '../manifest/local-range.ts'
 import type { Workspace } from '../model.ts'
 import { readCatalogs, type Catalogs } from './catalogs.ts'
 import { readDocument, type Document } from './documents.ts'
+import { isThere } from './is-there.ts'
 import { leadsOutside, type MemberPatterns } from './members.ts'
 import { Problems } from './problems.ts'
 
@@ -17,13 +17,6 @@ export interface Definition {
   readonly catalogs: Catalogs
   readonly packageJson: Document | undefined
   readonly pyproject: Document | undefined
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** The texts of a list in a document. Everything else in it is a problem. */
@@ -77,7 +70,7 @@ async function npmTool(
     ['bun.lock', 'bun'],
     ['bun.lockb', 'bun'],
   ] as const
-  for (const [file, tool] of locks) if (await exists(path.join(root, file))) return tool
+  for (const [file, tool] of locks) if (await isThere(path.join(root, file))) return tool
   return 'npm'
 }
 
@@ -138,7 +131,7 @@ function emptyDefinition(root: string): Definition {
 
 /** Whether a folder is the root of a workspace, its own or one inside of another. */
 export async function isWorkspaceRoot(folder: string): Promise<boolean> {
-  // What is wrong there is said by whoever reads that workspace.
+  // What is wrong there is reported when that workspace is read.
   const definition = await readDefinition(folder, new Problems(folder))
   return definition !== undefined && definition.members.length > 0
 }

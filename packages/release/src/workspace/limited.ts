@@ -3,6 +3,9 @@ import { cancelled } from '@heddle/core/lowlevel'
 /** How many files are read at the same time: enough to hide the disk, few enough for any limit of open files. */
 export const readsAtOnce = 16
 
+/** How many packages a registry is asked about at the same time. */
+export const questionsAtOnce = 8
+
 /**
  * Applies `work` to each item, at most `limit` at a time. Results are in the order of the items.
  *

@@ -12,7 +12,7 @@ export interface Problem {
 }
 
 /**
- * Collects what is wrong, so that one run tells all of it: whoever repairs forty manifests does not
+ * Collects what is wrong, so that one run reports all of it: a person who repairs forty manifests does not
  * want to hear of them one at a time.
  */
 export class Problems {

@@ -56,7 +56,7 @@ export function pythonPackage(
   if (problems.count > before) return undefined
   return {
     name: normalName(name as string),
-    version: (version as string | undefined) ?? '0.0.0',
+    version: (version as string | undefined) ?? unknownVersion,
     ecosystem: 'python',
     folder: path.dirname(file),
     manifestFile: file,
@@ -66,7 +66,10 @@ export function pythonPackage(
   }
 }
 
-/** What only its build knows: fields that its manifest calls dynamic. */
+/** The version of a package until its build has named another one. */
+export const unknownVersion = '0.0.0'
+
+/** Fields that its manifest calls dynamic: only its build knows them. */
 export function builtFields({ project }: WorkspacePackage['manifest']): {
   readonly version: boolean
   readonly dependencies: boolean

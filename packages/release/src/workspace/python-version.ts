@@ -26,7 +26,7 @@ const phases: Readonly<Record<string, PythonPhase>> = {
   preview: 'rc',
 }
 
-/** Undefined when it is none. */
+/** Undefined for a text that is not a version. */
 export function parsePythonVersion(text: string): PythonVersion | undefined {
   const parts = shape.exec(text)?.groups
   if (parts === undefined) return undefined
@@ -61,7 +61,7 @@ export function comparePythonVersions(a: PythonVersion, b: PythonVersion): numbe
   return 0
 }
 
-/** Whether a version is in a range such as `>=1.2, <2, !=1.5.*`. Undefined when the range is none. */
+/** Whether a version is in a range such as `>=1.2, <2, !=1.5.*`. Undefined for a text that is not a range. */
 export function satisfiesPython(version: string, range: string): boolean | undefined {
   const found = parsePythonVersion(version)
   if (found === undefined) return undefined

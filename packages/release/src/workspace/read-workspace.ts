@@ -12,7 +12,7 @@
  *
  * Why our own reader: see docs/decisions/0200.
  */
-import { access, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { cancelled } from '@heddle/core/lowlevel'
@@ -23,9 +23,11 @@ import { readDocument } from './documents.ts'
 import { mapLimited, readsAtOnce } from './limited.ts'
 import { findMembers } from './members.ts'
 import { npmPackage } from './npm-package.ts'
-import { builtMetadata, type BuiltMetadataOptions } from './built-metadata.ts'
-import { builtFields, pythonPackage } from './python-package.ts'
+import { builtMetadata, requireBuilder, type BuiltMetadataOptions } from './built-metadata.ts'
+import { builtFields, pythonPackage, unknownVersion } from './python-package.ts'
 import { Problems, compareText } from './problems.ts'
+import { isThere } from './is-there.ts'
+import { staticVersion } from './static-version.ts'
 
 export interface ReadWorkspaceOptions {
   readonly signal?: AbortSignal
@@ -87,10 +89,7 @@ async function foldersAbove(start: string): Promise<string[]> {
   for (;;) {
     const last = folders.at(-1)!
     const above = path.dirname(last)
-    const isRepository = await access(path.join(last, '.git')).then(
-      () => true,
-      () => false,
-    )
+    const isRepository = await isThere(path.join(last, '.git'))
     if (isRepository || above === last) return folders
     folders.push(above)
   }
@@ -129,8 +128,10 @@ async function readPackages(
     async (file) => readDocument(file, problems),
     signal,
   )
+  const rootPackage = packageJson && npmPackage(packageJson, isRoot, problems)
+  const isLeftOut = isRoot && (await publishesMembersOnly(definition))
   const found: (WorkspacePackage | undefined)[] = [
-    packageJson && npmPackage(packageJson, isRoot, problems),
+    rootPackage && isLeftOut ? { ...rootPackage, isLeftOutRoot: true } : rootPackage,
     pyproject && pythonPackage(pyproject, isRoot || packageJson !== undefined, problems),
   ]
   for (const document of read) {
@@ -157,13 +158,35 @@ async function readPackages(
     tool,
     packages: new Map(sorted.map((each) => [each.name, withDependencies(each, index)])),
     catalogs,
-    ...(notEntered.length === 0
-      ? {}
-      : { warnings: notEntered.map((each) => notEnteredWarning(root, each)) }),
+    ...warningsOf([
+      ...notEntered.map((each) => notEnteredWarning(root, each)),
+      ...(isRoot && !isLeftOut ? rootWarning(rootPackage) : []),
+    ]),
   }
 }
 
-/** One build at a time: builds are not small. */
+function warningsOf(warnings: readonly string[]): Pick<Workspace, 'warnings'> {
+  return warnings.length === 0 ? {} : { warnings }
+}
+
+/**
+ * Whether the root is not published with its members: `npm publish --workspaces` and lerna leave it out. One that says
+ * `"private": false` asks for it.
+ */
+async function publishesMembersOnly({ root, tool, packageJson }: Definition): Promise<boolean> {
+  if (packageJson === undefined || packageJson.fields['private'] === false) return false
+  return tool === 'npm' || (tool !== 'uv' && (await isThere(path.join(root, 'lerna.json'))))
+}
+
+function rootWarning(rootPackage: WorkspacePackage | undefined): string[] {
+  if (rootPackage === undefined || rootPackage.isPrivate) return []
+  if (rootPackage.manifest['private'] === false) return []
+  return [
+    `${rootPackage.name}, the root of the workspace, is released like its packages. Add "private": true to it, or "private": false where that is meant.`,
+  ]
+}
+
+/** One build at a time: builds are not small. A version that stands in a file needs none. */
 async function withBuiltMetadata(
   packages: readonly WorkspacePackage[],
   problems: Problems,
@@ -171,16 +194,35 @@ async function withBuiltMetadata(
 ): Promise<WorkspacePackage[]> {
   const known: WorkspacePackage[] = []
   for (const each of packages) {
+    const { version } = builtFields(each.manifest)
+    const read = isBuilt(each) && version ? await staticVersion(each) : undefined
+    known.push(read === undefined ? each : { ...each, version: read })
+  }
+  const isKnown = (each: WorkspacePackage): boolean => {
     const { version, dependencies } = builtFields(each.manifest)
-    const isBuilt = each.ecosystem === 'python' && !each.isPrivate && (version || dependencies)
-    const built = isBuilt ? await builtMetadata(each, problems, options) : undefined
-    known.push({
+    return !isBuilt(each) || ((!version || each.version !== unknownVersion) && !dependencies)
+  }
+  const unknown = known.filter((each) => !isKnown(each))
+  if (unknown.length === 0) return known
+  const builder = await requireBuilder(unknown, problems, options)
+  if (builder === undefined) return known
+  const built: WorkspacePackage[] = []
+  for (const each of known) {
+    const { version, dependencies } = builtFields(each.manifest)
+    const found = isKnown(each) ? undefined : await builtMetadata(each, builder, problems, options)
+    built.push({
       ...each,
-      ...(built !== undefined && version && { version: built.version }),
-      ...(built !== undefined && dependencies && { builtRequirements: built.requirements }),
+      ...(found !== undefined && version && { version: found.version }),
+      ...(found !== undefined && dependencies && { builtRequirements: found.requirements }),
     })
   }
-  return known
+  return built
+}
+
+/** Whether a build decides on what is published. */
+function isBuilt({ ecosystem, isPrivate, manifest }: WorkspacePackage): boolean {
+  const { version, dependencies } = builtFields(manifest)
+  return ecosystem === 'python' && !isPrivate && (version || dependencies)
 }
 
 function notEnteredWarning(root: string, folder: string): string {
@@ -193,8 +235,9 @@ function withoutShadows(packages: readonly WorkspacePackage[]): WorkspacePackage
   const byName = Map.groupBy(packages, ({ name }) => name)
   return packages.filter((each) => {
     const same = byName.get(each.name)!
-    const published = same.filter(({ isPrivate }) => !isPrivate)
-    return published.length > 0 ? !each.isPrivate : each === same[0]
+    const isMeant = ({ isPrivate, isLeftOutRoot }: WorkspacePackage): boolean =>
+      !isPrivate && isLeftOutRoot !== true
+    return same.some(isMeant) ? isMeant(each) : each === same[0]
   })
 }
 

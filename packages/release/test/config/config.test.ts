@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { isError } from '@heddle/core'
 import { branchTag } from '../../src/config/branch-tag.ts'
 import { readReleaseConfig } from '../../src/config/config.ts'
@@ -18,6 +19,33 @@ test('15 a config in JSON and one in TypeScript say the same', async () => {
   const text = `const config: object = ${JSON.stringify(config)}\nexport default config\n`
   repo.write('heddle.release.ts', text)
   assert.deepEqual(await readReleaseConfig(repo.root), config)
+})
+
+for (const type of [undefined, 'commonjs', 'module']) {
+  test(`15 a config in TypeScript is a module without a warning, in a root of type ${type ?? 'none'}`, async () => {
+    using repo = new Monorepo({ packages: { a: [] } })
+    repo.write('package.json', { name: 'root', private: true, workspaces: ['packages/*'], type })
+    repo.write('heddle.release.ts', "export default { branches: ['main'] as string[] }\n")
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', onWarning)
+    try {
+      assert.deepEqual(await readReleaseConfig(repo.root), { branches: ['main'] })
+      await setImmediate()
+    } finally {
+      process.off('warning', onWarning)
+    }
+    assert.deepEqual(warnings, [])
+  })
+}
+
+test('15 a tag format that Git refuses is a fault of the config', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  repo.write('heddle.release.json', { tagFormat: 'rel' })
+  await assert.rejects(
+    readReleaseConfig(repo.root),
+    /`tagFormat` is "rel". Write a text with \{version\}/,
+  )
 })
 
 test('15 everything that is wrong in a config is named at once', async () => {

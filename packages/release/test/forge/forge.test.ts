@@ -5,6 +5,7 @@ import { projectIn, type ForgeRelease } from '../../src/forge/api.ts'
 import { openForge } from '../../src/forge/forge.ts'
 import { Monorepo } from '../support/monorepo.ts'
 import { startStub, type StubServer } from '../support/servers.ts'
+import { inVirtualTime, virtualKernel } from '../support/virtual-time.ts'
 
 interface StandIn extends AsyncDisposable {
   readonly url: string
@@ -85,12 +86,30 @@ for (const kind of ['github', 'gitlab'] as const) {
 
   test(`15 ${kind}: without a token nothing is built; a wrong one is an error`, async () => {
     using repo = new Monorepo({ packages: {} })
-    await assert.rejects(openForge({ kind, root: repo.root, env: {} }), /a token in GIT(HUB|LAB)_/)
+    await using unable = await openForge({ kind, root: repo.root, env: {} })
+    assert.match(unable.lacks!.problem, /^GIT(HUB|LAB)_TOKEN is not set$/)
+    await assert.rejects(unable.announce(release), { code: 'HDL_PREFLIGHT' })
     await using standIn = await startForge('another', exists)
     await using forge = await openForge({ kind, root: repo.root, env: env(standIn.url) })
     await assert.rejects(forge.announce(release), { code: 'HDL_REGISTRY_AUTH' })
   })
 }
+
+test('15 F3 an answer of success after which nothing can be read is an error', async () => {
+  using repo = new Monorepo({ packages: {} })
+  const kernel = virtualKernel()
+  await using forgetful = await startStub((request, response) => {
+    request.resume()
+    response.writeHead(request.method === 'GET' ? 404 : 201).end('{}')
+  })
+  const { env } = forges.github
+  const options = { kind: 'github', root: repo.root, env: env(forgetful.url), kernel } as const
+  await using forge = await openForge(options)
+  const work = forge.announce(release)
+  const busy = (): boolean => forgetful.active() > 0
+  await assert.rejects(inVirtualTime(kernel.clock, busy, work), /changed nothing/)
+  assert.equal(forgetful.calls.filter(({ method }) => method === 'POST').length, 4)
+})
 
 test('15 the project is read from the address of the remote', () => {
   const found = [

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { checkTagFormat, Repository, tagFormatOf, tagName } from '../../src/git/repository.ts'
+import { Repository } from '../../src/git/repository.ts'
 import { Monorepo } from '../support/monorepo.ts'
 
 const one = new Map([['a@1.0.0', 'a 1.0.0']])
@@ -52,22 +52,4 @@ test('tags are pushed to a remote', async () => {
   await repository.push('origin', ['a@1.0.0'])
   assert.match(repo.git('ls-remote', '--tags', 'origin'), /refs\/tags\/a@1\.0\.0/)
   rmSync(remote, { recursive: true })
-})
-
-test('7 tags are called as the format says', () => {
-  assert.equal(tagName('core', '1.2.0', tagFormatOf('npm', undefined)), 'core@1.2.0')
-  assert.equal(tagName('core', '1.2.0', tagFormatOf('single', undefined)), 'v1.2.0')
-  assert.equal(tagName('@a/core', '1.2.0', '{name}-v{version}'), '@a/core-v1.2.0')
-  assert.throws(() => checkTagFormat('latest'), /tagFormat/)
-  for (const bad of [
-    'a..b{version}',
-    'v {version}',
-    '{version}.lock',
-    '/{version}',
-    'a:{version}',
-  ]) {
-    assert.throws(() => checkTagFormat(bad), /a name that Git accepts/, bad)
-  }
-  for (const good of ['{name}@{version}', 'v{version}', 'release/{name}-v{version}'])
-    checkTagFormat(good)
 })

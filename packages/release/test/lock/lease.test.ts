@@ -152,6 +152,30 @@ test('E4 the lease of a killed process does not stop the same clone', async () =
   assert.equal(clones.ref, '')
 })
 
+test('E7 what a killed holder has written down stays until a release ends', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  using clones = new Clones(repo)
+  const asleep = { clock: new VirtualClock(), random: seededRandom(1) }
+  const first = await Lease.take(clones.options(clones.add('first'), { kernel: asleep }))
+  await first.record({ c1: ['a@1.0.0'] })
+  await first.record({ c1: ['b@1.0.0'] })
+  const stopped = { kernel: { clock: new VirtualClock(), random: seededRandom(1) } }
+  const second = clones.add('second')
+  const taken = await clones.while(Lease.take(clones.options(second)))
+  assert.deepEqual(taken.left, { c1: ['a@1.0.0', 'b@1.0.0'] })
+  // Killed as well: the same clone takes it again, and still finds what the first one left.
+  const again = await Lease.take(
+    clones.options(second, { ...stopped, uploads: { c2: ['a@1.1.0'] } }),
+  )
+  assert.deepEqual(again.left, taken.left)
+  await again[Symbol.asyncDispose]()
+  assert.equal(clones.ref, '')
+  const last = await Lease.take(clones.options(second))
+  assert.deepEqual(last.left, {})
+  await last[Symbol.asyncDispose]()
+  await taken[Symbol.asyncDispose]()
+})
+
 test('E5 a remote that cannot be reached: before the lease runs out there, the holder stops', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   using clones = new Clones(repo)
@@ -182,7 +206,7 @@ test('79 while one clone releases, another is refused with the holder; afterward
   })
   second.catch(() => undefined)
   await until(() => notices.length > 0)
-  assert.match(notices[0]!, /of one on .* has the lease/)
+  assert.match(notices[0]!, /another clone holds the release lease \(process \d+ of one on /)
   await clones.renewed()
   await assert.rejects(clones.while(second), (error) => {
     assert.ok(isError(error, 'HDL_RELEASE_LEASED'))

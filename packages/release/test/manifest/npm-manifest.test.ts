@@ -101,10 +101,11 @@ test('a local range in overrides or resolutions is a leak too', () => {
   for (const manifest of [
     { overrides: { a: { b: 'file:../b' } } },
     { resolutions: { b: 'portal:../b' } },
-    { pnpm: { overrides: { b: 'workspace:*' } } },
   ]) {
     assert.throws(() => release(manifest), { code: 'HDL_LOCAL_RANGE' })
   }
+  // pnpm keeps its own settings to the workspace.
+  assert.equal(release({ pnpm: { overrides: { b: 'workspace:*' } } })['pnpm'], undefined)
 })
 
 test('private packages, impossible versions and other names are not packed', () => {

@@ -1,7 +1,7 @@
 /** Archives of a small workspace, compared with those of the package manager that it belongs to. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { packNpm } from '../../src/pack/npm.ts'
@@ -83,28 +83,42 @@ const common: Readonly<Record<string, Content>> = {
   'packages/b/index.js': '1\n',
 }
 
-function entriesOf(file: string): { files: string[]; manifest: unknown } {
+function entriesOf(file: string): { files: string[]; programs: string[]; manifest: unknown } {
   const tar = (...args: string[]): string => execFileSync('tar', args, { encoding: 'utf8' })
+  const executable = tar('tvzf', file)
+    .split('\n')
+    .filter((line) => /^-..x/.test(line))
   return {
+    programs: executable.map((line) => line.split(' ').at(-1)!).toSorted(),
     files: tar('tzf', file).trim().split('\n').toSorted(),
     manifest: JSON.parse(tar('xzOf', file, 'package/package.json')),
   }
 }
 
-async function compare(t: TestContext, { files, pack }: Manager, uses: object): Promise<void> {
+async function compare(
+  t: TestContext,
+  { files, pack }: Manager,
+  uses: object,
+  more: object = {},
+): Promise<void> {
   const b = common['packages/b/package.json'] as object
   const { folder } = await Repository.create(t, {
     ...common,
     ...files,
-    'packages/b/package.json': { ...b, dependencies: uses },
+    'packages/b/package.json': { ...b, ...more, dependencies: uses },
   })
+  chmodSync(path.join(folder, 'packages/b/README.md'), 0o755)
   const plan = await planFromManifests(await readWorkspace(folder))
   for (const name of ['a', 'b']) {
     const [out, own] = [await makeTree(t, {}), await makeTree(t, {})]
     pack(path.join(folder, 'packages', name), out)
     const theirs = entriesOf(path.join(out, readdirSync(out)[0]!))
     const packed = await packNpm(plan.packages.get(`@m/${name}`)!, plan, { folder: own })
-    assert.deepEqual(entriesOf(packed.artifacts[0]!.file), theirs, name)
+    const ours = entriesOf(packed.artifacts[0]!.file)
+    assert.deepEqual(ours.files, theirs.files, name)
+    assert.deepEqual(ours.manifest, theirs.manifest, name)
+    // npm makes programs executable when it installs them.
+    if (plan.workspace.tool === 'pnpm') assert.deepEqual(ours.programs, theirs.programs, name)
   }
 }
 
@@ -112,7 +126,16 @@ test('11 files and manifests as `npm pack`', (t) =>
   compare(t, managers['npm']!, { '@m/a': '^1.0.0' }))
 
 test('11 files and manifests as `pnpm pack`, with the licence of the root', (t) =>
-  compare(t, managers['pnpm']!, { '@m/a': 'workspace:^', 'left-pad': 'catalog:' }))
+  compare(
+    t,
+    managers['pnpm']!,
+    { '@m/a': 'workspace:^', 'left-pad': 'catalog:' },
+    {
+      packageManager: 'pnpm@10.0.0',
+      pnpm: { overrides: {} },
+      scripts: { prepare: 'node -p 1', postpublish: 'node -p 1', test: 'node -p 1' },
+    },
+  ))
 
 test('11 files and manifests as `yarn pack`', (t) =>
   compare(t, managers['yarn']!, { '@m/a': 'workspace:^' }))

@@ -8,7 +8,7 @@ import { Tree } from '../plan-kit.ts'
 
 const names = ['a', 'b', 'c'] as const
 
-test('F1, F3: in whatever order holders come and go: pinned while held, original when none is left', async () => {
+test('HF1, HF3: in whatever order holders come and go: pinned while held, original when none is left', async () => {
   const holder = fc.record({
     files: fc.subarray([...names], { minLength: 1 }),
     /** Turns of the loop before it takes, and before it gives back. */

@@ -66,7 +66,7 @@ test('S62, N3: what has nothing to pin is not touched', async () => {
   assert.ok(!tree.names().some((name) => name.endsWith('.original')))
 })
 
-test('S65, F1: nested pins of different files end in either order', async () => {
+test('S65, HF1: nested pins of different files end in either order', async () => {
   for (const order of [
     [0, 1],
     [1, 0],
@@ -84,7 +84,7 @@ test('S65, F1: nested pins of different files end in either order', async () => 
   }
 })
 
-test('G, F1: overlapping pins of one file: the last one restores it', async () => {
+test('G, HF1: overlapping pins of one file: the last one restores it', async () => {
   for (const order of [
     [0, 1],
     [1, 0],
@@ -99,7 +99,7 @@ test('G, F1: overlapping pins of one file: the last one restores it', async () =
   }
 })
 
-test('F1, F3: pins that come and go at the same time all see a pinned file and leave the original', async () => {
+test('HF1, HF3: pins that come and go at the same time all see a pinned file and leave the original', async () => {
   using tree = new WildTree()
   await Promise.all(
     Array.from({ length: 20 }, async () => {
@@ -111,7 +111,7 @@ test('F1, F3: pins that come and go at the same time all see a pinned file and l
   assert.deepEqual(tree.traces(), [])
 })
 
-test('F2: a pin to other versions is refused and changes nothing', async () => {
+test('HF2: a pin to other versions is refused and changes nothing', async () => {
   using tree = new WildTree()
   await using _first = await pin(tree, 'crlf')
   const plan = planFromDisk(tree, { crlf: '9.0.0', bom: '9.0.0' })

@@ -44,18 +44,18 @@ test('every package of the workspace has a place in the plan', async () => {
       reason: 'version of package.json',
       after: ['@acme/core'],
       level: 1,
-      tag: 'latest',
+      distTag: 'latest',
     },
   )
   assert.equal(packages.get('@acme/tools')!.status, 'private')
   assert.equal(packages.get('@acme/tools')!.reason, '"private": true')
-  assert.equal(packages.get('next')!.tag, 'beta')
+  assert.equal(packages.get('next')!.distTag, 'beta')
 })
 
 test('publishConfig says tag and access', async () => {
   const manifest = { publishConfig: { tag: 'legacy', access: 'public' } }
   const { packages } = await planFromManifests(sketchWorkspace({ a: { manifest } }))
-  assert.equal(packages.get('a')!.tag, 'legacy')
+  assert.equal(packages.get('a')!.distTag, 'legacy')
   assert.equal(packages.get('a')!.access, 'public')
 })
 
@@ -121,7 +121,7 @@ test('peers in a circle are a warning', async () => {
     sketchWorkspace({ core: { needs: { plugin: '1' } }, plugin: { needs: { 'peer:core': '1' } } }),
   )
   assert.deepEqual(warnings, [
-    'plugin has core as a peer or in an extra and is needed by it: it does not wait for it.',
+    'plugin lists core as a peer or in an extra, and core needs plugin: plugin is released without waiting for it.',
   ])
 })
 

@@ -182,7 +182,7 @@ test('prereleases: counters go on, used intents do not count, everything that de
   const more = { two: intent({ a: 'minor' }) }
   const found = await plan(t, { packages, files: used, intents: more })
   assert.equal(found.packages.get('a')!.version, '1.1.0-next.1')
-  assert.equal(found.packages.get('a')!.tag, 'next')
+  assert.equal(found.packages.get('a')!.distTag, 'next')
   assert.equal(found.packages.get('b')!.status, 'unchanged', '^1.1.0-next.0 allows 1.1.0-next.1')
 
   const old = { '.changeset/pre.json': { ...pre, initialVersions: {}, changesets: ['one'] } }
@@ -211,7 +211,7 @@ test('leaving a prerelease: all intents count again, and whatever was a prerelea
     '.changeset/pre/one.md': intent({ a: 'minor' }),
   }
   assert.deepEqual(await versions(t, { packages, files }), { a: '1.1.0', b: '1.0.1' })
-  assert.equal((await plan(t, { packages, files })).packages.get('a')!.tag, 'latest')
+  assert.equal((await plan(t, { packages, files })).packages.get('a')!.distTag, 'latest')
 })
 
 test('access: the manifest before the config', async (t) => {

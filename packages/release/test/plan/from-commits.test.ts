@@ -108,7 +108,7 @@ test('kinds of changes', async (t) => {
   }
 })
 
-test('V2: the whole message is read', async (t) => {
+test('the whole message is read', async (t) => {
   const repository = await released(t)
   const messages: [string, string][] = [
     ['fix: x\n\nLonger text.\n\nBREAKING CHANGE: y is gone', '2.0.0'],
@@ -133,7 +133,7 @@ test('0.x: breaking is minor unless majorOnZero', async (t) => {
   assert.deepEqual(await repository.versions({ majorOnZero: true }), { c: '1.0.0' })
 })
 
-test('V1: commits of merged branches count', async (t) => {
+test('commits of merged branches count', async (t) => {
   const repository = await released(t)
   await repository.git('checkout', '-q', '-b', 'side')
   await repository.change('a', 'feat: on the side')
@@ -229,7 +229,7 @@ test('prereleases count on, and the release after them has all of their changes'
   assert.deepEqual(await repository.versions({ ...only, prerelease: 'rc' }), {}, 'nothing new')
   await repository.change('a', 'fix: y')
   assert.deepEqual(await repository.versions({ ...only, prerelease: 'rc' }), { a: '1.1.0-rc.1' })
-  assert.equal((await repository.plan({ prerelease: 'rc' })).packages.get('a')!.tag, 'rc')
+  assert.equal((await repository.plan({ prerelease: 'rc' })).packages.get('a')!.distTag, 'rc')
   await repository.tag('a@1.1.0-rc.1')
   assert.deepEqual(await repository.versions(only), { a: '1.1.0' })
   await repository.change('a', 'feat!: z')
@@ -237,7 +237,7 @@ test('prereleases count on, and the release after them has all of their changes'
   assert.deepEqual(await repository.versions(only), { a: '2.0.0' })
 })
 
-test('V4: without a tag of the current version, the nearest one that is reachable', async (t) => {
+test('without a tag of the current version, the nearest one that is reachable', async (t) => {
   const repository = await released(t)
   await repository.change('a', 'feat!: before')
   await repository.commit('chore: version 2', { 'packages/a/package.json': manifest('a', '2.0.0') })

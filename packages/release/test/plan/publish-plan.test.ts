@@ -37,7 +37,7 @@ test('what Changesets 3 writes', async (t) => {
       each.package.name,
       each.status,
       each.version,
-      each.tag,
+      each.distTag,
       each.access,
     ]),
     [

@@ -19,7 +19,7 @@ function cyclesOf(sketches: Readonly<Record<string, Sketch>>): readonly (readonl
   return []
 }
 
-test('O1: dependencies, optional and peer dependencies make order, development does not', () => {
+test('RO1: dependencies, optional and peer dependencies make order, development does not', () => {
   const { after, levels } = orderOf({
     a: {},
     b: { needs: { a: '1', 'dev:d': '1' } },
@@ -30,7 +30,7 @@ test('O1: dependencies, optional and peer dependencies make order, development d
   assert.deepEqual(Object.fromEntries(levels), { a: 0, b: 1, c: 2, d: 3 })
 })
 
-test('O2: circles are named, each once and always in the same way', () => {
+test('RO2: circles are named, each once and always in the same way', () => {
   const circle = { b: { needs: { c: '1' } }, c: { needs: { a: '1' } }, a: { needs: { b: '1' } } }
   assert.deepEqual(cyclesOf(circle), [['a', 'b', 'c', 'a']])
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('O2: circles are named, each once and always in the same way', () => {
   assert.throws(() => orderOf(circle), /a → b → c → a/)
 })
 
-test('O3: peers in a circle make no order and are reported; other peers make one', () => {
+test('RO3: peers in a circle make no order and are reported; other peers make one', () => {
   const { after, loosePeers } = orderOf({
     core: { needs: { plugin: '1' } },
     plugin: { needs: { 'peer:core': '1', 'peer:base': '1' } },
@@ -61,7 +61,7 @@ test('O3: peers in a circle make no order and are reported; other peers make one
   assert.deepEqual(loosePeers, [['plugin', 'core']])
 })
 
-test('O3: extras of Python in a circle make no order and are reported', () => {
+test('RO3: extras of Python in a circle make no order and are reported', () => {
   const packages = [
     ...sketchWorkspace({ core: {}, plugin: { needs: { core: '1' } } }).packages.values(),
   ]
@@ -107,7 +107,7 @@ const graphs = fc.integer({ min: 1, max: 9 }).chain((size) =>
     }),
 )
 
-test('property O1, O2, O4: order respects dependencies, circles are real, shuffling changes nothing', () => {
+test('property RO1, RO2, RO4: order respects dependencies, circles are real, shuffling changes nothing', () => {
   fc.assert(
     fc.property(graphs, fc.infiniteStream(fc.nat()), (sketches, chance) => {
       const packages = [...sketchWorkspace(sketches).packages.values()]

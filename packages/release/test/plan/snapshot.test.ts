@@ -33,15 +33,15 @@ test('S1, S2 versions belong to the commit, and packages of one snapshot need ex
   const b = releaseManifest(snapshot.packages.get('b')!, snapshot)
   assert.deepEqual(b['dependencies'], { a: version })
   assert.deepEqual(b['peerDependencies'], { c: '^1.0.0' }, 'what is left out keeps its range')
-  assert.equal(snapshot.packages.get('b')!.tag, 'pr-12')
+  assert.equal(snapshot.packages.get('b')!.distTag, 'pr-12')
   assert.deepEqual(checkPlan(snapshot), [])
 
   const canary = planSnapshot(plan, { kind: 'canary', ...at })
   assert.equal(canary.packages.get('a')!.version, '1.2.4-canary.20260102030405.g0123456')
   assert.equal(canary.packages.get('b')!.version, '2.0.0-rc.1.canary.20260102030405.g0123456')
-  const tried = planSnapshot(plan, { kind: 'canary', tag: 'next', ...at })
-  assert.equal(tried.packages.get('a')!.tag, 'next')
-  assert.throws(() => planSnapshot(plan, { kind: 'canary', tag: 'latest', ...at }), {
+  const tried = planSnapshot(plan, { kind: 'canary', distTag: 'next', ...at })
+  assert.equal(tried.packages.get('a')!.distTag, 'next')
+  assert.throws(() => planSnapshot(plan, { kind: 'canary', distTag: 'latest', ...at }), {
     code: 'HDL_BAD_OPTION',
   })
   for (const name of ['1.x', 'x', 'latest']) {

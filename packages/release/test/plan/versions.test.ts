@@ -26,7 +26,7 @@ test('npm: releases', () => {
   for (const [current, bump, next] of cases) assert.equal(nextVersion('npm', current, bump), next)
 })
 
-test('V3: prereleases count on, and start again when they lead somewhere else', () => {
+test('prereleases count on, and start again when they lead somewhere else', () => {
   const cases: [string, Bump, string][] = [
     ['0.5.0', 'minor', '0.6.0-rc.0'],
     ['0.6.0-rc.0', 'patch', '0.6.0-rc.1'],
@@ -42,7 +42,7 @@ test('V3: prereleases count on, and start again when they lead somewhere else', 
     assert.equal(nextVersion('npm', current, bump, 'rc'), next, current)
 })
 
-test('N1: a prerelease that would come before the current version is refused', () => {
+test('VN1: a prerelease that would come before the current version is refused', () => {
   assert.throws(
     () => nextVersion('npm', '1.0.0-rc.1', 'patch', 'beta'),
     (error) => {
@@ -106,7 +106,7 @@ const version = fc
       `${major}.${minor}.${patch}${pre === null ? '' : `-${pre[0]}.${pre[1]}`}`,
   )
 
-test('property N1, N2: the next version is greater, and never smaller for a bigger change', () => {
+test('property VN1, VN2: the next version is greater, and never smaller for a bigger change', () => {
   const prerelease = fc.constantFrom(undefined, 'rc')
   fc.assert(
     fc.property(

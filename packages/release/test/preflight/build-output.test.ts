@@ -24,7 +24,7 @@ async function failOnce(repo: Monorepo, name: string): Promise<FaultProxy> {
   return proxy
 }
 
-test('O2 a file that appears between two calls of a release is refused', async () => {
+test('BO2 a file that appears between two calls of a release is refused', async () => {
   const scripts = { build: 'node -p 1 > made.txt' }
   using repo = new Monorepo({ packages: { oa: [], ob: ['oa'] }, fields: { ob: { scripts } } })
   await using proxy = await failOnce(repo, 'ob')
@@ -41,7 +41,7 @@ test('O2 a file that appears between two calls of a release is refused', async (
   assert.deepEqual(outcomesOf(report), { oa: 'published', ob: 'published' })
 })
 
-test('O2 tracked files that a build has rewritten do not stop the same command', async () => {
+test('BO2 tracked files that a build has rewritten do not stop the same command', async () => {
   const scripts = { build: 'node -p "process.hrtime.bigint()" > made.js' }
   using repo = new Monorepo({ packages: { oc: [] }, fields: { oc: { scripts } } })
   repo.write('packages/oc/made.js', '0\n')

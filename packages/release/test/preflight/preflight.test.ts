@@ -5,6 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { isError } from '@heddle/core'
+import { openForge } from '../../src/forge/forge.ts'
 import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
 import { Monorepo } from '../support/monorepo.ts'
 import { publishManifests } from '../support/publish.ts'
@@ -70,6 +71,18 @@ test('99 all problems of the repository at once, before anything is built', asyn
   } finally {
     rmSync(remote, { recursive: true, force: true })
   }
+})
+
+test('a forge without a token is one of the problems, in a dry run too', async () => {
+  using repo = repository('pn')
+  await using forge = await openForge({ kind: 'github', root: repo.root, env: {} })
+  repo.write('packages/pn/index.js', 'edited\n')
+  const options = { forge, push: 'origin', dryRun: true }
+  assert.deepEqual(await problemsOf(publishManifests(repo, registry.url, options)), [
+    'work tree: it differs from its commit in packages/pn/index.js',
+    'notes: GITHUB_TOKEN is not set',
+  ])
+  assert.ok(!built(repo))
 })
 
 test('--allow-dirty publishes what is in the tree, with a warning', async () => {

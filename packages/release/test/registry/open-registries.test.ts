@@ -53,3 +53,20 @@ test('one registry for each address, with the token that is for it', async () =>
   await one.read('a', '1.0.0')
   assert.equal(stub.calls[0]?.headers.authorization, 'Bearer from-env')
 })
+
+test('the token of PyPI is the one that its other tools read', async () => {
+  await using home = await scratch()
+  const accountWith = async (env: Readonly<Record<string, string>>): Promise<string> => {
+    await using registries = await openRegistries({ folder: home.folder, env: { ...env } })
+    const account = await registries.registryOf(planned('p', 'python')).account!({})
+    return account.is === 'refused' ? account.problem : account.is
+  }
+  assert.match(
+    await accountWith({}),
+    /^PYPI_TOKEN is not set, and uploads to https:\/\/pypi\.org\/ need/,
+  )
+  for (const name of ['PYPI_TOKEN', 'UV_PUBLISH_TOKEN', 'TWINE_PASSWORD']) {
+    assert.equal(await accountWith({ [name]: 'pypi-secret' }), 'unknown', name)
+  }
+  assert.match(await accountWith({ TWINE_USERNAME: 'me', TWINE_PASSWORD: 'x' }), /not set/)
+})

@@ -49,7 +49,7 @@ async function publishThrough(
   await using proxy = await startFaultProxy({ target: verdaccio.url, rules, visibleAfter, kernel })
   await using registry = npmRegistry({ url: proxy.url, token: 'anybody', kernel })
   const packed = await packNpm(temporary.folder, `@fault/p${packages++}`, '1.0.0')
-  const work = publishOnce(registry, packed, { tag: 'latest', kernel, ...publish }).then(
+  const work = publishOnce(registry, packed, { distTag: 'latest', kernel, ...publish }).then(
     ({ outcome }) => ({ outcome }),
     (error: unknown) => ({ outcome: String(classOf(error)), error }),
   )
@@ -220,7 +220,7 @@ test('a duplicate run finds the version and uploads nothing', async () => {
   await using proxy = await startFaultProxy({ target: verdaccio.url })
   await using registry = npmRegistry({ url: proxy.url, token: 'anybody' })
   const once = async (): Promise<string> =>
-    (await publishOnce(registry, packed, { tag: 'latest' })).outcome
+    (await publishOnce(registry, packed, { distTag: 'latest' })).outcome
   assert.equal(await once(), 'accepted')
   assert.equal(await once(), 'already-published')
   assert.deepEqual(proxy.uploads.get('@fault/twice@1.0.0'), { sent: 1, accepted: 1 })
@@ -236,7 +236,7 @@ test('two runs at the same moment: one upload is taken, both end well', async ()
   })
   await using registry = npmRegistry({ url: proxy.url, token: 'anybody' })
   const once = (): Promise<string> =>
-    publishOnce(registry, packed, { tag: 'latest' }).then(({ outcome }) => outcome)
+    publishOnce(registry, packed, { distTag: 'latest' }).then(({ outcome }) => outcome)
   const both = Promise.all([once(), once()])
   // Both have read before the first upload gets to the registry.
   await until(() => kernel.clock.pending === 2)
@@ -248,9 +248,9 @@ test('two runs at the same moment: one upload is taken, both end well', async ()
 test('another user published other content: a conflict, also when it turns up after the upload', async () => {
   const first = await packNpm(temporary.folder, '@fault/other', '1.0.0')
   await using direct = npmRegistry({ url: verdaccio.url, token: 'anybody' })
-  await direct.upload(first, { tag: 'latest' })
+  await direct.upload(first, { distTag: 'latest' })
   const second = await packNpm(temporary.folder, '@fault/other', '1.0.0', {}, { 'x.js': '1' })
-  await assert.rejects(publishOnce(direct, second, { tag: 'latest' }), (error) =>
+  await assert.rejects(publishOnce(direct, second, { distTag: 'latest' }), (error) =>
     isError(error, 'HDL_VERSION_CONFLICT'),
   )
   // The first read finds nothing.
@@ -259,7 +259,7 @@ test('another user published other content: a conflict, also when it turns up af
     rules: [{ method: 'GET', status: 404, times: 2 }],
   })
   await using registry = npmRegistry({ url: proxy.url, token: 'anybody' })
-  await assert.rejects(publishOnce(registry, second, { tag: 'latest' }), (error) => {
+  await assert.rejects(publishOnce(registry, second, { distTag: 'latest' }), (error) => {
     assert.ok(isError(error, 'HDL_VERSION_CONFLICT'))
     return error.details.found === first.artifacts[0]!.integrity
   })
@@ -274,14 +274,14 @@ test('fault matrix: cancelled in the middle of an upload, then run again', async
   })
   await using registry = npmRegistry({ url: proxy.url, token: 'anybody' })
   const abort = new AbortController()
-  const work = publishOnce(registry, packed, { tag: 'latest', signal: abort.signal })
+  const work = publishOnce(registry, packed, { distTag: 'latest', signal: abort.signal })
   const failed = assert.rejects(work, (error) => isError(error, 'HDL_CANCELLED'))
   while (proxy.uploads.get('@fault/interrupted@1.0.0')?.accepted !== 1) {
     await new Promise((done) => setTimeout(done, 2))
   }
   abort.abort(new Error('interrupted'))
   await failed
-  const again = await publishOnce(registry, packed, { tag: 'latest', uploadBegun: true })
+  const again = await publishOnce(registry, packed, { distTag: 'latest', uploadBegun: true })
   assert.equal(again.outcome, 'published')
   assert.deepEqual(proxy.uploads.get('@fault/interrupted@1.0.0'), { sent: 1, accepted: 1 })
 })
@@ -296,7 +296,11 @@ test('scenario 94: visible after 15 minutes; nothing is held meanwhile', async (
   await using registry = npmRegistry({ url: proxy.url, token: 'anybody', kernel })
   const packed = await packNpm(temporary.folder, '@fault/late', '1.0.0')
   const busy = (): boolean => proxy.active > 0
-  await inVirtualTime(kernel.clock, busy, publishOnce(registry, packed, { tag: 'latest', kernel }))
+  await inVirtualTime(
+    kernel.clock,
+    busy,
+    publishOnce(registry, packed, { distTag: 'latest', kernel }),
+  )
   const seen = await inVirtualTime(
     kernel.clock,
     busy,
@@ -319,7 +323,7 @@ test('the whole run stays under a rate limit of the registry, and everything is 
     Array.from({ length: 30 }, (_, i) => packNpm(temporary.folder, `@rate/p${i}`, '1.0.0')),
   )
   const work = Promise.all(
-    all.map((packed) => publishOnce(registry, packed, { tag: 'latest', kernel })),
+    all.map((packed) => publishOnce(registry, packed, { distTag: 'latest', kernel })),
   )
   const results = await inVirtualTime(kernel.clock, () => proxy.active > 0, work)
   assert.ok(results.every(({ outcome }) => outcome === 'accepted'))

@@ -52,7 +52,7 @@ test('R1 to R6 hold in any world, and no version is ever taken twice', async () 
         const acceptedBefore = registry.accepted
         const begunBefore = begun
         const work = publishOnce(registry, paperPackage(), {
-          tag: 'latest',
+          distTag: 'latest',
           kernel,
           settle,
           uploadBegun: begun,

@@ -12,7 +12,7 @@ async function publish(
 ): Promise<{ outcome: string; registry: ModelRegistry; error?: unknown; took: number }> {
   const kernel = virtualKernel(largest)
   const registry = new ModelRegistry({ ...model, kernel })
-  const work = publishOnce(registry, paperPackage(), { tag: 'latest', kernel, ...options })
+  const work = publishOnce(registry, paperPackage(), { distTag: 'latest', kernel, ...options })
   try {
     const { outcome } = await kernel.clock.runUntil(work)
     return { outcome, registry, took: kernel.clock.now() }
@@ -112,7 +112,9 @@ test('two runs at once: the second finds what the first one uploaded', async () 
   const kernel = virtualKernel(largest)
   const registry = new ModelRegistry({ kernel, fates: [], visibleAfter: 3000 })
   const one = (): Promise<unknown> =>
-    publishOnce(registry, paperPackage(), { tag: 'latest', kernel }).then(({ outcome }) => outcome)
+    publishOnce(registry, paperPackage(), { distTag: 'latest', kernel }).then(
+      ({ outcome }) => outcome,
+    )
   const outcomes = await kernel.clock.runUntil(Promise.all([one(), one()]))
   assert.deepEqual(outcomes, ['accepted', 'published'])
   assert.equal(registry.accepted, 1)
@@ -183,14 +185,18 @@ test('the caller notes each upload before it begins', async () => {
     void noted.push(
       `${attempt} after ${registry.history.filter((h) => h.what === 'upload').length}`,
     )
-  const options = { tag: 'latest', kernel, onUpload }
+  const options = { distTag: 'latest', kernel, onUpload }
   await kernel.clock.runUntil(publishOnce(registry, paperPackage(), options))
   assert.deepEqual(noted, ['0 after 0', '1 after 1'])
   const stopped = new ModelRegistry({ kernel, fates: [] })
   const refuse = (): never => {
     throw new Error('the journal is full')
   }
-  const refused = publishOnce(stopped, paperPackage(), { tag: 'latest', kernel, onUpload: refuse })
+  const refused = publishOnce(stopped, paperPackage(), {
+    distTag: 'latest',
+    kernel,
+    onUpload: refuse,
+  })
   await assert.rejects(kernel.clock.runUntil(refused), /journal is full/)
   assert.equal(kinds(stopped), 'r')
 })
@@ -199,7 +205,7 @@ test('a signal ends the wait, a deadline too; no timer is left behind', async ()
   const kernel = virtualKernel(largest)
   const registry = new ModelRegistry({ kernel, fates: ['lost-request'] })
   const abort = new AbortController()
-  const options = { tag: 'latest', kernel, signal: abort.signal }
+  const options = { distTag: 'latest', kernel, signal: abort.signal }
   const work = publishOnce(registry, paperPackage(), options)
   const failed = assert.rejects(work, (error) => isError(error, 'HDL_CANCELLED'))
   await kernel.clock.advance(10_000)

@@ -68,7 +68,7 @@ for (const { name: kind, start, open, pack } of implementations) {
       const packed = await pack(ours.folder, 'first', 'a')
       assert.equal(await registry.read('first', '1.0.0'), undefined)
       assert.deepEqual(await registry.compare(packed), { is: 'absent' })
-      await registry.upload(packed, { tag: 'latest' })
+      await registry.upload(packed, { distTag: 'latest' })
       const found = await registry.read('first', '1.0.0')
       assert.equal(found?.version, '1.0.0')
       assert.equal(found?.integrity.size, packed.artifacts.length)
@@ -79,10 +79,10 @@ for (const { name: kind, start, open, pack } of implementations) {
     })
 
     test('other content is different, and an upload of it a conflict', async () => {
-      await registry.upload(await pack(theirs.folder, 'second', 'theirs'), { tag: 'latest' })
+      await registry.upload(await pack(theirs.folder, 'second', 'theirs'), { distTag: 'latest' })
       const packed = await pack(ours.folder, 'second', 'ours')
       assert.equal((await registry.compare(packed)).is, 'different')
-      await assert.rejects(registry.upload(packed, { tag: 'latest' }), (error) =>
+      await assert.rejects(registry.upload(packed, { distTag: 'latest' }), (error) =>
         isError(error, 'HDL_VERSION_CONFLICT'),
       )
       await assert.rejects(waitVisible(registry, packed), (error) =>
@@ -92,8 +92,8 @@ for (const { name: kind, start, open, pack } of implementations) {
 
     test('publishing twice uploads once', async () => {
       const packed = await pack(ours.folder, 'third', 'a')
-      const first = await publishOnce(registry, packed, { tag: 'latest' })
-      const second = await publishOnce(registry, packed, { tag: 'latest' })
+      const first = await publishOnce(registry, packed, { distTag: 'latest' })
+      const second = await publishOnce(registry, packed, { distTag: 'latest' })
       assert.deepEqual([first.outcome, second.outcome], ['accepted', 'already-published'])
       assert.equal((await waitVisible(registry, packed)).is, 'visible')
       assert.equal(proxy.uploads.get('third@1.0.0')?.sent, packed.artifacts.length)
@@ -105,7 +105,7 @@ for (const { name: kind, start, open, pack } of implementations) {
       assert.equal((await registry.compare(packed)).is, 'absent')
       proxy.rules.add({ upload: true, status: 503, times: 1 })
       await assert.rejects(
-        registry.upload(packed, { tag: 'latest' }),
+        registry.upload(packed, { distTag: 'latest' }),
         (error) =>
           isError(error, 'HDL_REGISTRY_UNAVAILABLE') && error.details.outcome === 'unknown',
       )
@@ -118,8 +118,8 @@ for (const { name: kind, start, open, pack } of implementations) {
       const works: readonly (() => Promise<unknown>)[] = [
         () => registry.read('fifth', '1.0.0', { signal }),
         () => registry.compare(packed, { signal }),
-        () => registry.upload(packed, { tag: 'latest', signal }),
-        () => publishOnce(registry, packed, { tag: 'latest', signal }),
+        () => registry.upload(packed, { distTag: 'latest', signal }),
+        () => publishOnce(registry, packed, { distTag: 'latest', signal }),
         () => waitVisible(registry, packed, { signal }),
       ]
       for (const work of works) {

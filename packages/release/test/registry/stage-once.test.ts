@@ -8,7 +8,7 @@ import { startFaultProxy } from '../../src/testing/fault-proxy.ts'
 import { packNpm, packPython, scratch } from '../support/packed.ts'
 import { startStagingRegistry } from '../support/staging-registry.ts'
 
-const latest = { tag: 'latest' }
+const latest = { distTag: 'latest' }
 
 test('a version is staged, listed, approved, and only then published', async () => {
   await using server = await startStagingRegistry()

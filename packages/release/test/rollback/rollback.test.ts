@@ -97,10 +97,10 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
   await using site = await Site.open(new Monorepo({ packages: { x: [], y: ['x'] } }))
   await site.publish()
   assert.deepEqual(await site.steps(), [
-    'y@1.0.0: deprecate, "This release was taken back."',
-    'x@1.0.0: deprecate, "This release was taken back."',
-    'y@1.0.0 keeps "latest": it is the first.',
-    'x@1.0.0 keeps "latest": it is the first.',
+    'deprecate y@1.0.0: "This version was rolled back."',
+    'deprecate x@1.0.0: "This version was rolled back."',
+    'y@1.0.0 keeps "latest": no version had it before.',
+    'x@1.0.0 keeps "latest": no version had it before.',
   ])
 
   await site.bump('1.1.0')
@@ -110,10 +110,10 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
   // A second publish uploads nothing and is not what is taken back.
   await site.publish()
   const all = [
-    'y: "latest" from 1.1.0 back to 1.0.0',
-    'y@1.1.0: deprecate, "This release was taken back."',
-    'x: "latest" from 1.1.0 back to 1.0.0',
-    'x@1.1.0: deprecate, "This release was taken back."',
+    'move the dist-tag "latest" of y from 1.1.0 back to 1.0.0',
+    'deprecate y@1.1.0: "This version was rolled back."',
+    'move the dist-tag "latest" of x from 1.1.0 back to 1.0.0',
+    'deprecate x@1.1.0: "This version was rolled back."',
   ]
   await assert.rejects(site.steps(), (error) => isError(error, 'HDL_RELEASE_UNKNOWN'))
   const [last, first] = await site.releases()
@@ -137,16 +137,16 @@ test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and ca
   assert.deepEqual(await site.steps(id), [])
   const { packages, last: run, holder } = await releaseStatus(site.plan, site.registries)
   assert.deepEqual(
-    packages.map(({ name, isPublished, tagged, deprecated, tag }) => [
+    packages.map(({ name, isPublished, taggedVersion, deprecated, gitTag }) => [
       name,
       isPublished,
-      tagged,
+      taggedVersion,
       deprecated,
-      tag,
+      gitTag,
     ]),
     [
-      ['x', true, '1.0.0', 'This release was taken back.', 'x@1.1.0'],
-      ['y', true, '1.0.0', 'This release was taken back.', 'y@1.1.0'],
+      ['x', true, '1.0.0', 'This version was rolled back.', 'x@1.1.0'],
+      ['y', true, '1.0.0', 'This version was rolled back.', 'y@1.1.0'],
     ],
   )
   assert.equal(run?.state, 'finished')

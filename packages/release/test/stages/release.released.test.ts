@@ -270,10 +270,10 @@ test('notes need tags, and a remote that gets them', async () => {
     announce: () => Promise.reject(new Error('is not called')),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  for (const options of [{}, { push: 'origin', tag: false }]) {
+  for (const options of [{}, { push: 'origin', tag: false }, { dryRun: true }]) {
     await assert.rejects(
       publishManifests(repo, registry.url, { ...options, forge }),
-      (error) => isError(error, 'HDL_BAD_OPTION') && error.message.includes('"notes"'),
+      (error) => isError(error, 'HDL_PREFLIGHT') && /notes: they belong to/.test(error.message),
     )
   }
   assert.equal((await fetch(`${registry.url}/notes-only/1.0.0`)).status, 404)

@@ -29,7 +29,7 @@ async function publish(
   await using registries = await openRegistries({ folder: repo.root, npm: url, env: {} })
   const workspace = await readWorkspace(repo.root)
   const plan = await planFromManifests(workspace, {
-    ...(distTag !== undefined && { tag: distTag }),
+    ...(distTag !== undefined && { distTag }),
   })
   const { registryOf } = registries
   // Awaited here: the registries are closed behind it.

@@ -363,7 +363,7 @@ test('a dist-tag that installers would take for a version is refused before anyt
   using repo = new Monorepo({ packages: { a: [] } })
   const workspace = await readWorkspace(repo.root)
   for (const tag of ['1.x', '1.0.0', '^2', 'a b', 'a/b']) {
-    const plan = await planFromManifests(workspace, { tag })
+    const plan = await planFromManifests(workspace, { distTag: tag })
     const registryOf = (): never => assert.fail('no registry is asked')
     await assert.rejects(publishRelease(plan, { registryOf }), { code: 'HDL_BAD_OPTION' }, tag)
   }

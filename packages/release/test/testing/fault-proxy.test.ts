@@ -75,7 +75,7 @@ test('a status with headers and body, so many times, for one package', async () 
   assert.deepEqual(proxy.uploads.get('a@2.0.0'), { sent: 4, accepted: 2 })
 })
 
-test('F2: after the commit the registry has it, whatever answer the client gets', async () => {
+test('FP2: after the commit the registry has it, whatever answer the client gets', async () => {
   await using target = await agreeable()
   await using proxy = await startFaultProxy({
     target: target.url,
@@ -130,7 +130,7 @@ test('an early answer, an answer in small pieces, and none at all', async () => 
   assert.equal(target.calls.length, 2)
 })
 
-test('F3: a hidden version is in no answer until its time has come', async () => {
+test('FP3: a hidden version is in no answer until its time has come', async () => {
   await using target = await agreeable()
   const kernel = virtualKernel()
   await using proxy = await startFaultProxy({

@@ -61,7 +61,7 @@ test('an upload by a foreign client is found under any spelling of its name', as
   }
 })
 
-test('Y1: the same bytes again change nothing, others are refused', async () => {
+test('PY1: the same bytes again change nothing, others are refused', async () => {
   await using pypi = await startPypi()
   await post(pypi.url)
   assert.equal((await post(pypi.url)).status, 200)
@@ -72,7 +72,7 @@ test('Y1: the same bytes again change nothing, others are refused', async () => 
   assert.equal(pypi.files[0]?.sha256, sha256)
 })
 
-test('Y2: wrong digests and missing fields are refused', async () => {
+test('PY2: wrong digests and missing fields are refused', async () => {
   await using pypi = await startPypi()
   const wrong: Record<string, string | undefined>[] = [
     { sha256_digest: '0'.repeat(64) },
@@ -125,7 +125,9 @@ test('pip installs what our client uploaded', { skip: !hasPip && 'there is no pi
   await using pypi = await startPypi()
   await using temporary = await scratch()
   await using registry = pypiRegistry({ url: pypi.url })
-  await registry.upload(await packPython(temporary.folder, 'demo-pkg', '1.0.0'), { tag: 'latest' })
+  await registry.upload(await packPython(temporary.folder, 'demo-pkg', '1.0.0'), {
+    distTag: 'latest',
+  })
   const target = path.join(temporary.folder, 'installed')
   const options = ['--isolated', '--no-deps', '--no-cache-dir', '--disable-pip-version-check']
   const where = ['--index-url', `${pypi.url}/simple/`, '--target', target]

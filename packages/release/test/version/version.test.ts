@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
 import { planAsPrepared } from '../../src/plan/choose-source.ts'
 import { planFromChangesets } from '../../src/plan/from-changesets.ts'
 import { planFromCommits } from '../../src/plan/from-commits.ts'
+import { planTable } from '../../src/plan/output/table.ts'
 import { versionRelease, type VersionReport } from '../../src/version/version.ts'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
 import { Monorepo } from '../support/monorepo.ts'
@@ -33,6 +34,9 @@ async function version(
     },
   })
 }
+
+const readText = (repo: Monorepo, file: string): string =>
+  readFileSync(path.join(repo.root, file), 'utf8')
 
 const isThere = (repo: Monorepo, file: string): boolean => existsSync(path.join(repo.root, file))
 
@@ -134,4 +138,111 @@ test('a commit that a hook refuses is finished with another first line; a dry ru
     /^chore: release\n\nHeddle-Versions: a@1\.1\.0\n/,
   )
   assert.equal(repo.status, '')
+})
+
+test('a changeset that was just written is used up by the commit; other changes of the tree are refused', async () => {
+  using repo = repository()
+  repo.write('.changeset/config.json', {})
+  repo.commit('start')
+  repo.write('.changeset/one.md', '---\n"a": minor\n---\n\none\n')
+  repo.write('packages/a/übung.js', 'not committed\n')
+  await assert.rejects(
+    version(repo),
+    // R10: as the file is called, not as Git escapes it.
+    (error) =>
+      isError(error, 'HDL_TREE_DIRTY') && /one file: .*packages\/a\/übung\.js/.test(error.message),
+  )
+  repo.git('clean', '--force', '--quiet', 'packages')
+  assert.equal((await version(repo)).packages[0]!.version, '1.1.0')
+  assert.equal(repo.status, '')
+  assert.match(readText(repo, 'packages/a/CHANGELOG.md'), /\n- one\n/)
+})
+
+test('changelogs name the commit of each changeset, as Changesets does; another format is named once', async () => {
+  using repo = repository()
+  repo.write('.changeset/config.json', { changelog: ['@changesets/changelog-github', {}] })
+  repo.write('.changeset/one.md', '---\n"a": minor\n---\n\nFirst line.\n\nMore.\n')
+  repo.write('.changeset/two.md', '---\n"b": patch\n---\n\nOf b.\n')
+  repo.commit('changes')
+  const commit = repo.git('rev-parse', 'HEAD').slice(0, 7)
+  const { warnings } = await version(repo)
+  assert.match(warnings.join('\n'), /changelog-github, which is not run/)
+  assert.equal(
+    readText(repo, 'packages/a/CHANGELOG.md'),
+    `# a\n\n## 1.1.0\n\n### Minor Changes\n\n- ${commit}: First line.\n\n  More.\n`,
+  )
+  assert.equal(
+    readText(repo, 'packages/b/CHANGELOG.md'),
+    `# b\n\n## 1.0.1\n\n### Patch Changes\n\n- ${commit}: Of b.\n- Updated dependencies [${commit}]\n  - a@1.1.0\n`,
+  )
+})
+
+test('a range with several parts that excludes the new version is refused, and nothing is written', async () => {
+  using repo = repository({ b: { dependencies: { a: '>=1.0.0 <2.0.0' } } })
+  repo.write('.changeset/config.json', {})
+  repo.write('.changeset/one.md', '---\n"a": major\n---\n\none\n')
+  repo.commit('changes')
+  await assert.rejects(
+    version(repo),
+    (error) =>
+      isError(error, 'HDL_PLAN_INVALID') &&
+      /b: "a": ">=1\.0\.0 <2\.0\.0" in dependencies does not allow 2\.0\.0 of a/.test(
+        error.message,
+      ),
+  )
+  assert.equal(repo.status, '')
+  const table = planTable(await planAsPrepared(await readWorkspace(repo.root)))
+  assert.match(table, /warning: b cannot be released: "a" in dependencies is ">=1\.0\.0 <2\.0\.0"/)
+})
+
+test('13 a uv workspace: versions, ranges that exclude a new version, and uv.lock', async () => {
+  using repo = new Monorepo({ packages: {} })
+  repo.git('config', 'user.name', 'Somebody')
+  repo.git('config', 'user.email', 'somebody@example.com')
+  repo.git('rm', '--quiet', 'package.json')
+  repo.write('pyproject.toml', '[tool.uv.workspace]\nmembers = ["py/*"]\n')
+  const python = (name: string, more: string): void =>
+    repo.write(
+      `py/${name}/pyproject.toml`,
+      `[project]\nname = "${name}"\nversion = "1.0.0"\n${more}`,
+    )
+  python('aa', '')
+  python(
+    'bb',
+    'dependencies = ["aa[x]>=1.0,<2 ; python_version < \'4\'", "requests>=2"]\n[dependency-groups]\ndev = ["aa==1.0.0"]\n',
+  )
+  const locked = (name: string, at: string): string =>
+    `[[package]]\nname = "${name}"\nversion = "${at}"\nsource = { editable = "py/${name}" }\n\n`
+  const other =
+    '[[package]]\nname = "requests"\nversion = "1.0.0"\nsource = { registry = "https://pypi.org/simple" }\n'
+  repo.write('uv.lock', `version = 1\n\n${locked('aa', '1.0.0')}${locked('bb', '1.0.0')}${other}`)
+  repo.commit('chore: start')
+  repo.git('tag', 'aa@1.0.0')
+  repo.git('tag', 'bb@1.0.0')
+  repo.write('py/aa/aa.py', 'x = 1\n')
+  repo.commit('feat!: drop y')
+  const { packages } = await version(repo, 'commits')
+  assert.deepEqual(
+    packages.map(({ name, version: to }) => `${name}@${to}`),
+    ['aa@2.0.0', 'bb@1.0.1'],
+  )
+  assert.match(
+    readText(repo, 'py/bb/pyproject.toml'),
+    /"aa\[x\]>=2\.0\.0,<3 ; python_version < '4'", "requests>=2"\]/,
+  )
+  assert.match(readText(repo, 'py/bb/pyproject.toml'), /dev = \["aa==2\.0\.0"\]/)
+  assert.equal(
+    readText(repo, 'uv.lock'),
+    `version = 1\n\n${locked('aa', '2.0.0')}${locked('bb', '1.0.1')}${other}`,
+  )
+  assert.equal(repo.status, '')
+})
+
+test('a dry run refuses what an interrupted release has left, and repairs nothing', async () => {
+  using repo = repository()
+  repo.write('.git/heddle/scripts/a.json', { name: 'a', folder: repo.root, manifest: {} })
+  await assert.rejects(version(repo, 'changesets', [], { dryRun: true }), (error) =>
+    isError(error, 'HDL_RELEASE_UNFINISHED'),
+  )
+  assert.ok(isThere(repo, '.git/heddle/scripts/a.json'))
 })

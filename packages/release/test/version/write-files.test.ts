@@ -44,7 +44,7 @@ function scene(): Scene {
 
 const commits = (repo: Monorepo): number => Number(repo.git('rev-list', '--count', 'HEAD'))
 
-test('W1 W3 cut short after each step, the next call finishes it with one commit', async () => {
+test('WF1 WF3 cut short after each step, the next call finishes it with one commit', async () => {
   for (const steps of [0, 1, 2, 3, 'committed'] as const) {
     using each = scene()
     const { repo, note, file } = each
@@ -69,7 +69,7 @@ test('W1 W3 cut short after each step, the next call finishes it with one commit
   }
 })
 
-test('W2 a file that the user edited in between is not overwritten', async () => {
+test('WF2 a file that the user edited in between is not overwritten', async () => {
   using each = scene()
   const { repo, note, file } = each
   const folder = await releaseFolder(repo.root)
@@ -94,7 +94,7 @@ test('a note of a branch that was left is dropped, and nothing of it is written'
   assert.equal(repo.status, '')
 })
 
-test('W4 what a killed process had half written beside a file is removed, and nothing else', async () => {
+test('WF4 what a killed process had half written beside a file is removed, and nothing else', async () => {
   using each = scene()
   const { repo, note, file } = each
   const folder = await releaseFolder(repo.root)

@@ -59,11 +59,22 @@ test('13 a version that the build computes is read from what it has built; the t
 
 test('13 without uv and build, it is said what is missing', async (t) => {
   const repository = await repositoryOf(t)
+  const built =
+    '[project]\nname = "NAME"\ndynamic = ["version"]\n[build-system]\nbuild-backend = "hatchling.build"\n'
+  await repository.commit('more', {
+    'packages/three/pyproject.toml': built.replace('NAME', 'three'),
+    'packages/read/pyproject.toml': `${built.replace('NAME', 'read')}[tool.hatch.version]\npath = "v.py"\n`,
+    'packages/read/v.py': "VERSION = 'v2.1'\n",
+  })
   const tools = await makeTree(t, {})
   await assert.rejects(readWorkspace(repository.folder, { env: { PATH: tools } }), (error) => {
     assert.ok(isError(error, 'HDL_WORKSPACE_INVALID'))
-    const [found] = error.details.problems
-    assert.match(found!.problem, /neither `uv` nor `python3 -m build` is installed here/)
+    const [found, ...more] = error.details.problems
+    assert.match(
+      found!.problem,
+      /neither `uv` nor `python3 -m build` is installed here, and .* one, three$/,
+    )
+    assert.deepEqual(more, [], 'one problem for all packages')
     assert.match(found!.todo, /Install uv/)
     return true
   })

@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import { HeddleError, isError } from '@heddle/core'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
 import type { Workspace } from '../../src/model.ts'
-import { makeTree, manifest, problemsOf } from './tree.ts'
+import type { PlanOptions } from '../../src/plan/assemble.ts'
+import { planFromManifests } from '../../src/plan/from-manifests.ts'
+import { makeTree, manifest, problemsOf, type Content } from './tree.ts'
 
 const names = ({ packages }: Workspace): string[] => [...packages.keys()]
 const root = { name: 'root', private: true }
@@ -383,4 +385,42 @@ test('cancelled before and while reading', async (t) => {
   controller.abort('enough')
   await assert.rejects(reading, { code: 'HDL_CANCELLED' })
   assert.equal((await readWorkspace(folder)).packages.size, 41)
+})
+
+test('the root of an npm or lerna workspace is released only when it is asked for', async (t) => {
+  const statusOf = async (
+    files: Readonly<Record<string, Content>>,
+    options: PlanOptions = {},
+  ): Promise<string> => {
+    const folder = await makeTree(t, { 'packages/a/package.json': manifest('a'), ...files })
+    const workspace = await readWorkspace(folder)
+    const { packages, warnings = [] } = await planFromManifests(workspace, options)
+    const { status, reason } = packages.get('tooling')!
+    return [status, reason.split(':')[0], ...warnings.map((text) => text.split(',')[0])].join(' | ')
+  }
+  const open = manifest('tooling', '1.0.0', { workspaces: ['packages/*'] }) as object
+  const npm = { 'package.json': open as Content }
+  assert.equal(await statusOf(npm), 'excluded | root of the workspace')
+  assert.equal(await statusOf(npm, { include: ['tooling'] }), 'included | version of package.json')
+  assert.equal(
+    await statusOf({ 'package.json': { ...open, private: false } }),
+    'included | version of package.json',
+  )
+  const yarn = { ...open, packageManager: 'yarn@4.10.0' }
+  assert.equal(
+    await statusOf({ 'package.json': yarn }),
+    'included | version of package.json | tooling',
+  )
+  assert.equal(
+    await statusOf({ 'package.json': yarn, 'lerna.json': '{}' }),
+    'excluded | root of the workspace',
+  )
+})
+
+test('W4 a root that has the name of a member gives way to it', async (t) => {
+  const folder = await makeTree(t, {
+    'package.json': manifest('a', '9.0.0', { workspaces: ['packages/*'] }),
+    'packages/a/package.json': manifest('a', '1.0.0'),
+  })
+  assert.equal((await readWorkspace(folder)).packages.get('a')!.version, '1.0.0')
 })

@@ -22,7 +22,7 @@ const commands: Readonly<
   uv: (source, out, isolated) => [
     'uv',
     'build',
-    // Sources of a workspace mean nothing in a copy, and are no part of what is released.
+    // Sources of a workspace mean nothing in a copy, and are not part of what is released.
     '--no-sources',
     ...(isolated ? [] : ['--no-build-isolation']),
     '--sdist',

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { runCommand } from '@heddle/core/lowlevel'
+import { runGit } from '../../git/run-git.ts'
 import { isOurs } from '../../own-files.ts'
 
 /** Left by tools and never part of a release. */
@@ -9,14 +9,11 @@ const leftovers =
 /** What a build leaves in the package's own folder. */
 const buildFolders = /^(?:dist|build)\//
 
-/** More than any list of files needs; what is longer is looked for without git. */
-const longestList = 64 * 1024 * 1024
-
 async function listedByGit(folder: string, signal: AbortSignal): Promise<string[] | undefined> {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', '.']
   try {
-    const { stdout } = await runCommand('git', args, { cwd: folder, keep: longestList, signal })
-    return stdout.split('\0').filter((name) => name !== '')
+    const listed = await runGit(folder, args, { signal })
+    return listed.split('\0').filter((name) => name !== '')
   } catch {
     signal.throwIfAborted()
     return undefined

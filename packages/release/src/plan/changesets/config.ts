@@ -23,6 +23,8 @@ export interface ChangesetsConfig {
   readonly access: 'public' | 'restricted' | undefined
   /** Whether packages get a CHANGELOG.md. */
   readonly changelog: boolean
+  /** What writes changelogs instead of Changesets itself. */
+  readonly changelogFormat?: string | undefined
   /** Where changesets of a prerelease wait for the release: a folder (version 3), or a list in pre.json. */
   readonly usedIn: 'folder' | 'list'
 }
@@ -67,8 +69,17 @@ export async function readConfig(
     workspaceProtocolOnly: config.fields['bumpVersionsWithWorkspaceProtocolOnly'] === true,
     access: access === 'public' || access === 'restricted' ? access : undefined,
     changelog: config.fields['changelog'] !== false,
+    changelogFormat: changelogFormat(config.fields['changelog']),
     usedIn: isOld ? 'list' : 'folder',
   }
+}
+
+/** Both write the format of Changesets itself. */
+const ownFormats = new Set(['@changesets/cli/changelog', '@changesets/changelog-git'])
+
+function changelogFormat(setting: unknown): string | undefined {
+  const named: unknown = Array.isArray(setting) ? setting[0] : setting
+  return typeof named === 'string' && !ownFormats.has(named) ? named : undefined
 }
 
 function peerRule(isOld: boolean, isOnlyOutOfRange: boolean): ChangesetsConfig['peers'] {

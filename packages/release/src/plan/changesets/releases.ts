@@ -9,7 +9,7 @@
  *      says so; then at least as a patch.
  *  C3  `ignore` and unversioned private packages are never released, and bring nothing along.
  *
- * In a prerelease the counter goes on from the current version, also when the release it leads to
+ * In a prerelease the counter continues from the current version, also when the release it leads to
  * changes (1.0.1-rc.0 → 1.1.0-rc.1): that is how Changesets counts.
  */
 import semver from 'semver'
@@ -206,7 +206,7 @@ export class ChangesetReleases {
         if (this.#config.workspaceProtocolOnly && !through.range.startsWith('workspace:')) continue
         const { version } = this.#package(through.name)
         const allowed = internalRange(through, version, this.#workspace)
-        // It means another version than the one of this workspace, and goes on doing so.
+        // It means another version than the one of this workspace, and keeps it.
         if (allowed === undefined || !semver.satisfies(version, allowed)) continue
         const list = this.#dependents.get(through.name) ?? []
         list.push({ package: dependent, through })

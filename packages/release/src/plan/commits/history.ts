@@ -8,7 +8,7 @@
  *  H4  The message of a merge counts for a package only if nothing that it brought there says
  *      anything: it repeats the commits otherwise, and more coarsely.
  */
-import type { Commit } from './git.ts'
+import type { Commit } from '../../git/commit-log.ts'
 import { parseMessage, type Change, type ParsedMessage } from './conventional.ts'
 
 export interface EffectiveChange {

@@ -3,7 +3,7 @@ import semver from 'semver'
 import type { WorkspacePackage } from '../../model.ts'
 import { parsePythonVersion } from '../../workspace/python-version.ts'
 import { compareVersions, prereleaseName } from '../versions.ts'
-import type { Tag } from './git.ts'
+import type { Tag } from '../../git/commit-log.ts'
 
 export interface LastRelease {
   /** The highest version that was tagged or that the manifest has. */
@@ -74,7 +74,7 @@ export class ReleaseTags {
    * older line was merged back, the nearest one would be of that line, and everything that the
    * newer line has released would be counted again.
    *
-   * For a release that is not a prerelease, prereleases are no releases: what they announced counts.
+   * For a release that is not a prerelease, prereleases do not count as releases: what they announced counts.
    */
   lastOf(of: WorkspacePackage, isShared: boolean, isPrerelease: boolean): LastRelease {
     const shared = this.sharedReleases().filter(({ version }) => isVersion(of, version))

@@ -1,6 +1,7 @@
 /** The plan for programs. */
 import path from 'node:path'
 import type { Ecosystem, PlanStatus, ReleasePlan, Workspace } from '../../model.ts'
+import { planRemarks } from '../check-plan.ts'
 import { inReleaseOrder } from './order.ts'
 
 export interface PlanJson {
@@ -21,7 +22,7 @@ export interface PlanJsonPackage {
   readonly version: string
   readonly status: PlanStatus
   readonly reason: string
-  readonly tag: string
+  readonly distTag: string
   readonly level: number
   readonly after: readonly string[]
   /** Whether the registry has this version; absent where it was not asked, or did not answer. */
@@ -33,9 +34,9 @@ export function planJson(
   plan: ReleasePlan,
   published: ReadonlyMap<string, boolean> = new Map(),
 ): PlanJson {
-  const { workspace, source, warnings = [] } = plan
+  const { workspace, source } = plan
   const packages = inReleaseOrder(plan).map(
-    ({ package: each, version, status, reason, tag, level, after }): PlanJsonPackage => ({
+    ({ package: each, version, status, reason, distTag, level, after }): PlanJsonPackage => ({
       name: each.name,
       ecosystem: each.ecosystem,
       folder: path.relative(workspace.root, each.folder).split(path.sep).join('/') || '.',
@@ -43,13 +44,13 @@ export function planJson(
       version,
       status,
       reason,
-      tag,
+      distTag,
       level,
       after,
       ...(published.has(each.name) && { published: published.get(each.name)! }),
     }),
   )
-  return { version: 1, source, tool: workspace.tool, packages, warnings }
+  return { version: 1, source, tool: workspace.tool, packages, warnings: planRemarks(plan) }
 }
 
 /** One line for each package, for spreadsheets. */
@@ -61,7 +62,7 @@ export function planCsv(plan: ReleasePlan): string {
     'current',
     'version',
     'status',
-    'tag',
+    'distTag',
     'level',
     'after',
     'reason',
@@ -74,7 +75,7 @@ export function planCsv(plan: ReleasePlan): string {
 
 function cell(each: PlanJsonPackage, key: keyof PlanJsonPackage): string {
   if (key === 'after') return each.after.join(' ')
-  // A spreadsheet takes a text that starts like this for a formula, and this one is anybody's.
+  // A spreadsheet takes a text that starts like this for a formula, and any author may have written this one.
   return key === 'reason' && /^[=+\-@\t\r]/.test(each.reason)
     ? `'${each.reason}`
     : String(each[key])

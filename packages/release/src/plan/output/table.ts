@@ -1,4 +1,5 @@
 import type { PlannedPackage, ReleasePlan } from '../../model.ts'
+import { planRemarks } from '../check-plan.ts'
 import { columnsOf, padded, plainText, shorten } from './text.ts'
 import { inReleaseOrder, versionChange } from './order.ts'
 
@@ -10,19 +11,19 @@ export interface TableOptions {
 }
 
 const gap = '  '
-/** A name that is cut off further cannot be told from its neighbours. */
+/** A name that is cut off further cannot be distinguished from its neighbours. */
 const narrowest = 12
 
 /**
  * The plan for people: released packages first, in the order of their release; then the others. No
- * colours: lines are text, and whoever prints them knows the terminal.
+ * colours: lines are text, and the caller knows the terminal.
  */
 export function planTable(
   plan: ReleasePlan,
   { width = Infinity, published }: TableOptions = {},
 ): string {
   const asked = published === undefined ? [] : ['registry']
-  const head = ['package', 'version', 'status', ...asked, 'tag', 'reason']
+  const head = ['package', 'version', 'status', ...asked, 'dist-tag', 'reason']
   const rows = inReleaseOrder(plan).map((planned) => cellsOf(planned, published))
   const widths = fit([head, ...rows], width)
   const lines = [head, ...rows].map((cells) =>
@@ -35,7 +36,7 @@ export function planTable(
     ...lines,
     '',
     summary(plan, published),
-    ...[...(plan.warnings ?? []), ...takenVersions(plan, published)].map(
+    ...[...planRemarks(plan), ...takenVersions(plan, published)].map(
       (text) => `warning: ${plainText(text)}`,
     ),
   ].join('\n')
@@ -54,7 +55,7 @@ function cellsOf(
     status === 'unchanged' ? planned.version : versionChange(planned),
     status,
     ...(published === undefined ? [] : [registry]),
-    status === 'included' ? planned.tag : '',
+    status === 'included' ? planned.distTag : '',
     reason,
   ].map(plainText)
 }

@@ -16,7 +16,7 @@ export const defaultBackoff: Backoff = { base: 500, cap: 60_000 }
  */
 export const mostRefusals = 12
 
-/** A registry may ask for hours. Nobody is served by a release that sleeps through the night. */
+/** A registry may ask for hours. A release that sleeps through the night helps no user. */
 const longestRetryAfter = 300_000
 
 /**

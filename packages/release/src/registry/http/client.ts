@@ -8,11 +8,11 @@
  *                                                 no progress, cut ─▶ HDL_REGISTRY_UNAVAILABLE
  * ```
  *
- *  H1  Never more than `connections` sockets to an origin, however many ask.
- *  H2  A request waits for its turn *with* its connection: what was let through before a refusal and
+ *  HC1  Never more than `connections` sockets to an origin, however many ask.
+ *  HC2  A request waits for its turn *with* its connection: what was let through before a refusal and
  *      still waited for a connection would start in the pause otherwise.
- *  H3  An answer larger than `maxBytes` is not read to its end.
- *  H4  One call is one request. Whoever wants more asks `requestWithRetry`.
+ *  HC3  An answer larger than `maxBytes` is not read to its end.
+ *  HC4  One call is one request. `requestWithRetry` sends more.
  *
  * Known limits: sockets to a proxy are counted by the requests that have one. HTTP/1.1 only: registries limit requests and not connections, and one
  * stalled HTTP/2 connection would stall all polls.
@@ -67,7 +67,7 @@ const writePriority = 2
 const pollPriority = 5
 
 /**
- * One pool of connections for each origin, shared by everybody in a release.
+ * One pool of connections for each origin, shared by all requests of a release.
  *
  * @example
  * await using http = new HttpClient({ connections: 4 })

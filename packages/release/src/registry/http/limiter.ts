@@ -12,12 +12,12 @@
  * successes. How large and how small was found by simulation (docs/decisions/0222).
  *
  * Invariants, quoted by the tests:
- *  L1  Nothing starts before the time until which the registry, as known then, wants to be left alone.
- *  L2  While it is paced, two starts are at least one gap apart.
- *  L3  Refusals of requests that started before the last cut do not cut again: a burst of ten is one
+ *  RL1  Nothing starts before the time until which the registry, as known then, wants to be left alone.
+ *  RL2  While it is paced, two starts are at least one gap apart.
+ *  RL3  Refusals of requests that started before the last cut do not cut again: a burst of ten is one
  *      sign and not ten.
- *  L4  After enough successes the pace is lifted.
- *  L5  Whoever gives up leaves nothing behind but its unused turn.
+ *  RL4  After enough successes the pace is lifted.
+ *  RL5  A caller that gives up leaves nothing behind but its unused turn.
  *
  * Turns are promised by arithmetic and not by a queue: each caller takes the next free time and sleeps
  * until then. A refusal makes all promises void; the sleepers wake up, see that and take a new one.

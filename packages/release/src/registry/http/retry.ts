@@ -1,3 +1,13 @@
+/**
+ * Requests that are repeated.
+ *
+ * Invariants, quoted by the tests:
+ *  RT1  Nothing is waited for after the last try.
+ *  RT2  The error is that of the last try, with all of them in `errors`.
+ *  RT3  A connection that fails, in whatever way, is tried again.
+ *  RT4  Only what is idempotent is sent twice. Anything else is sent once, and its error says whether it may
+ *       have happened.
+ */
 import { HeddleError, isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import { classOf, classPolicies, failureOf, type Asked } from '../error-class.ts'
@@ -18,11 +28,8 @@ const again = new Set([429, 500, 502, 503, 504])
 /**
  * Sends a request until there is an answer that another try would not change.
  *
- * Only what is idempotent is sent twice; anything else is sent once, and its error says whether it
- * may have happened (N4). Connections that fail in whatever way are tried again (N3). Between tries
- * it waits as long as the registry asks for, else with full jitter; after the last one it does not
- * wait (N1). A refused rate is waited for by everybody and does not count as a try of this request,
- * up to a limit. The error is that of the last try, with all of them in `errors` (N2).
+ * Between tries it waits as long as the registry asks for, else with full jitter. A refused rate is waited for by
+ * all requests and does not count as a try of this one, up to a limit.
  *
  * *Cancellation*: ends the request or the wait between two of them.
  * *Fairness*: each try takes its place behind those who wait for a connection.
@@ -52,7 +59,7 @@ export async function requestWithRetry(
       const kind = classOf(error)
       if (kind === undefined || !classPolicies[kind].again) throw error
       errors.push(error)
-      // The client has made everybody wait already.
+      // The client has made all requests wait already.
       if (kind === 'rate' && tries > 1 && ++refusals < mostRefusals) continue
       const attempt = errors.length - refusals
       if (kind === 'rate' || attempt >= tries) throw last(errors)

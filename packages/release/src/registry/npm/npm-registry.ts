@@ -219,7 +219,7 @@ export class NpmRegistry implements Registry {
   }
 
   /**
-   * Whether anybody may see the package; false for one that is new.
+   * Whether the package is public; false for one that is new.
    *
    * *Cancellation*: leaves nothing behind.
    * *Fairness*: waits in line for a connection.
@@ -264,13 +264,13 @@ export class NpmRegistry implements Registry {
    */
   async upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer> {
     const { name, version, manifest } = packed
-    const { tag, access, otp, stage = false, provenance, provenanceFile, gitHead } = options
+    const { distTag, access, otp, stage = false, provenance, provenanceFile, gitHead } = options
     const configured = (
       manifest['publishConfig'] as { access?: 'public' | 'restricted' } | undefined
     )?.access
     const document = publishDocument(packed, {
       registry: this.url,
-      tag,
+      distTag,
       access: access ?? configured,
       readme: await readmeOf(packed),
       gitHead,

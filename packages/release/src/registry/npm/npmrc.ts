@@ -123,7 +123,7 @@ export class NpmConfig {
     return [...names]
   }
 
-  /** Settings are no text: whatever prints this prints no secret. */
+  /** Not the settings: whatever prints this prints no secret. */
   toJSON(): object {
     return { settings: this.#values.size }
   }

@@ -4,9 +4,9 @@
  *   refused ─┬─ the answer has addresses for a browser ─▶ shown ─▶ asked until the person has logged in
  *            └─ else ─▶ the person types one
  *
- *  T1  One question at a time, however many uploads are refused: the answer serves all of them.
- *  T2  A password that was refused is not sent again; one that is newer than the refused one is.
- *  T3  Without an answer the refusal stands.
+ *  OT1  One question at a time, however many uploads are refused: the answer serves all of them.
+ *  OT2  A password that was refused is not sent again; one that is newer than the refused one is.
+ *  OT3  Without an answer the refusal stands.
  */
 import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import { retryAfterOf } from '../http/backoff.ts'

@@ -22,7 +22,7 @@ export interface PublishDocument {
 
 export interface DocumentOptions {
   readonly registry: string
-  readonly tag: string
+  readonly distTag: string
   readonly access?: 'public' | 'restricted' | undefined
   readonly provenance?: ProvenanceBundle | undefined
   readonly gitHead?: string | undefined
@@ -71,7 +71,7 @@ function around(
 
 function metadataOf(packed: PackedPackage, artifact: Artifact, options: DocumentOptions): object {
   const { name, version } = packed
-  const { registry, tag, access, readme, gitHead } = options
+  const { registry, distTag, access, readme, gitHead } = options
   const manifest = {
     ...packed.manifest,
     name,
@@ -91,7 +91,7 @@ function metadataOf(packed: PackedPackage, artifact: Artifact, options: Document
     _id: name,
     name,
     description: packed.manifest['description'],
-    'dist-tags': { [tag]: version },
+    'dist-tags': { [distTag]: version },
     versions: { [version]: manifest },
     access,
   }

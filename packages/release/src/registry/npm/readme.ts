@@ -1,5 +1,5 @@
 import type { PackedPackage } from '../../model.ts'
-import { findInTarball } from '../tar-entry.ts'
+import { findInTarball } from '../../pack/read-tarball.ts'
 
 /** More is not shown: the public registry cuts at 64 KiB. */
 const longest = 64 * 1024

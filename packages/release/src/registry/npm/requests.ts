@@ -62,7 +62,7 @@ export class NpmRequests {
     return answer
   }
 
-  /** The token goes to the registry only, not to whoever stores its archives. */
+  /** The token goes to the registry only, not to the host that stores its archives. */
   archive(address: string, expected: string, wait: WaitOptions): Promise<ArchiveStanding> {
     const registry = new URL(this.url)
     const url = new URL(address, registry)

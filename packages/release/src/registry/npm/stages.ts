@@ -62,7 +62,7 @@ export class NpmStages implements Stages {
     }
   }
 
-  /** What is no longer listed after a lost answer has been decided: a read tells how. */
+  /** What is no longer listed after a lost answer has been decided: a read shows how. */
   async approve(id: string, options: Decision = {}): Promise<void> {
     const url = stagedUrl(this.#requests.url, id, 'approve')
     await this.#decide(id, { method: 'POST', url, action: `approving stage ${id}` }, options)

@@ -5,8 +5,8 @@
  * called `requires_dist` instead of `Requires-Dist`; three are plural there.
  */
 import type { Artifact } from '../../model.ts'
-import { findInTarball } from '../tar-entry.ts'
-import { findInZip } from './zip-entry.ts'
+import { findInTarball } from '../../pack/read-tarball.ts'
+import { findInZip } from '../../pack/python/read-zip.ts'
 
 /** Name and value; a name may come several times. */
 export type FormField = readonly [name: string, value: string]

@@ -269,8 +269,10 @@ export class PypiRegistry implements Registry {
     const isPublic = /(^|\.)pypi\.org$/.test(new URL(this.url).hostname)
     const canUpload = this.#authorization !== undefined || buildServiceOf(this.#env) !== undefined
     if (!isPublic || canUpload) return Promise.resolve({ is: 'unknown' })
-    const problem = `there is no token for ${this.url}: PYPI_TOKEN is not set`
-    return Promise.resolve({ is: 'refused', problem, todo: 'Set PYPI_TOKEN.' })
+    const problem = `PYPI_TOKEN is not set, and uploads to ${this.url} need a token`
+    const todo =
+      'Set it (or UV_PUBLISH_TOKEN, or TWINE_PASSWORD), or publish from a build service that PyPI trusts.'
+    return Promise.resolve({ is: 'refused', problem, todo })
   }
 
   /** Trusted publishing: the identity of a build is exchanged for a token. */

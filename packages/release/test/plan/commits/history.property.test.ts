@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Commit } from '../../../src/plan/commits/git.ts'
+import type { Commit } from '../../../src/git/commit-log.ts'
 import { History, historyEntry, type EffectiveChange } from '../../../src/plan/commits/history.ts'
 
 const hashOf = (i: number): string => i.toString(16).padStart(40, '0')

@@ -34,13 +34,13 @@ test('the table: released packages in their order, then the others', async () =>
   assert.equal(
     planTable(await sample()),
     [
-      'package     version             status     tag     reason',
-      '@acme/core  1.0.0 → 1.1.0-rc.0  included   rc      feat: add x',
-      '@acme/http  1.0.0 → 1.0.1       included   latest  depends on @acme/core',
-      '@acme/web   1.0.0               included   latest  version of package.json',
-      'old         1.0.0               excluded           excluded',
-      'docs        1.0.0               unchanged          no changes',
-      'tools       1.0.0               private            "private": true',
+      'package     version             status     dist-tag  reason',
+      '@acme/core  1.0.0 → 1.1.0-rc.0  included   rc        feat: add x',
+      '@acme/http  1.0.0 → 1.0.1       included   latest    depends on @acme/core',
+      '@acme/web   1.0.0               included   latest    version of package.json',
+      'old         1.0.0               excluded             excluded',
+      'docs        1.0.0               unchanged            no changes',
+      'tools       1.0.0               private              "private": true',
       '',
       '3 of 6 packages to release, 3 levels',
       'warning: Look at [31m this.',
@@ -106,7 +106,7 @@ test('JSON: plain data, the same after a round trip, without paths of this machi
     version: '1.0.1',
     status: 'included',
     reason: 'depends on @acme/core',
-    tag: 'latest',
+    distTag: 'latest',
     level: 1,
     after: ['@acme/core'],
   })
@@ -116,7 +116,7 @@ test('JSON: plain data, the same after a round trip, without paths of this machi
 
 test('CSV: quotes where they must be, and no formulas', async () => {
   const lines = planCsv(await sample('=HYPERLINK("x"), or so')).split('\r\n')
-  assert.equal(lines[0], 'name,ecosystem,folder,current,version,status,tag,level,after,reason')
+  assert.equal(lines[0], 'name,ecosystem,folder,current,version,status,distTag,level,after,reason')
   assert.equal(
     lines[1],
     `@acme/core,npm,packages/core,1.0.0,1.1.0-rc.0,included,rc,0,,"'=HYPERLINK(""x""), or so"`,

@@ -8,7 +8,7 @@ import { startStub } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { virtualKernel } from '../../support/virtual-time.ts'
 
-test('scenario 93, H1: 500 polls at once use no more sockets than configured', async () => {
+test('scenario 93, HC1: 500 polls at once use no more sockets than configured', async () => {
   await using stub = await startStub((_, response) => void response.end('{}'))
   for (const connections of [3, 10]) {
     await using http = new HttpClient({ connections })
@@ -35,7 +35,7 @@ test('law 4: more than may wait for a connection is refused at the door', async 
   for (const error of await Promise.all(waiting)) assert.ok(isError(error, 'HDL_CANCELLED'))
 })
 
-test('H2: what waits for a connection when a refusal comes does not start in the pause', async () => {
+test('HC2: what waits for a connection when a refusal comes does not start in the pause', async () => {
   await using stub = await startStub((_, response) => {
     response.writeHead(429, { 'retry-after': '60' }).end()
   })
@@ -133,7 +133,7 @@ test('progress keeps a slow answer alive, silence ends it', async (t) => {
   await failed
 })
 
-test('H3: an answer that is too large is not read to its end', async () => {
+test('HC3: an answer that is too large is not read to its end', async () => {
   let sent = 0
   await using stub = await startStub((_, response) => {
     const piece = Buffer.alloc(64 * 1024)

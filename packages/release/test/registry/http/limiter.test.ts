@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { AdaptiveLimiter, type Turn } from '../../../src/registry/http/limiter.ts'
 import { virtualKernel } from '../../support/virtual-time.ts'
 
-test('L1: a refusal holds everybody back until Retry-After is over', async () => {
+test('RL1: a refusal holds everybody back until Retry-After is over', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel })
   const first = await limiter.pass('first')
@@ -18,10 +18,10 @@ test('L1: a refusal holds everybody back until Retry-After is over', async () =>
   await kernel.clock.advance(4999)
   assert.deepEqual(starts, [])
   await kernel.clock.runUntil(Promise.all(others))
-  assert.deepEqual(starts, [5000, 5100, 5200], 'L2: then one per gap')
+  assert.deepEqual(starts, [5000, 5100, 5200], 'RL2: then one per gap')
 })
 
-test('L1: a later refusal moves those who sleep already', async () => {
+test('RL1: a later refusal moves those who sleep already', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel })
   const turns = [await limiter.pass('a'), await limiter.pass('b')]
@@ -32,7 +32,7 @@ test('L1: a later refusal moves those who sleep already', async () => {
   assert.equal((await kernel.clock.runUntil(waiting)).startedAt, 3500)
 })
 
-test('L3: a burst of refusals is one sign', async () => {
+test('RL3: a burst of refusals is one sign', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel })
   const burst: Turn[] = []
@@ -46,7 +46,7 @@ test('L3: a burst of refusals is one sign', async () => {
   assert.equal(limiter.stats().gap, 150, 'slower by a third')
 })
 
-test('L4: after enough successes the pace is lifted', async () => {
+test('RL4: after enough successes the pace is lifted', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel })
   limiter.refused(await limiter.pass('first'), 1000)
@@ -75,7 +75,7 @@ test('a refusal without a time holds longer each time', async () => {
   assert.deepEqual(holds, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
 })
 
-test('L5: whoever gives up leaves no timer behind', async () => {
+test('RL5: whoever gives up leaves no timer behind', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel })
   limiter.refused(await limiter.pass('first'), 60_000)
@@ -88,7 +88,7 @@ test('L5: whoever gives up leaves no timer behind', async () => {
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('L1, L2, L3 hold for any order of successes and refusals', async () => {
+test('RL1, RL2, RL3 hold for any order of successes and refusals', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -111,8 +111,8 @@ test('L1, L2, L3 hold for any order of successes and refusals', async () => {
           for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
             const { startedAt } = await limiter.pass('request')
             const { heldUntil, gap } = known.findLast(({ since }) => since < startedAt)!
-            assert.ok(startedAt >= heldUntil, 'L1')
-            assert.ok(startedAt - last >= gap - 1e-6, 'L2')
+            assert.ok(startedAt >= heldUntil, 'RL1')
+            assert.ok(startedAt - last >= gap - 1e-6, 'RL2')
             last = startedAt
             await new Promise<void>((done) => void kernel.clock.setTimer(next.latency, done))
             const now = kernel.clock.now()
@@ -128,7 +128,7 @@ test('L1, L2, L3 hold for any order of successes and refusals', async () => {
         const all = Promise.all(Array.from({ length: workers }, worker))
         await kernel.clock.runUntil(all)
         const { refusals, cuts } = limiter.stats()
-        assert.ok(cuts <= refusals, 'L3')
+        assert.ok(cuts <= refusals, 'RL3')
         assert.equal(kernel.clock.pending, 0)
       },
     ),

@@ -57,7 +57,7 @@ test('scenario 85: 503, then 200 are two calls', async () => {
   assert.ok(took >= 500 && took < 700, `waited ${took} ms`)
 })
 
-test('scenario 85, N1, N2: an error after the last try, without a wait after it, with its history', async () => {
+test('scenario 85, RT1, RT2: an error after the last try, without a wait after it, with its history', async () => {
   await using stub = await startStub(failing(500, 502, 504, 503))
   const { error, took } = await timed(stub, (http) =>
     requestWithRetry(http, { method: 'GET', url: `${stub.url}/x` }),
@@ -70,7 +70,7 @@ test('scenario 85, N1, N2: an error after the last try, without a wait after it,
   assert.ok(took >= 3500 && took < 4000, `0.5 + 1 + 2 s and no more, waited ${took} ms`)
 })
 
-test('N3: all that can happen to a connection is tried again', async () => {
+test('RT3: all that can happen to a connection is tried again', async () => {
   await using stub = await startStub((request, response, call) => {
     if (call === 1) request.socket.destroy()
     else if (call === 2) request.socket.end('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhalf')
@@ -84,7 +84,7 @@ test('N3: all that can happen to a connection is tried again', async () => {
   assert.equal(stub.calls.length, 4)
 })
 
-test('N3: a server that says nothing is given up and asked again', async () => {
+test('RT3: a server that says nothing is given up and asked again', async () => {
   await using stub = await startStub((_, response, call) => {
     if (call > 1) response.end('fine')
   })
@@ -98,7 +98,7 @@ test('N3: a server that says nothing is given up and asked again', async () => {
   assert.equal(stub.calls.length, 2)
 })
 
-test('N3: no server listens', async () => {
+test('RT3: no server listens', async () => {
   const gone = await startStub(() => {})
   await gone[Symbol.asyncDispose]()
   const kernel = virtualKernel()
@@ -115,7 +115,7 @@ test('N3: no server listens', async () => {
   assert.equal(error.details.outcome, 'not-done')
 })
 
-test('N4: what is not idempotent is sent once, and the error says that it may have happened', async () => {
+test('RT4: what is not idempotent is sent once, and the error says that it may have happened', async () => {
   await using stub = await startStub((request) => void request.socket.destroy())
   await using http = new HttpClient()
   for (const method of ['POST', 'PUT'] as const) {
@@ -128,7 +128,7 @@ test('N4: what is not idempotent is sent once, and the error says that it may ha
   assert.equal(stub.calls.length, 2)
 })
 
-test('N4: what is said to be idempotent is sent again, with its body made anew', async () => {
+test('RT4: what is said to be idempotent is sent again, with its body made anew', async () => {
   const bodies: string[] = []
   await using stub = await startStub(async (request, response, call) => {
     let text = ''

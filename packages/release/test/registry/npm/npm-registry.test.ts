@@ -24,7 +24,7 @@ after(async () => {
   await temporary[Symbol.asyncDispose]()
 })
 
-const latest = { tag: 'latest' }
+const latest = { distTag: 'latest' }
 
 test('a version goes up and comes back: hashes, bytes, readme, tag', async () => {
   await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
@@ -37,7 +37,7 @@ test('a version goes up and comes back: hashes, bytes, readme, tag', async () =>
   )
   assert.deepEqual(await registry.compare(packed), { is: 'absent' })
   assert.equal(await registry.read('@round/trip', '1.0.0'), undefined)
-  await registry.upload(packed, { tag: 'next' })
+  await registry.upload(packed, { distTag: 'next' })
   const standing = await registry.compare(packed)
   assert.ok(standing.is === 'ours')
   assert.deepEqual([...standing.found.integrity.values()], [packed.artifacts[0]!.integrity])

@@ -38,7 +38,7 @@ function answering(
   return prompt
 }
 
-test('14 T1, T2 an expired one-time password is asked for again, once for all uploads', async () => {
+test('14 OT1, OT2 an expired one-time password is asked for again, once for all uploads', async () => {
   await using tree = await scratch()
   let right = '111'
   await using server = await startRegistry((otp) => otp === right)
@@ -47,24 +47,26 @@ test('14 T1, T2 an expired one-time password is asked for again, once for all up
   const packed = await Promise.all(
     ['a', 'b', 'c'].map((name) => packNpm(tree.folder, name, '1.0.0')),
   )
-  await registry.upload(packed[0]!, { tag: 'latest', otp: '111' })
+  await registry.upload(packed[0]!, { distTag: 'latest', otp: '111' })
   assert.equal(prompt.asked, 0)
   right = '222'
-  await Promise.all(packed.map((each) => registry.upload(each, { tag: 'latest', otp: '111' })))
+  await Promise.all(packed.map((each) => registry.upload(each, { distTag: 'latest', otp: '111' })))
   assert.equal(prompt.asked, 1)
   right = '333'
-  await registry.upload(packed[0]!, { tag: 'latest', otp: '111' })
+  await registry.upload(packed[0]!, { distTag: 'latest', otp: '111' })
   assert.equal(prompt.asked, 2)
 })
 
-test('14 T3 without an answer, and without a person, the refusal stands', async () => {
+test('14 OT3 without an answer, and without a person, the refusal stands', async () => {
   await using tree = await scratch()
   await using server = await startRegistry(() => false)
   const packed = await packNpm(tree.folder, 'a', '1.0.0')
   for (const prompt of [answering(undefined), undefined]) {
     const asks = prompt === undefined ? {} : { prompt }
     await using registry = npmRegistry({ url: server.url, token: 't', ...asks })
-    await assert.rejects(registry.upload(packed, { tag: 'latest' }), { code: 'HDL_REGISTRY_AUTH' })
+    await assert.rejects(registry.upload(packed, { distTag: 'latest' }), {
+      code: 'HDL_REGISTRY_AUTH',
+    })
   }
 })
 
@@ -76,7 +78,7 @@ test('14 a registry that wants a login in the browser: its address is shown and 
   )
   const prompt = answering()
   await using registry = npmRegistry({ url: server.url, token: 't', prompt })
-  await registry.upload(await packNpm(tree.folder, 'a', '1.0.0'), { tag: 'latest' })
+  await registry.upload(await packNpm(tree.folder, 'a', '1.0.0'), { distTag: 'latest' })
   assert.deepEqual([prompt.shown, prompt.asked], [[`${server.url}/login`], 0])
   assert.equal(server.calls[0]!.headers['npm-auth-type'], 'web')
 })

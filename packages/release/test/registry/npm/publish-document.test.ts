@@ -44,7 +44,7 @@ for (const name of ['plain', '@scope/name']) {
     })
     const document = publishDocument(packed, {
       registry: `${stub.url}/base`,
-      tag: 'next',
+      distTag: 'next',
       access: 'public',
     })
     const ours = await collect(document.body())
@@ -59,7 +59,7 @@ test('a readme and a provenance bundle are put where the registry looks for them
   const text = '{"bundle":"\\u0000"}'
   const document = publishDocument(packed, {
     registry: 'https://r.example/',
-    tag: 'latest',
+    distTag: 'latest',
     readme: { name: 'README.md', text: '# Hello' },
     provenance: { mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json', text },
   })
@@ -83,7 +83,7 @@ test('a readme and a provenance bundle are put where the registry looks for them
 test('an archive that is not what was packed is never sent to its end', async () => {
   await using temporary = await scratch()
   const packed = await packNpm(temporary.folder, 'a', '1.0.0')
-  const document = publishDocument(packed, { registry: 'https://r.example/', tag: 'latest' })
+  const document = publishDocument(packed, { registry: 'https://r.example/', distTag: 'latest' })
   const { file, size } = packed.artifacts[0]!
   const changed = await readFile(file)
   changed[size - 9]! ^= 1
@@ -118,7 +118,7 @@ test('100 MB are encoded in slices that do not hold up the loop', async () => {
     manifest: {},
     artifacts: [{ file, size, integrity: `sha512-${hash.digest('base64')}`, sha1: '', sha256: '' }],
   }
-  const document = publishDocument(packed, { registry: 'https://r.example/', tag: 'latest' })
+  const document = publishDocument(packed, { registry: 'https://r.example/', distTag: 'latest' })
   let bytes = 0
   const longest = await longestTurn(async () => {
     for await (const part of document.body()) bytes += part.length

@@ -12,7 +12,7 @@ import { packPython, scratch } from '../../support/packed.ts'
 import { startStub } from '../../support/servers.ts'
 import { inVirtualTime, largest, virtualKernel } from '../../support/virtual-time.ts'
 
-const any = { tag: 'latest' }
+const any = { distTag: 'latest' }
 
 test('a wheel and an sdist go up with their metadata and come back with their hashes', async () => {
   await using pypi = await startPypi({ token: 'pypi-secret' })

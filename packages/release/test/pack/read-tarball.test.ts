@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'node:test'
-import { findInTarball } from '../../src/registry/tar-entry.ts'
+import { findInTarball } from '../../src/pack/read-tarball.ts'
 import { packNpm, scratch } from '../support/packed.ts'
 
 test('the first file that matches, cut at the limit', async () => {

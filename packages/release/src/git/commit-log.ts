@@ -1,14 +1,15 @@
-/** What the planner asks Git. Every question is a command that is waited for and checked. */
+/** Commits and tags of the history, as planners read them. */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError, isError } from '@heddle/core'
-import { runCommand, type Kernel } from '@heddle/core/lowlevel'
-import { mapLimited } from '../../workspace/limited.ts'
+import type { WaitOptions } from '@heddle/core/lowlevel'
+import { mapLimited } from '../workspace/limited.ts'
+import { runGit } from './run-git.ts'
 
 export interface Commit {
   readonly hash: string
   readonly parents: readonly string[]
-  /** Whole, not only the first line (V2). */
+  /** Whole, not only the first line. */
   readonly message: string
   /** From the root of the workspace, with `/`. A merge has what it brought to its first parent. */
   readonly files: readonly string[]
@@ -20,27 +21,34 @@ export interface Tag {
   readonly commit: string
 }
 
-export interface GitOptions {
-  readonly signal?: AbortSignal | undefined
-  readonly kernel?: Kernel | undefined
+/** Tags with their commits, as far as `which` chooses them: an option of `git for-each-ref`. */
+export async function readTags(
+  folder: string,
+  wait: WaitOptions,
+  ...which: readonly string[]
+): Promise<Tag[]> {
+  const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'
+  const text = await runGit(folder, ['for-each-ref', ...which, format, 'refs/tags'], wait)
+  return text.split('\n').flatMap((line) => {
+    const [name, object, target] = line.split('\0')
+    return object === undefined ? [] : [{ name: name!, commit: target === '' ? object : target! }]
+  })
 }
 
 /** Commits in one answer: some 50 KB, so that no answer takes the loop for long (0205). */
 const pageSize = 256
 const pagesAtOnce = 4
-/** Bytes of one answer. One commit may change very many files. */
-const longestAnswer = 256 * 2 ** 20
 
-export class Git {
+export class CommitLog {
   readonly #folder: string
-  readonly #options: GitOptions
+  readonly #signal: AbortSignal | undefined
 
-  constructor(folder: string, options: GitOptions) {
+  constructor(folder: string, { signal }: { readonly signal?: AbortSignal | undefined }) {
     this.#folder = folder
-    this.#options = options
+    this.#signal = signal
   }
 
-  /** Tags that the current commit contains. A release of another branch is none of its past. */
+  /** Tags that the current commit contains. A release of another branch is not part of its past. */
   tags(): Promise<Tag[]> {
     return this.#tags('--merged=HEAD')
   }
@@ -51,12 +59,8 @@ export class Git {
   }
 
   async #tags(which: string): Promise<Tag[]> {
-    const format = '--format=%(refname:strip=2)%00%(objectname)%00%(*objectname)'
-    const lines = await this.#lines('for-each-ref', which, format, 'refs/tags')
-    return lines.map((line) => {
-      const [name, object, target] = line.split('\0')
-      return { name: name!, commit: target === '' ? object! : target! }
-    })
+    const wait = this.#signal === undefined ? {} : { signal: this.#signal }
+    return readTags(this.#folder, wait, which)
   }
 
   /** Versions that commits say to have made, in a trailer of this name: as tags on those commits. */
@@ -92,7 +96,7 @@ export class Git {
     }
   }
 
-  /** Hashes from the newest on, children before parents: all branches that were merged (V1). */
+  /** Hashes from the newest on, children before parents: all branches that were merged. */
   async hashes(since: readonly string[]): Promise<string[]> {
     return this.#lines(
       'rev-list',
@@ -135,7 +139,7 @@ export class Git {
     }
     const read = async (page: readonly string[]): Promise<T[]> =>
       (await this.#page(page, prefix)).map((commit) => use(commit))
-    return (await mapLimited(pages, pagesAtOnce, read, this.#options.signal)).flat()
+    return (await mapLimited(pages, pagesAtOnce, read, this.#signal)).flat()
   }
 
   async #page(hashes: readonly string[], prefix: string): Promise<Commit[]> {
@@ -163,19 +167,8 @@ export class Git {
   }
 
   async #run(...args: readonly string[]): Promise<string> {
-    const { signal, kernel } = this.#options
-    const { stdout } = await runCommand(
-      'git',
-      ['--no-pager', '-c', 'core.quotePath=false', ...args],
-      {
-        cwd: this.#folder,
-        env: { ...process.env, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' },
-        keep: longestAnswer,
-        ...(signal === undefined ? {} : { signal }),
-        ...(kernel === undefined ? {} : { kernel }),
-      },
-    )
-    return stdout
+    const wait = this.#signal === undefined ? {} : { signal: this.#signal }
+    return runGit(this.#folder, args, wait)
   }
 }
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { findInZip } from '../../../src/registry/pypi/zip-entry.ts'
+import { findInZip, readFromZip } from '../../../src/pack/python/read-zip.ts'
 import { scratch, zip } from '../../support/packed.ts'
 
 test('a file is found by its path and read whole', async () => {
@@ -38,4 +38,14 @@ test('an empty file and one that is not an archive have nothing in them', async 
     await writeFile(file, content)
     assert.equal(await findInZip(file, /./), undefined)
   }
+})
+
+test('a directory that is not where the end says holds nothing', async () => {
+  await using temporary = await scratch()
+  const file = path.join(temporary.folder, 'a.zip')
+  const bytes = zip({ 'a/METADATA': 'Name: a\n' })
+  const end = bytes.lastIndexOf('PK\u0005\u0006', undefined, 'latin1')
+  bytes.writeUInt32LE(bytes.readUInt32LE(end + 16) + 3, end + 16)
+  await writeFile(file, bytes)
+  assert.deepEqual(await readFromZip(file, /./), { files: [], texts: new Map() })
 })

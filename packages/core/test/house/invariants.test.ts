@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { files, read } from './tree.ts'
+
+/** `*  L4  What the report says …`: an invariant at the top of a file. */
+const definition = /^ \*\s{1,2}([A-Z]{1,2}\d{1,2}) {2}\S/gm
+
+/** `(L4)`, `L4:` or `/** L4 *\/`: a comment that refers to one. */
+const quotation =
+  /(?:\(|\/\*\* |\/\/ )((?:[A-Z]{1,2}\d)(?:(?:, | and | to )[A-Z]{1,2}\d)*)(?=[):]| \*\/|$)/gm
+
+test('an invariant of releases is defined once, and what comments quote is defined', () => {
+  const defined = new Map<string, string>()
+  const twice: string[] = []
+  const sources = files('packages/release/src/**/*.ts')
+  for (const file of sources) {
+    for (const [, name] of read(file).matchAll(definition)) {
+      if (defined.has(name!)) twice.push(`${name} in ${file} and ${defined.get(name!)}`)
+      defined.set(name!, file)
+    }
+  }
+  assert.ok(defined.size > 40, 'the search itself finds what it looks for')
+  assert.deepEqual(twice, [])
+  const unknown: string[] = []
+  for (const file of sources) {
+    for (const [, names] of read(file).matchAll(quotation)) {
+      for (const name of names!.split(/, | and | to /)) {
+        if (!defined.has(name)) unknown.push(`${name} in ${file}`)
+      }
+    }
+  }
+  assert.deepEqual(unknown, [])
+})
