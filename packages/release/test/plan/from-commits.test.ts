@@ -311,7 +311,7 @@ test('a package alone is tagged v1.2.3, and owns all files', async (t) => {
 
 test('a package in a package: a file belongs to the inner one', async (t) => {
   const repository = await Repository.create(t, {
-    'package.json': manifest('outer', '1.0.0', { workspaces: ['packages/*'] }),
+    'package.json': manifest('outer', '1.0.0', { private: false, workspaces: ['packages/*'] }),
     'packages/inner/package.json': manifest('inner'),
   })
   await repository.tag('outer@1.0.0', 'inner@1.0.0')
