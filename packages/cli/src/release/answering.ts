@@ -79,7 +79,7 @@ export async function answering(
 const flagNames: Readonly<Record<string, string>> = { prerelease: 'preid', mode: 'lockstep' }
 
 /** Where people have written a wrong option: on the command line, or in the settings file of the workspace. */
-export function placeOf(error: unknown, flags: object, config: object): Line[] {
+function placeOf(error: unknown, flags: object, config: object): Line[] {
   if (!isError(error, 'HDL_BAD_OPTION')) return []
   const { option } = error.details
   const camel = option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
