@@ -111,8 +111,10 @@ async function play(more: Partial<Scenario>): Promise<ScenarioReport> {
 
 test('S147 S148: both sides agree on leases and units, no call fails, no lease is lost', async () => {
   const report = await play({ longpoll: 5, slow: 3 })
-  const { steady, isEqual } = report
-  assert.deepEqual([isEqual, steady.errors, steady.lost, steady.held], [true, 0, 0, 50])
+  const { ramp, steady, isEqual } = report
+  // Later one of them may just be between two leases.
+  assert.equal(ramp.held, 50)
+  assert.deepEqual([isEqual, steady.errors, steady.lost], [true, 0, 0], JSON.stringify(report))
   assert.ok(steady.requests > 0 && report.cpuUsPerRequest > 0)
 })
 
