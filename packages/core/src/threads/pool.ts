@@ -286,7 +286,10 @@ export class ThreadPool implements RunningService, AsyncDisposable {
       stop: (enough) => this.#endAll(enough),
     })
     this.#deadlines = new Deadlines(clock, (task) => this.#onDue(task))
-    this.#turn = new TurnBudget(clock, (wasSpent) => wasSpent && this.#flush(), turnBudget)
+    this.#turn = new TurnBudget(clock, (wasSpent) => wasSpent && this.#flush(), {
+      budget: turnBudget,
+      isApart: true,
+    })
     this.#roomWaiters = new WaiterList(clock)
     this.#idleWaiters = new WaiterList(clock)
     this.#host = {

@@ -20,6 +20,47 @@ test('T1 T2: a turn is spent after its time, until I/O has had its chance', asyn
   assert.deepEqual([turn.startedAt, ends], [200, [true, false]])
 })
 
+test('T4 T5: parts of one clock share its turns; who was refused comes first in the next', async () => {
+  const clock = new VirtualClock()
+  let planned = 0
+  const afterIo = clock.afterIo.bind(clock)
+  clock.afterIo = (callback) => {
+    planned++
+    afterIo(callback)
+  }
+  const ends: string[] = []
+  const part = (name: string): TurnBudget =>
+    new TurnBudget(clock, (wasSpent) => ends.push(`${name} ${wasSpent}`))
+  const [a, b, c] = [part('a'), part('b'), part('c')]
+  const apart = new TurnBudget(clock, () => undefined, { isApart: true })
+  assert.equal(a.isOver(100), false)
+  assert.equal(b.isOver(100 + sliceBudget - 1), false)
+  assert.equal(b.isOver(100 + sliceBudget), true, 'the others have used its time')
+  assert.equal(c.isOver(100 + sliceBudget), true, 'at its first look')
+  assert.equal(apart.isOver(100 + sliceBudget), false)
+  assert.equal(planned, 1)
+  await clock.settle()
+  assert.deepEqual(ends, ['c true', 'a false', 'b true'])
+  assert.equal(c.isOver(200), false)
+  assert.deepEqual([c.startedAt, planned], [200, 2])
+})
+
+test('T4: a part that throws at the end of a turn does not keep the others', async () => {
+  const clock = new VirtualClock()
+  const planned: (() => void)[] = []
+  clock.afterIo = (callback) => void planned.push(callback)
+  const ends: string[] = []
+  const first = new TurnBudget(clock, () => {
+    throw new Error('broken')
+  })
+  const second = new TurnBudget(clock, () => ends.push('second'))
+  first.isOver(0)
+  second.isOver(0)
+  assert.throws(() => planned.shift()!(), /broken/)
+  planned.shift()!()
+  assert.deepEqual(ends, ['second'])
+})
+
 /** A clock that a test moves while nothing yields, as work on the loop does. */
 function steppingClock(): { clock: VirtualClock; move: (ms: number) => void } {
   const clock = new VirtualClock()

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Graph, HeddleError, isError, job, run, startRun } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
+import { sliceBudget } from '../../src/kernel/slices.ts'
 import { runCommand } from '../../src/processes/command.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import { threadPlace } from '../../src/places/thread.ts'
@@ -16,6 +17,34 @@ import {
   throwsLater,
   waitsForCancel,
 } from './fixtures/jobs.ts'
+
+test('short runs one after the other give timers and sockets their turn', async () => {
+  const two = new Graph()
+  const first = two.add(
+    'first',
+    job({ name: 'first' }, () => 1),
+  )
+  two.add(
+    'second',
+    job({ name: 'second' }, () => 2),
+    { after: [first] },
+  )
+  // A look at this clock takes a microsecond, so that each run is much shorter than a slice and all are much longer.
+  let time = 0
+  let turns = 0
+  const clock = {
+    ...systemKernel.clock,
+    now: () => (time += 0.001),
+    afterIo: (callback: () => void) => {
+      turns++
+      systemKernel.clock.afterIo(callback)
+    },
+  }
+  const kernel = { ...systemKernel, clock }
+  for (let index = 0; index < 2_000; index++) await run(two, { kernel })
+  assert.ok(turns > time / (3 * sliceBudget), `${turns} turns in ${time} ms`)
+  assert.ok(turns < 100, `${turns} turns: one for many runs`)
+})
 
 test('results flow from threads to the loop along the edges', async () => {
   const g = new Graph()
