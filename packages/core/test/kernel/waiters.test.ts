@@ -277,6 +277,33 @@ test('W3: an abort of very many ends their waits in slices, and comes first all 
   assert.equal(await other, 1)
 })
 
+test('W2: deadlines of one moment share a timer and end in slices', async () => {
+  const clock = new VirtualClock()
+  // Each look at the clock takes a millisecond once they end.
+  let ahead = 0
+  let isEnding = false
+  const now = clock.now.bind(clock)
+  clock.now = () => now() + (isEnding ? (ahead += 1) : ahead)
+  let timers = 0
+  const setTimer = clock.setTimer.bind(clock)
+  clock.setTimer = (delay, callback) => {
+    timers++
+    return setTimer(delay, callback)
+  }
+  const lists = [new WaiterList<number>(clock), new WaiterList<number>(clock)]
+  let ended = 0
+  const waits = Array.from({ length: 1_000 }, (_, index) =>
+    lists[index % 2]!.wait('It', { deadline: 10 }).catch(() => ended++),
+  )
+  assert.deepEqual([timers, clock.pending], [1, 1])
+  isEnding = true
+  await clock.advance(10)
+  await Promise.all(waits)
+  assert.equal(ended, 1_000)
+  assert.ok(timers > 3, `one timer for each slice, ${timers} in all`)
+  assert.equal(clock.pending, 0)
+})
+
 test('an abort gives the loop a turn between its slices', async () => {
   const list = new WaiterList<number>(new VirtualClock())
   const controller = new AbortController()
