@@ -10,12 +10,33 @@ import { parse, spin } from './capacity-jobs.ts'
 export function describeKeys(nodes: number, keys: number): () => Promise<number> {
   const scheduler = new Scheduler({ concurrency: 64, resources: { tenant: { each: 1 } } })
   for (let i = 0; i < nodes; i++) scheduler.add(`n${i}`, { needs: { tenant: `t${i % keys}` } })
-  return async () => {
-    const started = performance.now()
-    const result = await scheduler.run(async () => undefined)
-    if (!result.ok) throw new Error('nodes failed')
-    return performance.now() - started
+  return () => time(scheduler)
+}
+
+/** As above with two scarce things besides: a third of the nodes wants `db`, a third `api`, a third both. */
+export function describeContended(nodes: number): () => Promise<number> {
+  const resources = { db: 2, api: 2, tenant: { each: 1 } }
+  const scheduler = new Scheduler({ concurrency: 64, resources })
+  const kinds = [{ db: 1 }, { api: 1 }, { db: 1, api: 1 }]
+  for (let i = 0; i < nodes; i++) {
+    scheduler.add(`n${i}`, { needs: { ...kinds[i % 3], tenant: `t${i}` } })
   }
+  // Of unequal length, so that `db` and `api` do not come free together.
+  return () =>
+    time(scheduler, async (index) => {
+      for (let turns = index % 5; turns >= 0; turns--) await new Promise(setImmediate)
+    })
+}
+
+async function time(
+  scheduler: Scheduler,
+  work?: (index: number) => Promise<void>,
+): Promise<number> {
+  let ran = 0
+  const started = performance.now()
+  const result = await scheduler.run(async () => work?.(ran++))
+  if (!result.ok) throw new Error('nodes failed')
+  return performance.now() - started
 }
 
 export interface Drained {

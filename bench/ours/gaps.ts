@@ -1,5 +1,5 @@
 /** Ours in the gaps suite: what a program does through the public surface. */
-import { Graph, Scheduler, job, run, type Job } from '@heddle/core'
+import { Graph, Scheduler, isError, job, run, type Job } from '@heddle/core'
 import { Event } from '@heddle/core/lowlevel'
 import { inSlices } from '../suites/engine/slices.ts'
 import type { Prepare } from '../suites/gaps/gap-row.ts'
@@ -45,11 +45,40 @@ export const abort: Prepare = (size) => {
   const event = new Event()
   const controller = new AbortController()
   const waits = Array.from({ length: size }, () => event.wait({ signal: controller.signal }))
-  const ended = Promise.allSettled(waits)
+  if (event.stats().waiting !== size) throw new Error('not all callers wait')
+  const ended = refusals(waits, 'HDL_CANCELLED')
   return async () => {
     controller.abort()
-    await ended
-    if (event.stats().waiting !== 0) throw new Error('callers still wait')
+    if ((await ended) !== size) throw new Error('not all waits were cancelled')
+  }
+}
+
+/** All have the same deadline, in this round: they are made in slices, so that only their end can hold up the loop. */
+export const expire: Prepare = (size) => async () => {
+  const event = new Event()
+  const dueAt = performance.now() + 1_000
+  const waits: Promise<void>[] = []
+  await inSlices(size, () => {
+    waits.push(event.wait({ deadline: dueAt - performance.now() }))
+  })
+  if ((await refusals(waits, 'HDL_TIMEOUT')) !== size) throw new Error('not all deadlines passed')
+}
+
+async function refusals(waits: readonly Promise<void>[], code: string): Promise<number> {
+  const ends = await Promise.allSettled(waits)
+  return ends.filter(({ status, reason }: PromiseSettledResult<void> & { reason?: unknown }) => {
+    return status === 'rejected' && isError(reason, code as 'HDL_TIMEOUT')
+  }).length
+}
+
+/** Short runs one after the other, each of two empty nodes. */
+export const shortRuns: Prepare = (size) => async () => {
+  for (let index = 0; index < size; index++) {
+    const graph = new Graph()
+    const first = graph.add('first', nothing)
+    graph.add('second', nothing, { after: [first] })
+    const ended = await run(graph)
+    if (!ended.ok) throw new Error('a run failed')
   }
 }
 
@@ -70,4 +99,6 @@ export const describeScheduler: Prepare = (size) => async () => {
     const after = index === 0 ? [] : [`node ${index - 1}`]
     scheduler.add(`node ${index}`, { after })
   })
+  const { nodes } = scheduler.stats()
+  if (nodes !== size) throw new Error(`${nodes} nodes of ${size}`)
 }

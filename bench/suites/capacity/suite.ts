@@ -46,6 +46,28 @@ function keysRow(keys: number, nodes = 20_000): Row {
   }
 }
 
+function contendedRow(nodes: number): Row {
+  return {
+    name: `two scarce resources, ${nodes.toLocaleString('en')} keys`,
+    measure: 'latency',
+    unit: 'us/node',
+    size: nodes,
+    quickSize: 300,
+    warmUps: 1,
+    warmUpSize: 1_000,
+    rounds: 3,
+    children: 3,
+    note: 'db 2, api 2, one for each key; a third wants db, a third api, a third both; 1 to 5 turns of the loop each',
+    entrants: {
+      heddle: entrant('ours', async (size) => {
+        const { describeContended } = await ours()
+        const run = describeContended(size)
+        return async () => ({ value: ((await run()) * 1_000) / size, also: {} })
+      }),
+    },
+  }
+}
+
 const pipeline: Row = {
   name: 'pipeline',
   measure: 'latency',
@@ -113,5 +135,14 @@ export const suite: Suite = {
   summary:
     'what permits cost with many keys, whether a pipeline drains, what a server runs at once',
   // Ten times the keys and ten times the nodes: the cost of a node must stay.
-  rows: [keysRow(10), keysRow(1_000), keysRow(10_000), keysRow(100_000, 200_000), pipeline, server],
+  rows: [
+    keysRow(10),
+    keysRow(1_000),
+    keysRow(10_000),
+    keysRow(100_000, 200_000),
+    contendedRow(1_000),
+    contendedRow(8_000),
+    pipeline,
+    server,
+  ],
 }

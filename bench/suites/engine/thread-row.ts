@@ -37,3 +37,14 @@ export function threadEntrants(job: ThreadJob, inFlight: number): Row['entrants'
     poolifier: entrant('peer', async () => (await import('../../peers/poolifier.ts')).open()),
   }
 }
+
+/** The same calls as nodes of one graph, as most users make them: with permits, states and events. */
+export function threadNodes(job: ThreadJob): Entrant {
+  return {
+    role: 'variant',
+    load: async () => {
+      const { nodes } = await import('../../ours/threads.ts')
+      return { prepare: (size) => nodes(job, size) }
+    },
+  }
+}
