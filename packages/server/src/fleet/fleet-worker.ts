@@ -38,7 +38,7 @@ export interface Refusal {
 }
 
 /** Who waits for the next time that something happens. */
-export class Waiters {
+class Waiters {
   #waiting: Set<() => void> | undefined
 
   /** Calls it once; what this returns undoes it. */
