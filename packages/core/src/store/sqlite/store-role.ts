@@ -354,13 +354,16 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
   }
 }
 
+/** SQLITE_CONSTRAINT_TRIGGER: the tables have no triggers of ours, so what another made refuses every row. */
+const byTrigger = 1811
+
 /** Result codes of SQLite for a value that cannot be held: too large, not allowed, of another type, no such place. */
 const codesOfRows = new Set([18, 19, 20, 25])
 
 function isOfRow(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { errcode } = error as { errcode?: unknown }
-  if (typeof errcode === 'number') return codesOfRows.has(errcode & 0xff)
+  if (typeof errcode === 'number') return codesOfRows.has(errcode & 0xff) && errcode !== byTrigger
   // A value that cannot be encoded or bound never reached SQLite.
   return error instanceof TypeError
 }
