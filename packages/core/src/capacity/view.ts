@@ -21,6 +21,8 @@ export class Claim<T extends Entry<T>> {
   // What the last admit() found, for the take() that follows in the same step.
   isOwnReserved = false
   isSharedReserved = false
+  /** Whether it is the run that has too little. */
+  isOwnLacking = false
 
   constructor(view: View<T>, count: number, share: (() => number) | undefined) {
     this.view = view
@@ -151,6 +153,7 @@ export class View<T extends Entry<T>> {
       const hasRoom = claim.isOwnReserved
         ? own.hasReservedRoom(claim.count)
         : own.hasRoom(claim.count, urgent)
+      claim.isOwnLacking = !hasRoom
       if (!hasRoom) return false
     }
     if (shared === undefined || claim.count === 0) return true
@@ -351,10 +354,10 @@ export class View<T extends Entry<T>> {
     return shared === undefined || shared.meter.hasRoom((count + offered) * shared.unit, isUrgent)
   }
 
-  #setAlarm({ count }: Claim<T>): void {
-    if (this.#alarm === undefined) return
-    const delay = this.own!.opensIn(count)
-    if (delay > 0) this.#alarm.set(delay)
+  #setAlarm({ count, isOwnLacking }: Claim<T>): void {
+    if (this.#alarm === undefined || !isOwnLacking) return
+    // Also when it is 0: time has passed since there was no room, and nothing else would say that there is some now.
+    this.#alarm.set(this.own!.opensIn(count))
   }
 
   #groupOf({ gate, priority }: Lane<T>): Group<T> {

@@ -179,6 +179,22 @@ test('K2 a rate: the next one starts when the window has moved, without a call f
   assert.equal(clock.pending, 0)
 })
 
+test('K3 a rate whose window moves between two looks at the clock calls all the same', async () => {
+  const { clock, capacity } = newCapacity()
+  // A look takes time, as it does on a busy machine.
+  let ahead = 0
+  const now = clock.now.bind(clock)
+  clock.now = () => now() + (ahead += 0.3)
+  const run = new FakeRun(capacity, clock, { resources: { api: { limit: 2, per: 1 } } })
+  for (let index = 0; index < 200; index++) run.add(`n${index}`, { needs: { api: 1 } })
+  run.pump()
+  while (run.waiting.size > 0) {
+    assert.ok(run.isCalled || clock.pending > 0, `${run.waiting.size} wait, and nothing calls`)
+    await clock.advance(1)
+    run.answer()
+  }
+})
+
 test('what a short job takes of a thread is a part of it', () => {
   const { clock, capacity } = newCapacity({ thread: 1 })
   const run = new FakeRun(capacity, clock)
