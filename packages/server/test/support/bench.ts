@@ -316,8 +316,9 @@ export class Bench {
       { works, requests, slots, waiting: registry.active, keys: registry.keys, seats },
       { works: 0, requests: 0, slots: 0, waiting: 0, keys: 0, seats: seats.map(() => 0) },
     )
-    // The lease of its shards is renewed one day; what was put back is tried again in a moment.
-    assert.equal(this.clock.pending, 1 + this.ledger.acknowledged.stats().putBack, 'timers')
+    // The lease of its shards is renewed one day; what was put back is tried again in a moment, and those waits share a timer.
+    const { putBack } = this.ledger.acknowledged.stats()
+    assert.equal(this.clock.pending, 1 + Math.min(1, putBack), 'timers')
     const sum = Object.values(ends).reduce((a, b) => a + b, 0)
     assert.equal(sum, registry.submitted, 'outcomes of requests')
     assert.ok(ends.timeout >= 0 && ends.pending >= 0, 'who was told that it goes on had waited')
