@@ -1,6 +1,12 @@
-import { IndexedHeap } from '../kernel/heap.ts'
+import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { rankOf, urgentPriority } from '../kernel/rank.ts'
-import type { Entry, Lane } from './lane.ts'
+import type { Entry } from './lane.ts'
+
+/** A lane, or a bundle of lanes: what it is compared by is its first entry. */
+export interface Ranks<T> extends HeapItem {
+  readonly priority: number
+  readonly line: { readonly first: T | undefined }
+}
 
 /** What the order between priorities goes by. */
 export interface Ranking<T> {
@@ -15,7 +21,8 @@ function entryBefore<T extends Entry<T>>(a: T, b: T): boolean {
   return a.depth === b.depth ? a.readyOrder < b.readyOrder : a.depth > b.depth
 }
 
-function headBefore<T extends Entry<T>>(a: Lane<T>, b: Lane<T>): boolean {
+/** Between lanes, or bundles, of one priority. */
+export function headBefore<T extends Entry<T>>(a: Ranks<T>, b: Ranks<T>): boolean {
   return entryBefore(a.line.first!, b.line.first!)
 }
 
@@ -33,10 +40,25 @@ export function entryRanksBefore<T extends Entry<T>>(
   return left === right ? a.readyOrder < b.readyOrder : left < right
 }
 
-/** The same between the heads of two lanes. */
+/**
+ * By priority with aging alone, then first come: between lanes that wait for one thing at different gates. Depth and aging
+ * together are not an order of more than two.
+ */
+export function agesBefore<T extends Entry<T>>(
+  a: Ranks<T>,
+  b: Ranks<T>,
+  { aging, sinceOf }: Ranking<T>,
+): boolean {
+  const [first, second] = [a.line.first!, b.line.first!]
+  const left = rankOf(a.priority, sinceOf(first), aging)
+  const right = rankOf(b.priority, sinceOf(second), aging)
+  return left === right ? first.readyOrder < second.readyOrder : left < right
+}
+
+/** The order of {@link entryRanksBefore} between the heads of two lanes. */
 export function ranksBefore<T extends Entry<T>>(
-  a: Lane<T>,
-  b: Lane<T>,
+  a: Ranks<T>,
+  b: Ranks<T>,
   ranking: Ranking<T>,
 ): boolean {
   return entryRanksBefore(a.line.first!, b.line.first!, ranking)
@@ -47,9 +69,9 @@ export function ranksBefore<T extends Entry<T>>(
  * (an old root of priority 1, a young leaf of priority 1 and something of priority 2 would go round in a
  * circle). A lane is looked at through its head, so whoever changes a head calls {@link update}.
  */
-export class LaneOrder<T extends Entry<T>> {
+export class LaneOrder<T extends Entry<T>, L extends Ranks<T>> {
   readonly #ranking: Ranking<T>
-  readonly #heaps: (IndexedHeap<Lane<T>> | undefined)[] = []
+  readonly #heaps: (IndexedHeap<L> | undefined)[] = []
   /** A bit for each priority that has a lane. */
   #present = 0
   #size = 0
@@ -62,26 +84,26 @@ export class LaneOrder<T extends Entry<T>> {
     return this.#size
   }
 
-  add(lane: Lane<T>): void {
+  add(lane: L): void {
     const { priority } = lane
-    const heap = (this.#heaps[priority] ??= new IndexedHeap(headBefore<T>))
+    const heap = (this.#heaps[priority] ??= new IndexedHeap<L>(headBefore<T>))
     heap.push(lane)
     this.#present |= 1 << priority
     this.#size++
   }
 
-  remove(lane: Lane<T>): void {
+  remove(lane: L): void {
     const heap = this.#heaps[lane.priority]
     if (heap === undefined || !heap.remove(lane)) return
     if (heap.size === 0) this.#present &= ~(1 << lane.priority)
     this.#size--
   }
 
-  update(lane: Lane<T>): void {
+  update(lane: L): void {
     if (this.#size > 1) this.#heaps[lane.priority]!.update(lane)
   }
 
-  get first(): Lane<T> | undefined {
+  get first(): L | undefined {
     const present = this.#present
     if (present === 0) return undefined
     let priority = 31 - Math.clz32(present & -present)
@@ -95,7 +117,7 @@ export class LaneOrder<T extends Entry<T>> {
   }
 
   /** The first of priority 0, which alone may use what is reserved. */
-  get firstUrgent(): Lane<T> | undefined {
+  get firstUrgent(): L | undefined {
     return this.#heaps[urgentPriority]?.peek()
   }
 

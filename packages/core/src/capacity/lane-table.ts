@@ -6,6 +6,7 @@ import { Permits } from '../kernel/permits.ts'
 import { urgentPriority } from '../kernel/rank.ts'
 import { suggest } from '../kernel/suggest.ts'
 import type { Capacity } from './capacity.ts'
+import { Bundle } from './bundle.ts'
 import { Lane, type Entry, type Line } from './lane.ts'
 import {
   concurrencyNames,
@@ -56,6 +57,7 @@ export class LaneTable<T extends Entry<T>> {
   readonly #views = new Map<string, View<T>>()
   readonly #keyedViews = new Map<string, Map<string, View<T>>>()
   readonly #lanes = new Map<string, Lane<T>>()
+  readonly #bundles = new Map<string, Bundle<T>>()
 
   constructor(host: ViewHost<T>, options: LaneTableOptions<T>) {
     this.#host = host
@@ -90,6 +92,8 @@ export class LaneTable<T extends Entry<T>> {
   /** Forgets a lane that nothing waits in or runs for. */
   delete(lane: Lane<T>): void {
     this.#lanes.delete(lane.key)
+    const { bundle } = lane
+    if (bundle !== undefined && --bundle.members === 0) this.#bundles.delete(bundle.key)
     for (const { view } of lane.claims) {
       if (--view.lanes > 0 || view.key === undefined) continue
       this.#keyedViews.get(view.name)?.delete(view.key)
@@ -189,10 +193,33 @@ export class LaneTable<T extends Entry<T>> {
         claims.some(({ view }) => hasReserved(view.own) || hasReserved(view.shared?.meter))
       )
     const line = this.#newLine()
-    const lane = new Lane<T>({ key, priority, claims, gate, total, needs, at, line, isPlain })
+    const bundle = this.#bundleFor(priority, gate, beyond)
+    const lane = new Lane<T>({
+      key,
+      priority,
+      claims,
+      gate,
+      total,
+      needs,
+      at,
+      line,
+      isPlain,
+      bundle,
+    })
     for (const { view } of claims) view.lanes++
     this.#lanes.set(key, lane)
     return lane
+  }
+
+  #bundleFor(priority: number, gate: View<T>, beyond: readonly Claim<T>[]): Bundle<T> | undefined {
+    const wide = beyond.filter(({ view }) => view.key === undefined)
+    if (wide.length === 0) return undefined
+    const claims = wide.map(({ view, count }) => `${JSON.stringify(view.name)} ${count}`)
+    const key = [priority, this.gates.indexOf(gate), ...claims].join('\n')
+    let bundle = this.#bundles.get(key)
+    if (bundle === undefined) this.#bundles.set(key, (bundle = new Bundle(key, priority)))
+    bundle.members++
+    return bundle
   }
 
   #gate(place: PlaceName | '', shared: SharedResource | undefined): View<T> {

@@ -1,6 +1,7 @@
 import type { Needs } from '../graph/job.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
+import type { Bundle } from './bundle.ts'
 import type { Claim, View } from './view.ts'
 import type { PlacePermits } from './lane-table.ts'
 
@@ -37,8 +38,11 @@ export class Lane<T extends Entry<T>> implements HeapItem {
   readonly line: Line<T>
   /** Whether all entries take the same, so that nothing has to be remembered for each. */
   readonly isPlain: boolean
-  /** Where it waits: at its gate, which means that it lacks nothing else, or parked at what it lacks. */
-  waitsAt: View<T> | undefined
+  /** With which others it waits for what has no keys; undefined when it wants nothing of that kind. */
+  readonly bundle: Bundle<T> | undefined
+  /** Whether it waits there. */
+  isBundled = false
+  #waitsAt: View<T> | undefined
   /** The view that let it go back to its gate, until it has started something or waits elsewhere. */
   offeredBy: Claim<T> | undefined
   /** Entries that wait or run. */
@@ -56,6 +60,7 @@ export class Lane<T extends Entry<T>> implements HeapItem {
     readonly at: PlacePermits | undefined
     readonly line: Line<T>
     readonly isPlain: boolean
+    readonly bundle: Bundle<T> | undefined
   }) {
     this.key = options.key
     this.priority = options.priority
@@ -66,6 +71,20 @@ export class Lane<T extends Entry<T>> implements HeapItem {
     this.at = options.at
     this.line = options.line
     this.isPlain = options.isPlain
+    this.bundle = options.bundle
+  }
+
+  /** Where it waits: at its gate, which means that it lacks nothing else, or parked at what it lacks. */
+  get waitsAt(): View<T> | undefined {
+    return this.isBundled ? this.bundle!.view : this.#waitsAt
+  }
+
+  set waitsAt(view: View<T> | undefined) {
+    this.#waitsAt = view
+  }
+
+  get firstLane(): this {
+    return this
   }
 
   /** Whether it is the lane of one key: there may be any number of those. */

@@ -7,6 +7,7 @@ import { DepthLine, type Entry, type Lane, type Line } from './lane.ts'
 import { entryRanksBefore, ranksBefore, type Ranking } from './lane-order.ts'
 import { LaneTable, type PlacePermits } from './lane-table.ts'
 import type { Concurrency, Resources } from './resources.ts'
+import { Seniority } from './shared-resource.ts'
 import { shortageOf, type Shortage } from './shortage.ts'
 import type { Claim, View, ViewHost } from './view.ts'
 
@@ -33,8 +34,9 @@ import type { Claim, View, ViewHost } from './view.ts'
  *      waiting for something scarce never keeps others from running (S38), and heavy entries are not starved
  *      by light ones.
  *  I3  Among lanes that can start, the rank of kernel/rank.ts decides.
- *  I4  A lane that has entries stands at its gate, or at one view that it lacks. The sole lane of a run whose
- *      nodes take nothing but `concurrency` need not stand anywhere: there is no other to compare it with.
+ *  I4  A lane that has entries stands at its gate, or at one view that it lacks: together with the others of its
+ *      bundle (bundle.ts), unless it lacks its key. The sole lane of a run whose nodes take nothing but `concurrency`
+ *      need not stand anywhere: there is no other to compare it with.
  *
  * Known limit: an entry that needs two contended resources may wait long, because only the one it lacks is
  * held back for it. Holding back all it needs would leave permits idle.
@@ -63,6 +65,7 @@ const parkedAtOnce = 1_000
 export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   readonly clock: Clock
   readonly ranking: Ranking<T>
+  readonly seniority = new Seniority()
   readonly #onRoom: () => void
   readonly #sweeps: boolean
   readonly #table: LaneTable<T>
@@ -307,6 +310,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
       this.#withdrawn.add(view)
       view.withdraw()
     }
+    this.seniority.end()
   }
 
   // ── What views ask ────────────────────────────────────────────────────────────────────────────
@@ -332,6 +336,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   setWaiting(view: View<T>, isWaiting: boolean): void {
     if (isWaiting) this.#waiting.add(view)
     else this.#waiting.delete(view)
+    if (this.#size === 0 && this.#waiting.size === 0) this.seniority.end()
   }
 
   // ── Picking ───────────────────────────────────────────────────────────────────────────────────
@@ -395,11 +400,18 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     return undefined
   }
 
-  #park(lane: Lane<T>, claim: Claim<T>): void {
-    const { view } = claim
+  #park(lane: Lane<T>, { view }: Claim<T>): void {
+    const { bundle, offeredBy } = lane
+    const isWithOthers = view.key === undefined && bundle !== undefined
+    const together = isWithOthers ? bundle.view : undefined
+    if (together !== undefined && together !== view && offeredBy?.view === together) {
+      // Called in vain by the view at which its bundle waits: what it lacks, the others lack, too.
+      together.handOver(bundle!, view)
+    }
     this.#endOffer(lane)
-    lane.waitsAt = view
-    view.park(lane)
+    const waitsAt = (isWithOthers ? bundle.view : undefined) ?? view
+    lane.waitsAt = waitsAt
+    waitsAt.park(lane)
   }
 
   #start(lane: Lane<T>): T {

@@ -4,6 +4,31 @@ import { Permits, type Meter } from '../kernel/permits.ts'
 import { before, rankOf, urgentPriority, type Ranked } from '../kernel/rank.ts'
 import { Alarm } from './alarm.ts'
 
+let arrivals = 0
+
+/**
+ * Since when one run, or one stage, waits for anything of the process. It is kept until the run gets something: a run that
+ * is called by one resource and lacks another leaves the line of the first, and must not come back as the last. Three runs
+ * that all want two things, both free, would otherwise give each other the way for ever.
+ */
+export class Seniority {
+  /** Undefined while it waits for nothing. */
+  since: number | undefined
+  /** Counts arrivals, over all resources. */
+  order = Infinity
+
+  begin(now: number): void {
+    if (this.since !== undefined) return
+    this.since = now
+    this.order = arrivals++
+  }
+
+  end(): void {
+    this.since = undefined
+    this.order = Infinity
+  }
+}
+
 /** One run, or one stage, that waits for one resource of the process. */
 export class Waiter implements HeapItem, Ranked {
   heapIndex = -1
@@ -18,7 +43,10 @@ export class Waiter implements HeapItem, Ranked {
   /** Room has come back: answered soon by taking it, or by leaving the line. */
   readonly onRoom: () => void
 
-  constructor(onRoom: () => void) {
+  readonly seniority: Seniority
+
+  constructor(seniority: Seniority, onRoom: () => void) {
+    this.seniority = seniority
     this.onRoom = onRoom
   }
 
@@ -38,8 +66,8 @@ let resources = 0
 /**
  * One resource of the process, and the runs that wait for it.
  *
- *  C1  Runs are served by priority with aging, counted from when they joined the line. Who was served joins
- *      again at the end: runs of equal priority take turns.
+ *  C1  Runs are served by priority with aging, counted from when they began to wait for anything of the process. Who was
+ *      served joins again at the end: runs of equal priority take turns.
  *  C2  Who comes later takes nothing while a run that ranks before it waits, so a run with a thousand short
  *      nodes does not keep out one with a single node.
  *  C3  Whenever something can be taken, the first in line has been called, or nobody waits. Nothing polls.
@@ -59,7 +87,6 @@ export class SharedResource {
   readonly #others = new IndexedHeap<Waiter>(before)
   readonly #alarm: Alarm
   readonly #onUnused: (() => void) | undefined
-  #order = 0
 
   constructor(
     name: string,
@@ -93,10 +120,15 @@ export class SharedResource {
     const isFirst =
       first === undefined ||
       first === waiter ||
-      (!waiter.isWaiting && rankOf(priority, this.#clock.now(), this.#aging) < first.rank)
+      (!waiter.isWaiting && this.#wouldBeBefore(first, waiter, priority))
     if (isFirst) return this.meter.hasRoom(count, urgent) ? ordinary : refused
     const isFirstUrgent = urgent && (this.#urgent.size === 0 || this.#urgent.peek() === waiter)
     return isFirstUrgent && this.meter.hasReservedRoom(count) ? onlyReserved : refused
+  }
+
+  #wouldBeBefore(first: Waiter, { seniority }: Waiter, priority: number): boolean {
+    const rank = rankOf(priority, seniority.since ?? this.#clock.now(), this.#aging)
+    return rank === first.rank ? seniority.order < first.order : rank < first.rank
   }
 
   join(waiter: Waiter, count: number, priority: number): void {
@@ -104,8 +136,10 @@ export class SharedResource {
       if (waiter.count === count && waiter.priority === priority) return
       this.#lineOf(waiter).remove(waiter)
     } else {
-      waiter.since = this.#clock.now()
-      waiter.order = this.#order++
+      const { seniority } = waiter
+      seniority.begin(this.#clock.now())
+      waiter.since = seniority.since!
+      waiter.order = seniority.order
     }
     waiter.count = count
     waiter.priority = priority
@@ -124,6 +158,7 @@ export class SharedResource {
   /** Returns how many of the taken are reserved ones. */
   take(waiter: Waiter, count: number, priority: number, isReserved: boolean): number {
     if (waiter.isWaiting) this.#remove(waiter)
+    waiter.seniority.end()
     const reserved = this.meter.take(count, priority === urgentPriority, isReserved)
     if (this.waiting > 0) this.#callNext()
     return reserved

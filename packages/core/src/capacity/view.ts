@@ -2,13 +2,15 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Meter } from '../kernel/permits.ts'
 import { urgentPriority } from '../kernel/rank.ts'
 import { Alarm } from './alarm.ts'
+import type { Bundle } from './bundle.ts'
 import type { Entry, Lane } from './lane.ts'
-import { LaneOrder, ranksBefore, type Ranking } from './lane-order.ts'
+import { LaneOrder, agesBefore, ranksBefore, type Ranking } from './lane-order.ts'
 import {
   Waiter,
   onlyReserved,
   refused,
   type KeyedResource,
+  type Seniority,
   type SharedResource,
 } from './shared-resource.ts'
 
@@ -40,6 +42,8 @@ export class Claim<T extends Entry<T>> {
 export interface ViewHost<T extends Entry<T>> {
   readonly clock: Clock
   readonly ranking: Ranking<T>
+  /** Since when the run waits for something of the process. */
+  readonly seniority: Seniority
   /** A parked lane may try again: it goes back to its gate. */
   unpark(lane: Lane<T>): void
   /** Something may start that could not start before. */
@@ -54,7 +58,7 @@ export interface ViewHost<T extends Entry<T>> {
 class Group<T extends Entry<T>> {
   readonly gate: View<T>
   readonly isUrgent: boolean
-  readonly line: LaneOrder<T>
+  readonly line: LaneOrder<T, Lane<T> | Bundle<T>>
   /** Counts of lanes that were sent back to the gate and have not used it yet. */
   offered = 0
   /** Whether its first lane lacks it, and is not held back by another. */
@@ -84,9 +88,9 @@ export class View<T extends Entry<T>> {
   readonly key: string | undefined
   readonly own: Meter | undefined
   /** Of a gate: the lanes that lack nothing but the gate, if anything. */
-  readonly line: LaneOrder<T>
+  readonly line: LaneOrder<T, Lane<T>>
   readonly isGate: boolean
-  /** Of anything else: the lanes that lack it. There are few gates. */
+  /** Of anything else: the lanes that lack it, in bundles unless it has a key. There are few gates. */
   readonly #groups: Group<T>[] = []
   #parked = 0
   readonly #host: ViewHost<T>
@@ -122,8 +126,8 @@ export class View<T extends Entry<T>> {
     if (shared !== undefined && 'each' in shared) this.#keyed = shared
     else this.#shared = shared
     if (shared !== undefined) {
-      this.#waiter = new Waiter(() => this.#onSharedRoom())
-      this.#urgentWaiter = new Waiter(() => this.#onSharedRoom())
+      this.#waiter = new Waiter(host.seniority, () => this.#onSharedRoom())
+      this.#urgentWaiter = new Waiter(host.seniority, () => this.#onSharedRoom())
     }
     this.#alarm = this.own?.isTimed
       ? new Alarm(host.clock, () => {
@@ -140,7 +144,7 @@ export class View<T extends Entry<T>> {
 
   /**
    * Whether a lane may take what it claims here, now. `ahead` is a lane that ranks before it and lacks
-   * something here: then only priority 0 passes, and only on reserved permits.
+   * something here: then only priority 0 passes others, and only on reserved permits.
    */
   admits(lane: Lane<T>, claim: Claim<T>, ahead: Lane<T> | undefined): boolean {
     const urgent = lane.priority === urgentPriority
@@ -150,11 +154,8 @@ export class View<T extends Entry<T>> {
     if (ahead !== undefined && !urgent) return false
     if (own !== undefined) {
       claim.isOwnReserved = ahead !== undefined && !own.hasRoom(ahead.claimOn(this).count, false)
-      const hasRoom = claim.isOwnReserved
-        ? own.hasReservedRoom(claim.count)
-        : own.hasRoom(claim.count, urgent)
-      claim.isOwnLacking = !hasRoom
-      if (!hasRoom) return false
+      claim.isOwnLacking = !hasOwnRoom(own, lane, claim)
+      if (claim.isOwnLacking) return false
     }
     if (shared === undefined || claim.count === 0) return true
     const admission = shared.admits(this.#waiterOf(lane), claim.sharedCount, lane.priority)
@@ -172,39 +173,79 @@ export class View<T extends Entry<T>> {
     return shared === undefined || shared.meter.hasRoom(claim.sharedCount, urgent)
   }
 
-  /** A lane that ranks before this one and lacks something here, so that this one must not take it (V1). */
+  /**
+   * A lane that ranks before this one and lacks something here, so that this one must not take it (V1): of several the
+   * first. Decides as {@link #offerOnce} does, or a lane would walk between its gate and this line for ever.
+   */
   aheadOf(lane: Lane<T>): Lane<T> | undefined {
     if (this.#parked === 0) return undefined
-    for (const { line } of this.#groups) {
-      const { first } = line
+    const { ranking } = this.#host
+    const own = this.#groupOf(lane)
+    let ahead: Lane<T> | undefined
+    for (const group of this.#groups) {
+      const first = group.line.first?.firstLane
       if (first === undefined || first === lane) continue
-      if (!ranksBefore(first, lane, this.#host.ranking)) continue
-      if (!this.admits(first, first.claimOn(this), undefined)) return first
+      const isBefore = group === own ? ranksBefore : agesBefore
+      if (!isBefore(first, lane, ranking)) continue
+      if (ahead !== undefined && !agesBefore(first, ahead, ranking)) continue
+      if (!this.admits(first, first.claimOn(this), undefined)) ahead = first
     }
-    return undefined
+    return ahead
   }
 
   /** A lane lacks it, or ranks behind one that does: it waits here. */
   park(lane: Lane<T>): void {
-    this.#groupOf(lane).line.add(lane)
+    const { line } = this.#groupOf(lane)
     this.#parked++
+    if (this.key !== undefined) line.add(lane)
+    else {
+      const bundle = lane.bundle!
+      bundle.add(lane)
+      if (bundle.size > 1) line.update(bundle)
+      else {
+        bundle.view = this
+        line.add(bundle)
+      }
+    }
     this.offer()
+  }
+
+  /** The lanes of a bundle that waits here lack something else, too: from now on they wait for that. */
+  handOver(bundle: Bundle<T>, view: View<T>): void {
+    const first = bundle.firstLane!
+    this.#groupOf(first).line.remove(bundle)
+    this.#parked -= bundle.size
+    bundle.view = view
+    view.#groupOf(first).line.add(bundle)
+    view.#parked += bundle.size
   }
 
   /** A lane that waits here, or at this gate, has nothing to start any more. */
   drop(lane: Lane<T>): void {
     if (this.isGate) this.line.remove(lane)
-    else {
-      this.#groupOf(lane).line.remove(lane)
-      this.#parked--
-    }
+    else this.#takeOut(this.#groupOf(lane), lane)
     this.offer()
+  }
+
+  #takeOut({ line }: Group<T>, lane: Lane<T>): void {
+    this.#parked--
+    if (this.key !== undefined) return line.remove(lane)
+    const bundle = lane.bundle!
+    bundle.remove(lane)
+    if (bundle.size > 0) return line.update(bundle)
+    line.remove(bundle)
+    bundle.view = undefined
   }
 
   /** The first entry of a lane that waits here, or at this gate, is another one. */
   update(lane: Lane<T>): void {
     if (this.isGate) return this.line.update(lane)
-    this.#groupOf(lane).line.update(lane)
+    const { line } = this.#groupOf(lane)
+    if (this.key !== undefined) line.update(lane)
+    else {
+      lane.bundle!.update(lane)
+      line.update(lane.bundle!)
+    }
     this.offer()
   }
 
@@ -236,12 +277,14 @@ export class View<T extends Entry<T>> {
     if (!this.isGate) this.offer()
   }
 
-  /** Waits in the line of the process, unless it is the run itself that has too little. */
+  /**
+   * After {@link admits} or {@link hasRoom}, in the same step: waits in the line of the process, unless it is the run itself
+   * that has too little, or holds it back. Called by the process it could not start, and would join and be called for ever.
+   */
   waitForShared(lane: Lane<T>, claim: Claim<T>, isResumed = false): void {
     const { own, shared } = this
     if (shared === undefined) return
-    const urgent = lane.priority === urgentPriority
-    if (own !== undefined && !own.hasRoom(claim.count, urgent)) return
+    if (own !== undefined && !hasOwnRoom(own, lane, claim)) return
     if (!isResumed && !this.#host.mayWait(this)) return
     this.#keyed?.keep(this.key!, shared)
     shared.join(this.#waiterOf(lane), claim.sharedCount, lane.priority)
@@ -320,23 +363,25 @@ export class View<T extends Entry<T>> {
     const groups = this.#groups.filter(({ line }) => line.size > 0)
     if (groups.length > 1) {
       const { ranking } = this.#host
-      groups.sort((a, b) => (ranksBefore(a.line.first!, b.line.first!, ranking) ? -1 : 1))
+      groups.sort((a, b) => (agesBefore(a.line.first!, b.line.first!, ranking) ? -1 : 1))
     }
     let ahead: Lane<T> | undefined
     for (const group of groups) {
-      const lane = group.line.first!
+      const lane = group.line.first!.firstLane!
       const claim = lane.claimOn(this)
       if (!this.admits(lane, claim, ahead)) {
-        // Held back by a lane of this run, it has nothing to wait for in the process.
-        if (ahead === undefined || group.isUrgent) {
-          this.waitForShared(lane, claim)
+        // Held back by a lane of this run, it has nothing to wait for in the process. Only the first waits: were it now
+        // this lane and now that, each change of what is wanted would call the run again.
+        const isFirst = ahead === undefined || (group.isUrgent && ahead.priority !== urgentPriority)
+        if (isFirst) {
+          // While a lane that ranks before it is on its way to take some, the run is in the line for that one.
+          if (!this.#hasOffers(group.isUrgent)) this.waitForShared(lane, claim)
           group.isWaiting = true
         }
         if (ahead === undefined) this.#setAlarm(claim)
         ahead ??= lane
       } else if (this.#hasOffer(group, claim)) {
-        group.line.remove(lane)
-        this.#parked--
+        this.#takeOut(group, lane)
         group.offered += claim.count
         lane.offeredBy = claim
         this.#host.unpark(lane)
@@ -344,6 +389,10 @@ export class View<T extends Entry<T>> {
       }
     }
     return false
+  }
+
+  #hasOffers(isUrgent: boolean): boolean {
+    return this.#groups.some((group) => group.isUrgent === isUrgent && group.offered > 0)
   }
 
   /** Whether there is room for a lane besides those that were sent to its gate already. */
@@ -382,4 +431,10 @@ export class View<T extends Entry<T>> {
     if (!this.isGate) this.offer()
     this.#host.onRoom()
   }
+}
+
+function hasOwnRoom<T extends Entry<T>>(own: Meter, lane: Lane<T>, claim: Claim<T>): boolean {
+  return claim.isOwnReserved
+    ? own.hasReservedRoom(claim.count)
+    : own.hasRoom(claim.count, lane.priority === urgentPriority)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { IndexedHeap } from '../../src/kernel/heap.ts'
+import { seededRandom } from '../../src/kernel/random.ts'
 import { FakeRun, newCapacity } from './kit.ts'
 
 /** How often heaps were asked to restore their order while `act` ran: what a start costs besides constants. */
@@ -64,3 +65,33 @@ test('K5 nor where all keys want one more scarce thing', () => {
   const many = movesOfAStart(20_000, { db: 4 })
   assert.ok(many <= few + 1, `${few} and ${many} moves`)
 })
+
+/** A third of the keys wants `db`, a third `api`, a third both: the moves of a start, over the whole run. */
+function movesBesideTwo(keys: number, permits: number): number {
+  const { clock, capacity } = newCapacity()
+  const resources = { tenant: { each: 1 }, db: permits, api: permits }
+  const run = new FakeRun(capacity, clock, { concurrency: 64, resources })
+  const kinds = [{ db: 1 }, { api: 1 }, { db: 1, api: 1 }]
+  for (let key = 0; key < keys; key++) {
+    run.add(`${key}`, { needs: { ...kinds[key % 3], tenant: `t${key}` } })
+  }
+  run.pump()
+  const random = seededRandom(7)
+  const moves = heapMoves(() => {
+    while (run.started.length > 0) {
+      // In any order, as jobs end.
+      run.end(run.started[Math.floor(random.next() * run.started.length)])
+      run.pump()
+    }
+  })
+  assert.equal(run.waiting.size, 0)
+  return moves / keys
+}
+
+for (const permits of [1, 4]) {
+  test(`K5 nor where keys want one of two scarce things, or both: ${permits} of each`, () => {
+    const few = movesBesideTwo(500, permits)
+    const many = movesBesideTwo(4_000, permits)
+    assert.ok(many <= 1.5 * few, `${few} and ${many} moves`)
+  })
+}
