@@ -341,7 +341,8 @@ test('L11: a lease whose row could not be written is not held, and may be accept
   await world.clock.runUntil(accepted)
   assert.deepEqual(attempt.steps, ['start'])
   attempt.controller.abort(new Error('enough'))
-  await assert.rejects(end)
+  // It waits for the worker, and no longer than its grace.
+  await assert.rejects(world.clock.runUntil(end))
   await server.stop()
 })
 
