@@ -80,7 +80,7 @@ const rules: Readonly<
   prepare: duration,
   item: duration,
   request: duration,
-  // Node counts these: for it 0 is no limit, and Infinity is not a number.
+  // Node counts these: it takes 0 for "without limit", and refuses Infinity.
   head: count,
   arrival: count,
   sending: count,

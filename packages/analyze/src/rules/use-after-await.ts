@@ -239,7 +239,7 @@ function isWorkOf(model: Model, { targets, isGuess }: CallSite, flag: Location):
   )
 }
 
-/** A variable of one run that is no handle and that the other one does not touch: a value of this task. */
+/** A variable of one run that holds a plain value and that the other one does not touch: a value of this task. */
 function isPrivateTo(model: Model, { receiver, owner }: CallSite, killer: Access): boolean {
   const { canonical } = receiver!
   return (

@@ -85,7 +85,7 @@ for (const [title, report, name, help] of unsound) {
   })
 }
 
-test('a pooler in transaction mode shares its connections, and is no problem', () => {
+test('a pooler in transaction mode shares its connections, and passes the check', () => {
   const connections = { most: 20, used: 20, needed: 7 }
   assert.deepEqual(problems({ pooler: 'transaction', connections }), [])
 })

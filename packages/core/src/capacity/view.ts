@@ -144,7 +144,7 @@ export class View<T extends Entry<T>> {
 
   /**
    * Whether a lane may take what it claims here, now. `ahead` is a lane that ranks before it and lacks
-   * something here: then only priority 0 passes others, and only on reserved permits.
+   * something here: then only priority 0 passes, and only on reserved permits.
    */
   admits(lane: Lane<T>, claim: Claim<T>, ahead: Lane<T> | undefined): boolean {
     const urgent = lane.priority === urgentPriority

@@ -140,7 +140,7 @@ test('P6: a campaign that three workers of two owners cannot start ends with the
     await server.fleet.fail(callOf(lease), lost)
   }
   await fail('a', 'ann')
-  // The same worker again is no further sign.
+  // A second failure of the same worker proves nothing new.
   await fail('a', 'ann')
   await fail('b', 'ann')
   await fail('c', 'ann')

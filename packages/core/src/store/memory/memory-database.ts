@@ -17,7 +17,7 @@ import type { StoreDatabase, StoreRow } from '../roles.ts'
 import { TableList, type AnyTable } from '../tables.ts'
 import { MemoryTables } from './memory-tables.ts'
 
-/** Outcomes that are kept, the newest ones: there is no prune here. */
+/** The newest outcomes are kept, because memory is never pruned. */
 const mostOutcomes = 10_000
 
 interface Shard {
