@@ -64,6 +64,11 @@ export class Pty implements Disposable {
     return this.emulator.everything.join('\n')
   }
 
+  /** Everything as one line. A line that stays is wrapped, and where depends on the length of the paths in it. */
+  get unwrapped(): string {
+    return this.everything.replaceAll(/\s+/g, ' ')
+  }
+
   type(keys: string): void {
     this.#process.stdin!.write(keys)
   }
