@@ -191,7 +191,7 @@ export const errorTable = {
   HDL_NO_RESULT: entry(
     false,
     (p: { node: string; state: string; cause?: string | undefined }) =>
-      `${quote(p.node)} has no result: ${p.state}${p.cause === undefined ? '' : ` (${p.cause})`}.`,
+      `${quote(p.node)} has no result: ${p.state}${p.cause === undefined ? '' : ` (${withoutStop(p.cause)})`}.`,
     'Check `result.ok` first, or look into `result.failed` and `result.blocked`.',
   ),
 
@@ -203,8 +203,8 @@ export const errorTable = {
   ),
   HDL_ELEMENT_FAILED: entry(
     false,
-    (p: { node: string; element: string; failed: number; cause: string }) =>
-      `Element ${p.element} of ${quote(p.node)} failed${p.failed > 1 ? `, the last of ${p.failed}` : ''}: ${p.cause}.`,
+    (p: { node: string; element: string; failed: number; attempts?: number; cause: string }) =>
+      `Element ${p.element} of ${quote(p.node)} failed${(p.attempts ?? 1) > 1 ? ` after ${p.attempts} attempts` : ''}${p.failed > 1 ? `, the last of ${p.failed}` : ''}: ${withoutStop(p.cause)}.`,
     'The error of the element is the cause. `failures` says how many may fail before the map does.',
   ),
   HDL_DUPLICATE_ELEMENT: entry(
@@ -216,26 +216,38 @@ export const errorTable = {
   HDL_SUBGRAPH_FAILED: entry(
     false,
     (p: { node: string; failed: string; state: string; cause?: string | undefined }) =>
-      `The sub-graph ${quote(p.node)} did not succeed: ${quote(p.failed)} ${p.state}${p.cause === undefined ? '' : ` (${p.cause})`}.`,
+      `The sub-graph ${quote(p.node)} did not succeed: ${quote(p.failed)} ${p.state}${p.cause === undefined ? '' : ` (${withoutStop(p.cause)})`}.`,
     'Look into `result.failed` for the nodes of the sub-graph.',
   ),
   HDL_STEP_CHANGED: entry(
     false,
     (p: { node: string; step: string; was: string; now: string }) =>
       `Step ${quote(p.step)} of ${quote(p.node)} is recorded with ${p.was}, and is now called with ${p.now}.`,
-    'A job must make the same steps in the same order after a restart. Give a step a `key` when its place in the order can change.',
+    'A job must make the same steps in the same order after a restart. Give a step a `key` when its place in the order can change. When the change is meant, give the job that makes the steps another `version` and allow changes, or start a new run from its node (`--from NODE`): it makes all its steps again.',
   ),
   HDL_WRONG_INPUT: entry(
     false,
     (p: { node: string; issues: readonly string[] }) =>
-      `The input of ${quote(p.node)} is wrong: ${p.issues.join('; ')}.`,
+      `The input of ${quote(p.node)} is wrong: ${withoutStop(p.issues.join('; '))}.`,
     'Give the job what its `input` schema describes.',
+  ),
+  HDL_SCHEMA_FAILED: entry(
+    false,
+    (p: { node: string; reason: string }) =>
+      `The schema for the input of ${quote(p.node)} failed: ${withoutStop(p.reason)}.`,
+    'A schema returns a value, or issues for a wrong one. Repair `input` of the job.',
   ),
   HDL_NO_STEPS: entry(
     false,
     (p: { node: string; step: string }) =>
       `${quote(p.node)} called ctx.${p.step}(), which exists in loop jobs of a graph that runs, while they run.`,
     'Move the job to the loop and run it with run(), on a server as a graph started with POST /runs; await each step before the job returns.',
+  ),
+  HDL_STEP_NOT_AWAITED: entry(
+    false,
+    (p: { node: string; step: string }) =>
+      `${quote(p.node)} returned and did not await ctx.${p.step}().`,
+    'Await each step before the job returns, several at once with `await Promise.all([…])`.',
   ),
 
   // Waiting: sync primitives, registry, admission.
@@ -513,7 +525,7 @@ export const errorTable = {
   HDL_THREAD_CRASHED: entry(
     true,
     (p: { job: string; cause: string }) => `The thread that ran ${quote(p.job)} ended: ${p.cause}.`,
-    'The job ended its thread (exit, uncaught error or memory). Other jobs are not affected.',
+    'The job ended its thread (exit, uncaught error or memory). Other jobs are not affected. Memory is `threads: { memory }` of a run, --thread-memory on the command line.',
   ),
   HDL_QUARANTINED: entry(
     false,
@@ -560,10 +572,21 @@ export const errorTable = {
       title?: string | undefined
       address: string
       suggestion?: string | undefined
+      /** A run of a part of the graph, which is taken only when it is named. */
+      partial?: string | undefined
+      /** The nodes that it was limited to. */
+      only?: readonly string[] | undefined
     }) => {
       const title = p.title === undefined ? '' : ` of ${quote(p.title)}`
-      const which = p.run === 'unfinished' ? `run${title} with work left` : `run ${quote(p.run)}`
-      return `There is no ${which} in ${p.address}.${didYouMean(p.suggestion)}`
+      const which =
+        p.run === 'unfinished'
+          ? `run${title} with work left`
+          : p.run === 'earlier'
+            ? `earlier run${title} to take results from`
+            : `run ${quote(p.run)}`
+      const only = p.only?.map(quote).join(', ')
+      const passed = p.partial === undefined ? '' : ` Run ${p.partial} was limited to ${only}.`
+      return `There is no ${which} in ${p.address}.${passed}${didYouMean(p.suggestion)}`
     },
     'List the runs with `heddle runs`, and name one by its id.',
   ),
@@ -1194,7 +1217,7 @@ function inspectBriefly(value: unknown): string {
 
 /** A sentence as a part of another one. */
 function withoutStop(sentence: string): string {
-  return sentence.replace(/\.$/, '')
+  return sentence.endsWith('.') ? sentence.slice(0, -1) : sentence
 }
 
 const mostKeys = 5

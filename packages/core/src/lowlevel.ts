@@ -71,11 +71,18 @@ export {
   type Load,
 } from './admission/load-levels.ts'
 export { AdmissionQueue, type Seat } from './admission/queue.ts'
+export { SeatRate } from './admission/seat-rate.ts'
 export { IndexedHeap, type HeapItem } from './kernel/heap.ts'
 export { Histogram, type HistogramSnapshot } from './kernel/histogram.ts'
 
 // capacity/: the permits of a process.
 export { Capacity } from './capacity/capacity.ts'
+export {
+  ClusterLimits,
+  type LimitRecord,
+  type LimitRecords,
+  type ShareStats,
+} from './capacity/cluster-limits.ts'
 export type { PermitOptions } from './kernel/permits.ts'
 
 // watch/: who blocks the event loop.
@@ -218,7 +225,7 @@ export {
   type NodeRecord,
   type RunRecord,
 } from './recorded/record.ts'
-export { slotsOf } from './recorded/slots.ts'
+export { testOf } from './recorded/test-export.ts'
 export {
   idleStretches,
   timelineOf,

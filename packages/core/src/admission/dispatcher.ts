@@ -86,6 +86,8 @@ export interface SubmitOptions extends ReserveOptions, FillOptions, WaitOptions 
   readonly name?: string | undefined
   /** `ctx.idempotencyKey` of its attempts; one that is used once when absent. */
   readonly key?: string | undefined
+  /** `ctx.traceparent` of the attempt that runs: asked when the attempt is given to its place. */
+  readonly traceparent?: (() => string | undefined) | undefined
   /** A seat taken earlier with {@link Dispatcher.reserve}: its priority and tenant count. */
   readonly reservation?: Seat | undefined
   /** Instead of the dispatcher's. */
@@ -115,7 +117,7 @@ export interface AdmittedTask<R> {
   readonly attempt: number
   /** Undefined until the caller was told. */
   readonly outcome: Outcome | undefined
-  /** Why its place has not started the attempt, where the place says so: `no worker is connected`. */
+  /** Why it does not run: what it lacks while it is queued, or what its place says: `no worker is connected`. */
   readonly waitsFor: string | undefined
   /** The result. Its rejection needs no handler: `outcome` keeps it, so other awaits may come first. */
   readonly done: Promise<R>
@@ -155,6 +157,7 @@ interface Core {
 interface TaskOptions {
   readonly name: string
   readonly key: string | undefined
+  readonly traceparent: SubmitOptions['traceparent']
   readonly retries: number
   readonly retryBaseDelay?: number
   readonly timeout: number
@@ -222,7 +225,7 @@ class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower
   }
 
   get waitsFor(): string | undefined {
-    return this.current?.waitsFor?.()
+    return this.current === undefined ? this.entry.waitsFor : this.current.waitsFor?.()
   }
 
   get state(): AdmittedTask<unknown>['state'] {
@@ -428,6 +431,11 @@ export class Dispatcher {
     return this.#queue.load()
   }
 
+  /** Milliseconds after which a caller that is refused now should come back: by the measured rate, with jitter. */
+  retryAfter(): number {
+    return this.#queue.retryAfter()
+  }
+
   /** How long work waited and ran, for reports by fixed buckets. */
   get timings(): { readonly wait: Histogram; readonly run: Histogram } {
     return this.#queue.timings
@@ -487,6 +495,7 @@ export class Dispatcher {
     const task = new TaskNode(this.#core, work, wants, this.#kernel.clock.now(), {
       name,
       key: options.key,
+      traceparent: options.traceparent,
       retries: checkCount('retries', options.retries ?? 0, 0, true),
       ...(options.retryBaseDelay !== undefined && {
         retryBaseDelay: checkDuration('retryBaseDelay', options.retryBaseDelay),
@@ -568,6 +577,7 @@ export class Dispatcher {
       },
       call: (attempt) => attempt.entry.work(attempt),
       identify: ({ entry }) => entry.limits.key,
+      traceOf: ({ entry }) => entry.limits.traceparent?.(),
       isElsewhere: ({ wants: { place } }) => place !== undefined && place.place !== 'loop',
       mayRetry: (task) => task.outcome === undefined,
       timeoutError: (task) => this.#timeoutError(task, this.#stage, task.limits.timeout),

@@ -31,6 +31,7 @@ import type { Lane } from '../capacity/lane.ts'
 import type { PlacePermits } from '../capacity/lane-table.ts'
 import { Lanes } from '../capacity/lanes.ts'
 import type { Concurrency, Resources } from '../capacity/resources.ts'
+import { describeShortage } from '../capacity/shortage.ts'
 import { HeddleError, withoutStack } from '../errors.ts'
 import type { Needs } from '../graph/job.ts'
 import {
@@ -161,6 +162,8 @@ export interface Admitted<T> extends Disposable {
   readonly state: 'queued' | 'running' | 'parked' | 'finished' | 'removed'
   /** When it was queued, on the clock's monotonic scale. */
   readonly since: number
+  /** What it lacks, for people; undefined when it is only its turn, or not queued. */
+  readonly waitsFor: string | undefined
   /** Takes it out of the queue. False when it is not queued any more. O(1). */
   remove(): boolean
   /** Gives it another priority, keeping the time it has waited. False when it is not queued any more. */
@@ -212,6 +215,10 @@ class Entry<T> implements Admitted<T>, TenantEntry<Entry<T>> {
     return this.owner.name
   }
 
+  get waitsFor(): string | undefined {
+    return this.#core.whyQueued(this)
+  }
+
   remove(): boolean {
     return this.#core.remove(this)
   }
@@ -246,6 +253,7 @@ interface Core<T> {
   fill(seat: SeatNode<T>, item: T, options: FillOptions): Entry<T>
   release(seat: SeatNode<T>): void
   remove(entry: Entry<T>): boolean
+  whyQueued(entry: Entry<T>): string | undefined
   move(entry: Entry<T>, priority: number): boolean
   park(entry: Entry<T>): void
   requeue(entry: Entry<T>, keepsPlace: boolean): void
@@ -381,6 +389,7 @@ export class AdmissionQueue<T> {
       fill: (seat, item, how) => this.#fill(seat, item, how),
       release: (seat) => this.#release(seat),
       remove: (entry) => this.#remove(entry),
+      whyQueued: (entry) => this.#whyQueued(entry),
       move: (entry, priority) => this.#move(entry, priority),
       park: (entry) => this.#park(entry),
       requeue: (entry, keepsPlace) => this.#requeue(entry, keepsPlace),
@@ -504,9 +513,10 @@ export class AdmissionQueue<T> {
     }
   }
 
-  /** Milliseconds after which somebody refused now should come back, with jitter. */
+  /** Milliseconds after which a caller that is refused now should come back, with jitter. */
   retryAfter(): number {
-    const target = Math.floor(this.#levels.resumeAt * this.capacity)
+    // A closed door opens when everything has ended and the process has started again.
+    const target = this.#draining ? 0 : Math.floor(this.#levels.resumeAt * this.capacity)
     return this.#retryAfter.after(Math.max(1, this.used - target), this.#rate.interval)
   }
 
@@ -594,7 +604,8 @@ export class AdmissionQueue<T> {
   #refusalError(refusal: Refusal, tenant: string): HeddleError {
     const what = this.name
     if (refusal === 'draining') {
-      return new HeddleError('HDL_DRAINING', { what, retryAfter: this.#drainRetryAfter })
+      const retryAfter = this.#drainRetryAfter ?? this.retryAfter()
+      return new HeddleError('HDL_DRAINING', { what, retryAfter })
     }
     if (refusal === 'overload') {
       return new HeddleError('HDL_OVERLOADED', { what, retryAfter: this.retryAfter() })
@@ -659,6 +670,11 @@ export class AdmissionQueue<T> {
     this.#removed++
     this.#vacate(entry.owner)
     return true
+  }
+
+  #whyQueued(entry: Entry<T>): string | undefined {
+    const shortage = entry.state === 'queued' ? this.#lanes.shortageOf(entry) : undefined
+    return shortage && describeShortage(shortage)
   }
 
   #move(entry: Entry<T>, priority: number): boolean {

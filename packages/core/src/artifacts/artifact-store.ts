@@ -9,7 +9,8 @@
  *  F1  An artifact is listed when all of its bytes are durable. A crash at any instant leaves the old one or the new one,
  *      whole, and what else it leaves is removed by the next process that writes artifacts of the run.
  *  F2  A name belongs to the piece of work that wrote it first (`by`): the same one may replace it, any other is refused.
- *  F3  The artifacts of a run, with what is being written and what was cut, never take more than the quota.
+ *  F3  The artifacts of a run, with what is being written and what was cut, never take more than the quota. An artifact and
+ *      the one that replaces it count as the larger of the two; while both are there the disk holds both.
  *  F4  A name is a text and never a path: nothing is written or read outside of the store.
  *  F5  Bytes are read as they were written. Reading a whole artifact that was damaged ends with an error.
  *  F6  A put that fails leaves nothing; a resumable one whose content was cut leaves what received() says.

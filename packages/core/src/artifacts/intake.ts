@@ -8,6 +8,8 @@ export class Budget {
   readonly #run: string
   bytes = 0
   count = 0
+  /** Names of artifacts that are being replaced: the bytes of each count for one put at a time. */
+  readonly #replaced = new Set<string>()
 
   constructor(run: string) {
     this.#run = run
@@ -16,7 +18,7 @@ export class Budget {
   /** @throws `HDL_ARTIFACT_QUOTA`; then nothing was taken. */
   take({ bytes, count }: ArtifactQuota, more: Partial<ArtifactQuota>): void {
     const { bytes: moreBytes = 0, count: moreCount = 0 } = more
-    if (this.bytes + moreBytes > bytes) throw this.#full(`${bytes} bytes`)
+    if (moreBytes > 0 && this.bytes + moreBytes > bytes) throw this.#full(`${bytes} bytes`)
     if (this.count + moreCount > count) throw this.#full(`${count} artifacts`)
     this.bytes += moreBytes
     this.count += moreCount
@@ -24,12 +26,23 @@ export class Budget {
 
   /** Whether so many bytes would be refused. */
   check({ bytes }: ArtifactQuota, more: number): void {
-    if (this.bytes + more > bytes) throw this.#full(`${bytes} bytes`)
+    if (more > 0 && this.bytes + more > bytes) throw this.#full(`${bytes} bytes`)
   }
 
   giveBack({ bytes = 0, count = 0 }: Partial<ArtifactQuota>): void {
     this.bytes -= bytes
     this.count -= count
+  }
+
+  /** The bytes that a put need not take, because the artifact that it replaces has them. */
+  startReplacing(name: string, length: number): number {
+    if (length === 0 || this.#replaced.has(name)) return 0
+    this.#replaced.add(name)
+    return length
+  }
+
+  endReplacing(name: string): void {
+    this.#replaced.delete(name)
   }
 
   #full(quota: string): HeddleError {
@@ -43,16 +56,23 @@ export class Intake {
   readonly #put: CheckedPut
   readonly #budget: Budget | undefined
   readonly #hash: Hash = createHash('sha256')
+  /** Bytes that need not be taken from the budget. */
+  readonly #credit: number
   length = 0
+  /** Bytes that were taken from the budget for this put. */
+  taken = 0
   /** More bytes have come than were announced. */
   isTooLong = false
 
-  constructor(name: string, put: CheckedPut, budget: Budget | undefined) {
+  constructor(name: string, put: CheckedPut, budget: Budget | undefined, credit = 0) {
     this.#name = name
     this.#put = put
     this.#budget = budget
+    this.#credit = credit
     // At the door, where it is known how much will come.
-    if (put.length !== undefined) budget?.check(put.quota, put.length - put.start)
+    if (put.length !== undefined) {
+      budget?.check(put.quota, Math.max(0, put.length - put.start - credit))
+    }
   }
 
   /** Bytes that an earlier put has brought: the budget has them. */
@@ -68,7 +88,9 @@ export class Intake {
       this.isTooLong = true
       throw this.#mismatch(`${announced} bytes`, 'more')
     }
-    this.#budget?.take(quota, { bytes: piece.length })
+    const bytes = Math.min(piece.length, Math.max(0, this.length + piece.length - this.#credit))
+    this.#budget?.take(quota, { bytes })
+    this.taken += bytes
     this.#hash.update(piece)
     this.length += piece.length
   }

@@ -40,6 +40,12 @@ export interface RunnerContext extends JobContext {
 /** What a loop job can wait for and find again after a restart. */
 export type DurableSteps = Pick<LoopContext, 'run' | 'sleep' | 'waitFor'>
 
+/** The steps of one attempt. */
+export interface AttemptSteps extends DurableSteps {
+  /** The job has returned. Why it has failed all the same, if it has. */
+  onReturned(): Error | undefined
+}
+
 /** What attempts ask of their runner. */
 export interface AttemptControl {
   /** Milliseconds an aborted attempt has to settle before it is abandoned. */
@@ -49,6 +55,8 @@ export interface AttemptControl {
   stepsOf(attempt: Attempt<Attemptable>, step: string): DurableSteps
   /** What names its work for other systems. */
   identify(attempt: Attempt<Attemptable>): string
+  /** The trace that it is a part of. */
+  traceOf(attempt: Attempt<Attemptable>): string | undefined
   progress(attempt: Attempt<Attemptable>, fraction: number, text: string | undefined): void
   /** Rejects with `HDL_NO_ARTIFACTS` where nothing keeps them. */
   artifact(
@@ -93,6 +101,8 @@ const pastFirstTurn = 16
 const timedByHand = 32
 /** It holds no permits for now. */
 const suspended = 64
+/** It has made durable steps, which are looked at when it returns. */
+const stepped = 128
 
 // What follows is functions and not methods: jobs get the attempt as their context, and must not be able to make
 // themselves unstoppable, not even by a cast.
@@ -151,6 +161,10 @@ export function markPastFirstTurn(attempt: Attempt<Attemptable>): void {
   addFlag(attempt, pastFirstTurn)
 }
 
+export function markStepped(attempt: Attempt<Attemptable>): void {
+  addFlag(attempt, stepped)
+}
+
 export function markTimedByHand(attempt: Attempt<Attemptable>): void {
   addFlag(attempt, timedByHand)
 }
@@ -163,7 +177,7 @@ export function keepSuspension(
 }
 
 /** Bits with which an attempt does not end as its promise says. */
-const special = aborted | abandoned | suspended
+const special = aborted | abandoned | suspended | stepped
 
 /**
  * One try of one entry.
@@ -295,6 +309,10 @@ export class Attempt<out T extends Attemptable>
 
   get idempotencyKey(): string {
     return this[control].identify(this)
+  }
+
+  get traceparent(): string | undefined {
+    return this[control].traceOf(this)
   }
 
   get grace(): number {

@@ -135,8 +135,12 @@ export interface AttemptHost<T extends Attemptable, A extends Attempt<T>> {
   onBackoffOver(entry: T, now: number): void
   onSuspended(attempt: A, now: number): void
   onResumed(attempt: A, now: number): void
+  /** Why an attempt that has made durable steps and returned has failed all the same. Nothing does when absent. */
+  objectionTo?(attempt: A): Error | undefined
   /** What names the work of an attempt for other systems. One for each entry when absent. */
   identify?(attempt: A): string | undefined
+  /** The trace that an attempt is a part of. None when absent. */
+  traceOf?(attempt: A): string | undefined
   onLog(attempt: A, text: string): void
   onProgress(attempt: A, fraction: number, text: string | undefined): void
   /** Everything that can start now has started. */
@@ -357,15 +361,17 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     else this.#host.onSucceeded(entry, outcome, now)
   }
 
-  /** A5: it was aborted, or is suspended. */
+  /** A5: it was aborted, is suspended, or has made durable steps. */
   #endSpecial(attempt: A, threw: boolean, outcome: unknown, now: number): void {
     // A6: a place that gives up when the grace is over may do so before the runner's own timer.
     if (attempt.cancelled && now > attempt.dueAt!) return this.#abandon(attempt)
     const { entry } = attempt
+    const objection = threw || attempt.cancelled ? undefined : this.#host.objectionTo?.(attempt)
     this.#leaveSpecial(attempt)
     if (attempt.isTimedOut) this.#failOrRetry(entry, attempt.reason, now, false)
     else if (attempt.cancelled) this.#host.onCancelled(entry, attempt.reason, now)
     else if (threw) this.#failOrRetry(entry, outcome, now, true)
+    else if (objection !== undefined) this.#failOrRetry(entry, objection, now, false)
     else this.#host.onSucceeded(entry, outcome, now)
   }
 
@@ -485,6 +491,10 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     let key = this.#identities.get(attempt.entry)
     if (key === undefined) this.#identities.set(attempt.entry, (key = randomUUID()))
     return key
+  }
+
+  traceOf(attempt: Attempt<Attemptable>): string | undefined {
+    return this.#host.traceOf?.(attempt as A)
   }
 
   log(attempt: Attempt<Attemptable>, text: string): void {

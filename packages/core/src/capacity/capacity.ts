@@ -3,6 +3,8 @@ import { checkDuration, checkOptions, type OptionNames } from '../kernel/check.t
 import { kernelOf, type Kernel } from '../kernel/kernel.ts'
 import { Permits, makePermits, type PermitOptions } from '../kernel/permits.ts'
 import type { PlaceName } from '../graph/job.ts'
+import type { LimitedResource } from './cluster-limits.ts'
+import { ClusterPermits } from './cluster-permits.ts'
 import { placeNames, readResources, type Resources } from './resources.ts'
 import { KeyedResource, SharedResource } from './shared-resource.ts'
 
@@ -26,7 +28,8 @@ import { KeyedResource, SharedResource } from './shared-resource.ts'
  *  K3  No lost wake-up: when an entry could start, its owner has been called, or is about to call pick().
  *  K4  What waits holds nothing, and delays only what ranks behind it and wants what it lacks.
  *  K5  The cost of a start does not grow with the number of keys, lanes or waiting entries (log n).
- *  K6  Limits hold for this process. Two processes have twice as much.
+ *  K6  Limits hold for this process; two processes have twice as much. Those with `scope: 'cluster'` hold for all servers on
+ *      one store (cluster-limits.ts).
  */
 
 /** A short job takes a fraction of a thread: so many parts a thread has. */
@@ -102,6 +105,14 @@ export class Capacity {
 
   get resourceNames(): Iterable<string> {
     return this.#resources.keys()
+  }
+
+  /** Resources whose limit holds for all servers on one store. */
+  clusterResources(): readonly LimitedResource[] {
+    return [...this.#resources.values()].filter(
+      (shared): shared is SharedResource & { readonly meter: ClusterPermits } =>
+        shared instanceof SharedResource && shared.meter instanceof ClusterPermits,
+    )
   }
 
   /** How many attempts of a place may run at a time, reserved ones included. */

@@ -7,6 +7,7 @@ import { urgentPriority } from '../kernel/rank.ts'
 import { suggest } from '../kernel/suggest.ts'
 import type { Capacity } from './capacity.ts'
 import { Bundle } from './bundle.ts'
+import { ClusterPermits } from './cluster-permits.ts'
 import { Lane, type Entry, type Line } from './lane.ts'
 import {
   concurrencyNames,
@@ -70,6 +71,7 @@ export class LaneTable<T extends Entry<T>> {
       this.#setPlaces(concurrency)
     }
     this.#kinds = new Map(readResources(options.resources, host.clock))
+    for (const [name, kind] of this.#kinds) refuseClusterScope(name, kind)
   }
 
   get size(): number {
@@ -133,6 +135,15 @@ export class LaneTable<T extends Entry<T>> {
       }
     }
     return found
+  }
+
+  /** What an entry of a lane needs to continue after it was suspended: everything but rates. */
+  needsAgain({ claims, needs }: Lane<T>): Needs | undefined {
+    if (claims.length === 1 || needs === undefined) return needs
+    const rates = new Set(claims.flatMap(({ view }) => (isRate(view) ? [view.name] : [])))
+    if (rates.size === 0) return needs
+    const left = Object.entries(needs).filter(([name]) => !rates.has(name))
+    return left.length === 0 ? undefined : Object.fromEntries(left)
   }
 
   /**
@@ -324,7 +335,7 @@ export class LaneTable<T extends Entry<T>> {
     const meant = suggest(name, [...placeNames, ...names])
     const hint =
       name === 'slot'
-        ? '`slot` is gone: every attempt takes one permit of its place; write `loop`, `thread` or `fleet`, and { loop: 0 } for a job that only waits'
+        ? 'no need of this name: every attempt takes one permit of its place by itself; { loop: 0 } is for a job that only waits'
         : `a place (${placeNames.join(', ')}) or a name in \`resources\`${names.length === 0 ? ', which has none' : ` (${names.join(', ')})`}${meant === undefined ? '' : `; did you mean ${meant}?`}`
     return new HeddleError('HDL_BAD_OPTION', { option, value, expected: hint })
   }
@@ -380,11 +391,28 @@ function refuseImpossible<T extends Entry<T>>(view: View<T>, count: number, urge
   }
 }
 
+/** A run cannot speak for other processes: the limits of all servers are those of the server. */
+function refuseClusterScope(name: string, kind: ResourceKind): void {
+  if (kind.isKeyed || !(kind.meter instanceof ClusterPermits)) return
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: `resources.${name}.scope`,
+    value: 'cluster',
+    expected: 'to be set in the `limits.resources` of the server: those of a run hold for the run',
+  })
+}
+
 function limitOf(meter: unknown, urgent: boolean): number {
+  if (meter instanceof ClusterPermits) return meter.limit
   if (meter instanceof Permits) return meter.capacity + (urgent ? meter.reserved : 0)
   return (meter as { readonly limit: number }).limit
 }
 
 function wouldDeadlock(resource: string, needed: number, capacity: number): HeddleError {
   return new HeddleError('HDL_WOULD_DEADLOCK', { what: 'A node', needed, resource, capacity })
+}
+
+/** Whether all that a view counts are starts. */
+function isRate<T extends Entry<T>>({ own, shared }: View<T>): boolean {
+  const meters = [own, shared?.meter].filter((meter) => meter !== undefined)
+  return meters.length > 0 && meters.every(({ isTimed }) => isTimed)
 }

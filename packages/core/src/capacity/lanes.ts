@@ -38,7 +38,10 @@ import type { Claim, View, ViewHost } from './view.ts'
  *      bundle (bundle.ts), unless it lacks its key. The sole lane of a run whose nodes take nothing but `concurrency`
  *      need not stand anywhere: there is no other to compare it with.
  *
- * Known limit: an entry that needs two contended resources may wait long, because only the one it lacks is
+ *  I5  An entry that is resumed takes no start of a rate; each attempt takes them once.
+ *
+ * Known limits: a name that is a rate in the run and permits in the process, or the other way round, is taken again as a whole by what
+ * is resumed. An entry that needs two contended resources may wait long, because only the one it lacks is
  * held back for it. Holding back all it needs would leave permits idle.
  */
 
@@ -74,6 +77,8 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   readonly #gates: readonly View<T>[]
   /** What an entry took, where that differs from entry to entry of its lane. */
   readonly #held = new Map<T, readonly number[]>()
+  /** The lanes of entries that were resumed, where those have a rate. */
+  readonly #startedIn = new Map<T, Lane<T>>()
   /** Views that wait for something of the process. */
   readonly #waiting = new Set<View<T>>()
   readonly #withdrawn = new Set<View<T>>()
@@ -164,9 +169,27 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     this.#sole.line.push(entry)
   }
 
-  /** Puts an entry that is resumed before those of its rank that became ready after it. */
+  /**
+   * Puts an entry that is resumed before those of its rank that became ready after it. It has started already: it takes its
+   * permits again, and no start of a rate (I5).
+   */
   enqueueFirst(entry: T): void {
+    const { lane } = entry
+    const needs = this.#table.needsAgain(lane)
+    if (needs !== lane.needs) {
+      this.#startedIn.set(entry, lane)
+      entry.lane = this.#laneFor(needs, lane.priority, lane.at)
+      if (lane.isKept) entry.lane.isKept = true
+    }
     this.#enqueue(entry, true)
+  }
+
+  /** A later attempt of an entry starts anew. */
+  #returnToLane(entry: T): void {
+    const lane = this.#startedIn.get(entry)
+    if (lane === undefined) return
+    this.#startedIn.delete(entry)
+    entry.lane = lane
   }
 
   #enqueue(entry: T, isFirst: boolean): void {
@@ -192,6 +215,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     this.#quiet = false
     this.#onHead(lane, head)
     this.#leave(lane)
+    if (this.#startedIn.size > 0) this.#returnToLane(entry)
     return true
   }
 
@@ -269,6 +293,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
       claim.view.giveBack(claim, held, 3 * index)
     }
     this.#leave(lane)
+    if (this.#startedIn.size > 0) this.#returnToLane(entry)
   }
 
   /**

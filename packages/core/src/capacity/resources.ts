@@ -2,7 +2,13 @@
 import { HeddleError } from '../errors.ts'
 import { checkCount, checkOptions, checkRecord, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { makePermits, type Meter, type PermitOptions } from '../kernel/permits.ts'
+import {
+  makePermits,
+  type ClusterPermitOptions,
+  type Meter,
+  type PermitOptions,
+} from '../kernel/permits.ts'
+import { ClusterPermits } from './cluster-permits.ts'
 import { makeRate, type RateOptions } from './rate.ts'
 
 /** So many permits for each key: `{ tenant: { each: 2 } }` with `needs: { tenant: 'acme' }`. */
@@ -10,8 +16,13 @@ export interface EachOptions {
   readonly each: number
 }
 
-/** A number of permits, a rate, or a limit for each key. */
-export type ResourceOptions = number | PermitOptions | RateOptions | EachOptions
+/** A number of permits, of this process or of all servers, a rate, or a limit for each key. */
+export type ResourceOptions =
+  | number
+  | PermitOptions
+  | ClusterPermitOptions
+  | RateOptions
+  | EachOptions
 
 export type Resources = Readonly<Record<string, ResourceOptions>>
 
@@ -21,6 +32,8 @@ export type Concurrency =
   | { readonly loop?: number; readonly thread?: number; readonly fleet?: number }
 
 export const placeNames = ['loop', 'thread', 'fleet'] as const
+
+const clusterNames = { permits: 1, scope: 1 } satisfies OptionNames<ClusterPermitOptions>
 
 const eachNames = { each: 1 } satisfies OptionNames<EachOptions>
 
@@ -56,6 +69,7 @@ function readResource(name: string, options: ResourceOptions, clock: Clock): Res
   }
   if (typeof options === 'number') return { isKeyed: false, meter: makePermits(option, options) }
   if (typeof options === 'object' && options !== null) {
+    if ('scope' in options) return { isKeyed: false, meter: makeClusterPermits(option, options) }
     if ('each' in options) {
       checkOptions(options, eachNames, option)
       return { isKeyed: true, each: checkCount(`${option}.each`, options.each) }
@@ -66,6 +80,20 @@ function readResource(name: string, options: ResourceOptions, clock: Clock): Res
   throw new HeddleError('HDL_BAD_OPTION', {
     option,
     value: options,
-    expected: 'a number of permits, { permits, reserved }, a rate { limit, per } or { each }',
+    expected:
+      "a number of permits, { permits, reserved }, { permits, scope: 'cluster' }, a rate { limit, per } or { each }",
   })
+}
+
+/** @throws `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION`. */
+function makeClusterPermits(option: string, options: ClusterPermitOptions): ClusterPermits {
+  if (options.scope !== 'cluster' || !('permits' in options)) {
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option,
+      value: options,
+      expected: "{ permits, scope: 'cluster' }: rates and limits for each key hold for one process",
+    })
+  }
+  checkOptions(options, clusterNames, option)
+  return new ClusterPermits(checkCount(`${option}.permits`, options.permits))
 }

@@ -87,6 +87,8 @@ export class SharedResource {
   readonly #others = new IndexedHeap<Waiter>(before)
   readonly #alarm: Alarm
   readonly #onUnused: (() => void) | undefined
+  /** Called when something waits that the meter has no room for. */
+  onShort: (() => void) | undefined
 
   constructor(
     name: string,
@@ -113,6 +115,11 @@ export class SharedResource {
     return this.#urgent.size + this.#others.size
   }
 
+  /** How many the first in line wants; 0 when nothing waits. */
+  get needed(): number {
+    return this.#first()?.count ?? 0
+  }
+
   /** Whether this waiter, in line or just come, may take so many now. */
   admits(waiter: Waiter, count: number, priority: number): Admission {
     const urgent = priority === urgentPriority
@@ -134,7 +141,8 @@ export class SharedResource {
   join(waiter: Waiter, count: number, priority: number): void {
     if (waiter.isWaiting) {
       if (waiter.count === count && waiter.priority === priority) return
-      this.#lineOf(waiter).remove(waiter)
+      // It was called for what it wanted before. If it is the first now, it has to be called for this.
+      this.#remove(waiter)
     } else {
       const { seniority } = waiter
       seniority.begin(this.#clock.now())
@@ -170,6 +178,15 @@ export class SharedResource {
     else if (this.#onUnused !== undefined && (this.meter as Permits).used === 0) this.#onUnused()
   }
 
+  /** The meter has more or less than before. A waiter that was called before may have found nothing left: it is called again. */
+  recheck(): void {
+    for (const line of [this.#urgent, this.#others]) {
+      const first = line.peek()
+      if (first !== undefined) first.isNotified = false
+    }
+    this.#callNext()
+  }
+
   #remove(waiter: Waiter): void {
     this.#lineOf(waiter).remove(waiter)
     waiter.isNotified = false
@@ -195,6 +212,7 @@ export class SharedResource {
     if (urgent !== undefined && urgent !== first && this.meter.hasReservedRoom(urgent.count)) {
       call(urgent)
     }
+    this.onShort?.()
     const delay = this.meter.opensIn(first.count)
     if (delay < Infinity) this.#alarm.set(delay)
   }

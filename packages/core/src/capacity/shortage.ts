@@ -1,5 +1,6 @@
 import type { Permits } from '../kernel/permits.ts'
 import { urgentPriority } from '../kernel/rank.ts'
+import { ClusterPermits } from './cluster-permits.ts'
 import type { Entry, Lane } from './lane.ts'
 import type { Claim } from './view.ts'
 
@@ -17,8 +18,22 @@ export type Shortage =
       readonly reserved: number
       /** Whether it is the limit of the process, and not of the run, that is reached. */
       readonly isShared: boolean
+      /** With `scope: 'cluster'`: `capacity` is the share of this server. */
+      readonly cluster?: ClusterShortage
     }
   | { readonly kind: 'rate'; readonly resource: string; readonly ms: number }
+
+/** Why a share of a limit of all servers is not larger. */
+export interface ClusterShortage {
+  /** Of all servers together. */
+  readonly limit: number
+  /** Permits that other servers have, in use or not. */
+  readonly elsewhere: number
+  /** How many other servers there are. */
+  readonly servers: number
+  /** Whether the store has confirmed the share; nothing starts when it has not. */
+  readonly isSure: boolean
+}
 
 /** What keeps the entries of a lane from starting; undefined when it is only their turn. `total` is `concurrency`. */
 export function shortageOf<T extends Entry<T>>(
@@ -69,10 +84,12 @@ function shortageAt<T extends Entry<T>>(lane: Lane<T>, claim: Claim<T>): Shortag
 /** For priority 0 both kinds of permits count. */
 function permitShortage<T extends Entry<T>>(
   { view, count }: Claim<T>,
-  { capacity, reserved, used, usedReserved }: Permits,
+  permits: Permits,
   how: { readonly unit: number; readonly urgent: boolean; readonly isShared: boolean },
 ): Shortage {
   const { unit, urgent, isShared } = how
+  const { reserved, used, usedReserved } = permits
+  const capacity = permits instanceof ClusterPermits ? permits.share : permits.capacity
   return {
     kind: 'permits',
     resource: view.name,
@@ -82,5 +99,36 @@ function permitShortage<T extends Entry<T>>(
     used: Math.ceil((used + (urgent ? usedReserved : 0)) / unit),
     reserved: reserved / unit,
     isShared,
+    ...(permits instanceof ClusterPermits && { cluster: clusterShortage(permits) }),
   }
+}
+
+function clusterShortage(permits: ClusterPermits): ClusterShortage {
+  const { limit, elsewhere } = permits
+  const { servers, permits: theirs } = elsewhere
+  return { limit, elsewhere: theirs, servers, isSure: permits.isTrusted() }
+}
+
+/** For people: what an entry waits for. */
+export function describeShortage(shortage: Shortage): string {
+  if (shortage.kind === 'rate') {
+    return `the rate of ${shortage.resource}: next in ${Math.ceil(shortage.ms)} ms`
+  }
+  const { resource, key, count, capacity, used, cluster } = shortage
+  const name = key === undefined ? resource : `${resource} ${key}`
+  const what = count > 1 ? `${count} permits of ${name}` : `a permit of ${name}`
+  const inUse = `${used} of ${capacity} are in use`
+  if (cluster === undefined) return `${what}: ${inUse}`
+  const share = describeCluster(cluster, capacity)
+  return used === 0 ? `${what}: ${share}` : `${what}: ${inUse}; ${share}`
+}
+
+/** Says what holds a limit of the cluster up: `this server has 2 of the cluster's 4, 1 other server has 2`. */
+export function describeCluster(
+  { limit, elsewhere, servers, isSure }: ClusterShortage,
+  share: number,
+): string {
+  if (!isSure) return `the store has not confirmed this server's share of the cluster's ${limit}`
+  const others = `${servers} other ${servers === 1 ? 'server has' : 'servers have'} ${elsewhere}`
+  return `this server has ${share} of the cluster's ${limit}, ${others}`
 }

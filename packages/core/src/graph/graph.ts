@@ -108,11 +108,11 @@ export type Over<E, A extends readonly unknown[]> =
 
 export interface MapOptions<
   E,
-  I,
+  V,
   A extends readonly (NodeRef | string)[],
   F extends Failures = Failures,
   C extends boolean = boolean,
-> extends NodeOptions<A, I, undefined> {
+> extends NodeOptions<A, V, undefined> {
   /** The elements. A function is called again when the run is resumed, and must then give the same elements. */
   readonly over: Over<E, A>
   /**
@@ -202,15 +202,25 @@ function refuseAfter(value: unknown): never {
   throw new HeddleError('HDL_BAD_OPTION', { option: 'after', value, expected })
 }
 
+function refuseOver(value: unknown): never {
+  const expected = 'a node that returns the elements, or a function: (of) => elements'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'over', value, expected })
+}
+
 /** The input itself, or a function that makes it from the results of dependencies, on the loop. */
 export type InputOf<I, A extends readonly unknown[], W extends When = undefined> =
-  | I
+  | (unknown extends I ? {} | null | undefined : I)
   | ((of: ReadResult<A, W>) => I | Promise<I>)
 
 /** The options of a node; `input` may be left out only where the job takes none. */
-type AddArguments<I, A extends readonly (NodeRef | string)[], W extends When> = undefined extends I
-  ? [options?: NodeOptions<A, I, W> & { readonly input?: InputOf<I, A, W> }]
-  : [options: NodeOptions<A, I, W> & { readonly input: InputOf<I, A, W> }]
+type AddArguments<
+  I,
+  A extends readonly (NodeRef | string)[],
+  W extends When,
+  V,
+> = undefined extends I
+  ? [options?: NodeOptions<A, V, W> & { readonly input?: InputOf<I, A, W> }]
+  : [options: NodeOptions<A, V, W> & { readonly input: InputOf<I, A, W> }]
 
 /** A node as the runner sees it. */
 export interface GraphNode {
@@ -256,11 +266,25 @@ export function nameOfReference(
   throw new HeddleError('HDL_UNKNOWN_NODE', { node: name, isForeign: true })
 }
 
+/** Another copy of the package has another class: what counts is what a graph can do. */
+export function isGraph(value: unknown): value is Graph {
+  const { nodes, get, size } = (value ?? {}) as Partial<Graph>
+  return typeof nodes === 'function' && typeof get === 'function' && typeof size === 'number'
+}
+
 let seal: (graph: Graph) => void
 
 /** From here on the graph takes no more nodes: it is being run. */
 export function sealGraph(graph: Graph): void {
   seal(graph)
+}
+
+/** By a graph that is a part of another one, the nodes that it was made for. */
+const chosenIn = new WeakMap<Graph, readonly string[]>()
+
+/** The nodes that were given to `only()`; undefined for a graph that is not a part of another one. */
+export function chosenNodes(graph: Graph): readonly string[] | undefined {
+  return chosenIn.get(graph)
 }
 
 /** What a node that builds a graph is called in the journal. It is not called itself. */
@@ -307,12 +331,14 @@ export class Graph {
     O,
     const A extends readonly (NodeRef | string)[] = readonly [],
     const W extends When = undefined,
-  >(name: string, job: Job<I, O>, ...[options]: AddArguments<I, A, W>): NodeRef<O> {
+    V = I,
+  >(name: string, job: Job<I, O, V>, ...[options]: AddArguments<I, A, W, V>): NodeRef<O> {
     this.#checkName(name)
-    checkJob(name, job as Job)
+    checkJob(name, job as unknown as Job)
     if (options !== undefined) checkOptions(options, optionNames)
     const { after = [], input, ...rest } = options ?? {}
-    return this.#insert(name, job as Job, after, input, rest as NodeOptions<readonly []>)
+    const limits = rest as NodeOptions<readonly []>
+    return this.#insert(name, job as unknown as Job, after, input, limits)
   }
 
   /**
@@ -335,10 +361,11 @@ export class Graph {
     const A extends readonly (NodeRef | string)[] = readonly [],
     const F extends Failures = 'stop',
     const C extends boolean = true,
+    V = I,
   >(
     name: string,
-    job: Job<I, O>,
-    options: MapOptions<E, I, A, F, C> & {
+    job: Job<I, O, V>,
+    options: MapOptions<E, V, A, F, C> & {
       /** What an element is for the job. */
       readonly input: (element: E, index: number) => I | Promise<I>
     },
@@ -349,10 +376,11 @@ export class Graph {
     const A extends readonly (NodeRef | string)[] = readonly [],
     const F extends Failures = 'stop',
     const C extends boolean = true,
+    V = I,
   >(
     name: string,
-    job: Job<I, O>,
-    options: MapOptions<I, I, A, F, C> & { readonly input?: undefined },
+    job: Job<I, O, V>,
+    options: MapOptions<I, V, A, F, C> & { readonly input?: undefined },
   ): NodeRef<MapOutput<O, F, C>>
   map(name: string, job: unknown, given: unknown): NodeRef<never> {
     this.#checkName(name)
@@ -365,6 +393,8 @@ export class Graph {
     if (!Array.isArray(after)) refuseAfter(after)
     if (input !== undefined) checkFunction('input', input)
     if (key !== undefined) checkFunction('key', key)
+    const named: unknown = typeof over === 'object' ? (over as NodeRef | null)?.name : over
+    if (typeof named !== 'string' && typeof named !== 'function') refuseOver(over)
     const source = typeof over === 'function' ? over : this.#resolve(name, over)
     const spec: MapSpec = {
       kind: 'map',
@@ -458,6 +488,7 @@ export class Graph {
   only(names: Iterable<NodeRef | string>): Graph {
     const wanted = new Set<GraphNode>()
     const open = Array.from(names, (named) => this.#find(named))
+    const chosen = open.map(({ name }) => name)
     for (let node = open.pop(); node !== undefined; node = open.pop()) {
       if (wanted.has(node)) continue
       wanted.add(node)
@@ -465,6 +496,7 @@ export class Graph {
     }
     const part = new Graph()
     for (const node of this.#nodes.values()) if (wanted.has(node)) part.#nodes.add(node)
+    if (part.size < this.size) chosenIn.set(part, chosen)
     return part
   }
 

@@ -46,6 +46,11 @@ export interface JobContext {
    */
   readonly idempotencyKey: string
   /**
+   * The trace that this attempt is a part of, as the header `traceparent` of W3C Trace Context: the parent of spans that the
+   * job makes, wherever it runs. Undefined where nothing is traced.
+   */
+  readonly traceparent?: string | undefined
+  /**
    * Writes a file that is kept with the run: text, bytes, or a stream of either. It is durable when this resolves, and
    * stays when the attempt fails later; a later attempt of the same node replaces it. The job ends when it is written, also
    * when it does not wait for it.
@@ -84,7 +89,7 @@ export interface LoopContext extends JobContext {
    *
    * @throws what the job throws; `HDL_STEP_CHANGED` when the journal knows the step with another job or input.
    */
-  readonly run: <I, O>(job: Job<I, O>, ...step: StepArguments<I>) => Promise<O>
+  readonly run: <I, O, V>(job: Job<I, O, V>, ...step: StepArguments<I>) => Promise<O>
   /** Waits so many milliseconds, also over restarts. */
   readonly sleep: (milliseconds: number) => Promise<void>
   /**
@@ -182,10 +187,17 @@ export function checkOwnLimits(limits: OwnLimits): void {
   checkRecord('needs', needs, 'an object, { db: 1 }, or a function that makes it from the input')
 }
 
-/** A named, typed unit of work. Made by {@link job}. */
-export interface Job<I = unknown, O = unknown> extends JobOptions<I> {
+declare const taken: unique symbol
+
+/**
+ * A named, typed unit of work. Made by {@link job}. `I` is what it is given, `V` what its function gets: the same, or what its
+ * schema makes of it.
+ */
+export interface Job<I = unknown, O = unknown, V = I> extends JobOptions<V> {
   readonly place: PlaceName
-  readonly run: JobFunction<I, O>
+  readonly run: JobFunction<V, O>
+  /** Exists only for the compiler. */
+  readonly [taken]?: (input: I) => void
 }
 
 /** Jobs by module, then by name: how a thread finds the function after importing the module. */
@@ -216,15 +228,15 @@ const defined = (globals[registryKey] ??= { modules: new Map(), onDefine: undefi
  * @example
  * const square = job({ name: 'square' }, (n: number) => n * n)
  */
-export function job<I, O>(
-  options: JobOptions<I> & { readonly place?: 'loop'; readonly input?: InputSchema<I> },
-  run: JobFunction<I, O, LoopContext>,
-): Job<I, O>
-export function job<I, O>(
-  options: JobOptions<I> & { readonly input?: InputSchema<I> },
-  run: JobFunction<I, O>,
-): Job<I, O>
-export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>): Job<I, O> {
+export function job<V, O, I = V>(
+  options: JobOptions<V> & { readonly place?: 'loop'; readonly input?: InputSchema<V, I> },
+  run: JobFunction<V, O, LoopContext>,
+): Job<I, O, V>
+export function job<V, O, I = V>(
+  options: JobOptions<V> & { readonly input?: InputSchema<V, I> },
+  run: JobFunction<V, O>,
+): Job<I, O, V>
+export function job<V, O>(options: JobOptions<V>, run: JobFunction<V, O, never>): Job<V, O> {
   checkOptions(options, optionNames)
   checkName('name', options.name)
   checkFunction('run', run)
@@ -238,7 +250,7 @@ export function job<I, O>(options: JobOptions<I>, run: JobFunction<I, O, never>)
   if (place !== 'loop' && options.module === undefined) {
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })
   }
-  const made: Job<I, O> = { ...options, place, run: run as JobFunction<I, O> }
+  const made: Job<V, O> = { ...options, place, run: run as JobFunction<V, O> }
   if (options.module !== undefined) define(options.module, made as Job)
   return made
 }

@@ -1,5 +1,5 @@
 /** Schemas of inputs, as zod, valibot and others have them: the Standard Schema interface, version 1. */
-import { HeddleError } from '../errors.ts'
+import { HeddleError, describe } from '../errors.ts'
 import { isThenable } from '../kernel/call.ts'
 
 /** What a schema says of a wrong value. */
@@ -12,13 +12,13 @@ type SchemaResult<O> =
   | { readonly value: O; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
-/** Any schema that follows https://standardschema.dev. */
-export interface InputSchema<O = unknown> {
+/** Any schema that follows https://standardschema.dev: what it gives back, and what it takes. */
+export interface InputSchema<out O = unknown, out I = O> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<O> | Promise<SchemaResult<O>>
-    readonly types?: { readonly input: unknown; readonly output: O } | undefined
+    readonly types?: { readonly input: I; readonly output: O } | undefined
   }
 }
 
@@ -29,30 +29,54 @@ export function checkSchema(schema: InputSchema): void {
   throw new HeddleError('HDL_BAD_OPTION', { option: 'input', value: schema, expected })
 }
 
-/** How many wrong fields are named. */
+/** How many wrong fields are named, with how many keys of their path and how many characters each. */
 const namedIssues = 5
+const namedKeys = 20
+const longestIssue = 200
 
 /**
- * The input as the schema gives it back. A promise when the schema takes time.
- * @throws `HDL_WRONG_INPUT` with the path of each wrong field.
+ * The input as the schema gives it back. A promise when the schema takes time: whoever calls it bounds that.
+ * @throws `HDL_WRONG_INPUT` with the path of each wrong field; `HDL_SCHEMA_FAILED` for a schema that throws, or gives no result.
  */
 export function validateInput(node: string, schema: InputSchema, input: unknown): unknown {
-  const result = schema['~standard'].validate(input)
-  if (isThenable(result)) {
-    return Promise.resolve(result).then((late) => takeResult(node, late))
+  const fail = (cause: unknown): never => {
+    throw new HeddleError('HDL_SCHEMA_FAILED', { node, reason: describe(cause) }, { cause })
   }
-  return takeResult(node, result)
+  let result: ReturnType<InputSchema['~standard']['validate']>
+  try {
+    result = schema['~standard'].validate(input)
+  } catch (error) {
+    return fail(error)
+  }
+  if (!isThenable(result)) return takeResult(node, result)
+  return Promise.resolve(result).then((late) => takeResult(node, late), fail)
 }
 
 function takeResult(node: string, result: SchemaResult<unknown>): unknown {
-  if (result.issues === undefined) return result.value
-  const issues = result.issues.slice(0, namedIssues).map(describeIssue)
-  const more = result.issues.length - issues.length
+  const isResult = typeof result === 'object' && result !== null
+  if (isResult && result.issues === undefined) return result.value
+  if (!isResult || !Array.isArray(result.issues)) {
+    const reason = 'it returned neither a value nor a list of issues'
+    throw new HeddleError('HDL_SCHEMA_FAILED', { node, reason })
+  }
+  const all = result.issues as readonly SchemaIssue[]
+  const issues = all.slice(0, namedIssues).map(describeIssue)
+  const more = all.length - issues.length
   if (more > 0) issues.push(`and ${more} more`)
+  if (issues.length === 0) issues.push('its schema gives no reason')
   throw new HeddleError('HDL_WRONG_INPUT', { node, issues })
 }
 
-function describeIssue({ path = [], message }: SchemaIssue): string {
-  const keys = path.map((part) => String(typeof part === 'object' ? part.key : part))
-  return keys.length === 0 ? message : `${keys.join('.')}: ${message}`
+function describeIssue(issue: SchemaIssue): string {
+  const {
+    path = [],
+    message,
+  }: { readonly path?: SchemaIssue['path']; readonly message?: unknown } = issue ?? {}
+  const keys = Array.from(path.slice(0, namedKeys), (part) =>
+    String(typeof part === 'object' ? part?.key : part),
+  )
+  if (path.length > namedKeys) keys.push('…')
+  const said = String(message)
+  const text = keys.length === 0 ? said : `${keys.join('.')}: ${said}`
+  return text.length <= longestIssue ? text : `${text.slice(0, longestIssue)}…`
 }

@@ -13,6 +13,7 @@
  *  Y2  A copy may be repeated, after it was cut off and after it was done: what is there stays as it is.
  *  Y3  Ids, keys, times, results, artifacts and the order of runs stay. Messages that were not taken are not copied.
  */
+import { copyArtifact } from '../artifacts/copy-artifact.ts'
 import { HeddleError, cancelled } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type {
@@ -168,22 +169,11 @@ async function copyArtifacts(
     throw new HeddleError('HDL_NO_ARTIFACTS', { node: `Run ${id}`, artifact: source[0]!.name })
   }
   const there = new Map((await target.list(id)).map((each) => [each.name, each.sha256]))
-  for (const { name, by, length, sha256, createdAt } of source) {
-    if (there.get(name) === sha256) continue
-    await using opened = await from.artifacts!.open(id, name)
-    // The run has them already: the quota was for the jobs that wrote them.
-    const quota = { bytes: Infinity, count: Infinity }
-    const options = {
-      by,
-      length,
-      sha256,
-      createdAt,
-      quota,
-      ...(signal !== undefined && { signal }),
-    }
-    await target.put(id, name, opened.bytes, options)
+  for (const artifact of source) {
+    if (there.get(artifact.name) === artifact.sha256) continue
+    await copyArtifact(artifact, from.artifacts!, target, { signal })
     report.artifacts++
-    report.artifactBytes += length
+    report.artifactBytes += artifact.length
   }
 }
 

@@ -125,9 +125,14 @@ export class RunFold {
     }
   }
 
-  #countPart({ node: name, state, part }: PartEntry): void {
+  #countPart({ node: name, state, part, position }: PartEntry): void {
     const node = this.#nodes.get(name)
-    if (node === undefined || part.path === '') return
+    if (node === undefined) return
+    if (part.path === '') {
+      if (state === 'skipped') dropParts(node, position)
+      return
+    }
+    node.partsFrom ??= position - 1
     takeWait(node, state, part)
     if (state !== 'succeeded' && state !== 'failed') return
     const { succeeded, failed } = node.parts ?? { succeeded: 0, failed: 0 }
@@ -187,6 +192,13 @@ export class RunFold {
         delete node.waits
     }
   }
+}
+
+/** What was computed of its parts so far does not stand any more. */
+function dropParts(node: NodeFold, position: number): void {
+  node.partsFrom = position
+  delete node.parts
+  delete node.waits
 }
 
 /** A node may have a million elements that wait: this many are remembered for its readers. */

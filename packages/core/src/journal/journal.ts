@@ -131,6 +131,8 @@ export interface PartDetail {
   readonly job?: string
   /** A mark of the input of a step, to notice that it changed. */
   readonly input?: string
+  /** The version of the job of a step, where it has one. */
+  readonly version?: string
   /** When a sleep or a wait ends, in milliseconds since 1970. */
   readonly until?: number
 }
@@ -209,6 +211,8 @@ export interface NodeSnapshot extends NodeHeader {
   readonly interruptions?: number
   /** How many of its parts have ended, where it has any. */
   readonly parts?: { readonly succeeded: number; readonly failed: number }
+  /** The rows of its parts that stand come after this position. Absent where it never had any. */
+  readonly partsFrom?: number
   /** Sleeps and waits for a signal that have begun and not ended: the first hundred, where it has any. */
   readonly waits?: readonly OpenWait[]
 }

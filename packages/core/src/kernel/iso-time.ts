@@ -2,3 +2,6 @@
 export function isoTime(wallTime: number): string {
   return new Date(wallTime).toISOString()
 }
+
+/** The last moment that has a date, in milliseconds since 1970. */
+export const latestTime = 8.64e15

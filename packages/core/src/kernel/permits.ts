@@ -8,6 +8,12 @@ export interface PermitOptions {
   readonly reserved?: number | undefined
 }
 
+/** So many permits for all servers on one store together. On a store that servers do not share: for this process. */
+export interface ClusterPermitOptions {
+  readonly permits: number
+  readonly scope: 'cluster'
+}
+
 /** What can be taken before a start: permits, or a place in a rate. */
 export interface Meter {
   /** Whether room comes with time, and not only with what comes back. */

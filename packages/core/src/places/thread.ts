@@ -44,7 +44,7 @@ function runIn(
   context: PlaceContext,
   key: string,
 ): Promise<unknown> {
-  const { name, attempt, signal, grace, idempotencyKey } = context
+  const { name, attempt, signal, grace, idempotencyKey, traceparent } = context
   const onLog = (text: string): void => context.log(text)
   const onProgress = (fraction: number, text?: string): void => context.progress(fraction, text)
   const onStart = (): void => context.started()
@@ -52,7 +52,19 @@ function runIn(
   context.queued()
   return pool.run(
     { module: job.module!, job: job.name, input },
-    { name, attempt, signal, grace, key, idempotencyKey, onLog, onProgress, onArtifact, onStart },
+    {
+      name,
+      attempt,
+      signal,
+      grace,
+      key,
+      idempotencyKey,
+      traceparent,
+      onLog,
+      onProgress,
+      onArtifact,
+      onStart,
+    },
   )
 }
 

@@ -191,7 +191,7 @@ function outcomeChanges(before: RunRecord, now: RunRecord): OutcomeChange[] {
 function limitChanges({ options: before }: RunRecord, { options: now }: RunRecord): LimitChange[] {
   const names = new Set([...Object.keys(before), ...Object.keys(now)])
   // Where a run comes from is not a limit of it.
-  for (const other of ['forkedFrom', 'labels', 'args']) names.delete(other)
+  for (const other of ['forkedFrom', 'labels', 'args', 'only']) names.delete(other)
   return [...names]
     .filter((limit) => !isDeepStrictEqual(before[limit], now[limit]))
     .map((limit) => ({ limit, before: before[limit], now: now[limit] }))

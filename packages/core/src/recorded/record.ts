@@ -276,7 +276,9 @@ function addSuspension(
   to: number,
 ): void {
   if (attempt === undefined) return
-  attempt.suspended = [...(attempt.suspended ?? []), [from, Math.max(from, to)]]
+  // One list for all of them: a job with a million steps has as many stretches.
+  const stretches = (attempt.suspended ??= []) as (readonly [from: number, to: number])[]
+  stretches.push([from, Math.max(from, to)])
 }
 
 function end(

@@ -60,8 +60,10 @@ export function timelineOf(record: RunRecord, criticalPath: CriticalPath): Timel
       spans,
     })
   }
-  const ends = rows.map(({ spans }) => spans.at(-1)!.to)
-  const length = Math.max(0, record.until - record.startedAt, ...ends)
+  const length = rows.reduce(
+    (most, { spans }) => Math.max(most, spans.at(-1)!.to),
+    Math.max(0, record.until - record.startedAt),
+  )
   return { rows: rows.sort((a, b) => startOf(a) - startOf(b)), idle, length }
 }
 

@@ -1,6 +1,7 @@
 /** What earlier processes have done of the elements of a map, read from their rows. */
 import type { ErrorRecord, PartEntry } from '../journal/journal.ts'
 import { IndexRanges } from './index-ranges.ts'
+import { encodeName } from './part-name.ts'
 
 /** Reads the rows of a node's parts, from after a row. */
 export type ReadParts = (options: {
@@ -9,7 +10,7 @@ export type ReadParts = (options: {
 }) => AsyncIterable<PartEntry>
 
 export function elementPath(index: number, key: string | undefined): string {
-  return key === undefined ? `[${index}]` : `[key=${encodeURIComponent(key)}]`
+  return key === undefined ? `[${index}]` : `[key=${encodeName('key', key)}]`
 }
 
 export class ElementPast {

@@ -4,13 +4,17 @@
  *   the old run ──results that are not computed from `from`──▶ a new run ──▶ resumed like any other
  *
  * The old run is not touched and keeps its key; the new one says where it comes from (`options.forkedFrom`). Results that are
- * files in the store are not copied: both runs name the same file, which goes with the last of them.
+ * files in the store are not copied: both runs name the same file, which goes with the last of them. Artifacts of results that
+ * are used are copied: each of the runs has its own, and keeps it when the other is removed (docs/decisions/0410).
  *
  * Invariants, quoted by the tests:
  *  K1  `from`, everything computed from it, and everything that has not succeeded runs; nothing else does.
  *  K2  The old run has the same rows as before.
  *  K3  A process that dies while it makes the new run leaves one that can be resumed: it runs more than K1 says, never less.
+ *  K4  The new run has the artifacts of every node, element and step whose result it uses, before it has the result.
  */
+import type { ArtifactInfo } from '../artifacts/artifact-store.ts'
+import { copyArtifact } from '../artifacts/copy-artifact.ts'
 import { HeddleError } from '../errors.ts'
 import type {
   Journal,
@@ -98,6 +102,7 @@ export class Fork {
     const isUsed = ({ name }: NodeSnapshot): boolean => !this.#again.has(name)
     const grown = this.#source.nodes.filter((node) => node.parent !== undefined && isUsed(node))
     if (grown.length > 0) writer.addNodes(grown.map(headerOf))
+    await this.#copyArtifacts(writer.runId, journal)
     const at = clock.wallTime()
     const pending = new Set<Promise<void>>()
     const commit = async (...row: Parameters<RunWriter['commit']>): Promise<void> => {
@@ -126,6 +131,26 @@ export class Fork {
       }
     }
     await Promise.all(pending)
+  }
+
+  /** K4. */
+  async #copyArtifacts(into: string, { artifacts }: Journal): Promise<void> {
+    for (const artifact of (await artifacts?.list(this.#source.id)) ?? []) {
+      const node = this.#authorOf(artifact)
+      const isUsed = node !== undefined && !this.#again.has(node.name)
+      // Of one that has not succeeded, elements and steps are used.
+      const hasResults = isUsed && (node.state === 'succeeded' || node.parts !== undefined)
+      if (hasResults) await copyArtifact(artifact, artifacts!, artifacts!, { into })
+    }
+  }
+
+  /** The node that wrote an artifact, itself or with an element or a step: `by` begins with its name. */
+  #authorOf({ by }: ArtifactInfo): NodeSnapshot | undefined {
+    for (let end = by.length; end > 0; end--) {
+      const node = this.#byName.get(by.slice(0, end))
+      if (node !== undefined) return node
+    }
+    return undefined
   }
 }
 

@@ -1,7 +1,7 @@
 /** What of a run grows: loads and starts maps, sub-graphs and durable steps, and holds what all steps share. */
 import type { PartEntry } from '../journal/journal.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
-import type { DurableSteps } from '../attempts/attempt.ts'
+import type { AttemptSteps } from '../attempts/attempt.ts'
 import type { Node } from '../scheduler/node.ts'
 import { Part } from '../scheduler/part.ts'
 import type { AttemptContext, GrowthHost } from './growth-host.ts'
@@ -22,6 +22,8 @@ export class Grower {
   readonly #active = new Map<Node, { readonly steps: Steps; readonly source: StepSource }>()
   /** Steps that the journal does not keep, or not in a form that is quick to find. */
   readonly #remembered = new WeakMap<Node, RememberedSteps>()
+  /** Maps under way, to be called when the run begins to drain. */
+  readonly #maps = new Set<() => void>()
   #hearsDrain = false
 
   constructor(host: GrowthHost) {
@@ -35,6 +37,9 @@ export class Grower {
         this.#wakes.delete(wake)
         this.#wakes.releaseTimer()
       },
+      isIdle: (step) =>
+        step.stateName === 'retrying' || this.#active.get(step)?.steps.isIdle === true,
+      endIdle: ({ entry }) => this.#active.get(ownerOf(entry))?.steps.endIfIdle(),
     }
     growth.setSteps((attempt) => this.#stepsOf(attempt))
   }
@@ -42,26 +47,43 @@ export class Grower {
   /** Runs a map or a sub-graph. */
   run(placed: PlacedNode, context: AttemptContext): Promise<unknown> {
     return placed.node.grows!.kind === 'map'
-      ? runMap(placed, context, this.#host)
+      ? runMap(placed, context, this.#host, (callback) => this.#onDrain(callback))
       : runSubgraph(placed, context, this.#host)
+  }
+
+  /** A signal of this process to a run without a journal: it is kept in memory until a job waits for it. */
+  receive(name: string, value: unknown): void {
+    this.#host.signals.receive({ kind: 'signal', name, value, by: 'send()' }, () => {})
   }
 
   close(): void {
     this.#wakes.close()
   }
 
-  #stepsOf(context: AttemptContext): DurableSteps {
-    if (!this.#hearsDrain) {
-      this.#hearsDrain = true
-      this.#host.growth.onDrain(() => {
-        for (const { steps } of this.#active.values()) steps.onDrain()
-      })
-    }
+  #hearDrain(): void {
+    if (this.#hearsDrain) return
+    this.#hearsDrain = true
+    this.#host.growth.onDrain(() => {
+      for (const [entry, { steps }] of this.#active) {
+        if (ownerOf(entry) === entry) steps.endIfIdle()
+      }
+      for (const callback of this.#maps) callback()
+    })
+  }
+
+  #onDrain(callback: () => void): () => void {
+    this.#hearDrain()
+    this.#maps.add(callback)
+    return () => void this.#maps.delete(callback)
+  }
+
+  #stepsOf(context: AttemptContext): AttemptSteps {
+    this.#hearDrain()
     const source = this.#sourceOf(context)
     const steps = new Steps(context, this.#host, source, () => {
       this.#active.delete(context.entry)
     })
-    this.#active.set(context.entry, { steps, source })
+    if (context.list !== undefined) this.#active.set(context.entry, { steps, source })
     return steps
   }
 
@@ -87,6 +109,13 @@ export class Grower {
     }
     return { past: undefined, memory }
   }
+}
+
+/** The node or the element that a step belongs to, also a step of a step. */
+function ownerOf(entry: Node): Node {
+  let owner = entry
+  while (owner instanceof Part && owner.options.drains) owner = owner.parent
+  return owner
 }
 
 function readSteps(session: NonNullable<GrowthHost['session']>, node: string): JournaledSteps {

@@ -3,13 +3,19 @@
  *
  *   filling ──window full──▶ waiting for room ──an element ended──▶ filling
  *      │                          │
- *      └── no more elements ──────┴──▶ waiting for the last ──▶ result
- *      └── too many failures, or the run is cancelled ──▶ stopping: nothing starts ──▶ error
+ *      ├── no more elements ──────┴──▶ waiting for the last ──▶ result
+ *      └── too many failures, the source fails or is late, the run is cancelled ──▶ stopping ──▶ error
+ *
+ * Stopping starts nothing, and waits for elements under way. A source that is being read is not waited for (G14): it is closed
+ * with `return()`, and has a second for that unless it is still being read.
  */
 import { suspendAttempt } from '../attempts/attempt.ts'
 import { HeddleError, describe } from '../errors.ts'
+import { final } from '../attempts/retry.ts'
 import type { ElementError, ElementResult, MapCounts, MapSpec } from '../graph/graph.ts'
+import type { Needs } from '../graph/job.ts'
 import { isThenable } from '../kernel/call.ts'
+import type { Timer } from '../kernel/clock.ts'
 import { checkName } from '../kernel/check.ts'
 import { Roster } from '../kernel/roster.ts'
 import { Slices } from '../kernel/slices.ts'
@@ -18,7 +24,7 @@ import { ElementPast, elementPath } from './element-past.ts'
 import { fromErrorRecord, toErrorRecord } from './error-record.ts'
 import { beginPart, untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
 import {
-  answerOf,
+  neededFor,
   ownLimits,
   placement,
   reader,
@@ -31,18 +37,34 @@ import { isSetAside } from './starts.ts'
 /** Milliseconds between two reports of how far a map has come. */
 const reportEvery = 100
 
+/** Milliseconds that a source has to close itself. */
+const closeGrace = 1_000
+
 /**
  * The result of a map.
  *
- * *Cancellation*: by the signal of its attempt; elements that run are aborted with it.
+ * *Cancellation*: by the signal of its attempt; elements that run are aborted with it. `onDrain` hears of the beginning of a
+ * graceful cancel, until the function that it returns is called.
  */
-export function runMap(
+export async function runMap(
   placed: PlacedNode,
   context: AttemptContext,
   host: GrowthHost,
+  onDrain: (callback: () => void) => () => void,
 ): Promise<unknown> {
   const run = new MapRun(placed, context, host)
-  return untilAborted(context, run.run(), (reason) => run.abort(reason))
+  const leave = onDrain(() => run.drain())
+  try {
+    return await untilAborted(context, run.run(), (reason) => run.abort(reason))
+  } finally {
+    leave()
+  }
+}
+
+/** What an element needs, or why that is not known. */
+interface Needed {
+  readonly needs?: Needs | undefined
+  readonly failure?: { readonly error: Error }
 }
 
 class MapRun {
@@ -62,12 +84,15 @@ class MapRun {
   /** Elements that were set aside. They are not an outcome that `failures` is about. */
   #setAside = 0
   #setAsideError: unknown
-  #error: unknown
+  /** What it fails with, which may be undefined. */
+  #failure: { readonly error: unknown } | undefined
   #isStopped = false
   /** Why the run is cancelled, once an element was not started because of it. */
-  #refusal: unknown
+  #refusal: { readonly reason: unknown } | undefined
   /** Resolved when an element has ended. */
   #change: PromiseWithResolvers<void> | undefined
+  /** Ends the wait for user code. */
+  #stopWaiting: (() => void) | undefined
   #reportedAt = -Infinity
   readonly #startedAt: number
   /** Those that an earlier process has ended. */
@@ -110,6 +135,12 @@ class MapRun {
     this.#stop(reason)
   }
 
+  /** Elements that run may end; the source is not read any more. */
+  drain(): void {
+    const refusal = this.#host.growth.refusal(this.#context)
+    if (refusal !== undefined) this.#refuse(refusal)
+  }
+
   async #source(): Promise<Iterator<unknown> | AsyncIterator<unknown>> {
     const { over } = this.#spec
     const { scope, name } = this.#placed
@@ -131,21 +162,70 @@ class MapRun {
 
   async #fill(source: Iterator<unknown> | AsyncIterator<unknown>): Promise<void> {
     const slices = new Slices(this.#host.clock)
+    const { name } = this.#placed
+    let isBeingRead = false
     try {
       for (let index = 0; ; index++) {
         while (this.#live.size >= this.#spec.window && !this.#isStopped) await this.#waitChange()
         if (this.#isStopped) return
+        isBeingRead = true
         const next = source.next()
-        const { done, value } = isThenable(next) ? await next : next
-        if (done === true || this.#isStopped) return
-        const started = this.#begin(value, index)
-        if (started !== undefined) await started
+        const read = isThenable(next) ? await this.#wait(next, `The source of "${name}"`) : next
+        if (read === undefined) return
+        isBeingRead = false
+        if (read.done === true || this.#isStopped) return
+        const started = this.#begin(read.value, index)
+        if (started !== undefined) await this.#wait(started, `needs of "${name}[${index}]"`)
         if (slices.due) await slices.next()
       }
     } finally {
-      // Not an element: an iterable that is not read to its end may hold a file open.
-      if (this.#isStopped) await source.return?.()
+      if (this.#isStopped) await this.#close(source, isBeingRead)
     }
+  }
+
+  /** An iterable that is not read to its end may hold a file open. Why the map stops is known: that closing fails says no more. */
+  async #close(
+    source: Iterator<unknown> | AsyncIterator<unknown>,
+    isBeingRead: boolean,
+  ): Promise<void> {
+    // A generator closes when its read ends; that read is what nothing waits for any more.
+    const grace = isBeingRead || this.#context.cancelled ? 0 : closeGrace
+    try {
+      const closing: unknown = source.return?.()
+      if (isThenable(closing)) await this.#wait(closing, undefined, grace)
+    } catch {
+      // See above.
+    }
+  }
+
+  /**
+   * What user code comes to. Undefined when the map is stopped before (G14).
+   * @throws `HDL_TIMEOUT` when it takes longer than an element may. Without `what`, undefined then.
+   */
+  #wait<T>(
+    work: PromiseLike<T>,
+    what: string | undefined,
+    limit = this.#timeout,
+  ): Promise<T | undefined> {
+    const ended = Promise.withResolvers<T | undefined>()
+    work.then(ended.resolve, ended.reject)
+    let timer: Timer | undefined
+    const onLate = (): void => {
+      if (what === undefined) ended.resolve(undefined)
+      else ended.reject(new HeddleError('HDL_TIMEOUT', { what, limit }))
+    }
+    if (limit === 0) ended.resolve(undefined)
+    else if (limit !== Infinity) timer = this.#host.clock.setTimer(limit, onLate)
+    this.#stopWaiting = () => ended.resolve(undefined)
+    return ended.promise.finally(() => {
+      timer?.cancel()
+      this.#stopWaiting = undefined
+    })
+  }
+
+  /** Milliseconds that an element may take, and so may the source for the next one. */
+  get #timeout(): number {
+    return ownLimits(this.#placed.node).timeout ?? this.#context.entry.limits.timeout
   }
 
   /** Starts an element, unless it has ended in an earlier process. A promise when its needs take time to ask for. */
@@ -163,19 +243,32 @@ class MapRun {
       this.#onEnd(index, { state: 'failed', error: fromErrorRecord(failure) })
       return undefined
     }
-    const { needs } = ownLimits(this.#placed.node)
-    if (typeof needs !== 'function') {
-      this.#start(element, index, path, needs)
-      return undefined
-    }
-    const asked = withValue(this.#inputOf(element, index), (input) => answerOf(needs, input))
+    const asked = this.#askNeeds(element, index)
     if (!isThenable(asked)) {
-      this.#start(element, index, path, asked as ReturnType<typeof answerOf>)
+      this.#start(element, index, path, asked)
       return undefined
     }
     return Promise.resolve(asked).then((answer) => {
-      if (!this.#isStopped) this.#start(element, index, path, answer as ReturnType<typeof answerOf>)
+      if (!this.#isStopped) this.#start(element, index, path, answer)
     })
+  }
+
+  /** What an element needs. What cannot be found out fails the element, as it fails a node. */
+  #askNeeds(element: unknown, index: number): Needed | Promise<Needed> {
+    const { node, name } = this.#placed
+    const { needs } = ownLimits(node)
+    if (typeof needs !== 'function') return { needs }
+    const fail = (error: unknown): Needed => ({ failure: { error: final(error) } })
+    try {
+      const asked = withValue(this.#inputOf(element, index), (input) =>
+        neededFor(`${name}[${index}]`, node.job, needs, input),
+      )
+      if (!isThenable(asked)) return { needs: asked as Needs | undefined }
+      const taken = (answer: unknown): Needed => ({ needs: answer as Needs | undefined })
+      return Promise.resolve(asked).then(taken, fail)
+    } catch (error) {
+      return fail(error)
+    }
   }
 
   #checkKey(key: string): void {
@@ -189,7 +282,7 @@ class MapRun {
     return this.#spec.input === undefined ? element : this.#spec.input(element, index)
   }
 
-  #start(element: unknown, index: number, path: string, needs: ReturnType<typeof answerOf>): void {
+  #start(element: unknown, index: number, path: string, { needs, failure }: Needed): void {
     const { node, place, name } = this.#placed
     const { job } = node
     const { retries, retryBaseDelay, timeout, priority } = ownLimits(node)
@@ -207,6 +300,7 @@ class MapRun {
       drains: false,
       ...(past !== undefined && past.length > 0 && { past }),
       call: (attempt) => {
+        if (failure !== undefined) throw failure.error
         const outcome = beginPart(this.#host, attempt, interruptions, () =>
           withValue(this.#inputOf(element, index), (input) => runJob(job, input, place, attempt)),
         )
@@ -214,20 +308,17 @@ class MapRun {
       },
       onEnd: (end) => {
         this.#live.remove(liveIndex)
-        this.#onEnd(index, end)
+        this.#onEnd(index, end, part.attempt + 1)
       },
     })
     const liveIndex = this.#live.add(part)
   }
 
-  #onEnd(index: number, end: PartEnd): void {
+  #onEnd(index: number, end: PartEnd, attempts = 1): void {
     if (end.state === 'succeeded') this.#onSucceeded(index, end.value)
-    else if (end.state === 'failed') this.#onFailed(index, end.error)
-    else if (!this.#isStopped) {
-      // Neither succeeded nor failed: the run is cancelled.
-      this.#refusal = end.error
-      this.#isStopped = true
-    }
+    else if (end.state === 'failed') this.#onFailed(index, end.error, attempts)
+    // Neither succeeded nor failed: the run is cancelled.
+    else this.#refuse(end.error)
     this.#report()
     this.#change?.resolve()
     this.#change = undefined
@@ -240,7 +331,7 @@ class MapRun {
     this.#results[index] = this.#spec.reportsFailures ? result : value
   }
 
-  #onFailed(index: number, error: unknown): void {
+  #onFailed(index: number, error: unknown, attempts: number): void {
     this.#failed++
     if (this.#isStopped) return
     const wasSetAside = isSetAside(error)
@@ -251,7 +342,8 @@ class MapRun {
       return
     }
     const { name: node } = this.#placed
-    const details = { node, element: String(index), failed: this.#failed, cause: describe(error) }
+    const cause = describe(error)
+    const details = { node, element: String(index), failed: this.#failed, attempts, cause }
     const failure = new HeddleError('HDL_ELEMENT_FAILED', details, { cause: error })
     // R5: the others continue. The map fails when they have ended, so that a retry runs this one again.
     if (wasSetAside) this.#setAsideError ??= failure
@@ -260,9 +352,18 @@ class MapRun {
 
   /** G5: nothing starts any more, and what runs is aborted. */
   #stop(error: unknown): void {
-    if (this.#error === undefined) this.#error = error
+    this.#failure ??= { error }
     this.#isStopped = true
+    this.#stopWaiting?.()
     for (const part of this.#live) this.#host.growth.stopPart(part, error)
+  }
+
+  /** Nothing starts any more, and what runs may end. */
+  #refuse(reason: unknown): void {
+    if (this.#isStopped) return
+    this.#refusal = { reason }
+    this.#isStopped = true
+    this.#stopWaiting?.()
   }
 
   #waitChange(): Promise<void> {
@@ -271,10 +372,11 @@ class MapRun {
   }
 
   #conclude(): unknown {
-    if (this.#error !== undefined) throw this.#error as Error
+    if (this.#failure !== undefined) throw this.#failure.error as Error
     if (this.#refusal !== undefined) {
-      this.#host.growth.cancelNode(this.#context, this.#refusal)
-      throw this.#refusal as Error
+      const { reason } = this.#refusal
+      this.#host.growth.cancelNode(this.#context, reason)
+      throw reason as Error
     }
     if (this.#setAsideError !== undefined) throw this.#setAsideError as Error
     if (this.#results !== undefined) return this.#results
@@ -307,15 +409,15 @@ class MapRun {
     return `, ${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`
   }
 
-  #count(): string {
+  #count(ended = ''): string {
     const failed = this.#failed === 0 ? '' : `, ${this.#failed} failed`
     const of = this.#total === undefined ? '' : ` of ${this.#total}`
-    return `${this.#ended}${of}${failed}`
+    return `${this.#ended}${of}${ended}${failed}`
   }
 
   #describe(): string {
     const under = this.#live.size === 1 ? '1 element' : `${this.#live.size} elements`
-    return `${under} under way, ${this.#count()} ended`
+    return `${under} under way, ${this.#count(' ended')}`
   }
 }
 

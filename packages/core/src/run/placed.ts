@@ -8,6 +8,7 @@ import { checkRecord } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
+import { waitFor } from '../kernel/wait-for.ts'
 import { findPlace, type Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
 import { final } from '../attempts/retry.ts'
@@ -20,6 +21,8 @@ export interface NodeScope {
   readonly graph: Graph
   /** Empty for the graph of the run, `train/` for the sub-graph `train`. */
   readonly prefix: string
+  /** How many sub-graphs it is inside of. */
+  readonly level: number
 }
 
 export interface PlacedNode {
@@ -88,34 +91,66 @@ export function withInput(
 
 /** Runs a job at its place, with an input that its schema has checked. */
 export function runJob(job: Job, input: unknown, place: Place, context: PlaceContext): unknown {
-  if (job.input === undefined) return place.run(job, input, context)
-  return withValue(checkedInput(context.name, job, input), (checked) =>
-    place.run(job, checked, context),
-  )
+  return withChecked(context.name, job, input, (checked) => place.run(job, checked, context))
 }
 
-/** A wrong input stays wrong: it is not tried again. */
-function checkedInput(node: string, { input: schema }: Job, input: unknown): unknown {
+/** What an input needs: the function is given what the schema makes of it, as the job is. A promise when the schema takes time. */
+export function neededFor(
+  node: string,
+  job: Job,
+  needs: NeedsOf<unknown> | undefined,
+  input: unknown,
+): unknown {
+  if (typeof needs !== 'function') return needs
+  return withChecked(node, job, input, (checked) => answerOf(needs, checked))
+}
+
+/** Calls `use` with what the schema makes of an input. A wrong input stays wrong: it is not tried again. */
+function withChecked(
+  node: string,
+  { input: schema }: Job,
+  input: unknown,
+  use: (checked: unknown) => unknown,
+): unknown {
+  if (schema === undefined) return use(input)
   const refuse = (error: unknown): never => {
     throw isError(error, 'HDL_WRONG_INPUT') ? final(error) : error
   }
+  let checked: unknown
   try {
-    const checked = validateInput(node, schema!, input)
-    return isThenable(checked) ? Promise.resolve(checked).catch(refuse) : checked
+    checked = validateInput(node, schema, input)
   } catch (error) {
     return refuse(error)
   }
+  return isThenable(checked) ? Promise.resolve(checked).then(use, refuse) : use(checked)
 }
 
 /**
  * Checks inputs that are known before anything starts.
  *
- * @throws `HDL_WRONG_INPUT`.
+ * *Cancellation*: aborting `signal` ends the wait for a schema; what is left is not checked, because nothing will start.
+ * @throws `HDL_WRONG_INPUT`, `HDL_SCHEMA_FAILED`; `HDL_TIMEOUT` for a schema that takes longer than an attempt of its node may.
  */
-export async function checkInputs(placed: Iterable<PlacedNode>): Promise<void> {
+export async function checkInputs(
+  placed: Iterable<PlacedNode>,
+  clock: Clock,
+  timeout: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const slices = new Slices(clock)
   for (const { name, node } of placed) {
+    if (slices.due) await slices.next()
     if (node.job.input === undefined || typeof node.input === 'function') continue
-    await validateInput(name, node.job.input, node.input)
+    const checked = validateInput(name, node.job.input, node.input)
+    if (!isThenable(checked)) continue
+    const deadline = ownLimits(node).timeout ?? timeout
+    const what = `The schema for the input of "${name}"`
+    try {
+      await waitFor(Promise.resolve(checked), what, clock, { signal, deadline })
+    } catch (error) {
+      if (signal?.aborted === true) return
+      throw error
+    }
   }
 }
 
@@ -154,7 +189,9 @@ export function addOptionsOf(placed: PlacedNode): Omit<AddOptions, 'after'> | un
   if (needs === undefined) return { ...limits, ...at }
   if (typeof needs !== 'function') return { ...limits, ...at, needs }
   const ask: NeedsFunction = (resultOf) =>
-    withInput(placed, resultOf, needs) as ReturnType<NeedsFunction>
+    withInput(placed, resultOf, (input) =>
+      withChecked(placed.name, node.job, input, needs),
+    ) as ReturnType<NeedsFunction>
   return { ...limits, ...at, needs: ask }
 }
 
@@ -169,7 +206,7 @@ function mergeNeeds(
 }
 
 /** What is needed for an input. */
-export function answerOf(needs: NeedsOf<unknown>, input: unknown): Needs | undefined {
+function answerOf(needs: NeedsOf<unknown>, input: unknown): Needs | undefined {
   if (typeof needs !== 'function') return needs
   const answer: Needs | undefined = needs(input)
   return answer === undefined ? answer : checkRecord('needs', answer, 'an object: { db: 1 }')

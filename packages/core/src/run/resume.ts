@@ -17,6 +17,9 @@
  *      `HDL_NODE_SET_ASIDE` and the others continue. When the run is resumed after that, it runs again.
  *  R6  A process that resumes an interrupted run makes the start of a node, an element or a step durable before its job is called,
  *      so that a job which ends the process at once is set aside too. R5 holds for elements and steps, counted from there on.
+ *  R7  A node that runs again because it, or something that it was computed from, has changed or has not succeeded, starts from nothing: no
+ *      element, step, sleep or wait of it from before is used. The nodes of a sub-graph fall with it; that is written before
+ *      anything that it is made from runs again. It holds at every depth.
  */
 import { outcomeOf } from '../journal/outcome.ts'
 import { HeddleError } from '../errors.ts'
@@ -45,24 +48,53 @@ export function hasWorkLeft(run: Pick<RunSummary, 'state' | 'counts'>): boolean 
   return outcome === 'interrupted' || outcome === 'cancelled' || outcome === 'failed'
 }
 
+/** Which run `resume: true` means. */
+export interface WantedRun {
+  readonly title: string | undefined
+  /** The nodes that the graph is a part for: only a run of the same part is taken. */
+  readonly only: readonly string[] | undefined
+  /** Whether its results are to be used in a new run. */
+  readonly isSource: boolean
+}
+
 /**
  * The run to resume: the given one, or the last of this title that no process runs. When that one has succeeded there
- * is nothing to do but to answer with its result: nothing older is resumed unless it is named.
+ * is nothing to do but to answer with its result: nothing older is resumed unless it is named. A run of a part of the graph
+ * (`Graph.only`) is not the run of its title: only the same part is resumed from it.
  * @throws `HDL_UNKNOWN_RUN` when there is none.
  */
 export async function findRun(
   journal: Journal,
   which: string | true,
-  title?: string,
+  { title, only, isSource }: WantedRun,
 ): Promise<RunSnapshot> {
   if (which !== true) return journal.snapshot(which)
+  let passed: { readonly partial: string; readonly only: readonly string[] } | undefined
   for (const run of await journal.runs()) {
     // Results of another program must not become those of this one.
     if (title !== undefined && run.title !== title) continue
-    if (hasWorkLeft(run) || run.state === 'finished') return journal.snapshot(run.id)
+    if (!hasWorkLeft(run) && run.state !== 'finished') continue
+    const part = onlyOf((await journal.overview(run.id)).options)
+    if (isSamePart(part, only)) return journal.snapshot(run.id)
+    if (part !== undefined) passed ??= { partial: run.id, only: part }
   }
   const { address } = journal
-  throw new HeddleError('HDL_UNKNOWN_RUN', { run: 'unfinished', title, address })
+  const run = isSource ? 'earlier' : 'unfinished'
+  throw new HeddleError('HDL_UNKNOWN_RUN', { run, title, address, ...passed })
+}
+
+/** The nodes that a run was limited to, from its options. */
+function onlyOf(options: RunSnapshot['options']): readonly string[] | undefined {
+  const { only } = options
+  return Array.isArray(only) ? only.map(String) : undefined
+}
+
+function isSamePart(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return JSON.stringify(one.toSorted()) === JSON.stringify(other.toSorted())
 }
 
 /** What a resumed run starts from. */
@@ -70,6 +102,7 @@ export interface Continuation {
   /** Results that stand, by node. */
   readonly finished: ReadonlyMap<string, unknown>
   readonly past: GrownPast
+  readonly parts: StandingParts
   /** Nodes that are set aside, and how often the process has ended while they ran. */
   readonly setAside: ReadonlyMap<string, number>
   /** Whether the last process ended without a word: starts are durable before jobs are called (R6). */
@@ -118,35 +151,32 @@ export async function continueRun(
   for await (const [node, value] of journal.results(run.id)) results.set(node, value)
   /** A result stands only as long as everything it was computed from stands. */
   const finished = new Map<string, unknown>()
-  const fallen: string[] = []
-  const announced: NodeHeader[] = []
-  const invalid: string[] = []
+  const parts = new StandingParts(run)
+  const past = new GrownPast(run, results, parts, options)
+  const changes = new Changes()
   const slices = new Slices(clock)
   for (const header of headers) {
-    const { name, after } = header
+    const { name } = header
     const was = before.get(name)
-    if (was === undefined || !isSameHeader(was, header)) announced.push(header)
+    if (was === undefined || !isSameHeader(was, header)) changes.headers.push(header)
+    const isStanding = stands(header, changed, finished)
     if (was?.state === 'succeeded') {
       // A success without its result is what a damaged page can leave of one.
-      const isKnown = results.has(name) && !changed.has(name)
-      const isStanding = isKnown && after.every((dependency) => finished.has(dependency))
-      if (isStanding) finished.set(name, results.get(name))
-      else fallen.push(name)
+      if (isStanding && results.has(name)) finished.set(name, results.get(name))
+      else changes.fallen.push(name)
     }
-    if (was?.parts !== undefined && !stands(header, changed, finished)) invalid.push(name)
+    if (!isStanding && parts.fall(name)) changes.invalid.push(name)
+    if (isStanding && header.grows === 'subgraph') past.see(header, finished)
+    else if (was?.grows === 'subgraph') await past.fall(name, changes)
     if (slices.due) await slices.next()
   }
-  const removed = differences.flatMap(({ kind, node }) =>
-    kind === 'removed' ? [before.get(node)!] : [],
-  )
-  const changes: Changes = { fallen, removed, headers: announced, invalid }
-  const past = new GrownPast(run, results, options)
-  for (const header of headers) {
-    if (header.grows === 'subgraph') past.see(header, stands(header, changed, finished), finished)
+  for (const { kind, node } of differences) {
+    if (kind === 'removed') await past.remove(before.get(node)!, changes)
   }
   return {
     finished,
     past,
+    parts,
     setAside: suspectsOf(run),
     wasInterrupted: run.state === 'interrupted',
     announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
@@ -190,10 +220,37 @@ function stands(
   return !changed.has(name) && after.every((dependency) => finished.has(dependency))
 }
 
+/** Which rows of the parts of a node stand (R7). */
+export class StandingParts {
+  /** After which position they begin. */
+  readonly #from = new Map<string, number>()
+  readonly #end: number
+
+  constructor(run: RunSnapshot) {
+    this.#end = run.position
+    for (const { name, partsFrom } of run.nodes) {
+      if (partsFrom !== undefined) this.#from.set(name, partsFrom)
+    }
+  }
+
+  /** The rows that stand come after this position. */
+  from(node: string): number {
+    return this.#from.get(node) ?? 0
+  }
+
+  /** None of the rows so far stands any more. False when there were none. */
+  fall(node: string): boolean {
+    if (!this.#from.has(node)) return false
+    this.#from.set(node, this.#end)
+    return true
+  }
+}
+
 /** Nodes of sub-graphs that earlier processes have added. */
 export class GrownPast {
   readonly #run: RunSnapshot
   readonly #results: ReadonlyMap<string, unknown>
+  readonly #parts: StandingParts
   readonly #options: { readonly allowChanges: boolean; readonly clock: Clock }
   readonly #byParent = new Map<string, NodeSnapshot[]>()
   readonly #standing = new Set<string>()
@@ -202,10 +259,12 @@ export class GrownPast {
   constructor(
     run: RunSnapshot,
     results: ReadonlyMap<string, unknown>,
+    parts: StandingParts,
     options: { readonly allowChanges: boolean; readonly clock: Clock },
   ) {
     this.#run = run
     this.#results = results
+    this.#parts = parts
     this.#options = options
     for (const node of run.nodes) {
       if (node.parent === undefined) continue
@@ -220,15 +279,43 @@ export class GrownPast {
     for (const node of this.#done) yield { ...node, value: this.#results.get(node.name) }
   }
 
-  /** Looks at a sub-graph of the graph, and at those inside it when it has ended. */
-  see({ name }: NodeHeader, isStanding: boolean, finished: ReadonlyMap<string, unknown>): void {
-    if (!isStanding) return
+  /** Looks at a sub-graph that stands, and at those inside it when it has ended. */
+  see({ name }: NodeHeader, finished: ReadonlyMap<string, unknown>): void {
     this.#standing.add(name)
     if (finished.has(name)) this.#take(name)
   }
 
+  /** R7: a sub-graph does not stand any more. What is in it is taken out until its builder makes it again. */
+  async fall(subgraph: string, changes: Changes): Promise<void> {
+    await this.#below(subgraph, (node) => {
+      if (node.state !== 'skipped') changes.removed.push(node)
+      if (this.#parts.fall(node.name)) changes.invalid.push(node.name)
+    })
+  }
+
+  /** A node is not there any more, nor is what was in it. */
+  async remove(node: NodeSnapshot, changes: Changes): Promise<void> {
+    const take = (each: NodeSnapshot): void => {
+      if (each.state !== 'succeeded') changes.removed.push(each)
+    }
+    take(node)
+    await this.#below(node.name, take)
+  }
+
+  async #below(subgraph: string, visit: (node: NodeSnapshot) => void): Promise<void> {
+    const slices = new Slices(this.#options.clock)
+    const left = [subgraph]
+    for (let name = left.pop(); name !== undefined; name = left.pop()) {
+      for (const node of this.#byParent.get(name) ?? []) {
+        visit(node)
+        if (node.grows === 'subgraph') left.push(node.name)
+        if (slices.due) await slices.next()
+      }
+    }
+  }
+
   /**
-   * What stands of the nodes that a builder has made again.
+   * What stands of the nodes that a builder has made again, and what is to be written of the others.
    *
    * @throws `HDL_GRAPH_CHANGED` with every difference named, unless changes are allowed.
    */
@@ -237,28 +324,55 @@ export class GrownPast {
     headers: readonly NodeHeader[],
   ): Promise<{
     readonly finished: ReadonlyMap<string, unknown>
-    readonly news: readonly NodeHeader[]
+    announce(writer: RunWriter): void
   }> {
     const { clock, allowChanges } = this.#options
-    const before = await byName(this.#byParent.get(parent) ?? [], clock)
     const isStanding = this.#standing.has(parent)
+    const made = await byName(this.#byParent.get(parent) ?? [], clock)
+    // What was taken out is made anew.
+    const isThere = ({ state }: NodeSnapshot): boolean => isStanding && state !== 'skipped'
+    const before = new Map([...made].filter(([, node]) => isThere(node)))
     const differences = await compareGraphs(before, headers, clock)
     // A builder that was interrupted may not have announced all of its nodes.
     const real = differences.filter(({ kind }) => kind !== 'added')
     if (isStanding && real.length > 0 && !allowChanges) throw graphChanged(this.#run.id, real)
     const changed = new Set(differences.map(({ node }) => node))
     const finished = new Map<string, unknown>()
-    const news: NodeHeader[] = []
+    const changes = new Changes()
+    const slices = new Slices(clock)
     for (const header of headers) {
       const { name } = header
       const was = before.get(name)
-      if (was === undefined || !isSameHeader(was, header)) news.push(header)
-      const isKnown = isStanding && was?.state === 'succeeded' && this.#results.has(name)
-      const holds = stands(header, changed, finished)
-      if (isKnown && holds) finished.set(name, this.#results.get(name))
-      if (isStanding && holds && header.grows === 'subgraph') this.see(header, true, finished)
+      if (was === undefined || !isSameHeader(was, header)) changes.headers.push(header)
+      if (was !== undefined) await this.#seeChild(header, was, changed, finished, changes)
+      else if (made.has(name)) changes.fallen.push(name)
+      if (slices.due) await slices.next()
     }
-    return { finished, news }
+    for (const { kind, node } of differences) {
+      if (kind === 'removed') await this.remove(before.get(node)!, changes)
+    }
+    return {
+      finished,
+      announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
+    }
+  }
+
+  async #seeChild(
+    header: NodeHeader,
+    was: NodeSnapshot,
+    changed: ReadonlySet<string>,
+    finished: Map<string, unknown>,
+    changes: Changes,
+  ): Promise<void> {
+    const { name } = header
+    const isStanding = stands(header, changed, finished)
+    if (was.state === 'succeeded') {
+      if (isStanding && this.#results.has(name)) finished.set(name, this.#results.get(name))
+      else changes.fallen.push(name)
+    }
+    if (!isStanding && this.#parts.fall(name)) changes.invalid.push(name)
+    if (isStanding && header.grows === 'subgraph') this.see(header, finished)
+    else if (was.grows === 'subgraph') await this.fall(name, changes)
   }
 
   #take(parent: string): void {
@@ -277,14 +391,16 @@ function graphChanged(run: string, all: readonly GraphDifference[]): HeddleError
   return new HeddleError('HDL_GRAPH_CHANGED', { run, differences })
 }
 
-interface Changes {
-  /** Nodes whose results do not stand any more. */
-  readonly fallen: readonly string[]
-  readonly removed: readonly NodeSnapshot[]
+/** What of a run is not as it was. */
+class Changes {
+  /** Nodes whose results do not stand any more, and those that were taken out and are made again. */
+  readonly fallen: string[] = []
+  /** Nodes that are not there any more, and have not succeeded or do not stand. */
+  readonly removed: NodeSnapshot[] = []
   /** Nodes that are new or not as the journal knows them. */
-  readonly headers: readonly NodeHeader[]
+  readonly headers: NodeHeader[] = []
   /** Nodes whose elements and steps do not stand any more. */
-  readonly invalid: readonly string[]
+  readonly invalid: string[] = []
 }
 
 /**
@@ -296,8 +412,8 @@ function announceChanges(writer: RunWriter, changes: Changes, at: number): void 
   for (const node of changes.invalid) {
     writer.append({ node, state: 'skipped', attempt: 0, at, part: { path: '' } })
   }
-  for (const { name: node, state, attempt } of changes.removed) {
-    if (state !== 'succeeded') writer.append({ node, state: 'skipped', attempt, at })
+  for (const { name: node, attempt } of changes.removed) {
+    writer.append({ node, state: 'skipped', attempt, at })
   }
   if (changes.headers.length > 0) writer.addNodes(changes.headers)
 }

@@ -14,6 +14,7 @@ import { checkQuota } from '../artifacts/checks.ts'
 import { HeddleError, describe } from '../errors.ts'
 import { checkMethods, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { NodeAttempt } from '../scheduler/attempt.ts'
+import { Part } from '../scheduler/part.ts'
 import type { Growth } from '../scheduler/scheduler.ts'
 
 export interface ArtifactOptions {
@@ -32,6 +33,16 @@ export function checkArtifacts(options: ArtifactOptions): void {
   if (store !== undefined) {
     checkMethods('artifacts.store', store, ['put'], 'a store of artifacts: openArtifacts(address)')
   }
+}
+
+/** What the name of a part begins with after that of its node. */
+const looksLikePart = /\[| (?:run:|key:|wait:|sleep#)/
+
+/** Who an artifact belongs to: no two pieces of work of a run are called the same. */
+function ownerOf({ entry }: NodeAttempt): string {
+  const node = entry instanceof Part ? entry.root.name : entry.name
+  if (!looksLikePart.test(node)) return entry.name
+  return JSON.stringify(node) + entry.name.slice(node.length)
 }
 
 /** What an attempt is writing. */
@@ -71,7 +82,7 @@ export class RunArtifacts {
     const signal = AbortSignal.any([attempt.signal, controller.signal])
     const quota = this.#quota
     const put = this.#store.put(this.#run, name, content, {
-      by: attempt.name,
+      by: ownerOf(attempt),
       signal,
       ...(quota !== undefined && { quota }),
     })

@@ -1,7 +1,9 @@
 import { shield, type RunnerContext } from '../attempts/attempt.ts'
 import { final } from '../attempts/retry.ts'
+import { attemptDefaults } from '../attempts/runner.ts'
 import { HeddleError, isError } from '../errors.ts'
 import {
+  isGraph,
   nameOfReference,
   sealGraph,
   type Graph,
@@ -137,9 +139,8 @@ function checkValues(options: RunOptions): void {
   }
 }
 
-/** Another copy of the package has another class: what counts is what a graph can do. */
 function checkGraph(graph: Graph): void {
-  if (typeof graph?.nodes === 'function') return
+  if (isGraph(graph)) return
   const expected = 'a graph: new Graph()'
   throw new HeddleError('HDL_BAD_OPTION', { option: 'graph', value: graph, expected })
 }
@@ -164,6 +165,14 @@ export interface Run {
   readonly isRecorded: boolean
   readonly scheduler: Scheduler
   readonly result: Promise<GraphResult>
+  /**
+   * Sends a signal: the job that waits for it with `ctx.waitFor(name)` continues with the value. One that no job waits for
+   * yet is kept. With a journal it is durable when this resolves, and delivered once, also after a restart.
+   *
+   * *Cancellation*: none; it writes one message.
+   * @throws `HDL_RUN_ENDED` after the end of the run; `HDL_NOT_CLONEABLE` for a value that a journal cannot keep.
+   */
+  send(name: string, value?: unknown): Promise<void>
 }
 
 /**
@@ -223,9 +232,9 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const thread = pool === undefined ? sharedThreadPlace() : threadPlace(pool)
   const available: Places = { loop: loopPlace, thread, ...places }
   const nodes: PlacedNodes = new NameMap<PlacedNode>()
-  await placeNodes(nodes, { graph, prefix: '' }, available, clock)
-  await checkInputs(nodes.values())
+  await placeNodes(nodes, { graph, prefix: '', level: 0 }, available, clock)
   const scheduler = new Scheduler(limits)
+  await checkInputs(nodes.values(), clock, limits.timeout ?? attemptDefaults.timeout, signal)
   const recorded = plainLimits(limits)
   const journaled = labels === undefined ? recorded : { ...recorded, labels: { ...labels } }
   // What add() would refuse is found before the journal has anything of the run.
@@ -233,7 +242,10 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const session = await connect(graph, options, journaled)
   if (session !== undefined && 'recorded' in session) {
     const result = Promise.resolve(graphResult(session.recorded, session.runId, graph))
-    return { id: session.runId, isRecorded: true, scheduler, result }
+    const send = async (): Promise<never> => {
+      throw new HeddleError('HDL_RUN_ENDED', { action: 'send()' })
+    }
+    return { id: session.runId, isRecorded: true, scheduler, result, send }
   }
   const growth = growthOf(scheduler)
   if (session !== undefined) {
@@ -252,6 +264,11 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const artifacts =
     store &&
     new RunArtifacts(session?.runId ?? newRunId(kernel), store, artifactOptions.quota, growth)
+  const leftovers = (context: RunnerContext): Promise<unknown> | undefined => {
+    const objection = growth.objectionTo(context as AttemptContext)
+    if (objection !== undefined) throw objection
+    return artifacts?.pending(context)
+  }
   const grower = new Grower({
     growth,
     clock,
@@ -261,7 +278,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     record: (context, outcome, node, part) =>
       session === undefined
         ? withArtifacts(artifacts, context, outcome)
-        : record(scheduler, context, outcome, artifacts, (value, guard) =>
+        : record(scheduler, context, outcome, leftovers, (value, guard) =>
             session.recorder.partSucceeded(node, context.attempt, part, value, guard),
           ),
     addNode: (parent, placed, done) =>
@@ -274,7 +291,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
       placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
     if (session === undefined) return withArtifacts(artifacts, context, call())
     const outcome = session.begin(context, session.setAside.get(name) ?? 0, call)
-    return record(scheduler, context, outcome, artifacts, (value, guard) =>
+    return record(scheduler, context, outcome, leftovers, (value, guard) =>
       session.recorder.succeeded(name, context.attempt, value, guard),
     )
   }
@@ -289,6 +306,14 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
       grower.close()
       await pool?.stop({ deadline: threadStopTime })
     }),
+    send: async (name, value) => {
+      checkName('name', name)
+      if (scheduler.state === 'finished' || scheduler.state === 'cancelled') {
+        throw new HeddleError('HDL_RUN_ENDED', { action: 'send()' })
+      }
+      if (session === undefined) grower.receive(name, value)
+      else await session.send(name, value)
+    },
   }
 }
 
@@ -389,12 +414,14 @@ async function conclude(
  * From the moment in which its value is encoded nothing else can end the attempt: a timeout or a cancel would then
  * make a failure of what the journal holds as a success. Before, they end it, and nothing is written
  * (docs/decisions/0116).
+ *
+ * `leftovers`: what the attempt still writes when its job has returned; it throws when the job must not have returned yet.
  */
 function record(
   scheduler: Scheduler,
   context: RunnerContext,
   outcome: unknown,
-  artifacts: RunArtifacts | undefined,
+  leftovers: (context: RunnerContext) => Promise<unknown> | undefined,
   makeDurable: (value: unknown, guard: CommitGuard) => Promise<void>,
 ): unknown {
   const fail = (error: unknown): never => {
@@ -404,7 +431,7 @@ function record(
     throw final(error as Error)
   }
   const commit = (value: unknown): unknown => {
-    const pending = artifacts?.pending(context)
+    const pending = leftovers(context)
     return pending === undefined ? write(value) : pending.then(() => commit(value))
   }
   const write = (value: unknown): unknown => {

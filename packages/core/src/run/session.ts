@@ -7,6 +7,8 @@
  *   interrupted ──▶ resumed              succeeded ──▶ its recorded result
  *   failed, cancelled ──▶ its recorded result; with `resume`, resumed
  *
+ * With `from` too, the new run has the key; only a run that was made from the same node is continued or answered.
+ *
  * Invariants, quoted by the tests:
  *  S1  Callers with one key make one run, in however many processes they start, and all get its result.
  *  S2  A caller that waits for a run of another process looks at it at least once a second, and takes it over when
@@ -18,7 +20,7 @@
 import { hostname } from 'node:os'
 import type { ArtifactStore } from '../artifacts/artifact-store.ts'
 import { HeddleError, cancelled, isError } from '../errors.ts'
-import type { Graph } from '../graph/graph.ts'
+import { chosenNodes, type Graph } from '../graph/graph.ts'
 import type {
   Journal,
   JournalRetry,
@@ -34,6 +36,7 @@ import type {
 } from '../journal/journal.ts'
 import { CleanupStack } from '../kernel/cleanup.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { pauseFor } from '../kernel/wait-for.ts'
 import { openJournal } from '../journal/open.ts'
 import { newRunId } from '../journal/run-id.ts'
 import { isEnd } from '../journal/states.ts'
@@ -53,6 +56,7 @@ import {
   findRun,
   hasWorkLeft,
   type GrownPast,
+  type StandingParts,
 } from './resume.ts'
 import { Signals } from './signals.ts'
 import { beginJobs, type BeginJob } from './starts.ts'
@@ -118,9 +122,11 @@ export interface Session {
    * @throws `HDL_GRAPH_CHANGED`.
    */
   growInto(parent: string, headers: readonly NodeHeader[]): Promise<ReadonlyMap<string, unknown>>
-  /** The rows of the parts of a node so far. */
+  /** The rows of the parts of a node so far that stand (R7). */
   parts(node: string, options?: PartsOptions): AsyncIterable<PartEntry>
   readonly signals: Signals
+  /** Posts a signal to the run itself: it is durable when this resolves. @throws what the journal refuses. */
+  send(name: string, value: unknown): Promise<void>
   /** Where artifacts of the run are written, if the journal has a place for them. */
   readonly artifacts: ArtifactStore | undefined
   /** From here on messages and failed writes steer the run. */
@@ -168,19 +174,30 @@ export async function openSession(
     })
   }
   const nodes = await headersOf(graph, kernel.clock)
+  const only = chosenNodes(graph)
+  const given: ConnectOptions = {
+    ...options,
+    only,
+    limits: only === undefined ? options.limits : { ...options.limits, only },
+  }
   try {
-    return await connect(where, nodes, options, kernel)
+    return await connect(where, nodes, given, kernel)
   } catch (error) {
     // The file of a journal that was kept open has gone meanwhile; nothing of this run was in it.
     if (!isError(error, 'HDL_JOURNAL_GONE') || typeof where !== 'string') throw error
-    return connect(where, nodes, options, kernel)
+    return connect(where, nodes, given, kernel)
   }
+}
+
+interface ConnectOptions extends SessionOptions {
+  /** The nodes that the graph is a part for. */
+  readonly only: readonly string[] | undefined
 }
 
 async function connect(
   where: string | Journal,
   nodes: readonly NodeHeader[],
-  options: SessionOptions,
+  options: ConnectOptions,
   kernel: Kernel,
 ): Promise<Session | RecordedRun> {
   await using opened = new CleanupStack()
@@ -192,6 +209,7 @@ async function connect(
   const found = await connection.find()
   if ('recorded' in found) return found
   const { writer, finished, past, earlier, setAside = new Map(), wasInterrupted = false } = found
+  const { parts } = found
   const signals = new Signals()
   opened.use(writer)
   const held = opened.move()
@@ -205,15 +223,26 @@ async function connect(
     begin: beginJobs(writer, wasInterrupted),
     grown: past?.done() ?? [],
     growInto: async (parent, headers) => {
-      const { finished: done, news } =
-        past === undefined
-          ? { finished: new Map<string, unknown>(), news: headers }
-          : await past.compare(parent, headers)
-      if (news.length > 0) writer.addNodes(news)
-      return done
+      if (past === undefined) {
+        if (headers.length > 0) writer.addNodes(headers)
+        return new Map<string, unknown>()
+      }
+      const grown = await past.compare(parent, headers)
+      grown.announce(writer)
+      return grown.finished
     },
-    parts: (node, which) => readParts(journal, writer, node, which),
+    parts: (node, which) => {
+      const from = Math.max(which?.from ?? 0, parts?.from(node) ?? 0)
+      return readParts(journal, writer, node, { ...which, from })
+    },
     signals,
+    send: async (name, value) => {
+      if (journal.post === undefined) {
+        const expected = 'a journal that takes messages'
+        throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: journal, expected })
+      }
+      await journal.post(writer.runId, { kind: 'signal', name, value, by: 'send()' })
+    },
     artifacts: journal.artifacts,
     steer: (scheduler) => steer(writer, scheduler, signals, options),
     close: async () => {
@@ -231,6 +260,7 @@ interface OpenedRun {
   readonly finished: ReadonlyMap<string, unknown>
   /** Of a run that an earlier process has begun. */
   readonly past?: GrownPast
+  readonly parts?: StandingParts
   /** Milliseconds in which earlier processes ran it. */
   readonly earlier?: number
   readonly setAside?: ReadonlyMap<string, number>
@@ -242,7 +272,7 @@ async function* readParts(
   journal: Journal,
   writer: RunWriter,
   node: string,
-  options: PartsOptions | undefined,
+  options: PartsOptions,
 ): AsyncGenerator<PartEntry, void, undefined> {
   await writer.flush()
   yield* journal.parts(writer.runId, node, options)
@@ -251,14 +281,14 @@ async function* readParts(
 class Connection {
   readonly #journal: Journal
   readonly #nodes: readonly NodeHeader[]
-  readonly #options: SessionOptions
+  readonly #options: ConnectOptions
   readonly #kernel: Kernel
   readonly #by: RunHolder
 
   constructor(
     journal: Journal,
     nodes: readonly NodeHeader[],
-    options: SessionOptions,
+    options: ConnectOptions,
     kernel: Kernel,
   ) {
     this.#journal = journal
@@ -271,15 +301,18 @@ class Connection {
 
   /** The run that the options mean. */
   find(): Promise<OpenedRun | RecordedRun> {
-    if (this.#options.from !== undefined) return this.#fork(this.#options.from)
-    return this.#options.key === undefined ? this.#once() : this.#byKey()
+    const { from, key } = this.#options
+    const make = (): Promise<OpenedRun> => (from === undefined ? this.#open() : this.#fork(from))
+    if (key !== undefined) return this.#byKey(make)
+    return from === undefined ? this.#once() : make()
   }
 
   /** K1: a new run with results of another one. */
   async #fork(node: string): Promise<OpenedRun> {
-    const { resume = true, title, allowChanges = false } = this.#options
+    const { resume = true, title, only, allowChanges = false } = this.#options
     const { clock } = this.#kernel
-    const source = await findRun(this.#journal, resume === false ? true : resume, title)
+    const which = resume === false ? true : resume
+    const source = await findRun(this.#journal, which, { title, only, isSource: true })
     if (source.state !== 'interrupted' && !isEnd(source.state)) throw heldError(source.id, source)
     const changed = await changedNodes(source, this.#nodes, { allowChanges, clock })
     const fork = await Fork.of(source, this.#nodes, node, changed, clock)
@@ -288,29 +321,31 @@ class Connection {
     try {
       await fork.copyInto(writer, this.#journal, clock)
       await writer.flush()
-    } finally {
+      return await this.#continue(await this.#journal.snapshot(writer.runId), writer)
+    } catch (error) {
       await writer[Symbol.asyncDispose]()
+      throw error
     }
-    return this.#resume(await this.#journal.snapshot(writer.runId))
   }
 
   /** A new run, or the one that `resume` means. */
   async #once(): Promise<OpenedRun | RecordedRun> {
-    const { resume = false, title } = this.#options
+    const { resume = false, title, only } = this.#options
     if (resume === false) return this.#open()
-    const run = await findRun(this.#journal, resume, title)
-    return run.state === 'finished' && !hasWorkLeft(run) ? this.#answer(run) : this.#resume(run)
+    const run = await findRun(this.#journal, resume, { title, only, isSource: false })
+    return run.state === 'finished' && !hasWorkLeft(run) ? this.#answer(run) : this.#continue(run)
   }
 
   /** S1: looks again as often as another caller was quicker. */
-  async #byKey(): Promise<OpenedRun | RecordedRun> {
+  async #byKey(make: () => Promise<OpenedRun>): Promise<OpenedRun | RecordedRun> {
     for (;;) {
       const found = await this.#findKey()
       if (found === undefined) {
-        const opened = await this.#open().catch(unless('HDL_KEY_TAKEN'))
+        const opened = await make().catch(unless('HDL_KEY_TAKEN'))
         if (opened !== undefined) return opened
       } else if (found.state !== 'interrupted' && !isEnd(found.state)) {
         const run = await this.#journal.snapshot(found.id).catch(unless('HDL_UNKNOWN_RUN'))
+        if (run !== undefined) this.#checkSource(run)
         if (run !== undefined) await checkSameGraph(run, this.#nodes, this.#kernel.clock)
       } else {
         const done = await this.#takeEnded(found)
@@ -325,9 +360,20 @@ class Connection {
     const { resume = false } = this.#options
     const run = await this.#journal.snapshot(found.id).catch(unless('HDL_UNKNOWN_RUN'))
     if (run === undefined) return undefined
-    const isOpen = run.state === 'interrupted' || (resume !== false && hasWorkLeft(run))
+    this.#checkSource(run)
+    // Beside `from`, an id names the run that results are taken from.
+    const isOpen = run.state === 'interrupted' || (resume === true && hasWorkLeft(run))
     if (!isOpen) return isEndState(run) ? this.#answer(run) : undefined
-    return this.#resume(run).catch(unless('HDL_LOCKED', 'HDL_RUN_ENDED'))
+    return this.#continue(run).catch(unless('HDL_LOCKED', 'HDL_RUN_ENDED'))
+  }
+
+  /** With `from`, the run that has the key must be the one that was made for it. */
+  #checkSource({ id, options }: RunSnapshot): void {
+    const { from, resume, key } = this.#options
+    if (from === undefined) return
+    const { run, node } = (options['forkedFrom'] ?? {}) as Partial<ForkedFrom>
+    if (node === from && (typeof resume !== 'string' || resume === run)) return
+    throw new HeddleError('HDL_KEY_TAKEN', { key: key!, run: id })
   }
 
   async #findKey(): Promise<RunSummary | undefined> {
@@ -350,14 +396,15 @@ class Connection {
     return { writer, finished: new Map() }
   }
 
-  async #resume(run: RunSnapshot): Promise<OpenedRun> {
+  /** `held`: of a run that this process has opened. */
+  async #continue(run: RunSnapshot, held?: RunWriter): Promise<OpenedRun> {
     const { allowChanges = false } = this.#options
     const { clock } = this.#kernel
     const from = await continueRun(this.#journal, run, this.#nodes, { allowChanges, clock })
-    const writer = await this.#journal.resumeRun(run.id, this.#by)
+    const writer = held ?? (await this.#journal.resumeRun(run.id, this.#by))
     from.announce(writer)
-    const { finished, past, setAside, wasInterrupted } = from
-    return { writer, finished, past, setAside, wasInterrupted, earlier: run.elapsed ?? 0 }
+    const { finished, past, parts, setAside, wasInterrupted } = from
+    return { writer, finished, past, parts, setAside, wasInterrupted, earlier: run.elapsed ?? 0 }
   }
 
   async #answer(run: RunSnapshot): Promise<RecordedRun> {
@@ -371,13 +418,9 @@ class Connection {
 
   /** S2. */
   async #pause(): Promise<void> {
-    const { signal } = this.#options
-    const over = Promise.withResolvers<void>()
-    const timer = this.#kernel.clock.setTimer(lookTime, over.resolve)
-    signal?.addEventListener('abort', () => over.resolve(), { once: true })
-    if (signal?.aborted !== true) await over.promise
-    timer.cancel()
-    if (signal?.aborted === true) {
+    const { signal = new AbortController().signal } = this.#options
+    await pauseFor(lookTime, this.#kernel.clock, signal)
+    if (signal.aborted) {
       throw cancelled(`The wait for the run with the key "${this.#options.key}"`, signal.reason)
     }
   }

@@ -6,6 +6,7 @@ export interface PastStep {
   readonly state: 'succeeded' | 'failed' | 'suspended' | 'running'
   readonly job?: string | undefined
   readonly input?: string | undefined
+  readonly version?: string | undefined
   readonly until?: number | undefined
   readonly value?: unknown
   readonly error?: PartEntry['error']
@@ -44,7 +45,8 @@ export class RememberedSteps implements StepPast {
 /**
  * Rows of the journal, read in their order while the job goes through its steps: each step is looked for from where the
  * last one was found, and rows that are passed are kept until they are asked for. A job that makes a million steps one
- * after the other keeps none of them.
+ * after the other keeps none of them. The rows begin where those that stand do (R7 of resume.ts): what falls further on could have
+ * been answered with already.
  */
 export class JournaledSteps implements StepPast {
   readonly #rows: AsyncIterator<PartEntry>
@@ -95,10 +97,10 @@ export class JournaledSteps implements StepPast {
 
 /** Two starts without an end between them are those of two processes. */
 function addRow(steps: Map<string, PastStep>, { state, part, value, error }: PartEntry): void {
-  const { path, job, input, until } = part
+  const { path, job, input, version, until } = part
   const before = steps.get(path)
   if (state === 'succeeded' || state === 'failed' || state === 'suspended') {
-    steps.set(path, { state, job, input, until, value, error })
+    steps.set(path, { state, job, input, version, until, value, error })
   } else if (state === 'running') {
     steps.set(path, { state, interruptions: (before?.interruptions ?? 0) + 1 })
   } else if (before?.state === 'running') steps.delete(path)

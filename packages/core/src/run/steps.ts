@@ -6,23 +6,30 @@
  *
  * The attempt is suspended while at least one wait is under way (G4): were it to take its permits again when the first of
  * several steps has ended, it could hold the one that another step of it needs.
+ *
+ *   the run drains ──nothing of the job runs: it sleeps, waits for signals, or for steps of which the same is true──▶ cancelled (G12)
+ *   the job returns ──each step was listened to──▶ waits that are left are dropped: they never settle (G13)
+ *        └── a step that nothing listens to ──▶ HDL_STEP_NOT_AWAITED
  */
-import { resumeAttempt, suspendAttempt } from '../attempts/attempt.ts'
-import { HeddleError, reasonError } from '../errors.ts'
+import { resumeAttempt, suspendAttempt, type AttemptSteps } from '../attempts/attempt.ts'
+import { HeddleError, describe, reasonError } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
-import type { Job, LoopContext, SignalOptions, StepOptions } from '../graph/job.ts'
+import type { Job, Needs, SignalOptions, StepOptions } from '../graph/job.ts'
+import { isThenable } from '../kernel/call.ts'
 import { checkDuration, checkName, checkOptions } from '../kernel/check.ts'
 import type { Due } from '../kernel/deadlines.ts'
-import { isoTime } from '../kernel/iso-time.ts'
+import { isoTime, latestTime } from '../kernel/iso-time.ts'
 import { findPlace } from '../places/find-place.ts'
 import type { PartDetail } from '../journal/journal.ts'
 import { Part, type PartEnd } from '../scheduler/part.ts'
 import { fromErrorRecord } from './error-record.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { beginPart, type AttemptContext, type GrowthHost } from './growth-host.ts'
-import { answerOf, placement, runJob } from './placed.ts'
+import { encodeName } from './part-name.ts'
+import { neededFor, placement, runJob } from './placed.ts'
 import type { Signals } from './signals.ts'
 import type { PastStep, RememberedSteps, StepPast } from './step-past.ts'
+import { StepPromise } from './step-promise.ts'
 
 /** What the steps of all attempts of a run share. */
 export interface StepHost extends GrowthHost {
@@ -30,6 +37,10 @@ export interface StepHost extends GrowthHost {
   /** Wakes sleeps: one timer for all of them (G11). */
   wakeAt(item: Wake, milliseconds: number): void
   forgetWake(item: Wake): void
+  /** Whether nothing of a step runs: it only sleeps or waits, or waits to be tried again. */
+  isIdle(step: Part): boolean
+  /** While the run drains: ends the job that an attempt belongs to when nothing of it runs (G12). */
+  endIdle(context: AttemptContext): void
 }
 
 /** A sleep, or the deadline of a wait. */
@@ -44,9 +55,15 @@ export interface StepSource {
   readonly memory: RememberedSteps | undefined
 }
 
-type Wait = { readonly text: string; readonly isIdle: boolean; stop(reason: unknown): void }
+type Wait = {
+  readonly text: string
+  /** For programs, of a wait in which nothing of the job runs. */
+  readonly waitsFor?: { readonly signal?: string; readonly until?: number }
+  isIdle(): boolean
+  stop(reason: unknown): void
+}
 
-export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
+export class Steps implements AttemptSteps {
   readonly #context: AttemptContext
   readonly #host: StepHost
   readonly #source: StepSource
@@ -56,7 +73,10 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
   readonly #counts = new Map<string, number>()
   readonly #keys = new Set<string>()
   readonly #waits = new Set<Wait>()
-  #isClosed = false
+  /** Calls that nothing listens to. */
+  readonly #unheard = new Map<StepPromise<unknown>, string>()
+  #hasReturned = false
+  #isClosed: boolean
 
   readonly #onClosed: () => void
 
@@ -68,15 +88,56 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     const { entry } = context
     this.#node = entry instanceof Part ? entry.root.name : entry.name
     this.#prefix = entry instanceof Part ? `${entry.options.path}/` : ''
-    host.growth.describe(context, () => this.#describe())
+    // A job may ask for its first step after its end.
+    this.#isClosed = context.list === undefined
+    if (this.#isClosed) return
+    host.growth.describe(
+      context,
+      () => this.#describe(),
+      () => [...this.#waits].find(({ waitsFor }) => waitsFor !== undefined)?.waitsFor,
+    )
     host.growth.onAttemptEnd(context, () => this.#close())
   }
 
-  readonly run = async <I, O>(
-    job: Job<I, O>,
+  readonly run = <I, O, V>(
+    job: Job<I, O, V>,
     ...[input, options = {}]: [input?: I, options?: StepOptions]
-  ): Promise<O> => {
-    this.#checkOpen('run')
+  ): Promise<O> => this.#call('run', () => this.#run(job, input, options))
+
+  readonly sleep = (milliseconds: number): Promise<void> =>
+    this.#call('sleep', () => this.#sleep(milliseconds))
+
+  readonly waitFor = <T>(signal: string, options: SignalOptions = {}): Promise<T> =>
+    this.#call('waitFor', () => this.#waitFor<T>(signal, options))
+
+  /** The job has returned. What it must not have left behind makes it fail (G13). */
+  onReturned(): Error | undefined {
+    this.#hasReturned = true
+    const [step] = this.#unheard.values()
+    if (step === undefined) return undefined
+    return final(new HeddleError('HDL_STEP_NOT_AWAITED', { node: this.#context.name, step }))
+  }
+
+  /** G13: whatever becomes of it, a call that nothing listens to does not end the process. */
+  #call<T>(step: string, start: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) {
+      const refused = Promise.reject<T>(
+        new HeddleError('HDL_NO_STEPS', { node: this.#context.name, step }),
+      )
+      refused.catch(() => undefined)
+      return refused
+    }
+    const called = new StepPromise<T>(
+      start(),
+      () => !this.#isClosed,
+      () => this.#unheard.delete(called),
+    )
+    this.#unheard.set(called, step)
+    return called
+  }
+
+  async #run<I, O, V>(job: Job<I, O, V>, input: I | undefined, options: StepOptions): Promise<O> {
+    this.#checkOpen()
     checkOptions(options, { key: 1 }, 'step')
     if (typeof job?.run !== 'function') {
       const expected = 'a job: job({ name }, function)'
@@ -85,12 +146,14 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     const path = this.#pathOf(job.name, options.key)
     const mark = fingerprintOf(input, this.#host.clock)
     const inputMark = typeof mark === 'string' ? mark : await mark
-    const part: PartDetail = { path, job: job.name, input: inputMark }
+    const { name, version } = job
+    const own = version === undefined ? undefined : { version }
+    const part: PartDetail = { path, job: name, input: inputMark, ...own }
     const past = await this.#find(path)
-    if (past !== undefined) this.#checkSame(path, past, part)
+    if (past !== undefined) this.#checkSame(past, part, input)
     if (past?.state === 'succeeded') return past.value as O
     if (past?.state === 'failed') throw this.#standingFailure(past)
-    const end = await this.#runPart(job as Job, input, part, past?.interruptions ?? 0)
+    const end = await this.#runPart(job as unknown as Job, input, part, past?.interruptions ?? 0)
     if (end.state === 'succeeded') {
       this.#source.memory?.add(path, { ...part, state: 'succeeded', value: end.value })
       return end.value as O
@@ -98,16 +161,24 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     throw end.error
   }
 
-  readonly sleep = async (milliseconds: number): Promise<void> => {
-    this.#checkOpen('sleep')
+  async #sleep(milliseconds: number): Promise<void> {
+    this.#checkOpen()
     checkDuration('milliseconds', milliseconds)
+    if (this.#host.clock.wallTime() + milliseconds > latestTime) {
+      const expected = 'a number of milliseconds that ends before the year 275760'
+      throw new HeddleError('HDL_BAD_OPTION', {
+        option: 'milliseconds',
+        value: milliseconds,
+        expected,
+      })
+    }
     const path = this.#numbered('sleep')
     const past = await this.#find(path)
     if (past?.state === 'succeeded') return
     const until = past?.until ?? this.#host.clock.wallTime() + milliseconds
     if (past === undefined) this.#note('suspended', { path, until })
     const text = `sleeps until ${isoTime(until).replace('T', ' ').slice(0, 19)}`
-    await this.#idle(text, (finish) => {
+    await this.#idle({ text, waitsFor: { until } }, (finish) => {
       const wake: Wake = { heapIndex: -1, dueAt: undefined, onWake: () => finish(undefined) }
       this.#host.wakeAt(wake, Math.max(0, until - this.#host.clock.wallTime()))
       return () => this.#host.forgetWake(wake)
@@ -116,18 +187,19 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     this.#source.memory?.add(path, { state: 'succeeded' })
   }
 
-  readonly waitFor = async <T>(signal: string, options: SignalOptions = {}): Promise<T> => {
-    this.#checkOpen('waitFor')
+  async #waitFor<T>(signal: string, options: SignalOptions): Promise<T> {
+    this.#checkOpen()
     checkName('signal', signal)
     checkOptions(options, { deadline: 1 }, 'wait')
     const { deadline = Infinity } = options
     checkDuration('deadline', deadline)
-    const path = this.#numbered(`wait:${encodeURIComponent(signal)}`)
+    const path = this.#numbered(`wait:${encodeName('signal', signal)}`)
     const past = await this.#find(path)
     if (past?.state === 'succeeded') return past.value as T
     if (past?.state === 'failed') throw this.#standingFailure(past)
     const { clock } = this.#host
-    const limit = deadline === Infinity ? undefined : clock.wallTime() + deadline
+    const end = clock.wallTime() + deadline
+    const limit = end > latestTime ? undefined : end
     const until = past === undefined ? limit : past.until
     if (past === undefined) {
       this.#note('suspended', { path, ...(until !== undefined && { until }) })
@@ -147,7 +219,10 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     const taken =
       kept === undefined
         ? await this.#idle<Promise<unknown> | undefined>(
-            `waits for the signal "${name}"`,
+            {
+              text: `waits for the signal "${name}"`,
+              waitsFor: { signal: name, ...(until !== undefined && { until }) },
+            },
             (finish) => {
               const onSignal: Parameters<Signals['wait']>[1] = (signal) =>
                 finish(this.#takeSignal(path, signal))
@@ -195,7 +270,8 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
   ): Promise<PartEnd> {
     const { growth, places } = this.#host
     const place = findPlace(this.#node, job.place, places)
-    const needs = job.needs === undefined ? undefined : answerOf(job.needs, input)
+    const asked = neededFor(this.#node, job, job.needs, input)
+    const needs = (isThenable(asked) ? await asked : asked) as Needs | undefined
     const { promise, resolve } = Promise.withResolvers<PartEnd>()
     const { retries, retryBaseDelay, timeout, priority } = job
     const step = growth.startPart(this.#context, {
@@ -207,6 +283,7 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
       timeout,
       priority,
       drains: true,
+      onRetrying: () => this.#host.endIdle(this.#context),
       call: (attempt) => {
         const call = (): unknown => runJob(job, input, place, attempt)
         const outcome = beginPart(this.#host, attempt, interruptions, call)
@@ -215,7 +292,11 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
       onEnd: resolve,
     })
     const text = `waits for the step "${part.path}"`
-    const wait: Wait = { text, isIdle: false, stop: (reason) => growth.stopPart(step, reason) }
+    const wait: Wait = {
+      text,
+      isIdle: () => this.#host.isIdle(step),
+      stop: (reason) => growth.stopPart(step, reason),
+    }
     this.#begin(wait)
     const end = await promise
     await this.#end(wait)
@@ -224,16 +305,15 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
 
   /** A wait in which nothing of the job runs anywhere. */
   async #idle<T>(
-    text: string,
+    what: Pick<Wait, 'text' | 'waitsFor'>,
     start: (finish: (value: T) => void) => () => void,
   ): Promise<{ readonly value: T }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ readonly value: T }>()
-    const refusal = this.#host.growth.refusal(this.#context)
     const stop = start((value) => resolve({ value }))
-    const wait: Wait = { text, isIdle: true, stop: reject }
+    const wait: Wait = { ...what, isIdle: () => true, stop: reject }
     this.#begin(wait)
     // A run that is being cancelled does not wait for a sleep.
-    if (refusal !== undefined) this.#host.growth.cancelNode(this.#context, refusal)
+    this.#host.endIdle(this.#context)
     try {
       return await promise
     } finally {
@@ -242,12 +322,19 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     }
   }
 
-  /** The run begins to drain: a job that only sleeps or waits for signals ends now. */
-  onDrain(): void {
-    const isIdle = [...this.#waits].every((wait) => wait.isIdle)
+  /** Whether nothing of the job runs anywhere. */
+  get isIdle(): boolean {
+    if (this.#waits.size === 0 || this.#hasReturned) return false
+    for (const wait of this.#waits) if (!wait.isIdle()) return false
+    return true
+  }
+
+  /** G12, of a job that is not itself a step. */
+  endIfIdle(): void {
     const refusal = this.#host.growth.refusal(this.#context)
-    if (this.#waits.size === 0 || !isIdle || refusal === undefined) return
-    this.#host.growth.cancelNode(this.#context, refusal)
+    if (refusal !== undefined && this.isIdle) {
+      this.#host.growth.cancelNode(this.#context, refusal)
+    }
   }
 
   #begin(wait: Wait): void {
@@ -259,10 +346,17 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
 
   async #end(wait: Wait): Promise<void> {
     this.#waits.delete(wait)
-    if (this.#waits.size > 0 || this.#isClosed) return
+    if (this.#isClosed) return
+    if (this.#waits.size > 0) return this.#onLessToWaitFor()
     await resumeAttempt(this.#context)
     // Another one has begun meanwhile.
     if (this.#waits.size > 0) suspendAttempt(this.#context)
+  }
+
+  /** The job may end now, or begin its next step, before it is looked at. */
+  #onLessToWaitFor(): void {
+    if (this.#host.growth.refusal(this.#context) === undefined) return
+    this.#host.clock.afterIo(() => this.#host.endIdle(this.#context))
   }
 
   #isWatching = false
@@ -288,8 +382,7 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     this.#isClosed = true
     this.#onClosed()
     this.#source.memory?.dropFailures()
-    const node = this.#context.name
-    this.#stopAll(new HeddleError('HDL_NO_STEPS', { node, step: 'run' }))
+    this.#stopAll(new HeddleError('HDL_CLOSED', { what: `The attempt of "${this.#context.name}"` }))
   }
 
   #find(path: string): PastStep | undefined | Promise<PastStep | undefined> {
@@ -303,28 +396,27 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
   }
 
   /** G8. */
-  #checkSame(path: string, past: PastStep, now: PartDetail): void {
-    if (past.job === undefined) return
-    const isSameInput = past.input === undefined || past.input === now.input
-    if (past.job === now.job && isSameInput) return
-    const details = {
-      node: this.#node,
-      step: path,
-      was: past.job === now.job ? 'another input' : `the job "${past.job}"`,
-      now: past.job === now.job ? 'this one' : `"${now.job}"`,
-    }
+  #checkSame(past: PastStep, now: PartDetail, input: unknown): void {
+    const change = changeOf(past, now, input)
+    if (change === undefined) return
+    const details = { node: this.#node, step: now.path, ...change }
     throw final(new HeddleError('HDL_STEP_CHANGED', details))
   }
 
   #pathOf(job: string, key: string | undefined): string {
-    if (key === undefined) return this.#numbered(`run:${encodeURIComponent(job)}`)
+    if (key === undefined) return this.#numbered(`run:${encodeName('name of the job', job)}`)
     checkName('key', key)
     if (this.#keys.has(key)) {
-      const expected = 'a key that no other step of this attempt has'
-      throw new HeddleError('HDL_BAD_OPTION', { option: 'key', value: key, expected })
+      const expected =
+        'another key: a step of this attempt has it already, and a key names one step'
+      throw new HeddleError('HDL_BAD_OPTION', {
+        option: `key of a step of ${this.#context.name}`,
+        value: key,
+        expected,
+      })
     }
     this.#keys.add(key)
-    return `${this.#prefix}key:${encodeURIComponent(key)}`
+    return `${this.#prefix}key:${encodeName('key', key)}`
   }
 
   #numbered(kind: string): string {
@@ -337,9 +429,7 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     this.#host.session?.recorder.part(this.#node, this.#context.attempt, state, part, error)
   }
 
-  #checkOpen(step: string): void {
-    const node = this.#context.name
-    if (this.#isClosed) throw new HeddleError('HDL_NO_STEPS', { node, step })
+  #checkOpen(): void {
     if (this.#context.cancelled) throw this.#reason()
   }
 
@@ -349,4 +439,21 @@ export class Steps implements Pick<LoopContext, 'run' | 'sleep' | 'waitFor'> {
     const more = this.#waits.size - 1
     return more === 0 ? first.text : `${first.text} and ${more} more`
   }
+}
+
+/** What of a step is not as it was recorded, in words. */
+function changeOf(
+  past: PastStep,
+  now: PartDetail,
+  input: unknown,
+): { readonly was: string; readonly now: string } | undefined {
+  // Nothing is known of one that has not succeeded.
+  if (past.job === undefined) return undefined
+  if (past.job !== now.job) return { was: `the job "${past.job}"`, now: `"${now.job}"` }
+  if (past.version !== now.version) {
+    const { version = 'none' } = past
+    return { was: `version ${version} of "${now.job}"`, now: `version ${now.version ?? 'none'}` }
+  }
+  if (past.input === undefined || past.input === now.input) return undefined
+  return { was: 'another input', now: describe(input) }
 }

@@ -3,6 +3,7 @@ import { suspendAttempt } from '../attempts/attempt.ts'
 import { HeddleError, describe, isError } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import {
+  isGraph,
   nameOfReference,
   sealGraph,
   type BuiltGraph,
@@ -28,10 +29,11 @@ export async function runSubgraph(
   const { build } = placed.node.grows as SubgraphSpec
   const of = reader(placed.scope, (name) => context.resultOf(name))
   const { graph, result } = readBuilt(placed.name, await build(of))
+  const level = checkLevel(placed)
   const find = (name: string): ReturnType<Graph['get']> => graph.get(name)
   const returned = result === undefined ? undefined : nameOfReference(result, find)
   sealGraph(graph)
-  const scope: NodeScope = { graph, prefix: `${placed.name}/` }
+  const scope: NodeScope = { graph, prefix: `${placed.name}/`, level }
   suspendAttempt(context)
   const group = new NodeGroup(placed.name, context, host)
   const joined = await join(placed, scope, context, host)
@@ -45,12 +47,30 @@ function readBuilt(
   built: unknown,
 ): { graph: Graph; result?: BuiltGraph<unknown>['result'] } {
   const given = built as Partial<BuiltGraph<unknown>> & Partial<Graph>
-  if (typeof given?.nodes === 'function') return { graph: given as Graph }
-  if (typeof given?.graph?.nodes === 'function') {
+  if (isGraph(given)) return { graph: given }
+  if (isGraph(given?.graph)) {
     return { graph: given.graph, ...(given.result !== undefined && { result: given.result }) }
   }
   const expected = 'a graph, or { graph, result }'
   throw new HeddleError('HDL_BAD_OPTION', { option: `build of ${node}`, value: built, expected })
+}
+
+/** Of sub-graphs inside one another each repeats the error of the next. */
+function shorten(text: string, most = 500): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`
+}
+
+/** How many sub-graphs may be inside one another. A builder that never ends would take all memory. */
+const mostLevels = 1_000
+
+/** The level of the graph that a node builds. @throws `HDL_BAD_OPTION`. */
+function checkLevel({ name, scope }: PlacedNode): number {
+  if (scope.level < mostLevels) return scope.level + 1
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: `build of ${shorten(name, 60)}`,
+    value: 'a graph',
+    expected: `at most ${mostLevels} sub-graphs inside one another`,
+  })
 }
 
 /** Adds the nodes to the run: those that stand from an earlier process as done. */
@@ -62,10 +82,11 @@ async function join(
 ): Promise<readonly string[]> {
   const { clock, session, growth } = host
   const headers = await headersOf(scope.graph, clock, { prefix: scope.prefix, parent: placed.name })
+  // First: what cannot join the run is not announced in its journal.
+  const nodes = await placeNodes(host.nodes, scope, host.places, clock)
   const finished = await session?.growInto(placed.name, headers).catch((error: unknown) => {
     throw isError(error, 'HDL_GRAPH_CHANGED') ? final(error) : error
   })
-  const nodes = await placeNodes(host.nodes, scope, host.places, clock)
   growth.joined(placed.name, headers)
   const slices = new Slices(clock)
   for (const each of nodes) {
@@ -111,14 +132,14 @@ class NodeGroup {
       node: this.#name,
       failed: this.#bad.name,
       state: this.#bad.state === 'blocked' ? 'was blocked' : this.#bad.state,
-      cause: cause === undefined ? undefined : describe(cause),
+      cause: cause === undefined ? undefined : shorten(describe(cause)),
     }
     throw final(new HeddleError('HDL_SUBGRAPH_FAILED', details, { cause }))
   }
 
   /** Takes out what has not ended: the sub-graph itself was stopped. */
   remove(names: readonly string[]): void {
-    for (const name of names) this.#host.growth.removeNode(name)
+    this.#host.growth.removeNodes(names)
   }
 
   describe(): string {

@@ -1,4 +1,11 @@
-import { Attempt, control, type AttemptControl, type DurableSteps } from '../attempts/attempt.ts'
+import {
+  Attempt,
+  control,
+  markStepped,
+  type AttemptControl,
+  type AttemptSteps,
+  type DurableSteps,
+} from '../attempts/attempt.ts'
 import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
 import { HeddleError } from '../errors.ts'
 import type { JobContext } from '../graph/job.ts'
@@ -27,8 +34,8 @@ export class NodeControl implements AttemptControl {
   // Here and not in the attempt: most attempts ask for nothing, and a field costs each of them.
   readonly #dependencies = new WeakMap<NodeAttempt, ReadonlyMap<string, Node>>()
 
-  readonly #steps = new WeakMap<NodeAttempt, DurableSteps>()
-  #makeSteps: ((attempt: NodeAttempt) => DurableSteps) | undefined
+  readonly #steps = new WeakMap<NodeAttempt, AttemptSteps>()
+  #makeSteps: ((attempt: NodeAttempt) => AttemptSteps) | undefined
 
   #putArtifact: PutArtifact | undefined
 
@@ -49,15 +56,23 @@ export class NodeControl implements AttemptControl {
   }
 
   /** From here on loop jobs can make durable steps. */
-  setSteps(stepsOf: (attempt: NodeAttempt) => DurableSteps): void {
+  setSteps(stepsOf: (attempt: NodeAttempt) => AttemptSteps): void {
     this.#makeSteps = stepsOf
   }
 
   stepsOf(attempt: NodeAttempt, step: string): DurableSteps {
     if (this.#makeSteps === undefined) return this.#attempts.stepsOf(attempt, step)
     let steps = this.#steps.get(attempt)
-    if (steps === undefined) this.#steps.set(attempt, (steps = this.#makeSteps(attempt)))
+    if (steps === undefined) {
+      this.#steps.set(attempt, (steps = this.#makeSteps(attempt)))
+      markStepped(attempt)
+    }
     return steps
+  }
+
+  /** Why a job that has returned has failed all the same. */
+  objectionTo(attempt: NodeAttempt): Error | undefined {
+    return this.#steps.get(attempt)?.onReturned()
   }
 
   /** From here on jobs can write artifacts. */
@@ -68,11 +83,20 @@ export class NodeControl implements AttemptControl {
   artifact(attempt: NodeAttempt, name: string, content: ArtifactContent): Promise<ArtifactInfo> {
     const put = this.#putArtifact
     if (put === undefined) return this.#attempts.artifact(attempt, name, content)
+    // Its node, or the whole run, has ended: nothing is added to that.
+    if (attempt.list === undefined) {
+      const what = `The attempt of "${attempt.name}"`
+      return Promise.reject(new HeddleError('HDL_CLOSED', { what }))
+    }
     return put(attempt, name, content)
   }
 
   identify(attempt: NodeAttempt): string {
     return this.#attempts.identify(attempt)
+  }
+
+  traceOf(attempt: NodeAttempt): string | undefined {
+    return this.#attempts.traceOf(attempt)
   }
 
   log(attempt: NodeAttempt, text: string): void {

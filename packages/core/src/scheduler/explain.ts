@@ -1,5 +1,5 @@
 import type { Lanes } from '../capacity/lanes.ts'
-import type { Shortage } from '../capacity/shortage.ts'
+import { describeCluster, type ClusterShortage, type Shortage } from '../capacity/shortage.ts'
 import { urgentPriority } from '../kernel/rank.ts'
 import type { NodeAttempt } from './attempt.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -28,7 +28,11 @@ export type Explanation = {
       /** How many there are. */
       readonly total: number
     }
-  | { readonly why: 'suspended' }
+  | {
+      readonly why: 'suspended'
+      /** A signal, or a time, or a signal until a time; absent while it waits for its own steps or elements. */
+      readonly waitsFor?: SuspendedFor
+    }
   | { readonly why: 'back-off'; readonly ms: number; readonly attempt: number }
   | { readonly why: 'run-state'; readonly run: RunState }
   | {
@@ -43,6 +47,8 @@ export type Explanation = {
       readonly reserved?: number
       /** Nodes of this run that hold some of it. */
       readonly holders: readonly string[]
+      /** With a limit of all servers (`scope: 'cluster'`): `capacity` is the share of this server. */
+      readonly cluster?: ClusterShortage
     }
   | {
       /** Its `needs` function has not answered yet. */
@@ -64,7 +70,19 @@ interface View {
   /** Since when its `needs` function has not answered. */
   readonly askedAt: number | undefined
   /** What it waits for while it is suspended. */
-  readonly suspendedFor: (() => string) | undefined
+  readonly suspendedFor: Suspension | undefined
+}
+
+/** What a job sleeps or waits for. `until` is in milliseconds since 1970. */
+interface SuspendedFor {
+  readonly signal?: string
+  readonly until?: number
+}
+
+/** How a suspended node answers, for people and for programs. */
+export interface Suspension {
+  readonly text: () => string
+  readonly waitsFor?: (() => SuspendedFor | undefined) | undefined
 }
 
 /** Dependencies and holders named in the text; the rest is counted. */
@@ -93,8 +111,9 @@ export function explainNode(node: Node, view: View): Explanation {
     const isResuming = node.current?.suspension?.waiter !== undefined
     const text = isResuming
       ? 'is suspended and waits for its permits'
-      : (view.suspendedFor?.() ?? 'is suspended')
-    return { ...base, why: 'suspended', text }
+      : (view.suspendedFor?.text() ?? 'is suspended')
+    const waitsFor = isResuming ? undefined : view.suspendedFor?.waitsFor?.()
+    return { ...base, why: 'suspended', text, ...(waitsFor !== undefined && { waitsFor }) }
   }
   if (node.state === ready) return { ...base, ...explainReady(node, view) }
   const by = node.blockedBy?.name
@@ -185,7 +204,7 @@ function explainPermits(
   shortage: Extract<Shortage, { kind: 'permits' }>,
   view: View,
 ): Part<'permits'> {
-  const { resource, key, count, capacity, used, reserved, isShared } = shortage
+  const { resource, key, count, capacity, used, reserved, isShared, cluster } = shortage
   const holders: string[] = []
   for (const { entry, suspension } of view.attempts) {
     if (suspension === undefined && holds(entry, shortage)) holders.push(entry.name)
@@ -196,6 +215,7 @@ function explainPermits(
     holders.length === 0 && isShared ? 'other runs' : shortList(first, holders.length) + others
   const what = key === undefined ? resource : `${resource} ${key}`
   const wanted = count > 1 ? `, needs ${count}` : ''
+  const inUse = `${used} of ${capacity} in use by ${by}${wanted}`
   const kept = reserved === 0 ? '' : describeReserved(reserved, lane.priority === urgentPriority)
   return {
     why: 'permits',
@@ -205,8 +225,19 @@ function explainPermits(
     used,
     ...(reserved > 0 && { reserved }),
     holders,
-    text: `${what}: ${used} of ${capacity} in use by ${by}${wanted}${kept}`,
+    ...(cluster !== undefined && { cluster }),
+    text: `${what}: ${cluster === undefined ? inUse + kept : describeShare(cluster, shortage, inUse)}`,
   }
+}
+
+/** Holders are named only where there are some: the share may be 0. */
+function describeShare(
+  cluster: ClusterShortage,
+  { capacity, used }: Extract<Shortage, { kind: 'permits' }>,
+  inUse: string,
+): string {
+  const share = describeCluster(cluster, capacity)
+  return used === 0 ? share : `${inUse}; ${share}`
 }
 
 function describeReserved(reserved: number, urgent: boolean): string {

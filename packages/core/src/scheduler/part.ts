@@ -39,6 +39,8 @@ export interface PartOptions {
   /** What an earlier process has left of it. Nothing to the scheduler: its owner finds it here again. */
   readonly past?: readonly unknown[]
   call(attempt: NodeAttempt): unknown
+  /** An attempt of it has failed, and it waits for the next one. */
+  onRetrying?(): void
   onEnd(end: PartEnd): void
 }
 

@@ -1,6 +1,6 @@
 // oxlint-disable no-unused-private-class-members -- the rule does not see uses in the class inside; the compiler does
 import { randomUUID } from 'node:crypto'
-import type { AttemptLimits, DurableSteps } from '../attempts/attempt.ts'
+import type { AttemptLimits, AttemptSteps } from '../attempts/attempt.ts'
 import { idempotencyKey } from '../attempts/idempotency.ts'
 import { AttemptRunner, attemptDefaults, type AttemptHost } from '../attempts/runner.ts'
 import { processCapacity, type Capacity } from '../capacity/capacity.ts'
@@ -50,7 +50,7 @@ import {
   type RunEvent,
   type RunState,
 } from './events.ts'
-import { explainNode, type Explanation } from './explain.ts'
+import { explainNode, type Explanation, type Suspension } from './explain.ts'
 import {
   criticalPath,
   whatIf,
@@ -286,7 +286,7 @@ export interface Growth {
   /** Calls back when a node has ended, once. */
   watchEnd(name: string, onEnd: (state: NodeState) => void): void
   /** What explain() says of a node while it is suspended. */
-  describe(attempt: NodeAttempt, text: () => string): void
+  describe(attempt: NodeAttempt, text: () => string, waitsFor?: Suspension['waitsFor']): void
   /** Why the run ends, when nothing new of this node may start; undefined while it may. */
   refusal(attempt: NodeAttempt): unknown
   /** Ends an attempt as cancelled, because of {@link refusal}. */
@@ -300,14 +300,16 @@ export interface Growth {
   /** Calls back when an attempt has ended, also when it is tried again, once. */
   onAttemptEnd(attempt: NodeAttempt, callback: () => void): void
   /** Makes the durable steps of an attempt, when its job asks for them first. */
-  setSteps(stepsOf: (attempt: NodeAttempt) => DurableSteps): void
+  setSteps(stepsOf: (attempt: NodeAttempt) => AttemptSteps): void
+  /** A job has returned. Why it has failed all the same, if it has: before its success is recorded. */
+  objectionTo(attempt: NodeAttempt): Error | undefined
   /** Writes the artifacts of attempts. */
   setArtifacts(put: PutArtifact): void
   /** What a node that has succeeded returned, and what the last attempt of one that has not threw. */
   valueOf(name: string): unknown
   errorOf(name: string): unknown
-  /** Takes a node of a sub-graph out of the run. */
-  removeNode(name: string): void
+  /** Takes nodes of a sub-graph out of the run, soon: in slices, and never one inside the removal of another. */
+  removeNodes(names: readonly string[]): void
 }
 
 let makeGrowth: (scheduler: Scheduler) => Growth
@@ -363,7 +365,7 @@ export class Scheduler {
   readonly #always = new Set<Node>()
   readonly #drainable = new Set<Node>()
   readonly #endWatch = new Map<Node, (state: NodeState) => void>()
-  readonly #suspendedFor = new WeakMap<Node, () => string>()
+  readonly #suspendedFor = new WeakMap<Node, Suspension>()
   readonly #onDrain: (() => void)[] = []
   readonly #attemptEnds = new Map<Node, readonly (() => void)[]>()
   #isAborting = false
@@ -377,7 +379,8 @@ export class Scheduler {
       add: (parent, name, options) =>
         scheduler.#add(name, options, scheduler.#isDrainable(parent.entry)),
       watchEnd: (name, onEnd) => scheduler.#watchEnd(name, onEnd),
-      describe: ({ entry }, text) => void scheduler.#suspendedFor.set(entry, text),
+      describe: ({ entry }, text, waitsFor) =>
+        void scheduler.#suspendedFor.set(entry, { text, waitsFor }),
       refusal: ({ entry }) => scheduler.#refusal(entry, false),
       cancelNode: (attempt, reason) => void scheduler.#attempts.abort(attempt, reason),
       setIdentity: (identity) => void (scheduler.#identity = identity),
@@ -390,10 +393,16 @@ export class Scheduler {
         scheduler.#attemptEnds.set(entry, others === undefined ? [callback] : [...others, callback])
       },
       setSteps: (stepsOf) => scheduler.#nodeControl.setSteps(stepsOf),
+      objectionTo: (attempt) => scheduler.#nodeControl.objectionTo(attempt),
       setArtifacts: (put) => scheduler.#nodeControl.setArtifacts(put),
       valueOf: (name) => scheduler.#nodes.get(name)?.value,
       errorOf: (name) => scheduler.#nodes.get(name)?.errors.at(-1),
-      removeNode: (name) => void scheduler.remove(name),
+      removeNodes: (names) => {
+        for (let index = names.length - 1; index >= 0; index--) {
+          scheduler.#toRemove.push(names[index]!)
+        }
+        scheduler.#pumpSoon()
+      },
       onDrain: (callback) => void scheduler.#onDrain.push(callback),
     })
   }
@@ -411,6 +420,8 @@ export class Scheduler {
   #skipCursor: Iterator<Node> | undefined
   /** Attempts that are still to be told of a hard cancel, the next one last. */
   #toAbort: NodeAttempt[] = []
+  /** Nodes of sub-graphs that were stopped, the next one last. One that is a sub-graph adds its own nodes. */
+  readonly #toRemove: string[] = []
 
   constructor(options: SchedulerOptions = {}) {
     checkOptions(options, optionNames)
@@ -435,6 +446,8 @@ export class Scheduler {
         node.index < 0 ? (node as Part).readyAt : this.#timeline.readyAt(node.index),
       onRoom: () => this.#pumpSoon(),
     })
+    // Until it runs it keeps no other run waiting for permits of the process.
+    this.#lanes.withdraw()
     this.#observers = new Observers(
       options.observer === undefined ? [] : [checkFunction('observer', options.observer)],
     )
@@ -868,13 +881,23 @@ export class Scheduler {
 
   /** Works on the waves until none is left or the slice is over. True when all is done. */
   #spread(): boolean {
-    if (this.#waves.length === 0 && this.#skipCursor === undefined && this.#toAbort.length === 0) {
+    if (
+      this.#waves.length === 0 &&
+      this.#skipCursor === undefined &&
+      this.#toAbort.length === 0 &&
+      this.#toRemove.length === 0
+    ) {
       return true
     }
     let steps = 0
     let now = this.#attempts.now()
     for (let next = this.#toAbort.pop(); next !== undefined; next = this.#toAbort.pop()) {
       this.#attempts.abort(next, this.#cancelCause!)
+      if ((++steps & 15) === 0 && this.#attempts.isTurnOver((now = this.#attempts.now())))
+        return false
+    }
+    for (let next = this.#toRemove.pop(); next !== undefined; next = this.#toRemove.pop()) {
+      this.remove(next)
       if ((++steps & 15) === 0 && this.#attempts.isTurnOver((now = this.#attempts.now())))
         return false
     }
@@ -1261,6 +1284,7 @@ export class Scheduler {
       node.trouble.errors.push(error)
       move(node, retrying)
       if (this.#of.#observers.wanted) this.#of.#emitNode(node, now, { error, delay })
+      if (node.index < 0) (node as Part).options.onRetrying?.()
     }
 
     onBackoffOver(node: Node, now: number): void {
@@ -1273,6 +1297,10 @@ export class Scheduler {
 
     onResumed({ entry }: NodeAttempt, now: number): void {
       this.#of.#moveTo(entry, running, now)
+    }
+
+    objectionTo(attempt: NodeAttempt): Error | undefined {
+      return this.#of.#nodeControl.objectionTo(attempt)
     }
 
     identify({ entry }: NodeAttempt): string {

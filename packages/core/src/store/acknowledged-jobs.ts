@@ -70,6 +70,8 @@ export interface JobReads {
   openJobs(shards: readonly number[]): Promise<readonly OpenJob[]>
   /** What became of a job; undefined while it has no outcome. */
   recordedOutcome(handle: string): Promise<string | undefined>
+  /** What became of jobs whose handles are this word, a space and something else: each outcome once. */
+  familyOutcomes(word: string): Promise<readonly string[]>
 }
 
 /** What the store knows of a job that is under way here. */

@@ -154,6 +154,46 @@ const cases: readonly ArtifactCase[] = [
     },
   },
   {
+    title: 'F3: an artifact and the one that replaces it count as the larger of the two',
+    run: async (under) => {
+      await using store = await under.open({ bytes: 10 })
+      const full = { code: 'HDL_ARTIFACT_QUOTA' }
+      const put = (name: string, length: number): Promise<unknown> =>
+        store.put('run-1', name, ['x'.repeat(length)], { length })
+      await put('a', 6)
+      await put('a', 6)
+      await put('a', 10)
+      await assert.rejects(store.put('run-1', 'a', ['x'.repeat(10), 'x']), full)
+      await assert.rejects(put('a', 11), full)
+      assert.equal(await read(store, 'a'), 'x'.repeat(10))
+      await put('a', 4)
+      await put('b', 6)
+      await assert.rejects(put('c', 1), full)
+      // While it is being replaced, others have the room that is left.
+      const { promise: isCut, resolve: end } = Promise.withResolvers<void>()
+      const { promise: isWritten, resolve: written } = Promise.withResolvers<void>()
+      await put('b', 3)
+      const replacing = store.put(
+        'run-1',
+        'a',
+        (async function* () {
+          yield 'x'.repeat(3)
+          written()
+          await isCut
+          yield 'xxx'
+        })(),
+      )
+      await isWritten
+      await assert.rejects(put('c', 4), full)
+      await put('c', 1)
+      end()
+      await replacing
+      await assert.rejects(put('d', 1), full)
+      const sizes = (await store.list('run-1')).map(({ name, length }) => `${name} ${length}`)
+      assert.deepEqual(sizes.toSorted(), ['a 6', 'b 3', 'c 1'])
+    },
+  },
+  {
     title: 'F3: a quota of artifacts holds, and replacing one does not count',
     run: async (under) => {
       await using store = await under.open({ count: 2 })

@@ -456,6 +456,28 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
+    title: 'outcomes of a family: those of handles that begin with its name and a space, each once',
+    async run(store) {
+      const database = await store.connect()
+      const { grants, session } = await ownerOf(database)
+      const [grant] = grants
+      let number = 0
+      const end = async (name: string, outcome: string): Promise<void> => {
+        await database.commit(session, ++number, [batch(grant!, [acknowledged(name)])])
+        const row: StoreRow = { kind: 'job-ended', handle: name, outcome }
+        await database.commit(session, ++number, [batch(grant!, [row])])
+      }
+      await end('plot 1', 'finished')
+      await end('plot 2', 'cancelled')
+      await end('plot 3', 'finished')
+      await end('plotter 1', 'other')
+      await end('plot', 'other')
+      await end('plot!', 'other')
+      assert.deepEqual(await database.familyOutcomes('plot'), ['cancelled', 'finished'])
+      assert.deepEqual(await database.familyOutcomes('plo'), [])
+    },
+  },
+  {
     title: 'M1: messages are read oldest first, once each, until a batch takes them',
     async run(store) {
       const [database, other] = [await store.connect(), await store.connect()]

@@ -24,6 +24,7 @@ export class ThreadContext implements JobContext {
   readonly ticket: Ticket
   /** Its idempotency key, when it was given one. */
   identity: string | undefined
+  traceparent: string | undefined
   readonly #host: ContextHost
   #controller: AbortController | undefined
   #reason: unknown

@@ -18,9 +18,9 @@ export interface ThreadData {
   readonly loadLimit: number
 }
 
-/** Tasks, six fields each: ticket, job id, node name (undefined = the job's), attempt, input, idempotency key. */
+/** Tasks, seven fields each: ticket, job id, node name (undefined = the job's), attempt, input, idempotency key, trace. */
 export type TaskBatch = unknown[]
-export const taskFields = 6
+export const taskFields = 7
 
 /** To the thread, besides tasks. */
 export type Control =

@@ -95,6 +95,8 @@ export interface ThreadRunOptions {
   readonly attempt?: number | undefined
   /** `ctx.idempotencyKey`; one that is used once when absent. */
   readonly idempotencyKey?: string | undefined
+  /** `ctx.traceparent`. */
+  readonly traceparent?: string | undefined
   /** Called with each line of `ctx.log()`, in order and before the result. What it throws is ignored. */
   readonly onLog?: ((text: string) => void) | undefined
   /** Called for each `ctx.progress()`, in order and before the result. What it throws is ignored. */
@@ -339,6 +341,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
       grace,
       attempt = 0,
       idempotencyKey,
+      traceparent,
       transfer,
       onLog,
       onProgress,
@@ -375,6 +378,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
         reject,
       )
       admitted.idempotencyKey = idempotencyKey
+      admitted.traceparent = traceparent
       admitted.onLog = onLog
       admitted.onProgress = onProgress
       admitted.onArtifact = onArtifact

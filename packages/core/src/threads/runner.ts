@@ -132,6 +132,7 @@ export class Runner {
       const name = (batch[at + 2] as string | undefined) ?? known.name
       const context = new ThreadContext(name, batch[at + 3] as number, ticket, this.#contextHost)
       context.identity = batch[at + 5] as string | undefined
+      context.traceparent = batch[at + 6] as string | undefined
       this.#current = context
       const sent = batch[at + 4]
       const input = isEncoded ? decodeLarge(sent as Uint8Array<ArrayBuffer>[]) : sent

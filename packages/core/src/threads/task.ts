@@ -51,6 +51,7 @@ export class Task implements ListItem<Task>, Due {
   /** Its share of the thread's load, as it was when the thread got it. */
   load = 0
   idempotencyKey: string | undefined
+  traceparent: string | undefined
   /** Whether the thread has been sent it. What was moved there cannot be sent again. */
   isPosted = false
   /** How often a thread ended before it started this task. */

@@ -238,8 +238,8 @@ export class Thread {
       // A task that must be alone in its message is also alone in its thread.
       if (task.isPinned) return this.#sendAlone(task)
       if (task.bulk !== undefined) return this.#carry(task, task.bulk)
-      const { ticket, record, name, attempt, input, idempotencyKey } = task
-      batch.push(ticket, record.id, name, attempt, input, idempotencyKey)
+      const { ticket, record, name, attempt, input, idempotencyKey, traceparent } = task
+      batch.push(ticket, record.id, name, attempt, input, idempotencyKey, traceparent)
     }
     if (!this.#trySend(batch)) for (const task of tasks) this.#sendAlone(task)
     else for (const task of tasks) task.isPosted = true
@@ -303,15 +303,14 @@ export class Thread {
    * it can be taken back.
    */
   #carry(task: Task, bulk: Bulk): void {
-    const { ticket, record, name, attempt, idempotencyKey } = task
+    const { ticket } = task
     const isOver = (): boolean => task.thread !== this || task.ticket !== ticket
     const send = (carried: CarriedInput | undefined): void => {
       if (isOver()) return
       if (carried === undefined) return this.#sendAlone(task)
       try {
         if (carried.isEncoded) this.#port.postMessage({ type: 'encoded', ticket })
-        const message = [ticket, record.id, name, attempt, carried.input, idempotencyKey]
-        this.#port.postMessage(message, carried.transfer)
+        this.#port.postMessage(fieldsOf(task, carried.input), carried.transfer)
         task.isPosted = true
       } catch {
         // Something else in it cannot be cloned as it is.
@@ -327,8 +326,7 @@ export class Thread {
     const transfer: Transferable[] = []
     if (task.transfer !== undefined) transfer.push(...task.transfer)
     if (task.streams !== undefined) transfer.push(...task.streams.transfer)
-    const { ticket, record, name, attempt, input, idempotencyKey } = task
-    this.#port.postMessage([ticket, record.id, name, attempt, input, idempotencyKey], transfer)
+    this.#port.postMessage(fieldsOf(task, task.input), transfer)
     task.isPosted = true
     // Held no longer than needed: it may be large, and what was moved is empty.
     if (task.isPinned) task.input = undefined
@@ -460,6 +458,12 @@ export class Thread {
     if (this.fault !== undefined) return clause(this.fault)
     return `it exited with code ${this.exitCode ?? 'unknown'}`
   }
+}
+
+/** The message of a task that is sent alone. */
+function fieldsOf(task: Task, input: unknown): TaskBatch {
+  const { ticket, record, name, attempt, idempotencyKey, traceparent } = task
+  return [ticket, record.id, name, attempt, input, idempotencyKey, traceparent]
 }
 
 /** Why an artifact was not written to its end. */

@@ -216,7 +216,7 @@ test('names that exist nowhere are refused; the message names resources and sugg
     () => run.add('a', { needs: { dbb: 1 } }),
     /needs\.dbb.*`resources` \(db, tenant, gpu\); did you mean db\?/,
   )
-  assert.throws(() => run.add('a', { needs: { slot: 1 } }), /`slot` is gone.*\{ loop: 0 \}/)
+  assert.throws(() => run.add('a', { needs: { slot: 1 } }), /needs\.slot.*\{ loop: 0 \}/)
   assert.throws(() => run.add('a', { needs: { tenant: 1 } }), /a key/)
   assert.throws(() => run.add('a', { needs: { gpu: 2 } }), { code: 'HDL_WOULD_DEADLOCK' })
   assert.throws(() => new FakeRun(capacity, clock, { concurrency: { lop: 1 } as object }), /loop/)

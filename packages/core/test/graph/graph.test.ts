@@ -112,3 +112,13 @@ test('wrong limits are refused where they are written', () => {
   }
   assert.equal(g.size, 0)
 })
+
+test('a map without elements is refused with the name of its option', () => {
+  const echo = job({ name: 'echo' }, (n: number) => n)
+  for (const over of [undefined, null, 7, {}, [1, 2]]) {
+    assert.throws(() => new Graph().map('all', echo, { over: over as never }), {
+      code: 'HDL_BAD_OPTION',
+      message: /^Option "over" is .*, expected a node that returns the elements, or a function/,
+    })
+  }
+})

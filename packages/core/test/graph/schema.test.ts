@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Graph, job, run, type InputSchema } from '@heddle/core'
+import { Graph, job, run, startRun, type InputSchema } from '@heddle/core'
+import { systemKernel } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
 
 /** What zod and others make, by hand: an object with a positive amount, which becomes a whole number. */
 const order: InputSchema<{ amount: number }> = {
@@ -54,4 +56,144 @@ test('the job gets what the schema makes; an input that is made from results fai
       ['flow', 'HDL_WRONG_INPUT'],
     ]),
   )
+})
+
+function schemaOf(validate: (value: unknown) => unknown): InputSchema {
+  const standard = { version: 1, vendor: 'test', validate: validate as never } as const
+  return { '~standard': standard }
+}
+
+async function messageOf(validate: (value: unknown) => unknown): Promise<string> {
+  const graph = new Graph()
+  graph.add(
+    'pay',
+    job({ name: 'pay', input: schemaOf(validate) }, () => 1),
+  )
+  return run(graph).then(
+    () => 'accepted',
+    (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
+  )
+}
+
+test('a schema that throws, rejects or gives nothing is named with its node', async () => {
+  const failed = 'HDL_SCHEMA_FAILED: The schema for the input of "pay" failed:'
+  const thrown = messageOf(() => {
+    throw new Error('no table.')
+  })
+  assert.equal(await thrown, `${failed} no table.`)
+  assert.equal(await messageOf(() => Promise.reject(new Error('no table'))), `${failed} no table.`)
+  for (const odd of [undefined, 5, { issues: 7 }, { issues: null }]) {
+    const expected = `${failed} it returned neither a value nor a list of issues.`
+    assert.equal(await messageOf(() => odd), expected)
+    assert.equal(await messageOf(() => Promise.resolve(odd)), expected)
+  }
+})
+
+test('the text about a wrong input is bounded, whatever the schema says', async () => {
+  const wrong = 'HDL_WRONG_INPUT: The input of "pay" is wrong:'
+  const issues = Array.from({ length: 100_000 }, (_, index) => ({
+    message: 'm'.repeat(1_000),
+    path: [index],
+  }))
+  const many = await messageOf(() => ({ issues }))
+  assert.ok(many.length < 1_500, String(many.length))
+  assert.match(many, /; and 99995 more\.$/)
+  const path = Array.from({ length: 100_000 }, (_, index) => index)
+  const deep = await messageOf(() => ({ issues: [{ message: 'wrong', path }] }))
+  assert.match(deep, /: 0\.1\.2\..*\.19\.…: wrong\.$/)
+  assert.equal(await messageOf(() => ({ issues: [] })), `${wrong} its schema gives no reason.`)
+  const odd = [null, { message: 5, path: [Symbol('s'), null, { key: 'k' }] }]
+  assert.equal(
+    await messageOf(() => ({ issues: odd })),
+    `${wrong} undefined; Symbol(s).undefined.k: 5.`,
+  )
+})
+
+test('a schema that never answers is left after the timeout of its node, and at a cancel', async () => {
+  const clock = new VirtualClock()
+  const kernel = { ...systemKernel, clock }
+  const never = schemaOf(() => new Promise(() => {}))
+  const make = (timeout?: number): Graph => {
+    const graph = new Graph()
+    const pay = job(
+      { name: 'pay', input: never, ...(timeout !== undefined && { timeout }) },
+      () => 1,
+    )
+    graph.add('pay', pay)
+    return graph
+  }
+  const what = 'The schema for the input of "pay" timed out after'
+  const own = assert.rejects(startRun(make(300), { kernel }), { message: `${what} 300 ms.` })
+  await clock.runUntil(own)
+  const limit = { kernel, timeout: 2_000 }
+  await clock.runUntil(assert.rejects(startRun(make(), limit), { message: `${what} 2000 ms.` }))
+  const controller = new AbortController()
+  const cancelled = run(make(), { kernel, signal: controller.signal })
+  await clock.settle()
+  controller.abort()
+  const result = await clock.runUntil(cancelled)
+  assert.deepEqual(result.skipped, ['pay'])
+  // While the run goes on, it is a part of the attempt.
+  const graph = new Graph()
+  const first = graph.add(
+    'first',
+    job({ name: 'first' }, () => 1),
+  )
+  const late = job({ name: 'late', input: never, timeout: 400 }, () => 1)
+  graph.add('late', late, { after: [first], input: () => 1 })
+  const { failed } = await clock.runUntil(run(graph, { kernel }))
+  assert.match(String(failed.get('late')), /did not stop within 2000 ms after its signal aborted/)
+  assert.equal(clock.pending, 0)
+})
+
+test('needs is given what the schema makes of the input, in nodes, elements and steps', async () => {
+  const seen: unknown[] = []
+  const double: InputSchema<number, number> = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) =>
+        typeof value === 'number' ? { value: value * 2 } : { issues: [{ message: 'no number' }] },
+    },
+  }
+  const work = job(
+    { name: 'work', input: double, needs: (n) => (seen.push(['needs', n]), {}) },
+    (n) => (seen.push(['run', n]), n),
+  )
+  const runs = async (make: (graph: Graph) => unknown): Promise<unknown[]> => {
+    seen.length = 0
+    const graph = new Graph()
+    make(graph)
+    const { ok } = await run(graph)
+    assert.equal(ok, true)
+    return [...seen]
+  }
+  const expected = [
+    ['needs', 2],
+    ['run', 2],
+  ]
+  assert.deepEqual(await runs((graph) => graph.add('node', work, { input: 1 })), expected)
+  assert.deepEqual(await runs((graph) => graph.map('map', work, { over: () => [1] })), expected)
+  const flow = job({ name: 'flow' }, (_: void, ctx) => ctx.run(work, 1))
+  assert.deepEqual(await runs((graph) => graph.add('flow', flow)), expected)
+})
+
+test('an element whose needs cannot be found out fails alone', async () => {
+  const work = job(
+    { name: 'work', input: order, retries: 3, retryBaseDelay: 1 },
+    ({ amount }) => amount,
+  )
+  const graph = new Graph()
+  const all = graph.map('all', work, {
+    over: () => [{ amount: 1 }, { amount: -1 }, { amount: 3 }],
+    needs: ({ amount }) => {
+      if (amount === 3) throw new Error('no such limit')
+      return {}
+    },
+    failures: 'collect',
+  })
+  const outcome = await run(graph).then((result) => result.of(all))
+  const text = outcome.map((each) => (each.ok ? each.value : each.error.message))
+  const wrong = 'The input of "all[1]" is wrong: order.amount: must be positive.'
+  assert.deepEqual(text, [1, wrong, 'no such limit'])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Graph, job, run, type Job } from '@heddle/core'
-import type { Journal } from '@heddle/core/lowlevel'
+import { readRecord, type Journal } from '@heddle/core/lowlevel'
 import { historyOf, journals } from './kit.ts'
 
 /** Counts the calls of jobs, and makes what each returns depend on how often it was called. */
@@ -145,10 +145,64 @@ test('a new run takes the last one of its title, and a key of its own', async (t
   assert.deepEqual(calls.take(), ['d'])
   const { key, options: recorded } = await journal.snapshot(forked.run!)
   assert.deepEqual([key, recorded['forkedFrom']], ['two', { run: first.run, node: 'd' }])
-  await assert.rejects(run(sample(calls), { ...options, from: 'd', key: 'two' }), {
-    code: 'HDL_KEY_TAKEN',
-  })
+  assert.equal((await readRecord(journal, forked.run!, { now: 0 })).sessions.length, 1)
+  const taken = { code: 'HDL_KEY_TAKEN' }
+  await assert.rejects(run(sample(calls), { ...options, from: 'b', key: 'two' }), taken)
+  await assert.rejects(run(sample(calls), { ...options, from: 'd', key: 'one' }), taken)
 })
+
+test('a new run with a key is made once: then it is resumed, or its recorded result returned', async (t) => {
+  const journal = await journals['memory']!(t)
+  const calls = new Calls()
+  const options = { journal, title: 'mine' }
+  const first = await run(sample(calls), { ...options, key: 'one' })
+  calls.take()
+  calls.broken = 'd'
+  const asked = { ...options, from: 'b', key: 'two' }
+  const forked = await run(sample(calls), asked)
+  assert.deepEqual([forked.ok, calls.take()], [false, ['b', 'd']])
+  const again = await run(sample(calls), asked)
+  assert.deepEqual([again.run, again.ok, calls.take()], [forked.run, false, []])
+  calls.broken = undefined
+  const resumed = await run(sample(calls), { ...asked, resume: true })
+  assert.deepEqual([resumed.run, resumed.ok, calls.take()], [forked.run, true, ['d']])
+  const recorded = await run(sample(calls), { ...asked, resume: first.run! })
+  assert.deepEqual([recorded.run, recorded.ok, calls.take()], [forked.run, true, []])
+  const other = { ...asked, resume: forked.run! }
+  await assert.rejects(run(sample(calls), other), { code: 'HDL_KEY_TAKEN' })
+})
+
+for (const [kind, open] of Object.entries(journals)) {
+  test(`a run of a part of the graph is not the run of its title: ${kind}`, async (t) => {
+    const journal = await open(t)
+    const calls = new Calls()
+    const options = { journal, title: 'mine' }
+    const missing = run(sample(calls).only(['b']), { ...options, from: 'a' })
+    await assert.rejects(missing, /There is no earlier run of "mine" to take results from in/)
+    calls.broken = 'd'
+    const whole = await run(sample(calls), options)
+    const part = await run(sample(calls).only(['b']), options)
+    assert.deepEqual((await journal.snapshot(part.run!)).options['only'], ['b'])
+    calls.broken = undefined
+    calls.take()
+    const resumed = await run(sample(calls), { ...options, resume: true })
+    assert.deepEqual([resumed.run, calls.take()], [whole.run, ['d']])
+    await run(sample(calls).only(['b']), options)
+    calls.take()
+    const forked = await run(sample(calls), { ...options, from: 'd' })
+    assert.deepEqual([forked.ok, calls.take()], [true, ['d']])
+    const same = await run(sample(calls).only(['b']), { ...options, from: 'b' })
+    assert.deepEqual([same.ok, calls.take()], [true, ['b']])
+    const other = run(sample(calls).only(['c']), { ...options, resume: true })
+    await assert.rejects(other, {
+      code: 'HDL_UNKNOWN_RUN',
+      message: /Run \S+ was limited to "b"\./,
+    })
+    // A part that is the whole graph is the whole graph.
+    const all = await run(sample(calls).only(['s', 'd']), { ...options, resume: true })
+    assert.equal(all.run, forked.run)
+  })
+}
 
 test('a new run of another graph, or from an unknown node, is refused and leaves nothing', async (t) => {
   const journal = await journals['memory']!(t)
@@ -168,3 +222,47 @@ test('a new run of another graph, or from an unknown node, is refused and leaves
   const allowed = await run(changed(), { ...fork, from: 'b', allowChanges: true })
   assert.deepEqual([allowed.ok, calls.take()], [true, ['b', 'd', 'e']])
 })
+
+for (const [kind, open] of Object.entries(journals)) {
+  test(`K4, ${kind}: a new run has the artifacts of the results it uses, also when the old run is removed`, async (t) => {
+    const journal = await open(t)
+    const write = job({ name: 'write' }, async (text: string, ctx) => {
+      await ctx.artifact(`${text}.txt`, text)
+      return text
+    })
+    const steps = job({ name: 'steps' }, async (_: unknown, ctx) => {
+      await ctx.run(write, 'step', { key: 's' })
+      if (isBroken) throw new Error('later')
+    })
+    let isBroken = true
+    const graph = new Graph()
+    const a = graph.add('a', write, { input: 'a' })
+    graph.map('m', write, { over: () => ['e0', 'e1'] })
+    graph.add('n', steps)
+    graph.add('b', write, { input: 'b', after: [a] })
+    graph.subgraph('s', () => {
+      const inner = new Graph()
+      inner.add('x', write, { input: 'x' })
+      return inner
+    })
+    const first = await run(graph, { journal, title: 'graph' })
+    assert.deepEqual([...first.failed.keys()], ['n'])
+    const store = journal.artifacts!
+    const before = await store.list(first.run!)
+    assert.equal(before.length, 6)
+    isBroken = false
+    const forked = await run(graph, { journal, title: 'graph', from: 'b' })
+    assert.equal(forked.ok, true)
+    const names = (await store.list(forked.run!)).map(({ name, by }) => `${name} by ${by}`)
+    const expected = before.map(({ name, by }) => `${name} by ${by}`)
+    assert.deepEqual(names.toSorted(), expected.toSorted())
+    const { length: kept } = await store.list(first.run!)
+    assert.equal(kept, 6)
+    await store.remove(first.run!)
+    await using opened = await store.open(forked.run!, 'e1.txt')
+    assert.equal(Buffer.concat(await Array.fromAsync(opened.bytes)).toString(), 'e1')
+    // What runs again writes its own.
+    const again = await run(graph, { journal, title: 'graph', from: 'a', resume: forked.run! })
+    assert.equal((await store.list(again.run!)).length, 6)
+  })
+}

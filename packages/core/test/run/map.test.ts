@@ -184,6 +184,137 @@ test('two elements with one key, and what is not a list, fail the map', async ()
   assert.equal(codes.get('none'), 'HDL_BAD_OPTION')
 })
 
+test('a source that throws undefined fails the map', async () => {
+  const graph = new Graph()
+  const nothing = undefined as unknown as Error
+  const echo = job({ name: 'echo' }, (n: number) => n)
+  graph.map('thrown', echo, {
+    over: async function* () {
+      yield 1
+      throw nothing
+    },
+  })
+  graph.map('thrown at once', echo, {
+    over: function* () {
+      yield 1
+      throw nothing
+    },
+  })
+  const { failed } = await run(graph)
+  assert.deepEqual([...failed.keys()].toSorted(), ['thrown', 'thrown at once'])
+})
+
+/** Gives one element, and never another one. */
+function waitingSource(closed: () => unknown = () => undefined): AsyncIterable<number> {
+  let read = 0
+  const next = (): Promise<IteratorResult<number>> =>
+    read++ === 0 ? Promise.resolve({ done: false, value: 0 }) : new Promise(() => {})
+  return {
+    [Symbol.asyncIterator]: () => ({ next, return: () => closed() as Promise<never> }),
+  }
+}
+
+test('G14: a source that waits is left and closed when an element has failed', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const closed: string[] = []
+  const fail = job({ name: 'fail' }, () => Promise.reject(new Error('it broke')))
+  const never = (): Promise<never> => {
+    closed.push('never')
+    return new Promise(() => {})
+  }
+  graph.map('waits', fail, { over: () => waitingSource(never) })
+  async function* generator(): AsyncGenerator<number> {
+    yield 0
+    await new Promise(() => {})
+  }
+  graph.map('generator', fail, { over: () => generator() })
+  const result = await run(graph, { kernel })
+  assert.deepEqual([...result.failed.keys()], ['waits', 'generator'])
+  assert.deepEqual(closed, ['never'])
+  assert.equal(clock.pending, 0)
+})
+
+test('G14: a source has a second to close itself, and what it throws then hides nothing', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const endless = (close: () => Promise<never>): AsyncIterable<number> => ({
+    [Symbol.asyncIterator]: () => ({
+      next: () => Promise.resolve({ done: false, value: 0 }),
+      return: close,
+    }),
+  })
+  const fail = job({ name: 'fail' }, () => Promise.reject(new Error('it broke')))
+  graph.map('hangs', fail, { over: () => endless(() => new Promise(() => {})), window: 2 })
+  const broken = (): Promise<never> => Promise.reject(new Error('not closed'))
+  graph.map('throws', fail, { over: () => endless(broken), window: 2 })
+  const started = await startRun(graph, { kernel })
+  await clock.advance(999)
+  assert.equal(started.scheduler.explain('hangs').state, 'suspended')
+  await clock.advance(1)
+  const result = await started.result
+  for (const name of ['hangs', 'throws']) {
+    assert.match(String(result.failed.get(name)), /Element 0 of "\w+" failed: it broke/)
+  }
+  assert.equal(clock.pending, 0)
+})
+
+test('G14: a read takes no longer than an element may', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const echo = job({ name: 'echo' }, (n: number) => n)
+  graph.map('own', echo, { over: () => waitingSource(), timeout: 500 })
+  graph.map('run', echo, { over: () => waitingSource() })
+  graph.map('needs', echo, {
+    over: () => [1],
+    input: () => new Promise<number>(() => {}),
+    needs: () => ({}),
+    timeout: 300,
+  })
+  const started = await startRun(graph, { kernel, timeout: 2_000 })
+  await clock.advance(500)
+  assert.equal(started.scheduler.explain('own').state, 'failed')
+  assert.match(started.scheduler.explain('run').text, /0 elements under way, 1 ended/)
+  const { failed } = await clock.runUntil(started.result)
+  const text = [...failed].map(([name, error]) => `${name}: ${(error as Error).message}`)
+  assert.deepEqual(text.map((each) => each.split(' ms')[0]!).toSorted(), [
+    'needs: needs of "needs[0]" timed out after 300',
+    'own: The source of "own" timed out after 500',
+    'run: The source of "run" timed out after 2000',
+  ])
+  assert.equal(clock.pending, 0)
+})
+
+test('G14: a cancel leaves the source; elements under way may end, and a clean-up map is read to its end', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  const ended: number[] = []
+  const slow = job({ name: 'slow' }, async (n: number) => {
+    await wait(clock, 50)
+    ended.push(n)
+  })
+  const all = graph.map('all', slow, { over: () => waitingSource() })
+  async function* late(): AsyncGenerator<number> {
+    yield 10
+    await wait(clock, 20)
+    yield 11
+  }
+  const clean = (): Graph => {
+    const inner = new Graph()
+    inner.map('up', slow, { over: () => late() })
+    return inner
+  }
+  graph.subgraph('clean', clean, { after: [all], when: 'always' })
+  const started = await startRun(graph, { kernel })
+  await clock.advance(10)
+  started.scheduler.cancel()
+  const result = await clock.runUntil(started.result)
+  assert.deepEqual(ended, [0, 10, 11])
+  assert.deepEqual(result.cancelled, ['all'])
+  assert.deepEqual(result.succeeded, ['clean/up', 'clean'])
+  assert.equal(clock.pending, 0)
+})
+
 test('pause starts no element; cancel lets those that run finish, skips the rest, and ends the map as cancelled', async () => {
   const { clock, kernel } = virtual()
   const graph = new Graph()

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import test, { type TestContext } from 'node:test'
 import { Graph, isError, job, run, startRun } from '@heddle/core'
 import type { Journal } from '@heddle/core/lowlevel'
@@ -114,6 +115,11 @@ test('S2: a caller that waits looks at least once a second, and can leave withou
   const controller = new AbortController()
   const leaving = run(gated().graph, { journal, key, kernel, signal: controller.signal })
   while (clock.pending < 2) await new Promise((turn) => setImmediate(turn))
+  for (let look = 0; look < 3; look++) {
+    await clock.advance(500)
+    while (clock.pending < 2) await new Promise((turn) => setImmediate(turn))
+    assert.equal(getEventListeners(controller.signal, 'abort').length, 1, 'one for each look')
+  }
   controller.abort(new Error('no time'))
   await assert.rejects(leaving, (error) => isError(error, 'HDL_CANCELLED'))
   finish('done')

@@ -137,7 +137,7 @@ test('G8: another job or input under a recorded step is refused; a key keeps a s
   }
   const input = await resumed(only((ctx) => ctx.run(plus, 5)))
   assert.equal(input.code, 'HDL_STEP_CHANGED')
-  assert.match(input.message!, /recorded with another input/)
+  assert.match(input.message!, /recorded with another input, and is now called with 5\./)
   const keyed = await resumed(only((ctx) => ctx.run(other, 2, { key: 'second' })))
   assert.equal(keyed.code, 'HDL_STEP_CHANGED')
   assert.match(keyed.message!, /the job "plus", and is now called with "other"/)
@@ -212,6 +212,66 @@ test('ctx.idempotencyKey is the same in each attempt, and names node, element an
     own.flatMap((key) => [key, key]),
   )
   assert.match(keys[6]!, /^[\x21-\x7e]{20,200}$/)
+})
+
+test('no two pieces of work have one idempotency key, and none owns an artifact of the other', async (t) => {
+  const journal = await journals['memory']!(t)
+  const keys: string[] = []
+  const note = job({ name: 'k' }, async (_: unknown, ctx) => {
+    keys.push(ctx.idempotencyKey)
+    await ctx.artifact('taken', 'text').catch(() => undefined)
+  })
+  const graph = new Graph()
+  const steps = job({ name: 'steps' }, (_: void, ctx) => ctx.run(note, undefined))
+  graph.map('m', note, { over: () => [1] })
+  graph.add('m[0]', note, { after: ['m'] })
+  graph.add('n', steps, { after: ['m[0]'] })
+  graph.add('n/run:k#0', note, { after: ['n'] })
+  graph.add('n run:k#0', note, { after: ['n/run:k#0'] })
+  graph.add('build:web', note, { after: ['n run:k#0'] })
+  const { run: id } = await run(graph, { journal })
+  assert.equal(new Set(keys).size, 6)
+  assert.deepEqual(
+    [keys[0], keys[2], keys[5]],
+    [`${id}/m[0]`, `${id}/n/run:k#0`, `${id}/build:web`],
+  )
+  for (const [first, second] of [
+    ['m', 'm[0]'],
+    ['n', 'n run:k#0'],
+  ] as const) {
+    const names = new Graph()
+    const write = job(
+      { name: 'k' },
+      async (_: unknown, ctx) => void (await ctx.artifact('a', first)),
+    )
+    if (first === 'm') names.map(first, write, { over: () => [1] })
+    else
+      names.add(
+        first,
+        job({ name: 'steps' }, (_: void, ctx) => ctx.run(write, undefined)),
+      )
+    names.add(second, write, { after: [first] })
+    const result = await run(names, { journal })
+    assert.equal((result.failed.get(second) as { code: string }).code, 'HDL_ARTIFACT_TAKEN')
+  }
+})
+
+test('a job that wakes takes its permits again and no start of a rate; a retry takes one', async () => {
+  const { clock, kernel } = virtual()
+  const starts: number[] = []
+  const flow = only(
+    async (ctx) => {
+      starts.push(clock.now())
+      for (let times = 0; times < 6; times++) await ctx.sleep(5)
+      if (ctx.attempt < 2) throw new Error('again')
+    },
+    { needs: { api: 1, db: 1 }, retries: 2, retryBaseDelay: 0 },
+  )
+  const resources = { api: { limit: 2, per: 1_000 }, db: 1 }
+  const result = await clock.runUntil(run(flow, { kernel, resources }))
+  assert.equal(result.ok, true)
+  assert.deepEqual(starts, [0, 30, 1_000])
+  assert.equal(clock.now(), 1_000)
 })
 
 /** Sends a signal and waits until it was delivered. */

@@ -129,6 +129,92 @@ test('a suspended sub-graph says how far it has come; cancel skips its nodes and
   assert.equal(clock.pending, 0)
 })
 
+test('what is not a graph is refused with the node that built it', async () => {
+  const graph = new Graph()
+  const odd: unknown[] = [undefined, 7, { nodes() {} }, { graph: { nodes() {} } }]
+  for (const [index, built] of odd.entries()) graph.subgraph(`s${index}`, () => built as Graph)
+  const { failed } = await run(graph)
+  assert.equal(failed.size, odd.length)
+  for (const [name, error] of failed) {
+    assert.ok(String(error).includes(`"build of ${name}"`), String(error))
+  }
+  await assert.rejects(run({ nodes() {} } as unknown as Graph), { code: 'HDL_BAD_OPTION' })
+})
+
+/** Sub-graphs inside one another, with a job in the innermost that runs until it is aborted. */
+function nested(levels: number, onLeaf: () => void): Graph {
+  const graph = new Graph()
+  const wait = (_: unknown, { signal }: { signal: AbortSignal }): Promise<void> => {
+    onLeaf()
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+  }
+  if (levels > 0) graph.subgraph('s', () => nested(levels - 1, onLeaf))
+  else graph.add('leaf', job({ name: 'leaf' }, wait))
+  return graph
+}
+
+test('900 sub-graphs inside one another are aborted without a deep stack', async () => {
+  const clock = new VirtualClock()
+  const levels = 900
+  const atLeaf = Promise.withResolvers<void>()
+  const kernel = { ...systemKernel, clock }
+  const started = await startRun(nested(levels, atLeaf.resolve), { kernel })
+  await clock.runUntil(atLeaf.promise)
+  started.scheduler.cancel({ abort: true })
+  const result = await clock.runUntil(started.result)
+  assert.equal(result.cancelled.length, levels + 1)
+})
+
+test('a sub-graph that is stopped takes all nodes inside it out of the run', async () => {
+  const clock = new VirtualClock()
+  const graph = new Graph()
+  const atLeaf = Promise.withResolvers<void>()
+  graph.subgraph('out', () => nested(2, atLeaf.resolve))
+  const started = await startRun(graph, { kernel: { ...systemKernel, clock } })
+  await clock.runUntil(atLeaf.promise)
+  started.scheduler.remove('out')
+  const result = await clock.runUntil(started.result)
+  assert.deepEqual(result.cancelled.toSorted(), ['out', 'out/s', 'out/s/s', 'out/s/s/leaf'])
+  assert.equal(clock.pending, 0)
+})
+
+test('a builder that never ends is refused at 1,000 levels', async () => {
+  const graph = new Graph()
+  graph.subgraph('s', () => graph)
+  const { failed } = await run(graph)
+  assert.equal(failed.size, 1_001)
+  assert.ok(String(failed.get('s')).length < 1_000)
+  assert.match(String(failed.get('s/'.repeat(1_000) + 's')), /at most 1000 sub-graphs inside/)
+})
+
+test('a name that the run has already fails the sub-graph and leaves the journal as it was', async (t) => {
+  const journal = await journals['memory']!(t)
+  let inner = 'a'
+  const calls: string[] = []
+  const make = (): Graph => {
+    const graph = new Graph()
+    graph.add(
+      's/a',
+      job({ name: 'top' }, () => void calls.push('top')),
+    )
+    graph.subgraph('s', () => {
+      const built = new Graph()
+      built.add(
+        inner,
+        job({ name: 'inner' }, () => void calls.push('inner')),
+      )
+      return built
+    })
+    return graph
+  }
+  const first = await run(make(), { journal })
+  assert.match(String(first.failed.get('s')), /"s\/a"/)
+  inner = 'b'
+  const second = await run(make(), { journal, resume: first.run! })
+  assert.equal(second.ok, true)
+  assert.deepEqual(calls, ['top', 'inner'])
+})
+
 for (const [name, open] of Object.entries(journals)) {
   test(`G3, ${name}: cut off after any row, nodes of sub-graphs that succeeded are not run again`, async (t) => {
     const calls: string[] = []

@@ -101,6 +101,7 @@ test('a node that collects many results looks for its dependencies once', () => 
     abortGrace: 1,
     log: () => undefined,
     identify: () => 'key',
+    traceOf: () => undefined,
     stepsOf: () => {
       throw new Error('none')
     },

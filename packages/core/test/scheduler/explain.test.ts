@@ -173,3 +173,42 @@ test('explain names permits that are reserved for priority 0', async () => {
   for (const name of ['u', 'v']) await b.finish(name)
   await run
 })
+
+test('explain names the share of this server and those of others where a limit holds for the cluster', async () => {
+  const capacity = new Capacity({ resources: { license: { permits: 4, scope: 'cluster' } } })
+  const { meter } = capacity.clusterResources()[0]!
+  const b = new Bench({ capacity, concurrency: 9 })
+  for (const name of ['a', 'b', 'c']) b.scheduler.add(name, { needs: { license: 1 } })
+  meter.capacity = 0
+  meter.elsewhere = { servers: 1, permits: 4 }
+  const run = b.scheduler.run(b.work)
+  await b.clock.settle()
+  assert.equal(
+    b.scheduler.explain('a').text,
+    "license: this server has 0 of the cluster's 4, 1 other server has 4",
+  )
+  meter.capacity = 2
+  meter.elsewhere = { servers: 2, permits: 2 }
+  capacity.clusterResources()[0]!.recheck()
+  await b.clock.settle()
+  assert.deepEqual(b.started, ['a', 'b'])
+  assert.deepEqual(b.scheduler.explain('c'), {
+    name: 'c',
+    state: 'ready',
+    why: 'permits',
+    resource: 'license',
+    capacity: 2,
+    used: 2,
+    holders: ['a', 'b'],
+    cluster: { limit: 4, elsewhere: 2, servers: 2, isSure: true },
+    text: 'license: 2 of 2 in use by "a", "b"; this server has 2 of the cluster\'s 4, 2 other servers have 2',
+  })
+  meter.isTrusted = () => false
+  assert.equal(
+    b.scheduler.explain('c').text,
+    'license: 2 of 2 in use by "a", "b"; the store has not confirmed this server\'s share of the cluster\'s 4',
+  )
+  meter.isTrusted = () => true
+  for (const name of ['a', 'b', 'c']) await b.finish(name)
+  assert.equal((await run).ok, true)
+})

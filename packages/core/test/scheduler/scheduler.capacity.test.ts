@@ -125,3 +125,21 @@ test('a run that is cancelled leaves no place in the line of the process', async
   await one.finish('a')
   await Promise.all(runs)
 })
+
+test('K4: a run that was not started keeps no other run waiting for permits of the process', async () => {
+  const capacity = new Capacity({ resources: { db: 1 } })
+  const [first, idle, last] = [0, 1, 2].map(() => new Bench({ capacity }))
+  for (const each of [first!, idle!, last!]) each.scheduler.add('query', { needs: { db: 1 } })
+  const running = first!.scheduler.run(first!.work)
+  await first!.clock.settle()
+  // Ready while the permit is in use, in a run that is never started.
+  idle!.scheduler.add('another', { needs: { db: 1 } })
+  const waiting = last!.scheduler.run(last!.work)
+  await last!.clock.settle()
+  assert.deepEqual(last!.started, [])
+  await first!.finish('query')
+  await last!.clock.settle()
+  assert.deepEqual(last!.started, ['query'])
+  await last!.finish('query')
+  await Promise.all([running, waiting])
+})

@@ -684,7 +684,7 @@ test('53 bad arguments, and a second run, are refused at once with what was expe
   assert.throws(() => new Scheduler({ timeout: NaN }), code('HDL_BAD_OPTION'))
   assert.throws(() => new Scheduler().add(''), code('HDL_BAD_OPTION'))
   assert.throws(() => new Scheduler().add('a', { needs: { lop: 1 } }), /did you mean loop/)
-  assert.throws(() => new Scheduler().add('a', { needs: { slot: 1 } }), /`slot` is gone.*loop: 0/)
+  assert.throws(() => new Scheduler().add('a', { needs: { slot: 1 } }), /needs\.slot.*loop: 0/)
   assert.throws(() => new Scheduler({ resources: { slot: 1 } }), /to be set by `concurrency`/)
   assert.throws(() => new Scheduler().add('a', { priority: 10 }), code('HDL_BAD_OPTION'))
   assert.throws(

@@ -79,11 +79,15 @@ export class RunFolder {
         : partFileName(name, upload.sha256, upload.length)
     if (this.#uploads.has(draft)) throw new HeddleError('HDL_ARTIFACT_BUSY', { artifact: name })
     if (isNew) this.#budget.take(put.quota, { count: 1 })
+    // What is kept of an upload that was cut counts beside the artifact that it is to replace.
+    const replaced = upload === undefined ? (this.#entries.get(name)?.length ?? 0) : 0
+    const credit = this.#budget.startReplacing(name, replaced)
     this.#uploads.add(draft)
     try {
-      return await this.#receive(name, content, put, path.join(this.#path, draft))
+      return await this.#receive(name, content, put, path.join(this.#path, draft), credit)
     } finally {
       this.#uploads.delete(draft)
+      if (credit > 0) this.#budget.endReplacing(name)
       // The list counts those that are in it.
       if (isNew) this.#budget.giveBack({ count: 1 })
     }
@@ -94,13 +98,14 @@ export class RunFolder {
     content: ArtifactContent,
     put: CheckedPut,
     draft: string,
+    credit: number,
   ): Promise<ArtifactInfo> {
     const handle = await this.#attempt(open(draft, put.upload === undefined ? 'wx' : 'a+'))
     let intake: Intake | undefined
     let isWhole = false
     try {
       const kept = await this.#continue(handle, name, put)
-      intake = new Intake(name, put, this.#budget)
+      intake = new Intake(name, put, this.#budget, credit)
       for await (const piece of readPieces(handle, kept)) intake.addReceived(piece)
       const what = `The artifact "${name}"`
       for await (const piece of piecesOf(content, what, put.signal)) {
@@ -111,7 +116,7 @@ export class RunFolder {
       isWhole = true
       await this.#attempt(handle.sync())
       await this.#attempt(handle.close())
-      return await this.#list(name, put, received, draft)
+      return await this.#list(name, put, { ...received, taken: intake.taken }, draft)
     } catch (error) {
       await this.#abandon(draft, put, intake, isWhole)
       throw error
@@ -137,8 +142,8 @@ export class RunFolder {
   /** Makes it an artifact of the run. */
   async #list(
     name: string,
-    { by, createdAt = this.#kernel.clock.wallTime(), signal }: CheckedPut,
-    { length, sha256 }: { readonly length: number; readonly sha256: string },
+    { by, createdAt = this.#kernel.clock.wallTime(), signal, start }: CheckedPut,
+    { length, sha256, taken }: Pick<ArtifactInfo, 'length' | 'sha256'> & Pick<Intake, 'taken'>,
     draft: string,
   ): Promise<ArtifactInfo> {
     using _permit = await this.#listing.acquire(signal === undefined ? {} : { signal })
@@ -153,7 +158,7 @@ export class RunFolder {
     this.#entries.delete(name)
     this.#entries.set(name, entry)
     if (earlier === undefined) this.#budget.count++
-    else this.#budget.giveBack({ bytes: earlier.length })
+    else this.#budget.giveBack({ bytes: start + taken + earlier.length - length })
     if (earlier !== undefined && earlier.file !== file) {
       // Where a reader keeps it open it may stay until the next process removes it.
       await rm(path.join(this.#path, earlier.file), { force: true }).catch(() => undefined)
@@ -179,7 +184,7 @@ export class RunFolder {
       return
     }
     await rm(draft, { force: true }).catch(() => undefined)
-    this.#budget.giveBack({ bytes: intake?.length ?? start })
+    this.#budget.giveBack({ bytes: start + (intake?.taken ?? 0) })
   }
 
   /** F2. */

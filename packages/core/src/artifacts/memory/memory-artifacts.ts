@@ -60,9 +60,13 @@ export class MemoryArtifacts implements ArtifactStore {
     const isNew = !of.kept.has(name)
     if (isNew) of.budget.take(put.quota, { count: 1 })
     if (key !== undefined) of.uploads.add(key)
+    // What is kept of an upload that was cut counts beside the artifact that it is to replace.
+    const replaced = key === undefined ? (of.kept.get(name)?.info.length ?? 0) : 0
+    const credit = of.budget.startReplacing(name, replaced)
     try {
-      return await this.#receive(run, of, name, content, put, key)
+      return await this.#receive(run, of, name, content, put, { key, credit })
     } finally {
+      if (credit > 0) of.budget.endReplacing(name)
       if (key !== undefined) of.uploads.delete(key)
       if (isNew) of.budget.giveBack({ count: 1 })
     }
@@ -74,12 +78,12 @@ export class MemoryArtifacts implements ArtifactStore {
     name: string,
     content: ArtifactContent,
     put: CheckedPut,
-    key: string | undefined,
+    { key, credit }: { readonly key: string | undefined; readonly credit: number },
   ): Promise<ArtifactInfo> {
     const { start, by, upload, signal } = put
     const { budget } = of
     const pieces = key === undefined ? [] : cutBack(of, key, name, start)
-    const intake = new Intake(name, put, budget)
+    const intake = new Intake(name, put, budget, credit)
     for (const piece of pieces) intake.addReceived(piece)
     try {
       for await (const piece of piecesOf(content, `The artifact "${name}"`, signal)) {
@@ -92,7 +96,10 @@ export class MemoryArtifacts implements ArtifactStore {
       const info: ArtifactInfo = { run, name, ...received, createdAt, by }
       const earlier = of.kept.get(name)
       if (earlier === undefined) budget.count++
-      else budget.giveBack({ bytes: earlier.info.length })
+      else {
+        const counted = start + intake.taken + earlier.info.length
+        budget.giveBack({ bytes: counted - received.length })
+      }
       of.kept.delete(name)
       of.kept.set(name, { info, pieces })
       if (key !== undefined) of.cut.delete(key)
@@ -102,7 +109,7 @@ export class MemoryArtifacts implements ArtifactStore {
       if (key !== undefined && isCut) of.cut.set(key, pieces)
       else {
         if (key !== undefined) of.cut.delete(key)
-        budget.giveBack({ bytes: intake.length })
+        budget.giveBack({ bytes: start + intake.taken })
       }
       throw error
     }

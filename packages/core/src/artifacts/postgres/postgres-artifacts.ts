@@ -60,6 +60,8 @@ interface Fence {
 /** A put under way. */
 interface Draft {
   readonly run: string
+  readonly name: string
+  readonly isUpload: boolean
   readonly body: string
   readonly put: string
   /** Bytes of it that the database has. */
@@ -119,6 +121,8 @@ export class PostgresArtifacts implements ArtifactStore {
   readonly #options: PostgresArtifactsOptions
   readonly #link: Link
   readonly #schema: string
+  /** What this process is writing. */
+  readonly #drafts = new Set<Draft>()
 
   constructor(options: PostgresArtifactsOptions) {
     const { address, kernel } = options
@@ -145,6 +149,7 @@ export class PostgresArtifacts implements ArtifactStore {
     const intake = new Intake(name, put, undefined)
     let info: ArtifactInfo
     let isWhole = false
+    this.#drafts.add(draft)
     try {
       for await (const piece of this.#pieces(draft.body, 0, draft.length)) intake.addReceived(piece)
       const pieces = piecesOf(content, `The artifact "${name}"`, put.signal)
@@ -159,6 +164,8 @@ export class PostgresArtifacts implements ArtifactStore {
       const isCut = upload !== undefined && !intake.isTooLong && intake.length < upload.length
       await this.#abandon(draft, isCut && !isWhole)
       throw error
+    } finally {
+      this.#drafts.delete(draft)
     }
     if (hasGarbage) await this.#sweep(sweepsAfterPut)
     return info
@@ -237,6 +244,7 @@ export class PostgresArtifacts implements ArtifactStore {
     run: string,
     name: string,
     put: CheckedPut,
+    allowance = 0,
   ): Promise<{ readonly draft: Draft; readonly hasGarbage: boolean }> {
     const { by, start, length, upload, quota } = put
     const [body, id] = [randomBytes(12).toString('hex'), randomBytes(12).toString('hex')]
@@ -250,11 +258,12 @@ export class PostgresArtifacts implements ArtifactStore {
       start,
       length === undefined ? 0 : Math.max(0, length - start),
       this.#options.lease.holder,
-      quota.bytes,
+      quota.bytes + allowance,
       quota.count,
     ])
     if ('body' in answer) {
-      const draft = { run, body: answer.body, put: id, length: answer.length }
+      const isUpload = upload !== undefined
+      const draft = { run, name, isUpload, body: answer.body, put: id, length: answer.length }
       return { draft, hasGarbage: answer.garbage }
     }
     if ('taken' in answer) throw takenError(run, name, by, answer.taken)
@@ -263,13 +272,43 @@ export class PostgresArtifacts implements ArtifactStore {
       const [expected, found] = [`${start} bytes so far`, `${answer.short}`]
       throw new HeddleError('HDL_ARTIFACT_MISMATCH', { artifact: name, expected, found })
     }
+    if (answer.full === 'bytes' && allowance === 0) {
+      const own = { run, name, isUpload: upload !== undefined, length: length ?? 0 }
+      const more = await this.#replacedBytes(own)
+      if (more > 0) return this.#begin(run, name, put, more)
+    }
     throw full(run, quota, answer.full)
+  }
+
+  /**
+   * Bytes that the budget has twice: an artifact and the one that replaces it count as the larger of the two (F3). What is
+   * kept of an upload that was cut counts beside the artifact that it is to replace.
+   */
+  async #replacedBytes(own: Pick<Draft, 'run' | 'name' | 'isUpload' | 'length'>): Promise<number> {
+    const written = new Map<string, number>()
+    for (const { run, name, isUpload, length } of [...this.#drafts, own]) {
+      if (run !== own.run || isUpload) continue
+      written.set(name, Math.max(written.get(name) ?? 0, length))
+    }
+    // One that is listed while its answer is on the way replaces nothing any more.
+    const bodies = new Set([...this.#drafts].map(({ body }) => body))
+    let bytes = 0
+    for (const [name, length] of written) {
+      const listed = await this.#find(own.run, name)
+      if (listed !== undefined && !bodies.has(listed.body)) bytes += Math.min(length, listed.length)
+    }
+    return bytes
   }
 
   async #write(draft: Draft, bytes: Uint8Array, quota: ArtifactQuota): Promise<void> {
     const { run, body, put, length } = draft
-    const parameters = [toStored(run), body, put, length, bytes, quota.bytes]
-    const answer = await this.#call<'written' | 'full' | 'gone'>('artifact_piece_1', parameters)
+    const write = (most: number): Promise<'written' | 'full' | 'gone'> =>
+      this.#call('artifact_piece_1', [toStored(run), body, put, length, bytes, most])
+    let answer = await write(quota.bytes)
+    if (answer === 'full') {
+      const more = await this.#replacedBytes({ ...draft, length: length + bytes.length })
+      if (more > 0) answer = await write(quota.bytes + more)
+    }
     if (answer === 'full') throw full(run, quota, 'bytes')
     if (answer === 'gone') throw this.#gone(draft)
     draft.length += bytes.length

@@ -48,6 +48,8 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
   readonly #jobs = new Map<string, Job>()
   readonly #messages = new Map<string, Message>()
   readonly #outcomes = new Map<string, string>()
+  /** By the first word of handles that have more than one. */
+  readonly #families = new Map<string, Set<string>>()
 
   constructor(
     now: () => number,
@@ -139,6 +141,10 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
     return [...this.#messages.values()].filter(({ shard }) => shards.includes(shard))
   }
 
+  async familyOutcomes(word: string): Promise<readonly string[]> {
+    return [...(this.#families.get(word) ?? [])].toSorted()
+  }
+
   async recordedOutcome(handle: string): Promise<string | undefined> {
     return this.outcomeOf(handle)
   }
@@ -196,9 +202,14 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
 
   #recordOutcome(handle: string, outcome: string): void {
     this.#outcomes.set(handle, outcome)
+    const word = wordOf(handle)
+    if (word !== undefined) this.#families.set(word, familyWith(this.#families.get(word), outcome))
     if (this.#outcomes.size <= mostOutcomes) return
     const [oldest] = this.#outcomes.keys()
     this.#outcomes.delete(oldest!)
+    const left = wordOf(oldest!)
+    // Others of its family are younger, and come back with their next outcome.
+    if (left !== undefined && left !== word) this.#families.delete(left)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -220,6 +231,16 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
     }
     return held
   }
+}
+
+/** The first word of a handle that has more than one. */
+function wordOf(handle: string): string | undefined {
+  const end = handle.indexOf(' ')
+  return end < 0 ? undefined : handle.slice(0, end)
+}
+
+function familyWith(family: Set<string> | undefined, outcome: string): Set<string> {
+  return (family ?? new Set<string>()).add(outcome)
 }
 
 function newSession(): Session {

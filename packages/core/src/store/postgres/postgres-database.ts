@@ -213,6 +213,16 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     return row && fromStored(row[0])
   }
 
+  async familyOutcomes(word: string): Promise<readonly string[]> {
+    // By the index: "!" is the character after the space.
+    const rows = await this.#reader.call<[string]>(
+      'be read',
+      `SELECT DISTINCT outcome FROM ${this.#address.schema}.outcome WHERE handle > $1 AND handle < $2`,
+      [`${toStored(word)} `, `${toStored(word)}!`],
+    )
+    return rows.map(([outcome]) => fromStored(outcome)).toSorted()
+  }
+
   async post({ id, shard, kind, to }: Message): Promise<void> {
     await this.#reader.call(
       'take a message',

@@ -37,6 +37,7 @@ export type StoreChange =
 export type StoreQuestion =
   | { readonly type: 'open jobs'; readonly shards: readonly number[] }
   | { readonly type: 'outcome'; readonly handle: string }
+  | { readonly type: 'family outcomes'; readonly word: string }
   | { readonly type: 'owners' }
   | { readonly type: 'messages'; readonly shards: readonly number[] }
   | { readonly type: 'by ids'; readonly table: AnyTable; readonly ids: readonly string[] }

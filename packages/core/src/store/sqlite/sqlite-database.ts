@@ -100,6 +100,10 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
     return this.#ask({ type: 'outcome', handle })
   }
 
+  familyOutcomes(word: string): Promise<readonly string[]> {
+    return this.#ask({ type: 'family outcomes', word })
+  }
+
   async post(message: Message): Promise<void> {
     await this.#change({ type: 'post', message })
   }

@@ -70,6 +70,13 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
         const found = this.#prepared(sql).get(toStored(question.handle))
         return found && fromStored(found['outcome'] as string)
       }
+      case 'family outcomes': {
+        // By the index: "!" is the character after the space.
+        const sql = 'SELECT DISTINCT outcome FROM store_outcome WHERE handle > ? AND handle < ?'
+        const word = toStored(question.word)
+        const rows = this.#prepared(sql).all(`${word} `, `${word}!`)
+        return rows.map((row) => fromStored(row['outcome'] as string)).toSorted()
+      }
       case 'messages':
         return this.#messages(question.shards)
       case 'owners':

@@ -62,6 +62,7 @@ function databaseOfCalls(once: Once): StoreDatabase {
     fence: (...given) => once((each) => each.fence(...given)),
     openJobs: (...given) => once((each) => each.openJobs(...given)),
     recordedOutcome: (...given) => once((each) => each.recordedOutcome(...given)),
+    familyOutcomes: (...given) => once((each) => each.familyOutcomes(...given)),
     post: (...given) => once((each) => each.post(...given)),
     messages: (...given) => once((each) => each.messages(...given)),
     tables: {

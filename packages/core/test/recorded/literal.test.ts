@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { literalOf, quoted } from '../../src/recorded/literal.ts'
+
+/** What the text makes. */
+function evaluate(text: string): unknown {
+  // oxlint-disable-next-line typescript/no-implied-eval -- what the text makes is what is tested
+  return new Function(`return (${text})`)() as unknown
+}
+
+test('property: plain data comes back as it was', () => {
+  const data = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withTypedArray: true,
+    withUnicodeString: true,
+    withNullPrototype: false,
+  })
+  fc.assert(
+    fc.property(data, (value) => {
+      const text = literalOf(value, Infinity)!
+      assert.deepEqual(evaluate(text), value)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('property: any string is quoted, and in one line', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (value) => {
+      assert.equal(evaluate(quoted(value)), value)
+      assert.doesNotMatch(quoted(value), /[\n\r]/)
+    }),
+  )
+  assert.equal(quoted(`it's "so"`), `'it\\'s "so"'`)
+})
+
+test('a key that would set the prototype does not', () => {
+  const value = JSON.parse('{"__proto__": 1, "a b": 2, "ok": 3}') as object
+  assert.equal(literalOf(value, 100), `{ ['__proto__']: 1, 'a b': 2, ok: 3 }`)
+})
+
+test('what is too long, or no plain data, is left out', () => {
+  assert.equal(literalOf('x'.repeat(101), 100), undefined)
+  assert.equal(literalOf(new Uint8Array(1e8), 100), undefined)
+  assert.equal(literalOf([[() => 1]], 100), undefined)
+  assert.equal(literalOf(new DataView(new ArrayBuffer(1)), 100), undefined)
+  assert.equal(literalOf(new Uint8Array([1, 2]).buffer, 100), 'new Uint8Array([1, 2]).buffer')
+})
