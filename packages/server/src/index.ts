@@ -1,9 +1,11 @@
 export {
   serveJob,
   type ItemInput,
+  type Prefetch,
   type ServedJob,
   type ServeJobOptions,
   type StageLimits,
+  type Superset,
 } from './jobs/served-job.ts'
 export {
   startServer,
@@ -13,9 +15,12 @@ export {
   type ServerOptions,
   type ServerStats,
 } from './server.ts'
+export type { ServerConfig } from './server-config.ts'
 export type { DrainOptions, ServerState } from './http/lifecycle/drain.ts'
 export { anonymous, type AccessPolicy, type Caller, type Role } from './http/caller.ts'
 export type { Drained } from './http/room.ts'
+export type { LogEvent, LogEventName, LogLevel } from './log/log-event.ts'
+export type { LogOptions } from './log/structured-log.ts'
 export {
   schedule,
   type Missed,

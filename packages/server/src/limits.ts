@@ -15,7 +15,7 @@ export interface ServerLimits {
   readonly loop?: number | PermitOptions | undefined
   /** Attempts on workers of the fleet at a time, waiting for a worker included. No limit but the seats when absent. */
   readonly fleet?: number | PermitOptions | undefined
-  /** What jobs may need besides, by name: permits, rates, limits for each key. They hold for this process. */
+  /** What jobs may need besides, by name: permits, rates, limits for each key. They hold for this process, or with `{ permits, scope: 'cluster' }` for all servers on one PostgreSQL. */
   readonly resources?: Resources | undefined
   /** Milliseconds from submit to start. 30,000 when absent. */
   readonly queue?: number | undefined
@@ -58,6 +58,12 @@ export interface ServerLimits {
   readonly body?: number | undefined
   /** Bytes of results in memory. 64 MiB when absent. */
   readonly cacheBytes?: number | undefined
+  /**
+   * Bytes of results that are kept: on disk beside a file, in memory (encoded) with the store `memory`. The ones unused for
+   * longest leave first, and are computed again when they are submitted again. 1 GiB when absent, 256 MiB in memory. On
+   * PostgreSQL results are rows, which this does not count.
+   */
+  readonly resultBytes?: number | undefined
 }
 
 const mostBody = 2 * 2 ** 20
@@ -93,6 +99,7 @@ const rules: Readonly<
   readyGap: countOrAny,
   body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
   cacheBytes: count,
+  resultBytes: count,
 }
 
 const limitNames = {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { HeddleError, type Place } from '@heddle/core'
+import { HeddleError, type Place, type Run } from '@heddle/core'
 import {
   Capacity,
   CleanupStack,
@@ -29,6 +29,7 @@ import {
   threadPlace,
   withoutPasswords,
   type Clock,
+  type Journal,
   type Kernel,
   type OptionNames,
 } from '@heddle/core/lowlevel'
@@ -38,6 +39,7 @@ import { fleetTables } from './fleet/tables.ts'
 import { describeGap } from './http/describe-gap.ts'
 import { adminRoom } from './http/admin-room.ts'
 import { openCluster, type ClusterOptions } from './cluster/cluster.ts'
+import { LinkDoor } from './cluster/link-door.ts'
 import { makeApp } from './http/app.ts'
 import { isLoopback } from './http/browsers.ts'
 import type { AccessPolicy } from './http/caller.ts'
@@ -54,6 +56,9 @@ import { jobTable } from './jobs/job-table.ts'
 import { openJobsRoom } from './jobs/room.ts'
 import type { ServiceStats } from './jobs/service.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
+import type { LogEvent } from './log/log-event.ts'
+import { StructuredLog, checkLogOptions, type LogOptions } from './log/structured-log.ts'
+import { auditTo, type Audit } from './people/audit.ts'
 import { People } from './people/people.ts'
 import { PeoplePolicy } from './people/policy.ts'
 import { openPeopleRoom } from './people/room.ts'
@@ -87,6 +92,11 @@ export interface ServerOptions {
    * servers may share.
    */
   readonly store?: string | undefined
+  /**
+   * An open journal instead of a store, of a process that shows its own runs: the server takes no jobs, steers the runs that it
+   * is given with `adopt`, and leaves the journal open.
+   */
+  readonly journal?: Journal | undefined
   /** Where other servers on the same PostgreSQL reach this one: `http://10.0.0.5:4500`. The address it listens on when absent. */
   readonly advertise?: string | undefined
   /** A file with the secret that these servers share. Needed with `advertise`; a second line is the old or the next one. */
@@ -114,6 +124,11 @@ export interface ServerOptions {
    * role operator; or everyone. The others see the code and a reference that the log has too. `operators` when absent.
    */
   readonly errorDetails?: 'operators' | 'everyone' | undefined
+  /**
+   * The structured log: one JSON object for each refusal, cancel, timeout, broken pipe and error of a job, and for what
+   * `onLog` is given. None when absent.
+   */
+  readonly log?: LogOptions | undefined
   /** Server-side events that no client sees (warnings, job logs), one line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
   /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
@@ -126,6 +141,7 @@ const optionNames = {
   host: 1,
   port: 1,
   store: 1,
+  journal: 1,
   advertise: 1,
   clusterSecret: 1,
   threads: 1,
@@ -137,6 +153,7 @@ const optionNames = {
   inventory: 1,
   policy: 1,
   errorDetails: 1,
+  log: 1,
   onLog: 1,
   onDrain: 1,
   kernel: 1,
@@ -152,6 +169,7 @@ function checkServerOptions(options: ServerOptions): void {
     throw new HeddleError('HDL_BAD_OPTION', { option: 'port', value: port, expected })
   }
   if (store !== undefined) checkText('store', store)
+  if (options.journal !== undefined) checkJournal(options)
   if (options.advertise !== undefined) checkAddress(options.advertise)
   if (options.clusterSecret !== undefined) checkText('clusterSecret', options.clusterSecret)
   if (options.artifacts !== undefined) checkText('artifacts', options.artifacts)
@@ -168,8 +186,16 @@ function checkServerOptions(options: ServerOptions): void {
   if (options.policy !== undefined)
     checkMethods('policy', options.policy, ['callerOf', 'check'], '{ callerOf, check }')
   checkWord('errorDetails', options.errorDetails ?? 'operators', ['operators', 'everyone'])
+  if (options.log !== undefined) checkLogOptions(options.log)
   if (onLog !== undefined) checkFunction('onLog', onLog)
   if (onDrain !== undefined) checkFunction('onDrain', onDrain)
+}
+
+function checkJournal({ journal, jobs, store }: ServerOptions): void {
+  checkMethods('journal', journal!, ['overview', 'list'], 'an open journal')
+  if (jobs === undefined && store === undefined) return
+  const expected = 'undefined beside `jobs` or `store`: a server has one of them'
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: journal!.address, expected })
 }
 
 function checkAddress(advertise: string): void {
@@ -222,6 +248,8 @@ export interface Server extends AsyncDisposable {
    * *Cancellation*: the signal counts as the deadline.
    */
   drain(options?: DrainOptions): Promise<Drained>
+  /** Lets callers steer a run of this process, until it has ended. Only for a server that was given a journal. */
+  adopt(run: Run): void
   /** Resolves when the server has stopped, whoever asked for it. */
   readonly stopped: Promise<Drained>
   stats(): ServerStats
@@ -243,9 +271,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   checkServerOptions(options)
   const { host = '127.0.0.1', port = 4500, limits = {} } = options
   const kernel = kernelOf(options)
-  const log = (level: ServerLog['level'], text: string): void => options.onLog?.({ level, text })
   await using parts = new CleanupStack()
-  const context = await openContext(options, kernel, log, parts)
+  const structured = await openLog(options, kernel)
+  parts.defer(() => structured?.stop())
+  const log = (level: ServerLog['level'], text: string): void => {
+    structured?.say(level, text)
+    options.onLog?.({ level, text })
+  }
+  const note = (event: LogEvent): void => structured?.note(event)
+  const context = await openContext(options, kernel, { log, note }, parts)
   const { storeWatch, loop, pool } = context
 
   const people = new People(context.store.tables, kernel)
@@ -256,15 +290,21 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   })
   parts.defer(() => fleet.stop())
   const places = { ...context.places, fleet: fleetPlace(fleet.dispatch) }
-  const jobs = await openJobsRoom({ ...context, places })
+  const jobs = await openJobsRoom({ ...context, places }, (job, ms, isDone) =>
+    machine.history.noteEnded(job, ms, isDone),
+  )
   parts.defer(() => jobs.stop())
-  const runRooms = openRunRooms({ ...context, places })
-  for (const room of runRooms) parts.defer(() => room.stop())
-  const { cluster } = context
   const policy = new PeoplePolicy(people, {
     clock: kernel.clock,
     trustedProxies: options.trustedProxies ?? [],
   })
+  const { own, rooms: runRooms } = openRunRooms(
+    { ...context, places },
+    auditTo(people, policy),
+    options.journal !== undefined,
+  )
+  for (const room of runRooms) parts.defer(() => room.stop())
+  const { cluster } = context
   const peopleRoom = openPeopleRoom({ people, policy, kernel })
   parts.defer(() => peopleRoom.stop())
   const isOpen = options.policy === undefined && (await people.isOpen())
@@ -305,11 +345,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     perAddress: limits.connectionsPerAddress,
     trustedProxies: options.trustedProxies ?? [],
     clock: kernel.clock,
+    onRefused: (address, code) => note({ event: 'refused', code, address }),
   })
   const arrivals = new Arrivals({
     most: limits.bodies ?? 128,
     limit: limits.arrival ?? minute,
     clock: kernel.clock,
+    random: kernel.random,
   })
   const ui = await openUiRoom(options.ui)
   const { clock } = kernel
@@ -323,25 +365,31 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     connections,
     arrivals,
     routeMetrics,
+    log: () => structured?.stats(),
     clock,
     readyGap,
   }
   const admin = adminRoom({ rooms, ...figures })
   const open = new OpenResponses(limits.sending ?? minute)
   const servers: HttpServer[] = []
-  const makeServer = (listener: RequestListener): HttpServer => {
+  let listener: RequestListener | undefined
+  const links = cluster && new LinkDoor({ cluster, listener: () => listener!, clock: kernel.clock })
+  const makeServer = (given: RequestListener): HttpServer => {
     const headLimit = limits.head ?? 10_000
-    const made = makeHttpServer(listener, { headLimit, connections, open, clock: kernel.clock })
+    const limited = { headLimit, connections, open, note, clock: kernel.clock }
+    const made = makeHttpServer(given, limited)
+    links?.follow(made)
     servers.push(made)
     return made
   }
-  let listener: RequestListener | undefined
   const app = makeApp({
     rooms: [...rooms, admin, ...(ui === undefined ? [] : [ui])],
     policy: cluster?.forwarding.policyOver(options.policy ?? policy) ?? options.policy ?? policy,
     forwarding: cluster?.forwarding,
     errorDetails: options.errorDetails ?? 'operators',
     log,
+    note,
+    retryAfter: () => jobs.retryAfter(),
     requestLimit: limits.request ?? 10 * minute,
     makeServer: (given) => makeServer((listener = given)),
     connections,
@@ -371,6 +419,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await cluster?.start(urlOf(bound))
   const rest = parts.move()
   const stopped = drain.ended.then(async (drained): Promise<Drained> => {
+    await links?.stop(drain.isHurried ? 0 : closeGrace)
     // Requests that are on their way are answered too: 503 with `Connection: close`, and their clients leave.
     if (!drain.isHurried) await connections.emptied(closeQuiet, closeGrace, kernel.clock)
     await rest[Symbol.asyncDispose]()
@@ -390,6 +439,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     drain: async (how) => {
       drain.begin(how)
       return stopped
+    },
+    adopt: (run) => {
+      if (options.journal === undefined || own === undefined) {
+        const expected = 'given: a server with a store starts its own runs'
+        throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: undefined, expected })
+      }
+      own.adopt(run)
     },
     stopped,
     stats: () => ({
@@ -412,10 +468,22 @@ function urlOf({ family, address, port }: AddressInfo): string {
 /** Milliseconds between looks for runs of servers that are gone (C1). */
 const takeOverEvery = 1_000
 
+interface RunRooms {
+  /** Undefined where runs are only shown. */
+  readonly own: OwnRuns | undefined
+  readonly rooms: readonly Room[]
+}
+
 /** Runs, and schedules that start them. Without jobs it is a window into a journal that other processes write. */
-function openRunRooms(context: ServerContext): readonly Room[] {
+function openRunRooms(context: ServerContext, audit: Audit, isOwnJournal: boolean): RunRooms {
   const { journal, artifacts, kernel, capacity, places, log, exported, store } = context
-  if (exported === undefined) return [openRunViewsRoom(journal, kernel)]
+  const most = 1_000
+  if (exported === undefined) {
+    const graphs = graphTable([])
+    const shared = { journal, artifacts, graphs, capacity, places, kernel, log, most }
+    const own = isOwnJournal ? new OwnRuns(shared) : undefined
+    return { own, rooms: [openRunViewsRoom({ journal, kernel, own, audit })] }
+  }
   const { definitions, graphs } = exportedSchedules(exported, graphTable(exported))
   const onEnded = (): void => room.poke()
   const own = new OwnRuns({
@@ -426,7 +494,7 @@ function openRunRooms(context: ServerContext): readonly Room[] {
     places,
     kernel,
     log,
-    most: 1_000,
+    most,
     onEnded,
   })
   const shared = { tables: store.tables, runner: own, log }
@@ -439,6 +507,7 @@ function openRunRooms(context: ServerContext): readonly Room[] {
     starts,
     clock: kernel.clock,
     isShared: context.cluster !== undefined,
+    audit,
   })
   const links = new ApprovalLinks({
     tables: store.tables,
@@ -448,33 +517,35 @@ function openRunRooms(context: ServerContext): readonly Room[] {
   const { clock } = kernel
   const looks = { parts: [takeOver], tables: store.tables, clock, log, what: 'Interrupted runs' }
   const ticker = context.cluster && new Ticker({ ...looks, every: takeOverEvery })
-  const runs = { journal, kernel, graphs, own, starts, links, takeOver, ticker }
-  return [openRunsRoom(runs), room]
+  const runs = { journal, kernel, graphs, own, starts, links, takeOver, ticker, audit }
+  return { own, rooms: [openRunsRoom(runs), room] }
 }
 
 /** Opens what rooms are made from; `parts` closes it. */
 async function openContext(
   options: ServerOptions,
   kernel: Kernel,
-  log: ServerContext['log'],
+  { log, note }: Pick<ServerContext, 'log' | 'note'>,
   parts: CleanupStack,
 ): Promise<ServerContext> {
   const { limits = {} } = options
   // Before anything is opened: a module without jobs is the mistake that is made most often.
   jobTable(options.jobs)
-  const places = storeOf(options.store ?? 'memory')
-  const { journal: address, cache: resultsFolder, lock, isShared } = places
+  const { journal: address, ...rest } = storeOf(options.store ?? 'memory')
+  // A window into a journal leaves nothing of its own in it: it holds no lock, stores no results and owns no shard.
+  const isWindow = options.jobs === undefined
+  const { cache: resultsFolder, lock, isShared } = isWindow ? nothingOwn : rest
   // Runs may write to the same file; a second server would take over the acknowledged jobs of this one.
   if (lock !== undefined) parts.use(await holdLock(lock, { command: commandLine(), kernel }))
   // A client is answered with 503 at once, and may try again: the server does not try for it.
-  const journal = parts.use(await openJournal(address, { kernel, retry: { for: 0 } }))
+  const journal =
+    options.journal ?? parts.use(await openJournal(address, { kernel, retry: { for: 0 } }))
   const cluster = isShared ? await openCluster(address, kernel, clusterOptions(options)) : undefined
   if (cluster !== undefined) {
     parts.use(cluster.database)
     parts.defer(() => cluster.stop())
   }
-  // A window into a journal leaves nothing of its own in it.
-  const storeAddress = options.jobs === undefined ? 'memory' : address
+  const storeAddress = isWindow ? 'memory' : address
   const tables = [...peopleTables, ...fleetTables, ...scheduleTables, ...runTables]
   const store = parts.use(await openStore(storeAddress, { tables, kernel }))
   const shards =
@@ -501,6 +572,7 @@ async function openContext(
     aging: 1_000,
     kernel,
   })
+  cluster?.shareLimits(capacity)
   const pool = parts.use(new ThreadPool({ capacity, kernel }))
   const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
   const { loopGap = 50 } = limits
@@ -524,7 +596,16 @@ async function openContext(
     chores,
     loop,
     log,
+    note,
   }
+}
+
+async function openLog(
+  { log, onLog }: ServerOptions,
+  kernel: Kernel,
+): Promise<StructuredLog | undefined> {
+  if (log === undefined) return undefined
+  return StructuredLog.open(log, kernel, (text) => onLog?.({ level: 'warning', text }))
 }
 
 interface Listening {
@@ -611,6 +692,8 @@ interface StorePlaces {
   /** Whether several servers may use it. */
   readonly isShared: boolean
 }
+
+const nothingOwn = { cache: undefined, lock: undefined, isShared: false } as const
 
 function clusterOptions({ advertise, clusterSecret }: ServerOptions): ClusterOptions {
   return { advertise, secretFile: clusterSecret }

@@ -38,10 +38,10 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
     if (campaign?.tenant === caller.tenant) return
     throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: run })
   }
-  const list = async (run: string, caller: Caller) => {
+  const list = async (run: string, caller: Caller, node: string | undefined) => {
     await checkTenant(run, caller)
     const found = (await store?.list(run)) ?? []
-    return { artifacts: found.map(viewOf) }
+    return { artifacts: found.filter(({ by }) => (node ?? by) === by).map(viewOf) }
   }
   return {
     name: 'artifacts',
@@ -80,8 +80,12 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
         },
         { ownedBy },
       ),
-      route(contracts.listArtifacts, ({ params, caller }) => list(params.run, caller)),
-      route(contracts.listRunArtifacts, ({ params, caller }) => list(params.id, caller)),
+      route(contracts.listArtifacts, ({ params, query, caller }) =>
+        list(params.run, caller, query.by),
+      ),
+      route(contracts.listRunArtifacts, ({ params, query, caller }) =>
+        list(params.id, caller, query.by),
+      ),
       route(contracts.getArtifact, async ({ params, caller, request, reply }) => {
         const { run, name } = params
         await checkTenant(run, caller)

@@ -4,16 +4,19 @@
  *   start ──▶ announce the address ──▶ acquire a share of 256 shards ──▶ continue their open jobs
  *   drain ──▶ what is cut off is put back ──▶ the shards are handed over at once
  *
- * Limits of this process are counted here only: docs/guide/guarantees.md.
+ * Limits are counted in each process; those with `scope: 'cluster'` are shared (core/src/capacity/cluster-limits.ts).
  */
 import { hostname } from 'node:os'
 import { readFile } from 'node:fs/promises'
 import { HeddleError } from '@heddle/core'
 import {
+  ClusterLimits,
   describe,
   newRunId,
   openStore,
   Shards,
+  type Capacity,
+  type Clock,
   type Kernel,
   type OpenStore,
 } from '@heddle/core/lowlevel'
@@ -22,6 +25,7 @@ import type { Drained, Room } from '../http/room.ts'
 import type { StoreLedger } from '../jobs/store-ledger.ts'
 import { ClusterForwarding } from './call-forwarding.ts'
 import { Forwarder } from './forward.ts'
+import { limitRecords, limitTable } from './limit-records.ts'
 import { Members, serverTable } from './members.ts'
 import { ResultTier, resultTable } from './result-tier.ts'
 
@@ -46,6 +50,8 @@ export class Cluster {
   readonly forwarding: ClusterForwarding
   readonly tier: ResultTier
   readonly #options: ClusterOptions
+  readonly #clock: Clock
+  #limits: ClusterLimits | undefined
   #ledger: StoreLedger | undefined
 
   constructor(
@@ -55,12 +61,13 @@ export class Cluster {
     options: ClusterOptions,
   ) {
     const { clock } = kernel
+    this.#clock = clock
     this.database = database
     this.#options = options
     const server = `${hostname()}-${process.pid}-${newRunId(kernel)}`
     this.shards = new Shards({ server, database, kernel })
     this.members = new Members({ shards: this.shards, database, clock })
-    this.forwarder = new Forwarder({ members: this.members, secrets, clock })
+    this.forwarder = new Forwarder({ members: this.members, secrets, clock, useLinks: true })
     this.forwarding = new ClusterForwarding(this.forwarder)
     this.tier = new ResultTier({
       tables: database.tables,
@@ -75,16 +82,28 @@ export class Cluster {
     this.#ledger = ledger
   }
 
+  /** Takes part in the limits of all servers. Called once, before anything takes permits. */
+  shareLimits(capacity: Capacity): void {
+    const resources = capacity.clusterResources()
+    if (resources.length === 0) return
+    const records = limitRecords(this.database.tables)
+    const { server } = this.shards
+    this.#limits = new ClusterLimits({ server, records, clock: this.#clock, resources })
+  }
+
   /** From here on this server owns shards. *Cancellation*: none. */
   async start(listensOn: string): Promise<void> {
     await this.members.announce(this.#options.advertise ?? listensOn)
+    await this.#limits?.start()
     await this.shards.start()
   }
 
   /** Hands the shards over. Harmless twice. *Cancellation*: it ends within a few seconds. */
   async stop(): Promise<void> {
     await this.#ledger?.acknowledged.stop({ deadline: stopWithin })
+    await this.#limits?.stop()
     await this.shards.stop()
+    this.forwarder.close()
     // A record that stays is removed later.
     await this.members.leave().catch(() => undefined)
   }
@@ -118,6 +137,8 @@ export class Cluster {
       refused_batches: commits.refused,
       unknown_commits: commits.unknown,
       forwarded: this.forwarder.forwarded,
+      forward_groups: this.forwarder.linkStats().groups,
+      limits: this.#limits?.stats().shares ?? {},
       open_jobs: jobs?.stats().open ?? 0,
       set_aside: aside.length,
       set_aside_handles: aside.slice(0, mostNamed).map(({ handle }) => handle),
@@ -137,7 +158,7 @@ export async function openCluster(
   options: ClusterOptions,
 ): Promise<Cluster> {
   const secrets = await readSecrets(options)
-  const tables = [serverTable, resultTable, ...fleetTables]
+  const tables = [serverTable, resultTable, limitTable, ...fleetTables]
   return new Cluster(await openStore(address, { tables, kernel }), secrets, kernel, options)
 }
 

@@ -9,12 +9,16 @@
  *  F4  The caller is who asked the first server, with its tenant, roles and scopes. What identified it there (a token, a
  *      cookie) is not passed on.
  *  F5  A forwarded request has the id of the first one: a write that is sent twice is one request.
+ *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version gets them one by
+ *      one.
+ *  F7  An owner that cannot be reached for `findWithin`, longer than a take-over takes, is answered for with 503 and Retry-After.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
-import { shardOf, waitFor, type Clock } from '@heddle/core/lowlevel'
+import { pauseFor, shardOf, waitFor, type Clock } from '@heddle/core/lowlevel'
 import type { Caller } from '../http/caller.ts'
+import { Link, linkTarget } from './link.ts'
 import type { Members } from './members.ts'
 
 /** `TIME.DIGEST.SIGNATURE`. */
@@ -27,6 +31,9 @@ const signatureAge = 60_000
 
 /** Milliseconds between two tries to find the owner. */
 const pause = 100
+
+/** Milliseconds in which an owner must be found: a take-over takes the ttl of six seconds and at most three more. */
+const findWithin = 12_000
 
 /** Milliseconds that one server has to answer what all of them are asked. */
 const answerWithin = 3_000
@@ -59,6 +66,18 @@ export interface ForwarderOptions {
   /** The one that signs comes first. */
   readonly secrets: readonly string[]
   readonly clock: Clock
+  /** Whether requests are sent over links (F6). Default false: each over a connection of its own. */
+  readonly useLinks?: boolean
+}
+
+/** Who opens a link; the calls on it have their own callers. */
+const server: Caller = {
+  kind: 'anonymous',
+  id: 'server',
+  name: 'server',
+  tenant: 'default',
+  roles: [],
+  scopes: [],
 }
 
 const passedOn = ['content-type', 'accept', 'range', 'if-none-match', 'traceparent', 'tracestate']
@@ -85,6 +104,8 @@ export interface Proof {
 
 export class Forwarder {
   readonly #options: ForwarderOptions
+  /** By address. */
+  readonly #links = new Map<string, Link>()
   #forwarded = 0
 
   constructor(options: ForwarderOptions) {
@@ -93,6 +114,22 @@ export class Forwarder {
 
   get forwarded(): number {
     return this.#forwarded
+  }
+
+  /** Requests that were sent over links, and the groups that they were sent in. */
+  linkStats(): { readonly sent: number; readonly groups: number } {
+    const total = { sent: 0, groups: 0 }
+    for (const link of this.#links.values()) {
+      const { sent, groups } = link.stats()
+      total.sent += sent
+      total.groups += groups
+    }
+    return total
+  }
+
+  /** Closes the links: calls under way end without an answer. Harmless twice. */
+  close(): void {
+    for (const link of this.#links.values()) link.close()
   }
 
   isLocal(name: string): boolean {
@@ -131,7 +168,9 @@ export class Forwarder {
     const { signal } = request
     const isForwarded = this.proofOf(request) !== undefined
     const until = clock.now() + request.deadline
+    let failedAt: number | undefined
     for (;;) {
+      let failure: HeddleError
       try {
         const address = await members.addressOf(name)
         if (address === undefined) return undefined
@@ -139,16 +178,16 @@ export class Forwarder {
         const left = { ...request, deadline: Math.max(1, until - clock.now()) }
         const answer = await this.#send(address, left)
         if (answer !== undefined) return answer
+        failure = notOwner(name, address)
       } catch (error) {
         if (isForwarded || !isError(error, 'HDL_NOT_OWNER')) throw error
-        if (clock.now() + pause >= until) throw error
+        failure = error
       }
-      await waitFor(new Promise<never>(() => undefined), 'The owner', clock, {
-        deadline: pause,
-        signal,
-      }).catch((error: unknown) => {
-        if (signal.aborted) throw error
-      })
+      // F7: counted from the first failure, because the owner of a call that waits may die late.
+      failedAt ??= clock.now()
+      if (clock.now() + pause >= Math.min(until, failedAt + findWithin)) throw failure
+      await pauseFor(pause, clock, signal)
+      signal.throwIfAborted()
     }
   }
 
@@ -211,6 +250,13 @@ export class Forwarder {
       const value = headers[name]
       if (typeof value === 'string') sent.set(name, value)
     }
+    if (this.#options.useLinks === true) {
+      const carried = { method, url, headers: { ...Object.fromEntries(sent), host: target.host } }
+      const bytes = Buffer.from(body ?? '')
+      const outcome = await this.#linkTo(address).ask({ ...carried, body: bytes }, signal)
+      if (outcome === 'unreachable') return undefined
+      if (outcome !== 'unsupported') return this.#read(outcome)
+    }
     let response: Response
     let bytes: Buffer
     try {
@@ -226,17 +272,39 @@ export class Forwarder {
       if (signal.aborted) throw error
       return undefined
     }
-    if (response.status === 503 && bytes.includes('"not_owner"')) return undefined
+    const { status } = response
+    return this.#read({ status, headers: Object.fromEntries(response.headers), body: bytes })
+  }
+
+  /** Undefined when the answer is that it is not the owner either. */
+  #read({ status, headers, body }: ForwardAnswer): ForwardAnswer | undefined {
+    if (status === 503 && body.includes('"not_owner"')) return undefined
     this.#forwarded++
     const kept = answered.flatMap((name) => {
-      const value = response.headers.get(name)
-      return value === null ? [] : [[name, value] as const]
+      const value = headers[name]
+      return value === undefined ? [] : [[name, value] as const]
     })
-    return { status: response.status, headers: Object.fromEntries(kept), body: bytes }
+    return { status, headers: Object.fromEntries(kept), body }
+  }
+
+  #linkTo(address: string): Link {
+    let link = this.#links.get(address)
+    if (link === undefined) {
+      const proof = (): Record<string, string> =>
+        this.#proofFor({ method: 'CONNECT', url: linkTarget, body: undefined, caller: server })
+      link = new Link({ address, clock: this.#options.clock, proof })
+      this.#links.set(address, link)
+    }
+    return link
   }
 
   /** F2, F4. */
-  #proofFor({ method, url, body, caller: who }: ForwardRequest): Record<string, string> {
+  #proofFor({
+    method,
+    url,
+    body,
+    caller: who,
+  }: Pick<ForwardRequest, 'method' | 'url' | 'body' | 'caller'>): Record<string, string> {
     const { clock, secrets } = this.#options
     const time = String(Math.round(clock.wallTime()))
     const digest = digestOf(body)

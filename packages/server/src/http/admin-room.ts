@@ -1,6 +1,7 @@
 /** The room of the server itself: whether it is alive, whether it should be given work, figures, drain, OpenAPI. */
 import type { Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
 import { drainServer, health, metrics, openApiDocument, ready } from '../client/contract/admin.ts'
+import type { LogStats } from '../log/structured-log.ts'
 import { describeGap } from './describe-gap.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { Connections } from './lifecycle/connections.ts'
@@ -23,6 +24,8 @@ export interface AdminOptions {
   readonly connections: Connections
   readonly arrivals: Arrivals
   readonly routeMetrics: RouteMetrics
+  /** Of the structured log; undefined when there is none. */
+  readonly log?: () => LogStats | undefined
   readonly clock: Clock
   /** Milliseconds of a gap of the loop that make the server not ready. */
   readonly readyGap: number

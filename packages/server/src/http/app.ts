@@ -14,9 +14,12 @@ import { stopReading } from './lifecycle/refused-bodies.ts'
 import type { OpenResponses } from './lifecycle/open-responses.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
 import type { RouteMetrics } from './metrics/route-metrics.ts'
+import type { LogEvent } from '../log/log-event.ts'
+import { answerEvent, brokenPipeEvent } from './request-events.ts'
 import { codingProblemOf, newRequestId } from './read-request.ts'
 import type { Room } from './room.ts'
 import { addRoom, refuseUnknownRoutes } from './route-table.ts'
+import { followSpans } from '../tracing/request-span.ts'
 
 export interface AppOptions {
   readonly rooms: readonly Room[]
@@ -24,6 +27,10 @@ export interface AppOptions {
   readonly errorDetails: 'operators' | 'everyone'
   /** Server-side events that no client sees. */
   readonly log: (level: 'info' | 'warning', text: string) => void
+  /** Milliseconds after which to come back, by the measured rate. */
+  readonly retryAfter: () => number
+  /** Writes a line of the structured log. */
+  readonly note: (event: LogEvent) => void
   /** Milliseconds a request may take. */
   readonly requestLimit: number
   /** Makes the server below the routes. */
@@ -53,8 +60,10 @@ const secureHeaders = {
 export function makeApp(options: AppOptions): FastifyInstance {
   const { rooms, clock } = options
   const sendError = (error: unknown, reply: FastifyReply): FastifyReply => {
-    const { status, body: whole } = toHttpError(error)
+    const { status, body: whole } = toHttpError(error, options.retryAfter)
     const body = isShown(status, reply.request, options) ? whole : hide(whole, reply, options.log)
+    const event = answerEvent(error, { status, body: whole }, reply)
+    if (event !== undefined) options.note(event)
     if (isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_JOURNAL_GONE'))
       options.storeWatch.look()
     return reply
@@ -79,7 +88,10 @@ export function makeApp(options: AppOptions): FastifyInstance {
   })
   // Each kind of body has a parser of its own, in the scope of its routes.
   app.removeAllContentTypeParsers()
-  options.routeMetrics.follow(app, clock)
+  followSpans(app)
+  options.routeMetrics.follow(app, clock, (request, reply, ms) =>
+    options.note(brokenPipeEvent(request, reply, ms)),
+  )
   // A client that keeps its connection would send its next request to a server that is about to end.
   app.addHook('onSend', (_, reply, payload, done) => {
     if (options.isDraining()) void reply.header('connection', 'close')

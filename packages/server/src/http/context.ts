@@ -14,6 +14,7 @@ import type {
 import type { FastifyRequest } from 'fastify'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { ServerLimits } from '../limits.ts'
+import type { LogEvent } from '../log/log-event.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
 import type { Call } from './route.ts'
 
@@ -43,6 +44,8 @@ export interface ServerContext {
   readonly loop: LoopWatch
   /** Server-side events that no client sees. */
   readonly log: (level: 'info' | 'warning', text: string) => void
+  /** Writes a line of the structured log. */
+  readonly note: (event: LogEvent) => void
 }
 
 /** Where several servers share a store: sends calls on to the server that answers them. */

@@ -41,6 +41,7 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_REQUEST_EXISTS: [409, 'request_exists'],
   HDL_NOT_STEERABLE: [409, 'not_steerable'],
   HDL_RUN_ENDED: [409, 'run_ended'],
+  HDL_NOT_REPRODUCIBLE: [409, 'not_reproducible'],
   HDL_GRAPH_CHANGED: [409, 'graph_changed'],
   HDL_LOCKED: [409, 'locked'],
   HDL_GONE: [410, 'gone'],
@@ -97,9 +98,17 @@ const frameworkCode = /^(?:FST_|HPE_|ERR_HTTP)/
 /** Milliseconds, where nothing was measured. */
 const usualRetryAfter = 1_000
 
-/** The answer to a request for which a route has thrown, or that no route has seen. */
-export function toHttpError(error: unknown): HttpError {
-  if (error instanceof HeddleError) return ofHeddle(error)
+/**
+ * The answer to a request for which a route has thrown, or that no route has seen.
+ *
+ * @param measured Milliseconds after which to come back, for refusals that do not know it themselves: from the rate at
+ * which the server ends what it has admitted.
+ */
+export function toHttpError(
+  error: unknown,
+  measured: () => number = () => usualRetryAfter,
+): HttpError {
+  if (error instanceof HeddleError) return ofHeddle(error, measured)
   const [status, code] = ofOthers(error)
   return { status, body: { error: { code, message: describe(error), retryable: false } } }
 }
@@ -114,12 +123,11 @@ export function toConnectionError(error: unknown): HttpError {
   return { status, body: { error: { code, message, retryable: status === 408 } } }
 }
 
-function ofHeddle(error: HeddleError): HttpError {
+function ofHeddle(error: HeddleError, measured: () => number): HttpError {
   const stage = isError(error, 'HDL_TIMEOUT') ? error.details.stage : undefined
   const ofStage = stage === undefined ? undefined : timeoutByStage.get(stage)
   const [status, code] = ofStage ?? byCode[error.code] ?? [500, 'job_failed']
-  const retryAfter =
-    status === 503 || status === 429 ? (error.retryAfter ?? usualRetryAfter) : undefined
+  const retryAfter = status === 503 || status === 429 ? (error.retryAfter ?? measured()) : undefined
   return {
     status,
     body: {

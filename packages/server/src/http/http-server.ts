@@ -8,6 +8,7 @@
 import { STATUS_CODES, createServer, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '@heddle/core/lowlevel'
+import type { LogEvent } from '../log/log-event.ts'
 import { endConnection } from './lifecycle/arrivals.ts'
 import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import type { Connections } from './lifecycle/connections.ts'
@@ -20,6 +21,8 @@ export interface HttpServerOptions {
   readonly connections: Connections
   readonly open: OpenResponses
   readonly clock: Clock
+  /** Writes a line of the structured log. */
+  readonly note: (event: LogEvent) => void
 }
 
 /** Milliseconds that a connection may be idle between two requests: longer than the minute of most proxies. */
@@ -29,7 +32,7 @@ const idleLimit = 72_000
 const longestLook = 1_000
 
 export function makeHttpServer(listener: RequestListener, options: HttpServerOptions): Server {
-  const { headLimit, connections, open, clock } = options
+  const { headLimit, connections } = options
   const server = createServer(
     {
       headersTimeout: headLimit,
@@ -43,7 +46,7 @@ export function makeHttpServer(listener: RequestListener, options: HttpServerOpt
   allowHalfClosed(server)
   connections.follow(server)
   server.on('clientError', (error: Error & { readonly code?: string }, socket: Socket) =>
-    refuseBytes(error, socket, open, clock),
+    refuseBytes(error, socket, options),
   )
   return server
 }
@@ -52,14 +55,15 @@ export function makeHttpServer(listener: RequestListener, options: HttpServerOpt
 function refuseBytes(
   error: Error & { readonly code?: string },
   socket: Socket,
-  open: OpenResponses,
-  clock: Clock,
+  { open, clock, note }: HttpServerOptions,
 ): void {
   // Another request of this connection waits for its answer: this one would be taken for it.
   const isOtherOpen = open.of(socket).some(({ req, headersSent }) => req.complete || headersSent)
   if (error.code === 'ECONNRESET' || !socket.writable || isOtherOpen) return void socket.destroy()
   const { status, body } = toConnectionError(error)
   const text = JSON.stringify(body)
+  const event = status === 408 ? 'timeout' : 'refused'
+  note({ event, status, code: body.error.code, address: socket.remoteAddress })
   socket.write(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,

@@ -2,6 +2,7 @@
 import type { NodeHeader } from '@heddle/core/lowlevel'
 import type { ServedJob } from './served-job.ts'
 import type { StageRow } from './story.ts'
+import type { Family } from './supersets.ts'
 
 export interface AcknowledgedWork {
   readonly job: string
@@ -14,6 +15,8 @@ export interface AcknowledgedWork {
   readonly version: string
   /** What was stored does not count. */
   readonly force: boolean
+  /** Which other inputs it answers for. */
+  readonly family?: Family | undefined
 }
 
 export type StageName = 'prepare' | 'items'
@@ -37,6 +40,11 @@ export interface AcknowledgementLog {
   acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry>
   /** Work of this handle that is open, can be run here, and has not begun. */
   findQueued(handle: string): AcknowledgedWork | undefined
+  /**
+   * Whether this tenant was promised the results of this handle, and the work has ended since. *Cancellation*: none.
+   * @param tenant Undefined for any.
+   */
+  wasPromised(handle: string, tenant: string | undefined): Promise<boolean>
   /** What does not run, of the shards of this server, and why. */
   setAside(): readonly SetAsideWork[]
   /** Runs it again as if it had just been acknowledged. *Cancellation*: none. @throws `HDL_NOT_OWNER`. */

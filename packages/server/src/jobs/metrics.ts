@@ -83,6 +83,16 @@ export function jobMetrics(service: ServiceStats, timings: JobTimings): readonly
       'The fullest queue: seats in use by capacity.',
       one(load.utilisation),
     ),
+    counter(
+      'heddle_superset_reused_total',
+      'Requests that a larger computation has answered.',
+      one(service.reused),
+    ),
+    counter(
+      'heddle_prefetch_total',
+      'Computations that were planned ahead, by what became of them.',
+      perOutcome({ ...service.prefetch }),
+    ),
     gauge('heddle_works', 'Handles that are worked on.', one(works)),
     counter('heddle_unstored_total', 'Results that could not be stored.', one(unstored)),
     counter('heddle_cache_hits_total', 'Results found in the cache.', [

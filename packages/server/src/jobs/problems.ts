@@ -35,11 +35,9 @@ export function jobFailure(thrown: unknown): Error {
   return new HeddleError('HDL_JOB_FAILED', { problem: describe(cause), retryable }, { cause })
 }
 
-/** Milliseconds after which who was refused should try again: by then another instance serves. */
-export const drainRetryAfter = 5_000
-
+/** When to come back is said by the rate at which admitted work ends. */
 export function draining(): HeddleError {
-  return new HeddleError('HDL_DRAINING', { what: 'The server', retryAfter: drainRetryAfter })
+  return new HeddleError('HDL_DRAINING', { what: 'The server' })
 }
 
 export function cancelledBy(handle: string, request: string): HeddleError {
@@ -53,6 +51,11 @@ export function cancelledBy(handle: string, request: string): HeddleError {
 /** It was made, could not be stored or has left the store, and the work has ended since. */
 export function lostResult(handle: string, index: number): HeddleError {
   return new HeddleError('HDL_GONE', { what: `Result ${itemName(handle, index)}` })
+}
+
+/** It was promised and stored, and has left the store since, with what it was made from. */
+export function evictedResult(handle: string): HeddleError {
+  return new HeddleError('HDL_GONE', { what: `What ${handle} had` })
 }
 
 /** What results are made from was deleted. */

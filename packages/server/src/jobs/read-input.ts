@@ -2,12 +2,16 @@
 import { HeddleError } from '@heddle/core'
 import type { ThreadPool, WaitOptions } from '@heddle/core/lowlevel'
 import { handleJob, type HandleQuestion } from './handle-thread.ts'
-import { handleOf } from './handle.ts'
+import { handleOf, type HandleOwner } from './handle.ts'
+import { checkInput } from './problems.ts'
 import type { ServedJob } from './served-job.ts'
+import { checkSize, type Family } from './supersets.ts'
 
 export interface ReadInput {
   readonly input: unknown
   readonly handle: string
+  /** Which other inputs it answers for; undefined when the job has no such inputs. */
+  readonly family?: Family | undefined
 }
 
 /** Characters; parsing and ordering so many takes about two milliseconds. */
@@ -17,7 +21,7 @@ const smallText = 64 * 1024
  * *Cancellation*: the signal and the deadline end it.
  * @param tenant Whose computation it is; undefined when all tenants share it.
  * @param chores Threads for what would hold up the loop; not those of the jobs, which may be busy for long.
- * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply; `HDL_TIMEOUT`.
+ * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply; `HDL_TIMEOUT`; what the job's `superset` throws.
  */
 export async function readInput(
   served: ServedJob,
@@ -26,14 +30,30 @@ export async function readInput(
   chores: ThreadPool,
   limits: WaitOptions,
 ): Promise<ReadInput> {
-  const { name, version } = served
+  const { name, version, superset } = served
+  const owner = { name, version, tenant }
   const input = text === undefined || text === '' ? null : parse(text, name)
-  if (text === undefined || text.length <= smallText)
-    return { input, handle: handleOf({ name, version, tenant }, input) }
-  const question: HandleQuestion = { owner: { name, version, tenant }, text }
+  const handle = await nameOf(owner, input, text ?? '', chores, limits)
+  if (superset === undefined) return { input, handle }
+  checkInput(served, input)
+  const size = checkSize(name, superset.size(input))
+  const same = ['superset', superset.same(input)]
+  const key = await nameOf(owner, same, JSON.stringify(same), chores, limits)
+  return { input, handle, family: { key, size } }
+}
+
+/** In a thread, when it is large. */
+async function nameOf(
+  owner: HandleOwner,
+  value: unknown,
+  text: string,
+  chores: ThreadPool,
+  limits: WaitOptions,
+): Promise<string> {
+  if (text.length <= smallText) return handleOf(owner, value)
+  const question: HandleQuestion = { owner, text }
   const { module, name: job } = handleJob
-  const handle = (await chores.run({ module: module!, job, input: question }, limits)) as string
-  return { input, handle }
+  return (await chores.run({ module: module!, job, input: question }, limits)) as string
 }
 
 function parse(text: string, name: string): unknown {

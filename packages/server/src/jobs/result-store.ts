@@ -10,6 +10,7 @@ import type {
   WaitOptions,
 } from '@heddle/core/lowlevel'
 import { itemName } from './handle.ts'
+import type { Larger } from './supersets.ts'
 
 /** What the first stage made. In an object, so that `undefined` can be a result. */
 export interface Prepared {
@@ -68,6 +69,20 @@ export class ResultStore {
     await this.#cache.set(itemName(handle, index), { value }, { parent })
   }
 
+  /** The largest computation of a family that was recorded. *Cancellation*: ends the wait. */
+  async largest(family: string, options?: WaitOptions): Promise<Larger | undefined> {
+    const stored = await this.#cache.get(largestKey(family), options)
+    return stored?.value as Larger | undefined
+  }
+
+  /** Records it if it is at least as large as what is recorded, or forced: compared and written in one step. *Cancellation*: none. */
+  async keepLargest(family: string, larger: Larger, isForced: boolean): Promise<void> {
+    await this.#cache.transaction(largestKey(family), (tx) => {
+      const known = tx.get()?.value as Larger | undefined
+      if (known === undefined || known.size <= larger.size || isForced) tx.set({ value: larger })
+    })
+  }
+
   /** True when there was something. *Cancellation*: none. */
   delete(handle: string): Promise<boolean> {
     return this.#cache.delete(handle)
@@ -81,6 +96,10 @@ export class ResultStore {
   stats(): CacheStats {
     return this.#cache.stats()
   }
+}
+
+function largestKey(family: string): string {
+  return `${family}/largest`
 }
 
 function wholeKey(handle: string): string {

@@ -1,5 +1,13 @@
 /** The room of served jobs: submit, results, cancel, stored results. */
-import { CleanupStack, Dispatcher, diskTier, openCache } from '@heddle/core/lowlevel'
+import {
+  CleanupStack,
+  Dispatcher,
+  diskTier,
+  memoryTier,
+  openCache,
+  shardOf,
+  type CacheTier,
+} from '@heddle/core/lowlevel'
 import type { ServerContext } from '../http/context.ts'
 import type { Drained, Room } from '../http/room.ts'
 import { checkNeeds, jobTable } from './job-table.ts'
@@ -9,13 +17,15 @@ import { jobMetrics } from './metrics.ts'
 import { FolderWatch, heldFolder, otherFolder } from './results-folder.ts'
 import { ResultStore, type Stored } from './result-store.ts'
 import { jobRoutes } from './routes.ts'
-import { JobService, type ServiceStats } from './service.ts'
+import { JobService, type ServiceOptions, type ServiceStats } from './service.ts'
 import { StoreLedger } from './store-ledger.ts'
 
 export interface JobsRoom extends Room {
   /** Names of the served jobs. */
   readonly jobs: readonly string[]
   stats(): ServiceStats
+  /** Milliseconds after which a client that is refused now should come back. */
+  retryAfter(): number
 }
 
 const minute = 60_000
@@ -29,15 +39,19 @@ const stopWithin = 2_000
  * *Cancellation*: none: it waits for the disk only.
  * @throws `HDL_BAD_OPTION` when nothing can be served, or a job could never start; `HDL_WOULD_DEADLOCK`.
  */
-export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
+export async function openJobsRoom(
+  context: ServerContext,
+  onComputed?: ServiceOptions['onComputed'],
+): Promise<JobsRoom> {
   const { limits, kernel, capacity, chores, cluster, shards, journal, places, log } = context
+  const { note } = context
   const jobs = jobTable(context.exported)
   checkNeeds(jobs, capacity)
   await using parts = new CleanupStack()
   const directory = context.resultsFolder
   const cache = await openCache<Stored>({
     name: 'Results',
-    tier: cluster?.tier ?? (directory === undefined ? undefined : diskTier({ directory })),
+    tier: cluster?.tier ?? tierOf(directory, limits.resultBytes),
     maxBytes: limits.cacheBytes,
     kernel,
   })
@@ -100,8 +114,12 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
     prepare,
     items,
     kernel,
-    capacity,
+    ...(cluster !== undefined && {
+      owns: (handle: string) => shards.ownership.epochOf(shardOf(handle)) !== undefined,
+    }),
+    note,
     onProblem,
+    onComputed,
   })
   ledger.connect(service)
   const closing = new AbortController()
@@ -143,6 +161,8 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
       await rest[Symbol.asyncDispose]()
     },
     stats: () => service.stats(),
+    // Whoever is refused needs room in both stages.
+    retryAfter: () => Math.max(prepare.retryAfter(), items.retryAfter()),
     metrics: () => jobMetrics(service.stats(), service.timings()),
     health: () => healthOf(service.stats()),
     *notReady() {
@@ -169,6 +189,11 @@ export async function openJobsRoom(context: ServerContext): Promise<JobsRoom> {
         yield `told to stop and still running in the second stage: ${second.stopping}`
     },
   }
+}
+
+/** Where results are when they do not fit the memory. */
+function tierOf(directory: string | undefined, maxBytes: number | undefined): CacheTier {
+  return directory === undefined ? memoryTier({ maxBytes }) : diskTier({ directory, maxBytes })
 }
 
 function healthOf(stats: ServiceStats): object {

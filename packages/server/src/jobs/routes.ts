@@ -20,10 +20,13 @@ import { route, type Call, type Route } from '../http/route.ts'
 import { jsonType } from './encoded.ts'
 import type { JobTable } from './job-table.ts'
 import { withStage } from './problems.ts'
-import { readInput } from './read-input.ts'
+import { readInput, type ReadInput } from './read-input.ts'
 import type { ServedJob } from './served-job.ts'
 import type { JobService } from './service.ts'
 import type { Answer } from './waiting.ts'
+
+/** Milliseconds to find the handle of what is computed ahead. */
+const prefetchReading = 60_000
 
 export interface JobRoutesOptions {
   readonly jobs: JobTable
@@ -70,6 +73,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
           disconnect: signal,
           deadline,
           wait: query.wait ?? 0,
+          trace: call.request.heddleTrace,
         })
         return sendAnswer(call, answer, turns)
       },
@@ -147,29 +151,49 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
   const { tenant } = call.caller
   const { wait, index = 0, force = false, slot } = query
   const { served, seat, priority, admittedAt } = service.admit(params.name, query.priority, tenant)
-  const read = await readWithin(seat, () =>
-    readInput(served, ownerOf(served, tenant), call.body as string | undefined, chores, {
-      signal,
-      deadline,
-    }),
+  const text = call.body as string | undefined
+  const owner = ownerOf(served, tenant)
+  const asked = await readWithin(seat, () =>
+    readInput(served, owner, text, chores, { signal, deadline }),
   )
+  const read = force
+    ? asked
+    : await readWithin(seat, () => service.larger(asked, { signal, deadline }))
+  // A larger input answers for it: that is what another server is asked for.
+  const body = read.handle === asked.handle ? text : JSON.stringify(read.input)
   const isAnswered = await readWithin(
     seat,
-    async () =>
-      (await options.forwarding?.forward(read.handle, call, call.body as string | undefined)) ===
-      true,
+    async () => (await options.forwarding?.forward(read.handle, call, body)) === true,
   )
   if (isAnswered) {
     seat.release()
     return call.reply
   }
-  const caller = { request: id, tenant, slot, disconnect: signal, deadline, wait: wait ?? 0 }
+  const trace = call.request.heddleTrace
+  const caller = { request: id, tenant, slot, disconnect: signal, deadline, wait: wait ?? 0, trace }
   const submission = { ...read, served, seat, priority, force, admittedAt }
   const answer =
     wait === undefined
       ? await service.acknowledge(submission, index, caller)
       : await service.compute(submission, index, caller)
+  // Now that the input is known to be one, and the answer cannot be spoilt by it.
+  if (priority === 0) planPrefetch(served, asked, tenant, options)
   return sendAnswer(call, answer, turns, id)
+}
+
+/** A quick answer now, the whole computation some seconds later. */
+function planPrefetch(
+  served: ServedJob,
+  asked: ReadInput,
+  tenant: string,
+  { service, chores }: JobRoutesOptions,
+): void {
+  service.planPrefetch(served, asked, async (next) => {
+    const owner = ownerOf(served, tenant)
+    const limits = { deadline: prefetchReading }
+    const read = await readInput(served, owner, JSON.stringify(next), chores, limits)
+    return service.prefetch(served.name, read, tenant)
+  })
 }
 
 /** Undefined for all: an admin sees and cancels what belongs to any tenant. */

@@ -26,6 +26,27 @@ export interface StageLimits {
   readonly item?: number | undefined
 }
 
+/** Inputs that differ only in size: what is computed for a larger one answers for a smaller one. */
+export interface Superset<I> {
+  /** What two inputs must have in common: plain data. Asked on the loop for every submit: it must be cheap. */
+  readonly same: (input: I) => unknown
+  /** How large an input is: at least 0. */
+  readonly size: (input: I) => number
+}
+
+/** What is likely asked for next. */
+export interface Prefetch<I> {
+  /** The input that is computed ahead; undefined for none. */
+  readonly input: (input: I) => I | undefined
+  /** Milliseconds after the request of priority 0. 5,000 when absent. */
+  readonly after?: number | undefined
+}
+
+/** A {@link Prefetch} with its delay. */
+interface SetPrefetch<I> extends Prefetch<I> {
+  readonly after: number
+}
+
 export interface ServeJobOptions<I, P, R> {
   /** The last part of `POST /jobs/:name`: letters, digits, `_` and `-`. */
   readonly name: string
@@ -46,6 +67,13 @@ export interface ServeJobOptions<I, P, R> {
    * absent, else false.
    */
   readonly shared?: boolean | undefined
+  /**
+   * Which inputs answer for each other: a request is answered by what is computed, or was stored, for an input that has the same and
+   * is at least as large. Its indices and its handle are those of the larger one.
+   */
+  readonly superset?: Superset<I> | undefined
+  /** After a request of priority 0: what is computed at priority 3, when the server has room for it. */
+  readonly prefetch?: Prefetch<I> | undefined
   readonly limits?: StageLimits | undefined
 }
 
@@ -58,6 +86,8 @@ export interface ServedJob {
   readonly whenAbandoned: 'cancel' | 'keep'
   readonly isShared: boolean
   readonly limits: StageLimits
+  readonly superset: Superset<unknown> | undefined
+  readonly prefetch: SetPrefetch<unknown> | undefined
   /** @throws what the job's own `total` throws; `HDL_BAD_OPTION` when it is not a count. */
   totalOf(input: unknown): number
   check(input: unknown): string | undefined
@@ -74,8 +104,15 @@ const optionNames = {
   version: 1,
   whenAbandoned: 1,
   shared: 1,
+  superset: 1,
+  prefetch: 1,
   limits: 1,
 } satisfies OptionNames<ServeJobOptions<unknown, unknown, unknown>>
+
+const supersetNames = { same: 1, size: 1 } satisfies OptionNames<Superset<unknown>>
+const prefetchNames = { input: 1, after: 1 } satisfies OptionNames<Prefetch<unknown>>
+/** Milliseconds: a person who looks at a quick result asks for the whole of it by then, or not at all. */
+const usualPrefetch = 5_000
 
 const limitNames = { queue: 1, prepare: 1, item: 1 } satisfies OptionNames<StageLimits>
 
@@ -124,6 +161,9 @@ function makeServedJob<I, P, R>(options: ServeJobOptions<I, P, R>): ServedJob {
   checkText('version', version)
   checkWord('whenAbandoned', whenAbandoned, ['cancel', 'keep'])
   checkStageLimits(limits)
+  const { superset } = options
+  if (superset !== undefined) checkSuperset(superset)
+  const prefetch = options.prefetch && checkPrefetch(options.prefetch)
   const { shared = prepare.shared ?? false } = options
   checkFlag('shared', shared)
   if (typeof name !== 'string' || !namePattern.test(name)) {
@@ -142,6 +182,8 @@ function makeServedJob<I, P, R>(options: ServeJobOptions<I, P, R>): ServedJob {
     whenAbandoned,
     isShared: shared,
     limits,
+    superset: superset as Superset<unknown> | undefined,
+    prefetch: prefetch as SetPrefetch<unknown> | undefined,
     totalOf: (input) => checkTotal(typeof total === 'number' ? total : total(input as I)),
     check: (input) => check?.(input),
     isServed: true,
@@ -152,6 +194,19 @@ function checkJob(option: string, job: Job): void {
   if (typeof job === 'object' && job !== null && typeof job.run === 'function') return
   const expected = 'a job: job({ name }, function)'
   throw new HeddleError('HDL_BAD_OPTION', { option, value: job, expected })
+}
+
+function checkSuperset<I>(superset: Superset<I>): void {
+  checkOptions(superset, supersetNames, 'superset')
+  checkFunction('superset.same', superset.same)
+  checkFunction('superset.size', superset.size)
+}
+
+function checkPrefetch<I>(prefetch: Prefetch<I>): SetPrefetch<I> {
+  checkOptions(prefetch, prefetchNames, 'prefetch')
+  const { input, after = usualPrefetch } = prefetch
+  checkFunction('prefetch.input', input)
+  return { input, after: checkDuration('prefetch.after', after) }
 }
 
 function checkStageLimits(limits: StageLimits): void {

@@ -25,6 +25,7 @@
  *  W5  What was acknowledged survives kill -9: it is in the journal before the 202 is sent, and is done after a restart. If
  *      the store does not take its results, callers that wait get them, its run stays open, and later callers are answered
  *      503 or 410, never "unknown" and never "done". If what results are made from is deleted meanwhile, it is stored again.
+ *      A result that was promised and had to leave the store is made again, or is 410 when what it is made from has left too.
  *  W6  A result is sent when it is there, and kept while it is on its way to the store: a caller that asks in between finds it.
  *  W7  A cancelled, superseded or timed out computation writes nothing.
  *  W8  A failure reaches every caller that waits, is never stored, and never answered with 200. A result that can never be
@@ -33,6 +34,7 @@
  *
  * A computation is started and joined in one step, without an await (W1); from there the runner takes it to its end.
  */
+import type { Context } from '@opentelemetry/api'
 import { HeddleError, isError } from '@heddle/core'
 import {
   Histogram,
@@ -42,7 +44,6 @@ import {
   highestLoad,
   waitFor,
   type CacheStats,
-  type Capacity,
   type DispatcherStats,
   type Kernel,
   type Load,
@@ -52,38 +53,37 @@ import {
 } from '@heddle/core/lowlevel'
 import type { Computation } from '../client/contract/jobs.ts'
 import { commonTenant } from '../http/caller.ts'
+import { WorkSpans } from '../tracing/work-spans.ts'
 import { Backlog, type Listed } from './backlog.ts'
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob, type JobTable } from './job-table.ts'
 import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, SetAsideWork } from './ledger.ts'
-import {
-  asError,
-  checkIndex,
-  checkInput,
-  draining,
-  drainRetryAfter,
-  withStage,
-} from './problems.ts'
+import { asError, checkIndex, checkInput, draining, evictedResult, withStage } from './problems.ts'
 import type { JobTimings } from './metrics.ts'
+import { Prefetches, type PrefetchCounts, type StartPrefetch } from './prefetches.ts'
+import type { ReadInput } from './read-input.ts'
 import { Remembered, type Failure } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
 import type { ServedJob } from './served-job.ts'
+import { Supersets, type Family } from './supersets.ts'
 import { Waiting, type Answer, type Asking } from './waiting.ts'
 import { WorkRunner, noteStory, type WorkRunnerOptions } from './work-runner.ts'
 import { Work } from './work.ts'
 
 export interface ServiceOptions extends Pick<
   WorkRunnerOptions,
-  'store' | 'places' | 'onJobLog' | 'prepare' | 'items'
+  'store' | 'places' | 'onJobLog' | 'prepare' | 'items' | 'note'
 > {
   readonly jobs: JobTable
   readonly ledger: AcknowledgementLog
   readonly kernel: Kernel
-  /** Says why something is queued. */
-  readonly capacity?: Pick<Capacity, 'stats'> | undefined
+  /** Whether this server answers for a handle. Absent: for all. */
+  readonly owns?: ((handle: string) => boolean) | undefined
   /** Told what no request hears of. */
   readonly onProblem: (what: string, error: unknown) => void
+  /** A computation has ended, for whatever reason, so many milliseconds after it was taken. */
+  readonly onComputed?: ((job: string, ms: number, isDone: boolean) => void) | undefined
 }
 
 /** What is computed, and the seat it was admitted with. */
@@ -100,6 +100,8 @@ export interface Submission {
   readonly admittedAt?: number | undefined
   /** Waited for before the code of the job runs. */
   readonly begin?: (() => Promise<void>) | undefined
+  /** Which other inputs it answers for. */
+  readonly family?: Family | undefined
 }
 
 export interface ServiceStats {
@@ -118,10 +120,16 @@ export interface ServiceStats {
   readonly cache: CacheStats
   /** Results that could not be stored. */
   readonly unstored: number
+  /** Requests that a larger computation has answered. */
+  readonly reused: number
+  readonly prefetch: PrefetchCounts
 }
 
 /** Failures that are told to who asks for the result later. */
 const rememberedFailures = 1_000
+
+/** Handles that were answered "done": those of longer ago are unknown when their results are evicted. */
+const rememberedPromises = 100_000
 
 /** What a submit was given at the door. */
 interface Admitted {
@@ -138,8 +146,15 @@ export class JobService {
   readonly #requests = new Requests()
   readonly #works = new Map<string, Work>()
   readonly #failures = new Remembered<Failure>(rememberedFailures)
+  /**
+   * Handles that were promised and are done, and whose they are. The store knows those that it has a row of; not those whose
+   * results were there when they were promised.
+   */
+  readonly #promised = new Remembered<string>(rememberedPromises)
   readonly #runner: WorkRunner
   readonly #waiting: Waiting
+  readonly #supersets: Supersets
+  readonly #prefetches: Prefetches
   readonly #backlog: Backlog
   /** So many of the backlog may wait for a seat at a time: others behind them wait here. */
   readonly #lobby: Semaphore
@@ -162,8 +177,11 @@ export class JobService {
     // Half of those that may wait: callers wait for seats too.
     const permits = Math.max(1, Math.floor(options.prepare.stats().queue.capacity / 2))
     this.#lobby = new Semaphore({ permits, name: 'The backlog', kernel })
+    this.#supersets = new Supersets(options.store)
+    this.#prefetches = new Prefetches(kernel, options.onProblem)
     this.#runner = new WorkRunner({
       ...options,
+      beforeDone: (work) => this.#keepLargest(work),
       registry: this.#registry,
       onStored: () => {
         this.#isStoreFailing = false
@@ -222,7 +240,10 @@ export class JobService {
    * or what the job threw, when that came first.
    */
   async acknowledge(submission: Submission, index: number, caller: Asking): Promise<Answer> {
-    return this.#waiting.acknowledge(this.#join(submission, index, caller), index, caller)
+    const work = this.#join(submission, index, caller)
+    const answer = await this.#waiting.acknowledge(work, index, caller)
+    if (work.ledger === undefined) this.#promised.set(work.handle, work.tenant)
+    return answer
   }
 
   /**
@@ -252,11 +273,83 @@ export class JobService {
         // It may have been submitted while the store was read. Both in one step: what leaves the backlog
         // is work already.
         (await (this.#ofWork(handle, index, caller) ?? this.#ofBacklog(handle, index, caller))) ??
-        this.#unknown(handle, caller.tenant)
+        (await this.#unknown(handle, caller.tenant))
       )
     } catch (error) {
       // The store took too long.
       throw isError(error, 'HDL_TIMEOUT') ? withStage(error, 'request') : error
+    }
+  }
+
+  /**
+   * What answers for an input: itself, or a larger one that is under way here or stored (U1).
+   *
+   * *Cancellation*: the signal and the deadline end the look at the store.
+   */
+  async larger(
+    read: ReadInput,
+    options: { readonly signal: AbortSignal; readonly deadline: number },
+  ): Promise<ReadInput> {
+    if (read.family === undefined) return read
+    await this.#supersets.look(read.family, options)
+    return this.#substitute(read)
+  }
+
+  /** In one step (U4). */
+  #substitute<R extends ReadInput>(read: R): R {
+    const { family, handle } = read
+    const larger = family && this.#supersets.find(family)
+    if (larger === undefined || larger.handle === handle) return read
+    this.#supersets.countReuse()
+    const { input, size } = larger
+    return { ...read, handle: larger.handle, input, family: { key: family!.key, size } }
+  }
+
+  /** Plans what is likely asked for next; `start` is given its input. */
+  planPrefetch(
+    { name, prefetch }: ServedJob,
+    { input, handle }: ReadInput,
+    start: (next: unknown) => ReturnType<StartPrefetch>,
+  ): void {
+    if (prefetch === undefined) return
+    try {
+      const next = prefetch.input(input)
+      if (next === undefined) return
+      this.#prefetches.plan(handle, prefetch.after, () => start(next))
+    } catch (error) {
+      this.#options.onProblem(`${name} does not say what to compute ahead`, error)
+    }
+  }
+
+  /**
+   * Starts a computation that no caller has asked for, at the lowest priority. It is held until it ends.
+   *
+   * *Cancellation*: none: it waits for the store.
+   * @throws `HDL_OVERLOADED`, `HDL_TOO_MANY_REQUESTS`, `HDL_DRAINING`.
+   */
+  async prefetch(
+    name: string,
+    { input, handle, family }: ReadInput,
+    tenant: string,
+  ): Promise<'started' | 'known'> {
+    const { store, owns } = this.#options
+    if (this.#works.has(handle) || owns?.(handle) === false) return 'known'
+    const stored = await store.prepared(handle)
+    if (stored !== undefined || this.#works.has(handle)) return 'known'
+    const { served, seat, priority } = this.admit(name, 3, tenant)
+    const submission = { served, seat, priority, force: false, input, handle, family }
+    const work = this.#join(submission, 0, { tenant })
+    work.holds.add({ request: `prefetch of ${handle}` })
+    return 'started'
+  }
+
+  async #keepLargest(work: Work): Promise<void> {
+    try {
+      await this.#supersets.keep(work)
+    } catch (error) {
+      // Another server answers for the family: this one remembers it.
+      if (isError(error, 'HDL_NOT_OWNER') || isError(error, 'HDL_OWNERSHIP_LOST')) return
+      this.#options.onProblem(`What ${work.handle} answers for was not stored`, error)
     }
   }
 
@@ -274,6 +367,7 @@ export class JobService {
   computations(tenant: string | undefined): Computation[] {
     const isShown = (owner: string): boolean => tenant === undefined || owner === tenant
     const found: Computation[] = []
+    const now = this.#options.kernel.clock.now()
     for (const work of this.#works.values()) {
       const { handle, served, tenant: owner, state, priority, total, holds } = work
       if (!isShown(owner) || state === 'done' || state === 'ended') continue
@@ -287,7 +381,8 @@ export class JobService {
         total,
         waiting,
         held: holds.size > 0,
-        ...waitsFor(state === 'queued' ? this.#whyQueued(served) : work.waitsFor),
+        age_ms: Math.round(now - work.at),
+        ...waitsFor(work.waitsFor ?? (state === 'queued' ? 'its turn' : undefined)),
       })
     }
     const common = { priority: 1, waiting: 0, held: true }
@@ -303,14 +398,6 @@ export class JobService {
       found.push({ ...common, handle, job, tenant: owner, state, waits_for: reason })
     }
     return found
-  }
-
-  #whyQueued({ prepare }: ServedJob): string {
-    const place = prepare.place === 'thread' ? 'thread' : 'loop'
-    const permits = this.#options.capacity?.stats()[place]
-    if (permits !== undefined && permits.used >= permits.permits)
-      return `a permit of ${place}: ${permits.used} of ${permits.permits} are in use`
-    return 'its turn, or what its job needs'
   }
 
   /**
@@ -398,6 +485,7 @@ export class JobService {
   /** Deletes all stored results. *Cancellation*: none. */
   async forgetAll(): Promise<void> {
     this.#failures.clear()
+    this.#supersets.clear()
     await this.#options.store.clear()
   }
 
@@ -410,7 +498,7 @@ export class JobService {
    */
   async takeOver(was: AcknowledgedWork, entry: LedgerEntry, signal: AbortSignal): Promise<void> {
     const { jobs, prepare } = this.#options
-    const { input, handle, priority, force, tenant = commonTenant } = was
+    const { input, handle, priority, force, family, tenant = commonTenant } = was
     const served = findJob(jobs, was.job)
     checkInput(served, input)
     this.#backlog.list(handle, served.totalOf(input), tenant)
@@ -433,7 +521,8 @@ export class JobService {
       return entry.end('cancelled')
     }
     const { begin } = entry
-    const work = this.#join({ served, input, handle, seat, priority, force, begin }, 0, { tenant })
+    const submission = { served, input, handle, seat, priority, force, begin, family }
+    const work = this.#join(submission, 0, { tenant })
     work.holds.add({ request: entry.runId })
     this.#backlog.take(handle)
     // Asked for again meanwhile: once that request is durable, it stands for both.
@@ -464,7 +553,8 @@ export class JobService {
    */
   async drain(enough: AbortSignal): Promise<{ readonly isClean: boolean }> {
     const { clock } = this.#options.kernel
-    const settled = this.#settled()
+    // Together: a store that hangs would keep the door open, and the drain longer than its deadline.
+    const settled = Promise.all([this.#settled(), this.#prefetches.close()])
     let isClean = true
     try {
       await waitFor(settled, 'The end of admitted work', clock, { signal: enough })
@@ -488,7 +578,7 @@ export class JobService {
 
   /** Closes the door; resolves when everything admitted has ended. */
   async #settled(): Promise<void> {
-    await this.#options.prepare.drain({ retryAfter: drainRetryAfter })
+    await this.#options.prepare.drain()
     await this.#ended()
   }
 
@@ -520,6 +610,8 @@ export class JobService {
       items: items.stats(),
       cache: store.stats(),
       unstored: this.#unstored,
+      reused: this.#supersets.reused,
+      prefetch: this.#prefetches.counts(),
     }
   }
 
@@ -529,24 +621,31 @@ export class JobService {
   #join(
     submission: Submission,
     index: number,
-    { tenant, request }: Pick<Asking, 'tenant'> & Partial<Asking>,
+    { tenant, request, trace }: Pick<Asking, 'tenant'> & Partial<Asking>,
   ): Work {
-    const { served, input, handle, seat, priority, force, begin } = submission
+    const { served, seat, priority, force, begin } = submission
     try {
+      // U3, U4; what was acknowledged is computed as it was acknowledged.
+      const isItself = force || begin !== undefined || submission.family === undefined
+      const asked = isItself ? submission : this.#substituteOwned(submission)
+      const { input, handle, family } = asked
       if (this.#isOver) throw draining()
       if (request !== undefined) this.#requests.check(tenant, request)
       checkInput(served, input)
       const known = this.#works.get(handle)
       const total = known?.total ?? served.totalOf(input)
       checkIndex(handle, index, total)
+      const at = this.#options.kernel.clock.now()
+      const submitted = { input }
       const work =
-        known ?? new Work({ served, submitted: { input }, handle, tenant, total, priority, begin })
+        known ?? new Work({ served, submitted, handle, tenant, total, priority, at, begin, family })
       if (work.state === 'looking') work.isForced ||= force
       if (submission.admittedAt !== undefined) {
         this.#enqueue.record(this.#options.kernel.clock.now() - submission.admittedAt)
       }
-      if (known === undefined) return this.#start(work, seat)
+      if (known === undefined) return this.#start(work, seat, trace)
       seat.release()
+      work.spans?.join(trace)
       work.complete({ input })
       work.raise(priority)
       return work
@@ -556,8 +655,17 @@ export class JobService {
     }
   }
 
-  #start(work: Work, seat: Seat | undefined): Work {
+  /** Of a larger input that another server answers for, only this server's own computations count. */
+  #substituteOwned(submission: Submission): Submission {
+    const found = this.#substitute(submission)
+    return this.#options.owns?.(found.handle) === false ? submission : found
+  }
+
+  #start(work: Work, seat: Seat | undefined, trace: Context | undefined): Work {
+    const { handle, tenant, priority } = work
+    work.spans = WorkSpans.begin({ job: work.served.name, handle, tenant, priority }, trace)
     this.#works.set(work.handle, work)
+    this.#supersets.began(work)
     this.#failures.delete(work.handle)
     // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects: an error is the work's end, which drain() waits for
     this.#runner.run(work, seat)
@@ -576,7 +684,14 @@ export class JobService {
 
   #onEnd(work: Work, error: unknown): void {
     this.#leave(work)
-    if (work.state === 'done') this.#left.delete(work.handle)
+    const { kernel, onComputed } = this.#options
+    onComputed?.(work.served.name, kernel.clock.now() - work.at, work.state === 'done')
+    this.#supersets.ended(work)
+    if (work.state === 'done') {
+      this.#left.delete(work.handle)
+      // Its row says so a moment later.
+      if (work.ledger !== undefined) this.#promised.set(work.handle, work.tenant)
+    }
     // A job may throw anything: that it was ended from outside shows in its signal.
     if (work.state === 'ended' && !work.signal.aborted)
       this.#failures.set(work.handle, { tenant: work.tenant, error: asError(error) })
@@ -621,9 +736,14 @@ export class JobService {
     const failure = this.#failures.get(itemName(handle, index))
     if (failure !== undefined) throw failure.error
     if (this.#isOver) throw draining()
+    const at = this.#options.kernel.clock.now()
     const work =
       this.#works.get(handle) ??
-      this.#start(new Work({ served, handle, tenant, total, priority: 0 }), undefined)
+      this.#start(
+        new Work({ served, handle, tenant, total, priority: 0, at }),
+        undefined,
+        caller.trace,
+      )
     return this.#waiting.wait(work, index, caller, false)
   }
 
@@ -662,12 +782,23 @@ export class JobService {
     return this.result(handle, index, { ...caller, ...rest })
   }
 
-  #unknown(handle: string, tenant: string): never {
+  async #unknown(handle: string, tenant: string): Promise<never> {
     const failure = this.#failures.get(handle)
     if (failure !== undefined && this.#mayRead(handle, failure.tenant, tenant)) throw failure.error
     const aside = this.#findAside(handle, (owner) => this.#mayRead(handle, owner, tenant))
     if (aside !== undefined) throw setAsideError(aside)
+    // It was there, and had to make room: whoever submits it again gets it computed again.
+    if (await this.#wasPromised(handle, tenant)) throw evictedResult(handle)
     throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+  }
+
+  async #wasPromised(handle: string, tenant: string): Promise<boolean> {
+    const { ledger, jobs } = this.#options
+    const served = jobs.get(jobOfHandle(handle) ?? '')
+    if (served === undefined) return false
+    const promised = this.#promised.get(handle)
+    if (promised !== undefined) return this.#mayRead(handle, promised, tenant)
+    return ledger.wasPromised(handle, served.isShared ? undefined : tenant)
   }
 }
 

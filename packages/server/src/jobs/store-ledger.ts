@@ -33,6 +33,7 @@ import {
   type SetAsideJob,
   type Shards,
 } from '@heddle/core/lowlevel'
+import { commonTenant } from '../http/caller.ts'
 import type { EarlierLedger } from './earlier-ledger.ts'
 import type { History, JobHistory } from './job-history.ts'
 import type { JobTable } from './job-table.ts'
@@ -190,6 +191,12 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     return workOf(found.input)
   }
 
+  async wasPromised(handle: string, tenant: string | undefined): Promise<boolean> {
+    const outcomes = await this.#options.database.familyOutcomes(handle)
+    if (tenant !== undefined) return outcomes.includes(outcomeOf('finished', tenant))
+    return outcomes.some((outcome) => /^finished\b/.test(outcome))
+  }
+
   setAside(): readonly SetAsideWork[] {
     const waiting = this.acknowledged.waiting().map(({ handle, job, version, input }) => {
       const reason = `no server has ${JSON.stringify(job)}${version === '' ? '' : ` version ${JSON.stringify(version)}`}`
@@ -251,7 +258,8 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
         const declined = await this.#continue(request, entry, signal)
         if (declined !== undefined) return declined
       } else known.attach(attempt)
-      return await waitFor(entry.outcome, `Computation "${entry.handle}"`, clock, { signal })
+      const how = await waitFor(entry.outcome, `Computation "${entry.handle}"`, clock, { signal })
+      return how && outcomeOf(how, workOf(request.input).tenant)
     } finally {
       signal.removeEventListener('abort', onAbort)
       // The next acknowledgement of the same handle may have put its own entry there.
@@ -287,6 +295,11 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       return { declined: describe(error) }
     }
   }
+}
+
+/** With the tenant, unless it is the common one: who asks later must not learn what others were promised. */
+function outcomeOf(how: string, tenant: string = commonTenant): string {
+  return tenant === commonTenant ? how : `${how} ${tenant}`
 }
 
 function inputOf(work: AcknowledgedWork): Uint8Array {

@@ -4,6 +4,7 @@
  * Who waits is in the registry, and ends with the first thing that happens to it. Who was promised a result
  * without waiting holds the work. When the last of both has left, the work is abandoned (W4).
  */
+import type { Context } from '@opentelemetry/api'
 import { HeddleError, isError } from '@heddle/core'
 import type { Kernel, Registry, RegistryRequest, Slots, SlotTicket } from '@heddle/core/lowlevel'
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
@@ -28,6 +29,8 @@ export interface Asking {
   readonly deadline: number
   /** Milliseconds it waits for a result before it is told that the work goes on. */
   readonly wait: number
+  /** The trace of the request; undefined where nothing is traced. */
+  readonly trace?: Context | undefined
 }
 
 export interface Answer {
@@ -153,6 +156,7 @@ export class Waiting {
         priority,
         version: served.version,
         force: work.isForced,
+        ...(work.family !== undefined && { family: work.family }),
       }),
     )
     noteStory(work)
@@ -259,8 +263,10 @@ export class Waiting {
         value: isEncoded(value) ? value : await encodeResult(value, this.#options.kernel.clock),
       }
     }
-    if (work.isEnded)
-      throw this.#options.failures.get(itemName(handle, index))?.error ?? lostResult(handle, index)
+    // It is not made a second time because someone asks late.
+    const failure = this.#options.failures.get(itemName(handle, index))
+    if (failure !== undefined) throw failure.error
+    if (work.isEnded) throw lostResult(handle, index)
     work.ask(index)
     return undefined
   }

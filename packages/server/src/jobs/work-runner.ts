@@ -20,6 +20,8 @@ import {
   type SubmitOptions,
   type Timer,
 } from '@heddle/core/lowlevel'
+import type { LogEvent } from '../log/log-event.ts'
+import type { StageSpans } from '../tracing/work-spans.ts'
 import { encodeResult, encodeSmall, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, shownName } from './handle.ts'
 import type { LedgerEntry, StageName } from './ledger.ts'
@@ -49,6 +51,10 @@ export interface WorkRunnerOptions {
   readonly onItemMade: (name: string) => void
   /** One result of the second stage failed; the others go on. */
   readonly onItemFailed: (work: Work, name: string, error: unknown) => void
+  /** Writes a line of the structured log. */
+  readonly note?: ((event: LogEvent) => void) | undefined
+  /** Waited for when all results are made and stored. It does not reject. */
+  readonly beforeDone?: ((work: Work) => Promise<void>) | undefined
   /** In the same step in which the work ends; undefined when it is done. */
   readonly onEnd: (work: Work, error: unknown) => void
 }
@@ -102,8 +108,12 @@ export class WorkRunner {
       const source = found ?? (await this.#prepare(work, seat))
       const failures: unknown[] = []
       // The last look for more and the end are one step.
+      let isKept = isStored
       for (let isOver = isStored; !isOver; isOver = !this.#hasMore(work)) {
         await this.#make(work, source, failures)
+        if (isKept || failures.length > 0 || this.#hasMore(work)) continue
+        isKept = true
+        await this.#options.beforeDone?.(work)
       }
       // Nobody may be told that what was promised is there when it is not (W5).
       if (work.unstored !== undefined && work.holds.size > 0) throw work.unstored
@@ -111,6 +121,7 @@ export class WorkRunner {
       if (failures.length > 0) this.#record(work, 'items', 'failed', { error: failures[0] })
       else if (work.served.item !== undefined) this.#record(work, 'items', 'succeeded')
       note(work, (entry) => entry.end('finished'))
+      work.spans?.end('done')
       this.#options.onEnd(work, undefined)
     } catch (error) {
       const { aborted, reason } = work.signal
@@ -143,17 +154,20 @@ export class WorkRunner {
     let timer: Timer | undefined
     let attempt = 0
     const start: Start = { isAwaited: false }
+    const spans = work.spans?.stage('prepare', job.place)
     try {
       const task = this.#options.prepare.submit(
-        (context) => this.#runWhenBegun(work, start, job, submitted.input, context),
+        traced(spans, (context) => this.#runWhenBegun(work, start, job, submitted.input, context)),
         {
           ...this.#stageOptions(job, submitted.input, work, shownName(handle)),
+          traceparent: spans && (() => spans.traceparent()),
           key: `${handle}/prepare`,
           reservation: seat,
           // Whether somebody was promised it shows when the time is over.
           queueTimeout: Infinity,
           timeout: limits.prepare ?? job.timeout,
           onReport: (report) => {
+            spans?.onReport(report)
             attempt = report.attempt
             if (report.type === 'started') {
               timer?.cancel()
@@ -184,9 +198,11 @@ export class WorkRunner {
       return { prepared, parent, wasStored: false, isWhole: false }
     } catch (error) {
       const failure = failureOf(start, error)
+      spans?.end({ error: failure })
       this.#recordFailedPrepare(work, attempt, failure)
       throw failure
     } finally {
+      spans?.end()
       timer?.cancel()
     }
   }
@@ -217,6 +233,7 @@ export class WorkRunner {
         return this.#record(work, 'prepare', 'suspended', { attempt })
       case 'retrying': {
         const { error, delay } = report
+        this.#noteRetry(work, 'prepare', report)
         return this.#record(work, 'prepare', 'retrying', { attempt, error, delay })
       }
       case 'log':
@@ -236,6 +253,7 @@ export class WorkRunner {
     }
     if (report.type === 'retrying') {
       const { error, delay } = report
+      this.#noteRetry(work, 'item', report, index)
       const next = `attempt ${attempt} starts in ${Math.ceil(delay)} ms`
       this.#recordLog(work, 'items', attempt - 1, `${index}: ${next}: ${describe(error)}`)
     }
@@ -400,16 +418,21 @@ export class WorkRunner {
     const name = itemName(handle, index)
     const start: Start = { isAwaited: false }
     using held = seat
+    const spans = work.spans?.stage('item', job.place, index)
     try {
       const stored = source.wasStored ? await store.item(handle, index, { signal }) : undefined
       if (stored !== undefined) return this.#tell(work, index, await this.#asEncoded(stored.value))
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
-      const task = items.submit((context) => this.#runWhenBegun(work, start, job, input, context), {
+      const run = (context: RunnerContext): unknown =>
+        this.#runWhenBegun(work, start, job, input, context)
+      const task = items.submit(traced(spans, run), {
         ...this.#stageOptions(job, input, work, shownName(handle, index)),
+        traceparent: spans && (() => spans.traceparent()),
         key: name,
         reservation: held,
         timeout: work.served.limits.item ?? job.timeout,
         onReport: (report) => {
+          spans?.onReport(report)
           const isItsOwn = report.type !== 'ended' || !start.isAwaited
           if (isItsOwn) this.#onItemReport(work, shownName(handle, index), index, report)
         },
@@ -424,15 +447,18 @@ export class WorkRunner {
       )
     } catch (thrown) {
       const error = failureOf(start, thrown)
+      spans?.end({ error })
       // Jobs throw no such errors: it could not be read or begun, and is made later.
       if (isError(error, 'HDL_STORE_FAILED')) work.unstored ??= error
       // Who ends the work tells everybody.
       if (!signal.aborted) {
+        this.#noteEnd(work, error, 'item', index)
         this.#options.onItemFailed(work, name, error)
         registry.notifyError(handle, index, error)
       }
       throw error
     } finally {
+      spans?.end()
       work.made(index)
     }
   }
@@ -515,9 +541,41 @@ export class WorkRunner {
     }
   }
 
+  /** An attempt failed, and there is another one. */
+  #noteRetry(
+    { handle, served, tenant, spans }: Work,
+    stage: string,
+    { attempt, error, delay }: AttemptReport & { readonly type: 'retrying' },
+    index?: number,
+  ): void {
+    this.#options.note?.({
+      event: 'worker_error',
+      job: served.name,
+      handle,
+      tenant,
+      index,
+      stage,
+      attempt: attempt - 1,
+      ...spans?.ids,
+      ...reasonOf(error),
+      retry_in_ms: Math.ceil(delay),
+    })
+  }
+
+  /** How a computation ended that is not done, or one of its results that is not made. */
+  #noteEnd(work: Work, error: unknown, stage: string, index?: number): void {
+    const { handle, served, tenant, signal } = work
+    const isTimeout = isError(error, 'HDL_TIMEOUT')
+    const event = signal.aborted ? 'cancelled' : isTimeout ? 'timeout' : 'worker_error'
+    const named = { job: served.name, handle, tenant, index, stage }
+    this.#options.note?.({ event, ...named, ...work.spans?.ids, ...reasonOf(error) })
+  }
+
   #fail(work: Work, error: unknown): void {
-    const { handle } = work
+    const { handle, stage } = work
     work.end('ended', error)
+    work.spans?.end(work.signal.aborted ? 'cancelled' : 'failed', error)
+    this.#noteEnd(work, error, stage)
     // What is drained was acknowledged, and is gone on with after the next start; so is what was promised and
     // could not be stored.
     const { aborted, reason } = work.signal
@@ -547,6 +605,21 @@ function failureOf({ isAwaited }: Start, cause: unknown): unknown {
   if (!isAwaited) return cause
   const details = { store: 'The store', action: 'note that a job runs', cause: describe(cause) }
   return new HeddleError('HDL_STORE_FAILED', details, { cause })
+}
+
+/** What a job threw is its own; what it is wrapped in is for clients. */
+function reasonOf(thrown: unknown): Pick<LogEvent, 'code' | 'reason'> {
+  const error = isError(thrown, 'HDL_JOB_FAILED') ? (thrown.cause ?? thrown) : thrown
+  const code = error instanceof HeddleError ? error.code : undefined
+  return { code, reason: describe(error) }
+}
+
+/** A job that is called with the span of its attempt as the active one. */
+function traced(
+  spans: StageSpans | undefined,
+  run: (context: RunnerContext) => unknown,
+): (context: RunnerContext) => unknown {
+  return spans === undefined ? run : (context) => spans.within(() => run(context))
 }
 
 async function isGone(kept: Promise<void>): Promise<boolean> {

@@ -12,8 +12,10 @@ import type { AdmittedTask } from '@heddle/core/lowlevel'
 import type { HeddleError } from '@heddle/core'
 import type { Encoded } from './encoded.ts'
 import type { LedgerEntry } from './ledger.ts'
+import type { WorkSpans } from '../tracing/work-spans.ts'
 import type { ServedJob } from './served-job.ts'
 import { Story } from './story.ts'
+import type { Family } from './supersets.ts'
 
 export type WorkState = 'looking' | 'queued' | 'preparing' | 'making' | 'done' | 'ended'
 
@@ -35,8 +37,11 @@ export interface NewWork {
   readonly tenant: string
   readonly total: number
   readonly priority: number
+  /** When it was taken, on the monotonic clock. */
+  readonly at: number
   /** Waited for before the code of the job runs: it was acknowledged in an earlier life. */
   readonly begin?: (() => Promise<void>) | undefined
+  readonly family?: Family | undefined
 }
 
 /** In an object, because `undefined` and null are inputs too. */
@@ -49,7 +54,10 @@ export class Work implements NewWork {
   readonly handle: string
   readonly tenant: string
   readonly total: number
+  readonly at: number
   readonly begin: (() => Promise<void>) | undefined
+  /** Which other inputs it answers for. */
+  readonly family: Family | undefined
   submitted: Submitted | undefined
   priority: number
   /** What is stored does not count: somebody wants it computed again. */
@@ -69,6 +77,8 @@ export class Work implements NewWork {
   ledger: Promise<LedgerEntry> | undefined
   /** What has happened to its stages so far. */
   readonly story = new Story()
+  /** Undefined where nothing is traced. */
+  spans: WorkSpans | undefined
   /** The signal of those who wait now; it aborts when the last has left. */
   watched: AbortSignal | undefined
   readonly #controller = new AbortController()
@@ -84,8 +94,11 @@ export class Work implements NewWork {
   /** From here on, to the oldest, all are made that were not; none while nobody has submitted it. */
   #next: number
 
-  constructor({ served, submitted, handle, tenant, total, priority, begin }: NewWork) {
+  constructor(work: NewWork) {
+    const { served, submitted, handle, tenant, total, priority, at, begin, family } = work
+    this.at = at
     this.begin = begin
+    this.family = family
     this.served = served
     this.submitted = submitted
     this.handle = handle
@@ -108,7 +121,7 @@ export class Work implements NewWork {
     this.onMore?.()
   }
 
-  /** Why the place of its job has not started what has its permits. */
+  /** Why it does not run: what its job lacks, or why the place of its job has not started it. */
   get waitsFor(): string | undefined {
     for (const { waitsFor } of this.#tasks) if (waitsFor !== undefined) return waitsFor
     return undefined

@@ -413,9 +413,12 @@ export class People {
 
   /** Who was refused since then, and not let in again: `user ann`, `token ci`. */
   async refusedSince(at: number): Promise<ReadonlySet<string>> {
-    const found = await this.#tables.list(actions, { by: 'at', from: at, limit: 1_000 })
+    // By action: runs that are started must not hide who was refused.
+    const list = (action: string): Promise<readonly ActionRecord[]> =>
+      this.#tables.list(actions, { where: { action }, by: 'at', from: at, limit: 1_000 })
+    const found = await Promise.all(['user blocked', 'token revoked', 'user changed'].map(list))
     const refused = new Set<string>()
-    for (const { action, target } of found) {
+    for (const { action, target } of found.flat().toSorted((a, b) => a.at - b.at)) {
       if (action === 'user blocked') refused.add(`user ${target}`)
       else if (action === 'token revoked') refused.add(`token ${target}`)
       else if (action === 'user changed') refused.delete(`user ${target}`)

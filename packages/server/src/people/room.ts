@@ -5,6 +5,7 @@ import type { Kernel } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/people.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
+import { auditTo } from './audit.ts'
 import type { KnownSession, People } from './people.ts'
 import { setCookie, type PeoplePolicy } from './policy.ts'
 import type { ActionRecord, TokenRecord, UserRecord } from './tables.ts'
@@ -27,20 +28,9 @@ export function openPeopleRoom(options: PeopleRoomOptions): Room {
   }
 }
 
-/** Who did what from where. */
-async function audit(
-  { people, policy }: PeopleRoomOptions,
-  { caller, request }: Pick<Call, 'caller' | 'request'>,
-  action: string,
-  target: string,
-  detail?: string,
-): Promise<void> {
-  const { address } = policy.originOf(request)
-  await people.audit({ by: caller.name, action, target, address, detail })
-}
-
 function sessionRoutes(options: PeopleRoomOptions): Route[] {
   const { people, policy, kernel } = options
+  const audit = auditTo(people, policy)
   const info = async (
     known: KnownSession | undefined,
     roles: readonly ('viewer' | 'operator' | 'admin')[],
@@ -103,7 +93,7 @@ function sessionRoutes(options: PeopleRoomOptions): Route[] {
       const known = policy.sessionOf(request)
       if (known !== undefined) {
         await people.logout(known)
-        await audit(options, call, 'logout', known.user.name)
+        await audit(call, 'logout', known.user.name)
         void reply.header('set-cookie', setCookie('', policy.originOf(request), 0))
       }
       return info(undefined, [])
@@ -128,19 +118,19 @@ function sessionRoutes(options: PeopleRoomOptions): Route[] {
       policy.loginRate.take(`name ${name}`, 'A change of the password')
       await people.login({ name, password: body.old, remember: false, address })
       await people.changeUser(name, { password: body.new })
-      await audit(options, call, 'password changed', name)
+      await audit(call, 'password changed', name)
       return enter(call, { name, password: body.new, remember: known.session.remember })
     }),
   ]
 }
 
-function userRoutes(options: PeopleRoomOptions): Route[] {
-  const { people } = options
+function userRoutes({ people, policy }: PeopleRoomOptions): Route[] {
+  const audit = auditTo(people, policy)
   return [
     route(contracts.listUsers, async () => ({ users: (await people.listUsers()).map(userView) })),
     route(contracts.addUser, async (call) => {
       const user = await people.addUser(call.body)
-      await audit(options, call, 'user added', user.name, user.role)
+      await audit(call, 'user added', user.name, user.role)
       const link = user.state === 'pending' ? await people.makeLink(user.name) : undefined
       return { user: userView(user), link: link === undefined ? null : linkPath(link.secret) }
     }),
@@ -148,18 +138,12 @@ function userRoutes(options: PeopleRoomOptions): Route[] {
       const { role, state } = call.body
       const user = await people.changeUser(call.params.name, { role, state })
       const detail = [role, state].filter((each) => each !== undefined).join(', ')
-      await audit(
-        options,
-        call,
-        state === 'blocked' ? 'user blocked' : 'user changed',
-        user.name,
-        detail,
-      )
+      await audit(call, state === 'blocked' ? 'user blocked' : 'user changed', user.name, detail)
       return userView(user)
     }),
     route(contracts.linkUser, async (call) => {
       const { secret, expiresAt } = await people.makeLink(call.params.name)
-      await audit(options, call, 'link made', call.params.name)
+      await audit(call, 'link made', call.params.name)
       return { link: linkPath(secret), expires_at: expiresAt }
     }),
     route(contracts.listSessions, async ({ params }) => {
@@ -178,14 +162,14 @@ function userRoutes(options: PeopleRoomOptions): Route[] {
     route(contracts.revokeSessions, async (call) => {
       const user = await people.findUser(call.params.name)
       const revoked = await people.revokeSessions(user.id)
-      await audit(options, call, 'sessions revoked', user.name, String(revoked))
+      await audit(call, 'sessions revoked', user.name, String(revoked))
       return { revoked }
     }),
   ]
 }
 
-function tokenRoutes(options: PeopleRoomOptions): Route[] {
-  const { people, policy } = options
+function tokenRoutes({ people, policy }: PeopleRoomOptions): Route[] {
+  const audit = auditTo(people, policy)
   return [
     route(contracts.listTokens, async () => ({
       tokens: (await people.listTokens()).map(tokenView),
@@ -199,13 +183,13 @@ function tokenRoutes(options: PeopleRoomOptions): Route[] {
         by: call.caller.name,
         expiresIn,
       })
-      await audit(options, call, 'token added', made.record.name, scopes.join(', '))
+      await audit(call, 'token added', made.record.name, scopes.join(', '))
       void call.reply.header('cache-control', 'no-store')
       return { token: made.token, record: tokenView(made.record) }
     }),
     route(contracts.revokeToken, async (call) => {
       const revoked = await people.revokeToken(call.params.id)
-      await audit(options, call, 'token revoked', revoked.name)
+      await audit(call, 'token revoked', revoked.name)
       return tokenView(revoked)
     }),
     route(contracts.listActions, async ({ query }) => {

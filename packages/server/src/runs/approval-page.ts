@@ -1,4 +1,5 @@
 /** The page behind an approval link: plain HTML that needs neither a script nor an account. */
+import { escaped } from '../http/html.ts'
 import type { ApprovalRecord } from './tables.ts'
 
 /** What the page may do: show itself and send its form to this server. */
@@ -59,10 +60,6 @@ button { font: inherit; padding: 0.5rem 1.25rem; margin: 0 0.75rem 0.75rem 0 }
 ${parts.join('\n')}
 </html>
 `
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.codePointAt(0)};`)
 }
 
 function timeOf(instant: number): string {

@@ -12,6 +12,7 @@
  */
 import { HeddleError, isError, startRun, type Run, type RunOptions } from '@heddle/core'
 import {
+  SeatRate,
   outcomeOf,
   endsBefore,
   type ArtifactStore,
@@ -66,12 +67,14 @@ interface Own {
 export class OwnRuns {
   readonly #options: OwnRunsOptions
   readonly #runs = new Map<string, Own>()
+  readonly #rate: SeatRate
   /** Starts on their way, by key: the second waits for the first. */
   readonly #starting = new Map<string, Promise<StartAnswer>>()
   #isDraining = false
 
   constructor(options: OwnRunsOptions) {
     this.#options = options
+    this.#rate = new SeatRate({ kernel: options.kernel })
   }
 
   get size(): number {
@@ -148,7 +151,7 @@ export class OwnRuns {
       labels: words,
       ...(key !== undefined && { key }),
     })
-    this.#adopt(run)
+    this.adopt(run)
     return { run: run.id!, how: run.isRecorded ? 'recorded' : 'started' }
   }
 
@@ -172,7 +175,7 @@ export class OwnRuns {
     this.#checkOpen()
     const made = await makeGraph(this.#options.graphs, graph, argsOf(labels))
     const run = await startRun(made, { ...this.#environment(), resume: id })
-    this.#adopt(run)
+    this.adopt(run)
     return run
   }
 
@@ -200,7 +203,7 @@ export class OwnRuns {
       resume: id,
       from: node,
     })
-    this.#adopt(run)
+    this.adopt(run)
     return { run: run.id! }
   }
 
@@ -280,17 +283,19 @@ export class OwnRuns {
     return { journal, artifacts, capacity, places, kernel }
   }
 
-  #adopt(run: Run): void {
+  /** Steers a run of this process until it has ended. */
+  adopt(run: Run): void {
     if (run.isRecorded) return
     const id = run.id!
     const settled = (): void => {
-      this.#runs.delete(id)
+      if (this.#runs.delete(id)) this.#rate.freed()
       this.#options.onEnded?.(id)
     }
     const ended = run.result.then(settled, (error: unknown) => {
       settled()
       this.#options.log('warning', `Run ${id} ended with an error: ${String(error)}`)
     })
+    if (!this.#runs.has(id)) this.#rate.taken()
     this.#runs.set(id, { run, ended })
   }
 
@@ -318,7 +323,7 @@ export class OwnRuns {
     if (this.#runs.size < most) return
     throw new HeddleError('HDL_OVERLOADED', {
       what: 'The list of runs',
-      retryAfter: 5_000,
+      retryAfter: this.#rate.retryAfter(),
     })
   }
 }

@@ -1,10 +1,17 @@
 /** The room of runs: shows those of a journal, starts and steers those of this server (docs/design/runs-room.md). */
 import { HeddleError, isError } from '@heddle/core'
-import { outcomeOf, type Journal, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import {
+  SeatRate,
+  outcomeOf,
+  type Journal,
+  type Kernel,
+  type WaitOptions,
+} from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/runs.ts'
 import type { RunOutcome } from '../client/contract/runs.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
+import type { Audit } from '../people/audit.ts'
 import type { DelayedStarts } from '../schedules/delayed-starts.ts'
 import type { Ticked, Ticker } from '../schedules/ticker.ts'
 import type { FastifyReply } from 'fastify'
@@ -13,7 +20,7 @@ import { answeredPage, approvalHeaders, approvalPage, refusedPage } from './appr
 import { EventStream } from './event-stream.ts'
 import { refuseGraph, type GraphTable } from './graph-table.ts'
 import { ListStream } from './list-stream.ts'
-import type { OwnRuns } from './own-runs.ts'
+import type { OwnRuns, SteerAnswer } from './own-runs.ts'
 import { openRunsReader, type RunsReader } from './reader.ts'
 import { streamRun } from './run-stream.ts'
 import type { PointInput, ViewQuestion } from './run-views.ts'
@@ -45,21 +52,25 @@ export interface RunsRoomOptions {
   readonly takeOver: Ticked
   /** Looks at it again and again, where other servers share the store. */
   readonly ticker: Pick<Ticker, 'start' | 'stop'> | undefined
+  readonly audit: Audit
 }
 
 /** Shows, starts and steers runs. */
 export function openRunsRoom(options: RunsRoomOptions): Room {
-  const { journal, kernel, graphs, own, starts, links, takeOver, ticker } = options
+  const { journal, kernel, graphs, own, starts, links, takeOver, ticker, audit } = options
   const views = new RunRoutes({ journal, kernel, own })
   const changes: readonly Route[] = [
     route(contracts.listGraphs, () => ({
       graphs: Array.from(graphs.keys(), (name) => ({ name, description: null, args: null })),
     })),
-    route(contracts.startRun, async ({ body, caller, reply }) => {
+    route(contracts.startRun, async (call) => {
+      const { body, caller, reply } = call
       const { graph, args, key, title, start_at: at, debounce } = body
       if (!graphs.has(graph)) refuseGraph(graphs, graph)
       if (at === undefined && debounce === undefined) {
         const answer = await own.start({ graph, args, key, title })
+        // Whoever attaches to a run changes nothing.
+        if (answer.how === 'started') await audit(call, 'run started', answer.run, graph)
         void reply.code(answer.how === 'started' ? 201 : 200)
         return answer
       }
@@ -77,28 +88,24 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
         },
       })
       if (answer.run !== null) {
+        if (answer.how === 'started') await audit(call, 'run started', answer.run, graph)
         void reply.code(answer.how === 'started' ? 201 : 200)
         return answer
       }
+      await audit(call, 'run planned', answer.start, graph)
       void reply.code(202)
       const { run, how, start, dueAt } = answer
       return { run, how, start, due_at: dueAt }
     }),
-    route(contracts.pauseRun, ({ params }) => own.pause(params.id)),
-    route(contracts.resumeRun, ({ params }) => own.resume(params.id)),
-    route(contracts.cancelRun, ({ params, body, caller }) =>
-      own.cancel(params.id, { by: caller.name, reason: body.reason, abort: body.abort ?? false }),
-    ),
-    route(contracts.sendSignal, async ({ params, body, caller }) => {
-      await own.signal(params.id, params.name, body.value, caller.name)
-      return { run: params.id, signal: params.name }
+    ...steeringRoutes(own, audit),
+    route(contracts.retryFromNode, async (call) => {
+      const { id, name } = call.params
+      const { run } = await own.retryFrom(id, name)
+      await audit(call, 'run started', run, `from ${name} of ${id}`)
+      void call.reply.code(201)
+      return { run, forked_from: id }
     }),
-    route(contracts.retryFromNode, async ({ params, reply }) => {
-      const { run } = await own.retryFrom(params.id, params.name)
-      void reply.code(201)
-      return { run, forked_from: params.id }
-    }),
-    ...approvalRoutes(journal, links),
+    ...approvalRoutes(journal, links, audit),
   ]
   return {
     name: 'runs',
@@ -135,7 +142,40 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
   }
 }
 
-function approvalRoutes(journal: Journal, links: ApprovalLinks): Route[] {
+function steeringRoutes(own: OwnRuns, audit: Audit): Route[] {
+  const steered = async (
+    call: Pick<Call, 'caller' | 'request'>,
+    action: string,
+    run: string,
+    steering: Promise<SteerAnswer>,
+  ): Promise<SteerAnswer> => {
+    const answer = await steering
+    if (answer.changed) await audit(call, action, run)
+    return answer
+  }
+  return [
+    route(contracts.pauseRun, (call) =>
+      steered(call, 'run paused', call.params.id, own.pause(call.params.id)),
+    ),
+    route(contracts.resumeRun, (call) =>
+      steered(call, 'run resumed', call.params.id, own.resume(call.params.id)),
+    ),
+    route(contracts.cancelRun, (call) => {
+      const { reason, abort = false } = call.body
+      const { id } = call.params
+      const steering = own.cancel(id, { by: call.caller.name, reason, abort })
+      return steered(call, 'run cancelled', id, steering)
+    }),
+    route(contracts.sendSignal, async (call) => {
+      const { id, name } = call.params
+      await own.signal(id, name, call.body.value, call.caller.name)
+      await audit(call, 'signal sent', id, name)
+      return { run: id, signal: name }
+    }),
+  ]
+}
+
+function approvalRoutes(journal: Journal, links: ApprovalLinks, audit: Audit): Route[] {
   const day = 86_400_000
   const shown = async (reply: FastifyReply, make: () => Promise<string>): Promise<FastifyReply> => {
     void reply.headers(approvalHeaders)
@@ -147,7 +187,8 @@ function approvalRoutes(journal: Journal, links: ApprovalLinks): Route[] {
     }
   }
   return [
-    route(contracts.makeApprovalLink, async ({ params, body, caller, reply }) => {
+    route(contracts.makeApprovalLink, async (call) => {
+      const { params, body, caller, reply } = call
       const { id: run, name: signal } = params
       const { text = '', choices = ['approved', 'rejected'], expires_in_ms: expiresIn = day } = body
       const outcome = outcomeOf(await journal.overview(run))
@@ -156,26 +197,36 @@ function approvalRoutes(journal: Journal, links: ApprovalLinks): Route[] {
       }
       const request = { run, signal, text, choices, expiresIn, by: caller.name }
       const { secret, expiresAt } = await links.make(request)
+      await audit(call, 'approval link made', run, signal)
       void reply.code(201).header('cache-control', 'no-store')
       return { link: `/approvals/${secret}`, expires_at: expiresAt }
     }),
     route(contracts.showApproval, ({ params, reply }) =>
       shown(reply, async () => approvalPage(await links.look(params.secret))),
     ),
-    route(contracts.answerApproval, ({ params, body, reply }) =>
-      shown(reply, async () =>
-        answeredPage(await links.answer(params.secret, body.value), body.value),
-      ),
+    route(contracts.answerApproval, (call) =>
+      shown(call.reply, async () => {
+        const { value } = call.body
+        const answered = await links.answer(call.params.secret, value)
+        await audit(call, 'signal sent by link', answered.run, answered.signal)
+        return answeredPage(answered, value)
+      }),
     ),
   ]
 }
 
-/** Only shows runs: for `heddle ui`. */
-export function openRunViewsRoom(journal: Journal, kernel: Kernel): Room {
-  const views = new RunRoutes({ journal, kernel, own: undefined })
+export interface RunViewsOptions extends Pick<RunsRoomOptions, 'journal' | 'kernel' | 'audit'> {
+  /** Runs of this process, which it steers. */
+  readonly own: OwnRuns | undefined
+}
+
+/** Shows runs: for `heddle ui`. With runs of its own process it steers these: for `heddle run --ui`. */
+export function openRunViewsRoom(options: RunViewsOptions): Room {
+  const { journal, kernel, own, audit } = options
+  const views = new RunRoutes({ journal, kernel, own })
   return {
     name: 'runs',
-    routes: views.routes,
+    routes: [...views.routes, ...(own === undefined ? [] : steeringRoutes(own, audit))],
     start: () => Promise.resolve(),
     drain: async () => {
       views.endStreams('draining')
@@ -193,12 +244,14 @@ class RunRoutes {
   readonly #options: ViewOptions
   readonly #reader: RunsReader
   readonly #streams = new Set<EventStream>()
+  readonly #streamRate: SeatRate
   readonly #list: ListStream
   #tally: { readonly at: number; readonly counts: ReturnType<Journal['tally']> } | undefined
 
   constructor(options: ViewOptions) {
     this.#options = options
     const { journal, kernel } = options
+    this.#streamRate = new SeatRate({ kernel })
     this.#reader = openRunsReader(journal, kernel)
     this.#list = new ListStream({ clock: kernel.clock, look: () => this.#look() })
     this.routes = this.#makeRoutes()
@@ -300,7 +353,10 @@ class RunRoutes {
       }),
       route(contracts.exportRun, (call) => {
         const { id: run, format } = call.params
-        const type = format === 'trace' || format === 'graph' ? 'application/json' : 'text/plain'
+        const { type, extension } = exportTypes[format]
+        // A page with the output of jobs is a file, and never a page of this server.
+        const name = `${run.replaceAll(/[^\w.-]/g, '_')}.${extension}`
+        void call.reply.header('content-disposition', `attachment; filename="${name}"`)
         return this.#send(call, { type: 'export', run, format }, type)
       }),
     ]
@@ -336,10 +392,12 @@ class RunRoutes {
     serve: (stream: EventStream) => Promise<void>,
   ): Promise<FastifyReply> {
     if (this.#streams.size >= mostStreams) {
-      throw new HeddleError('HDL_OVERLOADED', { what: 'The list of streams', retryAfter: 5_000 })
+      const retryAfter = this.#streamRate.retryAfter()
+      throw new HeddleError('HDL_OVERLOADED', { what: 'The list of streams', retryAfter })
     }
     const stream = new EventStream(reply, this.#options.kernel.clock)
     this.#streams.add(stream)
+    this.#streamRate.taken()
     try {
       await serve(stream)
     } catch {
@@ -347,6 +405,7 @@ class RunRoutes {
     } finally {
       // heddle-ignore H202 -- the stream is its own key in the set, so no other call can have taken its place
       this.#streams.delete(stream)
+      this.#streamRate.freed()
       stream.end()
     }
     return reply
@@ -377,6 +436,20 @@ class RunRoutes {
     }
     return this.#tally.counts
   }
+}
+
+const exportTypes: Readonly<
+  Record<
+    (typeof contracts.exportFormats)[number],
+    { readonly type: string; readonly extension: string }
+  >
+> = {
+  trace: { type: 'application/json', extension: 'json' },
+  mermaid: { type: 'text/plain', extension: 'mmd' },
+  rows: { type: 'text/plain', extension: 'jsonl' },
+  graph: { type: 'application/json', extension: 'json' },
+  html: { type: 'text/html', extension: 'html' },
+  test: { type: 'text/plain', extension: 'test.ts' },
 }
 
 function outcomesOf(

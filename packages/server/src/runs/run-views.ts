@@ -20,15 +20,18 @@ import {
   momentOf,
   readRecord,
   suggest,
+  testOf,
   timedNodes,
   toJsonText,
+  withoutPasswords,
   type Clock,
   type Journal,
   type Moment,
   type RunOverview,
 } from '@heddle/core/lowlevel'
-import type { LogPage, RunComparison } from '../client/contract/runs.ts'
+import type { exportFormats, LogPage, RunComparison } from '../client/contract/runs.ts'
 import { chromeTrace, graphJson, mermaid } from './exports.ts'
+import { htmlReport } from './html-report.ts'
 import {
   graphView,
   headView,
@@ -86,7 +89,7 @@ export type ViewQuestion =
   | {
       readonly type: 'export'
       readonly run: string
-      readonly format: 'trace' | 'mermaid' | 'rows' | 'graph'
+      readonly format: (typeof exportFormats)[number]
     }
 
 /** Nodes in all records that are kept: some hundred megabytes. */
@@ -96,6 +99,8 @@ const listShown = 1_000
 
 /** Rows that a question about the log reads at most. */
 const logRowsRead = 200_000
+/** Of the log in a page that is sent by mail. */
+const logLinesExported = 2_000
 
 interface Kept {
   readonly run: Promise<ViewedRun>
@@ -171,7 +176,17 @@ export class RunViews {
       for await (const entry of this.#journal.history(run)) text += `${JSON.stringify(entry)}\n`
       return text
     }
-    const { record } = await this.#view(run)
+    if (format === 'test') {
+      const address = withoutPasswords(this.#journal.address)
+      return (await testOf(this.#journal, run, { address, by: 'the dashboard' })).source
+    }
+    const viewed = await this.#view(run)
+    const { record } = viewed
+    if (format === 'html') {
+      const limit = logLinesExported
+      const log = await this.#log({ type: 'log', run, after: 0, limit })
+      return htmlReport(viewed, log, this.#clock.wallTime())
+    }
     if (format === 'trace') return JSON.stringify(chromeTrace(record))
     return format === 'mermaid' ? mermaid(record) : JSON.stringify(graphJson(record))
   }

@@ -103,7 +103,7 @@ export class DelayedStarts {
     if (startAt <= now) return this.#options.runner.start(request)
     const id = key === undefined ? this.#newId() : `key ${key}`
     const record = this.#record(request, { id, dueAt: startAt, now })
-    this.#checkRoom()
+    await this.#checkRoom(now)
     const refused = await tables.change([write(starts, record, 'absent')])
     if (refused === undefined) this.#added()
     const [found] = refused === undefined ? [record] : await tables.byIds(starts, [id])
@@ -115,7 +115,9 @@ export class DelayedStarts {
 
   /** B2. */
   async #debounce(request: DelayRequest, debounce: Debounce, now: number): Promise<DelayAnswer> {
-    const { tables } = this.#options
+    const { tables, kernel } = this.#options
+    const { clock } = kernel
+    const since = clock.now()
     const id = `debounce ${debounce.key}`
     for (let tries = 0; tries < mostTries; tries++) {
       const [found] = await tables.byIds(starts, [id])
@@ -124,14 +126,16 @@ export class DelayedStarts {
       const dueAt = Math.min(now + debounce.delay, latest)
       const made = this.#record(request, { id, dueAt, now })
       const record = { ...made, firstAt, key: request.key ?? found?.key ?? made.key }
-      if (found === undefined) this.#checkRoom()
+      if (found === undefined) await this.#checkRoom(now)
       const refused = await tables.change([write(starts, record, found?.revision ?? 'absent')])
       if (refused !== undefined) continue
       if (found === undefined) this.#added()
       else this.#options.onChange?.()
       return { run: null, how: 'delayed', start: id, dueAt }
     }
-    throw new HeddleError('HDL_OVERLOADED', { what: `The key ${debounce.key}`, retryAfter: 1_000 })
+    // Others write the same key: as long as it was tried in vain, it is busy.
+    const retryAfter = Math.max(1, clock.now() - since)
+    throw new HeddleError('HDL_OVERLOADED', { what: `The key ${debounce.key}`, retryAfter })
   }
 
   /** @throws `HDL_UNKNOWN_START`. */
@@ -211,9 +215,12 @@ export class DelayedStarts {
     return part() + part()
   }
 
-  #checkRoom(): void {
+  /** There is room when the next start is due. */
+  async #checkRoom(now: number): Promise<void> {
     if (this.#count < this.#most) return
-    throw new HeddleError('HDL_OVERLOADED', { what: 'The list of starts', retryAfter: 60_000 })
+    const [next] = await this.list(1)
+    const retryAfter = Math.max(1_000, (next?.dueAt ?? now) - now)
+    throw new HeddleError('HDL_OVERLOADED', { what: 'The list of starts', retryAfter })
   }
 
   #added(): void {

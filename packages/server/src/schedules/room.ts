@@ -4,6 +4,7 @@ import type { Clock, Tables } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/schedules.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Route } from '../http/route.ts'
+import type { Audit } from '../people/audit.ts'
 import { refuseGraph, type GraphTable } from '../runs/graph-table.ts'
 import type { DelayedStarts } from './delayed-starts.ts'
 import { DueTimes } from './due-times.ts'
@@ -20,6 +21,7 @@ export interface SchedulesRoomOptions {
   readonly isShared: boolean
   readonly clock: Clock
   readonly log: (level: 'info' | 'warning', text: string) => void
+  readonly audit: Audit
 }
 
 export interface SchedulesRoom extends Room {
@@ -44,9 +46,11 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
       route(contracts.listStarts, async ({ query }) => ({
         starts: (await starts.list(query.limit ?? 100)).map(startView),
       })),
-      route(contracts.cancelStart, async ({ params }) => {
-        await starts.cancel(params.id)
-        return { start: params.id, state: 'cancelled' as const }
+      route(contracts.cancelStart, async (call) => {
+        const { id } = call.params
+        await starts.cancel(id)
+        await options.audit(call, 'start cancelled', id)
+        return { start: id, state: 'cancelled' as const }
       }),
     ],
     async start() {
@@ -79,17 +83,19 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
 }
 
 function scheduleRoutes(options: SchedulesRoomOptions, poke: () => void): Route[] {
-  const { schedules, tables, graphs } = options
+  const { schedules, tables, graphs, audit } = options
   return [
     route(contracts.listSchedules, async () => ({
       schedules: (await schedules.list()).map(scheduleView),
     })),
-    route(contracts.makeSchedule, async ({ body, caller, reply }) => {
+    route(contracts.makeSchedule, async (call) => {
+      const { body, caller, reply } = call
       const { name, cron, timezone = 'UTC', overlap = 'skip', missed = 'once' } = body
       const { graph, args, paused: isPaused = false } = body
       if (!graphs.has(graph)) refuseGraph(graphs, graph)
       const input = { name, cron, timezone, overlap, missed, graph, args, isPaused }
       const made = await asInput(() => schedules.make({ ...input, by: caller.name }))
+      await audit(call, 'schedule made', made.id, graph)
       poke()
       void reply.code(201)
       return scheduleView(made)
@@ -102,14 +108,18 @@ function scheduleRoutes(options: SchedulesRoomOptions, poke: () => void): Route[
     route(contracts.showSchedule, async ({ params }) =>
       scheduleView(await schedules.show(params.id)),
     ),
-    route(contracts.changeSchedule, async ({ params, body }) => {
+    route(contracts.changeSchedule, async (call) => {
+      const { params, body } = call
       const changed = await schedules.setPaused(params.id, body.paused)
+      await audit(call, body.paused ? 'schedule paused' : 'schedule resumed', params.id)
       poke()
       return scheduleView(changed)
     }),
-    route(contracts.deleteSchedule, async ({ params }) => {
-      await schedules.remove(params.id)
-      return { schedule: params.id, state: 'deleted' as const }
+    route(contracts.deleteSchedule, async (call) => {
+      const { id } = call.params
+      await schedules.remove(id)
+      await audit(call, 'schedule deleted', id)
+      return { schedule: id, state: 'deleted' as const }
     }),
     route(contracts.listFirings, async ({ params, query }) => {
       const { before, limit = 100 } = query

@@ -1,9 +1,10 @@
 /**
- * The load of a server over the last ten minutes, one sample a second, and the last requests that were refused for lack of
- * room. For people who look after the fact; alerts are made from `/metrics`.
+ * The load of a server over the last ten minutes, one sample a second, the last requests that were refused for lack of
+ * room, and what took longest. For people who look after the fact; alerts are made from `/metrics`.
  *
  *  Y1  At most `most` samples and `mostRefusals` refusals are kept.
  *  Y2  A refusal has the Retry-After that its client was given.
+ *  Y3  Of what ended in the last ten minutes at most `mostSlow` are kept: a faster one makes room for a slower one.
  */
 import type { FastifyInstance } from 'fastify'
 import {
@@ -19,6 +20,7 @@ import type { LoadView } from '../client/contract/machine.ts'
 const sampleEvery = 1_000
 const most = 600
 const mostRefusals = 100
+const mostSlow = 20
 
 export interface LoadSample {
   readonly at: number
@@ -32,6 +34,7 @@ export interface LoadSample {
 }
 
 type Refusal = LoadView['refusals'][number]
+type Ended = LoadView['slowest'][number]
 
 export class LoadHistory {
   readonly #clock: Clock
@@ -39,6 +42,8 @@ export class LoadHistory {
   readonly #samples: LoadSample[] = []
   readonly #refusals: Refusal[] = []
   #refused = 0
+  /** Slowest first. */
+  #slowest: Ended[] = []
   #timer: Timer | undefined
   readonly #life: Life
 
@@ -94,8 +99,21 @@ export class LoadHistory {
     if (this.#refusals.length > mostRefusals) this.#refusals.shift()
   }
 
+  /** Y3. */
+  noteEnded(job: string, ms: number, ok: boolean): void {
+    const last = this.#slowest.at(-1)
+    const at = this.#clock.wallTime()
+    const isFull = this.#slowest.length === mostSlow
+    if (isFull && last!.ms >= ms && !this.#slowest.some((each) => isOld(each, at))) return
+    const kept = this.#slowest.filter((each) => !isOld(each, at))
+    const place = kept.findIndex((each) => each.ms < ms)
+    kept.splice(place < 0 ? kept.length : place, 0, { at, job, ms, ok })
+    this.#slowest = kept.slice(0, mostSlow)
+  }
+
   view(): LoadView {
     const all = this.#samples
+    const now = this.#clock.wallTime()
     const names = new Set(all.flatMap(({ queued }) => Object.keys(queued)))
     return {
       at: all.map(({ at }) => at),
@@ -110,8 +128,13 @@ export class LoadHistory {
       ),
       refusals: this.#refusals.toReversed(),
       refused_total: this.#refused,
+      slowest: this.#slowest.filter((each) => !isOld(each, now)),
     }
   }
+}
+
+function isOld({ at }: Ended, now: number): boolean {
+  return now - at > most * sampleEvery
 }
 
 function secondsOf(header: unknown): number | null {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { bytes, job } from '@heddle/core'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import type { AccessPolicy, Caller } from '../../src/http/caller.ts'
 import { checkAccess } from '../../src/http/caller.ts'
 import { callerHeader, forwardHeader } from '../../src/cluster/forward.ts'
+import { startServer, type Server } from '../../src/server.ts'
 import { call, type Reply } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { clusterOf, reach, startPair } from './support/two-servers.ts'
@@ -197,4 +201,59 @@ test('C6: a campaign is shown and stopped through any server', async () => {
     again.body['state'] ?? again.body['phase'],
     stopped.body['state'] ?? stopped.body['phase'],
   )
+})
+
+test('F6: calls for another owner share one connection, in groups', async () => {
+  const double = job({ name: 'double' }, (n: number) => n * 2)
+  await using pair = await startPair({
+    store: newStore(),
+    jobs: () => [double],
+    limits: { prepareCapacity: 512 },
+  })
+  const { one, two } = pair
+  const asked = Array.from({ length: 200 }, (_, n) =>
+    call(one, '/jobs/double?wait=60000', { body: n }),
+  )
+  for (const [n, { status, body }] of (await Promise.all(asked)).entries()) {
+    assert.deepEqual([status, body['result']], [200, n * 2])
+  }
+  const { forwarded, forward_groups: groups } = await clusterOf(one)
+  assert.ok(forwarded > 0 && groups > 0 && groups <= forwarded, `${forwarded} in ${groups}`)
+  // The clients have spoken to the first server only.
+  assert.equal(two.stats().connections.open, 1)
+})
+
+test('F7: with an owner that cannot be reached nothing hangs: 503 and Retry-After', async (t) => {
+  const folder = await mkdtemp(join(os.tmpdir(), 'heddle-unreachable-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const clusterSecret = join(folder, 'secret')
+  await writeFile(clusterSecret, `${'s'.repeat(32)}\n`)
+  const store = newStore()
+  const double = job({ name: 'double' }, (n: number) => n * 2)
+  const start = (advertise: string | undefined): Promise<Server> =>
+    startServer({
+      jobs: [double],
+      store,
+      port: 0,
+      threads: 1,
+      clusterSecret,
+      advertise,
+      limits: { loopGap: Infinity },
+    })
+  await using one = await start(undefined)
+  // Nothing listens there.
+  await using two = await start('http://127.0.0.1:1')
+  await reach(
+    async () => [await clusterOf(one), await clusterOf(two)] as const,
+    ([a, b]) => a.shards === 128 && b.shards === 128,
+  )
+  // Until one belongs to the server that cannot be reached.
+  for (let n = 0; ; n++) {
+    const headers = { 'x-deadline-ms': '400' }
+    const asked = await call(one, '/jobs/double', { body: n, headers })
+    if (asked.status !== 503) continue
+    assert.equal(asked.body.error?.code, 'not_owner')
+    assert.ok(asked.body.error.retryable && Number(asked.headers['retry-after']) >= 1)
+    break
+  }
 })

@@ -121,6 +121,37 @@ test('F1: a forwarded request is not forwarded again; the first server looks for
   assert.equal(await make().forward('h', again), undefined)
 })
 
+test('F7: an owner that cannot be reached is answered for with Retry-After, before the deadline of a patient caller', async (t) => {
+  const { clock, make } = setUp()
+  let tries = 0
+  t.mock.method(globalThis, 'fetch', async () => {
+    tries++
+    throw new TypeError('fetch failed')
+  })
+  for (const [deadline, within] of [
+    [600_000, 12_000],
+    [1_000, 1_000],
+  ] as const) {
+    const refused = make().forward('h', { ...request, deadline })
+    let isOver = false
+    const settled = assert.rejects(refused, ({ code, details }) => {
+      isOver = true
+      return code === 'HDL_NOT_OWNER' && details.retryAfter > 0
+    })
+    await clock.advance(within - 200)
+    assert.equal(isOver, false)
+    await clock.advance(200)
+    await settled
+  }
+  assert.ok(tries > 100)
+  const left = new AbortController()
+  const leaving = make().forward('h', { ...request, signal: left.signal, deadline: 600_000 })
+  await clock.advance(50)
+  left.abort(new Error('left'))
+  await assert.rejects(leaving, /left/)
+  assert.equal(clock.pending, 0)
+})
+
 test('C6: of all servers that are asked, those that do not answer are counted', async (t) => {
   const { make } = setUp()
   t.mock.method(globalThis, 'fetch', async (url: URL) => {

@@ -32,6 +32,11 @@ const checked: Readonly<Record<string, Checked>> = {
     file: 'limits.ts',
     call: (limits) => startServer({ jobs: [square], port: 0, limits }),
   },
+  LogOptions: {
+    file: 'log/structured-log.ts',
+    call: (log) =>
+      startServer({ jobs: [square], port: 0, log: { to: { write: () => undefined }, ...log } }),
+  },
   ServeJobOptions: {
     file: 'jobs/served-job.ts',
     call: (options) => serveJob({ name: 'a', prepare: square, ...options }),

@@ -11,7 +11,6 @@ const echo = job({ name: 'echo' }, (input: unknown) => input)
 test('unknown paths: 404 that says where to look, without the query', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const unknown: [method: string, path: string][] = [
-    ['GET', '/'],
     ['GET', '/nothing?secret=1'],
     ['QUERY', '/nothing'],
     ['GET', '/results/x'],

@@ -42,6 +42,7 @@ const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_SCHEDULE_EXPORTED: [409, 'schedule_exported'],
   HDL_NOT_STEERABLE: [409, 'not_steerable'],
   HDL_RUN_ENDED: [409, 'run_ended'],
+  HDL_NOT_REPRODUCIBLE: [409, 'not_reproducible'],
   HDL_GRAPH_CHANGED: [409, 'graph_changed'],
   HDL_LOCKED: [409, 'locked'],
   HDL_METHOD_NOT_ALLOWED: [405, 'method_not_allowed'],

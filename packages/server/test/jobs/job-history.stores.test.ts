@@ -10,6 +10,7 @@ import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'
 import { startServer } from '../../src/server.ts'
 import { call } from '../support/client.ts'
+import { quiet } from '../support/http.ts'
 
 let postgres: TestDatabase
 let folder: string
@@ -94,6 +95,8 @@ for (const [name, addressOf] of Object.entries(stores)) {
           await call(server, `/results/${String(body['handle'])}/${-index}?wait=600000`)
         }
       }
+      // A result is answered before its work has ended: stopped now, it would be put back.
+      await quiet(server)
     }
     await using journal = await openJournal(store)
     await using database = await openStore(store)

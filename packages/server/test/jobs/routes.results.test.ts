@@ -350,3 +350,27 @@ test('a HEAD is answered as the GET, without a body', async () => {
   assert.deepEqual([head.status, await head.text()], [200, ''])
   assert.equal((await begin(server, `/results/${String(handle)}/0`).reply).status, 200)
 })
+
+test('a result that failed is not made a second time when it is asked for before the others are made', async () => {
+  const { load, plot, two } = twoStages(2)
+  await using server = await startServer({
+    jobs: [two],
+    port: 0,
+    errorDetails: 'everyone',
+    limits: { loop: 2 },
+  })
+  const { handle } = (await submit(server, 'two', 'csv').reply).body
+  const first = fetchResult(server, handle, 0, long)
+  await waiting(server, 1)
+  ;(await load.started()).finish('rows')
+  await plot.started(2)
+  const of = (index: number): (typeof plot.starts)[number] =>
+    plot.starts.find(({ input }) => input.index === index)!
+  of(0).fail(new HeddleError('HDL_TIMEOUT', { what: 'plot', limit: 1 }))
+  const told = (await first.reply).body.error?.code
+  const late = await fetchResult(server, handle, 0, long).reply
+  assert.equal(late.body.error?.code, told)
+  of(-1).finish('drawn')
+  await quiet(server)
+  assert.equal(plot.starts.length, 2)
+})

@@ -54,3 +54,20 @@ test('what was admitted is done however many wait for the second stage', async (
   }
   bench.assertNothingLeft()
 })
+
+test('a prefetch whose store does not answer keeps no drain longer than its deadline', async () => {
+  const load = new Gate('load')
+  const quick = serveJob({ name: 'quick', prepare: load.job, prefetch: { input: () => 'next' } })
+  const bench = await Bench.open([quick])
+  const asked = { input: 'now', handle: 'quick-0' }
+  bench.service.planPrefetch(quick, asked, () => new Promise(() => {}))
+  await bench.clock.advance(5_000)
+  const drained = told(bench.drain(1_000))
+  await bench.clock.settle()
+  assert.equal(
+    codeOf(await bench.acknowledge('quick', 1).catch((error: unknown) => error)),
+    'HDL_DRAINING',
+  )
+  await bench.clock.advance(1_000)
+  assert.deepEqual(drained.value, { isClean: true })
+})

@@ -12,7 +12,7 @@ const plot = job({ name: 'plot' }, () => 2)
 function work(total: number, isSubmitted = true): Work {
   const served = serveJob({ name: 'two', prepare: load, item: plot, total })
   const submitted = isSubmitted ? { input: 'csv' } : undefined
-  return new Work({ served, tenant: 'default', submitted, handle: 'h', total, priority: 1 })
+  return new Work({ served, tenant: 'default', submitted, handle: 'h', total, priority: 1, at: 0 })
 }
 
 function takeAll(of: Work): number[] {

@@ -11,6 +11,8 @@ export interface Malformed {
   readonly bytes: string
   /** Closes its half and reads, or leaves without a word. */
   readonly end: 'half' | 'leave'
+  /** Whether it is sent in pieces, with pauses. */
+  readonly isSlow?: boolean
 }
 
 /** Each seed and number is one request. */
@@ -53,11 +55,13 @@ export interface Answered {
  * Sends it and reads until the server has closed.
  *
  * *Cancellation*: the signal gives up: it rejects.
+ * @param later Waits between two pieces of a slow request.
  */
 export async function sendMalformed(
   { host, port }: Address,
-  { bytes, end }: Malformed,
+  { bytes, end, isSlow = false }: Malformed,
   signal?: AbortSignal,
+  later: (next: () => void) => void = setImmediate,
 ): Promise<Answered> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connect({ host, port, allowHalfOpen: true })
@@ -69,10 +73,15 @@ export async function sendMalformed(
   socket.on('error', () => resolve())
   socket.on('close', () => resolve())
   socket.on('end', () => socket.end())
-  socket.write(bytes, 'latin1', () => {
-    if (end === 'half') socket.end()
+  const pieces = isSlow ? (bytes.match(/[^]{1,64}/g) ?? []) : [bytes]
+  const sendNext = (): void => {
+    const piece = pieces.shift()
+    if (piece !== undefined && !socket.destroyed) {
+      socket.write(piece, 'latin1', () => (isSlow ? later(sendNext) : sendNext()))
+    } else if (end === 'half') socket.end()
     else socket.destroy()
-  })
+  }
+  sendNext()
   try {
     await promise
   } finally {

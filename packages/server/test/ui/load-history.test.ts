@@ -34,3 +34,26 @@ test('Y1 one sample a second is kept for ten minutes, refusals are bounded, and 
   await clock.advance(5_000)
   assert.equal(history.view().queued['prepare']!.at(-1), 700)
 })
+
+test('Y3 the slowest twenty of the last ten minutes are kept, slowest first', async () => {
+  const clock = new VirtualClock()
+  const history = new LoadHistory(clock, () => ({ ...calm, queued: {} }))
+  const times = (): number[] => history.view().slowest.map(({ ms }) => ms)
+  for (let ms = 1; ms <= 30; ms++) history.noteEnded('render', ms, true)
+  assert.deepEqual(
+    times(),
+    Array.from({ length: 20 }, (_, i) => 30 - i),
+  )
+  await clock.advance(300_000)
+  history.noteEnded('render', 25.5, false)
+  assert.deepEqual(times().slice(0, 7), [30, 29, 28, 27, 26, 25.5, 25])
+  history.noteEnded('render', 3, true)
+  assert.equal(times().length, 20, 'a faster one makes no room')
+  await clock.advance(300_001)
+  assert.deepEqual(
+    history.view().slowest.map(({ ms, ok }) => [ms, ok]),
+    [[25.5, false]],
+  )
+  history.noteEnded('render', 2, true)
+  assert.deepEqual(times(), [25.5, 2])
+})

@@ -47,6 +47,15 @@ export const receivedArtifact = contract({
   responses: { 200: Type.Object({ received: Type.Integer() }) },
 })
 
+const ofNode = Type.Object(
+  {
+    by: Type.Optional(
+      Type.String({ maxLength: 4_096, description: 'Only those of this node of the run.' }),
+    ),
+  },
+  closed,
+)
+
 export const listArtifacts = contract({
   method: 'GET',
   path: '/artifacts/:run',
@@ -54,6 +63,7 @@ export const listArtifacts = contract({
   access: 'viewer',
   body: 'none',
   params: Type.Object({ run }),
+  query: ofNode,
   responses: { 200: Type.Object({ artifacts: Type.Array(Artifact) }) },
 })
 
@@ -64,6 +74,7 @@ export const listRunArtifacts = contract({
   access: 'viewer',
   body: 'none',
   params: Type.Object({ id: run }),
+  query: ofNode,
   responses: { 200: Type.Object({ artifacts: Type.Array(Artifact) }) },
 })
 

@@ -129,6 +129,11 @@ export const Computation = Type.Object(
     waiting: Type.Integer({ description: 'Callers that wait for a result.' }),
     held: Type.Boolean({ description: 'Acknowledged: it continues without a caller.' }),
     waits_for: Type.Optional(Type.String({ description: 'Why it does not run now.' })),
+    age_ms: Type.Optional(
+      Type.Integer({
+        description: 'Since this server took it; absent for what an earlier process took.',
+      }),
+    ),
   },
   { $id: 'Computation' },
 )

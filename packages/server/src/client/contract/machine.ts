@@ -83,6 +83,15 @@ export const showLoad = contract({
         }),
       ),
       refused_total: count,
+      /** The computations of the last ten minutes that took longest from the submit to the end, slowest first. */
+      slowest: Type.Array(
+        Type.Object({
+          at: Type.Number({ description: 'When it ended.' }),
+          job: Type.String(),
+          ms: Type.Number(),
+          ok: Type.Boolean(),
+        }),
+      ),
     }),
   },
 })

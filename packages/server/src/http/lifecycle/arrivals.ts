@@ -21,7 +21,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { HeddleError } from '@heddle/core'
-import type { Clock, Timer } from '@heddle/core/lowlevel'
+import { SeatRate, systemKernel, type Clock, type Random, type Timer } from '@heddle/core/lowlevel'
 
 export interface ArrivalOptions {
   /** Bodies that may be arriving. */
@@ -29,6 +29,7 @@ export interface ArrivalOptions {
   /** Milliseconds from the head of a request to the last byte of its body. */
   readonly limit: number
   readonly clock: Clock
+  readonly random?: Random
 }
 
 export interface ArrivalStats {
@@ -55,20 +56,21 @@ interface Arriving {
 
 /** Milliseconds that the slowest body has had before it is displaced. */
 const patience = 100
-/** Milliseconds after which a client that was refused should come back. */
-const retryAfter = 1_000
 /** Milliseconds for a last answer to leave, before its connection is destroyed. */
 const lastAnswer = 1_000
 
 export class Arrivals {
   readonly #options: ArrivalOptions
   readonly #arriving = new Set<Arriving>()
+  readonly #rate: SeatRate
   #late = 0
   #displaced = 0
   #refused = 0
 
   constructor(options: ArrivalOptions) {
     this.#options = options
+    const { clock, random = systemKernel.random } = options
+    this.#rate = new SeatRate({ kernel: { clock, random } })
   }
 
   /**
@@ -83,7 +85,7 @@ export class Arrivals {
     if (this.#arriving.size >= most && !this.#displaceSlowest()) {
       this.#refused++
       endConnection(message.socket, clock)
-      throw overloaded()
+      throw this.#overloaded()
     }
     const arriving: Arriving = {
       message,
@@ -94,6 +96,7 @@ export class Arrivals {
       leave: () => void this.#leave(arriving),
     }
     this.#arriving.add(arriving)
+    this.#rate.taken()
     message.once('end', arriving.leave)
     // Of the connection: a message that was answered before it was read is told nothing.
     message.socket.once('close', arriving.leave)
@@ -132,7 +135,7 @@ export class Arrivals {
     }
     if (slowest === undefined || !this.#leave(slowest)) return false
     this.#displaced++
-    this.#end(slowest, overloaded())
+    this.#end(slowest, this.#overloaded())
     return true
   }
 
@@ -148,7 +151,14 @@ export class Arrivals {
     timer.cancel()
     message.off('end', leave)
     message.socket.off('close', leave)
-    return this.#arriving.delete(arriving)
+    const isFreed = this.#arriving.delete(arriving)
+    if (isFreed) this.#rate.freed()
+    return isFreed
+  }
+
+  #overloaded(): HeddleError {
+    const retryAfter = this.#rate.retryAfter()
+    return new HeddleError('HDL_OVERLOADED', { what: 'The room for slow bodies', retryAfter })
   }
 }
 
@@ -157,8 +167,4 @@ export function endConnection(socket: Socket, clock: Clock): void {
   if (socket.destroyed) return
   const timer = clock.setTimer(lastAnswer, () => socket.destroy())
   socket.once('close', () => timer.cancel())
-}
-
-function overloaded(): HeddleError {
-  return new HeddleError('HDL_OVERLOADED', { what: 'The room for slow bodies', retryAfter })
 }

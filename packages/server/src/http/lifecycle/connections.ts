@@ -27,6 +27,8 @@ export interface ConnectionLimits {
   /** Addresses and networks (`10.0.0.0/8`) that are not limited. */
   readonly trustedProxies: readonly string[]
   readonly clock?: Clock
+  /** Called with the address of a connection that was refused, or closed to make room. */
+  readonly onRefused?: (address: string, why: 'connections' | 'connections_of_address') => void
 }
 
 export interface ConnectionStats {
@@ -50,6 +52,7 @@ export class Connections {
   readonly #most: number
   readonly #clock: Clock
   readonly #perAddress: (address: string) => number
+  readonly #onRefused: NonNullable<ConnectionLimits['onRefused']>
   readonly #open = new Map<Socket, Connection>()
   readonly #byAddress = new Map<string, number>()
   /** The one that has been idle for the longest time first. */
@@ -61,8 +64,9 @@ export class Connections {
   readonly #refused = { total: 0, address: 0 }
 
   /** @throws `HDL_BAD_OPTION` when a trusted proxy is not an address or a network. */
-  constructor({ most, perAddress, trustedProxies, clock }: ConnectionLimits) {
+  constructor({ most, perAddress, trustedProxies, clock, onRefused }: ConnectionLimits) {
     this.#most = most
+    this.#onRefused = onRefused ?? (() => undefined)
     this.#clock = clock ?? systemKernel.clock
     const trusted = networksOf(trustedProxies)
     this.#perAddress = (address) => {
@@ -129,10 +133,12 @@ export class Connections {
     const ofAddress = this.#byAddress.get(address) ?? 0
     if (ofAddress >= this.#perAddress(remote)) {
       this.#refused.address++
+      this.#onRefused(remote, 'connections_of_address')
       return void socket.destroy()
     }
     if (this.#open.size >= this.#most && !this.#displace()) {
       this.#refused.total++
+      this.#onRefused(remote, 'connections')
       return void socket.destroy()
     }
     this.#open.set(socket, { address, requests: 0 })
@@ -152,6 +158,7 @@ export class Connections {
     const [longest] = this.#idle
     if (longest === undefined) return false
     this.#displaced++
+    this.#onRefused(plainAddress(longest.remoteAddress) ?? '', 'connections')
     this.#remove(longest)
     longest.destroy()
     return true

@@ -10,6 +10,7 @@ export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly Metr
   const arrivals = options.arrivals.stats()
   const threads = pool.stats()
   const gaps = loop.stats()
+  const log = options.log?.()
   return [
     ...processMetrics(options.clock),
     gauge(
@@ -66,6 +67,19 @@ export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly Metr
       { labels: { cause: 'displaced' }, value: arrivals.displaced },
       { labels: { cause: 'refused' }, value: arrivals.refused },
     ]),
+    ...(log === undefined
+      ? []
+      : [
+          counter(
+            'heddle_log_lines_total',
+            'Lines of the structured log, by what became of them.',
+            [
+              { labels: { outcome: 'written' }, value: log.written },
+              { labels: { outcome: 'dropped' }, value: log.dropped },
+              { labels: { outcome: 'failed' }, value: log.failed },
+            ],
+          ),
+        ]),
     gauge(
       'heddle_draining',
       '1 while the server takes no new work.',

@@ -1,8 +1,11 @@
 /** Requests by route and status, their time in fixed buckets, and answers whose client left before their end. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '@heddle/core/lowlevel'
 import { Buckets } from './buckets.ts'
 import { counter, type MetricFamily } from './prometheus.ts'
+
+/** Called when a client has left before the end of its answer, `ms` after its request began. */
+type OnBroken = (request: FastifyRequest, reply: FastifyReply, ms: number) => void
 
 /** Labels are routes of the table and statuses: their number does not grow with what clients send. */
 export class RouteMetrics {
@@ -11,21 +14,25 @@ export class RouteMetrics {
   readonly #broken = new Map<string, number>()
 
   /** Counts every answer of an application. */
-  follow(app: FastifyInstance, clock: Clock): void {
+  follow(app: FastifyInstance, clock: Clock, onBroken?: OnBroken): void {
     app.addHook('onRequest', (request, reply, done) => {
       const since = clock.now()
       const { config } = request.routeOptions
       const route =
         config.contract === undefined ? 'none' : `${config.contract.method} ${config.contract.path}`
       reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished) add(this.#broken, route)
+        const ms = clock.now() - since
+        if (!reply.raw.writableFinished) {
+          add(this.#broken, route)
+          onBroken?.(request, reply, ms)
+        }
         const byStatus = this.#requests.get(route) ?? new Map<number, number>()
         this.#requests.set(route, byStatus)
         // A client that left before its answer has none.
         add(byStatus, reply.raw.headersSent ? reply.statusCode : 499)
         const buckets = this.#seconds.get(route) ?? new Buckets()
         this.#seconds.set(route, buckets)
-        buckets.add((clock.now() - since) / 1_000)
+        buckets.add(ms / 1_000)
       })
       done()
     })

@@ -1,5 +1,6 @@
 /** Two servers on one PostgreSQL, each with half of the shards. */
 import { job } from '@heddle/core'
+import type { ShareStats } from '@heddle/core/lowlevel'
 import type { AccessPolicy } from '../../../src/http/caller.ts'
 import { startServer, type Server, type ServerOptions } from '../../../src/server.ts'
 import { call } from '../../support/client.ts'
@@ -9,7 +10,9 @@ export interface ClusterHealth {
   readonly servers: number
   readonly sure: boolean
   readonly forwarded: number
+  readonly forward_groups: number
   readonly open_jobs: number
+  readonly limits: Readonly<Record<string, ShareStats>>
 }
 
 export async function clusterOf(server: Server): Promise<ClusterHealth> {

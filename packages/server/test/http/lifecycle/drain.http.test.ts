@@ -75,7 +75,7 @@ test('S93, S94, S98 while draining: submits are refused in JSON on open connecti
   )
   assert.match(refused.headers['content-type']!, /^application\/json/)
   assert.equal(refused.headers['connection'], 'close')
-  assert.equal(refused.headers['retry-after'], '5')
+  assert.match(refused.headers['retry-after']!, /^[12]$/)
 
   const alive = await call(server, '/healthz')
   assert.deepEqual(
@@ -118,7 +118,7 @@ test('S92, S95 at the deadline 100 waiters are told, and nobody finds a connecti
   for (const { reply } of calls) replies.push(await reply)
   for (const { status, headers, body } of replies) {
     assert.deepEqual([status, body.error?.code], [503, 'shutting_down'])
-    assert.equal(headers['retry-after'], '5')
+    assert.match(headers['retry-after']!, /^[12]$/)
     assert.equal(headers['connection'], 'close')
   }
   assert.equal(await stopped(place), false)

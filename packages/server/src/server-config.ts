@@ -1,0 +1,16 @@
+import type { ServerOptions } from './server.ts'
+
+/**
+ * What `heddle.config.ts` exports by default: the options of `startServer()`, with the path of the module as `jobs`. What the command
+ * has by itself (its output, the dashboard) is left out.
+ *
+ * @example
+ * export default { store: 'postgres://db/app', limits: { queue: 10_000 } } satisfies ServerConfig
+ */
+export interface ServerConfig extends Omit<
+  ServerOptions,
+  'jobs' | 'journal' | 'ui' | 'onLog' | 'onDrain' | 'kernel'
+> {
+  /** The module whose jobs are served, from the folder in which the command was typed. `jobs.ts` when absent. */
+  readonly jobs?: string | undefined
+}
