@@ -13,6 +13,7 @@
  *  B2  Terminal, signals and arguments reach the program as if it had been started directly, and its
  *      exit code or signal is ours.
  *  B3  A child ends with its launcher, also when the launcher is killed with SIGKILL.
+ *  B4  SIGTERM of npx reaches the program, although the shell between them passes nothing on (src/lifeline.ts).
  */
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'

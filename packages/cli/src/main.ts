@@ -4,7 +4,7 @@
  */
 import { Command, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
-import { holdLifeline } from './lifeline.ts'
+import { followShellOfNpx, holdLifeline } from './lifeline.ts'
 import { describeMissing, missingPackage } from './optional-package.ts'
 import { guardOutputs } from './output/lost-output.ts'
 import { readVersion } from './version.ts'
@@ -26,7 +26,8 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     load: async (context) => (await import('./commands/run.ts')).runCommand(context),
   },
   runs: {
-    summary: 'look at recorded runs: list, show, timeline, compare, export',
+    summary:
+      'look at recorded runs (list, show, timeline, compare, export), retry them, send signals',
     load: async (context) => (await import('./commands/runs.ts')).runsCommand(context),
   },
   serve: {
@@ -153,6 +154,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 holdLifeline()
+followShellOfNpx()
 guardOutputs()
 // The journal keeps the command line of a run: what people typed, not where the launcher found us.
 process.argv[1] = 'heddle'

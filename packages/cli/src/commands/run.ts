@@ -4,6 +4,7 @@ import type { CommandContext } from '../main.ts'
 import { graphFormats, type GraphFormat } from '../run/draw-graph.ts'
 import { parseSize } from '../runs/bounds.ts'
 import { defaultLimits, parseCount, parseDuration, parseJournal } from '../run/settings.ts'
+import { defaults, parseWhole } from '../serve/settings.ts'
 
 interface RunFlags {
   readonly concurrency?: number
@@ -18,6 +19,8 @@ interface RunFlags {
   readonly from?: string
   readonly threads?: number
   readonly threadMemory?: number
+  readonly ui?: boolean
+  readonly uiPort?: number
   readonly allowChanges?: boolean
   readonly title?: string
   readonly json?: boolean
@@ -49,7 +52,10 @@ export function runCommand({ rest }: CommandContext): Command {
       '--key <key>',
       'a name for this piece of work: a run that has it is waited for, resumed, or answered with its recorded result',
     )
-    .option('--resume [run]', 'resume a run: its id, or the last one that has not ended')
+    .option(
+      '--resume [run]',
+      'resume a run: its id, or the newest of this title that has something left to do, also one that failed',
+    )
     .option(
       '--from <node>',
       'make a new run from the last one, or from that of --resume: this node and what is computed from it run again',
@@ -83,6 +89,16 @@ export function runCommand({ rest }: CommandContext): Command {
     .addOption(
       new Option('--graph <format>', 'print the graph and run nothing').choices(graphFormats),
     )
+    .option(
+      '--ui',
+      'serve the dashboard of this run; in a terminal until Ctrl+C, else until the run has ended',
+    )
+    .addOption(
+      new Option(
+        '--ui-port <n>',
+        `the port of the dashboard (default: ${defaults.port}, or a free one)`,
+      ).argParser(parseWhole(0, 65_535)),
+    )
     .option('--title <text>', 'what the run is called in lists (default: the file)')
     .option('--json', 'one JSON object per event and line; the last line is the result')
     .option('-q, --quiet', 'print failures and the summary only')
@@ -94,13 +110,14 @@ export function runCommand({ rest }: CommandContext): Command {
         '  $ heddle run build.ts --concurrency 8 --retries 2',
         '  $ heddle run build.ts --resume',
         '  $ heddle run build.ts --from bundle',
+        '  $ heddle run build.ts --ui',
         '  $ heddle run report.ts --key nightly-2026-11-16',
         '  $ heddle run build.ts --only test lint --quiet',
         '  $ heddle run build.ts --graph mermaid',
         '  $ heddle run report.ts --json -- --month 2026-10 | tail -n 1',
         '\nA module may also export `options`, as run() takes them; what is typed here counts more.',
         '\nWhile it runs: p pause, r resume, q cancel (again: abort), f filter, a all, w window, l log, ? help.',
-        'SIGUSR1 pauses and SIGUSR2 resumes.',
+        'SIGUSR1 pauses and SIGUSR2 resumes. SIGTERM cancels; while everything sleeps it only ends the process: resume it later.',
         exitCodeHelp({
           0: 'every job succeeded',
           1: 'a job failed, or the run was cut short',
@@ -110,11 +127,12 @@ export function runCommand({ rest }: CommandContext): Command {
       ].join('\n'),
     )
     .action(async (file: string | undefined, flags: RunFlags, command: Command) => {
-      // `--resume build.ts`: the file is not the id of a run.
-      const swallowed = file === undefined && typeof flags.resume === 'string'
-      const named = swallowed ? flags.resume : file
-      if (named === undefined) command.error("error: missing required argument 'file'")
-      const { only, graph } = flags
+      const { graph } = flags
+      const { named, resume, only } = findFile(file, flags)
+      if (named === undefined || only?.length === 0) {
+        const missing = named === undefined ? "argument 'file'" : "node of '--only'"
+        command.error(`error: missing required ${missing}\n(${fileHint})`)
+      }
       if (graph !== undefined) {
         const { printGraph } = await import('../run/print-graph.ts')
         return printGraph({ file: named, args: rest, only }, graph)
@@ -130,14 +148,39 @@ export function runCommand({ rest }: CommandContext): Command {
         timeout: flags.timeout,
         journal: flags.journal,
         key: flags.key,
-        resume: swallowed ? true : flags.resume,
+        resume,
         from: flags.from,
         threads: flags.threads,
         threadMemory: flags.threadMemory,
+        ui: flags.ui === true || flags.uiPort !== undefined ? { port: flags.uiPort } : undefined,
         allowChanges: flags.allowChanges ?? false,
         json: flags.json ?? false,
         quiet: flags.quiet ?? false,
         color: flags.color,
       })
     })
+}
+
+const fileHint = 'the file comes first: heddle run build.ts --only test'
+
+const isModule = /\.[cm]?[jt]sx?$/
+
+/** `--resume build.ts` and `--only test build.ts`: an option that takes words has taken the file. */
+function findFile(
+  file: string | undefined,
+  { resume, only }: Pick<RunFlags, 'resume' | 'only'>,
+): {
+  readonly named: string | undefined
+  readonly resume: RunFlags['resume'] | undefined
+  readonly only: RunFlags['only'] | undefined
+} {
+  if (file !== undefined) return { named: file, resume, only }
+  if (typeof resume === 'string' && isModule.test(resume)) {
+    return { named: resume, resume: true, only }
+  }
+  const last = only?.at(-1)
+  if (last !== undefined && isModule.test(last)) {
+    return { named: last, resume, only: only!.slice(0, -1) }
+  }
+  return { named: undefined, resume, only }
 }

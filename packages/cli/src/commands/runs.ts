@@ -47,7 +47,7 @@ export function runsCommand(context: CommandContext): Command {
   return new Command('runs')
     .description(
       'Look at recorded runs: list them, see what happened and when, compare two, turn one into a test.\n' +
-        'This works while a run is being written, and after a crash. Only send, cancel and prune write to the journal.',
+        'This works while a run is being written, and after a crash. send, cancel, retry, prune and copy write to a journal.',
     )
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(showCommand())
@@ -71,8 +71,9 @@ export function runsCommand(context: CommandContext): Command {
         ],
         {
           0: 'the answer was printed',
-          1: 'compare --fail-on-slower found that the second run is worse',
+          1: 'compare --fail-on-slower: the second run is worse; send, cancel: the run has ended; copy: a run differs; retry: a job failed',
           2: unreadable,
+          130: 'retry: the run was cancelled',
         },
       ),
     )

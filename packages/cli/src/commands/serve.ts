@@ -1,20 +1,16 @@
 import { Command, Option } from 'commander'
-import { exitCodeHelp } from '../exit-codes.ts'
+import { describe } from '@heddle/core/lowlevel'
+import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
 import { parseDuration, parseJournal } from '../run/settings.ts'
-import { defaults, parseWhole } from '../serve/settings.ts'
-
-interface ServeFlags {
-  readonly jobs: string
-  readonly store?: string
-  readonly host: string
-  readonly port: number
-  readonly threads?: number
-  readonly advertise?: string
-  readonly clusterSecretFile?: string
-  readonly drainDeadline: number
-  readonly json?: boolean
-  readonly color: boolean
-}
+import type { ServerConfig, ServerLimits } from '@heddle/server'
+import { configNames, parseLimit, readServeConfig } from '../serve/config.ts'
+import {
+  defaults,
+  parseBytes,
+  parseWhole,
+  type ServeFlags,
+  type ServeSettings,
+} from '../serve/settings.ts'
 
 /** `heddle serve [options]` */
 export function serveCommand(): Command {
@@ -22,6 +18,10 @@ export function serveCommand(): Command {
     .description(
       'Serve the jobs that a module exports over HTTP: job(…) as they are, serveJob(…) with more to\n' +
         'say. Work that was acknowledged is in the store, and is resumed after a restart.',
+    )
+    .option(
+      '--config <file>',
+      `a module, or JSON, with the options of startServer(); flags win (default: ${configNames[0]}, if it is there)`,
     )
     .option('--jobs <file>', 'the module, from the current folder', defaults.jobs)
     .addOption(
@@ -50,10 +50,44 @@ export function serveCommand(): Command {
       '--cluster-secret-file <path>',
       'a file with the secret that these servers share; needed with --advertise',
     )
+    .option(
+      '--inventory <file>',
+      'what `heddle analyze --inventory --json` has written: the dashboard shows what runs on the loop',
+    )
+    .addOption(
+      new Option('--result-memory <bytes>', 'results in memory: 64MiB when absent').argParser(
+        parseBytes,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--result-disk <bytes>',
+        'results that are kept, the ones used last: 1GiB when absent',
+      ).argParser(parseBytes),
+    )
+    .option(
+      '--log <file>',
+      'a structured log: one JSON object for each refusal, cancel, timeout, broken pipe and error; - is the standard error',
+    )
+    .addOption(
+      new Option('--log-level <level>', 'lines below it are not written (default: info)').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--log-redact <field...>', 'fields that the log shows as [redacted], such as reason')
     .addOption(
       new Option('--drain-deadline <ms>', 'how long a drain waits for work; also 90s, 5min')
         .argParser(parseDuration)
         .default(defaults.drainDeadline),
+    )
+    .addOption(
+      new Option(
+        '--limit <name=value>',
+        'a limit of the server, such as queue=10s or prepareCapacity=64; may be repeated',
+      ).argParser(parseLimit),
     )
     .option('--json', 'one JSON object per event and line')
     .option('--no-color', 'plain lines without colours')
@@ -75,19 +109,56 @@ export function serveCommand(): Command {
         }),
       ].join('\n'),
     )
-    .action(async (flags: ServeFlags) => {
+    .action(async (typed: ServeFlags, command: Command) => {
       const { executeServe } = await import('../serve/execute.ts')
-      await executeServe({
-        jobs: flags.jobs,
-        store: flags.store,
-        host: flags.host,
-        port: flags.port,
-        threads: flags.threads,
-        advertise: flags.advertise,
-        clusterSecret: flags.clusterSecretFile,
-        drainDeadline: flags.drainDeadline,
-        json: flags.json ?? false,
-        color: flags.color,
-      })
+      await executeServe(settingsOf(typed, await configOf(typed, command), command))
     })
+}
+
+async function configOf({ config }: ServeFlags, command: Command): Promise<ServerConfig> {
+  try {
+    return await readServeConfig(config)
+  } catch (error) {
+    return command.error(`error: ${describe(error)}`, { exitCode: exitCodes.usage })
+  }
+}
+
+/** What was typed counts more than the file, and the file more than the defaults. */
+function settingsOf(flags: ServeFlags, config: ServerConfig, command: Command): ServeSettings {
+  const typed = <K extends keyof ServeFlags>(name: K): ServeFlags[K] | undefined =>
+    command.getOptionValueSource(name) === 'cli' ? flags[name] : undefined
+  const limits: ServerLimits = {
+    drain: defaults.drainDeadline,
+    ...config.limits,
+    ...defined({
+      drain: typed('drainDeadline'),
+      cacheBytes: flags.resultMemory,
+      resultBytes: flags.resultDisk,
+    }),
+    ...flags.limit,
+  }
+  const { log: to = config.log?.to, logLevel: level, logRedact: redact } = flags
+  return {
+    ...config,
+    jobs: typed('jobs') ?? config.jobs ?? defaults.jobs,
+    host: typed('host') ?? config.host ?? defaults.host,
+    port: typed('port') ?? config.port ?? defaults.port,
+    ...defined({
+      store: flags.store,
+      threads: flags.threads,
+      advertise: flags.advertise,
+      clusterSecret: flags.clusterSecretFile,
+      inventory: flags.inventory,
+    }),
+    limits,
+    ...(to !== undefined && { log: { ...config.log, to, ...defined({ level, redact }) } }),
+    json: flags.json ?? false,
+    color: flags.color,
+  }
+}
+
+/** Without what is undefined: it would hide what the file says. */
+function defined<T extends object>(values: T): Partial<T> {
+  const kept = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(kept) as Partial<T>
 }

@@ -23,18 +23,19 @@ export class Backlog<T> {
   /** The first `limit` that still belong here, each once. */
   first(limit: number): T[] {
     const entries = this.#entries
-    const found: T[] = []
+    const found = new Set<T>()
     let at = this.#head
-    for (; at < entries.length && found.length < limit; at++) {
+    for (; at < entries.length && found.size < limit; at++) {
       const entry = entries[at]!
-      if (this.#belongs(entry) && !found.includes(entry)) found.push(entry)
+      if (this.#belongs(entry)) found.add(entry)
     }
-    this.#head = at - found.length
-    for (const [i, entry] of found.entries()) entries[this.#head + i] = entry
+    const first = [...found]
+    this.#head = at - first.length
+    for (const [i, entry] of first.entries()) entries[this.#head + i] = entry
     if (this.#head > entries.length / 2) {
       this.#entries = entries.slice(this.#head)
       this.#head = 0
     }
-    return found
+    return first
   }
 }

@@ -9,6 +9,8 @@
  *  M2  A node under way, or with an unhappy end, is in the list of its state and in no other.
  *  M3  The counts of a job are those of its nodes; a job with running nodes is in the list of running jobs.
  *  M4  Lists that are kept for looking back (recent, trouble, log) are bounded.
+ *  M5  A suspended node is shown as running while something of it runs: an element of a map, a step of a job, a node of a
+ *      sub-graph. It is shown as suspended again when all that is left of it sleeps or waits for signals.
  */
 import type { Graph, Job, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
 import { printable, printableLines } from '../view/text.ts'
@@ -25,7 +27,22 @@ export interface JobRow {
   total: number
   /** Those that run, in the order in which they started. */
   readonly running: Set<NodeRow>
+  /** Those that are ready, once there were any. */
+  ready: Backlog<NodeRow> | undefined
 }
+
+/** So many nodes of one job in one state are one line: `fetch ×16`. */
+export const groupFrom = 4
+
+/** How much of a node is at work: elements of a map, steps of a job, nodes of a sub-graph. */
+export interface Activity {
+  running: number
+  /** Ready, or tried again after a pause. */
+  waiting: number
+  suspended: number
+}
+
+type PartState = keyof Activity
 
 /** One node as it stands. Times are on the clock's monotonic scale. */
 export interface NodeRow {
@@ -37,7 +54,16 @@ export interface NodeRow {
   readonly job: JobRow
   /** How often a failed attempt is tried again. */
   readonly retries: number
+  /** As it is shown: see M5. */
   state: NodeState
+  /** Whether the scheduler has it as suspended. */
+  isSuspended: boolean
+  /** The sub-graph that it belongs to. */
+  readonly parent: NodeRow | undefined
+  /** Of a node that has parts. */
+  activity: Activity | undefined
+  /** Parts that have not ended, at most a window of a map: their states. */
+  parts: Map<string, PartState> | undefined
   attempt: number
   /** Start of the first attempt. */
   startedAt: number | undefined
@@ -99,7 +125,14 @@ const noNodes: Readonly<Counts> = {
 }
 
 function newJobRow({ name, place }: Pick<Job, 'name' | 'place'>): JobRow {
-  return { name: printable(name), place, counts: { ...noNodes }, total: 0, running: new Set() }
+  return {
+    name: printable(name),
+    place,
+    counts: { ...noNodes },
+    total: 0,
+    running: new Set(),
+    ready: undefined,
+  }
 }
 
 export class RunModel {
@@ -125,7 +158,8 @@ export class RunModel {
   readonly #lists: ReadonlyMap<NodeState, Set<NodeRow>> = new Map(
     listedStates.map((state) => [state, new Set()]),
   )
-  readonly #ready = new Backlog<NodeRow>(({ state }) => state === 'ready')
+  /** Jobs of which nodes are ready. */
+  readonly #readyJobs = new Backlog<JobRow>(({ counts }) => counts.ready > 0)
   readonly #waiting: Backlog<NodeRow>
 
   constructor(graph: Graph, options: ModelOptions) {
@@ -141,7 +175,7 @@ export class RunModel {
     this.counts = { ...noNodes, waiting: this.#rows.length }
   }
 
-  #addRow(name: string, jobRow: JobRow, retries: number): NodeRow {
+  #addRow(name: string, jobRow: JobRow, retries: number, parent?: NodeRow): NodeRow {
     jobRow.total++
     jobRow.counts.waiting++
     const row: NodeRow = {
@@ -151,6 +185,10 @@ export class RunModel {
       job: jobRow,
       retries,
       state: 'waiting',
+      isSuspended: false,
+      parent,
+      activity: undefined,
+      parts: undefined,
       attempt: 0,
       startedAt: undefined,
       endedAt: undefined,
@@ -168,14 +206,15 @@ export class RunModel {
   }
 
   /** Nodes of a sub-graph have joined the run. */
-  #join({ added }: RunEvent & { type: 'nodes' }): void {
+  #join({ name: subgraph, added }: RunEvent & { type: 'nodes' }): void {
+    const parent = this.#byName.get(subgraph)
     for (const { name, job, place } of added) {
       if (this.#byName.has(name)) continue
       const key = `${place} ${job}`
       let jobRow = this.#joinedJobs.get(key)
       if (jobRow === undefined)
         this.#joinedJobs.set(key, (jobRow = newJobRow({ name: job, place })))
-      this.#waiting.push(this.#addRow(name, jobRow, this.#retries))
+      this.#waiting.push(this.#addRow(name, jobRow, this.#retries, parent))
       this.counts.waiting++
     }
   }
@@ -217,15 +256,26 @@ export class RunModel {
 
   /**
    * What will start next, as far as that is known: the first ready nodes, and the first waiting ones in
-   * graph order. Each group gets half of the limit, and what the other one leaves.
+   * graph order. Each group gets half of the limit, and what the other one leaves. Of a job with many nodes in one state
+   * only the first is there.
    */
   upcoming(limit: number): NodeRow[] {
-    const ready = this.#ready.first(limit)
-    const waiting = this.#waiting.first(limit)
+    const ready = this.#firstReady(limit)
+    const waiting = firstOfGroups(this.#waiting.first(waitingLookedAt)).slice(0, limit)
     const half = Math.ceil(limit / 2)
     const readyShare = Math.max(half, limit - waiting.length)
     const shown = ready.slice(0, readyShare)
     return [...shown, ...waiting.slice(0, limit - shown.length)]
+  }
+
+  #firstReady(limit: number): NodeRow[] {
+    const rows: NodeRow[] = []
+    for (const job of this.#readyJobs.first(limit)) {
+      if (rows.length >= limit) break
+      const { ready } = job.counts
+      rows.push(...job.ready!.first(ready >= groupFrom ? 1 : ready))
+    }
+    return rows.slice(0, limit)
   }
 
   apply(event: RunEvent): void {
@@ -245,6 +295,7 @@ export class RunModel {
         break
       case 'part':
         // A map reports how many of its elements have ended as its progress.
+        this.#movePart(event)
         break
       case 'log':
         this.log.push({
@@ -269,12 +320,10 @@ export class RunModel {
     const row = this.#byName.get(event.name)
     if (row === undefined) return
     const { state, at } = event
-    this.counts[row.state]--
-    this.counts[state]++
-    this.#moveInJob(row, state)
-    this.#lists.get(row.state)?.delete(row)
-    this.#lists.get(state)?.add(row)
-    row.state = state
+    const before = partStateOf(row.state)
+    row.isSuspended = state === 'suspended'
+    this.#show(row, row.isSuspended && (row.activity?.running ?? 0) > 0 ? 'running' : state)
+    if (row.parent !== undefined) this.#count(row.parent, before, partStateOf(row.state))
     // Each attempt begins anew.
     if (row.attempt !== event.attempt) row.progress = undefined
     row.attempt = event.attempt
@@ -286,7 +335,7 @@ export class RunModel {
         this.#waiting.push(row)
         break
       case 'ready':
-        this.#ready.push(row)
+        this.#pushReady(row)
         break
       case 'retrying':
       case 'suspended':
@@ -318,6 +367,51 @@ export class RunModel {
     }
   }
 
+  #show(row: NodeRow, state: NodeState): void {
+    this.counts[row.state]--
+    this.counts[state]++
+    this.#moveInJob(row, state)
+    if (row.state !== state) {
+      this.#lists.get(row.state)?.delete(row)
+      this.#lists.get(state)?.add(row)
+    }
+    row.state = state
+  }
+
+  #pushReady(row: NodeRow): void {
+    const { job } = row
+    job.ready ??= new Backlog(({ state }) => state === 'ready')
+    job.ready.push(row)
+    if (job.counts.ready === 1) this.#readyJobs.push(job)
+  }
+
+  #movePart({ name, path, state }: RunEvent & { type: 'part' }): void {
+    const row = this.#byName.get(name)
+    if (row === undefined) return
+    row.parts ??= new Map()
+    const before = row.parts.get(path)
+    const after = partStateOf(state)
+    if (after === undefined) row.parts.delete(path)
+    else row.parts.set(path, after)
+    this.#count(row, before, after)
+  }
+
+  /** M5: a part of a node has changed its state. */
+  #count(row: NodeRow, before: PartState | undefined, after: PartState | undefined): void {
+    if (before === after) return
+    const activity = (row.activity ??= { running: 0, waiting: 0, suspended: 0 })
+    if (before !== undefined) activity[before]--
+    if (after !== undefined) activity[after]++
+    if (!row.isSuspended) return
+    // Between two elements nothing runs for an instant: what is ready keeps the picture as it is.
+    const shown =
+      activity.running > 0 ? 'running' : activity.waiting > 0 ? row.state : ('suspended' as const)
+    if (shown === row.state) return
+    const own = partStateOf(row.state)
+    this.#show(row, shown)
+    if (row.parent !== undefined) this.#count(row.parent, own, partStateOf(shown))
+  }
+
   #moveInJob(row: NodeRow, state: NodeState): void {
     const { job } = row
     job.counts[row.state]--
@@ -331,5 +425,38 @@ export class RunModel {
   #countBlocked(cause: string | undefined): void {
     const row = cause === undefined ? undefined : this.#byName.get(cause)
     if (row !== undefined) row.blocks++
+  }
+}
+
+/** Waiting nodes that are looked at: of a job with many only the first is shown. */
+const waitingLookedAt = 100
+
+/** Of nodes of one job, as many as are one line, only the first. */
+function firstOfGroups(rows: readonly NodeRow[]): NodeRow[] {
+  const seen = new Set<JobRow>()
+  return rows.filter(({ job, state }) => {
+    if (job.counts[state] < groupFrom) return true
+    const isFirst = !seen.has(job)
+    seen.add(job)
+    return isFirst
+  })
+}
+
+/** Undefined for what has not begun or has ended. */
+function partStateOf(state: NodeState): PartState | undefined {
+  switch (state) {
+    case 'running':
+    case 'suspended':
+      return state
+    case 'ready':
+    case 'retrying':
+      return 'waiting'
+    case 'waiting':
+    case 'succeeded':
+    case 'failed':
+    case 'blocked':
+    case 'skipped':
+    case 'cancelled':
+      return undefined
   }
 }

@@ -2,7 +2,7 @@
  * One JSON object per event and line, for programs. The last line is the result, or
  * `{ "ok": false, "error": … }` when the run could not start or crashed. Times are milliseconds since 1970.
  */
-import type { CriticalPath, Concurrency, GraphResult, Run, RunEvent } from '@heddle/core'
+import type { CriticalPath, Concurrency, GraphResult, Run, RunEvent, Scheduler } from '@heddle/core'
 import type { LoopGap } from '@heddle/core/lowlevel'
 import { errorRecord, type ErrorRecord } from './error-record.ts'
 import { describeGap } from './gap.ts'
@@ -12,6 +12,7 @@ import type { Reporter, RunPlan } from './reporter.ts'
 export class JsonReporter implements Reporter {
   readonly #out: Output
   readonly #plan: RunPlan
+  #scheduler: Pick<Scheduler, 'explain'> | undefined
   /** From the clock's monotonic scale to wall time. */
   readonly #offset: number
 
@@ -33,14 +34,27 @@ export class JsonReporter implements Reporter {
         concurrency: finite(concurrency),
         journal: journal ?? null,
       })
-    } else if (event.type === 'node' && event.error !== undefined) {
+    } else if ('error' in event && event.error !== undefined) {
       this.#line({ ...event, at, error: errorRecord(event.error) })
+    } else if (event.type === 'part' && event.error !== undefined) {
+      this.#line({ ...event, at, error: errorRecord(event.error) })
+    } else if (event.type === 'node' && event.state === 'suspended') {
+      this.#line({ ...event, at, ...this.#waitsFor(event.name) })
     } else {
       this.#line({ ...event, at })
     }
   }
 
-  started(run: Run): void {
+  /** What a suspended job sleeps or waits for; nothing where it waits for its own steps or elements. */
+  #waitsFor(name: string): object {
+    const explanation = this.#scheduler?.explain(name)
+    return explanation?.why === 'suspended' && explanation.waitsFor !== undefined
+      ? { waitsFor: explanation.waitsFor }
+      : {}
+  }
+
+  started(run: Pick<Run, 'id' | 'scheduler'>): void {
+    this.#scheduler = run.scheduler
     this.#line({ type: 'run', at: this.#plan.clock.wallTime(), run: run.id ?? null })
   }
 

@@ -35,7 +35,7 @@ const runningTick = 200
 const idleTick = 1_000
 /** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
 const explainPause = 400
-const explained = 4
+const explained = 10
 const explainedSuspended = 20
 /** Lines that may wait for the next frame. */
 const pendingLimit = 1_000
@@ -238,6 +238,7 @@ export class LiveReporter implements Reporter {
       gap: this.#gap,
       notice: this.#notice,
       progress: this.#plan.progress?.(),
+      canLeave: this.#plan.journal !== undefined && this.#plan.journal !== 'memory',
       keys: this.#keys,
       symbols: this.#symbols,
     })

@@ -47,7 +47,7 @@ export class PlainReporter implements Reporter {
 
   observe(event: RunEvent): void {
     const stateBefore =
-      event.type === 'node' ? this.#model.get(event.name)?.state : this.#model.state
+      event.type === 'node' ? stateOf(this.#model.get(event.name)) : this.#model.state
     this.#model.apply(event)
     this.#estimate.apply(event)
     for (const [word, text] of this.#describe(event, stateBefore)) this.#say(word, text)
@@ -102,7 +102,15 @@ export class PlainReporter implements Reporter {
       .map(({ name, startedAt }) => `${name} ${formatAge(now - (startedAt ?? now))}`)
     const more =
       counts.running > active.length ? `, and ${counts.running - active.length} more` : ''
-    const running = active.length === 0 ? 'nothing running' : `running: ${active.join(', ')}${more}`
+    const isAsleep = counts.suspended > 0 && counts.ready + counts.retrying === 0
+    const leave =
+      this.#plan.journal === 'memory'
+        ? ''
+        : '; SIGTERM ends the process, --resume continues the run'
+    const asleep = isAsleep
+      ? `${formatCount(counts.suspended)} suspended, nothing running${leave}`
+      : 'nothing running'
+    const running = active.length === 0 ? asleep : `running: ${active.join(', ')}${more}`
     this.#say('progress', `${formatCount(ended)} of ${formatCount(total)} ended; ${running}${left}`)
   }
 
@@ -179,6 +187,11 @@ export class PlainReporter implements Reporter {
         return undefined
     }
   }
+}
+
+/** As the scheduler has it: a map at work is shown as running, and is suspended. */
+function stateOf(row: NodeRow | undefined): string | undefined {
+  return row?.isSuspended === true ? 'suspended' : row?.state
 }
 
 function again({ attempt, retries }: NodeRow): string {

@@ -14,6 +14,7 @@ import { beforeWrites, capture } from '../terminal/capture.ts'
 import { formatError } from '../view/format.ts'
 import { paint, type Line } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
+import { wrapAll } from '../view/wrap.ts'
 import { JsonReporter } from './json.ts'
 import { LiveReporter } from './live.ts'
 import { Output, type OutputStream } from './output.ts'
@@ -73,13 +74,14 @@ export class Printer {
   tell(lines: readonly Line[]): void {
     const { mode, color } = this.#choice
     const out = mode === 'json' ? this.#err : this.#out
-    for (const line of lines) out.line(paint(line, color))
+    const columns = columnsOf(mode === 'json' ? process.stderr : process.stdout)
+    for (const line of wrapAll(lines, columns)) out.line(paint(line, color))
   }
 
   /** For people, about what went wrong. */
   complain(lines: readonly Line[]): void {
     const color = this.#choice.color && process.stderr.isTTY
-    for (const line of lines) this.#err.line(paint(line, color))
+    for (const line of wrapAll(lines, columnsOf(process.stderr))) this.#err.line(paint(line, color))
   }
 
   /** For programs: a line of its own, where they read. */
@@ -123,4 +125,9 @@ export class Printer {
       }
     }
   }
+}
+
+/** Undefined where the lines do not go to a terminal: then they are as long as they are. */
+function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number | undefined {
+  return isTTY ? columns : undefined
 }

@@ -10,9 +10,9 @@ const indent = ' '.repeat('heddle: '.length)
 
 /**
  * What happened, where, and what to do. Errors that are not ours, nor the file system's, come with their stack.
- * `context` says what they ended, where that is not clear.
+ * `context` says what they ended, where that is not clear; `help` is what to do, where that is not what the error says.
  */
-export function errorLines(error: unknown, context = ''): Line[] {
+export function errorLines(error: unknown, context = '', help?: string): Line[] {
   const [first = '', ...rest] = printableLines(context + formatError(error))
   const lines: Line[] = [[span('heddle: ', ['red', 'bold']), span(first)]]
   for (const text of rest) lines.push([span(indent + text)])
@@ -23,7 +23,8 @@ export function errorLines(error: unknown, context = ''): Line[] {
   for (const text of excerpt) lines.push([span(`${indent}  ${printable(text)}`, 'dim')])
   const inner = error.cause
   if (inner instanceof HeddleError) lines.push([span(indent + printable(inner.help), 'cyan')])
-  lines.push([span(indent + printable(error.help), 'cyan'), span(` [${error.code}]`, 'dim')])
+  const advice = printable(help ?? error.help)
+  lines.push([span(indent + advice, 'cyan'), span(` [${error.code}]`, 'dim')])
   return lines
 }
 

@@ -2,7 +2,7 @@
 import { isError, type CriticalPath, type GraphResult } from '@heddle/core'
 import type { GapNotice } from '../view/viewport.ts'
 import { formatCount, formatDuration, formatError, plural } from '../view/format.ts'
-import { span, type Line, type Span, type Style } from '../view/line.ts'
+import { command, span, type Line, type Span, type Style } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
 import { stateStyles } from '../view/symbols.ts'
 import { printable, printableLines } from '../view/text.ts'
@@ -13,8 +13,8 @@ export interface SummaryInput {
   readonly title: string
   readonly result: GraphResult
   readonly criticalPath: CriticalPath
-  /** No gap of the event loop was longer than this, in milliseconds. */
-  readonly longestGap: number
+  /** No gap of the event loop was longer than this, in milliseconds; undefined where nothing ran here. */
+  readonly longestGap: number | undefined
   /** The longest that was worth telling, who caused it, and whether that was a job. */
   readonly gap: (GapNotice & { readonly byJob: boolean }) | undefined
   /** Where the run is recorded, if anywhere. */
@@ -98,7 +98,8 @@ export function failureLines(error: unknown, number: string, isLast: boolean): L
     ...rest.map((text): Line => [span(indent), span(text, 'red')]),
   ]
   if (!isLast || !(error instanceof Error)) return lines
-  for (const frame of userFrames(error)) lines.push([span(`${indent}at ${frame}`, 'dim')])
+  let frames = userFrames(error)
+  for (const frame of frames) lines.push([span(`${indent}at ${frame}`, 'dim')])
   const { errors } = error as { errors?: unknown }
   if (Array.isArray(errors)) {
     for (const one of errors.slice(0, partsShown)) {
@@ -106,9 +107,20 @@ export function failureLines(error: unknown, number: string, isLast: boolean): L
       lines.push([span(`${indent}one of ${errors.length}: `, 'dim'), span(text)])
     }
   }
+  let said = formatError(error)
   for (let cause = error.cause, depth = 0; cause !== undefined && depth < 4; depth++) {
-    lines.push([span(`${indent}caused by: `, 'dim'), span(printable(formatError(cause)))])
-    cause = cause instanceof Error ? cause.cause : undefined
+    const text = formatError(cause)
+    // Errors that stand for one of a part of the work repeat its text: once is enough.
+    if (!said.includes(text.replace(/\.$/, ''))) {
+      lines.push([span(`${indent}caused by: `, 'dim'), span(printable(text))])
+    }
+    said = text
+    if (!(cause instanceof Error)) break
+    if (frames.length === 0) {
+      frames = userFrames(cause)
+      for (const frame of frames) lines.push([span(`${indent}at ${frame}`, 'dim')])
+    }
+    ;({ cause } = cause)
   }
   const help = (error as { help?: unknown }).help
   if (typeof help === 'string') lines.push([span(indent), span(printable(help), 'cyan')])
@@ -175,16 +187,16 @@ function figureLines(input: SummaryInput): Line[] {
   if (criticalPath.path.length > 0) {
     add('critical path', span(`${formatDuration(criticalPath.length)}: ${pathText(input)}`))
   }
-  if (gap === undefined) {
+  if (gap === undefined && longestGap !== undefined) {
     const longest = formatDuration(longestGap)
     add('event loop', span(`stayed free: nothing held it up for longer than ${longest}`))
-  } else {
+  } else if (gap !== undefined) {
     add('event loop', span(`stood still for ${formatDuration(gap.ms)}: ${gap.blame}`))
     const advice = gap.byJob ? "; place: 'thread' takes such work off it" : ''
     add('', span(`meanwhile nothing else went on${advice}`, 'dim'))
   }
   if (result.run !== undefined) add('run', span(`${result.run} in ${journal ?? 'memory'}`))
-  if (resume !== undefined) add('resume with', span(resume, 'bold'))
+  if (resume !== undefined) add('resume with', command(resume, 'bold'))
   return [[], ...lines]
 }
 

@@ -2,6 +2,7 @@
  * Steering a run from outside: keys and signals.
  *
  *   going ──q, Ctrl+C, SIGINT, SIGTERM, SIGHUP──▶ cancelling ──again──▶ aborting ──Ctrl+C, SIGINT──▶ exit
+ *     └──SIGTERM, SIGHUP while everything sleeps──▶ exit: the run is left as it is (C5)
  *
  * Invariants, quoted by the tests:
  *  C1  The first request lets what runs finish, the second aborts it, a third Ctrl+C or SIGINT ends the
@@ -10,8 +11,10 @@
  *      nothing to finish.
  *  C3  SIGUSR1 and SIGUSR2 pause and resume, also before the start, and never end the process.
  *  C4  While the process is stopped (Ctrl+Z) the terminal is as it was before the run.
+ *  C5  SIGTERM and SIGHUP end the process of a recorded run without cancelling it, when all that is left of it sleeps or waits for
+ *      signals: a restart of the machine or a deploy. Ctrl+\ and SIGQUIT do so at any time.
  */
-import type { CancelSource, Scheduler } from '@heddle/core'
+import type { CancelSource, Scheduler, SchedulerStats } from '@heddle/core'
 import {
   controlBySignals,
   listenKeys,
@@ -25,6 +28,8 @@ import { plural } from '../view/format.ts'
 export interface ControlOptions {
   /** Ends the process at once with this code. */
   readonly exit: (code: number) => void
+  /** Ends the process and leaves the run as it is. Returns false where the run could not be resumed. */
+  readonly leave?: () => boolean
   /** The process is about to be stopped, or has been continued. */
   readonly onSuspend?: () => void
   readonly onContinue?: () => void
@@ -32,6 +37,7 @@ export interface ControlOptions {
 }
 
 const cancelledCode = 130
+const quitCode = 131
 const terminatedCode = 143
 
 /** Who asks for a cancel, and in whose name. */
@@ -73,7 +79,7 @@ export class Controls implements Disposable {
     }
     this.#onSignal('SIGCONT', () => this.#reporter?.resume())
     // It is sent to get a process that does not react out of the way: nothing is waited for.
-    this.#onSignal('SIGQUIT', () => this.#options.exit(131))
+    this.#onSignal('SIGQUIT', () => this.#options.exit(quitCode))
   }
 
   /** From now on there is something to steer. */
@@ -105,9 +111,17 @@ export class Controls implements Disposable {
         return this.cancel(askers['ctrl-c'])
       case 'ctrl-z':
         return this.#suspend()
+      // The terminal sends keys and no signals: this one is Ctrl+\, 32 below the bar.
+      case 'ctrl-|':
+        return this.#options.exit(quitCode)
       default:
         this.#reporter?.press(key)
     }
+  }
+
+  /** Whether a key or a signal has asked for a cancel. */
+  get isAsked(): boolean {
+    return this.#requests > 0
   }
 
   /** Whether SIGTERM has asked for the cancel. */
@@ -130,17 +144,22 @@ export class Controls implements Disposable {
     if (scheduler === undefined) {
       return this.#options.exit(by === askers.SIGTERM.by ? terminatedCode : cancelledCode)
     }
+    if (source === 'shutdown' && this.#requests === 0 && isAsleep(scheduler.stats())) {
+      if (this.#options.leave?.() === true) return
+    }
     this.#requests++
     this.#isTerminated ||= by === askers.SIGTERM.by
     if (this.#requests > 2 && mayExit) return this.#options.exit(cancelledCode)
     if (this.#requests > 2) return
     const abort = this.#requests === 2
     scheduler.cancel({ by, source, abort })
-    const running = plural(scheduler.stats().running, 'job')
+    const { running: count } = scheduler.stats()
+    const running = plural(count, 'job')
+    const rest = count === 0 ? 'nothing runs' : `${running} may finish`
     this.#reporter?.notice(
       abort
         ? `aborting ${running} (${by}); Ctrl+C ends the process at once`
-        : `cancelling (${by}): ${running} may finish, the rest is skipped; again: abort`,
+        : `cancelling (${by}): ${rest}, the rest is skipped; again: abort`,
     )
   }
 
@@ -184,4 +203,9 @@ export class Controls implements Disposable {
     this.#reporter?.resume()
     this.#options.onContinue?.()
   }
+}
+
+/** Whether all that is left sleeps or waits for signals. */
+function isAsleep({ running, ready, retrying, suspended }: SchedulerStats): boolean {
+  return suspended > 0 && running + ready + retrying === 0
 }

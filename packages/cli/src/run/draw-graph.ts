@@ -17,8 +17,31 @@ export function drawGraph(graph: Graph, format: GraphFormat): string {
   }
 }
 
-function nodeRecord({ name, job, after }: GraphNode): object {
-  return { name, job: job.name, place: job.place, after }
+function nodeRecord(node: GraphNode): object {
+  const { name, job, after, grows } = node
+  return {
+    name,
+    kind: grows?.kind ?? 'job',
+    ...(grows?.kind !== 'subgraph' && { job: job.name, place: job.place }),
+    ...(grows?.kind === 'map' && { window: grows.window }),
+    ...(isCleanUp(node) && { when: 'always' }),
+    after,
+  }
+}
+
+function isCleanUp({ options }: GraphNode): boolean {
+  return options.when === 'always'
+}
+
+/** What a shape alone does not say. */
+function labelOf({ name, job, grows }: GraphNode): string {
+  const words = [
+    ...(grows === undefined ? [] : [grows.kind === 'map' ? 'map' : 'sub-graph']),
+    ...(job.place === 'fleet' || (grows?.kind === 'map' && job.place !== 'loop')
+      ? [job.place]
+      : []),
+  ]
+  return words.length === 0 ? name : `${name} (${words.join(', ')})`
 }
 
 /** Names may hold anything; ids are numbers in the order of the graph. */
@@ -29,15 +52,22 @@ function idsOf(graph: Graph): ReadonlyMap<string, string> {
 function mermaid(graph: Graph): string {
   const ids = idsOf(graph)
   const lines = ['flowchart TD']
-  for (const { name, job } of graph.nodes()) {
-    const label = `"${mermaidText(name)}"`
-    // A thread job is drawn as a process with double sides, so that places can be told apart without colours.
-    lines.push(`  ${ids.get(name)}${job.place === 'loop' ? `[${label}]` : `[[${label}]]`}`)
+  for (const node of graph.nodes()) {
+    const [open, close] = mermaidShape(node)
+    lines.push(`  ${ids.get(node.name)}${open}"${mermaidText(labelOf(node))}"${close}`)
   }
-  for (const { name, after } of graph.nodes()) {
-    for (const dependency of after) lines.push(`  ${ids.get(dependency)} --> ${ids.get(name)}`)
+  for (const node of graph.nodes()) {
+    const arrow = isCleanUp(node) ? '-.->' : '-->'
+    for (const name of node.after) lines.push(`  ${ids.get(name)} ${arrow} ${ids.get(node.name)}`)
   }
   return `${lines.join('\n')}\n`
+}
+
+/** Maps are hexagons, sub-graphs have slanted sides, jobs off the loop double ones: all without colours. */
+function mermaidShape({ job, grows }: GraphNode): readonly [open: string, close: string] {
+  if (grows?.kind === 'map') return ['{{', '}}']
+  if (grows?.kind === 'subgraph') return ['[/', '/]']
+  return job.place === 'loop' ? ['[', ']'] : ['[[', ']]']
 }
 
 /** Mermaid reads `#name;` as a character, also inside quotes. */
@@ -48,14 +78,22 @@ function mermaidText(text: string): string {
 function dot(graph: Graph): string {
   const ids = idsOf(graph)
   const lines = ['digraph heddle {', '  rankdir=TB', '  node [shape=box]']
-  for (const { name, job } of graph.nodes()) {
-    const shape = job.place === 'loop' ? '' : ' peripheries=2'
-    lines.push(`  ${ids.get(name)} [label="${dotText(name)}"${shape}]`)
+  for (const node of graph.nodes()) {
+    const { name } = node
+    lines.push(`  ${ids.get(name)} [label="${dotText(labelOf(node))}"${dotShape(node)}]`)
   }
-  for (const { name, after } of graph.nodes()) {
-    for (const dependency of after) lines.push(`  ${ids.get(dependency)} -> ${ids.get(name)}`)
+  for (const node of graph.nodes()) {
+    const style = isCleanUp(node) ? ' [style=dashed]' : ''
+    for (const name of node.after) {
+      lines.push(`  ${ids.get(name)} -> ${ids.get(node.name)}${style}`)
+    }
   }
   return `${lines.join('\n')}\n}\n`
+}
+
+function dotShape({ job, grows }: GraphNode): string {
+  const shape = { map: ' shape=hexagon', subgraph: ' shape=parallelogram', job: '' }
+  return shape[grows?.kind ?? 'job'] + (job.place === 'loop' ? '' : ' peripheries=2')
 }
 
 function dotText(text: string): string {

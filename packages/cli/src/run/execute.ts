@@ -2,6 +2,7 @@
  * `heddle run` from the settings to the exit code.
  *
  *   loading ──▶ running ──▶ ended ──▶ exit
+ *      │           │           └─ --ui in a terminal ──▶ shown until Ctrl+C ──▶ exit
  *      │           ├─ process.exit() or uncaught error of a job ──▶ exit, never with code 0
  *      └── could not start, or never ends ──▶ exit 2
  *
@@ -14,6 +15,7 @@ import {
   openScope,
   startRun,
   type CriticalPath,
+  type Graph,
   type GraphResult,
   type Run,
   type RunEvent,
@@ -36,10 +38,12 @@ import { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
 import type { Reporter } from '../output/reporter.ts'
 import { summaryLines } from '../output/summary.ts'
-import { span } from '../view/line.ts'
+import { command, span, type Span } from '../view/line.ts'
 import { Controls } from './controls.ts'
-import { hintFor } from './hints.ts'
+import type { RunDashboard } from './dashboard.ts'
+import { helpFor, hintFor } from './hints.ts'
 import { earlierDurations } from './history.ts'
+import { findRun } from '../runs/find-run.ts'
 import { openRunJournal } from './journal.ts'
 import { loadGraph } from './load-graph.ts'
 import { resumeCommand } from './resume-command.ts'
@@ -81,6 +85,12 @@ function announceTrouble(trouble: JournalTrouble | undefined, reporter: Reporter
   }
 }
 
+/** Loaded when it is asked for: a run without it needs no server. */
+async function openDashboard(journal: Journal, port: number | undefined): Promise<RunDashboard> {
+  const { openRunDashboard } = await import('./dashboard.ts')
+  return openRunDashboard(journal, port)
+}
+
 class RunSession {
   readonly #settings: RunSettings
   readonly #clock = systemKernel.clock
@@ -96,14 +106,20 @@ class RunSession {
   /** Notices from before there was a reporter. */
   readonly #early: string[] = []
   #run: Run | undefined
+  /** The whole graph of the module. */
+  #graph: Graph | undefined
   #worstGap: LoopGap | undefined
   /** As the journal has it. */
   #recordedPath: CriticalPath | undefined
+  /** Undefined until the summary is printed. */
+  #shownPath: CriticalPath | undefined
   #title: string
   /** Where the run is recorded. */
   #journal: string | undefined
   /** Whether somebody wants the process to end without waiting for anything. */
   #isAsked = false
+  /** Whether the process ends because everything that is left sleeps. */
+  #isLeft = false
 
   constructor(settings: RunSettings) {
     this.#settings = settings
@@ -115,6 +131,7 @@ class RunSession {
         this.#isAsked = true
         process.exit(code)
       },
+      leave: () => this.#leave(),
       // The time in which the process was stopped is no gap of its loop.
       onSuspend: () => this.#background.launch(() => this.#watch.stop()),
       onContinue: () => this.#background.launch(() => this.#startWatch()),
@@ -135,8 +152,9 @@ class RunSession {
   }
 
   async #runToEnd(): Promise<GraphResult> {
-    const { file, args, only, allowChanges, resume } = this.#settings
+    const { file, args, only, allowChanges, resume, ui } = this.#settings
     const loaded = await loadGraph(file, args)
+    this.#graph = loaded.graph
     const graph = only === undefined ? loaded.graph : loaded.graph.only(only)
     const {
       title,
@@ -157,6 +175,7 @@ class RunSession {
     const watching = this.#startWatch()
     await using journal = await openRunJournal(where, journalRetry)
     this.#journal = shortenPaths(journal.address)
+    await using dashboard = ui === undefined ? undefined : await openDashboard(journal, ui.port)
     const durations = await earlierDurations(journal, title)
     const reporter = (this.#reporter = this.#printer.reporterFor({
       graph,
@@ -180,24 +199,51 @@ class RunSession {
       journal,
       allowChanges,
       ...(resume !== undefined && {
-        resume,
+        resume: resume === true ? resume : (await findRun(journal, resume)).id,
       }),
       onJournalTrouble: (trouble) => announceTrouble(trouble, reporter),
       observer: (event) => this.#observe(event, reporter),
     })
     this.#run = run
     reporter.started(run)
+    const address = dashboard?.show(run)
+    if (address !== undefined) this.#announceDashboard(address)
     if (run.isRecorded) {
       // There is nothing to watch and nothing to steer.
       this.#phase = 'ended'
       await this.#watch.stop()
       reporter.notice(`run ${run.id} had ended before: this is its recorded result`)
-      return await this.#resultOf(run, journal)
+    } else {
+      this.#controls.attach(run.scheduler, reporter)
+      if (this.#printer.isLive) this.#controls.listen(process.stdin)
     }
-    this.#controls.attach(run.scheduler, reporter)
-    if (this.#printer.isLive) this.#controls.listen(process.stdin)
     // Awaited here: the journal is closed behind it.
-    return await this.#resultOf(run, journal)
+    const result = await this.#resultOf(run, journal)
+    if (address !== undefined) await this.#stayOpen(result, address)
+    return result
+  }
+
+  #announceDashboard(url: string): void {
+    this.#printer.answer({ type: 'dashboard', url })
+    if (this.#printer.isForPrograms) return
+    this.#printer.tell([[span('dashboard  ', 'dim'), span(url, 'cyan')]])
+  }
+
+  /** In a terminal the dashboard outlives its run: who has asked for it wants to look. Who has cancelled the run does not. */
+  async #stayOpen(result: GraphResult, address: string): Promise<void> {
+    const { isLive } = this.#printer
+    if (!isLive || this.#controls.isAsked) return
+    await this.#summarize(result)
+    this.#printer.tell([
+      [],
+      [span('dashboard  ', 'dim'), span(address, 'cyan'), span('   Ctrl+C ends it.', 'dim')],
+    ])
+    this.#controls[Symbol.dispose]()
+    const asked = Promise.withResolvers<void>()
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+      process.on(signal, () => asked.resolve())
+    }
+    await asked.promise
   }
 
   /** The critical path is read from the journal, so that every view shows the same, also of a run that was resumed. */
@@ -252,6 +298,16 @@ class RunSession {
   }
 
   async #conclude(result: GraphResult): Promise<void> {
+    const criticalPath = this.#shownPath ?? (await this.#summarize(result))
+    this.#printer.answer(jsonResult(result, criticalPath))
+    const isCancelled = result.state === 'cancelled'
+    await this.#exit(
+      isCancelled ? exitCodes.cancelled : result.ok ? exitCodes.ok : exitCodes.failed,
+    )
+  }
+
+  /** For people: how the run ended, and the chain of jobs that decided how long it took. */
+  async #summarize(result: GraphResult): Promise<CriticalPath> {
     this.#leaveTerminal()
     await this.#background.join()
     const { longest } = this.#watch.stats()
@@ -264,18 +320,15 @@ class RunSession {
         title: this.#title,
         result,
         criticalPath,
-        longestGap,
+        longestGap: this.#run!.isRecorded ? undefined : longestGap,
         gap: gap && { ms: gap.ms, blame: describeGap(gap), byJob: gap.label !== undefined },
         journal: this.#journal,
         resume: result.ok ? undefined : this.#resumeCommand(),
         symbols: this.#printer.symbols,
       }),
     )
-    this.#printer.answer(jsonResult(result, criticalPath))
-    const isCancelled = result.state === 'cancelled'
-    await this.#exit(
-      isCancelled ? exitCodes.cancelled : result.ok ? exitCodes.ok : exitCodes.failed,
-    )
+    this.#shownPath = criticalPath
+    return criticalPath
   }
 
   /** The run could not start, or could not be brought to an end. */
@@ -285,20 +338,22 @@ class RunSession {
     this.#leaveTerminal()
     this.#tellError(error)
     const hint = hintFor(error)
-    if (hint !== undefined) this.#hint(hint)
+    if (hint !== undefined) this.#hint(span(hint))
     // A journal that is gone has no run to resume.
     if (code === exitCodes.failed && !isError(error, 'HDL_JOURNAL_GONE')) this.#hintResume()
     await this.#exit(code)
   }
 
   #tellError(error: unknown, context?: string): void {
-    this.#printer.complain(errorLines(error, context))
+    const { file, key } = this.#settings
+    const help = helpFor(error, { file, key, graph: this.#graph })
+    this.#printer.complain(errorLines(error, context, help))
     const run = this.#run?.id ?? null
     this.#printer.answer({ ok: false, type: 'result', run, error: errorRecord(error) })
   }
 
-  #hint(text: string): void {
-    this.#printer.complain([[span(`        ${text}`)]])
+  #hint(...text: readonly Span[]): void {
+    this.#printer.complain([[span('        '), ...text]])
   }
 
   async #exit(code: number): Promise<void> {
@@ -307,6 +362,14 @@ class RunSession {
     await this.#printer.flush()
     timer.cancel()
     process.exit()
+  }
+
+  /** What sleeps for days must not be cancelled by a restart of the machine: the journal has it. */
+  #leave(): boolean {
+    if (this.#resumeCommand() === undefined) return false
+    this.#isAsked = true
+    this.#isLeft = true
+    process.exit(exitCodes.terminated)
   }
 
   /** The process ends, for whatever reason: law 5 and the terminal are kept. */
@@ -321,9 +384,11 @@ class RunSession {
     }
     if (phase === 'running') {
       if (code === 0) process.exitCode = exitCodes.failed
-      const how = this.#isAsked
-        ? 'ended at once, as asked: what was running was not waited for'
-        : 'the process was ended (process.exit) before the run was over'
+      const how = this.#isLeft
+        ? 'the process ends, and the run is left as it is: all of it sleeps or waits for signals'
+        : this.#isAsked
+          ? 'ended at once, as asked: what was running was not waited for'
+          : 'the process was ended (process.exit) before the run was over'
       this.#tellError(how)
       this.#hintResume()
     }
@@ -355,8 +420,8 @@ class RunSession {
   }
 
   #hintResume(): void {
-    const command = this.#resumeCommand()
-    if (command !== undefined) this.#hint(`Resume with: ${command}`)
+    const words = this.#resumeCommand()
+    if (words !== undefined) this.#hint(span('Resume with: '), command(words, 'bold'))
   }
 
   /** What to type to resume the run, if it can be resumed. */

@@ -1,4 +1,5 @@
-import { isError } from '@heddle/core'
+import { isError, type Graph } from '@heddle/core'
+import { quote } from './resume-command.ts'
 
 /** What to type about an error: its own help is for programs too, and knows no command line. */
 export function hintFor(error: unknown): string | undefined {
@@ -11,9 +12,40 @@ export function hintFor(error: unknown): string | undefined {
     const name = /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(need) ? need : JSON.stringify(need)
     return `To have 4 of it, in the module: export const options = { resources: { ${name}: 4 } }.`
   }
-  if (isError(error, 'HDL_GRAPH_CHANGED')) return 'To allow them: --resume --allow-changes.'
+  if (isError(error, 'HDL_GRAPH_CHANGED')) return 'To allow them, add --allow-changes.'
   if (isError(error, 'HDL_JOURNAL_DAMAGED') && error.details.saved !== undefined) {
     return `To resume from the saved part: --journal sqlite:${error.details.saved}`
   }
   return undefined
+}
+
+/** What the command was called with. */
+export interface HelpContext {
+  readonly file: string
+  readonly key: string | undefined
+  /** Of the module, once it is there. */
+  readonly graph: Graph | undefined
+}
+
+/** Names that an answer lists; `--graph json` has all. */
+const namesShown = 10
+
+/** What to do about an error on the command line, where its own help speaks of code. */
+export function helpFor(error: unknown, { file, key, graph }: HelpContext): string | undefined {
+  if (isError(error, 'HDL_GRAPH_CHANGED') && key !== undefined) {
+    const { run } = error.details
+    return `The key ${JSON.stringify(key)} belongs to run ${run}: give other work another key, or allow the changes.`
+  }
+  if (!isError(error, 'HDL_UNKNOWN_NODE') || graph === undefined) return undefined
+  const { node } = error.details
+  const [outer = ''] = node.split('/')
+  if (node.includes('/') && graph.get(outer)?.grows?.kind === 'subgraph') {
+    const name = quote(outer)
+    return `Nodes of the sub-graph "${outer}" are made while it runs: --only takes ${name} as a whole, --from also those of an earlier run.`
+  }
+  const names: string[] = []
+  for (const { name } of graph.nodes()) if (names.push(quote(name)) === namesShown) break
+  const more = graph.size - names.length
+  const rest = more > 0 ? ` and ${more} more` : ''
+  return `The graph has ${names.join(', ')}${rest}. heddle run ${quote(file)} --graph json lists all nodes.`
 }

@@ -45,6 +45,10 @@ export async function loadGraph(file: string, args: readonly string[]): Promise<
   return { graph: checkGraph(file, made, found), options }
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
 /**
  * The `options` that a module exports. Names and values are checked by the run or the server itself, before anything
  * starts.
@@ -53,8 +57,13 @@ export async function loadGraph(file: string, args: readonly string[]): Promise<
 export function checkModuleOptions(file: string, options: unknown): ModuleOptions {
   if (options === undefined) return {}
   const option = `options of ${file}`
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const expected = 'an object: export const options = { concurrency: 8 }'
+  // A promise, a Map or an instance of a class has none of the names that are looked for: nothing of it would count.
+  const prototype: unknown = isObject(options) ? Object.getPrototypeOf(options) : undefined
+  if (!isObject(options) || (prototype !== Object.prototype && prototype !== null)) {
+    const expected =
+      options instanceof Promise
+        ? 'an object, not a promise of it: export const options = await …'
+        : 'an object: export const options = { concurrency: 8 }'
     throw new HeddleError('HDL_BAD_OPTION', { option, value: options, expected })
   }
   for (const [name, expected] of Object.entries(reserved)) {

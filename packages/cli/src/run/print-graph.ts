@@ -1,8 +1,10 @@
+import type { Graph } from '@heddle/core'
 import { exitCodes } from '../exit-codes.ts'
 import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
 import { paint } from '../view/line.ts'
 import { drawGraph, type GraphFormat } from './draw-graph.ts'
+import { helpFor } from './hints.ts'
 import { loadGraph } from './load-graph.ts'
 import type { RunSettings } from './settings.ts'
 
@@ -17,11 +19,13 @@ export async function printGraph(
 ): Promise<void> {
   const out = new Output(process.stdout)
   const err = new Output(process.stderr)
+  let graph: Graph | undefined
   try {
-    const { graph } = await loadGraph(file, args)
+    ;({ graph } = await loadGraph(file, args))
     out.write(drawGraph(only === undefined ? graph : graph.only(only), format))
   } catch (error) {
-    for (const line of errorLines(error)) err.line(paint(line, process.stderr.isTTY))
+    const help = helpFor(error, { file, key: undefined, graph })
+    for (const line of errorLines(error, '', help)) err.line(paint(line, process.stderr.isTTY))
     process.exitCode = exitCodes.usage
   }
   await Promise.all([out.flush(), err.flush()])

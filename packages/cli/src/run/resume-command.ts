@@ -1,4 +1,5 @@
 import { withoutPasswords } from '@heddle/core/lowlevel'
+import { formatSize } from '../runs/bounds.ts'
 import { defaultJournal } from './journal.ts'
 import type { RunSettings } from './settings.ts'
 
@@ -33,7 +34,7 @@ export function runWords(settings: RunSettings): string[] {
     if (settings[name] !== undefined) words.push(`--${name}`, String(settings[name]))
   }
   if (threads !== undefined) words.push('--threads', String(threads))
-  if (threadMemory !== undefined) words.push('--thread-memory', `${threadMemory / 1_000}kB`)
+  if (threadMemory !== undefined) words.push('--thread-memory', formatSize(threadMemory))
   if (title !== undefined) words.push('--title', title)
   // A terminal keeps what it shows: the password comes from PGPASSWORD or ~/.pgpass, or is typed again.
   if (journal !== defaultJournal) words.push('--journal', withoutPasswords(journal))

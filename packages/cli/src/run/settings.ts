@@ -25,6 +25,8 @@ export interface RunSettings {
   readonly threads: number | undefined
   /** Bytes for each thread. */
   readonly threadMemory: number | undefined
+  /** Whether the dashboard is served while it runs, and on which port; undefined: see dashboard.ts. */
+  readonly ui: { readonly port: number | undefined } | undefined
   readonly allowChanges: boolean
   readonly json: boolean
   readonly quiet: boolean

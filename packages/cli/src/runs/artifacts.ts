@@ -1,6 +1,6 @@
 /** `heddle runs artifacts`: lists the files that jobs of a run have left, and saves them. */
 import { createWriteStream } from 'node:fs'
-import { link, mkdir, rename, rm } from 'node:fs/promises'
+import { link, lstat, mkdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -31,12 +31,10 @@ export function showArtifacts(settings: ArtifactsSettings): Promise<void> {
     const { journal, json, address } = surface
     const { id } = await findRun(journal, settings.run)
     const store = journal.artifacts
-    const found = store === undefined ? [] : choose(await store.list(id), id, settings.names)
+    const all = store === undefined ? [] : await store.list(id)
+    const found = choose(all, id, settings.names)
     const { save } = settings
-    const saved: string[] = []
-    for (const artifact of save === undefined ? [] : found) {
-      saved.push(await saveOne(store!, artifact, save!, settings.force))
-    }
+    const saved = save === undefined ? [] : await saveAll(store, all, found, { ...settings, save })
     if (json) {
       const artifacts = found.map((each, index) => ({
         ...each,
@@ -69,24 +67,84 @@ function choose(
 }
 
 /**
- * The file that an artifact is saved as, inside of the folder. A name may look like a path, also like one that leads out of
- * the folder or to another drive: each of its parts becomes a plain name.
+ * The file of each artifact, inside of the folder. A name may look like a path, also like one that leads out of the
+ * folder or to another drive: each of its parts becomes a plain name. No two artifacts have the same file, also where a
+ * disk takes `A` and `a` for one name, and none is at the place of a folder: the later one gets a number.
  */
-export function fileFor(folder: string, name: string): string {
+export function filesFor(folder: string, names: readonly string[]): ReadonlyMap<string, string> {
+  const paths = names.map((name): readonly [string, readonly string[]] => [name, partsOf(name)])
+  const taken = new Set<string>()
+  for (const [, parts] of paths) {
+    for (let depth = 1; depth < parts.length; depth++) taken.add(diskName(parts.slice(0, depth)))
+  }
+  const files = new Map<string, string>()
+  for (const [name, parts] of paths) {
+    let free = parts
+    for (let number = 2; taken.has(diskName(free)); number++) free = withNumber(parts, number)
+    taken.add(diskName(free))
+    files.set(name, path.join(folder, ...free))
+  }
+  return files
+}
+
+function partsOf(name: string): readonly string[] {
   const parts = name
     .split(/[/\\]+/)
     .map((part) => part.replaceAll(/[<>:"|?*\p{Cc}]/gu, '_').replace(/[. ]+$/, ''))
     .filter((part) => part !== '')
-  return path.join(folder, ...(parts.length === 0 ? ['artifact'] : parts))
+  return parts.length === 0 ? ['artifact'] : parts
+}
+
+/** The same for two paths that some disk takes for one. */
+function diskName(parts: readonly string[]): string {
+  return parts.join('/').normalize('NFC').toLowerCase()
+}
+
+/** `pages/report-2.html`. */
+function withNumber(parts: readonly string[], number: number): readonly string[] {
+  const { name, ext } = path.parse(parts.at(-1)!)
+  return [...parts.slice(0, -1), `${name}-${number}${ext}`]
+}
+
+/**
+ * Saves artifacts, each in a file of its own whatever the names are. Looks for files that are there before it writes any.
+ */
+async function saveAll(
+  store: ArtifactStore | undefined,
+  all: readonly ArtifactInfo[],
+  chosen: readonly ArtifactInfo[],
+  { save, force }: { readonly save: string; readonly force: boolean },
+): Promise<string[]> {
+  const files = filesFor(
+    save,
+    all.map(({ name }) => name),
+  )
+  const targets = chosen.map((artifact) => ({ artifact, file: files.get(artifact.name)! }))
+  for (const { file } of force ? [] : targets) if (await exists(file)) throw fileExists(file)
+  const saved: string[] = []
+  for (const { artifact, file } of targets) {
+    await saveOne(store!, artifact, file, force)
+    saved.push(file)
+  }
+  return saved
+}
+
+async function exists(file: string): Promise<boolean> {
+  const found = await lstat(file).catch(() => undefined)
+  return found !== undefined
+}
+
+function fileExists(file: string): HeddleError {
+  const expected = 'a folder without this file, or --force, which replaces it'
+  return new HeddleError('HDL_BAD_OPTION', { option: 'save', value: file, expected })
 }
 
 async function saveOne(
   store: ArtifactStore,
   { run, name }: ArtifactInfo,
-  folder: string,
+  target: string,
   force: boolean,
-): Promise<string> {
-  const target = fileFor(folder, name)
+): Promise<void> {
   const draft = `${target}.${process.pid}.draft`
   await using opened = await store.open(run, name)
   try {
@@ -95,7 +153,6 @@ async function saveOne(
     if (force) await rename(draft, target)
     // Unlike rename() it refuses a name that is there.
     else await link(draft, target)
-    return target
   } catch (error) {
     throw asSaveError(error, target)
   } finally {
@@ -105,8 +162,8 @@ async function saveOne(
 
 function asSaveError(error: unknown, target: string): unknown {
   if (error instanceof HeddleError) return error
-  const { code, message } = error as NodeJS.ErrnoException
-  const cause = code === 'EEXIST' ? 'it exists; --force replaces it' : message
+  const { code, syscall, message: cause } = error as NodeJS.ErrnoException
+  if (code === 'EEXIST' && syscall === 'link') return fileExists(target)
   return new HeddleError('HDL_STORE_FAILED', { store: target, action: 'be saved', cause })
 }
 

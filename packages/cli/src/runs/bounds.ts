@@ -23,3 +23,9 @@ export function parseSize(text: string): number {
   if (number !== undefined) return Math.round(Number(number) * sizes[unit]!)
   throw new InvalidArgumentError('Expected a number with kB, MB, GB or TB: 500MB.')
 }
+
+/** As parseSize() takes it, in the largest unit that needs no fraction. */
+export function formatSize(bytes: number): string {
+  const [unit = 'kB', size = 1e3] = Object.entries(sizes).findLast(([, n]) => bytes % n === 0) ?? []
+  return `${bytes / size}${unit}`
+}

@@ -2,7 +2,7 @@
 import { type Journal, outcomeOf, type RunSummary } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { formatAge, formatDuration } from '../view/format.ts'
-import { fit, span, textOf, type Line } from '../view/line.ts'
+import { command, fit, span, textOf, type Line } from '../view/line.ts'
 import { printable, truncate, widthOf } from '../view/text.ts'
 import { look, type LookSettings, type Surface } from './look.ts'
 import { countsText, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
@@ -114,7 +114,11 @@ function fittingTable(runs: readonly RunSummary[], surface: Surface): Line[] {
     if (excess <= 0) return lines
     if (layout !== lastWithTitle) continue
     const titles = runs.map(({ title }) => widthOf(printable(title)))
-    const titleWidth = Math.min(longestTitle, Math.max(...titles)) - excess
+    const titleWidth =
+      Math.min(
+        longestTitle,
+        titles.reduce((most, width) => Math.max(most, width), 0),
+      ) - excess
     if (titleWidth >= shortestTitle) return draw(runs, layout, surface, titleWidth)
   }
   return lines.map((line) => fit(line, room, surface.symbols.ellipsis))
@@ -137,7 +141,7 @@ function draw(
 }
 
 function widthOfLines(lines: readonly Line[]): number {
-  return Math.max(...lines.map((line) => widthOf(textOf(line))))
+  return lines.reduce((most, line) => Math.max(most, widthOf(textOf(line))), 0)
 }
 
 export function listLines(
@@ -154,9 +158,9 @@ export function listLines(
   for (const [i, run] of runs.entries()) {
     lines.push(rows[i]!)
     if (run.state !== 'interrupted') continue
-    const hint = `${' '.repeat(run.id.length)}  resume with: ${printable(resumeHint(run, surface.address))}`
-    // Not cut: it is there to be copied.
-    lines.push([span(hint, 'cyan')])
+    const label = `${' '.repeat(run.id.length)}  resume with: `
+    const hint = printable(resumeHint(run, surface.address))
+    lines.push([span(label, 'cyan'), command(hint, 'cyan')])
   }
   if (more) {
     const { length } = runs

@@ -17,6 +17,7 @@ import { defaultJournal } from '../run/journal.ts'
 import { chooseView } from '../terminal/capabilities.ts'
 import { paint, type Line } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
+import { wrapAll } from '../view/wrap.ts'
 import { asciiMarks, unicodeMarks, type Marks } from './marks.ts'
 
 export interface LookSettings {
@@ -41,8 +42,8 @@ export interface Surface {
 
 export interface Look extends Surface {
   readonly journal: Journal
-  /** Lines for people. */
-  tell(lines: readonly Line[]): void
+  /** Lines for people, wrapped where they are wider than `width`: that of the terminal when absent. */
+  tell(lines: readonly Line[], width?: number): void
   /** The one object for programs. */
   answer(object: object): void
   /** As it is. */
@@ -75,15 +76,18 @@ export async function look(
       now: systemKernel.clock.wallTime(),
       json: settings.json,
       address: shortenPaths(journal.address),
-      tell: (lines) => {
-        for (const line of lines) out.line(paint(line, color))
+      tell: (lines, width = columns) => {
+        for (const line of wrapAll(lines, width)) out.line(paint(line, color))
       },
       answer: (object) => out.line(JSON.stringify(object)),
       print: (text) => out.write(text),
     })
   } catch (error) {
     const err = new Output(stderr)
-    for (const line of errorLines(error)) err.line(paint(line, color && stderr.isTTY))
+    const width = stderr.isTTY ? stderr.columns : undefined
+    for (const line of wrapAll(errorLines(error), width)) {
+      err.line(paint(line, color && stderr.isTTY))
+    }
     if (settings.json) out.line(JSON.stringify({ ok: false, error: errorRecord(error) }))
     process.exitCode = exitCodes.usage
   }

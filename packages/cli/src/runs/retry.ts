@@ -58,6 +58,7 @@ export function runSettings(run: RunSnapshot, settings: RetrySettings): RunSetti
     from,
     threads: undefined,
     threadMemory: undefined,
+    ui: undefined,
     allowChanges,
     json,
     quiet,
@@ -66,7 +67,10 @@ export function runSettings(run: RunSnapshot, settings: RetrySettings): RunSetti
 }
 
 /** A run of some nodes is retried with these. */
-function onlyOf({ command, nodes }: RunSnapshot): readonly string[] | undefined {
+function onlyOf({ command, nodes, options }: RunSnapshot): readonly string[] | undefined {
+  const { only } = options
+  if (Array.isArray(only)) return only.map(String)
+  // An earlier version has recorded it in the command only.
   if (!/ --only[ =]/.test(command)) return undefined
   return nodes.flatMap(({ name, parent }) => (parent === undefined ? [name] : []))
 }

@@ -11,7 +11,7 @@ import {
 } from '@heddle/core/lowlevel'
 import { failureLines, pathText } from '../output/summary.ts'
 import { formatCount, formatDuration, plural } from '../view/format.ts'
-import { span, type Line, type Span } from '../view/line.ts'
+import { command, span, type Line, type Span } from '../view/line.ts'
 import { printable, printableLines, truncate } from '../view/text.ts'
 import type { Surface } from './look.ts'
 import { nodeStyle, nodeSymbol } from './node-state.ts'
@@ -69,6 +69,8 @@ export function titleLine({ record, surface }: ShowInput): Line {
   ]
 }
 
+const onlyNote = ', and what they depend on'
+
 function headerLines(input: ShowInput): Line[] {
   const { record, criticalPath, isPast, surface } = input
   const { symbols, now, address } = surface
@@ -81,6 +83,10 @@ function headerLines(input: ShowInput): Line[] {
   lines.push(field('run', span(`${record.id} in ${printable(address)}`)))
   const forked = forkedFrom(record)
   if (forked !== undefined) lines.push(field('made', span(forked)))
+  const { only } = record.options
+  if (Array.isArray(only)) {
+    lines.push(field('only', span(printable(only.map(String).join(', '))), span(onlyNote, 'dim')))
+  }
   const started = formatDateTime(record.startedAt)
   lines.push(field('started', span(started), span(`, ${formatAgo(now - record.startedAt)}`, 'dim')))
   lines.push(field(tookLabel(record), span(tookText(record))))
@@ -95,7 +101,7 @@ function headerLines(input: ShowInput): Line[] {
     lines.push(field('critical path', span(text)))
   }
   if (!isPast && isResumable(outcomeOf(record))) {
-    lines.push(field('resume with', span(printable(resumeHint(record, address)), 'cyan')))
+    lines.push(field('resume with', command(printable(resumeHint(record, address)), 'cyan')))
   }
   if (!isPast) lines.push(field('rows', span(`${rows[0]} to ${rows[1]}`, 'dim')))
   return lines
@@ -221,7 +227,7 @@ export function errorsOf(node: NodeRecord, { symbols }: Pick<Surface, 'symbols'>
 
 export function logLines(log: readonly LogLine[], { record }: ShowInput): Line[] {
   if (log.length === 0) return [[], [span('  Nothing was logged.', 'dim')]]
-  const width = Math.max(...log.map(({ at }) => sinceStart(record, at).length))
+  const width = log.reduce((most, { at }) => Math.max(most, sinceStart(record, at).length), 0)
   return [
     [],
     [span('  LOG', 'dim')],

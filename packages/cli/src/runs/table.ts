@@ -20,7 +20,9 @@ export function table(
 ): Line[] {
   const head = columns.map(({ title }): Line => [span(title, 'dim')])
   const all = [head, ...rows]
-  const widths = columns.map((_, i) => Math.max(...all.map((row) => widthOf(textOf(row[i] ?? [])))))
+  const widths = columns.map((_, i) =>
+    all.reduce((most, row) => Math.max(most, widthOf(textOf(row[i] ?? []))), 0),
+  )
   const room = surface.columns ?? Infinity
   return all.map((row) => {
     const last = row.findLastIndex((cell) => textOf(cell) !== '')

@@ -91,22 +91,24 @@ class ServeSession {
   }
 
   async #start(): Promise<Server> {
-    const { host, port, threads, advertise, clusterSecret, drainDeadline } = this.#settings
-    const jobs = await loadModule(this.#settings.jobs)
-    const { concurrency, resources } = checkModuleOptions(this.#settings.jobs, jobs['options'])
+    const { jobs: file, json: _json, color: _color, ...options } = this.#settings
+    const jobs = await loadModule(file)
+    const { concurrency, resources } = checkModuleOptions(file, jobs['options'])
     // A number over all places would let waiting on the loop hold up threads: a server limits each place.
     const { loop, thread } = typeof concurrency === 'object' ? concurrency : {}
-    if (this.#settings.store === undefined) await makeDefaultFolder()
+    if (options.store === undefined) await makeDefaultFolder()
     const server = await startServer({
+      ...options,
       jobs,
-      host,
-      port,
-      threads: threads ?? thread,
+      threads: options.threads ?? thread,
       store: this.#store,
       ui: await findSite(),
-      advertise,
-      clusterSecret,
-      limits: { drain: drainDeadline, loop, resources },
+      limits: {
+        loop,
+        ...options.limits,
+        // Of the module, and of the server beside it or instead.
+        resources: { ...resources, ...options.limits.resources },
+      },
       onLog: (line) => this.#narrator.log(line),
       onDrain: (deadline) => this.#narrator.draining(this.#by, deadline, this.#server!.stats()),
     })

@@ -1,21 +1,34 @@
 /** The options of `heddle serve`, checked. */
 import { InvalidArgumentError } from 'commander'
+import type { ServerConfig, ServerLimits } from '@heddle/server'
 
-export interface ServeSettings {
-  /** The module, from the current folder. */
+/** As they are typed. */
+export interface ServeFlags {
+  readonly config?: string
   readonly jobs: string
-  /** Undefined for the default. */
-  readonly store: string | undefined
+  readonly store?: string
   readonly host: string
   readonly port: number
-  /** Undefined: the server decides. */
-  readonly threads: number | undefined
-  /** Where other servers reach this one. */
-  readonly advertise: string | undefined
-  /** The file of the secret that servers share. */
-  readonly clusterSecret: string | undefined
-  /** Milliseconds. */
+  readonly threads?: number
+  readonly advertise?: string
+  readonly clusterSecretFile?: string
+  readonly resultMemory?: number
+  readonly resultDisk?: number
+  readonly log?: string
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error'
+  readonly logRedact?: string[]
+  readonly inventory?: string
   readonly drainDeadline: number
+  readonly limit?: ServerLimits
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+/** Flags and config file together. */
+export interface ServeSettings extends ServerConfig {
+  /** The module, from the current folder. */
+  readonly jobs: string
+  readonly limits: ServerLimits
   readonly json: boolean
   readonly color: boolean
 }
@@ -27,6 +40,16 @@ export const defaults = {
   port: 4_500,
   drainDeadline: 10_000,
 } as const
+
+const units: Readonly<Record<string, number>> = { '': 1, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
+
+/** `67108864`, `64MiB`, `2 GiB`. */
+export function parseBytes(text: string): number {
+  const [, number, unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([kmg]ib)?\s*$/i.exec(text) ?? []
+  const bytes = Math.round(Number(number) * units[unit.toLowerCase()]!)
+  if (bytes >= 1 && Number.isSafeInteger(bytes)) return bytes
+  throw new InvalidArgumentError('Expected a number of bytes: 67108864, 64MiB, 2GiB.')
+}
 
 export function parseWhole(least: number, most: number): (text: string) => number {
   return (text) => {

@@ -15,6 +15,19 @@ export function gapLine({ gap, symbols, columns }: Viewport): Line | undefined {
   return forms.find((form) => widthOf(textOf(form)) <= columns) ?? forms.at(columns < 60 ? -1 : 0)
 }
 
+/** While all that is left sleeps or waits for signals: how to end the process without cancelling the run. */
+export function asleepLine({ state, counts }: RunModel, viewport: Viewport): Line | undefined {
+  const { running, ready, retrying, suspended } = counts
+  const isAsleep = state === 'running' && suspended > 0 && running + ready + retrying === 0
+  if (!isAsleep || viewport.canLeave !== true || viewport.notice !== undefined) return undefined
+  const forms = [
+    'all that is left sleeps or waits for signals: Ctrl+\\ ends the process, --resume continues',
+    'all is asleep: Ctrl+\\ leaves the run',
+  ]
+  const form = forms.find((text) => widthOf(text) <= viewport.columns) ?? forms.at(-1)!
+  return [span(form, 'dim')]
+}
+
 export function noticeLine({ notice, symbols }: Viewport): Line | undefined {
   return notice === undefined ? undefined : [span(`${symbols.warning} ${notice}`, 'yellow')]
 }
@@ -48,6 +61,7 @@ const help: readonly (readonly [key: string, meaning: string])[] = [
   ['p r', 'pause, resume: what runs goes on, nothing new starts (SIGUSR1, SIGUSR2)'],
   ['q', 'cancel: what runs may finish, the rest is skipped; again: abort'],
   ['Ctrl+C', 'as q; a third time ends the process at once'],
+  ['Ctrl+\\', 'end the process at once; --resume continues the run'],
   ['Ctrl+Z', 'stop the process; fg goes on'],
   ['f', 'show all, only active, or only failed jobs'],
   ['w a', 'what matters now, or every job (arrows, page, home, end)'],

@@ -8,7 +8,7 @@
  *  V3  The same model, choice and viewport give the same lines.
  */
 import type { RunModel } from '../model/run-model.ts'
-import { gapLine, helpLines, keysLine, noticeLine } from './footer.ts'
+import { asleepLine, gapLine, helpLines, keysLine, noticeLine } from './footer.ts'
 import { barLine, countsLine, titleLine } from './header.ts'
 import { fit, type Line } from './line.ts'
 import { logLines } from './log-lines.ts'
@@ -22,7 +22,9 @@ export function frame(model: RunModel, ui: UiState, viewport: Viewport): Line[] 
   const height = Math.max(0, Math.min(tallest, viewport.rows - 1))
   const essential: Line[] = [barLine(model, viewport), countsLine(model, viewport)]
   const title = titleLine(model, viewport)
-  const notices = [gapLine(viewport), noticeLine(viewport)].filter((line) => line !== undefined)
+  const notices = [gapLine(viewport), noticeLine(viewport), asleepLine(model, viewport)].filter(
+    (line) => line !== undefined,
+  )
   const keys = viewport.keys ? [keysLine(model, ui, viewport.columns)] : []
 
   // A terminal of few rows keeps what cannot be asked for in another way.

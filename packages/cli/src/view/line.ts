@@ -9,6 +9,8 @@ export interface Span {
   readonly style?: Style
   /** It is left out, without an ellipsis, where it does not fit as a whole. */
   readonly optional?: boolean
+  /** It is there to be copied into a shell. */
+  readonly command?: boolean
 }
 
 /** A line before it is coloured: what its width is counted by. */
@@ -16,6 +18,11 @@ export type Line = readonly Span[]
 
 export function span(text: string, style?: Style): Span {
   return style === undefined ? { text } : { text, style }
+}
+
+/** Words for a shell: see wrap(). */
+export function command(text: string, style: Style): Span {
+  return { text, style, command: true }
 }
 
 export function textOf(line: Line): string {

@@ -1,5 +1,5 @@
 /** Which nodes are shown, and one line for each. */
-import type { JobRow, NodeRow, RunModel } from '../model/run-model.ts'
+import { groupFrom, type JobRow, type NodeRow, type RunModel } from '../model/run-model.ts'
 import { formatAge, formatCount, formatDuration, formatRunning, plural } from './format.ts'
 import { span, type Line, type Span } from './line.ts'
 import { stateStyles, type Symbols } from './symbols.ts'
@@ -12,9 +12,6 @@ type Entry =
   | { readonly row: NodeRow; readonly why?: string }
   | { readonly group: JobRow; readonly row: NodeRow; readonly why?: string }
   | { readonly more: string }
-
-/** So many nodes of one job in one state are one line: `fetch ×16`. */
-const groupFrom = 4
 
 /** A column of names takes at most this share of the width. A longer name is not cut: it moves what follows. */
 const nameShare = 0.45
@@ -50,6 +47,12 @@ interface Layout {
   readonly hasPlace: boolean
 }
 
+/** What one line has besides. */
+interface LineLayout extends Layout {
+  /** Columns that are left beside its name. */
+  readonly room: number
+}
+
 type NodeEntry = Exclude<Entry, { readonly more: string }>
 
 /** `fetch asia`, or `fetch ×16` for all nodes of a job that are in the state of this one. */
@@ -68,13 +71,14 @@ function nodeLine(entry: NodeEntry, layout: Layout, viewport: Viewport): Line {
     layout.nameWidth,
   )
   const named = [span(`${symbols.states[row.state]} `, style), span(name)]
-  if (columns - 2 - widthOf(name) < leastDetails) return named
+  const room = columns - 2 - widthOf(name) - 2
+  if (room + 2 < leastDetails) return named
   const details =
     why !== undefined
       ? [span(why, 'dim')]
       : 'group' in entry
         ? groupDetails(entry.group, row, viewport, layout)
-        : detailsOf(row, viewport, layout)
+        : detailsOf(row, viewport, { ...layout, room })
   return [...named, span('  '), ...details]
 }
 
@@ -108,14 +112,15 @@ function groupDetails(group: JobRow, oldest: NodeRow, viewport: Viewport, layout
   ]
 }
 
-function detailsOf(row: NodeRow, viewport: Viewport, layout: Layout): Span[] {
+function detailsOf(row: NodeRow, viewport: Viewport, layout: LineLayout): Span[] {
   const { now } = viewport
   const { dot } = viewport.symbols
   switch (row.state) {
     case 'running': {
       const running = runningSpans(row, viewport, layout)
       const progress = row.progress === undefined ? [] : [span(`  ${row.progress}`)]
-      if (row.attempt === 0) return [...running, ...progress]
+      const parts = partSpans(row, dot)
+      if (row.attempt === 0) return [...running, ...progress, ...parts]
       const problem = row.problem === undefined ? '' : ` ${dot} after ${row.problem}`
       return [...running, ...progress, span(`  attempt ${attemptOf(row)}${problem}`, 'yellow')]
     }
@@ -126,7 +131,8 @@ function detailsOf(row: NodeRow, viewport: Viewport, layout: Layout): Span[] {
     }
     case 'failed': {
       const blocks = row.blocks === 0 ? '' : ` ${dot} blocks ${plural(row.blocks, 'job')}`
-      return [span(row.problem ?? 'failed', 'red'), span(`${blocks} ${dot} ${took(row)}`, 'dim')]
+      const problem = firstFitting(problemForms(row), layout.room)
+      return [span(problem, 'red'), span(`${blocks} ${dot} ${took(row)}`, 'dim')]
     }
     case 'succeeded': {
       if (row.reused) return [span('finished by an earlier run', 'dim')]
@@ -138,15 +144,57 @@ function detailsOf(row: NodeRow, viewport: Viewport, layout: Layout): Span[] {
     case 'blocked':
       return [span(`blocked by "${row.blockedBy ?? ''}"`, 'dim')]
     case 'suspended': {
-      const waits =
-        row.progress === undefined ? span(row.waitsFor ?? 'suspended', 'dim') : span(row.progress)
-      return [...runningSpans(row, viewport, layout), span('  '), waits]
+      const [text, style] =
+        row.progress === undefined
+          ? ([row.waitsFor ?? 'suspended', 'dim'] as const)
+          : ([row.progress, undefined] as const)
+      if (layout.hasPlace) {
+        return [...runningSpans(row, viewport, layout), span('  '), span(text, style)]
+      }
+      // In a narrow terminal the word that counts, the name of a signal for instance, goes before the time.
+      const waits = firstFitting(waitForms(text), layout.room)
+      return [span(waits, style), { ...span(`  ${ageOf(row, viewport)}`, 'dim'), optional: true }]
     }
     case 'waiting':
     case 'ready':
     case 'skipped':
       return [span(row.state, 'dim')]
   }
+}
+
+/** How many elements or steps run, and how many wait. */
+function partSpans({ isSuspended, activity, parts }: NodeRow, dot: string): Span[] {
+  if (!isSuspended || activity === undefined || parts === undefined) return []
+  const { running, waiting, suspended } = activity
+  const counts = [
+    [running, 'running'],
+    [waiting, 'waiting'],
+    [suspended, 'suspended'],
+  ] as const
+  const text = counts.flatMap(([n, word]) => (n === 0 ? [] : [`${formatCount(n)} ${word}`]))
+  // That its one step runs, the state says.
+  if (running + waiting + suspended < 2) return []
+  return [{ ...span(` ${dot} ${text.join(', ')}`, 'dim'), optional: true }]
+}
+
+/** What a suspended node waits for, from the longest form to the one that still says it. */
+function waitForms(text: string): string[] {
+  const [, name] = /^waits for the signal (".*?")/.exec(text) ?? []
+  if (name !== undefined) return [text, `signal ${name}`, name]
+  const [, until] = /^sleeps (until .+)$/.exec(text) ?? []
+  if (until === undefined) return [text]
+  return [text, until, until.replace(/\d{4}-(\d\d-\d\d \d\d:\d\d).*/, '$1')]
+}
+
+/** Why a node failed; the name of a map is in its row already. */
+function problemForms({ problem = 'failed' }: NodeRow): string[] {
+  const [, cause] = /^Element .+? failed(?:, the last of \d+)?: (.+)$/s.exec(problem) ?? []
+  return cause === undefined ? [problem] : [problem, cause]
+}
+
+/** The last form may be cut. */
+function firstFitting(forms: readonly string[], room: number): string {
+  return forms.find((form) => widthOf(form) <= room) ?? forms.at(-1)!
 }
 
 function attemptOf({ attempt, retries }: NodeRow): string {
@@ -238,11 +286,12 @@ function windowOf(model: RunModel, filter: Filter, viewport: Viewport, room: num
   const waitingRoom = take(Math.min(upcoming.length, waitingShown))
   const recentRoom = take(Math.min(model.recent.size, recentShown))
   const moreActive = activeRoom + take(active.size - activeRoom)
+  const moreWaiting = waitingRoom + take(upcoming.length - waitingRoom)
   return [
     ...lastTroubles(model, troubles, troubleRoom),
     ...model.recent.last(recentRoom).map((row) => ({ row })),
     ...cutActive(active, moreActive),
-    ...upcoming.slice(0, waitingRoom),
+    ...upcoming.slice(0, moreWaiting),
   ]
 }
 

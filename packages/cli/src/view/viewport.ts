@@ -31,6 +31,8 @@ export interface Viewport {
   readonly notice: string | undefined
   /** How far the work is in its own words. */
   readonly progress?: string | undefined
+  /** Whether the run can be resumed after its process has ended. */
+  readonly canLeave?: boolean
   /** Whether keys are heard. */
   readonly keys: boolean
   readonly symbols: Symbols

@@ -19,7 +19,7 @@ async function helpOf(command: string): Promise<string> {
 
 /** `-c, --concurrency <n>`, as the help and the page write it. */
 function optionsIn(text: string): string[] {
-  const found = text.matchAll(/^ {2}((?:-\w, )?--[\w-]+(?: [<[][\w .]+[>\]])?)/gm)
+  const found = text.matchAll(/^ {2}((?:-\w, )?--[\w-]+(?: [<[][\w .=]+[>\]])?)/gm)
   return Array.from(found, ([, option]) => option!).filter((option) => option !== '-h, --help')
 }
 

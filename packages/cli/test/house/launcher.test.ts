@@ -114,6 +114,26 @@ for (const [how, nodeArgs] of [
 }
 
 test(
+  'B4: SIGTERM of a shell of npx, which passes nothing on, reaches the run',
+  { skip: windows },
+  async () => {
+    await using stage = await Stage.open()
+    // Something follows: else the shell would be replaced by the command.
+    const command = `'${process.execPath}' '${launcher}' run '${fixture('staged.ts')}' -- a b:a; :`
+    const env = cleanEnv({ ...stage.env, npm_command: 'exec' })
+    const child = spawn('sh', ['-c', command], { cwd: stage.folder, env, stdio: 'pipe' })
+    await stage.started('a')
+    const cancelling = printed(child, /cancelling \(SIGTERM\)/)
+    child.kill('SIGTERM')
+    await cancelling
+    const pid = stage.pidOf('a')
+    await stage.finish('a')
+    await stage.gone(pid)
+    assert.deepEqual(stage.starts, ['a'])
+  },
+)
+
+test(
   'B2: a signal that ends the child ends the launcher in the same way',
   { skip: windows },
   async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { NodeState, RunEvent } from '@heddle/core'
-import { Scheduler } from '@heddle/core'
+import { Graph, Scheduler, job as defineJob } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import fc from 'fast-check'
@@ -130,8 +130,19 @@ test('a failure knows how many nodes it blocks; a retry when it is due', () => {
   )
 })
 
+/** As graphOf(), with a job of its own for each node. */
+function graphOfJobs(...nodes: readonly string[]): Graph {
+  const graph = new Graph()
+  for (const text of nodes) {
+    const [name = '', dependency] = text.split(':')
+    const own = defineJob({ name }, () => undefined)
+    graph.add(name, own, { after: dependency === undefined ? [] : [dependency] })
+  }
+  return graph
+}
+
 test('upcoming: ready and waiting nodes share the places, in order', () => {
-  const model = new RunModel(graphOf('a', 'b', 'c', 'd', 'e:a', 'f:a', 'g:a'), {
+  const model = new RunModel(graphOfJobs('a', 'b', 'c', 'd', 'e:a', 'f:a', 'g:a'), {
     title: 't',
     retries: 0,
   })
@@ -209,5 +220,74 @@ test('M1 to M3: nodes of a sub-graph join the model, by the names of their jobs'
   model.apply(node('train/one', 'ready'))
   model.apply(node('train/one', 'running'))
   model.apply({ type: 'part', at: 0, name: 'train/one', path: '[0]', state: 'running', attempt: 0 })
+  check(model)
+})
+
+test('upcoming: many ready nodes of one job are one entry, and do not hide others', () => {
+  const graph = graphOfJobs('approve', 'compute')
+  const parse = defineJob({ name: 'parse' }, () => undefined)
+  for (let i = 0; i < 40; i++) graph.add(`parse ${i}`, parse)
+  const model = new RunModel(graph, { title: 't', retries: 0 })
+  for (let i = 0; i < 40; i++) model.apply(node(`parse ${i}`, 'ready'))
+  for (const name of ['approve', 'compute']) model.apply(node(name, 'ready'))
+  const names = (): string[] => model.upcoming(4).map(({ name }) => name)
+  assert.deepEqual(names(), ['parse 0', 'approve', 'compute'])
+  model.apply(node('parse 0', 'running'))
+  model.apply(node('compute', 'running'))
+  assert.deepEqual(names(), ['parse 1', 'approve'])
+})
+
+const part = (name: string, path: string, state: NodeState): RunEvent => ({
+  type: 'part',
+  at: 0,
+  name,
+  path,
+  state,
+  attempt: 0,
+})
+
+test('M5: a map whose elements run is shown as running, and as suspended when all of them wait', () => {
+  const model = new RunModel(graphOf('m', 'other'), { title: 't', retries: 0 })
+  const stateNow = (): NodeState => {
+    check(model)
+    return model.get('m')!.state
+  }
+  for (const state of ['ready', 'running', 'suspended'] as const) model.apply(node('m', state))
+  assert.equal(stateNow(), 'suspended')
+  model.apply(part('m', '[0]', 'ready'))
+  assert.equal(stateNow(), 'suspended')
+  model.apply(part('m', '[0]', 'running'))
+  assert.equal(stateNow(), 'running')
+  model.apply(part('m', '[1]', 'ready'))
+  model.apply(part('m', '[0]', 'succeeded'))
+  assert.equal(stateNow(), 'running', 'the next element is ready')
+  model.apply(part('m', '[1]', 'running'))
+  model.apply(part('m', '[1]', 'suspended'))
+  assert.equal(stateNow(), 'suspended')
+  assert.deepEqual(model.get('m')!.activity, { running: 0, waiting: 0, suspended: 1 })
+  model.apply(part('m', '[1]', 'running'))
+  model.apply(part('m', '[1]', 'failed'))
+  model.apply(node('m', 'running'))
+  model.apply(node('m', 'succeeded'))
+  assert.equal(stateNow(), 'succeeded')
+  assert.equal(model.get('m')!.parts!.size, 0)
+})
+
+test('M5: a sub-graph is shown as running while one of its nodes runs', () => {
+  const model = new RunModel(graphOf('train'), { title: 't', retries: 0 })
+  for (const state of ['ready', 'running', 'suspended'] as const) model.apply(node('train', state))
+  const added = ['train/one'].map((name) => ({
+    name,
+    job: 'fold',
+    place: 'loop' as const,
+    after: [],
+  }))
+  model.apply({ type: 'nodes', at: 0, name: 'train', added })
+  model.apply(node('train/one', 'ready'))
+  assert.equal(model.get('train')!.state, 'suspended')
+  model.apply(node('train/one', 'running'))
+  assert.equal(model.get('train')!.state, 'running')
+  model.apply(node('train/one', 'suspended'))
+  assert.equal(model.get('train')!.state, 'suspended')
   check(model)
 })

@@ -51,6 +51,15 @@ test('one object per event, with wall time; errors are plain data', () => {
   )
 })
 
+test('the error of an element or a step is plain data too', () => {
+  const paper = new Paper()
+  using reporter = new JsonReporter(paper.output, planOf(['a']))
+  const part = { type: 'part', at: 0, name: 'a', path: '[1]', attempt: 0 } as const
+  reporter.observe({ ...part, state: 'failed', error: new TypeError('no') })
+  const { error } = JSON.parse(paper.lines[0]!) as { error: unknown }
+  assert.deepEqual(error, { name: 'TypeError', message: 'no' })
+})
+
 test('the result names everything exactly once, in maps and lists of names', async () => {
   const g = new Graph()
   g.add(
@@ -85,4 +94,30 @@ test('the result names everything exactly once, in maps and lists of names', asy
     reused: [],
     criticalPath: { length: 1.235, path: [{ name: 'fine', ms: 1.235 }] },
   })
+})
+
+test('a suspended node comes with what it waits for, and the error of a part is plain data', async () => {
+  const paper = new Paper()
+  using reporter = new JsonReporter(paper.output, planOf(['a', 'm'], {}, new VirtualClock()))
+  const answers = { a: { signal: 'approval', until: 7 }, m: undefined }
+  const scheduler = {
+    explain: (name: 'a' | 'm') => ({ name, why: 'suspended', waitsFor: answers[name] }),
+  }
+  reporter.started({ id: 'r1', scheduler: scheduler as never })
+  reporter.observe(node('a', 'suspended', { at: 0 }))
+  reporter.observe(node('m', 'suspended', { at: 0 }))
+  const error = new TypeError('no')
+  reporter.observe({
+    type: 'part',
+    at: 0,
+    name: 'm',
+    path: '[1]',
+    state: 'failed',
+    attempt: 0,
+    error,
+  })
+  const [, a, m, part] = paper.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(a!['waitsFor'], { signal: 'approval', until: 7 })
+  assert.ok(!('waitsFor' in m!))
+  assert.deepEqual(part!['error'], { name: 'TypeError', message: 'no' })
 })

@@ -180,3 +180,18 @@ test('a job that ignored the abort is not listed as stopped', async () => {
   )
   assert.ok(!lines.some((line) => line.includes('job stopped')), lines.join('\n'))
 })
+
+test('the error of an element is said once, with the line that threw it and its attempts', async () => {
+  const g = new Graph()
+  const broken = job({ name: 'broken', retries: 1, retryBaseDelay: 0 }, (n: number) => {
+    if (n === 2) throw new Error('two is bad')
+    return n
+  })
+  g.map('all', broken, { over: () => [1, 2] })
+  const { result } = await startRun(g)
+  const lines = summarize(await result)
+  const at = lines.indexOf('      Element 1 of "all" failed after 2 attempts: two is bad.')
+  assert.ok(at > 0, lines.join('\n'))
+  assert.match(lines[at + 1]!, /^ {6}at .*summary\.test\.ts:\d+:\d+/)
+  assert.equal(lines.filter((line) => line.includes('two is bad')).length, 1)
+})

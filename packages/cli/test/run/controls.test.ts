@@ -7,17 +7,21 @@ import { VirtualClock } from '@heddle/core/testing'
 import type { Reporter } from '../../src/output/reporter.ts'
 import { Controls } from '../../src/run/controls.ts'
 
-function open(attached = true): { controls: Controls; happened: string[] } {
+function open(
+  attached = true,
+  stats: Partial<SchedulerStats> = {},
+): { controls: Controls; happened: string[] } {
   const happened: string[] = []
   const controls = new Controls({
     clock: new VirtualClock(),
     exit: (code) => happened.push(`exit ${code}`),
+    leave: () => happened.push('leave') > 0,
     onSuspend: () => happened.push('about to stop'),
     onContinue: () => happened.push('continued'),
   })
   const scheduler = {
     state: 'running' as const,
-    stats: () => ({ running: 2 }) as SchedulerStats,
+    stats: () => ({ running: 2, ...stats }) as SchedulerStats,
     pause: () => happened.push('pause'),
     resume: () => happened.push('resume'),
     cancel: ({ by, source, abort }: CancelOptions = {}) =>
@@ -136,4 +140,38 @@ test('after dispose nothing of ours listens but the two signals that must stay h
   assert.deepEqual(counts(), before)
   process.emit('SIGUSR1')
   assert.deepEqual(happened, [])
+})
+
+test('C5: SIGTERM and SIGHUP leave a run in which everything sleeps; Ctrl+C cancels it', () => {
+  const asleep = { running: 0, ready: 0, retrying: 0, suspended: 2 }
+  const { controls, happened } = open(true, asleep)
+  using _ = controls
+  process.emit('SIGTERM')
+  process.emit('SIGHUP')
+  controls.press('ctrl-c')
+  process.emit('SIGTERM')
+  assert.deepEqual(happened, [
+    'leave',
+    'leave',
+    'cancel user Ctrl+C',
+    'notice cancelling',
+    'abort shutdown SIGTERM',
+    'notice aborting',
+  ])
+})
+
+test('C5: what is ready or tried again is cancelled by SIGTERM; Ctrl+\\ leaves any run', () => {
+  for (const more of [{ ready: 1 }, { retrying: 1 }, { running: 1 }]) {
+    const { controls, happened } = open(true, {
+      running: 0,
+      ready: 0,
+      retrying: 0,
+      suspended: 2,
+      ...more,
+    })
+    using _ = controls
+    process.emit('SIGTERM')
+    controls.press('ctrl-|')
+    assert.deepEqual(happened, ['cancel shutdown SIGTERM', 'notice cancelling', 'exit 131'])
+  }
 })

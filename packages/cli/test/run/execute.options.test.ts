@@ -78,3 +78,19 @@ test('the first job of a run is blamed too when it blocks the loop', async () =>
   assert.equal(code, 0)
   assert.match(stdout, /event loop +stood still for \d+ ms: job "first" at .*blocks-first\.ts:\d+/)
 })
+
+test('--only and --resume in front of the file do not take it for a node or a run', async () => {
+  const options = { cwd: folder }
+  const drawn = await runProgram(['run', '--graph', 'json', '--only', 'first', tuned], options)
+  assert.equal(drawn.code, 0)
+  const { nodes } = JSON.parse(drawn.stdout) as { nodes: { name: string }[] }
+  assert.deepEqual(
+    nodes.map(({ name }) => name),
+    ['first'],
+  )
+  const missing = await runProgram(['run', '--only', 'first'], options)
+  assert.equal(missing.code, 2)
+  assert.match(missing.stderr, /missing required argument 'file'\n\(the file comes first/)
+  const none = await runProgram(['run', '--only', tuned], options)
+  assert.match(none.stderr, /missing required node of '--only'/)
+})

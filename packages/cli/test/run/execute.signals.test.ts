@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Program, fixture } from '../support/program.ts'
+import { Program, fixture, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 
 const skip = process.platform === 'win32' ? 'Windows has no signals of this kind' : false
@@ -120,5 +120,23 @@ test(
     program.process.kill('SIGINT')
     assert.equal(await program.ended(), 130)
     assert.equal(program.stderr, '')
+  },
+)
+
+test(
+  'C5 SIGTERM while everything sleeps: the run is left, no clean-up, and it can be resumed',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    const options = { cwd: stage.folder, env: stage.env }
+    using program = new Program(['run', fixture('approval.ts'), '--json'], options)
+    await program.printed(/"suspended".*"waitsFor":\{"signal":"approval"\}/)
+    program.process.kill('SIGTERM')
+    assert.equal(await program.ended(), 143)
+    assert.match(program.stderr, /the run is left as it is/)
+    assert.match(program.stderr, /Resume with: heddle run .* --resume \S+/)
+    const { run } = program.objects.at(-1)! as { run: string }
+    const listed = await runProgram(['runs', 'show', run, '--json'], options)
+    assert.equal(listed.objects[0]!['state'], 'interrupted')
   },
 )

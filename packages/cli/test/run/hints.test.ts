@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { HeddleError } from '@heddle/core'
-import { hintFor } from '../../src/run/hints.ts'
+import { Graph, HeddleError, job } from '@heddle/core'
+import { helpFor, hintFor } from '../../src/run/hints.ts'
 
 test('errors that an option of the command line solves come with that option', () => {
   const changed = new HeddleError('HDL_GRAPH_CHANGED', { run: 'r1', differences: ['"d" is new'] })
@@ -18,4 +18,28 @@ test('errors that an option of the command line solves come with that option', (
   assert.match(hintFor(need)!, /export const options = \{ resources: \{ api: 4 \} \}/)
   const other = { option: 'retries', value: -1, expected: 'a count' }
   assert.equal(hintFor(new HeddleError('HDL_BAD_OPTION', other)), undefined)
+})
+
+test('an unknown node is answered with the nodes there are, and one of a sub-graph with what can be named', () => {
+  const graph = new Graph()
+  const done = job({ name: 'done' }, () => 1)
+  for (let i = 0; i < 11; i++) graph.add(`node ${i}`, done)
+  graph.subgraph('tenants', () => new Graph())
+  const context = { file: 'a b.ts', key: undefined, graph }
+  const help = (node: string): string | undefined =>
+    helpFor(new HeddleError('HDL_UNKNOWN_NODE', { node }), context)
+  assert.match(help('nope')!, /^The graph has 'node 0', 'node 1', .* and 2 more\. /)
+  assert.match(help('nope')!, /heddle run 'a b\.ts' --graph json lists all nodes\.$/)
+  assert.match(help('tenants/acme')!, /made while it runs: --only takes tenants as a whole/)
+  assert.equal(helpFor(new Error('other'), context), undefined)
+})
+
+test('a changed graph under a key: other work needs another key', () => {
+  const changed = new HeddleError('HDL_GRAPH_CHANGED', { run: 'r1', differences: ['"d" is new'] })
+  const context = { file: 'a.ts', graph: undefined }
+  assert.match(
+    helpFor(changed, { ...context, key: 'k1' })!,
+    /"k1" belongs to run r1: .* another key/,
+  )
+  assert.equal(helpFor(changed, { ...context, key: undefined }), undefined)
 })

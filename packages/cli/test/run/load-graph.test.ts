@@ -55,6 +55,9 @@ test('the options of a module are handed on; those of the command are refused', 
   assert.deepEqual((await loadGraph(own, [])).options, { concurrency: { thread: 2 } })
   const cases: [string, RegExp][] = [
     ['5', /^Option "options of \w+\.ts" is 5, expected an object: export const options = /],
+    ['[1]', /expected an object: export const options = /],
+    ['new Map()', /expected an object: export const options = /],
+    ['Promise.resolve({ concurrency: 2 })', /expected an object, not a promise of it: .* await/],
     ['{ resume: true }', /"resume in the options of \w+\.ts" is true, expected .* type --resume/],
     ['{ journal: {} }', /"journal in the options of \w+\.ts" .* expected an address/],
   ]

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { openArtifacts } from '@heddle/core/lowlevel'
-import { fileFor } from '../../src/runs/artifacts.ts'
+import { filesFor } from '../../src/runs/artifacts.ts'
 import { fixture, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 
@@ -29,7 +29,10 @@ test('heddle runs artifacts lists and saves what jobs have left, inside of the f
   const again = ['runs', 'artifacts', 'last', 'report.txt', '--save', 'out']
   const refused = await runProgram(again, options)
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /it exists; --force replaces it/)
+  assert.match(
+    refused.stderr,
+    /Option "save" is "out[/\\]+report\.txt", expected .*--force, which replaces it/,
+  )
   const forced = await runProgram([...again, '--force', '--json'], options)
   assert.equal(forced.code, 0, forced.stderr)
   const answer = JSON.parse(forced.stdout) as { artifacts: { name: string; file: string }[] }
@@ -89,8 +92,28 @@ test('a name of an artifact becomes a file inside of the folder', () => {
     'a/./b',
     'nul?',
   ]
-  assert.deepEqual(
-    files.map((name) => path.relative('out', fileFor('out', name)).split(path.sep).join('/')),
-    ['a.txt', 'a/b', 'etc/passwd', 'x', 'c_/d', 'artifact', '.hidden', 'a/b', 'nul_'],
-  )
+  assert.deepEqual(relativeFiles(files), [
+    'a.txt',
+    'a/b',
+    'etc/passwd',
+    'x',
+    'c_/d',
+    'artifact',
+    '.hidden',
+    'a/b-2',
+    'nul_',
+  ])
 })
+
+test('each artifact is saved in a file of its own, whatever the names are', () => {
+  assert.deepEqual(relativeFiles(['.', '..', 'a']), ['artifact', 'artifact-2', 'a'])
+  assert.deepEqual(relativeFiles(['a/b', 'a']), ['a/b', 'a-2'])
+  assert.deepEqual(relativeFiles(['a', 'a/b']), ['a-2', 'a/b'])
+  assert.deepEqual(relativeFiles(['r.txt', 'r?.txt', 'r_.txt']), ['r.txt', 'r_.txt', 'r_-2.txt'])
+  assert.deepEqual(relativeFiles(['A.txt', 'a.txt', 'a-2.txt']), ['A.txt', 'a-2.txt', 'a-2-2.txt'])
+})
+
+function relativeFiles(names: readonly string[]): string[] {
+  const files = filesFor('out', names)
+  return names.map((name) => path.relative('out', files.get(name)!).split(path.sep).join('/'))
+}

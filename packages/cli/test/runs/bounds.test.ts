@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseAge, parseSize } from '../../src/runs/bounds.ts'
+import { formatSize, parseAge, parseSize } from '../../src/runs/bounds.ts'
 
 test('ages and sizes are typed with a unit', () => {
   assert.equal(parseAge('90min'), 90 * 60_000)
@@ -13,4 +13,10 @@ test('ages and sizes are typed with a unit', () => {
     assert.throws(() => parseAge(wrong), /30d/)
   }
   for (const wrong of ['', '500', '5mb', '-1MB']) assert.throws(() => parseSize(wrong), /500MB/)
+})
+
+test('a size is printed as it is typed', () => {
+  for (const text of ['64MB', '2GB', '1500MB', '12kB', '1.001kB']) {
+    assert.equal(formatSize(parseSize(text)), text)
+  }
 })

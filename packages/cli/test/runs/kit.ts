@@ -1,9 +1,6 @@
 /**
  * Runs with times chosen by hand, for tests that look at text. Import it first: it sets the time zone.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { storyStart as zero } from '@heddle/core/testing'
 import type { Surface } from '../../src/runs/look.ts'
 import { asciiMarks, unicodeMarks } from '../../src/runs/marks.ts'
@@ -13,13 +10,11 @@ import { asciiSymbols, unicodeSymbols } from '../../src/view/symbols.ts'
 process.env['TZ'] = 'UTC'
 
 export {
-  continueStory as goOn,
   placedNode as placed,
   sampleStory as build,
   storyJournal as told,
   storyNode as node,
   storyStart as zero,
-  writeStory as tell,
   type Story,
   type StoryRow as Row,
 } from '@heddle/core/testing'
@@ -50,14 +45,4 @@ export function picture(strings: TemplateStringsArray): string {
     .slice(1)
     .map((line) => line.slice(indent))
     .join('\n')
-}
-
-/** A folder that is gone afterwards. */
-export async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'heddle-runs-'))
-  try {
-    await body(folder)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
 }

@@ -17,6 +17,11 @@ test('columns are as wide as their widest cell, also in wide characters', () => 
   )
 })
 
+test('a run may have more rows than a function takes arguments', () => {
+  const many = Array.from({ length: 200_000 }, () => rows[1]!)
+  assert.equal(table(columns, many, surfaceOf()).length, 200_001)
+})
+
 test('a terminal is not exceeded, and there are no spaces at the end', () => {
   const lines = text(table(columns, rows, surfaceOf({ columns: 10 }))).split('\n')
   assert.deepEqual(lines, ['A     …', '漢字  …', 'b     …'], 'a figure is not cut in its middle')

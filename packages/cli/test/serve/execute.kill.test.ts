@@ -6,6 +6,12 @@ import { Served } from './kit.ts'
 
 const skip = process.platform === 'win32' ? 'Windows has no signals of this kind' : false
 
+/** Whether something is computed, or was acknowledged and is not done. */
+async function hasComputations(served: Served): Promise<boolean> {
+  const { computations } = (await served.get('/computations')).body
+  return (computations as readonly unknown[]).length > 0
+}
+
 for (const seed of [1, 2, 3, 4, 5]) {
   test(
     `S100, V2 kill -9, seed ${seed}: what was acknowledged is done once more at most, and readable`,
@@ -59,6 +65,8 @@ for (const seed of [1, 2, 3, 4, 5]) {
       // Once in the second life.
       const after = stage.starts.slice(before.length)
       assert.equal(new Set(after).size, after.length)
+      // A drain would leave an acknowledgement of the first life that has not got its turn yet, and say so with 1.
+      while (await hasComputations(again)) continue
       again.kill('SIGTERM')
       assert.equal(await again.program.ended(), 0)
 

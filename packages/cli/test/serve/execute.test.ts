@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import path from 'node:path'
@@ -169,4 +169,21 @@ test('a module that cannot be served, a store that cannot be opened, wrong words
     assert.equal(code, 2, words.join(' '))
     assert.match(stderr, /heddle serve --help/)
   }
+})
+
+test('--log writes one object for each refusal, and what --log-redact names is hidden', async () => {
+  await using stage = await Stage.open()
+  const log = path.join(stage.folder, 'logs', 'serve.log')
+  using served = await Served.start(stage, '--log', log, '--log-redact', 'address', 'caller')
+  assert.equal((await served.get('/nowhere')).status, 404)
+  served.kill('SIGTERM')
+  assert.equal(await served.program.ended(), 0)
+  const lines = readFileSync(log, 'utf8').trimEnd().split('\n')
+  const refused = lines
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .find(({ event }) => event === 'refused')!
+  assert.deepEqual(
+    [refused['status'], refused['code'], refused['address'], refused['level']],
+    [404, 'not_found', '[redacted]', 'info'],
+  )
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import path from 'node:path'
 import { test } from 'node:test'
 import { Program } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
@@ -26,4 +27,24 @@ test('heddle ui that cannot listen says so and ends with 2', async () => {
   using program = new Program(args, { cwd: stage.folder, env: stage.env })
   assert.equal(await program.ended(), 2)
   assert.match(program.stderr, /another program listens there/)
+})
+
+test('heddle ui is a window: it opens beside a server on the same file, and a second one beside it', async () => {
+  await using stage = await Stage.open()
+  const start = (...args: string[]): Program =>
+    new Program([...args, '--port', '0', '--json'], { cwd: stage.folder, env: stage.env })
+  const jobs = path.join(import.meta.dirname, '../serve/fixtures/served.ts')
+  using server = start('serve', '--jobs', jobs, '--store', 'sqlite:shared.db')
+  await server.printed(/"type":"listening"/)
+  using one = start('ui', 'sqlite:shared.db')
+  using two = start('ui', 'sqlite:shared.db')
+  for (const window of [one, two]) {
+    const [, url] = await window.printed(/"type":"listening","url":"([^"]+)"/)
+    const list = await fetch(new URL('/runs', url))
+    assert.equal(list.status, 200)
+    window.process.kill('SIGINT')
+    assert.equal(await window.ended(), 0)
+  }
+  server.process.kill('SIGTERM')
+  assert.equal(await server.ended(), 0)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { NodeState, RunEvent } from '@heddle/core'
+import { Graph, job, type NodeState, type RunEvent } from '@heddle/core'
 import { RunModel } from '../../src/model/run-model.ts'
 import { frame } from '../../src/view/frame.ts'
 import { textOf } from '../../src/view/line.ts'
@@ -234,4 +234,72 @@ test('without Unicode every character is ASCII', () => {
 test('how far the work is in its own words stands beside the state', () => {
   const [title] = show(halfWay(), { progress: '2 of 5 packages' })
   assert.match(title!, /^nightly\.ts {2}running {2}2 of 5 packages/)
+})
+
+test('40 columns: the name of the signal and the cause of a failure stay, the time goes first', () => {
+  const model = new RunModel(graphOf('approve it', 'strict', 'night'), { title: 't', retries: 0 })
+  for (const name of ['approve it', 'strict', 'night']) model.apply(node(name, 'running', 0))
+  const error = new Error('Element 33 of "strict" failed: page 33 is gone.')
+  model.apply(node('strict', 'failed', 900, { error }))
+  for (const name of ['approve it', 'night']) model.apply(node(name, 'suspended', 100))
+  model.get('approve it')!.waitsFor = 'waits for the signal "approval"'
+  model.get('night')!.waitsFor = 'sleeps until 2026-11-17 22:28:03'
+  const lines = show(model, { columns: 40 }).filter((line) => /^[◐✗]/.test(line))
+  assert.deepEqual(lines, [
+    '✗ strict      page 33 is gone. · 900 ms',
+    '◐ approve it  signal "approval"  12.4 s',
+    '◐ night       until 2026-11-17 22:28:03',
+  ])
+  const [, approve] = show(model, { columns: 26 }).filter((line) => /^[◐✗]/.test(line))
+  assert.equal(approve, '◐ approve it  "approval"')
+  const [, , night] = show(model, { columns: 34 }).filter((line) => /^[◐✗]/.test(line))
+  assert.equal(night, '◐ night       until 11-17 22:28')
+})
+
+test('every ready node has a row while there is room', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const graph = new Graph()
+  for (const name of names)
+    graph.add(
+      name,
+      job({ name }, () => undefined),
+    )
+  const model = new RunModel(graph, { title: 't', retries: 0 })
+  for (const name of names) model.apply(node(name, 'ready', 0))
+  const waiting = names.map((name) => ({ row: model.get(name)!, text: 'ready' }))
+  const rowsOf = (rows: number): number =>
+    show(model, { rows, waiting }).filter((line) => /^◌ [a-f] {2}ready/.test(line)).length
+  assert.equal(rowsOf(24), 6)
+  assert.equal(rowsOf(9), 4)
+})
+
+test('a map at work says how many of its elements run and how many wait', () => {
+  const model = new RunModel(graphOf('pages'), { title: 't', retries: 0 })
+  for (const state of ['running', 'suspended'] as const) model.apply(node('pages', state, 0))
+  for (const [i, state] of (['running', 'running', 'ready', 'suspended'] as const).entries()) {
+    model.apply({ type: 'part', at: 0, name: 'pages', path: `[${i}]`, state, attempt: 0 })
+  }
+  const fraction = { fraction: 0.29, text: '58 of 200, 1 failed, 29/s' }
+  model.apply({ type: 'progress', at: 0, name: 'pages', attempt: 0, ...fraction })
+  const lines = show(model, { columns: 100 })
+  assert.match(lines[2]!, /^1 running/)
+  assert.equal(
+    lines[3],
+    '● pages  loop   12.4 s  29 %: 58 of 200, 1 failed, 29/s · 2 running, 1 waiting, 1 suspended',
+  )
+})
+
+test('while everything sleeps a line says how to end the process without cancelling the run', () => {
+  const model = new RunModel(graphOf('nap', 'later:nap'), { title: 't', retries: 0 })
+  model.apply({ type: 'state', at: 0, state: 'running' })
+  for (const state of ['running', 'suspended'] as const) model.apply(node('nap', state, 0))
+  const hint = (more: Partial<Viewport>): string[] =>
+    show(model, { columns: 90, ...more }).filter((line) => line.includes('Ctrl+'))
+  assert.deepEqual(hint({ canLeave: true }), [
+    'all that is left sleeps or waits for signals: Ctrl+\\ ends the process, --resume continues',
+  ])
+  assert.deepEqual(hint({ canLeave: true, columns: 40 }), ['all is asleep: Ctrl+\\ leaves the run'])
+  assert.deepEqual(hint({ canLeave: false }), [])
+  model.apply(node('nap', 'running', 10))
+  assert.deepEqual(hint({ canLeave: true }), [])
 })

@@ -53,9 +53,10 @@ export function showTimeline(settings: TimelineSettings): Promise<void> {
     const width = settings.width ?? surface.columns ?? plainWidth
     const title = titleLine({ record, criticalPath, isPast: false, surface })
     const more = `  ${formatDuration(record.elapsed)}  ${id}`
-    surface.tell([fit([...title, span(more, 'dim')], width, surface.symbols.ellipsis)])
+    surface.tell([fit([...title, span(more, 'dim')], width, surface.symbols.ellipsis)], width)
     surface.tell(
       timelineLines({ record, criticalPath, timeline, surface, width, all: settings.all }),
+      width,
     )
     return exitCodes.ok
   })

@@ -10,6 +10,7 @@ import { pathText } from '../../output/summary.ts'
 import { formatCount, formatDuration, plural } from '../../view/format.ts'
 import { fit, span, type Line } from '../../view/line.ts'
 import { pad, printable, truncate, widthOf } from '../../view/text.ts'
+import { wrap } from '../../view/wrap.ts'
 import type { Surface } from '../look.ts'
 import { nodeStyle, nodeSymbol } from '../node-state.ts'
 import { notableNodes } from '../notable.ts'
@@ -67,7 +68,8 @@ function layoutOf(lanes: readonly Lane[], timeline: Timeline, width: number): La
     ...groups.map((group) => widthOf(groupLabel(group))),
   ])
   const most = Math.min(longestName, Math.floor(width * nameShare))
-  const nameWidth = Math.max(1, Math.min(most, Math.max(0, ...names)))
+  const longest = names.reduce((longer, name) => Math.max(longer, name), 1)
+  const nameWidth = Math.max(1, Math.min(most, longest))
   const left = width - markWidth - nameWidth - 1
   // Where there is no room for both, the bar says more than the number.
   const ownDuration = left - durationWidth - 1 >= narrowestBar * 2 ? durationWidth : 0
@@ -171,7 +173,7 @@ function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line
     scale.gaps.length > 0 ? `${marks.gap} nothing ran` : '',
     isFolded ? '1 to 9, +: how many ran at a time, with the median of their durations' : '',
   ].filter((part) => part !== '')
-  const lines: Line[] = wrap(legend, width, '   ').map((text): Line => [span(text, 'dim')])
+  const lines: Line[] = inFewLines(legend, width, '   ').map((text): Line => [span(text, 'dim')])
   for (const { from, to } of scale.gaps.slice(0, gapsShown)) {
     const text = `${marks.gap} nothing ran for ${formatDuration(to - from)} from +${formatDuration(from)}`
     lines.push([span(text, 'dim')])
@@ -181,14 +183,14 @@ function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line
   if (criticalPath.path.length > 0) {
     const of = `${formatDuration(criticalPath.length)} of ${formatDuration(record.elapsed)}`
     const path = `critical path ${of}: ${pathText({ criticalPath, symbols })}`
-    lines.push(...wrapWords(path, width))
+    lines.push(...wrap([span(path)], width))
   }
   if (timeline.idle.length > 0) {
     const names = timeline.idle.slice(0, idleShown).map(({ name }) => printable(name))
     const more = timeline.idle.length - names.length
     const rest = more > 0 ? ` and ${formatCount(more)} more` : ''
     const never = `${plural(timeline.idle.length, 'job')} never ran: ${names.join(', ')}${rest}`
-    lines.push(...wrapWords(never, width))
+    lines.push(...wrap([span(never)], width))
   }
   if (isFolded) {
     lines.push([
@@ -199,7 +201,7 @@ function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line
 }
 
 /** Parts in as few lines as the width allows. */
-function wrap(parts: readonly string[], width: number, between: string): string[] {
+function inFewLines(parts: readonly string[], width: number, between: string): string[] {
   const lines: string[] = []
   for (const part of parts) {
     const last = lines.at(-1)
@@ -210,10 +212,4 @@ function wrap(parts: readonly string[], width: number, between: string): string[
     }
   }
   return lines
-}
-
-/** A number stays with its unit. */
-function wrapWords(text: string, width: number): Line[] {
-  const words = text.split(/ (?!(?:ms|s|min|h)\b)/)
-  return wrap(words, width, ' ').map((line): Line => [span(line)])
 }
