@@ -1,5 +1,5 @@
 /** Runs, as views ask for them. */
-import type { CallOptions } from '@heddle/server/client'
+import type { CallOptions, ReplyBody } from '@heddle/server/client'
 import { browserClock } from '../kernel/clock.ts'
 import { call, events } from './client.ts'
 import type {
@@ -47,6 +47,17 @@ export function readTimeline(id: string, from: number, signal: AbortSignal): Pro
 
 export function readNode(id: string, name: string, signal: AbortSignal): Promise<NodeDetail> {
   return call('GET /runs/:id/nodes/:name', { params: { id, name }, signal })
+}
+
+export type Artifact = ReplyBody<'GET /artifacts/:run'>['artifacts'][number]
+
+/** Files that a node has left, in the order in which they were written. */
+export async function listArtifacts(
+  run: string,
+  by: string,
+  signal: AbortSignal,
+): Promise<readonly Artifact[]> {
+  return (await call('GET /artifacts/:run', { params: { run }, query: { by }, signal })).artifacts
 }
 
 export function readLog(

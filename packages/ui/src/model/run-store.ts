@@ -5,7 +5,8 @@
  *
  * Invariants, quoted by the tests:
  *  R1  A node keeps its index for ever: what the reader selected stays selected.
- *  R2  Applying a change twice, or one that is older than what is known, changes nothing.
+ *  R2  Applying a change twice, or one that is older than what is known, changes nothing. One without a new row may bring
+ *      another outcome: the server has seen it before its row, or it has none (a process that is gone).
  *  R3  After any change the counts are those that the server sent with it.
  *  R4  Attempts that have ended are never asked for again.
  */
@@ -233,7 +234,10 @@ export class RunStore {
 
   /** Takes in what the server sent. Returns whether attempts may have begun or ended. */
   apply(change: RunChange): boolean {
-    if (change.position <= this.#position && change.progress.length === 0) return false
+    const known = this.#head.peek()?.outcome
+    const isTurn =
+      change.position === this.#position && change.outcome !== undefined && change.outcome !== known
+    if (change.position <= this.#position && !isTurn && change.progress.length === 0) return false
     this.#lastAt = Math.max(this.#lastAt, change.at)
     for (const [name, fraction, text] of change.progress) this.progress.set(name, [fraction, text])
     const isNews = change.position > this.#position
@@ -241,6 +245,8 @@ export class RunStore {
       this.#position = change.position
       this.#addAnnounced(change)
       for (const row of change.nodes) this.#move(row)
+    }
+    if (isNews || isTurn) {
       const head = this.#head.peek()
       if (head !== undefined) {
         const outcome = change.outcome ?? head.outcome

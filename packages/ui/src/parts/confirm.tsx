@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { go } from '../app/address.ts'
 import { toast } from '../app/toasts.tsx'
 import { describeError } from '../api/errors.ts'
 import { Dialog } from './dialog.tsx'
@@ -15,8 +16,14 @@ export interface Question {
   readonly isDangerous?: boolean
   /** Fields, shown below the consequence. */
   readonly fields?: ComponentChildren
-  /** Returns what to say when it is done. */
-  readonly run: () => Promise<string>
+  /** Resolves with what to say when it is done. */
+  readonly run: () => Promise<string | Done>
+}
+
+export interface Done {
+  readonly text: string
+  /** Where to go, unless the dialog was closed meanwhile: whoever has moved on stays there. */
+  readonly to: string
 }
 
 const question = signal<Question | undefined>(undefined)
@@ -36,14 +43,21 @@ function Ask({ asked }: { readonly asked: Question }): JSX.Element {
   const close = (): void => {
     question.value = undefined
   }
+  // It may be closed while it works, and another question asked.
+  const isOpen = (): boolean => question.peek() === asked
   const confirm = async (): Promise<void> => {
     setBusy(true)
     setProblem(undefined)
     try {
       const done = await asked.run()
-      close()
-      toast('good', done)
+      const { text, to } = typeof done === 'string' ? { text: done, to: undefined } : done
+      if (isOpen()) {
+        close()
+        if (to !== undefined) go(to)
+      }
+      toast('good', text)
     } catch (error) {
+      if (!isOpen()) return toast('bad', describeError(error))
       setProblem(describeError(error))
       setBusy(false)
     }

@@ -45,6 +45,9 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     await session.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
   }
   const problems: string[] = []
+  // A page from a file may ask for nothing but itself.
+  const { protocol, origin } = new URL(url)
+  const own = protocol === 'file:' ? url : origin
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning')
       problems.push(`${message.type()}: ${message.text()}`)
@@ -53,7 +56,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     problems.push(`exception: ${error.message}\n${error.stack ?? ''}`),
   )
   page.on('request', (request) => {
-    if (!request.url().startsWith(new URL(url).origin) && !request.url().startsWith('data:'))
+    if (!request.url().startsWith(own) && !request.url().startsWith('data:'))
       problems.push(`request to ${request.url()}`)
   })
   await page.goto(url)

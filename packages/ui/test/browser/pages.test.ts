@@ -3,48 +3,18 @@
  * in `packages/ui/dist/screenshots`.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { makeRun } from '../stand-in/made-run.ts'
 import { serveMade } from '../stand-in/stand-in.ts'
+import { examine } from './axe.ts'
 import { openPage } from './browser.ts'
 import { deliver } from '../../../server/test/ui/deliver.ts'
 import { openServed, startCampaign } from './served.ts'
 
 const pictures = path.join(import.meta.dirname, '../../dist/screenshots')
 mkdirSync(pictures, { recursive: true })
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-  'utf8',
-)
-
-interface Finding {
-  readonly id: string
-  readonly impact: string | null
-  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
-}
-
-/** Serious and critical findings, as text. */
-async function examine(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, which the content security policy does not stop.
-  await page.evaluate(axeSource)
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(options: object): Promise<{ violations: unknown[] }> }
-    }
-    return (await axe.run({ resultTypes: ['violations'] })).violations
-  })
-  return (found as Finding[])
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary?.slice(0, 200)}`).join(' | ')}`,
-    )
-}
-
 const inventory = path.join(import.meta.dirname, 'inventory.json')
 
 /** Three workers, one of which delivers other results than the rest. */
@@ -77,6 +47,14 @@ function addSchedule(url: string): Promise<void> {
 
 function addUser(url: string): Promise<void> {
   return post(`${url}/users`, { name: 'ada', role: 'admin', password: 'correct horse battery' })
+}
+
+/** More than it takes: some wait, the rest is refused. */
+async function overload(url: string): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  for (const gate of ['a', 'b', 'c', 'd']) {
+    await fetch(`${url}/jobs/hold`, { method: 'POST', headers, body: JSON.stringify(gate) })
+  }
 }
 
 for (const theme of ['light', 'dark'] as const) {
@@ -116,6 +94,11 @@ for (const theme of ['light', 'dark'] as const) {
     await fillFleet(served.url)
     await addSchedule(served.url)
     for (const gate of ['fetch', 'left']) served.gates.open(gate)
+    // Two seats, one of which runs: the others wait or are refused.
+    await using busy = await openServed({
+      limits: { loop: 1, prepareCapacity: 2, queue: 3_600_000 },
+    })
+    await overload(busy.url)
     await using locked = await openServed()
     await addUser(locked.url)
     await served.start('shaky')
@@ -151,7 +134,7 @@ for (const theme of ['light', 'dark'] as const) {
       ['run-log', `${served.url}/ui/#/runs/${run}/log`, '.log-tab .log'],
       ['run-compare', `${served.url}/ui/#/runs/${second}/compare?with=${first}`, '.tab-page'],
       ['jobs', `${served.url}/ui/#/jobs?job=square`, 'form'],
-      ['load', `${served.url}/ui/#/load`, '.chart canvas'],
+      ['load', `${busy.url}/ui/#/load`, '.chart canvas'],
       ['schedules', `${served.url}/ui/#/schedules`, 'tbody tr'],
       ['loop', `${served.url}/ui/#/loop`, '.figures'],
       ['boundaries', `${served.url}/ui/#/boundaries`, 'table.matrix'],
@@ -197,6 +180,20 @@ for (const theme of ['light', 'dark'] as const) {
     const width = await phone.page.evaluate(() => document.documentElement.scrollWidth)
     assert.ok(width <= 390, `the page is ${width} pixels wide`)
     await phone.context.close()
+    const { page, context, problems } = await openPage(`${locked.url}/ui/#/people`, { theme })
+    await page.getByLabel('Name').fill('ada')
+    await page.getByLabel('Password').fill('correct horse battery')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.locator('tbody tr', { hasText: 'ada' }).first().waitFor()
+    assert.deepEqual(await examine(page), [], `people with users (${theme})`)
+    await page.screenshot({ path: path.join(pictures, `people-users-${theme}.png`) })
+    await page.getByRole('link', { name: 'Audit' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    assert.deepEqual(await examine(page), [], `audit with actions (${theme})`)
+    await page.screenshot({ path: path.join(pictures, `audit-actions-${theme}.png`) })
+    assert.deepEqual(problems, [])
+    await context.close()
+    busy.gates.openAll()
     served.gates.open('right')
     served.gates.open('join')
   })

@@ -102,3 +102,30 @@ test('a run is started by its dialog with the keyboard; all active runs are canc
   assert.deepEqual(problems, [])
   await context.close()
 })
+
+test('whoever closes the dialog while a run starts stays where they are', async () => {
+  await using served = await openServed()
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/runs`)
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  await page.route('**/runs', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    asked.resolve()
+    await answer.promise
+    return route.continue()
+  })
+  await page.getByRole('button', { name: 'Start a run' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Start a run?' })
+  await dialog.getByRole('combobox', { name: /^Graph/ }).selectOption('diamond')
+  await dialog.getByRole('button', { name: 'Start the run' }).click()
+  await asked.promise
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  answer.resolve()
+  await page.getByText('The run has started.').waitFor()
+  assert.equal(new URL(page.url()).hash, '#/runs')
+  assert.deepEqual(problems, [])
+  served.gates.openAll()
+  await page.getByRole('row').getByText('succeeded', { exact: true }).waitFor()
+  await context.close()
+})

@@ -1,12 +1,19 @@
 /** A real server with its dashboard, whose jobs end when the test says so. */
-import { Graph, job } from '@heddle/core'
-import { startServer, type Server } from '@heddle/server'
+import { Graph, job, type Job } from '@heddle/core'
+import { startServer, type Server, type ServerLimits } from '@heddle/server'
 import { buildUi } from '../../build/build.ts'
 
 /** Opens once; jobs of a graph wait at it by name. */
 export class Gates {
   readonly #open = new Set<string>()
   readonly #waiting = new Map<string, (() => void)[]>()
+  #isOver = false
+
+  /** Whatever is waited for, now and later. */
+  openAll(): void {
+    this.#isOver = true
+    for (const name of this.#waiting.keys()) this.open(name)
+  }
 
   open(name: string): void {
     this.#open.add(name)
@@ -16,7 +23,7 @@ export class Gates {
 
   /** Resolves when the gate is open; rejects when the attempt is cancelled. */
   async pass(name: string, signal: AbortSignal): Promise<void> {
-    if (this.#open.has(name)) return
+    if (this.#isOver || this.#open.has(name)) return
     await new Promise<void>((resolve, reject) => {
       this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), resolve])
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -33,7 +40,7 @@ export interface Served {
 
 /**
  * `diamond`: fetch → left, right → join. `shaky`: a node that fails twice. `wide`: 30 items in two steps. `asking`: waits
- * for the signal `approval`.
+ * for the signal `approval`. `leaving`: leaves two files.
  */
 function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
   const step = job({ name: 'step' }, async (name: string, { signal, log }) => {
@@ -47,6 +54,11 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
   const asks = job({ name: 'asks' }, async (_: string, ctx) => {
     const answer = await ctx.waitFor('approval')
     return { answer }
+  })
+  const leaves = job({ name: 'leaves' }, async (_: string, { artifact }) => {
+    await artifact('report.csv', ['station,mean\n', 'Riga,7.1\n'])
+    await artifact('plots/<b>one</b>.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>')
+    return 2
   })
   const quick = job({ name: 'quick' }, async (item: number) => item * 2)
   return {
@@ -71,6 +83,12 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
       graph.add('ship', quick, { after: [ask], input: 4 })
       return graph
     },
+    leaving: () => {
+      const graph = new Graph()
+      const made = graph.add('make', leaves, { input: '' })
+      graph.add('read', quick, { after: [made], input: 1 })
+      return graph
+    },
     wide: () => {
       const graph = new Graph()
       const all = Array.from({ length: 30 }, (_, i) => {
@@ -85,11 +103,20 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
 
 const square = job({ name: 'square' }, (value: number) => value * value)
 
+/** Ends when the gate is open that its input names. */
+function holdAt(gates: Gates): Job<string, string> {
+  return job({ name: 'hold' }, async (gate: string, { signal }) => {
+    await gates.pass(gate, signal)
+    return gate
+  })
+}
+
 export interface ServedOptions {
   readonly store?: string
   readonly port?: number
   readonly gates?: Gates
   readonly inventory?: string
+  readonly limits?: ServerLimits
 }
 
 export async function openServed({
@@ -97,11 +124,13 @@ export async function openServed({
   port = 0,
   gates = new Gates(),
   inventory,
+  limits = {},
 }: ServedOptions = {}): Promise<Served & AsyncDisposable> {
   const server = await startServer({
-    jobs: { square, graphs: makeGraphs(gates) },
+    jobs: { square, hold: holdAt(gates), graphs: makeGraphs(gates) },
     store,
     port,
+    limits,
     ui: await buildUi(),
     ...(inventory !== undefined && { inventory }),
   })

@@ -57,6 +57,18 @@ test('R2 a change that is known already changes nothing', () => {
   assert.equal(store.version.peek(), version)
 })
 
+test('R2 another outcome without a new row is taken in, and an older change is not', () => {
+  const store = loaded()
+  store.apply(change(6, { nodes: [['merge', 2, 0, 1_500, null]] }))
+  // The server saw the pause before its row: the row comes with the next change, which does not name the outcome again.
+  assert.equal(store.apply(change(6, { outcome: 'paused' })), false)
+  assert.equal(store.head.peek()?.outcome, 'paused')
+  store.apply(change(7, {}))
+  assert.equal(store.head.peek()?.outcome, 'paused')
+  store.apply(change(5, { outcome: 'running' }))
+  assert.equal(store.head.peek()?.outcome, 'paused')
+})
+
 test('R3 counts and outcome are those of the last change, and a run that ended has an end', () => {
   const store = loaded()
   store.apply(change(7, { counts: { succeeded: 13, failed: 1 }, outcome: 'failed' }))

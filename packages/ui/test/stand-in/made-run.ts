@@ -119,7 +119,7 @@ export function makeRun(options: MadeOptions): MadeRun {
     title,
     outcome: options.outcome ?? 'succeeded',
     started_at: startedAt,
-    ended_at: startedAt + length,
+    ended_at: options.outcome === 'running' ? null : startedAt + length,
     elapsed_ms: length,
     counts: { succeeded: count },
     nodes: count,

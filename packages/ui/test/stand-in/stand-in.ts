@@ -1,5 +1,5 @@
 /** A server of made runs behind the routes of the contract: only what can be read, nothing happens in it. */
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readSite } from '../../../server/src/ui/site.ts'
 import { buildUi } from '../../build/build.ts'
@@ -9,7 +9,15 @@ export interface StandIn extends AsyncDisposable {
   readonly url: string
 }
 
-export async function serveMade(runs: readonly MadeRun[]): Promise<StandIn> {
+export interface StandInOptions {
+  /** Sends what happens in a run, for as long as the response is open. Without it nothing happens. */
+  readonly events?: (run: string, response: ServerResponse) => void
+}
+
+export async function serveMade(
+  runs: readonly MadeRun[],
+  { events }: StandInOptions = {},
+): Promise<StandIn> {
   const site = await readSite(await buildUi())
   const byId = new Map(runs.map((run) => [run.summary.id, run]))
   const server = createServer((request, response) => {
@@ -19,6 +27,12 @@ export async function serveMade(runs: readonly MadeRun[]): Promise<StandIn> {
         encodings: request.headers['accept-encoding'],
       })
       response.writeHead(found?.status ?? 404, found?.headers).end(found?.body)
+      return
+    }
+    const [, followed] = /^\/runs\/([^/]+)\/events$/.exec(pathname) ?? []
+    if (followed !== undefined && events !== undefined) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      events(decodeURIComponent(followed), response)
       return
     }
     const value = answer(pathname, searchParams)
@@ -46,7 +60,9 @@ export async function serveMade(runs: readonly MadeRun[]): Promise<StandIn> {
         total: runs.length,
       }
     }
-    const [, , id = '', part, name = ''] = path.split('/').map(decodeURIComponent)
+    const [, root, id = '', part, name = ''] = path.split('/').map(decodeURIComponent)
+    if (root === 'artifacts') return { artifacts: artifactsOf(id, query.get('by') ?? '') }
+    if (root !== 'runs') return undefined
     const run = byId.get(id)
     if (run === undefined) return undefined
     if (part === undefined) return run.head
@@ -72,6 +88,16 @@ export async function serveMade(runs: readonly MadeRun[]): Promise<StandIn> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Only what is put together leaves files. */
+function artifactsOf(run: string, by: string): readonly object[] {
+  if (by !== 'merge') return []
+  const common = { run, by, sha256: '0'.repeat(64), created_at: 0 }
+  return [
+    { ...common, name: 'scores.csv', length: 48_230 },
+    { ...common, name: 'plots/scores-by-station.svg', length: 12_904 },
+  ]
 }
 
 function detailOf(run: MadeRun, name: string): unknown {

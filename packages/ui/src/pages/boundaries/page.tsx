@@ -28,7 +28,8 @@ export function BoundariesPage(): JSX.Element {
   )
 }
 
-const howTo = `npx heddle analyze --inventory --json src/ > inventory.json`
+const howTo = `npx heddle analyze --inventory --json src/ > inventory.json
+npx heddle serve --inventory inventory.json`
 
 function Content({ view }: { readonly view: InventoryView }): JSX.Element {
   if (view.file === null || view.problem !== null) {
@@ -40,10 +41,15 @@ function Content({ view }: { readonly view: InventoryView }): JSX.Element {
             : `${view.file} cannot be shown: ${view.problem}`
         }
       >
-        <p>
-          Make the file, and name it when the server is started: startServer({'{ inventory }'}).
+        <p>Make the file from your code, and name it when the server is started:</p>
+        <pre class="code" tabIndex={0} aria-label="Commands">
+          {howTo}
+        </pre>
+        <p class="quiet">
+          Or name it in <code>heddle.server.json</code>:{' '}
+          <code>{'{ "inventory": "inventory.json" }'}</code>. A server in your own program takes it
+          as <code>startServer({'{ inventory }'})</code>.
         </p>
-        <pre class="code">{howTo}</pre>
       </Empty>
     )
   }

@@ -65,3 +65,17 @@ export function byTenant(
   for (const { tenant } of computations) counts.set(tenant, (counts.get(tenant) ?? 0) + 1)
   return [...counts].toSorted(([, a], [, b]) => b - a)
 }
+
+/** What waits, and has been here longest; undefined when nothing waits. */
+export function oldestWaiting<
+  C extends { readonly state: string; readonly age_ms?: number | undefined },
+>(computations: readonly C[]): C | undefined {
+  return computations
+    .filter(({ state, age_ms: age }) => waitingStates.includes(state) && age !== undefined)
+    .reduce<C | undefined>(
+      (oldest, each) => (oldest === undefined || each.age_ms! > oldest.age_ms! ? each : oldest),
+      undefined,
+    )
+}
+
+const waitingStates = ['looking', 'queued', 'waiting']

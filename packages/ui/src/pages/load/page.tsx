@@ -20,7 +20,15 @@ import {
 } from '../../parts/format.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
-import { byTenant, lanesOf, ratesOf, type Health, type QueueHealth } from './health.ts'
+import {
+  byTenant,
+  lanesOf,
+  oldestWaiting,
+  ratesOf,
+  type Health,
+  type QueueHealth,
+} from './health.ts'
+import { LevelStrip } from './level-strip.tsx'
 
 /** Milliseconds. */
 const interval = 2_000
@@ -98,8 +106,9 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
         <Figure
           title="Requests under way"
           value={formatCount(last.requests ?? 0)}
-          note={`${formatCount(last.connections.open)} connections`}
+          note={plural(last.connections.open, 'connection')}
         />
+        <Oldest computations={computations.computations} />
         <Figure
           title="Refused"
           value={formatCount(rejected(last))}
@@ -113,7 +122,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
         <Figure
           title="Longest loop gap"
           value={formatDuration(last.loop.longest_gap_ms)}
-          note={`${formatCount(last.loop.gaps)} gaps`}
+          note={plural(last.loop.gaps, 'gap')}
         />
       </dl>
       <div class="columns">
@@ -126,6 +135,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
               { label: load.level.at(-1) ?? '', colour: colour.accent, values: load.utilisation },
             ]}
           />
+          <LevelStrip at={load.at} levels={load.level} />
         </section>
         <section class="card body">
           <Chart
@@ -220,7 +230,10 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
         </table>
       </section>
       <Work computations={computations} />
-      <Refusals load={load} />
+      <div class="columns">
+        <Slowest load={load} />
+        <Refusals load={load} />
+      </div>
       {last.outcomes !== undefined && (
         <section class="card">
           <header>
@@ -268,6 +281,7 @@ function Work({ computations }: { readonly computations: Computations }): JSX.El
               <th>Tenant</th>
               <th class="right">Priority</th>
               <th class="right">Callers</th>
+              <th class="right">Age</th>
               <th>Why it waits</th>
               <th>
                 <span class="sr">Actions</span>
@@ -286,6 +300,9 @@ function Work({ computations }: { readonly computations: Computations }): JSX.El
                 <td class="soft">{each.tenant}</td>
                 <td class="right">{each.priority}</td>
                 <td class="right">{formatCount(each.waiting)}</td>
+                <td class="right nowrap">
+                  {each.age_ms === undefined ? '–' : formatDuration(each.age_ms)}
+                </td>
                 <td class="soft">{each.waits_for ?? '–'}</td>
                 <td class="right">{may('operator') && <CancelButton computation={each} />}</td>
               </tr>
@@ -331,8 +348,58 @@ function CancelButton({ computation }: { readonly computation: Computation }): J
   )
 }
 
-function Refusals({ load }: { readonly load: LoadView }): JSX.Element | null {
-  if (load.refusals.length === 0) return null
+function Oldest({ computations }: { readonly computations: readonly Computation[] }): JSX.Element {
+  const oldest = oldestWaiting(computations)
+  if (oldest === undefined) return <Figure title="Oldest waiting" value="–" note="nothing waits" />
+  return (
+    <Figure title="Oldest waiting" value={formatDuration(oldest.age_ms ?? 0)} note={oldest.job} />
+  )
+}
+
+function Slowest({ load }: { readonly load: LoadView }): JSX.Element {
+  return (
+    <TableCard title="Slowest" side={<span class="quiet">of the last ten minutes</span>}>
+      {load.slowest.length === 0 ? (
+        <p class="empty">Nothing has ended in the last ten minutes.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th>Ended</th>
+              <th>Job</th>
+              <th>Outcome</th>
+              <th class="right">Took</th>
+            </tr>
+          </thead>
+          <tbody>
+            {load.slowest.slice(0, 10).map((each, index) => (
+              <tr key={index}>
+                <td class="num nowrap soft">{formatDateTime(each.at)}</td>
+                <td>{each.job}</td>
+                <td>
+                  <StateDot
+                    state={each.ok ? 'succeeded' : 'failed'}
+                    text={each.ok ? 'done' : 'no result'}
+                  />
+                </td>
+                <td class="right nowrap">{formatDuration(each.ms)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </TableCard>
+  )
+}
+
+function Refusals({ load }: { readonly load: LoadView }): JSX.Element {
+  if (load.refusals.length === 0) {
+    return (
+      <TableCard title="Last refusals">
+        <p class="empty">No request was refused since the server started.</p>
+      </TableCard>
+    )
+  }
   return (
     <TableCard
       title="Last refusals"

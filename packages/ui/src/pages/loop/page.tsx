@@ -138,9 +138,9 @@ function Stack({ stack }: { readonly stack: readonly string[] }): JSX.Element {
   )
 }
 
-/** `parse (/srv/app/src/jobs.ts:12:9)` as `parse (src/jobs.ts:12:9)`. */
+/** `parse (/srv/app/src/jobs.ts:12:9)` as `parse (src/jobs.ts:12:9)`; code without a name has only its place. */
 function shorten(frame: string): string {
-  return frame.replace(/\/(?:[^/()]+\/)*([^/()]+\/[^/()]+)\)$/, '$1)')
+  return frame.replace(/\/(?:[^/()]+\/)*([^/()]+\/[^/()]+?\)?)$/, '$1')
 }
 
 function Threads({ view }: { readonly view: LoopView }): JSX.Element {

@@ -134,7 +134,7 @@ function UserRow({ user, isOpen, onOpen, onChange }: UserRowProps): JSX.Element 
           <button
             class="button plain small"
             type="button"
-            aria-label={`Make a link that sets the password of ${name}`}
+            aria-label={`Password link for ${name}`}
             onClick={() => askForLink(user)}
           >
             Password link

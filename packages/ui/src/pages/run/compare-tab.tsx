@@ -5,7 +5,14 @@ import { address, setQuery } from '../../app/address.ts'
 import type { RunComparison, RunSummary } from '../../api/contract.ts'
 import { compareRuns, listRuns } from '../../api/runs.ts'
 import { Figure } from '../../parts/figure.tsx'
-import { formatAge, formatDuration, formatPercent, plural, shortId } from '../../parts/format.ts'
+import {
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  plural,
+  shortId,
+} from '../../parts/format.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { State, StateDot } from '../../parts/state.tsx'
@@ -184,11 +191,18 @@ function Change({
         <span class={change.change > 0 ? 'worse' : 'better'}>
           {Math.abs(change.change) < 1
             ? 'as before'
-            : `${formatDuration(Math.abs(change.change))} ${word}${change.percent === null ? '' : `, ${formatPercent(Math.abs(change.percent) / 100)}`}`}
+            : `${formatDuration(Math.abs(change.change))} ${word}${shareOf(change.percent)}`}
         </span>
       }
     />
   )
+}
+
+/** Ten times as long is not told in percent. */
+function shareOf(percent: number | null): string {
+  if (percent === null) return ''
+  if (percent >= 1_000) return `, ${formatCount(1 + percent / 100)} times as long`
+  return `, ${formatPercent(Math.abs(percent) / 100)}`
 }
 
 function Changed({

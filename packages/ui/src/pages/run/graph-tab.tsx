@@ -241,7 +241,7 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
         )}
         <span class="grow" />
         <span
-          class="quiet num hide-small"
+          class="quiet num hide-small size"
           title={
             isFolded
               ? `Above ${foldLimit} nodes groups are drawn. Select one to open it.`

@@ -225,6 +225,8 @@ function Actions({ view, head }: HeadProps): JSX.Element {
 }
 
 const formats = [
+  ['html', 'One HTML page', 'html'],
+  ['test', 'Test that plays it again', 'test.ts'],
   ['trace', 'Chrome trace', 'json'],
   ['mermaid', 'Mermaid drawing', 'mmd'],
   ['rows', 'All rows of the journal', 'jsonl'],

@@ -2,12 +2,18 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { go } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
 import type { LogPage, NodeDetail, RecordedError } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
-import { readLog, readNode, retryNode, sendSignal } from '../../api/runs.ts'
+import {
+  listArtifacts,
+  readLog,
+  readNode,
+  retryNode,
+  sendSignal,
+  type Artifact,
+} from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { Throttle } from '../../kernel/throttle.ts'
 import { ask } from '../../parts/confirm.tsx'
@@ -18,6 +24,7 @@ import { icons } from '../../parts/icons.tsx'
 import { parseTyped } from '../../parts/json.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
+import { Artifacts } from './artifacts.tsx'
 import type { RunView } from './view.ts'
 
 /** Milliseconds between two readings while the node changes. */
@@ -34,6 +41,7 @@ export function NodePanel({
   const detail = useSignal<NodeDetail | undefined>(undefined)
   const error = useSignal<unknown>(undefined)
   const log = useSignal<LogPage['lines']>([])
+  const artifacts = useSignal<readonly Artifact[]>([])
   const refresh = useRef<Throttle | undefined>(undefined)
   const node = view.store.nodes.indexOf.get(name)
   useEffect(() => {
@@ -44,6 +52,9 @@ export function NodePanel({
         try {
           detail.value = await readNode(view.store.id, name, abort.signal)
           error.value = undefined
+          if (detail.value.attempts.length > 0 && has('GET /artifacts/{run}')) {
+            artifacts.value = await listArtifacts(view.store.id, name, abort.signal)
+          }
           for (let page: LogPage | undefined; page === undefined || page.next !== null;) {
             page = await readLog(view.store.id, { node: name, after }, abort.signal)
             after = page.next ?? page.position
@@ -121,6 +132,7 @@ export function NodePanel({
           <NodeActions view={view} detail={shown} />
           <Attempts detail={shown} />
           <Log lines={log.value} total={shown.log_lines} />
+          <Artifacts list={artifacts.value} />
           <Value title="Result" value={shown.result} />
           <Value title="Input" value={shown.input} />
           <Neighbours view={view} title="Depends on" names={shown.after} more={0} />
@@ -226,8 +238,7 @@ function NodeActions({
       verb: 'Retry',
       run: async () => {
         const { run } = await retryNode(view.store.id, name)
-        go(link(['runs', run]))
-        return 'The new run has started.'
+        return { text: 'The new run has started.', to: link(['runs', run]) }
       },
     })
   return (

@@ -28,6 +28,8 @@ const slowDrawing = 10
 interface Model {
   readonly rows: Rows
   readonly labels: (row: number) => { readonly title: string; readonly place: string }
+  /** The row of a node, where rows are nodes. */
+  readonly rowOf: (node: number) => number | undefined
   readonly scale: TimeScale
 }
 
@@ -48,6 +50,7 @@ function useModel(view: RunView, byNode: boolean, foldIdle: boolean): Model {
       return {
         rows,
         scale,
+        rowOf: () => undefined,
         labels: (row) => ({
           title: bars.lanes[row]?.name ?? '',
           place: bars.lanes[row]?.place ?? 'loop',
@@ -63,6 +66,10 @@ function useModel(view: RunView, byNode: boolean, foldIdle: boolean): Model {
     return {
       rows,
       scale,
+      rowOf: (node) => {
+        const row_ = found.nodes.indexOf(node)
+        return row_ < 0 ? undefined : row_
+      },
       labels: (index) => {
         const node = found.nodes[index]!
         return { title: nodes.names[node] ?? '', place: nodes.placeOf(node) }
@@ -239,6 +246,15 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
   const scrollTo = (top: number): void => {
     area.current?.querySelector('.timeline-scroll')?.scrollTo({ top })
   }
+  // A node that the address names, or that another view has selected, is brought into view.
+  const hasRows = rows.count > 0
+  useEffect(() => {
+    const row = selectedNode < 0 ? undefined : model.rowOf(selectedNode)
+    if (row === undefined || bodyHeight <= 0) return
+    const top = row * rowHeight
+    const isShown = top >= scroll.peek() && top + rowHeight <= scroll.peek() + bodyHeight
+    if (!isShown) scrollTo(Math.max(0, top - bodyHeight / 2))
+  }, [selectedNode, byNode, hasRows, bodyHeight > 0])
   useKeys(
     [
       { keys: '+', label: 'Zoom in', group: 'Timeline', run: () => zoomAt(0.6, 0.5) },

@@ -67,7 +67,7 @@ export function WhatIfTab({ view }: { readonly view: RunView }): JSX.Element {
               {formatDuration(value[0]?.critical_path_ms ?? 0)}.
             </span>
           </header>
-          <table>
+          <table class="by-concurrency">
             <tbody>
               {value.map(({ concurrency, duration_ms }) => (
                 <tr key={concurrency} aria-selected={concurrency === chosen}>

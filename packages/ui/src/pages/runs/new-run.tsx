@@ -1,5 +1,4 @@
 /** The dialog that starts a run of a graph that the server has. */
-import { go } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
 import { toast } from '../../app/toasts.tsx'
 import { describeError } from '../../api/errors.ts'
@@ -60,8 +59,8 @@ export async function askForRun(): Promise<void> {
         ...(typed.title !== '' && { title: typed.title }),
         ...(typed.key !== '' && { key: typed.key }),
       })
-      if (run !== null) go(link(['runs', run]))
-      return 'The run has started.'
+      const text = 'The run has started.'
+      return run === null ? text : { text, to: link(['runs', run]) }
     },
   })
 }

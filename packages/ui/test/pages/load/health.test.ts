@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { byTenant, lanesOf, ratesOf, type QueueHealth } from '../../../src/pages/load/health.ts'
+import {
+  byTenant,
+  lanesOf,
+  oldestWaiting,
+  ratesOf,
+  type QueueHealth,
+} from '../../../src/pages/load/health.ts'
 
 test('rates are changes a second; a server that was started again does not count backwards', () => {
   assert.deepEqual(ratesOf([0, 1_000, 3_000, 4_000], [5, 10, 30, 2]), [null, 5, 10, 0])
@@ -18,4 +24,19 @@ test('tenants are counted, most first', () => {
     ['b', 2],
     ['a', 1],
   ])
+})
+
+test('the oldest that waits: what runs does not count, nor what an earlier process took', () => {
+  const of = (state: string, age_ms?: number) => ({
+    state,
+    ...(age_ms !== undefined && { age_ms }),
+  })
+  assert.equal(oldestWaiting([of('making', 900), of('waiting')]), undefined)
+  const found = oldestWaiting([
+    of('making', 900),
+    of('queued', 10),
+    of('queued', 30),
+    of('looking', 20),
+  ])
+  assert.equal(found?.age_ms, 30)
 })

@@ -1,0 +1,50 @@
+/** What a server under load shows: what waits longest, what was refused and when to come back, what was slow. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openPage } from './browser.ts'
+import { openServed } from './served.ts'
+
+test('overload: the oldest that waits, refusals with their Retry-After, the level over time, and then the slowest', async () => {
+  // Two seats, one of which runs: the third request is refused.
+  const limits = { loop: 1, prepareCapacity: 2, queue: 3_600_000 }
+  await using served = await openServed({ limits })
+  const submit = (gate: string): Promise<Response> =>
+    fetch(`${served.url}/jobs/hold`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(gate),
+    })
+  const answers: Response[] = []
+  for (const gate of ['a', 'b', 'c', 'd']) answers.push(await submit(gate))
+  const refused = answers.find(({ status }) => status === 503)
+  assert.ok(refused, answers.map(({ status }) => status).join())
+  const taken = answers.filter(({ status }) => status === 202)
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/load`)
+  const work = page.locator('section', { hasText: 'Queued, running and set aside' }).last()
+  await work.locator('tbody tr').first().getByText('hold').waitFor()
+  if (taken.length > 1) {
+    await page.locator('.figure', { hasText: 'Oldest waiting' }).getByText('hold').waitFor()
+  }
+  const refusals = page.locator('section.card', { hasText: 'Last refusals' })
+  const row = refusals.locator('tbody tr').first()
+  await row.getByText('POST /jobs/:name').waitFor()
+  await row.getByText(`${refused.headers.get('retry-after')} s`, { exact: true }).waitFor()
+  // A sample that was taken while it was full.
+  await page.locator('.levels .legend-entry', { hasText: 'full' }).waitFor()
+  for (const gate of ['a', 'b', 'c', 'd']) served.gates.open(gate)
+  const slowest = page.locator('section.card', { hasText: 'Slowest' })
+  await slowest.locator('tbody tr').first().getByText('hold').waitFor()
+  await work.getByText('Nothing is queued or running.').waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
+test('boundaries without an inventory: the page says how to make it', async () => {
+  await using served = await openServed()
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/boundaries`)
+  await page.getByText('No inventory is named').waitFor()
+  await page.getByText('npx heddle analyze --inventory --json src/ > inventory.json').waitFor()
+  await page.getByText('npx heddle serve --inventory inventory.json').waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
