@@ -3,7 +3,7 @@
  * downloaded on the loop, smoothed in threads, compared and published.
  */
 import { Graph } from '@heddle/core'
-import { compare, download, publish, smooth, type Station } from './jobs.ts'
+import { compare, download, publish, smooth, smoothFar, type Station } from './jobs.ts'
 
 const names = [
   'Tromsø',
@@ -25,11 +25,15 @@ const stations: readonly Station[] = names.map((name, i) => ({
   swing: 14 - i,
 }))
 
-export default function makeGraph([count = '10']: readonly string[]): Graph {
+/** With a fleet every second station is smoothed by its workers; without one all are smoothed in threads. */
+export default function makeGraph(
+  [count = '10']: readonly string[],
+  { hasFleet = false } = {},
+): Graph {
   const graph = new Graph()
-  const climates = stations.slice(0, Number(count)).map((station) => {
+  const climates = stations.slice(0, Number(count)).map((station, i) => {
     const csv = graph.add(`download ${station.name}`, download, { input: station })
-    return graph.add(`smooth ${station.name}`, smooth, {
+    return graph.add(`smooth ${station.name}`, hasFleet && i % 2 === 0 ? smoothFar : smooth, {
       after: [csv],
       input: (of) => ({ station: station.name, csv: of(csv) }),
     })

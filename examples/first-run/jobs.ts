@@ -38,26 +38,36 @@ function reading({ mean, swing }: Station, hour: number): string {
  */
 export const smooth = job(
   { name: 'smooth', place: 'thread', module: import.meta.url, priority: 0 },
-  ({ station, csv }: { station: string; csv: string }): Climate => {
-    const readings = Float64Array.from(csv.split('\n'), Number)
-    const window = 14 * 24
-    let warmest = -Infinity
-    let coldest = Infinity
-    for (let start = 0; start + window <= readings.length; start++) {
-      const median = readings.slice(start, start + window).toSorted()[window / 2]!
-      warmest = Math.max(warmest, median)
-      coldest = Math.min(coldest, median)
-    }
-    return { station, warmest, coldest }
-  },
+  climateOf,
 )
 
-/** Puts the results together, as soon as the last of them is there. */
-export const compare = job({ name: 'compare' }, (climates: readonly Climate[], ctx) => {
+/** The same on the workers of a server: one word is another. */
+export const smoothFar = job(
+  { name: 'smooth-far', place: 'fleet', module: import.meta.url, priority: 0 },
+  climateOf,
+)
+
+function climateOf({ station, csv }: { station: string; csv: string }): Climate {
+  const readings = Float64Array.from(csv.split('\n'), Number)
+  const window = 14 * 24
+  let warmest = -Infinity
+  let coldest = Infinity
+  for (let start = 0; start + window <= readings.length; start++) {
+    const median = readings.slice(start, start + window).toSorted()[window / 2]!
+    warmest = Math.max(warmest, median)
+    coldest = Math.min(coldest, median)
+  }
+  return { station, warmest, coldest }
+}
+
+/** Puts the results together, as soon as the last of them is there, and leaves a file. */
+export const compare = job({ name: 'compare' }, async (climates: readonly Climate[], ctx) => {
   const coldest = climates.reduce((a, b) => (a.coldest < b.coldest ? a : b))
   const warmest = climates.reduce((a, b) => (a.warmest > b.warmest ? a : b))
   ctx.log(`coldest: ${coldest.station}, ${coldest.coldest.toFixed(1)} °C in winter`)
   ctx.log(`warmest: ${warmest.station}, ${warmest.warmest.toFixed(1)} °C in summer`)
+  const lines = climates.map((each) => `${each.station},${each.coldest},${each.warmest}\n`)
+  await ctx.artifact('climate.csv', ['station,coldest,warmest\n', ...lines])
   return { coldest, warmest }
 })
 

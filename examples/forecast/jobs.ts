@@ -1,109 +1,113 @@
 /**
- * A forecasting service in two stages: the first reads a series and learns from it, once for all results;
- * the second draws one plot for each moment from which one can look ahead. Both compute, so both run in
- * threads; nothing else in here depends on that.
+ * A forecasting service in two stages: the first reads an upload, checks it and learns from it, once for all plots; the second draws
+ * one fan chart for each moment from which one can look ahead. Both compute, so both run in threads; nothing else in here
+ * depends on that.
  */
 import { job } from '@heddle/core'
+import { seededRandom } from '@heddle/core/lowlevel'
 import { serveJob, type ItemInput } from '@heddle/server'
+import { fanChart } from './chart.ts'
+import { leastValues, makeDataset, type Dataset } from './dataset.ts'
+import { fit, forecast as drawPaths, type Fan, type Model } from './model.ts'
+import { onnxModel, type Predict } from './onnx.ts'
+import { readUpload } from './upload.ts'
 
-/** Readings that a forecast is made from, and how many it looks ahead. */
-const seen = 12
-const ahead = 6
+/** Values before the moment that a plot shows, and how many it looks ahead. */
+const shown = 24
+const ahead = 12
+const draws = 1_000
+/** Plots of a whole computation, if the series is long enough. */
+const whole = 24
 
-export interface Series {
-  /** `time,value` lines, oldest first. */
+export interface Request {
+  /** The file as the vendor's app wrote it. */
   readonly csv: string
-  /** How long to look for the best smoothing. */
+  /** How many moments are drawn, from the newest back. All that the service draws when absent; 1 is the quick plot. */
+  readonly plots?: number
+  /** How carefully the spread is calibrated. */
   readonly rounds?: number
 }
 
-interface Model {
-  readonly values: readonly number[]
-  /** How fast level and trend follow the readings. */
-  readonly level: number
-  readonly trend: number
+interface Learnt {
+  readonly dataset: Dataset
+  readonly model: Model
 }
 
-const infer = job(
-  { name: 'infer', place: 'thread', module: import.meta.url },
-  ({ csv, rounds = 200 }: Series, context): Model => {
-    const values = csv
-      .trim()
-      .split('\n')
-      .map((line) => Number(line.split(',')[1]))
-    let best = { values, level: 0.5, trend: 0.1 }
-    let least = errorOf(best)
-    for (let round = 0; round < rounds; round++) {
+const learn = job(
+  { name: 'learn', place: 'thread', module: import.meta.url },
+  ({ csv, rounds = 300 }: Request, context): Learnt => {
+    const dataset = makeDataset(readUpload(csv))
+    const model = fit(dataset.values, rounds, () => {
       // Code that never awaits sees here that nobody waits for it any more.
       if (context.cancelled) throw new Error('nobody waits for this forecast')
-      // Every pair of values in (0, 1), finer with every round.
-      const tried = { values, level: (round * 0.618) % 1, trend: ((round * 0.414) % 1) / 2 }
-      const error = errorOf(tried)
-      if (error < least) [best, least] = [tried, error]
-    }
-    context.log(`${values.length} readings, error ${Math.sqrt(least).toFixed(2)}`)
-    return best
+    })
+    const { quality, values } = dataset
+    const percent = Math.round(100 * model.coverage)
+    context.log(`${quality.format}: ${values.length} values, ${percent} % in the widest band`)
+    return { dataset, model }
   },
 )
 
+let predict: Promise<Predict> | undefined
+
+/** By the file that FORECAST_MODEL names, loaded once for each thread, or by the model that was learnt. */
+async function fanOf({ model }: Learnt, history: readonly number[]): Promise<Fan> {
+  const file = process.env['FORECAST_MODEL']
+  if (file === undefined) {
+    return drawPaths(model, history, ahead, draws, seededRandom(history.length))
+  }
+  predict ??= onnxModel(file)
+  return (await predict)(history, ahead)
+}
+
 const plot = job(
   { name: 'plot', place: 'thread', module: import.meta.url },
-  ({ prepared, index }: ItemInput<Model>): string => {
-    const end = prepared.values.length + index
-    const history = prepared.values.slice(end - seen, end)
-    return svg(history, forecastFrom(prepared, end))
+  async ({ prepared, index }: ItemInput<Learnt>): Promise<string> => {
+    const { values, step } = prepared.dataset
+    const history = values.slice(0, values.length + index)
+    const fan = await fanOf(prepared, history)
+    const title = `${ahead * step} minutes ahead of value ${history.length} of ${values.length}`
+    return fanChart(history.slice(-shown), fan, title)
   },
 )
 
 export const forecast = serveJob({
   name: 'forecast',
-  prepare: infer,
+  prepare: learn,
   item: plot,
-  // 0 looks ahead from the newest reading, -1 from the one before it, and so on.
-  total: ({ csv }: Series) => csv.trim().split('\n').length - seen + 1,
-  check: (input) => {
-    const { csv } = (input ?? {}) as Partial<Series>
-    if (typeof csv !== 'string') return 'expected { "csv": "time,value\\n…" }.'
-    const lines = csv.trim().split('\n')
-    if (lines.length < seen) return `expected at least ${seen} readings, got ${lines.length}.`
-    const wrong = lines.findIndex((line) => !Number.isFinite(Number(line.split(',')[1])))
-    return wrong < 0 ? undefined : `line ${wrong + 1} has no value.`
+  // 0 looks ahead from the newest value, -1 from the one before it, and so on.
+  total: ({ plots = whole }: Request) => plots,
+  check,
+  // A request for one plot is answered by a computation of many, and is followed by one.
+  superset: {
+    same: ({ csv, rounds }: Request) => [csv, rounds ?? null],
+    size: ({ plots = whole }: Request) => plots,
+  },
+  prefetch: {
+    input: ({ plots = whole, ...rest }: Request) => (plots < whole ? rest : undefined),
   },
 })
 
-/** Double exponential smoothing up to a moment, then straight on. */
-function forecastFrom({ values, level, trend }: Model, end: number): number[] {
-  let at = values[0]!
-  let slope = 0
-  for (const value of values.slice(1, end)) {
-    const before = at
-    at = level * value + (1 - level) * (at + slope)
-    slope = trend * (at - before) + (1 - trend) * slope
-  }
-  return Array.from({ length: ahead }, (_, step) => at + (step + 1) * slope)
-}
+/** What the upload is worth: format, gaps, duplicates, values that cannot be. */
+export const quality = job(
+  { name: 'quality', place: 'thread', module: import.meta.url },
+  ({ csv }: Request) => makeDataset(readUpload(csv)).quality,
+)
 
-/** Mean square of what would have been forecast, one step ahead. */
-function errorOf(model: Model): number {
-  const { values } = model
-  let sum = 0
-  for (let end = seen; end < values.length; end++) {
-    sum += (forecastFrom(model, end)[0]! - values[end]!) ** 2
+/** On the loop, for every submit: the first lines only. The thread looks at all of them. */
+function check(input: unknown): string | undefined {
+  const { csv, plots = whole, rounds = 1 } = (input ?? {}) as Partial<Request>
+  if (typeof csv !== 'string') return 'expected { "csv": "time,value\\n…" }.'
+  const isCount = (n: unknown): boolean => Number.isInteger(n) && (n as number) >= 1
+  if (!isCount(plots) || plots > whole) return `"plots" is a whole number from 1 to ${whole}.`
+  if (!isCount(rounds)) return '"rounds" is a whole number of at least 1.'
+  try {
+    readUpload(csv.slice(0, 2_000))
+  } catch (error) {
+    return (error as Error).message
   }
-  return sum / Math.max(1, values.length - seen)
-}
-
-function svg(history: readonly number[], forecasts: readonly number[]): string {
-  const all = [...history, ...forecasts]
-  const low = Math.min(...all)
-  const scale = 100 / (Math.max(...all) - low || 1)
-  const line = (values: readonly number[], from: number): string =>
-    values
-      .map((value, i) => `${(from + i) * 10},${(100 - (value - low) * scale).toFixed(1)}`)
-      .join(' ')
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${(all.length - 1) * 10} 100" fill="none">` +
-    `<polyline stroke="black" points="${line(history, 0)}"/>` +
-    `<polyline stroke="red" points="${line(forecasts, history.length)}"/></svg>`
-  )
+  const lines = csv.split('\n', leastValues + 2).length - 1
+  return lines < leastValues
+    ? `expected at least ${leastValues} readings, got ${lines}.`
+    : undefined
 }

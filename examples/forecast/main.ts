@@ -20,12 +20,14 @@ interface Answer {
   }
 }
 
-/** Readings of a day that begins like this. */
-function readings(start: number, count = 20): string {
-  return Array.from({ length: count }, (_, i) => {
-    const value = start + 3 * Math.sin(i / 3) + (i % 2) / 4
-    return `${String(i).padStart(2, '0')}:00,${value.toFixed(2)}`
-  }).join('\n')
+/** An upload with a reading every five minutes; `start` makes it another one. */
+function readings(start: number, count = 60): string {
+  const lines = Array.from({ length: count }, (_, i) => {
+    const time = new Date(Date.UTC(2026, 0, 1, 6, 5 * i)).toISOString().slice(0, 16)
+    const value = 110 + start + 30 * Math.sin(i / 9) + 4 * Math.sin(i * i)
+    return `${time},${value.toFixed(1)}`
+  })
+  return ['time,value mg/dL', ...lines].join('\n')
 }
 
 // Of two threads one is kept for priority 0. Of eight seats, for what is queued or runs, new work is
@@ -62,7 +64,7 @@ async function until(holds: () => boolean): Promise<void> {
 const ada = { csv: readings(6) }
 const { status, body } = await submit('', ada)
 say('submit', `${status} ${body.state}: ${body.total} plots will be there`)
-for (const index of [0, -8]) {
+for (const index of [0, -23]) {
   const plot = await call(`/results/${body.handle}/${index}?wait=30000`)
   say(
     'result',
@@ -73,14 +75,20 @@ for (const index of [0, -8]) {
 await until(() => server.stats().works === 0)
 const same = await submit('', ada)
 say('again', `${same.status} ${same.body.state}: the same handle, nothing was computed`)
-const wrong = await submit('', { csv: '00:00,6.1' })
+const smaller = await submit('', { ...ada, plots: 1 })
+say(
+  'smaller',
+  `${smaller.status} ${smaller.body.state}: the larger one answers, with ${smaller.body.total} plots`,
+)
+const wrong = await submit('', { csv: 'time,value\n00:00,96' })
 say('bad input', `${wrong.status} ${wrong.body.error?.message}`)
 
 // Somebody waits in front of a screen: priority 0 has a thread of its own.
 const slow = new AbortController()
 const background = submit('wait=30000', { csv: readings(7), rounds: endless }, slow.signal)
 await until(() => server.stats().prepare.queue.running === 1)
-const quick = await submit('wait=30000&priority=0', { csv: readings(5) })
+const grace = { csv: readings(5) }
+const quick = await submit('wait=30000&priority=0', { ...grace, plots: 1 })
 say('quick', `${quick.status} while another one computes in the background`)
 
 // The client of the background request leaves: nobody wants the result, so the work ends.
@@ -90,6 +98,14 @@ await until(() => server.stats().works === 0)
 say(
   'disconnect',
   `work under way: ${server.stats().works}, disconnected: ${server.stats().registry.outcomes.disconnected}`,
+)
+
+// The quick plot is likely followed by a look at the others: five seconds later they are computed, when there is room.
+await until(() => server.stats().prefetch.started === 1 && server.stats().works === 0)
+const rest = await submit('', grace)
+say(
+  'ahead',
+  `${rest.status} ${rest.body.state}: ${rest.body.total} plots were made before they were asked for`,
 )
 
 // The screen shows something else meanwhile: of the requests of one slot the newest counts.

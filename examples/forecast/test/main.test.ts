@@ -12,13 +12,15 @@ test('the service in small: every line of it says what it should', () => {
   )
   assert.deepEqual([status, stderr], [0, ''], stdout)
   for (const line of [
-    /^listening +forecast on 127\.0\.0\.1$/m,
-    /^submit +202 pending: 9 plots will be there$/m,
+    /^listening +forecast, quality on 127\.0\.0\.1$/m,
+    /^submit +202 pending: 24 plots will be there$/m,
     /^result +200 plot 0: <svg…, \d+ characters$/m,
-    /^result +200 plot -8: <svg…, \d+ characters$/m,
+    /^result +200 plot -23: <svg…, \d+ characters$/m,
     /^again +202 done: the same handle/m,
-    /^bad input +400 .*expected at least 12 readings, got 1\.$/m,
+    /^smaller +202 done: the larger one answers, with 24 plots$/m,
+    /^bad input +400 .*expected at least 36 readings, got 1\.$/m,
     /^quick +200 while another one computes/m,
+    /^ahead +202 done: 24 plots were made before they were asked for$/m,
     /^disconnect +work under way: 0, disconnected: 1$/m,
     /^slot +older 499 superseded, newer 200$/m,
     /^overload +503 overloaded, Retry-After: \d+ s$/m,
