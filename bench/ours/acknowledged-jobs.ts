@@ -17,12 +17,20 @@ export interface AckServer extends AsyncDisposable {
   waitDone(): Promise<void>
 }
 
-export async function startAckServer(store: string): Promise<AckServer> {
-  const child = spawn(process.execPath, ['--conditions=heddle-source', program, store], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const url = (await lines.next()).value as string
+/** @param servers On one store: all jobs are submitted to the first, which forwards what others own. */
+export async function startAckServer(store: string, servers = 1): Promise<AckServer> {
+  const children = Array.from({ length: servers }, () =>
+    spawn(process.execPath, ['--conditions=heddle-source', program, store], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }),
+  )
+  const urls = await Promise.all(
+    children.map(async ({ stdout }) => {
+      const lines = createInterface({ input: stdout })[Symbol.asyncIterator]()
+      return (await lines.next()).value as string
+    }),
+  )
+  const [url] = urls as [string]
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   let jobs = 0
   const call = (
@@ -39,6 +47,13 @@ export async function startAckServer(store: string): Promise<AckServer> {
       })
       sent.on('error', reject).end(body)
     })
+  // Each has its part of the shards.
+  while (servers > 1) {
+    const { text } = await call('/healthz', 'GET')
+    const { cluster } = JSON.parse(text) as { readonly cluster: { readonly shards: number } }
+    if (cluster.shards === Math.ceil(256 / servers)) break
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
   return {
     async submit(count, inFlight) {
       const end = jobs + count
@@ -51,13 +66,10 @@ export async function startAckServer(store: string): Promise<AckServer> {
       await Promise.all(Array.from({ length: inFlight }, lane))
     },
     cpu() {
-      try {
-        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
-        // Clock ticks of 10 ms.
-        return 10 * (Number(fields[11]) + Number(fields[12]))
-      } catch {
-        return undefined
-      }
+      const each = children.map(({ pid }) => cpuOf(pid))
+      return each.reduce((sum, ms) =>
+        sum === undefined || ms === undefined ? undefined : sum + ms,
+      )
     },
     async waitDone() {
       for (;;) {
@@ -68,8 +80,20 @@ export async function startAckServer(store: string): Promise<AckServer> {
     },
     async [Symbol.asyncDispose]() {
       agent.destroy()
-      child.stdin.end()
-      await new Promise((resolve) => child.once('close', resolve))
+      for (const child of children) {
+        child.stdin.end()
+        await new Promise((resolve) => child.once('close', resolve))
+      }
     },
+  }
+}
+
+function cpuOf(pid: number | undefined): number | undefined {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+    // Clock ticks of 10 ms.
+    return 10 * (Number(fields[11]) + Number(fields[12]))
+  } catch {
+    return undefined
   }
 }

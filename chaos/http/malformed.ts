@@ -1,4 +1,11 @@
-/** Very many malformed requests at a server in a process of its own: no 5xx but an honest 503, no crash, no connection kept. */
+/**
+ * Very many malformed requests at a server in a process of its own, two of five with bytes that are wrong anywhere
+ * (server/test/support/malformed.ts), the others made from the route table (shaped.ts): no 5xx but an honest 503, no crash, no
+ * connection kept, flat memory, and ordinary requests beside them are answered.
+ */
+import { once } from 'node:events'
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import {
   malformed,
@@ -7,6 +14,7 @@ import {
   type Answered,
 } from '../../packages/server/test/support/malformed.ts'
 import { serve, type Served } from './serve.ts'
+import { shaped } from './shaped.ts'
 
 export interface MalformedOptions {
   readonly checkout: string
@@ -20,6 +28,10 @@ export interface MalformedOptions {
 export interface MalformedReport {
   readonly seed: number
   readonly sent: number
+  /** Requests that a route of the table has taken: they came as far as its validation. */
+  readonly reached: number
+  /** Ordinary requests that were sent beside the others, and how many of them were answered as they should be. */
+  readonly ordinary: { readonly sent: number; readonly answered: number }
   /** How many answers had a status; those without an answer are not among them. */
   readonly statuses: Readonly<Record<string, number>>
   /** The first of them, each with the number that makes it again. */
@@ -27,7 +39,8 @@ export interface MalformedReport {
   readonly problemCount: number
   /** Of the server after the last request: connections and bodies must be 0. */
   readonly left: { readonly connections: number; readonly bodies: number; readonly works: number }
-  readonly memoryMiB: { readonly before: number; readonly after: number }
+  /** `warm` is after a tenth of the requests. */
+  readonly memoryMiB: { readonly before: number; readonly warm: number; readonly after: number }
 }
 
 /**
@@ -38,6 +51,10 @@ const arrival = 3_000
 /** Milliseconds after which a connection that the server has not closed is a problem. */
 const patience = 30_000
 const mostTold = 20
+/** Milliseconds between two pieces of a slow request. */
+const slowPause = 5
+/** Milliseconds between two ordinary requests. */
+const ordinaryPause = 50
 /** Requests between two reports of progress. */
 const pace = 10_000
 
@@ -55,8 +72,20 @@ export async function malformedRequests(options: MalformedOptions): Promise<Malf
     problemCount++
     if (problems.length < mostTold) problems.push(`seed ${seed}, number ${number}: ${problem}`)
   }
+  let warm = before.memory
+  const warmAt = Math.ceil(requests / 10)
+  const ordinary = { sent: 0, answered: 0 }
+  const beside = async (): Promise<void> => {
+    while (sent < requests && !isDead) {
+      const problem = await askOrdinary(server, ordinary.sent++)
+      if (problem === undefined) ordinary.answered++
+      else if (!isDead) note(-1, `an ordinary request: ${problem}`)
+      await setTimeout(ordinaryPause)
+    }
+  }
   const play = async (): Promise<void> => {
     while (sent < requests && !isDead) {
+      if (sent === warmAt) void server.look().then(({ memory }) => (warm = memory))
       const number = sent++
       if (sent % pace === 0) options.onProgress?.(sent)
       const answered = await send(server, seed, number)
@@ -68,32 +97,97 @@ export async function malformedRequests(options: MalformedOptions): Promise<Malf
       }
     }
   }
-  await Promise.all(Array.from({ length: streams }, play))
+  await Promise.all([beside(), ...Array.from({ length: streams }, play)])
   if (isDead) {
     note(sent, `the server has ended: ${await server.ended}`)
     const left = { connections: -1, bodies: -1, works: -1 }
-    const memoryMiB = { before: inMiB(before.memory), after: 0 }
-    return { seed, sent, statuses, problems, problemCount, left, memoryMiB }
+    const memoryMiB = { before: inMiB(before.memory), warm: inMiB(warm), after: 0 }
+    const reached = 0
+    return { seed, sent, reached, ordinary, statuses, problems, problemCount, left, memoryMiB }
   }
+  const reached = (await reachedRoutes(server)) - ordinary.sent
   const { stats, memory } = await settled(server)
   return {
     seed,
     sent,
+    reached,
+    ordinary,
     statuses,
     problems,
     problemCount,
     left: countsOf(stats),
-    memoryMiB: { before: inMiB(before.memory), after: inMiB(memory) },
+    memoryMiB: { before: inMiB(before.memory), warm: inMiB(warm), after: inMiB(memory) },
   }
 }
 
 /** A string says what is wrong. */
 async function send(server: Served, seed: number, number: number): Promise<Answered | string> {
   try {
-    return await sendMalformed(server, malformed(seed, number), AbortSignal.timeout(patience))
+    const wrong = number % 5 < 2 ? malformed(seed, number) : shaped(seed, number)
+    return await sendMalformed(server, wrong, AbortSignal.timeout(patience), later)
   } catch (error) {
     return (error as Error).message
   }
+}
+
+/** Waits between two pieces of a slow request. */
+async function pause(next: () => void): Promise<void> {
+  await setTimeout(slowPause)
+  next()
+}
+
+const later = (next: () => void): void => void pause(next)
+
+interface Asked {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/** On a connection of its own, which ends with the answer. */
+async function ask({ host, port }: Served, path: string, body?: string): Promise<Asked> {
+  const signal = AbortSignal.timeout(patience)
+  const method = body === undefined ? 'GET' : 'POST'
+  const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+  const sent = request({ host, port, path, method, headers, signal, agent: false })
+  sent.end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text: await readText(response),
+  }
+}
+
+/** A health check, or work that waits for its result. Undefined when it was answered as it should be. */
+async function askOrdinary(server: Served, number: number): Promise<string | undefined> {
+  try {
+    if (number % 2 === 0) {
+      const { status } = await ask(server, '/healthz')
+      return status === 200 ? undefined : `status ${status}`
+    }
+    const input = JSON.stringify({ ordinary: number })
+    const { status, headers, text } = await ask(
+      server,
+      `/jobs/echo?wait=${patience}&priority=0`,
+      input,
+    )
+    const isRight = status === 200 && text.includes(`"result":${input}`)
+    // Overload is answered, too.
+    const isRefused = status === 503 && headers['retry-after'] !== undefined
+    return isRight || isRefused ? undefined : `status ${status}`
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** By the server's own counts: requests whose route is one of the table. */
+async function reachedRoutes(server: Served): Promise<number> {
+  const { text } = await ask(server, '/metrics')
+  const counts = text.matchAll(/^heddle_http_requests_total\{route="([^"]*)".*\} (\d+)$/gm)
+  let sum = 0
+  for (const [, route, count] of counts) if (route !== 'none') sum += Number(count)
+  return sum
 }
 
 type Look = Awaited<ReturnType<Served['look']>>

@@ -3,9 +3,10 @@
  *
  * The last line on stdout is one JSON object with `--json`. Exit codes: 0 as promised, 1 not as promised, 2 a wrong call.
  */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { playLives, type LivesReport } from './lives.ts'
-import { malformedRequests } from './malformed.ts'
+import { malformedRequests, type MalformedReport } from './malformed.ts'
 import { slowSenders } from './slow-senders.ts'
 
 interface Outcome {
@@ -44,6 +45,8 @@ async function playMalformed(args: string[]): Promise<Outcome & { readonly json:
       requests: { type: 'string', default: '20000' },
       seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
       streams: { type: 'string', default: '20' },
+      // A file in which the counts of several runs are added up.
+      tally: { type: 'string' },
     },
   })
   const { requests, seed, streams } = wholeNumbers(values, ['requests', 'seed', 'streams'])
@@ -56,8 +59,41 @@ async function playMalformed(args: string[]): Promise<Outcome & { readonly json:
     onProgress: (sent) => process.stderr.write(`  ${sent} sent\n`),
   })
   const { connections, bodies, works } = report.left
-  const ok = report.problemCount === 0 && connections + bodies + works === 0
-  return { ok, report, json: values.json }
+  const { warm, after } = report.memoryMiB
+  // A short run has not seen all code when it is warm.
+  const isFlat = requests < enoughForMemory || after <= warm + allowedGrowth
+  const ok =
+    report.problemCount === 0 &&
+    connections + bodies + works === 0 &&
+    report.reached >= report.sent / 2 &&
+    isFlat
+  const tally = values.tally === undefined ? {} : { tally: addUp(values.tally, report) }
+  return { ok, report: { ...report, isFlat, ...tally }, json: values.json }
+}
+
+/** Requests after which memory says something, and by how many MiB it may grow from a tenth of them to the end. */
+const enoughForMemory = 50_000
+const allowedGrowth = 64
+
+interface Tally {
+  readonly runs: number
+  readonly sent: number
+  readonly reached: number
+  readonly problems: number
+}
+
+/** Adds a run to what is in the file. */
+function addUp(file: string, { sent, reached, problemCount }: MalformedReport): Tally {
+  const none: Tally = { runs: 0, sent: 0, reached: 0, problems: 0 }
+  const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tally) : none
+  const sum: Tally = {
+    runs: before.runs + 1,
+    sent: before.sent + sent,
+    reached: before.reached + reached,
+    problems: before.problems + problemCount,
+  }
+  writeFileSync(file, `${JSON.stringify(sum)}\n`)
+  return sum
 }
 
 /** `kill-serve` and `drain-serve`. */

@@ -3,13 +3,17 @@ import path from 'node:path'
 import test from 'node:test'
 import { malformedRequests } from '../http/malformed.ts'
 import { playLives } from '../http/lives.ts'
+import { shaped } from '../http/shaped.ts'
 import { isHttpProgram } from '../http/programs.ts'
 
 test('malformed requests at a server of its own: nothing is wrong and nothing is left', async () => {
   const checkout = path.resolve(import.meta.dirname, '../..')
-  const report = await malformedRequests({ checkout, requests: 200, seed: 5, streams: 5 })
+  const report = await malformedRequests({ checkout, requests: 300, seed: 5, streams: 5 })
   assert.deepEqual(report.problems, [])
-  assert.equal(report.sent, 200)
+  assert.equal(report.sent, 300)
+  assert.ok(report.reached >= report.sent / 2, `${report.reached} reached a route`)
+  assert.ok(report.ordinary.sent > 0)
+  assert.equal(report.ordinary.answered, report.ordinary.sent)
   assert.deepEqual(report.left, { connections: 0, bodies: 0, works: 0 })
   assert.ok(report.statuses['400']! > 0)
 })
@@ -22,6 +26,25 @@ for (const end of ['drain', 'kill'] as const) {
     assert.ok(report.acknowledged > 0)
   })
 }
+
+test('what is made from the route table and a seed is the same every time, for every route', () => {
+  const seen = new Set<string>()
+  for (let number = 0; number < 3_000; number++) {
+    const request = shaped(3, number)
+    assert.deepEqual(shaped(3, number), request)
+    const [, method, first] = /^(\w+) \/([\w.-]*)/.exec(request.bytes)!
+    seen.add(`${method} /${first}`)
+  }
+  for (const start of [
+    'POST /jobs',
+    'GET /results',
+    'POST /runs',
+    'POST /schedules',
+    'POST /fleet',
+  ])
+    assert.ok(seen.has(start), start)
+  assert.ok(!seen.has('POST /drain'))
+})
 
 test('programs have names of their own', () => {
   assert.equal(isHttpProgram('slow-senders'), true)

@@ -4,9 +4,11 @@ import { needsOf, ownAddress, type Backend } from './own-address.ts'
 
 const inFlight = 16
 
-export function acknowledgedRow(backend: Backend): Row {
+/** With two servers the client speaks to the first one, which forwards half of the jobs to the second. */
+export function acknowledgedRow(backend: Backend, servers: 1 | 2 = 1): Row {
+  const many = servers === 1 ? '' : ', two servers'
   return {
-    name: `acknowledged job, ${backend}`,
+    name: `acknowledged job, ${backend}${many}`,
     measure: 'latency',
     unit: 'ms of CPU',
     size: 5_000,
@@ -16,7 +18,7 @@ export function acknowledgedRow(backend: Backend): Row {
     rounds: 3,
     children: 2,
     isOutside: true,
-    note: 'CPU of the server, HTTP included, its database not; POST /jobs/echo answered with 202, 16 at a time, until all are done',
+    note: `CPU of ${servers === 1 ? 'the server' : 'both servers'}, HTTP included, its database not; POST /jobs/echo answered with 202, 16 at a time, until all are done${servers === 1 ? '' : '; half of them are forwarded'}`,
     also: [{ name: 'jobs', measure: 'rate', unit: 'jobs/s' }],
     entrants: {
       heddle: {
@@ -24,7 +26,7 @@ export function acknowledgedRow(backend: Backend): Row {
         needs: needsOf(backend),
         load: async () => {
           const { startAckServer } = await import('../../ours/acknowledged-jobs.ts')
-          const server = await startAckServer(await ownAddress(backend))
+          const server = await startAckServer(await ownAddress(backend), servers)
           return {
             prepare: (size) => async () => {
               const before = server.cpu()

@@ -43,6 +43,7 @@ export const suite: Suite = {
     acknowledgedRow('PostgreSQL'),
     recallRow('SQLite'),
     recallRow('PostgreSQL'),
+    acknowledgedRow('PostgreSQL', 2),
     manyRunsRow('SQLite'),
     manyRunsRow('PostgreSQL'),
     pruneRow('SQLite'),

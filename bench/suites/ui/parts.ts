@@ -1,4 +1,5 @@
 /** The dashboard's own files, loaded by address: they are no package that others import. */
+import type { ServerResponse } from 'node:http'
 
 const ui = new URL('../../../packages/ui/', import.meta.url)
 
@@ -19,17 +20,27 @@ export interface EdgesModule {
 export interface StandInModule {
   readonly serveMade: (
     runs: readonly unknown[],
+    options?: { readonly events?: (run: string, response: ServerResponse) => void },
   ) => Promise<AsyncDisposable & { readonly url: string }>
 }
 
 export interface MadeRunModule {
-  readonly makeRun: (options: object) => unknown
+  readonly makeRun: (options: object) => {
+    readonly nodes: { readonly name: readonly string[] }
+    readonly head: { readonly position: number; readonly counts: object }
+  }
 }
 
 /** As much of a page as is used here. */
 export interface BenchPage {
   goto(url: string): Promise<unknown>
   evaluate<T>(script: string): Promise<T>
+  context(): { newCDPSession(page: BenchPage): Promise<DebugSession> }
+}
+
+/** As much of the protocol of its debugger. */
+export interface DebugSession {
+  send(method: string): Promise<unknown>
 }
 
 export interface BrowserModule {

@@ -1,0 +1,12 @@
+/** Fastify that computes where it answers. Also what a cached result and a large one cost Fastify alone. */
+import Fastify from 'fastify'
+import { large, work } from '../work.ts'
+import { report } from './report.ts'
+
+const app = Fastify()
+const page = JSON.stringify({ result: large() })
+app.get('/healthz', () => ({ status: 'ok' }))
+app.post('/jobs/compute', ({ body }) => ({ result: work(body as number) }))
+app.get('/cached', () => ({ handle: 'echo', index: 0, total: 1, result: 1 }))
+app.get('/page', (_, reply) => reply.type('application/json').send(page))
+report(await app.listen({ port: 0 }))

@@ -1,0 +1,9 @@
+/** Says by IPC where a server is, and what it has used when it is asked: CPU of all its threads, and memory. */
+export function report(url: string): void {
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage()
+    process.send!({ cpuUs: user + system, rss: process.memoryUsage.rss() })
+  })
+  process.on('disconnect', () => process.exit(0))
+  process.send!({ url })
+}

@@ -1,0 +1,2 @@
+/** The thread of piscina. */
+export { work as default } from '../work.ts'
