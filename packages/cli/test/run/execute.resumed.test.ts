@@ -26,6 +26,8 @@ test('one duration and one critical path of a run that was killed and resumed, i
   const graph = ['--', 'fetch', 'parse:fetch', 'store:parse', 'note']
   using killed = new Program(['run', file, '--json', ...graph], options)
   await stage.finish('note')
+  // No job depends on it: only once it is reported is its success on the disk.
+  await killed.printed(/"name":"note","state":"succeeded"/)
   await stage.finish('fetch')
   await stage.started('parse')
   killed.process.kill('SIGKILL')
