@@ -27,10 +27,19 @@ export interface LoadReport {
   readonly latency: Latency
   /** Milliseconds of the health checks. */
   readonly health: Latency
+  /** One answer in a hundred with its text: whether the work was done is checked after the load, which it must not slow down. */
+  readonly samples: readonly Sample[]
+}
+
+export interface Sample {
+  readonly n: number
+  readonly text: string
 }
 
 /** Milliseconds between two health checks. */
 const healthPause = 20
+const sampleEvery = 100
+const mostSamples = 50
 
 export async function load(options: LoadOptions): Promise<LoadReport> {
   const { concurrency, ask, expected } = options
@@ -40,17 +49,27 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   const latency = new Latency()
   const health = new Latency()
   const others: Record<string, number> = {}
+  const samples: Sample[] = []
   const begin = performance.now()
   let next = 0
   let answered = 0
   const isOver = (): boolean =>
     'ms' in options.for ? performance.now() - begin >= options.for.ms : next >= options.for.requests
-  const call = ({ method, path, body }: Ask, by: Agent): Promise<number> =>
+  const call = (
+    { method, path, body }: Ask,
+    by: Agent,
+    onText?: (text: string) => void,
+  ): Promise<number> =>
     new Promise((resolve) => {
       const headers = body === undefined ? {} : { 'content-type': 'application/json' }
       const sent = request({ hostname, port, path, method, headers, agent: by }, (response) => {
-        response.resume()
-        response.once('end', () => resolve(response.statusCode ?? 0))
+        let text = ''
+        if (onText === undefined) response.resume()
+        else response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+        response.once('end', () => {
+          onText?.(text)
+          resolve(response.statusCode ?? 0)
+        })
         response.once('error', () => resolve(-1))
       })
       sent.once('error', () => resolve(-1))
@@ -60,13 +79,18 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
     while (!isOver()) {
       const n = next++
       const since = performance.now()
-      const status = await call(ask(n), agent)
+      const isSample = n % sampleEvery === 0 && samples.length < mostSamples
+      const status = await call(
+        ask(n),
+        agent,
+        isSample ? (text) => samples.push({ n, text }) : undefined,
+      )
       latency.add(performance.now() - since)
       if (expected.includes(status)) answered++
       else others[status] = (others[status] ?? 0) + 1
     }
   }
-  // From the time at which a check was due: a server that hangs delays none of them.
+  // A server that hangs delays no check: each is sent by the timer.
   const checks = new Set<Promise<void>>()
   const timer = setInterval(() => {
     const since = performance.now()
@@ -83,5 +107,5 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   await Promise.all(checks)
   agent.destroy()
   ownAgent.destroy()
-  return { answered, others, ms, latency, health }
+  return { answered, others, ms, latency, health, samples }
 }

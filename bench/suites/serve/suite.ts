@@ -3,11 +3,13 @@
  * programs on the machine take time from all, not CPU.
  */
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Contender, Entrant, ExtraFigure, Figures, Row, Suite } from '../../harness/row.ts'
+import { fastApiNeed } from '../../servers/fastapi.ts'
 import { workFolder } from '../../servers/work-folder.ts'
 import type { MeasuredServer } from './measured-server.ts'
-import type { Ask, LoadOptions } from './load.ts'
-import { need } from './python-server.ts'
+import type { Ask, LoadOptions, Sample } from './load.ts'
+import { large, work } from './work.ts'
 
 type Start = () => Promise<MeasuredServer>
 
@@ -48,23 +50,42 @@ function entrant(role: Entrant['role'], start: Start, play: Play, needs?: string
 const outside = { warmUps: 0, warmUpSize: 1, rounds: 1, children: 3, isOutside: true } as const
 const round1 = (n: number): number => Math.round(n * 10) / 10
 
+/** Before each load, by its own requests. */
+const warmUp = { ms: 1_000 } as const
+/** Where the inputs of the warm-up begin: no load gets so far, so that none is computed before. */
+const warmUpInputs = 100_000_000
+
 interface Loaded {
   readonly figures: Figures
   readonly cpuSeconds: number
 }
 
+/** What the answer to a request must say. */
+type ResultOf = (n: number) => unknown
+
+interface MeasuredLoad extends Omit<LoadOptions, 'url' | 'concurrency'> {
+  readonly resultOf: ResultOf
+  /** Work that was acknowledged and not answered: the CPU of it counts too. Gives the results of the sampled answers. */
+  readonly settle?: (samples: readonly Sample[]) => Promise<readonly Sample[]>
+}
+
 /** The common figures of a load. @throws when an answer was not as it should be. */
 async function measured(
   server: MeasuredServer,
-  options: Omit<LoadOptions, 'url' | 'concurrency'>,
+  { resultOf, settle, ...options }: MeasuredLoad,
 ): Promise<Loaded> {
   const { load } = await import('./load.ts')
-  const before = await server.usage()
   // The default preset refuses above that.
-  const report = await load({ url: server.url, concurrency: 24, ...options })
+  const all = { url: server.url, concurrency: 24, ...options }
+  // Every entrant compiles its code and starts its threads before it is measured.
+  await load({ ...all, for: warmUp, ask: (n) => options.ask(n + warmUpInputs) })
+  const before = await server.usage()
+  const report = await load(all)
+  const samples = (await settle?.(report.samples)) ?? report.samples
   const after = await server.usage()
   if (Object.keys(report.others).length > 0)
     throw new Error(`answers that were not expected: ${JSON.stringify(report.others)}`)
+  checkResults(samples, resultOf)
   const cpuSeconds = (after.cpuUs - before.cpuUs) / 1e6
   const { p50, p99, max, errors } = report.health.figures()
   const own = report.latency.figures()
@@ -87,6 +108,16 @@ async function measured(
   }
 }
 
+/** @throws when the work of a sampled request was not done. */
+function checkResults(samples: readonly Sample[], resultOf: ResultOf): void {
+  if (samples.length === 0) throw new Error('no answer was sampled')
+  for (const { n, text } of samples) {
+    const { result } = JSON.parse(text) as { result?: unknown }
+    if (result !== resultOf(n))
+      throw new Error(`request ${n} has a wrong result: ${text.slice(0, 200)}`)
+  }
+}
+
 const loadFigures: readonly ExtraFigure[] = [
   { name: 'health p99', measure: 'latency', unit: 'ms' },
   { name: 'by the clock', measure: 'rate', unit: '/s' },
@@ -98,7 +129,7 @@ const loadFigures: readonly ExtraFigure[] = [
 const computeFor: Play = async (server, ms) => {
   const path = '/jobs/compute?wait=60000'
   const ask = (n: number): Ask => ({ method: 'POST', path, body: String(n) })
-  return (await measured(server, { for: { ms }, ask, expected: [200] })).figures
+  return (await measured(server, { for: { ms }, ask, expected: [200], resultOf: work })).figures
 }
 
 const jobs: Row = {
@@ -115,7 +146,7 @@ const jobs: Row = {
     'heddle in memory': entrant('variant', inMemory, computeFor),
     'fastify + piscina': entrant('peer', piscina, computeFor),
     'fastify on the loop': entrant('peer', onLoop, computeFor),
-    fastapi: entrant('peer', fastApi, computeFor, need),
+    fastapi: entrant('peer', fastApi, computeFor, fastApiNeed),
   },
 }
 
@@ -126,11 +157,12 @@ const cachedOf =
   async (server, ms) => {
     const path = await find(server)
     const ask = (): Ask => ({ method: 'GET', path })
-    return (await measured(server, { for: { ms }, ask, expected: [200] })).figures
+    const resultOf = (): number => 1
+    return (await measured(server, { for: { ms }, ask, expected: [200], resultOf })).figures
   }
 
 /** Computes a result and gives its address. */
-async function resultOf({ url }: MeasuredServer, job: string): Promise<string> {
+async function addressOfResult({ url }: MeasuredServer, job: string): Promise<string> {
   const response = await fetch(`${url}/jobs/${job}?wait=60000`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -140,7 +172,7 @@ async function resultOf({ url }: MeasuredServer, job: string): Promise<string> {
   return `/results/${handle}/0`
 }
 
-const echoed = cachedOf((server) => resultOf(server, 'echo'))
+const echoed = cachedOf((server) => addressOfResult(server, 'echo'))
 const plain = cachedOf(() => Promise.resolve('/cached'))
 
 const cached: Row = {
@@ -173,6 +205,7 @@ const readersOf =
     const report = await load({ url: server.url, concurrency, ...options })
     const after = await server.usage()
     if (report.answered !== readers) throw new Error(JSON.stringify(report.others))
+    checkResults(report.samples, large)
     const { p99, max } = report.health.figures()
     return {
       value: report.ms,
@@ -197,7 +230,7 @@ const readers: Row = {
     heddle: entrant(
       'ours',
       onSqlite,
-      readersOf((server) => resultOf(server, 'page')),
+      readersOf((server) => addressOfResult(server, 'page')),
     ),
     fastify: entrant(
       'peer',
@@ -211,7 +244,27 @@ const readers: Row = {
 
 const acknowledgeFor: Play = async (server, ms) => {
   const ask = (n: number): Ask => ({ method: 'POST', path: '/jobs/echo', body: String(n) })
-  return (await measured(server, { for: { ms }, ask, expected: [202] })).figures
+  const settle = async (samples: readonly Sample[]): Promise<Sample[]> => {
+    await untilNothingIsOpen(server)
+    return Promise.all(
+      samples.map(async ({ n, text }) => {
+        const { handle } = JSON.parse(text) as { handle: string }
+        const response = await fetch(`${server.url}/results/${handle}/0`)
+        return { n, text: await response.text() }
+      }),
+    )
+  }
+  const resultOf = (n: number): number => n
+  return (await measured(server, { for: { ms }, ask, expected: [202], resultOf, settle })).figures
+}
+
+async function untilNothingIsOpen({ url }: MeasuredServer): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${url}/computations?limit=1`)
+    const { total } = (await response.json()) as { total: number }
+    if (total === 0) return
+    await sleep(20)
+  }
 }
 
 const acknowledged: Row = {
@@ -222,7 +275,7 @@ const acknowledged: Row = {
   quickSize: 500,
   ...outside,
   also: loadFigures,
-  note: 'POST without wait, 24 at a time for 10 s: each is in the store before its 202',
+  note: 'POST without wait, 24 at a time for 10 s: each is in the store before its 202; until all have ended',
   entrants: {
     heddle: entrant('ours', onSqlite, acknowledgeFor),
     'heddle in memory': entrant('variant', inMemory, acknowledgeFor),
@@ -234,7 +287,7 @@ const acknowledged: Row = {
 /** Results, submits that wait and acknowledgements in turns. The figure is how much memory grew after a tenth of them. */
 const manyRequests: Play = async (server, requests) => {
   const { load } = await import('./load.ts')
-  const cachedPath = await resultOf(server, 'echo')
+  const cachedPath = await addressOfResult(server, 'echo')
   const asks: readonly ((n: number) => Ask)[] = [
     () => ({ method: 'GET', path: cachedPath }),
     (n) => ({ method: 'POST', path: '/jobs/echo?wait=60000', body: String(n) }),
