@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CleanupStack } from '@heddle/core/lowlevel'
 import { SlowSenders, WaitingClaims } from './idle-crowd.ts'
 import { Load, type LoadFigures } from './load.ts'
-import { LoadedServer } from './server-process.ts'
+import { HeddleServer, type LoadedServer } from './server-process.ts'
 
 export interface Scenario {
   readonly workers: number
@@ -24,6 +24,8 @@ export interface Scenario {
   readonly longpoll: number
   /** Options of Node for the server: `--cpu-prof`. */
   readonly execArgv?: readonly string[]
+  /** Another server than ours, on the same store. */
+  readonly peer?: (store: string) => LoadedServer
 }
 
 export interface ScenarioReport {
@@ -58,7 +60,8 @@ export async function runScenario(
   await using stack = new CleanupStack()
   const servers: LoadedServer[] = []
   for (let index = 0; index < scenario.servers; index++) {
-    const server = new LoadedServer(scenario.store, scenario.execArgv)
+    const server =
+      scenario.peer?.(scenario.store) ?? new HeddleServer(scenario.store, scenario.execArgv)
     servers.push(stack.use(await server.start()))
   }
   await waitForShares(servers)

@@ -9,57 +9,25 @@ export interface Usage {
   readonly rss: number
 }
 
-/** The server under load. It can be killed, and started again at the same address. */
-export class LoadedServer implements AsyncDisposable {
-  readonly #store: string
-  readonly #execArgv: readonly string[]
-  #child: ChildProcess | undefined
+/** A server under load, whoever wrote it. */
+export abstract class LoadedServer implements AsyncDisposable {
   host = ''
   port = 0
-
-  constructor(store: string, execArgv: readonly string[] = []) {
-    this.#store = store
-    this.#execArgv = execArgv
-  }
 
   get url(): string {
     return `http://${this.host}:${this.port}`
   }
 
-  async start(): Promise<this> {
-    const child = fork(script, [this.#store, String(this.port)], {
-      execArgv: [
-        '--conditions=heddle-source',
-        '--disable-warning=ExperimentalWarning',
-        ...this.#execArgv,
-      ],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    })
-    this.#child = child
-    const ended = once(child, 'exit').then(() => {
-      throw new Error('the server ended before it listened')
-    })
-    const [message] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }]
-    ended.catch(() => undefined)
-    const { hostname, port } = new URL(message.url)
+  abstract start(): Promise<this>
+  abstract usage(): Promise<Usage>
+  abstract kill(): Promise<void>
+  abstract [Symbol.asyncDispose](): Promise<void>
+
+  /** Of what its process said when it listened. */
+  protected setAddress(url: string): void {
+    const { hostname, port } = new URL(url)
     this.host = hostname
     this.port = Number(port)
-    return this
-  }
-
-  async usage(): Promise<Usage> {
-    const answered = once(this.#child!, 'message')
-    this.#child!.send('usage')
-    const [usage] = (await answered) as [Usage]
-    return usage
-  }
-
-  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill(signal)
-    await ended
   }
 
   async get<T>(path: string): Promise<T> {
@@ -83,6 +51,53 @@ export class LoadedServer implements AsyncDisposable {
     const response = await fetch(`${this.url}/metrics`)
     const line = (await response.text()).split('\n').find((each) => each.startsWith(`${name} `))
     return Number(line?.split(' ')[1] ?? 0)
+  }
+}
+
+/** Ours. It can be killed, and started again at the same address. */
+export class HeddleServer extends LoadedServer {
+  readonly #store: string
+  readonly #execArgv: readonly string[]
+  #child: ChildProcess | undefined
+
+  constructor(store: string, execArgv: readonly string[] = []) {
+    super()
+    this.#store = store
+    this.#execArgv = execArgv
+  }
+
+  async start(): Promise<this> {
+    const child = fork(script, [this.#store, String(this.port)], {
+      execArgv: [
+        '--conditions=heddle-source',
+        '--disable-warning=ExperimentalWarning',
+        ...this.#execArgv,
+      ],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    this.#child = child
+    const ended = once(child, 'exit').then(() => {
+      throw new Error('the server ended before it listened')
+    })
+    const [message] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }]
+    ended.catch(() => undefined)
+    this.setAddress(message.url)
+    return this
+  }
+
+  async usage(): Promise<Usage> {
+    const answered = once(this.#child!, 'message')
+    this.#child!.send('usage')
+    const [usage] = (await answered) as [Usage]
+    return usage
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
   }
 
   /** Ends it in order, so that a profile is written. */
