@@ -1,6 +1,6 @@
 /**
  * A store with many finished runs, made from one that `run()` has written: its rows are copied inside the database. Half of
- * them started five weeks ago. Between the two halves lies one run that was interrupted.
+ * them, or as many as the caller says, started five weeks ago, and one run that was interrupted with them.
  */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -39,22 +39,22 @@ async function writeTemplates(journal: Journal): Promise<void> {
   await writer[Symbol.asyncDispose]()
 }
 
-/** Makes a store of so many finished runs at the address. */
-export async function fillStore(address: string, count: number): Promise<void> {
+/** Makes a store of so many finished runs at the address; `older` of them started five weeks ago. */
+export async function fillStore(address: string, count: number, older = count / 2): Promise<void> {
   {
     await using journal = await openJournal(address)
     await writeTemplates(journal)
   }
-  if (address.startsWith('sqlite:')) copyInFile(address.slice('sqlite:'.length), count)
-  else await copyInPostgres(new URL(address), count)
+  if (address.startsWith('sqlite:')) copyInFile(address.slice('sqlite:'.length), count, older)
+  else await copyInPostgres(new URL(address), count, older)
 }
 
-async function copyInPostgres(address: URL, count: number): Promise<void> {
+async function copyInPostgres(address: URL, count: number, olderCount: number): Promise<void> {
   const schema = address.searchParams.get('schema')!
   address.search = ''
   const client = new pg.Client({ connectionString: address.href })
   await client.connect()
-  const older = `(n <= ${count / 2})`
+  const older = `(n <= ${olderCount})`
   for (const table of ['history', 'result', 'chunk']) {
     await client.query(`DO $$ DECLARE old integer := ${schema}.period_1() - ${weeks}; BEGIN
       EXECUTE format('CREATE TABLE ${schema}.%I (LIKE ${schema}.${table} INCLUDING ALL)', '${table}_' || old);
@@ -85,14 +85,14 @@ async function copyInPostgres(address: URL, count: number): Promise<void> {
   await client.end()
 }
 
-function copyInFile(file: string, count: number): void {
+function copyInFile(file: string, count: number, older: number): void {
   using database = new DatabaseSync(file)
   database.exec('PRAGMA synchronous = OFF')
   const template = database.prepare('SELECT min(run) AS run FROM run').get()!['run'] as number
   const { last, most } = database
     .prepare('SELECT max(run) AS last, (SELECT max(position) FROM history) AS most FROM run')
     .get() as { last: number; most: number }
-  const age = `CASE WHEN n <= ${count / 2} THEN ${weeks * week} ELSE 0 END`
+  const age = `CASE WHEN n <= ${older} THEN ${weeks * week} ELSE 0 END`
   // Rows of a copy keep their distance: each copy has a stretch of positions as long as all that there are now.
   database.exec(`
     BEGIN;

@@ -46,9 +46,11 @@ export const suite: Suite = {
     acknowledgedRow('PostgreSQL', 2),
     manyRunsRow('SQLite'),
     manyRunsRow('PostgreSQL'),
-    pruneRow('SQLite'),
-    pruneRow('PostgreSQL'),
+    pruneRow('SQLite', '50,000'),
+    pruneRow('PostgreSQL', '50,000'),
     heldTransactionRow,
+    pruneRow('SQLite', 'half'),
+    pruneRow('PostgreSQL', 'half'),
   ],
   // Loaded by the bench alone: the children, which load this file too, start nothing.
   surround: async (wanted, options) => {
