@@ -42,7 +42,7 @@ export async function openQueueFlow(
   const queue = await open({
     durability,
     concurrency,
-    run: () => {},
+    run: (job) => current?.onRun(job),
     onDone: (job) => current?.onDone(job),
   })
   let jobs = 0
@@ -61,6 +61,8 @@ class QueueFlow {
   readonly #add: (nodes: readonly number[]) => Promise<unknown>
   readonly #ended = Promise.withResolvers<void>()
   readonly #ready: number[]
+  /** By node: 1 when it has run, 2 when it is done. */
+  readonly #progress: Uint8Array
   #free: number
   #left: number
   #isPlanned = false
@@ -75,6 +77,7 @@ class QueueFlow {
     this.#offset = offset
     this.#free = concurrency
     this.#left = shape.names.length
+    this.#progress = new Uint8Array(shape.names.length)
     this.#add = add
     this.#ready = this.#missing.first()
   }
@@ -84,7 +87,16 @@ class QueueFlow {
     return this.#ended.promise
   }
 
+  onRun(job: number): void {
+    this.#progress[job - this.#offset] = 1
+  }
+
   onDone(job: number): void {
+    if (this.#progress[job - this.#offset] !== 1) {
+      this.#ended.reject(new Error(`job ${job} is done and has not run, or is done twice`))
+      return
+    }
+    this.#progress[job - this.#offset] = 2
     this.#ready.push(...this.#missing.after(job - this.#offset))
     this.#free++
     if (--this.#left === 0) this.#ended.resolve()
