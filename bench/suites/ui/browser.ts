@@ -68,12 +68,13 @@ async function contender(): Promise<Contender> {
   const { serveMade } = await load<StandInModule>('test/stand-in/stand-in.ts')
   const { makeRun } = await load<MadeRunModule>('test/stand-in/made-run.ts')
   const { openBrowser } = await load<BrowserModule>('test/browser/launch.ts')
+  const browser = await openBrowser()
   return {
     async prepare(nodes) {
       const items = Math.floor(nodes / nodesPerItem)
       const run = makeRun({ id: 'large', title: 'large.ts', items, startedAt: 1e12, lanes: 40 })
-      const browser = await openBrowser()
       const server = await serveMade([run])
+      // A context of its own: nothing is cached.
       const page: BenchPage = await browser.newPage({ viewport: { width: 1360, height: 850 } })
       return async () => {
         const started = performance.now()
@@ -83,6 +84,9 @@ async function contender(): Promise<Contender> {
         const p95 = await page.evaluate<number>(interactions)
         const redraw = await page.evaluate<number>(redrawing)
         const frames = await page.evaluate<number>(panning)
+        // The pages of earlier rounds must not draw beside this one.
+        await page.close()
+        await server[Symbol.asyncDispose]()
         return (): Figures => ({
           value: opened * 1_000,
           also: {

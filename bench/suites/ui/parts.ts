@@ -36,6 +36,7 @@ export interface BenchPage {
   goto(url: string): Promise<unknown>
   evaluate<T>(script: string): Promise<T>
   context(): { newCDPSession(page: BenchPage): Promise<DebugSession> }
+  close(): Promise<void>
 }
 
 /** As much of the protocol of its debugger. */
