@@ -185,6 +185,8 @@ export { examinePostgres, type PostgresReport } from './store/postgres/examine.t
 export { PresentItems } from './codec/present.ts'
 export { describeDifference, type GraphDifference } from './run/compare.ts'
 export { fromErrorRecord, toErrorRecord } from './run/error-record.ts'
+export { neededFor, runJob } from './run/placed.ts'
+export { validateInput } from './graph/schema.ts'
 
 // attempts/: one try of a job, wherever it runs.
 export type { RunnerContext } from './attempts/attempt.ts'

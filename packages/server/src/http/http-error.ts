@@ -13,6 +13,7 @@ type StatusAndCode = readonly [status: number, code: string]
 const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_BAD_INPUT: [400, 'bad_request'],
   HDL_NO_SUCH_INDEX: [400, 'bad_request'],
+  HDL_WRONG_INPUT: [400, 'bad_request'],
   HDL_UNAUTHENTICATED: [401, 'unauthenticated'],
   HDL_FORBIDDEN: [403, 'forbidden'],
   HDL_FORBIDDEN_HOST: [403, 'forbidden_host'],

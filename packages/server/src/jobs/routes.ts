@@ -1,6 +1,6 @@
 /** The routes of served jobs: they read a request, ask the service, and write the answer. */
 import { HeddleError, isError } from '@heddle/core'
-import type { Clock, Seat, ThreadPool } from '@heddle/core/lowlevel'
+import type { Seat } from '@heddle/core/lowlevel'
 import {
   cancelComputation,
   cancelRequest,
@@ -20,7 +20,7 @@ import { route, type Call, type Route } from '../http/route.ts'
 import { jsonType } from './encoded.ts'
 import type { JobTable } from './job-table.ts'
 import { withStage } from './problems.ts'
-import { readInput, type ReadInput } from './read-input.ts'
+import { readInput, type ReadInput, type ReadMeans } from './read-input.ts'
 import type { ServedJob } from './served-job.ts'
 import type { JobService } from './service.ts'
 import type { Answer } from './waiting.ts'
@@ -28,15 +28,13 @@ import type { Answer } from './waiting.ts'
 /** Milliseconds to find the handle of what is computed ahead. */
 const prefetchReading = 60_000
 
-export interface JobRoutesOptions {
+export interface JobRoutesOptions extends ReadMeans {
   readonly jobs: JobTable
   readonly service: JobService
-  readonly chores: ThreadPool
   /** Bytes of an input. */
   readonly bodyLimit: number
   /** To other servers on the same store; undefined when this one is alone. */
   readonly forwarding?: ClusterForwarding | undefined
-  readonly clock: Clock
 }
 
 export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
@@ -146,7 +144,7 @@ async function listEverywhere(
 
 /** *Cancellation*: the client leaving, its deadline, its slot and its id end the request. */
 async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, turns: SendTurns) {
-  const { service, chores } = options
+  const { service } = options
   const { id, params, query, signal, deadline } = call
   const { tenant } = call.caller
   const { wait, index = 0, force = false, slot } = query
@@ -154,7 +152,7 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
   const text = call.body as string | undefined
   const owner = ownerOf(served, tenant)
   const asked = await readWithin(seat, () =>
-    readInput(served, owner, text, chores, { signal, deadline }),
+    readInput(served, owner, text, options, { signal, deadline }),
   )
   const read = force
     ? asked
@@ -186,12 +184,13 @@ function planPrefetch(
   served: ServedJob,
   asked: ReadInput,
   tenant: string,
-  { service, chores }: JobRoutesOptions,
+  options: JobRoutesOptions,
 ): void {
+  const { service } = options
   service.planPrefetch(served, asked, async (next) => {
     const owner = ownerOf(served, tenant)
     const limits = { deadline: prefetchReading }
-    const read = await readInput(served, owner, JSON.stringify(next), chores, limits)
+    const read = await readInput(served, owner, JSON.stringify(next), options, limits)
     return service.prefetch(served.name, read, tenant)
   })
 }

@@ -2,12 +2,24 @@
  * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
  * its signal.
  */
-import { HeddleError, final, isBytes, isError, type Job, type NodeState } from '@heddle/core'
+import {
+  HeddleError,
+  final,
+  isBytes,
+  isError,
+  type Job,
+  type Needs,
+  type NodeState,
+} from '@heddle/core'
 import {
   Gate,
   Semaphore,
+  attemptDefaults,
   describe,
   findPlace,
+  neededFor,
+  runJob,
+  waitFor,
   type AdmittedTask,
   type AttemptReport,
   type Dispatcher,
@@ -155,11 +167,14 @@ export class WorkRunner {
     let attempt = 0
     const start: Start = { isAwaited: false }
     const spans = work.spans?.stage('prepare', job.place)
+    const name = shownName(handle)
     try {
+      const needs = this.#needsOf(job, submitted.input, work, name)
       const task = this.#options.prepare.submit(
         traced(spans, (context) => this.#runWhenBegun(work, start, job, submitted.input, context)),
         {
-          ...this.#stageOptions(job, submitted.input, work, shownName(handle)),
+          ...this.#stageOptions(job, work, name),
+          needs: needs instanceof Promise ? await needs : needs,
           traceparent: spans && (() => spans.traceparent()),
           key: `${handle}/prepare`,
           reservation: seat,
@@ -310,15 +325,37 @@ export class WorkRunner {
 
   #runAtPlace(job: Job, input: unknown, context: RunnerContext): unknown {
     try {
-      return findPlace(context.name, job.place, this.#options.places).run(job, input, context)
+      const place = findPlace(context.name, job.place, this.#options.places)
+      return runJob(job, input, place, context)
     } catch (error) {
       throw isError(error, 'HDL_PLACE_UNAVAILABLE') ? final(error) : error
     }
   }
 
-  #stageOptions(job: Job, input: unknown, { priority, signal }: Work, name: string): SubmitOptions {
+  /** What an attempt takes. A promise when the job's schema takes time, which has as long as an attempt of the job may take. */
+  #needsOf(
+    job: Job,
+    input: unknown,
+    { signal }: Work,
+    name: string,
+  ): Needs | undefined | Promise<Needs | undefined> {
+    let needs: unknown
+    try {
+      needs = neededFor(name, job, job.needs, input)
+    } catch (error) {
+      throw jobFailure(error)
+    }
+    if (!(needs instanceof Promise)) return needs as Needs | undefined
+    const late = (needs as Promise<Needs | undefined>).catch((error: unknown) => {
+      throw jobFailure(error)
+    })
+    const deadline = job.timeout ?? attemptDefaults.timeout
+    const what = `The schema for the input of "${name}"`
+    return waitFor(late, what, this.#options.kernel.clock, { signal, deadline })
+  }
+
+  #stageOptions(job: Job, { priority, signal }: Work, name: string): SubmitOptions {
     const { retries, retryBaseDelay } = job
-    const needs = typeof job.needs === 'function' ? job.needs(input) : job.needs
     // A place that is missing fails the attempt.
     const permits = this.#options.places[job.place]?.permitsOf?.(job)
     const place: SubmitOptions['place'] = permits ?? { place: job.place, shared: 'none' }
@@ -326,7 +363,6 @@ export class WorkRunner {
       name,
       priority,
       signal,
-      needs,
       place,
       retries,
       retryBaseDelay,
@@ -425,8 +461,10 @@ export class WorkRunner {
       const input: ItemInput<unknown> = { prepared: source.prepared.value, index }
       const run = (context: RunnerContext): unknown =>
         this.#runWhenBegun(work, start, job, input, context)
+      const needs = this.#needsOf(job, input, work, shownName(handle, index))
       const task = items.submit(traced(spans, run), {
-        ...this.#stageOptions(job, input, work, shownName(handle, index)),
+        ...this.#stageOptions(job, work, shownName(handle, index)),
+        needs: needs instanceof Promise ? await needs : needs,
         traceparent: spans && (() => spans.traceparent()),
         key: name,
         reservation: held,

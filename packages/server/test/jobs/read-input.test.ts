@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
-import { ThreadPool } from '@heddle/core/lowlevel'
+import { ThreadPool, systemKernel } from '@heddle/core/lowlevel'
 import { handleOf } from '../../src/jobs/handle.ts'
 import { readInput } from '../../src/jobs/read-input.ts'
 import { serveJob } from '../../src/jobs/served-job.ts'
 import { withCode } from '../support/told.ts'
 
 const served = serveJob({ name: 'echo', prepare: job({ name: 'echo' }, () => 1), version: '2' })
+const { clock } = systemKernel
 const never = new AbortController().signal
 
 test('small texts take no thread, large ones get the same handle from one', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const small = { b: 1, a: 2 }
-  const { input, handle } = await readInput(served, undefined, JSON.stringify(small), chores, {
+  const { input, handle } = await readInput(served, undefined, JSON.stringify(small), { chores, clock }, {
     signal: never,
   })
   assert.deepEqual(input, small)
   assert.equal(handle, handleOf(served, small))
   assert.equal(chores.stats().threads.length, 0)
   const large = { text: 'x'.repeat(100_000), ...small }
-  const read = await readInput(served, undefined, JSON.stringify(large), chores, { signal: never })
+  const read = await readInput(served, undefined, JSON.stringify(large), { chores, clock }, { signal: never })
   assert.deepEqual(read.input, large)
   assert.equal(read.handle, handleOf(served, { ...small, text: large.text }))
   assert.equal(chores.stats().threads.length, 1)
@@ -29,7 +30,7 @@ test('small texts take no thread, large ones get the same handle from one', asyn
 test('nothing is null', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   for (const text of [undefined, '']) {
-    assert.deepEqual(await readInput(served, undefined, text, chores, { signal: never }), {
+    assert.deepEqual(await readInput(served, undefined, text, { chores, clock }, { signal: never }), {
       input: null,
       handle: handleOf(served, null),
     })
@@ -41,7 +42,7 @@ test('what is no JSON, or nested too deeply, is refused on the loop and in the t
   const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   for (const text of ['{', ' ', `"${'x'.repeat(100_000)}`, deep(5_000), deep(50_000)]) {
     await assert.rejects(
-      readInput(served, undefined, text, chores, { signal: never }),
+      readInput(served, undefined, text, { chores, clock }, { signal: never }),
       withCode('HDL_BAD_INPUT'),
     )
   }
@@ -51,7 +52,7 @@ test('who has left is not read for', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const text = JSON.stringify('x'.repeat(100_000))
   await assert.rejects(
-    readInput(served, undefined, text, chores, { signal: AbortSignal.abort() }),
+    readInput(served, undefined, text, { chores, clock }, { signal: AbortSignal.abort() }),
     withCode('HDL_CANCELLED'),
   )
 })
