@@ -22,6 +22,7 @@ export {
 } from './graph/job.ts'
 export type { ArtifactContent, ArtifactInfo } from './artifacts/artifact-store.ts'
 export { bytes, isBytes, type Bytes } from './graph/bytes.ts'
+export type { Redact } from './graph/redact.ts'
 export type { InputSchema } from './graph/schema.ts'
 export {
   Graph,

@@ -186,6 +186,7 @@ export { PresentItems } from './codec/present.ts'
 export { describeDifference, type GraphDifference } from './run/compare.ts'
 export { fromErrorRecord, toErrorRecord } from './run/error-record.ts'
 export { neededFor, runJob } from './run/placed.ts'
+export { redactValue } from './graph/redact.ts'
 export { validateInput } from './graph/schema.ts'
 
 // attempts/: one try of a job, wherever it runs.

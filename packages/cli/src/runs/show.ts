@@ -11,6 +11,7 @@ import {
   runTime,
   suggest,
   timedNodes,
+  redactValue,
   toJsonText,
 } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
@@ -92,7 +93,7 @@ function nodeOf({ nodes }: RunRecord, name: string): NodeRecord {
 async function showValue(record: RunRecord, name: string, surface: Look): Promise<ExitCode> {
   const node = nodeOf(record, name)
   if (!node.hasValue) throw new HeddleError('HDL_NO_RESULT', { node: name, state: node.state })
-  const value = await surface.journal.valueOf(record.id, name)
+  const value = redactValue(await surface.journal.valueOf(record.id, name), node.redact)
   if (surface.json)
     surface.print(`{"ok":true,"node":${JSON.stringify(name)},"value":${toJsonText(value)}}\n`)
   else surface.print(`${toJsonText(value, 2)}\n`)

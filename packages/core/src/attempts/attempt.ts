@@ -84,6 +84,7 @@ interface Rare {
   reason: unknown
   suspension: Suspension | undefined
   waitsFor: (() => string) | undefined
+  redact: ((text: string) => string) | undefined
 }
 
 // What has happened to an attempt, as bits of one number: a field for each would cost 48 bytes and 12 stores.
@@ -113,6 +114,7 @@ export const control: unique symbol = Symbol('control')
 let addFlag: (attempt: Attempt<Attemptable>, flag: number) => void
 let setSuspension: (attempt: Attempt<Attemptable>, suspension: Suspension | undefined) => void
 let abort: (attempt: Attempt<Attemptable>, reason: unknown) => void
+let setRedaction: (attempt: Attempt<Attemptable>, redact: (text: string) => string) => void
 
 /**
  * From here on neither a timeout nor a cancel ends the attempt, only its own promise does: for the moment in
@@ -147,6 +149,11 @@ export function resumeAttempt(context: RunnerContext): Promise<void> {
 /** The first reason stays: a job cancelled after its timeout has timed out. Listeners run now. */
 export function abortAttempt(attempt: Attempt<Attemptable>, reason: unknown): void {
   abort(attempt, reason)
+}
+
+/** From here on what the attempt logs and reports goes through `redact`. */
+export function redactTexts(context: RunnerContext, redact: (text: string) => string): void {
+  setRedaction(context as Attempt<Attemptable>, redact)
 }
 
 export function markTimedOut(attempt: Attempt<Attemptable>): void {
@@ -209,6 +216,9 @@ export class Attempt<out T extends Attemptable>
       attempt.#made.suspension = suspension
       if (suspension === undefined) attempt.#flags &= ~suspended
       else attempt.#flags |= suspended
+    }
+    setRedaction = (attempt, redact) => {
+      attempt.#made.redact = redact
     }
     abort = (attempt, reason) => {
       if (attempt.cancelled) return
@@ -283,12 +293,12 @@ export class Attempt<out T extends Attemptable>
   // Both can be taken out of the context (`{ log }`), like functions. Getters, because two closures per
   // attempt would cost more than the rest of it.
   get log(): (text: unknown) => void {
-    return (text) => this[control].log(this, toText(text))
+    return (text) => this[control].log(this, this.#textOf(text))
   }
 
   get progress(): (fraction: number, text?: string) => void {
     return (fraction, text) =>
-      this[control].progress(this, fraction, text === undefined ? undefined : toText(text))
+      this[control].progress(this, fraction, text === undefined ? undefined : this.#textOf(text))
   }
 
   get artifact(): JobContext['artifact'] {
@@ -329,12 +339,18 @@ export class Attempt<out T extends Attemptable>
     this[control].startTimeout(this)
   }
 
+  #textOf(value: unknown): string {
+    const text = toText(value)
+    return this.#rare?.redact?.(text) ?? text
+  }
+
   get #made(): Rare {
     return (this.#rare ??= {
       controller: undefined,
       reason: undefined,
       suspension: undefined,
       waitsFor: undefined,
+      redact: undefined,
     })
   }
 }

@@ -14,6 +14,7 @@ import {
   type OptionNames,
 } from '../kernel/check.ts'
 import { checkPriority } from '../kernel/rank.ts'
+import { checkRedact, type Redact } from './redact.ts'
 import { checkSchema, type InputSchema } from './schema.ts'
 import { describeConflict, locateDefinition, type Definition } from './definition.ts'
 
@@ -138,6 +139,13 @@ export interface JobOptions<I = unknown> {
   readonly version?: string
   /** Served over HTTP, tenants that send the same input share one computation and its result. False when absent. */
   readonly shared?: boolean
+  /**
+   * What people are not shown. Names of fields, at any depth: in results that runs, exports and the dashboard show they are
+   * `[redacted]`, and what these fields of the input hold is replaced in log lines, progress and errors of the job. `true`:
+   * the whole result and every text. Callers of a served job get its result as it is, and stores hold what is needed to
+   * continue: see docs/guide/guarantees.md.
+   */
+  readonly redact?: Redact
   /** What a worker of the fleet must have to run it: `['gpu']`. For `place: 'fleet'`. */
   readonly capabilities?: readonly string[]
 }
@@ -154,6 +162,7 @@ const optionNames = {
   needs: 1,
   priority: 1,
   shared: 1,
+  redact: 1,
   capabilities: 1,
 } satisfies OptionNames<JobOptions>
 
@@ -246,6 +255,7 @@ export function job<V, O>(options: JobOptions<V>, run: JobFunction<V, O, never>)
   if (options.input !== undefined) checkSchema(options.input)
   if (options.version !== undefined) checkName('version', options.version)
   if (options.shared !== undefined) checkFlag('shared', options.shared)
+  if (options.redact !== undefined) checkRedact(options.redact)
   const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])
   if (place !== 'loop' && options.module === undefined) {
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })

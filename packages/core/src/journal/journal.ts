@@ -2,6 +2,7 @@ import type { RunningService, ServiceState, StopOptions } from '../kernel/servic
 import type { ArtifactStore } from '../artifacts/artifact-store.ts'
 import type { HeddleError } from '../errors.ts'
 import type { PlaceName } from '../graph/job.ts'
+import type { Redact } from '../graph/redact.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { RunState } from '../scheduler/events.ts'
 import type { NodeState } from '../scheduler/node.ts'
@@ -69,6 +70,8 @@ export interface NodeHeader {
   readonly when?: 'always'
   /** The version of its job, where it has one. */
   readonly version?: string
+  /** What of its result is not shown. */
+  readonly redact?: Redact
 }
 
 /** What is known when a run starts. */

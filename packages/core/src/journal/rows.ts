@@ -40,16 +40,16 @@ type NodeWire = readonly [
   place: NodeHeader['place'],
   after: readonly string[],
   input?: string | null,
-  more?: Pick<NodeHeader, 'parent' | 'grows' | 'when' | 'version'>,
+  more?: Pick<NodeHeader, 'parent' | 'grows' | 'when' | 'version' | 'redact'>,
 ]
 
 export function nodesDetail(nodes: readonly NodeHeader[]): string {
   return JSON.stringify(
-    nodes.map(({ name, job, place, after, input, parent, grows, when, version }): NodeWire => {
-      const hasMore =
-        parent !== undefined || grows !== undefined || when !== undefined || version !== undefined
-      if (hasMore) {
-        return [name, job, place, after, input ?? null, { parent, grows, when, version } as object]
+    nodes.map(({ name, job, place, after, input, ...rest }): NodeWire => {
+      const { parent, grows, when, version, redact } = rest
+      if ((parent ?? grows ?? when ?? version ?? redact) !== undefined) {
+        const more = { parent, grows, when, version, redact } as object
+        return [name, job, place, after, input ?? null, more]
       }
       return input === undefined ? [name, job, place, after] : [name, job, place, after, input]
     }),

@@ -1,6 +1,7 @@
 /** A recorded run as a test that can be run: `heddle runs export`, and the dashboard's export. */
 import { isDeepStrictEqual } from 'node:util'
 import { HeddleError } from '../errors.ts'
+import { redactValue } from '../graph/redact.ts'
 import type { HistoryEntry, Journal, RunSnapshot } from '../journal/journal.ts'
 import { seededRandom } from '../kernel/random.ts'
 import { VirtualClock } from '../kernel/virtual-clock.ts'
@@ -116,19 +117,19 @@ async function readValues(
   { id, nodes }: RunSnapshot,
 ): Promise<{ readonly values: ReadonlyMap<string, string>; readonly omitted: number }> {
   const values = new Map<string, string>()
-  const names = nodes.filter(({ hasValue }) => hasValue).map(({ name }) => name)
+  const having = nodes.filter(({ hasValue }) => hasValue)
   let room = mostCharacters
   let omitted = 0
-  for (let i = 0; i < names.length; i += readsAtOnce) {
-    const some = names.slice(i, i + readsAtOnce)
+  for (let i = 0; i < having.length; i += readsAtOnce) {
+    const some = having.slice(i, i + readsAtOnce)
     if (room <= 0) {
       omitted += some.length
       continue
     }
-    const read = await Promise.all(some.map((name) => journal.valueOf(id, name)))
-    for (const [k, name] of some.entries()) {
+    const read = await Promise.all(some.map(({ name }) => journal.valueOf(id, name)))
+    for (const [k, { name, redact }] of some.entries()) {
       if (read[k] === undefined) continue
-      const text = literalOf(read[k], longestValue)
+      const text = literalOf(redactValue(read[k], redact), longestValue)
       if (text === undefined) omitted++
       else values.set(name, text)
       room -= text?.length ?? 0

@@ -57,15 +57,16 @@ export async function headersOf(
 }
 
 function whatIsSpecial(
-  { grows, options: { when }, job: { version } }: GraphNode,
+  { grows, options: { when }, job: { version, redact } }: GraphNode,
   scope: HeaderScope | undefined,
 ): Partial<NodeHeader> | undefined {
-  if (grows ?? when ?? version ?? scope) {
+  if (grows ?? when ?? version ?? redact ?? scope) {
     return {
       ...(scope !== undefined && { parent: scope.parent }),
       ...(grows !== undefined && { grows: grows.kind }),
       ...(when !== undefined && { when }),
       ...(version !== undefined && { version }),
+      ...(redact !== undefined && { redact }),
     }
   }
   return undefined

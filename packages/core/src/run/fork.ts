@@ -156,7 +156,7 @@ export class Fork {
 
 /** A node as the journal is told of it. */
 function headerOf(node: NodeSnapshot): NodeHeader {
-  const { name, job, place, after, input, parent, grows, when, version } = node
+  const { name, job, place, after, input, parent, grows, when, version, redact } = node
   return {
     name,
     job,
@@ -167,5 +167,6 @@ function headerOf(node: NodeSnapshot): NodeHeader {
     ...(grows !== undefined && { grows }),
     ...(when !== undefined && { when }),
     ...(version !== undefined && { version }),
+    ...(redact !== undefined && { redact }),
   }
 }

@@ -12,6 +12,8 @@ import { waitFor } from '../kernel/wait-for.ts'
 import { findPlace, type Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
 import { final } from '../attempts/retry.ts'
+import { redactError, textRedaction, type Redact } from '../graph/redact.ts'
+import { redactTexts } from '../attempts/attempt.ts'
 import { validateInput } from '../graph/schema.ts'
 import type { Place, PlaceContext } from '../places/place.ts'
 import type { AddOptions, NeedsFunction } from '../scheduler/scheduler.ts'
@@ -91,7 +93,30 @@ export function withInput(
 
 /** Runs a job at its place, with an input that its schema has checked. */
 export function runJob(job: Job, input: unknown, place: Place, context: PlaceContext): unknown {
-  return withChecked(context.name, job, input, (checked) => place.run(job, checked, context))
+  const call = (): unknown =>
+    withChecked(context.name, job, input, (checked) => place.run(job, checked, context))
+  return job.redact === undefined ? call() : runRedacted(job.redact, input, context, call)
+}
+
+/** What the job logs, reports and throws is redacted before anything hears of it. */
+function runRedacted(
+  redact: Redact,
+  input: unknown,
+  context: PlaceContext,
+  call: () => unknown,
+): unknown {
+  const redactText = textRedaction(redact, input)
+  redactTexts(context, redactText)
+  const fail = (error: unknown): never => {
+    throw redactError(error, redactText)
+  }
+  let result: unknown
+  try {
+    result = call()
+  } catch (error) {
+    return fail(error)
+  }
+  return isThenable(result) ? Promise.resolve(result).then(undefined, fail) : result
 }
 
 /** What an input needs: the function is given what the schema makes of it, as the job is. A promise when the schema takes time. */

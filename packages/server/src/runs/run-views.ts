@@ -11,7 +11,7 @@
  *      2 s. Of a run that has ended it is not used.
  *  V3  Questions that need the same record share one read.
  */
-import { HeddleError, isError } from '@heddle/core'
+import { HeddleError, isError, type Redact } from '@heddle/core'
 import {
   compareRuns,
   criticalPathOf,
@@ -19,6 +19,7 @@ import {
   forecastOf,
   momentOf,
   readRecord,
+  redactValue,
   suggest,
   testOf,
   timedNodes,
@@ -150,7 +151,7 @@ export class RunViews {
       case 'node':
         return this.#node(question)
       case 'result':
-        return toJsonText(await this.#journal.valueOf(question.run, question.node))
+        return this.#result(question)
       case 'log':
         return JSON.stringify(await this.#log(question))
       case 'compare':
@@ -199,7 +200,7 @@ export class RunViews {
       throw new HeddleError('HDL_UNKNOWN_NODE', { node: question.node, suggestion })
     }
     const node = run.record.nodes[index]!
-    const value = node.hasValue ? await this.#value(question) : { bytes: null }
+    const value = node.hasValue ? await this.#value(question, node.redact) : { bytes: null }
     return JSON.stringify({
       ...nodeView(run, index),
       progress: null,
@@ -209,13 +210,18 @@ export class RunViews {
     })
   }
 
-  async #value({
-    run,
-    node,
-    valueLimit,
-  }: ViewQuestion & { readonly type: 'node' }): Promise<object> {
+  async #result({ run, node }: ViewQuestion & { readonly type: 'result' }): Promise<string> {
+    const { record, indexes } = await this.#view(run)
+    const redact = record.nodes[indexes.get(node) ?? -1]?.redact
+    return toJsonText(redactValue(await this.#journal.valueOf(run, node), redact))
+  }
+
+  async #value(
+    { run, node, valueLimit }: ViewQuestion & { readonly type: 'node' },
+    redact: Redact | undefined,
+  ): Promise<object> {
     try {
-      const text = toJsonText(await this.#journal.valueOf(run, node))
+      const text = toJsonText(redactValue(await this.#journal.valueOf(run, node), redact))
       const bytes = Buffer.byteLength(text)
       if (bytes <= valueLimit) return { bytes, json: JSON.parse(text) as unknown }
       return { bytes, head: text.slice(0, Math.min(valueLimit, 1_024)) }

@@ -14,14 +14,26 @@ const never = new AbortController().signal
 test('small texts take no thread, large ones get the same handle from one', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const small = { b: 1, a: 2 }
-  const { input, handle } = await readInput(served, undefined, JSON.stringify(small), { chores, clock }, {
-    signal: never,
-  })
+  const { input, handle } = await readInput(
+    served,
+    undefined,
+    JSON.stringify(small),
+    { chores, clock },
+    {
+      signal: never,
+    },
+  )
   assert.deepEqual(input, small)
   assert.equal(handle, handleOf(served, small))
   assert.equal(chores.stats().threads.length, 0)
   const large = { text: 'x'.repeat(100_000), ...small }
-  const read = await readInput(served, undefined, JSON.stringify(large), { chores, clock }, { signal: never })
+  const read = await readInput(
+    served,
+    undefined,
+    JSON.stringify(large),
+    { chores, clock },
+    { signal: never },
+  )
   assert.deepEqual(read.input, large)
   assert.equal(read.handle, handleOf(served, { ...small, text: large.text }))
   assert.equal(chores.stats().threads.length, 1)
@@ -30,10 +42,13 @@ test('small texts take no thread, large ones get the same handle from one', asyn
 test('nothing is null', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   for (const text of [undefined, '']) {
-    assert.deepEqual(await readInput(served, undefined, text, { chores, clock }, { signal: never }), {
-      input: null,
-      handle: handleOf(served, null),
-    })
+    assert.deepEqual(
+      await readInput(served, undefined, text, { chores, clock }, { signal: never }),
+      {
+        input: null,
+        handle: handleOf(served, null),
+      },
+    )
   }
 })
 

@@ -33,7 +33,10 @@ test('a wrong input is 400 with the path of the field; nothing starts and no sea
       const { status, body } = await send(server, 'pay', input).reply
       assert.equal(status, 400)
       assert.equal(body.error?.code, 'bad_request')
-      assert.equal(body.error?.message, 'The input of "pay" is wrong: order.amount: must be positive.')
+      assert.equal(
+        body.error?.message,
+        'The input of "pay" is wrong: order.amount: must be positive.',
+      )
     }
   }
   assert.equal(server.stats().works, 0)

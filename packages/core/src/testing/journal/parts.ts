@@ -129,14 +129,15 @@ export const partCases: readonly ConformanceCase[] = [
         grows: 'map' as const,
         when: 'always' as const,
         version: '2',
+        redact: ['password'],
       }
       const writer = await openRun(journal, 'r', 'a')
       writer.addNodes([child])
       await writer.flush()
       const { nodes } = await journal.snapshot('r')
-      const { name, parent, grows, when, version } = nodes[1]!
+      const { name, parent, grows, when, version, redact } = nodes[1]!
       const { job: _job, place: _place, after: _after, ...said } = child
-      assert.deepEqual({ name, parent, grows, when, version }, said)
+      assert.deepEqual({ name, parent, grows, when, version, redact }, said)
     },
   },
   {

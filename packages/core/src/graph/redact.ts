@@ -1,0 +1,112 @@
+/**
+ * What a job keeps from people: `job({ redact })`.
+ *
+ * It is for what is shown and logged. What is needed to continue after a crash is stored as it is: docs/guide/guarantees.md.
+ */
+import { isProxy } from 'node:util/types'
+import { HeddleError } from '../errors.ts'
+
+/** Names of fields, at any depth of inputs and results; true for all that the job says and returns. */
+export type Redact = true | readonly string[]
+
+/** Stands for what is not shown. */
+export const redacted = '[redacted]'
+
+/** Values of an input that are looked at: a larger one is not searched, and all texts of its attempt are redacted. */
+const mostValues = 10_000
+/** Characters: shorter values stand in texts by chance. */
+const shortestSecret = 4
+/** Objects of an error: itself, its causes and its details. */
+const mostParts = 1_000
+
+/** @throws `HDL_BAD_OPTION`. */
+export function checkRedact(redact: Redact): void {
+  const isList = Array.isArray(redact) && redact.every((name) => typeof name === 'string')
+  if (redact === true || isList) return
+  const expected = "true, or names of fields: ['password']"
+  throw new HeddleError('HDL_BAD_OPTION', { option: 'redact', value: redact, expected })
+}
+
+/** Redacts texts of one attempt: what the named fields of its input hold is replaced wherever it stands. */
+export function textRedaction(redact: Redact, input: unknown): (text: string) => string {
+  const secrets = redact === true ? undefined : secretsOf(input, new Set(redact))
+  if (secrets === undefined) return () => redacted
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), text)
+}
+
+/** Longest first, so that no part of one stays; undefined when the input is too large to search. */
+function secretsOf(input: unknown, names: ReadonlySet<string>): string[] | undefined {
+  const found = new Set<string>()
+  const open: { readonly value: unknown; readonly isSecret: boolean }[] = [
+    { value: input, isSecret: false },
+  ]
+  for (let seen = 0; open.length > 0; seen++) {
+    if (seen + open.length > mostValues) return undefined
+    const { value, isSecret } = open.pop()!
+    if (typeof value === 'object' && value !== null) {
+      if (isSecret && !isPlain(value)) return undefined
+      for (const [key, one] of Object.entries(value)) {
+        open.push({ value: one, isSecret: isSecret || names.has(key) })
+      }
+    } else if (isSecret) addSecret(found, String(value))
+  }
+  return [...found].toSorted((a, b) => b.length - a.length)
+}
+
+/** As it is, and as JSON writes it. */
+function addSecret(found: Set<string>, text: string): void {
+  if (text.length < shortestSecret) return
+  found.add(text)
+  found.add(JSON.stringify(text).slice(1, -1))
+}
+
+/** Whether its entries are all that it holds: bytes, maps and dates are not searched. */
+function isPlain(value: object): boolean {
+  if (Array.isArray(value)) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** The same error with other texts, so that what is known of it stays: its class, its code, whether to try it again. */
+export function redactError(thrown: unknown, redact: (text: string) => string): unknown {
+  if (typeof thrown === 'string') return redact(thrown)
+  if (typeof thrown !== 'object' || thrown === null) return thrown
+  try {
+    const open: unknown[] = [thrown]
+    for (let seen = 0; open.length > 0;) {
+      const error = open.pop()
+      if (typeof error !== 'object' || error === null) continue
+      if (isProxy(error) || ++seen > mostParts) throw new TypeError('it cannot be searched')
+      for (const key of Object.getOwnPropertyNames(error)) {
+        const value: unknown = (error as Record<string, unknown>)[key]
+        if (typeof value === 'string' && key !== 'code' && key !== 'name') {
+          Object.defineProperty(error, key, { value: redact(value) })
+        } else open.push(value)
+      }
+    }
+    return thrown
+  } catch {
+    // It is frozen, or not an ordinary object: nothing of it is shown.
+    return new Error(redacted)
+  }
+}
+
+/** A value as it is shown: a copy, for plain data. */
+export function redactValue(value: unknown, redact: Redact | undefined): unknown {
+  if (redact === undefined) return value
+  if (redact === true) return redacted
+  const names = new Set(redact)
+  const copy = (one: unknown): unknown => {
+    if (typeof one !== 'object' || one === null) return one
+    if (Array.isArray(one)) return one.map(copy)
+    if (one instanceof Map) return new Map(Array.from(one, ([key, each]) => copyEntry(key, each)))
+    if (one instanceof Set) return new Set(Array.from(one, copy))
+    if (!isPlain(one)) return one
+    return Object.fromEntries(Object.entries(one).map(([key, each]) => copyEntry(key, each)))
+  }
+  const copyEntry = <K>(key: K, one: unknown): [K, unknown] => [
+    key,
+    typeof key === 'string' && names.has(key) ? redacted : copy(one),
+  ]
+  return copy(value)
+}
