@@ -1,6 +1,4 @@
 /** The room of the machine: what this process does and has done, for the people who look after it. */
-import { readFile, stat } from 'node:fs/promises'
-import path from 'node:path'
 import type { Clock, LoopWatch, Tables, ThreadPool } from '@heddle/core/lowlevel'
 import { HeddleError } from '@heddle/core'
 import {
@@ -10,7 +8,6 @@ import {
   readInventory,
   showLoad,
   showLoop,
-  type InventoryView,
   type LoopView,
   type ServersView,
   type WorkersView,
@@ -28,12 +25,15 @@ import type { Room } from '../http/room.ts'
 import { route } from '../http/route.ts'
 import type { ServiceStats } from '../jobs/service.ts'
 import { CampaignHistory, subjectOf, subjectOfState } from './campaign-history.ts'
+import { inventoryJob } from './inventory-thread.ts'
 import { LoadHistory, type LoadSample } from './load-history.ts'
 
 export interface MachineOptions {
   readonly clock: Clock
   readonly loop: LoopWatch
   readonly pool: ThreadPool
+  /** Threads for what would hold up the loop. */
+  readonly chores: ThreadPool
   readonly cluster: Cluster | undefined
   /** Of the room of jobs. */
   readonly jobs: () => ServiceStats
@@ -59,7 +59,12 @@ export function openMachineRoom(options: MachineOptions): MachineRoom {
       route(showLoop, () => loopView(options)),
       route(showLoad, () => history.view()),
       route(listServers, () => serversOf(options.cluster)),
-      route(readInventory, () => inventoryOf(options.inventory)),
+      route(readInventory, async ({ reply, signal, deadline }) => {
+        const { module, name: job } = inventoryJob
+        const question = { module: module!, job, input: options.inventory }
+        const text = await options.chores.run<string>(question, { signal, deadline })
+        return reply.type('application/json; charset=utf-8').send(text)
+      }),
       route(listWorkers, ({ caller }) => workersOf(options, caller)),
       route(campaignHistory, async ({ params: { id }, caller }) => {
         const here = campaigns.get(id)
@@ -211,27 +216,5 @@ async function serversOf(cluster: Cluster | undefined): Promise<ServersView> {
       is_this: id === own,
     })),
     owners: found.map((owner) => (owner === undefined ? -1 : indexes.get(owner)!)),
-  }
-}
-
-/** Larger ones would hold the loop while they are read. */
-const longestInventory = 4_000_000
-
-/** Read each time: it is made again while the server runs. */
-async function inventoryOf(file: string | undefined): Promise<InventoryView> {
-  if (file === undefined) return { file: null, problem: null, written_at: null }
-  const named = { file: path.basename(file), written_at: null }
-  try {
-    const { size, mtimeMs } = await stat(file)
-    if (size > longestInventory) {
-      return { ...named, problem: `it has ${size} bytes, more than ${longestInventory}` }
-    }
-    const inventory = JSON.parse(await readFile(file, 'utf8')) as { readonly matrix?: unknown }
-    if (!Array.isArray(inventory.matrix)) {
-      return { ...named, problem: 'it is not an inventory: it has no matrix' }
-    }
-    return { ...named, problem: null, written_at: mtimeMs, inventory }
-  } catch (error) {
-    return { ...named, problem: error instanceof Error ? error.message : String(error) }
   }
 }
